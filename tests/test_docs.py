@@ -41,6 +41,7 @@ SHARED_PAGES = ("cli", "extract", "shots", "export", "report")
 """Pages that explain flags of several commands."""
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 @pytest.mark.parametrize("block", BLOCKS)
 def test_the_examples_run(
@@ -65,6 +66,7 @@ def test_the_page_has_examples() -> None:
     assert len(BLOCKS) >= 5
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 @pytest.mark.parametrize("precision", [None, "fp32"])
 def test_console_examples_in_one_folder(
@@ -76,6 +78,7 @@ def test_console_examples_in_one_folder(
     _compare(console.PAGES, tmp_path, tmp_path, monkeypatch, precision)
 
 
+@pytest.mark.deep
 @pytest.mark.shared
 def test_console_examples_on_annotations(
     shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

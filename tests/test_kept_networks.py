@@ -96,7 +96,7 @@ def highlights(film: Path) -> None:
     ("command", "networks_used"),
     [
         (extract, {"efficientnet_lite0"}),
-        (summarize, {"efficientnet_lite0", "transnetv2", "ridge"}),
+        pytest.param(summarize, {"efficientnet_lite0", "transnetv2", "ridge"}, marks=pytest.mark.deep),
         (ground, {"efficientnet_lite0", "transnetv2", "minilm", "mrnet"}),
         (highlights, {"efficientnet_lite0", "ridge"}),
     ],

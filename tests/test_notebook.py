@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[1]
 NOTEBOOK = ROOT / "docs" / "tour.ipynb"
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 def test_the_notebook_runs(default_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

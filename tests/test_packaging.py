@@ -37,6 +37,7 @@ def wheel_files(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     return set(zipfile.ZipFile(wheel).namelist())
 
 
+@pytest.mark.deep
 def test_nothing_but_vidsum_is_installed(wheel_files: set[str]) -> None:
     assert {name.split("/")[0] for name in wheel_files} == {
         "vidsum",
@@ -44,11 +45,13 @@ def test_nothing_but_vidsum_is_installed(wheel_files: set[str]) -> None:
     }
 
 
+@pytest.mark.deep
 def test_commands_weights_and_data_are_inside(wheel_files: set[str]) -> None:
     assert {"vidsum/commands/app.py", "vidsum/weights/registry.yaml", "vidsum/py.typed"} <= wheel_files
     assert {f"vidsum/features/class_names/{name}.txt" for name in ("imagenet", "kinetics_400")} <= wheel_files
 
 
+@pytest.mark.deep
 def test_every_module_of_the_checkout_is_in_the_wheel(wheel_files: set[str]) -> None:
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "vidsum").rglob("*.py")}
     modules |= {f"vidsum/{path.relative_to(ROOT)}" for path in (ROOT / "commands").glob("*.py")}

@@ -4,11 +4,13 @@ import hashlib
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from vidsum import provenance
 from vidsum.errors import InputError
 from vidsum.provenance import hash_file
+from vidsum.results.features import Features
 
 
 def test_the_hash_of_a_file_is_the_published_one_of_its_content(tmp_path: Path) -> None:
@@ -54,3 +56,13 @@ def test_a_difference_is_told_by_the_option_that_makes_it() -> None:
     assert provenance.difference(older, newer) == "with other rules for speech"
     spoken = {"summary": {"budget": 0.15, "speech": {"model": "whisper_base"}}}
     assert "--snap none" in provenance.difference({"summary": {"budget": 0.15}}, spoken)
+
+
+def test_features_made_elsewhere_go_by_their_numbers_and_their_times() -> None:
+    array = np.eye(3, dtype=np.float32)
+    one, again, slower, other = (
+        provenance.of_features(Features.from_array(rows, fps=fps, extractor="own"))
+        for rows, fps in ((array, 2), (array.copy(), 2), (array, 1), (2 * array, 2))
+    )
+    assert one == again
+    assert len({each["features"]["sha256"] for each in (one, slower, other)}) == 3

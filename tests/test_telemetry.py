@@ -75,12 +75,14 @@ def traced(tmp_path_factory: pytest.TempPathFactory, made_film: Path) -> Traced:
     return Traced(folder, (folder / "calls").read_text() if has_strace else None)
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 def test_no_library_leaves_files_of_its_own(traced: Traced) -> None:
     assert list((traced.folder / "user").rglob("*")) == []
     assert {path.name for path in (traced.folder / "work").iterdir()} == OUTPUTS
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 def test_nothing_asks_the_network(traced: Traced) -> None:
     if traced.calls is None:

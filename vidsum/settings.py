@@ -22,7 +22,6 @@ SHIPPED_MODELS = (SHIPPED_MODEL, "fulltransnet")
 SHIPPED_GROUNDER = "mrnet"
 """The same for finding moments."""
 
-
 _OWN = "the extractor's own"
 
 AttentionPart = Literal["mean", "all"] | tuple[int, int]

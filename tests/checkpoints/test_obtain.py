@@ -230,10 +230,11 @@ def start_child(toy: Path, home: Path) -> Callable[[], "subprocess.Popen[str]"]:
 
 
 def finish(child: "subprocess.Popen[str]") -> int:
-    child.communicate(timeout=60)
+    child.communicate(timeout=300)
     return child.returncode
 
 
+@pytest.mark.deep
 def test_two_processes_at_once_make_one_download(
     toy: Path, server: Server, start_child: Callable[[], "subprocess.Popen[str]"]
 ) -> None:

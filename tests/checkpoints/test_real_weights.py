@@ -8,6 +8,7 @@ from tests.conftest import real_weights
 from vidsum import checkpoints
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 def test_mobilenet_v2_comes_from_the_package_index_and_fits_torchvisions_network(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

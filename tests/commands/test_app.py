@@ -156,7 +156,13 @@ def users_home(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.weights
 @pytest.mark.usefixtures("users_home")
-@pytest.mark.parametrize("command", ["extract", "shots", "summarize", "highlights", "info"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "summarize",
+        *(pytest.param(name, marks=pytest.mark.deep) for name in ("extract", "shots", "highlights", "info")),
+    ],
+)
 def test_commands_do_their_default_work_without_pytorch(command: str, tmp_path: Path) -> None:
     for name in ("efficientnet_lite0", "ridge"):
         real_weights(name)
@@ -165,6 +171,7 @@ def test_commands_do_their_default_work_without_pytorch(command: str, tmp_path: 
     assert loaded([command, SAMPLE, *output], HEAVY, missing=("torch", "torchvision")) == "[]"
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("loads")
 def test_results_become_timelines_and_pages_without_pytorch(run: Run, film: Path, tmp_path: Path) -> None:
     pytest.importorskip("opentimelineio")
@@ -175,6 +182,7 @@ def test_results_become_timelines_and_pages_without_pytorch(run: Run, film: Path
         assert (tmp_path / target).stat().st_size > 1000
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 @pytest.mark.usefixtures("users_home")
 def test_queries_are_answered_without_torchvision(

@@ -24,7 +24,13 @@ def vidsum(stubs: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, env=env, check=False)
 
 
-@pytest.mark.parametrize("code", ["raise OSError('libcudart.so: cannot open shared object file')", None])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "raise OSError('libcudart.so: cannot open shared object file')",
+        pytest.param(None, marks=pytest.mark.deep),
+    ],
+)
 def test_a_broken_pytorch_is_told_in_a_line(tmp_path: Path, film: Path, code: str | None) -> None:
     stubs = tmp_path / "stubs"
     add_package(stubs, "torch", "2.9.9", code=code or "raise ModuleNotFoundError(name='torch')")
@@ -60,6 +66,7 @@ def test_info_works_where_pytorch_does_not(run: Run, monkeypatch: pytest.MonkeyP
     assert ran.err.endswith(f": {REPAIR}\n")
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 def test_a_torchvision_of_another_build_is_told_in_a_line(tmp_path: Path, film: Path) -> None:
     real_weights("mobilenet_v2")

@@ -31,8 +31,11 @@ def train(run: Run, model: str, *arguments: object, out: str = "run") -> Ran:
     return run("train", model, *PAIR, "--out", out, *arguments)
 
 
-@pytest.mark.parametrize("model", ["ridge", "fulltransnet"])
-@pytest.mark.parametrize("space", ["text", "vse"])
+@pytest.mark.parametrize(
+    ("model", "space"),
+    [("ridge", "text"), ("fulltransnet", "vse")]
+    + [pytest.param(*pair, marks=pytest.mark.deep) for pair in (("ridge", "vse"), ("fulltransnet", "text"))],
+)
 def test_a_run_of_captions_is_evaluated_by_the_command_that_it_ends_with(
     run: Run, model: str, space: str
 ) -> None:
@@ -191,7 +194,7 @@ def test_a_run_is_evaluated_on_the_captions_that_it_tests_on(run: Run) -> None:
     assert run(*shlex.split(command)[1:], "--seeds", 1).code == 0
 
 
-@pytest.mark.parametrize("model", ["ridge", "fulltransnet"])
+@pytest.mark.parametrize("model", ["ridge", pytest.param("fulltransnet", marks=pytest.mark.deep)])
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

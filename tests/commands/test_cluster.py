@@ -5,18 +5,22 @@ import os
 import socket
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.commands.conftest import Run
+from vidsum.commands.cluster import _as_they_finish
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: vidsum[ray]")
-pytestmark = [pytest.mark.weights, pytest.mark.filterwarnings("default")]
+pytestmark = [
+    pytest.mark.deep,
+    pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: vidsum[ray]"),
+    pytest.mark.weights,
+    pytest.mark.filterwarnings("default"),
+]
 ROOT = Path(__file__).parents[2]
 LOCAL = """
 import os, sys
@@ -58,7 +62,9 @@ def cluster(own_home: None) -> Iterator[Any]:
     made.shutdown()
 
 
-def test_a_lost_node_costs_nothing_and_nothing_is_done_twice(run: Run, film: Path, cluster: Any) -> None:
+def test_a_lost_node_costs_nothing_and_nothing_is_done_twice(
+    run: Run, film: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     films = [Path(f"{number}.mp4") for number in range(6)]
     for path in films:
         path.write_bytes(film.read_bytes())
@@ -68,10 +74,18 @@ def test_a_lost_node_costs_nothing_and_nothing_is_done_twice(run: Run, film: Pat
     for path in Path("out").iterdir():
         path.unlink()
     nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
-    lost = threading.Thread(target=_lose_after_an_output, args=(cluster, nodes[0]))
-    lost.start()
+    finished = list[int]()
+
+    def lose_the_node(*given: Any) -> Iterator[Any]:
+        for number, result in really(*given):
+            yield number, result
+            finished.append(number)
+            if len(finished) == len(nodes):  # what the node does next is under way, or about to be
+                cluster.remove_node(nodes[0], allow_graceful=False)
+
+    really = _as_they_finish
+    monkeypatch.setattr("vidsum.commands.cluster._as_they_finish", lose_the_node)
     many = run("shots", *films, *options, "--output-dir", "out", "--ray", cluster.address)
-    lost.join()
     assert len(cluster.worker_nodes) == 1
     assert many.code == 0
     assert [line for line in many.out.splitlines() if line[:1] != "{"] == []
@@ -96,21 +110,6 @@ def test_a_local_cluster_is_reached_from_this_machine_only(film: Path, tmp_path:
     assert len(addresses) > 6  # GCS, raylet, object manager, agent, driver, workers
     assert set(addresses) <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
     assert list(user.iterdir()) == []
-
-
-def test_a_cluster_and_jobs_exclude_each_other(run: Run, film: Path) -> None:
-    ran = run("shots", film, "--ray", "localhost:1", "--jobs", "2")
-    assert (ran.code, "--jobs" in ran.err) == (2, True)
-
-
-def _lose_after_an_output(cluster: Any, node: Any) -> None:
-    """Kill a node when the first output is there; the second of its inputs is then under way."""
-    for _ in range(1200):
-        if any(path.suffix == ".json" for path in Path("out").glob("[!.]*")):
-            time.sleep(1)
-            cluster.remove_node(node, allow_graceful=False)
-            return
-        time.sleep(0.1)
 
 
 def test_nobody_at_the_address_is_told_at_once(run: Run, film: Path) -> None:

@@ -133,3 +133,8 @@ def test_what_installs_ray_is_named_for_this_python(run: Run, monkeypatch: pytes
     monkeypatch.setitem(sys.modules, "ray", None)  # type: ignore[arg-type]
     ran = run("info", "a.mp4", "--ray", "auto")
     assert (ran.code, "-m pip install ray" in ran.err) == (2, True)
+
+
+def test_a_cluster_and_jobs_exclude_each_other(run: Run, film: Path) -> None:
+    ran = run("shots", film, "--ray", "localhost:1", "--jobs", "2")
+    assert (ran.code, "--jobs" in ran.err) == (2, True)

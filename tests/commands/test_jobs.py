@@ -152,7 +152,7 @@ def test_a_result_before_its_turn_is_in_the_summary_of_a_stopped_batch(film: Pat
     with subprocess.Popen(command, env=environment, preexec_fn=_heed_interruptions) as process:
         _wait_until(lambda: len(list(Path("out").glob(".*slow2*part*"))) == 1)  # b.mp4 is done
         process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 130
+        assert process.wait(300) == 130
     outcomes = json.loads(Path("batch.json").read_text())["inputs"]
     assert [each["state"] for each in outcomes] == ["not run", "done", "not run"]
     assert [path.name for path in Path("out").iterdir()] == ["b_shots.json"]
@@ -190,7 +190,7 @@ def test_an_interruption_leaves_nothing_half(
 ) -> None:
     worker = int(Path("held").read_text())
     (os.killpg if to_all else os.kill)(held.pid, number)  # a terminal sends Ctrl-C to all
-    _, told = held.communicate(timeout=60)
+    _, told = held.communicate(timeout=300)
     assert held.returncode == code
     assert told.decode().split() in (["interrupted"], ["stopped"])
     assert not _is_running(worker)
@@ -237,8 +237,8 @@ def _is_running(pid: int) -> bool:
 
 
 def _wait_until(is_so: Callable[[], bool]) -> None:
-    for _ in range(600):
+    for _ in range(3000):
         if is_so():
             return
         time.sleep(0.1)
-    raise AssertionError("it did not come to this in a minute")
+    raise AssertionError("it did not come to this in five minutes")

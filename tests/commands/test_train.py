@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +21,21 @@ from vidsum.checkpoints.trained import read_trained
 ROOT = Path(__file__).parents[2]
 SIZES = ("--d", 8, "--d-ff", 16, "--layers", 1, "--heads", 2, "--device", "cpu")
 SMALL = (*SIZES, "--epochs", 2)
+HELD = """
+import time
+from vidsum.commands.app import main
+from vidsum.lab.training import loop
+
+def held(recipe, settings, epoch, *rest):
+    if epoch == 3:
+        print("held", flush=True)
+        time.sleep(600)
+    return run_epoch(recipe, settings, epoch, *rest)
+
+run_epoch, loop._run_epoch = loop._run_epoch, held
+main()
+"""
+"""`vidsum`, whose training waits before the third epoch."""
 
 
 @pytest.fixture
@@ -106,19 +120,22 @@ def test_a_finished_run_is_up_to_date_and_another_is_refused(run: Run, data: Pat
     assert "up to date" not in _train(run, data, "--split", 0, "--lr", 0.1, "--overwrite").out
 
 
+@pytest.mark.deep
 def test_a_run_that_was_killed_goes_on_by_the_same_command(run: Run, data: Path, tmp_path: Path) -> None:
     def command(out: Path) -> list[str]:
-        arguments = (*SIZES, "--epochs", 15, "--split", 0, "--data", data, "--out", out)
+        arguments = (*SIZES, "--epochs", 4, "--split", 0, "--data", data, "--out", out)
         return ["train", "fulltransnet", *map(str, arguments)]
 
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     alone = {**os.environ, "OMP_NUM_THREADS": "1"}
-    running = subprocess.Popen([sys.executable, "-m", "vidsum", *command(killed)], env=alone, cwd=ROOT)
-    while not (killed / "split_0" / "last.safetensors").exists():
-        assert running.poll() is None
-        time.sleep(0.01)
-    running.send_signal(signal.SIGKILL)
-    assert running.wait() == -signal.SIGKILL
+    with subprocess.Popen(
+        [sys.executable, "-c", HELD, *command(killed)], env=alone, cwd=ROOT, stdout=subprocess.PIPE
+    ) as running:
+        assert running.stdout is not None
+        assert b"held" in running.stdout.readline()
+        running.send_signal(signal.SIGKILL)
+    assert running.returncode == -signal.SIGKILL
+    assert (killed / "split_0" / "last.safetensors").exists()
     assert not (killed / "split_0" / "curves.png").exists()
     assert run(*command(killed)).code == 0
     run(*command(whole))

@@ -6,18 +6,14 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import open_clip
 import torch
 from torch import Tensor, nn
-from torchvision import models
 
 from vidsum.models.c3d import C3D
 from vidsum.models.efficientnet_lite import EfficientNetLite0
 from vidsum.models.i3d import I3D
 
 Weights = dict[str, Tensor]
-
-_FULL_CONFIG = open_clip.get_model_config
 
 
 def settled(model: nn.Module, example: Tensor) -> nn.Module:
@@ -33,8 +29,10 @@ def settled(model: nn.Module, example: Tensor) -> nn.Module:
 
 
 @cache
-def googlenet() -> models.GoogLeNet:
+def googlenet() -> nn.Module:
     """torchvision's own model, auxiliary heads and all, as its published weights are loaded."""
+    from torchvision import models
+
     torch.manual_seed(0)
     model = models.googlenet(weights=None, aux_logits=True, transform_input=True, init_weights=True)
     settled(model, torch.randn(2, 3, 224, 224))
@@ -42,8 +40,10 @@ def googlenet() -> models.GoogLeNet:
 
 
 @cache
-def mobilenet_v2() -> models.MobileNetV2:
+def mobilenet_v2() -> nn.Module:
     """torchvision's own model."""
+    from torchvision import models
+
     torch.manual_seed(0)
     model = models.mobilenet_v2(weights=None)
     settled(model, torch.randn(2, 3, 224, 224))
@@ -63,14 +63,18 @@ def efficientnet_lite0_weights() -> Weights:
 
 def shallow_clip_config(name: str) -> dict[str, Any]:
     """open_clip's configuration of a model, with 2 of its 12 layers: to stand for `get_model_config`."""
-    config = copy.deepcopy(_FULL_CONFIG(name))
+    from open_clip.factory import get_model_config
+
+    config = copy.deepcopy(get_model_config(name))
     config["vision_cfg"]["layers"] = config["text_cfg"]["layers"] = 2
     return config
 
 
 @cache
-def clip() -> open_clip.CLIP:
+def clip() -> nn.Module:
     """open_clip's own model, shallow."""
+    import open_clip
+
     torch.manual_seed(0)
     return open_clip.CLIP(**shallow_clip_config("ViT-B-32-quickgelu")).eval()
 

@@ -3,12 +3,9 @@
 from collections.abc import Callable
 
 import numpy as np
-import open_clip
 import pytest
 import torch
 from torch import Tensor
-from torchvision.models import MobileNet_V2_Weights
-from torchvision.models.video import R3D_18_Weights
 
 from tests.features import networks
 from tests.features.conftest import RandomClips
@@ -27,7 +24,7 @@ IMAGENET_STD = torch.tensor([0.229, 0.224, 0.225]).view(3, 1, 1)
 
 @pytest.fixture(autouse=True)
 def _shallow_clip(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(open_clip, "get_model_config", networks.shallow_clip_config)
+    monkeypatch.setattr("open_clip.get_model_config", networks.shallow_clip_config)
 
 
 def as_images(clips: Picture) -> Tensor:
@@ -63,6 +60,8 @@ def test_mobilenet_v2_agrees_with_torchvision(random_clips: RandomClips) -> None
 
 
 def test_clip_agrees_with_open_clip(random_clips: RandomClips) -> None:
+    import open_clip
+
     model = networks.clip()
     spec = describe("clip")
     # OpenAI's archive also holds three numbers about the model, and some weights in half precision
@@ -84,7 +83,13 @@ def test_clip_agrees_with_open_clip(random_clips: RandomClips) -> None:
 CLASSES = {"mobilenet_v2": 1000, "efficientnet_lite0": 1000, "googlenet": 1000, "i3d": 400, "i3d_128": 400}
 
 
-@pytest.mark.parametrize("name", EXTRACTORS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.deep] * name.startswith(("c3d", "i3d_128")))
+        for name in EXTRACTORS
+    ],
+)
 def test_an_extractor_does_what_it_declares(
     random_weights: RandomWeights, random_clips: RandomClips, name: str
 ) -> None:
@@ -109,6 +114,9 @@ def test_an_extractor_does_what_it_declares(
 
 
 def test_class_names_are_those_of_torchvision() -> None:
+    from torchvision.models import MobileNet_V2_Weights
+    from torchvision.models.video import R3D_18_Weights
+
     imagenet = MobileNet_V2_Weights.IMAGENET1K_V1.meta["categories"]
     assert list(imagenet_classes()) == imagenet
     assert list(kinetics_classes()) == R3D_18_Weights.KINETICS400_V1.meta["categories"]
@@ -128,6 +136,7 @@ def test_i3d_128_is_i3d_on_smaller_pictures_of_the_same_view(
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4 * float(expected.abs().max()))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", ["mobilenet_v2", "i3d", "clip"])
 def test_features_in_bf16_are_close_to_those_in_fp32(
     random_weights: RandomWeights, random_clips: RandomClips, name: str

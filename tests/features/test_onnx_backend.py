@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
-from torchvision.models import MobileNetV2
 
 from tests.features import networks
 from tests.features.conftest import RandomClips
@@ -55,6 +54,8 @@ def small_i3d() -> tuple[Spec, Network]:
 
 def small_mobilenet() -> tuple[Spec, Network]:
     """An extractor of single frames, 64 pixels a side: MobileNetV2's layers, few and narrow."""
+    from torchvision.models import MobileNetV2
+
     torch.manual_seed(0)
     model = MobileNetV2(num_classes=5, inverted_residual_setting=[[1, 8, 1, 1], [6, 12, 2, 2]])
     networks.settled(model, torch.randn(4, 3, 64, 64))
@@ -64,7 +65,7 @@ def small_mobilenet() -> tuple[Spec, Network]:
     return spec, Network(model, head)
 
 
-@pytest.mark.parametrize("make", [small_mobilenet, small_i3d])
+@pytest.mark.parametrize("make", [small_mobilenet, pytest.param(small_i3d, marks=pytest.mark.deep)])
 def test_features_agree_with_torch_for_any_batch_and_a_network_is_exported_once(
     random_clips: RandomClips, make: Callable[[], tuple[Spec, Network]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -77,6 +77,7 @@ def test_a_machine_without_a_driver_has_no_gpu(monkeypatch: pytest.MonkeyPatch) 
     may_have_gpu.cache_clear()
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 def test_features_are_made_without_importing_torch() -> None:
     real_weights("efficientnet_lite0")
@@ -108,6 +109,7 @@ def processor(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]
     prefers_int8.cache_clear()
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 def test_int8_is_close_to_fp32() -> None:
     if platform.machine() in ("x86_64", "AMD64") and not prefers_int8("cpu"):

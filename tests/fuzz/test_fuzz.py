@@ -14,10 +14,19 @@ from tests.fuzz.kinds import KINDS, Case
 from vidsum.errors import InputError
 
 COUNT, COUNTS = 40, {"result": 150}
+FEW = 4
+"""Of each kind in the default suite, in this process."""
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_damaged_files_are_read_or_refused_in_one_line(kind: str) -> None:
+def test_damaged_files_are_read_or_refused_in_one_line(kind: str, tmp_path: Path) -> None:
+    found = [outcome(case_of(kind, 0, number), tmp_path) for number in range(FEW)]
+    assert set(found) <= {"read", "refused"}
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_damaged_files_are_read_or_refused_in_one_line(kind: str) -> None:
     count = COUNTS.get(kind, COUNT)
     found = run_apart(kind, seed=0, first=0, count=count)
     assert len(found) == count

@@ -251,6 +251,7 @@ def test_training_of_mrnet(vidsum: Program) -> None:
     check_close("train_mrnet.result.json", vidsum(*train, "--json").out, within=eight_of_400)
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 def test_training_of_mrnet_on_features(vidsum: Program) -> None:
     real_weights("minilm")
@@ -296,6 +297,7 @@ def bunny() -> str:
     return "bunny.mp4"
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 def test_features_of_a_video(vidsum: Program, bunny: str) -> None:
     check_text(
@@ -327,6 +329,7 @@ def test_moments_of_a_video(vidsum: Program, bunny: str) -> None:
     check_close("moments_detr.json", vidsum(*snapped, "--saliency", "-o", "-").out)
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 def test_highlights_of_a_video(vidsum: Program, bunny: str) -> None:
     result = vidsum("highlights", bunny, "-k", 3, *FP32, "-o", "h.json", "--json").out

@@ -107,6 +107,7 @@ def test_a_short_video_has_the_mean_of_all() -> None:
     assert largest_means(np.array([[0.0, 3.0, 3.0, 3.0, 0.0]])).tolist() == [3]
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 def test_what_is_shown_is_likelier_than_what_is_not() -> None:
     real_weights("minilm")

@@ -191,6 +191,7 @@ def test_scores_of_both_are_probabilities_and_fall(
     assert len(found) == min(5, len(shown) + sum(score >= 0.2 for _, score in told))
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 def test_a_paraphrase_is_found() -> None:
     real_weights("minilm")

@@ -183,6 +183,7 @@ def test_where_all_clips_are_alike_the_curve_is_0(clips: int) -> None:
     assert (similarity(replace(video, mixtures=()), unit_rows(random_rows(1, 2, 8))) == 0).all()
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 def test_a_photograph_is_found_by_what_it_shows() -> None:
     """The sample's rows by the shipped map: its queries are answered where its own film shows them."""

@@ -61,6 +61,7 @@ def test_minilm_puts_like_sentences_closer(minilm: TextEncoder, query: str, like
     assert rows[0] @ rows[1] > rows[0] @ rows[2] + 0.2
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 def test_minilm_gives_each_text_the_same_alone_and_among_others(minilm: TextEncoder) -> None:
     texts = [f"{PANCAKE} {'again and ' * (number % 13)}" for number in range(150)]
@@ -165,6 +166,7 @@ def test_glove_without_pyarrow_names_the_command(fresh: None, monkeypatch: pytes
     assert caught.value.hint == pip_install("pyarrow")
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 def test_published_glove_puts_like_words_closer() -> None:
     pytest.importorskip("pyarrow")

@@ -3,7 +3,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
-from torchvision.ops import generalized_box_iou
 
 from vidsum.models.detr import centre_width, generalized_iou, generalized_iou_of_pairs, start_end
 
@@ -19,6 +18,8 @@ def boxes(spans: Tensor) -> Tensor:
 
 @given(SPANS, SPANS)
 def test_all_to_all_is_that_of_boxes_of_height_1(a: Tensor, b: Tensor) -> None:
+    from torchvision.ops import generalized_box_iou
+
     assert torch.allclose(generalized_iou(a, b), generalized_box_iou(boxes(a), boxes(b)), atol=1e-9)
 
 

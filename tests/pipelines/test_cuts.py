@@ -200,6 +200,7 @@ def test_highlights_begin_and_end_where_shots_do(tmp_path: Path) -> None:
             assert nearest == 0 or nearest > 1
 
 
+@pytest.mark.deep
 @pytest.mark.shared
 @pytest.mark.weights
 def test_clips_of_joined_real_clips_hold_no_frame_of_each_other(

@@ -204,6 +204,7 @@ def test_what_makes_no_sense_is_refused(film: Path, tmp_path: Path) -> None:
         find_highlights(tmp_path / "broken.mp4")
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 def test_of_the_sample_the_bird_stands_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()

@@ -381,6 +381,7 @@ def test_the_checkpoint_that_ships_brings_its_space() -> None:
     assert find.model_for("mrnet", "auto", "cpu") == ("mrnet", "vse")
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 @pytest.mark.shared
 def test_real_clips_are_told_apart(shared: Path, tmp_path: Path) -> None:

@@ -127,6 +127,7 @@ def test_cuts_are_at_the_times_of_frames_above_the_threshold() -> None:
     assert cuts_of(seen, threshold=0.3).tolist() == [0.19, 0.42]
 
 
+@pytest.mark.deep
 @pytest.mark.shared
 @pytest.mark.weights
 def test_published_weights_see_the_cuts_between_joined_clips(shared: Path, tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ def test_a_speech_is_understood_with_times_of_words(shared: Path) -> None:
     assert again.segments == transcript.segments
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 def test_a_synthetic_voice_in_noise_is_understood(sentence: np.ndarray, tmp_path: Path) -> None:
     write_wav(with_noise(sentence, 20, seed=0), tmp_path / "fox.wav")
@@ -60,6 +61,7 @@ def test_a_synthetic_voice_in_noise_is_understood(sentence: np.ndarray, tmp_path
     assert transcript.language_probability == 1
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 def test_a_window_whose_text_repeats_itself_is_heard_again(tmp_path: Path) -> None:
     if not has_voices(["espeak-ng:en-us"]):
@@ -76,6 +78,7 @@ def test_a_window_whose_text_repeats_itself_is_heard_again(tmp_path: Path) -> No
     assert "mmm" not in heard
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 def test_a_window_is_encoded_once(
     sentence: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -92,6 +95,7 @@ def test_a_window_is_encoded_once(
     assert encoded == [(1, 80, 3000)]
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 def test_voices_without_words_have_no_text(sentence: np.ndarray, tmp_path: Path) -> None:
     backwards = np.tile(sentence[::-1], 4)
@@ -102,6 +106,7 @@ def test_voices_without_words_have_no_text(sentence: np.ndarray, tmp_path: Path)
     assert transcript.warnings == ("no speech found",)
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 def test_each_language_is_written_as_it_is_spoken(sentence: np.ndarray, tmp_path: Path) -> None:
     if not has_voices(["espeak-ng:de"]):
@@ -115,6 +120,7 @@ def test_each_language_is_written_as_it_is_spoken(sentence: np.ndarray, tmp_path
     assert "en to de at" in transcript.warnings[0]
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 def test_other_languages_are_found_and_translated(tmp_path: Path) -> None:
     if not shutil.which("espeak-ng"):

@@ -6,7 +6,7 @@ import pytest
 
 import vidsum
 
-pytestmark = [pytest.mark.shared, pytest.mark.weights]
+pytestmark = [pytest.mark.deep, pytest.mark.shared, pytest.mark.weights]
 
 
 def test_the_default_is_neither_flat_nor_always_the_opening(

@@ -88,6 +88,7 @@ def test_any_features_give_finite_numbers(array: np.ndarray, extractor: str) -> 
     assert (curve == 0).all() or len(array) == 1
 
 
+@pytest.mark.deep
 @pytest.mark.weights
 @pytest.mark.shared
 def test_of_a_clip_that_chose_no_constant_dull_versions_are_told_apart(shared_videos: Path) -> None:

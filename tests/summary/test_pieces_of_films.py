@@ -13,7 +13,7 @@ import pytest
 
 import vidsum
 
-pytestmark = [pytest.mark.shared, pytest.mark.weights]
+pytestmark = [pytest.mark.deep, pytest.mark.shared, pytest.mark.weights]
 
 
 def thumbnails(path: Path) -> np.ndarray:

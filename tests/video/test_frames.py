@@ -8,7 +8,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torchvision.transforms.v2.functional import resize
 
 from tests.media import number_picture, read_number
 from tests.video.clips import pick_frames
@@ -125,6 +124,8 @@ def test_samples_lie_before_the_end(fps: float, duration_s: float, wanted: int) 
 
 @given(st.integers(1, 600), st.integers(1, 200), st.integers(1, 200))
 def test_short_side_gives_the_size_of_torchvisions_resize(pixels: int, width: int, height: int) -> None:
+    from torchvision.transforms.v2.functional import resize
+
     if max(width, height) * pixels / min(width, height) < 2000:
         wanted = resize(torch.zeros(1, height, width), [pixels]).shape
         got_width, got_height = pixel_size(ShortSide(pixels), width, height)

@@ -68,14 +68,23 @@ def test_a_fault_is_named(tmp_path: Path, line: str, reason: str) -> None:
         (b"text", "not a gzip file"),
         (gzip.compress(lines_of(VIDEOS).encode())[:-9], "damaged"),
         (gzip.compress(b"\xff\xfe"), "not a text file in UTF-8"),
-        (gzip.compress(bytes(text_files.MOST_BYTES + 1)), "longer than 256 MiB"),
     ],
-    ids=["text", "cut", "bytes", "long"],
+    ids=["text", "cut", "bytes"],
 )
 def test_a_damaged_file_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:
     (tmp_path / "bad.jsonl.gz").write_bytes(content)
     with pytest.raises(InputError, match=reason):
         read_clip_captions(tmp_path / "bad.jsonl.gz")
+
+
+def test_a_file_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_files, "MOST_BYTES", 1 << 20)
+    (tmp_path / "bad.jsonl.gz").write_bytes(gzip.compress(bytes((1 << 20) + 1)))
+    with pytest.raises(InputError, match="longer than 1 MiB"):
+        read_clip_captions(tmp_path / "bad.jsonl.gz")
+
+
+def test_a_file_that_is_absent_is_named(tmp_path: Path) -> None:
     for name in ("none.jsonl.gz", "none.jsonl"):
         with pytest.raises(InputError, match=f"{name}: no such file"):
             read_clip_captions(tmp_path / name)

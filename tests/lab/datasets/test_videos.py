@@ -158,6 +158,7 @@ def test_captions_that_are_much_alike_are_of_one_shot(cosine: float, n_shots: in
     assert shots_of_captions(rows)[-1] + 1 == n_shots
 
 
+@pytest.mark.deep
 @pytest.mark.shared
 @pytest.mark.weights
 @pytest.mark.parametrize(

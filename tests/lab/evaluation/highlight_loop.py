@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import precision_recall_curve
 
 Line = Mapping[str, Any]
 """A line of a file, as JSON."""
@@ -47,6 +46,8 @@ def moment_ap(moments: Sequence[Sequence[float]], windows: Sequence[Sequence[flo
 
 def clip_ap(scores: Sequence[float], right: Sequence[bool]) -> float:
     """Average precision of clips, for one annotator."""
+    from sklearn.metrics import precision_recall_curve
+
     if len(set(right)) == 1:
         return float(right[0])
     precision, recall, _ = precision_recall_curve(np.array(right), np.array(scores))

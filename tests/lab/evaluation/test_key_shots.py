@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import f1_score
 
 from vidsum.lab.evaluation import reference as module
 from vidsum.lab.evaluation.reference import KNAPSACKS, at_every_frame, coverages, f_measures, key_shots
@@ -121,6 +120,8 @@ def test_a_score_holds_until_the_next_pick() -> None:
 def test_f_measures_are_those_of_scikit_learn() -> None:
     rng = np.random.default_rng(0)
     summaries, references = rng.random((4, 500)) < 0.15, rng.random((3, 500)) < 0.3
+    from sklearn.metrics import f1_score
+
     expected = [[f1_score(reference, summary) for reference in references] for summary in summaries]
     np.testing.assert_allclose(f_measures(summaries, references, np.ones(500)), expected, rtol=1e-12)
 

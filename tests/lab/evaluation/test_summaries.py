@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.stats import kendalltau, spearmanr
-from sklearn.metrics import f1_score
 
 from tests.lab.evaluation.annotated import annotated_video, dataset
 from vidsum.errors import UsageError
@@ -61,6 +60,8 @@ class TestAgainstDirectComputations:
         assert means(report)["ours"].rho == pytest.approx(rhos)
 
     def test_f_measure_is_with_the_summaries_of_the_data(self, report: SummaryReport) -> None:
+        from sklearn.metrics import f1_score
+
         expected = []
         for name, video in VIDEOS.items():
             frames = at_every_frame(SCORES[name], video.picks, video.n_frames)
@@ -73,6 +74,8 @@ class TestAgainstDirectComputations:
         assert (found.f_max, found.f_avg) == pytest.approx(tuple(np.mean(expected, axis=0)))
 
     def test_the_human_row_leaves_each_annotator_out(self, report: SummaryReport) -> None:
+        from sklearn.metrics import f1_score
+
         f_max, f_avg, taus = [], [], []
         for video in VIDEOS.values():
             assert video.user_summary is not None
@@ -90,6 +93,8 @@ class TestAgainstDirectComputations:
         )
 
     def test_the_mean_of_the_others_does_not_know_the_annotator(self, report: SummaryReport) -> None:
+        from sklearn.metrics import f1_score
+
         taus, rhos, f_scores = [], [], []
         for video in VIDEOS.values():
             assert video.user_summary is not None

@@ -48,7 +48,9 @@ def _model(name: str = "qd-detr", **choices: object) -> DETRModel:
     return build_model(name, DETRConfig(**sizes))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    "name", ["qd-detr", *(pytest.param(name, marks=pytest.mark.deep) for name in MODELS if name != "qd-detr")]
+)
 def test_a_handful_of_videos_is_learned_by_heart(tmp_path: Path, name: str) -> None:
     examples = draw_highlights(replace(HOW, n_videos=4), 1)
     layers = 2 if name == "mrnet-detr" else 1
@@ -95,6 +97,7 @@ def _two_words_shown(n_videos: int, *seeds: int) -> list[HighlightExample]:
     return examples
 
 
+@pytest.mark.deep
 def test_what_words_show_is_found_in_other_videos(tmp_path: Path) -> None:
     others = _two_words_shown(60, 0)
     data = replace(_fixed([], others), examples=lambda epoch: _two_words_shown(480, 0, epoch))

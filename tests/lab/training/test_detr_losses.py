@@ -8,7 +8,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
-from torchvision.ops import generalized_box_iou_loss
 
 from vidsum.errors import UsageError
 from vidsum.lab.training.detr import (
@@ -48,6 +47,8 @@ def _windows(samples: int = 3, seed: int = 1) -> tuple[Tensor, Tensor]:
 
 @pytest.mark.parametrize("weights", [ONLY_SPAN, ONLY_GIOU, ONLY_LABEL, MatchWeights()])
 def test_detection_loss_is_the_sum_of_the_layers_written_out(weights: MatchWeights) -> None:
+    from torchvision.ops import generalized_box_iou_loss
+
     found, (windows, is_window) = _found(), _windows()
     how = DETRLossSettings(match=weights, no_moment=0.3)
     total = 0.0

@@ -139,6 +139,7 @@ def test_a_run_killed_while_it_writes_any_file_ends_as_one_never_killed(tmp_path
         assert not any((tmp_path / kill).glob(".*"))
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("real_curves")
 def test_a_run_killed_from_outside_ends_as_one_never_killed(tmp_path: Path) -> None:
     _fit(tmp_path / "whole")

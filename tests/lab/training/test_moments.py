@@ -80,7 +80,11 @@ def test_the_checkpoint_says_what_it_is(family: Family, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("family", "steps"),
-    [*((family, steps) for family in FAMILIES for steps in (1, 4, 6)), (_detr("mrnet-detr"), 4)],
+    [
+        *((family, 4) for family in FAMILIES),
+        *(pytest.param(family, steps, marks=pytest.mark.deep) for family in FAMILIES for steps in (1, 6)),
+        pytest.param(_detr("mrnet-detr"), 4, marks=pytest.mark.deep),
+    ],
     ids=lambda value: str(getattr(value, "name", value)),
 )
 def test_a_broken_off_run_ends_as_one_never_broken(

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
-from sklearn.linear_model import Ridge
 
 from tests.models.test_ridge import slow_average
 from vidsum.checkpoints.trained import read_trained
@@ -69,6 +68,8 @@ def read_rows(video: AnnotatedVideo, ends: bool = True) -> np.ndarray:
 
 def reference(videos: list[AnnotatedVideo], penalty: float, ends: bool = True) -> np.ndarray:
     """scikit-learn's weights: each video counts as much, whatever its length."""
+    from sklearn.linear_model import Ridge
+
     rows = [read_rows(video, ends) for video in videos]
     model = Ridge(alpha=penalty * len(videos), fit_intercept=False)
     weights = np.concatenate([np.full(len(each), 1 / len(each)) for each in rows])
@@ -118,6 +119,8 @@ def test_the_penalty_is_the_best_of_the_folds(tmp_path: Path) -> None:
 
 def test_draws_count_as_one_video_of_so_many_frames(tmp_path: Path) -> None:
     """The same as a fit to videos whose frames are those of all draws."""
+
+    from sklearn.linear_model import Ridge
 
     def draw(video: AnnotatedVideo, *seed: int) -> AnnotatedVideo:
         rng = np.random.default_rng([*seed, *video.name.encode()])

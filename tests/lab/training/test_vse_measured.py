@@ -1,12 +1,13 @@
 """What is measured of a map: scikit-learn's regression, and plain covariances."""
 
 import numpy as np
-from sklearn.linear_model import Ridge
 
 from vidsum.lab.training.vse_measured import PENALTIES, measured
 
 
 def test_answer_and_noise_are_a_ridge_regression_and_its_held_out_residuals() -> None:
+    from sklearn.linear_model import Ridge
+
     rng = np.random.default_rng(0)
     picture_of = np.repeat(np.arange(300), 2)
     sentences = rng.standard_normal((600, 6))
