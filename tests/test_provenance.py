@@ -61,7 +61,7 @@ def test_a_difference_is_told_by_the_option_that_makes_it() -> None:
 def test_features_made_elsewhere_go_by_their_numbers_and_their_times() -> None:
     array = np.eye(3, dtype=np.float32)
     one, again, slower, other = (
-        provenance.of_features(Features.from_array(rows, fps=fps, extractor="own"))
+        Features.from_array(rows, fps=fps, extractor="own").made_from
         for rows, fps in ((array, 2), (array.copy(), 2), (array, 1), (2 * array, 2))
     )
     assert one == again

@@ -403,7 +403,7 @@ def test_an_interruption_while_the_program_loads_is_130(
     assert capsys.readouterr().err == "interrupted\n"
 
 
-@pytest.mark.parametrize("how", [[], ["--json"], ["-o", "-"]])
+@pytest.mark.parametrize("how", [[], ["--json"], pytest.param(["-o", "-"], marks=pytest.mark.deep)])
 def test_file_names_need_not_be_utf8(tmp_path: Path, film: Path, how: list[str]) -> None:
     name = os.fsencode(tmp_path) + b"/caf\xe9.mp4"
     film.rename(os.fsdecode(name))
