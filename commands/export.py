@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from vidsum.commands.batch import run_batch
 from vidsum.commands.options import Argument, Only, command
@@ -16,6 +16,7 @@ from vidsum.outputs import atomic_write, is_special, make_folder
 from vidsum.settings import ExportFormat, Extraction, MediaPaths, PreviewFormat
 
 if TYPE_CHECKING:
+    from vidsum.results.cuts import Cutting
     from vidsum.types import Progress
 
 Results = Annotated[
@@ -98,16 +99,18 @@ class Exports:
         Raises:
             OutputError: an export exists and differs, and is not to be replaced.
         """
-        lines, messages = list(result.lines), list(result.messages)
+        if not files.beside:
+            return result
+        from vidsum.results.load import result_of
+
+        lines, messages, made = list(result.lines), list(result.messages), result_of(result.data)
         for kind in self._kinds:
             target = self._targets(files.record)[kind]
-            text, warnings = self._text(kind, result.data, files.record, target)
+            text, warnings = self._text(kind, made, files.record, target)
             lines.append(save_text(text, target, replaces=replaces))
             messages += warnings
         if self.preview:
-            lines.append(self._write_previews(self.preview, result.data, files.record, replaces))
-        if not files.beside:
-            return result
+            lines.append(self._write_previews(self.preview, made, files.record, replaces))
         data = {"exports": [str(path) for path in files.beside], **result.data}
         return replace(result, data=data, lines=tuple(lines), messages=tuple(dict.fromkeys(messages)))
 
@@ -121,25 +124,23 @@ class Exports:
         targets = {kind: record.with_suffix(suffix_of(kind)) for kind in self._kinds}
         return targets | ({"previews": record.with_name(f"{record.stem}_previews")} if self.preview else {})
 
-    def _text(
-        self, kind: str, document: Mapping[str, Any], record: Path, target: Path
-    ) -> tuple[str, tuple[str, ...]]:
+    def _text(self, kind: str, made: "Cutting", record: Path, target: Path) -> tuple[str, tuple[str, ...]]:
         if kind == "html":
             from vidsum.pipelines.report import report_text
 
-            return report_text([(str(record), document)], target)
+            return report_text([(str(record), made)], target)
         from vidsum.pipelines.timelines import timeline_text
 
-        return timeline_text(document, kind, target, self.media)
+        return timeline_text(made, kind, target, self.media)
 
     def _write_previews(
-        self, format: PreviewFormat, document: Mapping[str, Any], record: Path, replaces: Replaces
+        self, format: PreviewFormat, made: "Cutting", record: Path, replaces: Replaces
     ) -> str:
         """Write a preview of each segment, remove outdated ones; return a line about them."""
         from vidsum.pipelines.export import is_preview, previews
 
         folder, states = self._targets(record)["previews"], {}
-        for name, content in previews(document, format):
+        for name, content in previews(made, format):
             make_folder(folder)
             states[name] = save(content, folder / name, replaces, record.parent)
         others = folder.glob(f"*.{format}") if replaces == "outdated" else ()
@@ -184,9 +185,9 @@ def export(
         from vidsum.pipelines.timelines import timeline_text
         from vidsum.results.load import read_result
 
-        document = read_result(source, allow_playlists=extraction.allow_playlists)
+        result = read_result(source, allow_playlists=extraction.allow_playlists)
         target = bases[source]
-        text, warnings = timeline_text(document, format, target, settings.media, settings.video)
+        text, warnings = timeline_text(result, format, target, settings.media, settings.video)
         if outputs.to_stdout:
             return Result("export", source, {"format": format}, document=text, messages=warnings)
         line = save_text(text, target, replaces=outputs.replaces)

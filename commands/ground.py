@@ -248,7 +248,7 @@ def _queries_of(result: Result) -> Sequence[Mapping[str, Any]]:
     from vidsum.results.load import read_result
 
     try:
-        return list(read_result(result.data["outputs"]["json"]).get("queries", ()))
+        return list(read_result(result.data["outputs"]["json"]).to_dict().get("queries", ()))
     except InputError:  # no result of ours: it is skipped whatever it is
         return ()
 

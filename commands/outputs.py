@@ -278,9 +278,11 @@ class Files:
         """The MP4 files of the moments in a document."""
         if self.clip_folder is None:
             return []
-        from vidsum.pipelines.export import clip_paths
+        from vidsum.pipelines.export import clips_of
+        from vidsum.results.load import result_of
 
-        return clip_paths(self.clip_folder, self.clip_stem, document)
+        result: Any = result_of(document)
+        return [path for path, _ in clips_of(result, self.clip_folder, self.clip_stem)]
 
     def facts(self, clips: Sequence[Path] = ()) -> dict[str, Any]:
         """All of them, as data."""

@@ -54,8 +54,8 @@ def report(
             check_outputs([(results[0], [target])])
         allowed = extraction.allow_playlists
         named = {"stdin" if each == STDIN else each: each for each in results}
-        documents = [(name, read_result(each, allow_playlists=allowed)) for name, each in named.items()]
-        text, warnings = report_text(documents, target)
+        made = [(name, read_result(each, allow_playlists=allowed)) for name, each in named.items()]
+        text, warnings = report_text(made, target)
         if page.output == "-":
             return Result("report", document=text, messages=warnings)
         line = save_text(text, target, replaces="all" if page.overwrite else "none")

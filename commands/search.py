@@ -1,7 +1,5 @@
 """`vidsum search`: the moments of an archive that a text or a picture describes."""
 
-import csv
-import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -16,7 +14,7 @@ from vidsum.commands.paths import require_ours
 from vidsum.commands.result import Problem, Result, Table, View, run_alone
 from vidsum.errors import InputError, UsageError
 from vidsum.options import option
-from vidsum.outputs import as_utf8, make_folder
+from vidsum.outputs import make_folder
 from vidsum.settings import UNLIKELY
 from vidsum.times import format_time
 
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
     from vidsum.archive.archive import Archive, Match
 
 SCHEMA = "vidsum.search/1"
-_CSV = ("rank", "video", "start_s", "end_s", "present", "score", "evidence", "text")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +30,13 @@ class SearchOutputs:
 
     PANEL = "Output"
 
+    export: Path | None = option(
+        "Also one timeline of all moments: .otio, .edl, .fcpxml, .xml, .kdenlive or .mlt.",
+        None,
+        metavar="FILE",
+        shared=False,
+        writes=True,
+    )
     clips: Path | None = option(
         "Also an MP4 of each moment, {rank}_{video}.mp4, in this folder.", None, metavar="FOLDER"
     )
@@ -82,7 +86,9 @@ def search(
     target = _target(outputs, extra)
 
     def step() -> Result:
+        from vidsum.archive.answers import cuts_of
         from vidsum.archive.archive import Archive
+        from vidsum.pipelines.timelines import film_format, film_text
 
         with Archive(where.archive, create=False) as archive:
             matches = archive.find(text, wishes)
@@ -99,6 +105,11 @@ def search(
                 messages.append(f"{outdated} videos were indexed with other weights: run vidsum index again")
         shown = document if outputs.to_stdout else None
         lines = _remarks(matches, rows, extra)
+        if extra.export:
+            cuts = cuts_of(matches, text or "")
+            timeline, warnings = film_text(cuts, film_format(extra.export), extra.export)
+            lines.append(save_text(timeline, extra.export, replaces=outputs.replaces))
+            messages += warnings
         if target:
             lines.append(save_text(_content(document, target), target, replaces=outputs.replaces))
         code = 1 if problems else 0
@@ -110,12 +121,16 @@ def search(
 
 def _target(outputs: Outputs, extra: SearchOutputs) -> Path | None:
     """The file of `--output`, checked before any work."""
-    if outputs.to_stdout and (extra.clips or extra.pictures):
-        raise UsageError("-o - writes JSON only", hint="-o FILE.json, with --clips or --pictures")
-    if outputs.output is None or outputs.to_stdout:
-        return None
-    require_suffix(target := Path(outputs.output), (".json", ".csv"))
-    check_outputs([("the archive", [target])])
+    if outputs.to_stdout and (extra.clips or extra.pictures or extra.export):
+        raise UsageError("-o - writes JSON only", hint="-o FILE.json, with other files")
+    target = None if outputs.to_stdout or outputs.output is None else Path(outputs.output)
+    if target:
+        require_suffix(target, (".json", ".csv"))
+    if extra.export:
+        from vidsum.pipelines.timelines import film_format
+
+        film_format(extra.export)
+    check_outputs([("the archive", [path for path in (target, extra.export) if path])])
     return target
 
 
@@ -182,8 +197,6 @@ def _content(document: Mapping[str, Any], target: Path) -> str:
     """The text of the list in the format of its file."""
     if target.suffix == ".json":
         return json.dumps(document, indent=1) + "\n"
-    text = io.StringIO()
-    table = csv.DictWriter(text, _CSV, extrasaction="ignore", lineterminator="\n")
-    table.writeheader()
-    table.writerows(document["moments"])
-    return as_utf8(text.getvalue())
+    from vidsum.archive.answers import as_csv
+
+    return as_csv(document["moments"])

@@ -16,7 +16,6 @@ from tests import media
 from tests.results.made import results
 from vidsum import memory
 from vidsum.errors import InputError, OutputError, UsageError
-from vidsum.results.documents import to_text
 from vidsum.results.features import Features
 
 CALLS = {
@@ -36,10 +35,10 @@ def made(film: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]
     """A result of each kind, of the film and of features."""
     folder = tmp_path_factory.mktemp("made")
     found: dict[str, Any] = {}
-    for name, document in results(film, with_saliency=True):
+    for name, result in results(film, with_saliency=True):
         kind = name.rpartition("_")[2]
         if kind in ("summary.json", "shots.json"):
-            (folder / kind).write_text(to_text(document))
+            result.save(folder / kind)
             found[kind] = vidsum.load(folder / kind)
     features = Features.from_array(np.random.default_rng(0).normal(size=(20, 3)), 2.0, video=film)
     found["moments"] = vidsum.ground(features, ["a", "b"], 2, encode_text=lambda texts: np.eye(3)[:2])

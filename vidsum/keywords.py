@@ -71,6 +71,7 @@ class GroundOptions(ReadingOptions, total=False):
     mask: Literal["lam", "stamp", "static"] | None
     evidence: Literal["auto", "seen", "said", "both"]
     thorough: bool
+    alone: bool
 
 
 class GrounderOptions(GroundOptions, total=False):

@@ -22,7 +22,6 @@ SHIPPED_MODELS = (SHIPPED_MODEL, "fulltransnet")
 SHIPPED_GROUNDER = "mrnet"
 """The same for finding moments."""
 
-
 _OWN = "the extractor's own"
 
 AttentionPart = Literal["mean", "all"] | tuple[int, int]
@@ -256,6 +255,7 @@ class Retrieval:
     thorough: bool = option(
         "Use motion features too, for queries about actions (space vse, similarity); slower.", False
     )
+    alone: bool = option("A trained model's own answers, not added to similarity.", False)
 
     def __post_init__(self) -> None:
         check(self)

@@ -36,18 +36,24 @@ ENCODER = "minilm"
 TOP_K = 10
 
 
-def shown(
-    videos: dict[str, MomentVideo], captions: Path, seed: int
-) -> Iterator[tuple[MomentVideo, ClipEmbeddings]]:
-    """Each video that has captions of its clips, as the map might show it."""
+def simulation(videos: dict[str, MomentVideo], captions: Path) -> Simulation:
+    """How the videos are simulated that have captions of their clips."""
     texts, vectors = read_clip_captions(captions), embed_captions(captions)
     clips = {name: ClipCaptions(texts[name], vectors[name]) for name in videos if name in texts}
     encode, sha256 = load_text_encoder(ENCODER).encode, checkpoints.sha256_of(ENCODER)
     described = {name: videos[name] for name in clips}
     known = captions_of(described, embed_sentences(described, encode, sha256), clips)
-    how = Simulation(known, load_map().seen, 75, 2.0)
-    for number, video in enumerate(known.videos):
-        yield video, simulate_video(script_of(known, number), how, np.random.default_rng([seed, number]))
+    return Simulation(known, load_map().seen, 75, 2.0)
+
+
+def shown(
+    videos: dict[str, MomentVideo], captions: Path, seed: int
+) -> Iterator[tuple[MomentVideo, ClipEmbeddings]]:
+    """Each video that has captions of its clips, as the map might show it."""
+    how = simulation(videos, captions)
+    for number, video in enumerate(how.captions.videos):
+        script = script_of(how.captions, number)
+        yield video, simulate_video(script, how, np.random.default_rng([seed, number]))
 
 
 def answered(model: str, query: Query, video: ClipEmbeddings) -> Iterator[tuple[str, QueryPrediction]]:
@@ -55,6 +61,9 @@ def answered(model: str, query: Query, video: ClipEmbeddings) -> Iterator[tuple[
     asked = Request([query.text], load_text_encoder(ENCODER).encode([query.text]))
     (answer,) = locate(model, video, asked, TOP_K)
     yield model, _prediction(query, answer.moments, answer.saliency)
+    if model != "similarity":
+        (own,) = locate(model, video, asked, TOP_K, alone=True)
+        yield f"{model}, alone", _prediction(query, own.moments, own.saliency)
     if model != "similarity" and (grounder := by_spans(model)):
         (spans,) = decoded(grounder, video, asked, TOP_K)
         assert spans.saliency is not None

@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.archive.made import use_archive
+from tests.archive.made import film, spoken, use_archive
+from tests.archive.serving import serving
+from vidsum.archive import index
 from vidsum.archive.archive import Archive
+from vidsum.archive.serve import Server
 
 
 @pytest.fixture
@@ -21,3 +24,22 @@ def archive(tmp_path: Path, colours: None) -> Iterator[Archive]:
     """An empty one."""
     with Archive(tmp_path / "a.vidsum") as opened:
         yield opened
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("served")
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path) -> Iterator[Server]:
+    """Serves `film` (1) and `the sea` (2), in which something is said."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VIDSUM_HOME", str(folder / "home"))
+        use_archive(patch)
+        with Archive(folder / "a.vidsum") as archive:
+            archive.add(film(folder / "videos" / "film.mp4"))
+            patch.setattr(index, "_hear", lambda *_, **__: spoken("Blue <b>blue</b>.", "Green yellow."))
+            archive.add(film(folder / "videos" / "the sea.mp4", ("blue", "blue", "green"), seed=2))
+        with serving(folder / "a.vidsum") as started:
+            yield started

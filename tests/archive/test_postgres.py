@@ -13,6 +13,7 @@ import pytest
 
 from tests.archive.made import film, spoken
 from tests.archive.servers import new_database, started
+from tests.archive.serving import ask, serving
 from vidsum.archive import index, postgres
 from vidsum.archive.archive import Archive, Match
 from vidsum.archive.postgres import name_of
@@ -194,3 +195,19 @@ def test_without_psycopg_a_line_tells_how_to_install_it(monkeypatch: pytest.Monk
     with pytest.raises(UsageError, match="needs psycopg") as raised:
         Archive("postgresql://host/db")
     assert "vidsum[postgres]" in str(raised.value.hint)
+
+
+def test_its_page_is_that_of_a_file(url: str, videos: Path, tmp_path: Path) -> None:
+    pages = []
+    for where in (url, tmp_path / "a.vidsum"):
+        with Archive(where) as archive:
+            archive.add(videos, transcribe=True, device="cpu")
+        with serving(where) as served:
+            asked = ("/api/archive", "/api/video/1", "/thumb/1.jpg", "/video/2", "/api/search?q=blue&k=3")
+            answers = [ask(served, path) for path in asked]
+            assert [answer.status for answer in answers] == [200] * 5
+            like = ask(served, "/api/search?like=1&k=1").json["moments"]
+            about = {name: value for name, value in answers[0].json.items() if name != "archive"}
+            found = [(one["id"], one["shot"], one["start_s"]) for one in answers[4].json["moments"]]
+            pages.append((about, answers[1].json, answers[2].body, answers[3].body, found, like[0]["id"]))
+    assert pages[0] == pages[1]

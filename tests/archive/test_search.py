@@ -73,6 +73,21 @@ def test_near_duplicates_are_listed_once(archive: Archive, videos: Path) -> None
     assert len(archive.search("blue", per_video=1, duplicates=True)) == 3
 
 
+def test_a_part_of_an_indexed_video_is_not_decoded_again(
+    archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    like = [f"{videos / 'film.mp4'}@0-2"]
+    kept = archive.search(like=like, duplicates=True)
+    assert (Path(kept[0].video).name, kept[0].start_s) == ("film.mp4", 0)
+    with monkeypatch.context() as patch:
+        patch.setattr(index, "plan_of", None)
+        assert archive.search(like=like, duplicates=True) == kept
+    os.utime(videos / "film.mp4")  # as if it had changed
+    decoded = archive.search(like=like, duplicates=True)
+    assert [(one.video, one.start_s) for one in decoded] == [(one.video, one.start_s) for one in kept]
+    assert [one.score for one in decoded] == pytest.approx([one.score for one in kept], abs=0.02)
+
+
 def test_steps_follow_each_other(archive: Archive, videos: Path) -> None:
     found = archive.search("green", then=["blue"], path=["*film*", "*sea*"], duplicates=True)
     best = found[0]
@@ -250,3 +265,10 @@ def test_small_integers_keep_the_nearest_rows(seed: int) -> None:
     best, found = (np.argsort(-each, axis=1) for each in (exact, packed))
     recall = np.mean([np.isin(best[row, :20], found[row, :40]).mean() for row in range(len(queries))])
     assert recall >= 0.99
+
+
+@pytest.mark.parametrize("column", ["scan", "edges"])
+def test_a_record_of_another_size_is_told_in_one_line(archive: Archive, videos: Path, column: str) -> None:
+    archive.rows(f"UPDATE videos SET {column} = X'00112233445566'")
+    with pytest.raises(InputError, match="the archive is damaged"):
+        archive.search("red")

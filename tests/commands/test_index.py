@@ -262,3 +262,21 @@ def test_watching_takes_files_whose_size_has_stopped_changing(
     assert [line.split(":")[0] for line in ran.out.splitlines()] == [str(videos / "film.mp4"), str(recorded)]
     assert "recorded.mp4" not in ran.err
     assert run("search", "blue", "--path", "*recorded*").out.count("recorded.mp4") >= 1
+
+
+def test_one_timeline_of_all_moments(run: Run, videos: Path) -> None:
+    otio = pytest.importorskip("opentimelineio")
+    run("index", videos, "-r", "--device", "cpu")
+    ran = run(
+        "search", "blue", "--duplicates", "--per-video", "1", "--export", "blue.otio", "-o", "blue.json"
+    )
+    assert ran.code == 0, ran.err
+    assert {"blue.otio", "blue.json"} <= set(ran.out.split())
+    clips = list(otio.adapters.read_from_file("blue.otio").tracks[0])
+    rows = json.loads(Path("blue.json").read_text())["moments"]
+    assert [clip.name for clip in clips] == [Path(row["video"]).name for row in rows]
+    assert [clip.markers[0].name.split(")")[0] for clip in clips] == ["blue (1", "blue (2"]
+    assert run("search", "blue", "--export", "blue.srt").code == 2
+    assert run("search", "blue", "--export", "blue.otio", "-o", "-").code == 2
+    assert run("search", "red", "--export", "blue.otio").code == 1  # exists, and differs
+    assert run("search", "red", "--export", "blue.otio", "--overwrite").code == 0

@@ -109,7 +109,7 @@ def film_and_results() -> tuple[bytes, list[dict[str, Any]]]:
     with TemporaryDirectory() as folder:
         film = Path(folder) / "film.mp4"
         make_video(film, n_frames=250, sound=True)
-        found = [document for _, document in results(film, with_saliency=True)]
+        found = [result.to_dict() for _, result in results(film, with_saliency=True)]
         for document in found:
             document["video"]["path"] = film.name
             kind = document["schema"].removeprefix("vidsum.").removesuffix("/1")

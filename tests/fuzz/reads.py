@@ -134,24 +134,28 @@ def read_result(path: Path) -> None:
     from vidsum.errors import VidsumError
     from vidsum.pipelines.report import report_text
     from vidsum.pipelines.timelines import timeline_text
-    from vidsum.results.load import read_result
+    from vidsum.results.load import read_result, result_of
     from vidsum.settings import ExportFormat
 
     film, found = good.film_and_results()
     if not path.with_name("film.mp4").exists():
         path.with_name("film.mp4").write_bytes(film)
-    document = read_result(path)
-    assert all(each["start_s"] <= each["end_s"] for each in _segments(document)), "a segment is inverted"
-    page, _ = report_text([(path.name, document), ("good.json", found[0])], path.with_suffix(".html"))
+    result = read_result(path)
+    assert all(each["start_s"] <= each["end_s"] for each in _segments(result.to_dict())), "it is inverted"
+    page, _ = report_text(
+        [(path.name, result), ("good.json", result_of(found[0]))], path.with_suffix(".html")
+    )
     drawn = re.findall(r" (?:d|x|width|data-duration)=\"([^\"]*)\"", page)
     assert not [each for each in drawn if "n" in each], "a drawing with infinite numbers"
     refused: VidsumError | None = None
     for format in get_args(ExportFormat):
         try:
-            timeline_text(document, format, path.with_suffix(f".{format}"))[0].encode()
+            timeline_text(result, format, path.with_suffix(f".{format}"))[0].encode()
         except VidsumError as error:  # noqa: PERF203  the others may be written
             refused = error
-    if refused and "\n" in document["video"]["path"]:  # a file may have such a name, which is said as it is
+    if (
+        refused and result.video and "\n" in result.video.path
+    ):  # a file may have such a name, which is said as it is
         raise VidsumError("refused by name")
     if refused:
         raise refused

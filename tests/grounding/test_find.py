@@ -1,6 +1,7 @@
 """Which model is chosen, and what it answers."""
 
-from dataclasses import asdict
+import statistics
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,22 +41,30 @@ def words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(find, "embed_words", words_of)
 
 
-def detr(path: Path, name: str = "qd-detr", kind: MaskKind | None = None, space: str = "vse") -> str:
+def detr(
+    path: Path, name: str = "qd-detr", kind: MaskKind | None = None, space: str = "vse", guided: bool = False
+) -> str:
     """A checkpoint, untrained."""
     mask = None if kind is None else MaskConfig(kind=kind)
-    config = DETRConfig(dim_video=6, dim_query=4, clips=16, words=3, decoder_layers=1, mask=mask, **SIZES)
+    config = DETRConfig(
+        dim_video=6 + guided, dim_query=4, clips=16, words=3, decoder_layers=1, mask=mask, **SIZES
+    )
     with torch.random.fork_rng():
         torch.manual_seed(0)
         tensors = build(name, config).state_dict()
-    save_trained(path, Trained(name, asdict(config), {"space": space, "clip_s": 1.0}, {}, tensors))
+    features = {"space": space, "clip_s": 1.0, "guided": guided}
+    save_trained(path, Trained(name, asdict(config), features, {}, tensors))
     return str(path)
 
 
-def mrnet(path: Path, kind: MaskKind | None = None) -> str:
+def mrnet(path: Path, kind: MaskKind | None = None, guided: bool = False) -> str:
     mask = None if kind is None else MaskConfig(kind=kind)
-    config = MRNetConfig(dim_video=4, dim_query=4, clips=16, mask=mask, **SIZES, **HEADS["light"])
-    features = {"space": "vse", "clip_s": 1.0}
-    save_trained(path, Trained("mrnet", asdict(config), features, {}, MRNet(config).state_dict()))
+    config = MRNetConfig(dim_video=4 + guided, dim_query=4, clips=16, mask=mask, **SIZES, **HEADS["light"])
+    features = {"space": "vse", "clip_s": 1.0, "guided": guided}
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        tensors = MRNet(config).state_dict()
+    save_trained(path, Trained("mrnet", asdict(config), features, {}, tensors))
     return str(path)
 
 
@@ -92,6 +101,50 @@ def test_the_saliency_of_other_models_is_the_similarity_curve(tmp_path: Path) ->
         np.testing.assert_array_equal(one.saliency, other.saliency)
         assert one.moments == tuple(moments_of(one.saliency, video().timestamps, 1.0, 30.0, 3))
         assert one.moments != other.moments
+
+
+def guided(folder: Path, name: str) -> str:
+    path = folder / f"{name}.safetensors"
+    return mrnet(path, guided=True) if name == "mrnet" else detr(path, name, guided=True)
+
+
+BY_NAME = pytest.mark.parametrize("name", ["mrnet", "qd-detr", "moment-detr"])
+
+
+@BY_NAME
+def test_a_guided_model_without_weight_is_similarity(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(find, "BESIDE", {"mrnet": 0.0, "detr": 0.0})
+    shots = replace(video(), shots_s=np.array([0, 4.2, 11, 17.6, 30]))
+    for clips in (video(), shots):
+        expected = find.locate("similarity", clips, REQUEST, 4, "cpu")
+        found = find.locate(guided(tmp_path, name), clips, REQUEST, 4, "cpu")
+        for one, other in zip(found, expected, strict=True):
+            assert one.moments == other.moments
+            np.testing.assert_array_equal(one.saliency, other.saliency)
+
+
+@BY_NAME
+def test_the_curve_of_a_guided_model_is_added_to_similarity(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(find, "BESIDE", {"mrnet": 0.7, "detr": 0.7})
+    path = guided(tmp_path, name)
+    tokens = list(REQUEST.vectors[:, None]) if name == "mrnet" else words_of("vse", TEXTS, "cpu")
+    predictions = ground_video(find._grounder(path, "cpu"), video(), tokens, REQUEST.vectors, 4)
+    found = find.locate(path, video(), REQUEST, 4, "cpu")
+    alone = find.locate(path, video(), REQUEST, 4, "cpu", alone=True)
+    for number, prediction in enumerate(predictions):
+        own = [float(value) for value in prediction.curve]
+        mean, spread = statistics.fmean(own), statistics.pstdev(own)
+        curve = similarity(video(), REQUEST.vectors)[number].tolist()
+        total = [value + 0.7 * (one - mean) / spread for value, one in zip(curve, own, strict=True)]
+        expected = [(value - min(total)) / (max(total) - min(total)) for value in total]
+        np.testing.assert_allclose(found[number].saliency, expected, atol=1e-4)
+        again = moments_of(found[number].saliency, video().timestamps, 1.0, 30.0, 4)
+        assert found[number].moments == tuple(again)
+        assert alone[number].moments == tuple(prediction.moments) != found[number].moments
 
 
 def test_only_models_of_words_read_so_many(tmp_path: Path) -> None:

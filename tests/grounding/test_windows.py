@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vidsum.features.resample import resample
-from vidsum.grounding.windows import Windows, clips_of, grid, on_grid, placed, sliding_windows
+from vidsum.grounding.windows import Windows, best_at, clips_of, grid, on_grid, placed, sliding_windows
 from vidsum.results.features import Features
 
 T = 16
@@ -139,3 +139,14 @@ def test_nothing_lies_beyond_the_end_of_the_video() -> None:
     kept = windows.intervals_s[windows.is_whole]
     assert (kept[:, 1] > kept[:, 0]).all()
     assert not windows.is_whole[0, -1]  # the last of 16 clips begins at 10.31 s
+
+
+@given(st.integers(1, 30), st.integers(1, 40), st.integers(0, 2**32 - 1))
+def test_a_clip_has_the_score_of_its_best_proposal(n_clips: int, n_proposals: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    edges = rng.integers(0, n_clips + 1, (n_proposals, 2)).astype(np.float64)
+    intervals, scores = np.sort(edges, axis=1), rng.normal(size=n_proposals).astype(np.float32)
+    found = best_at(intervals, scores, np.arange(n_clips) + 0.5)
+    for clip, value in enumerate(found):
+        over = [s for (a, b), s in zip(intervals, scores, strict=True) if a <= clip and clip + 1 <= b]
+        assert value == max(over, default=scores.min())

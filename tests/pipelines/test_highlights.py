@@ -168,7 +168,7 @@ def test_each_segment_is_written_as_mp4(film: Path, tmp_path: Path) -> None:
     found = find_highlights(film, 2, device="cpu")
     assert export.write_clips(found, tmp_path / "clips", "film") == ()
     for rank, moment in enumerate(found.moments, 1):
-        clip = export.highlight_path(tmp_path / "clips", "film", rank)
+        clip = tmp_path / "clips" / f"film_highlight_{rank}.mp4"
         assert probe(clip).duration_s == pytest.approx(moment.end_s - moment.start_s, abs=0.05)
         assert export.form_of(clip, found.provenance) == ""
     assert len(list((tmp_path / "clips").iterdir())) == len(found.moments)
@@ -180,7 +180,7 @@ def test_padded_segments_stay_inside_the_video(film: Path, tmp_path: Path) -> No
     whole_s = probe(film).duration_s
     for rank, moment in enumerate(found.moments, 1):
         padded_s = min(moment.end_s + 1, whole_s) - max(moment.start_s - 1, 0)
-        clip = export.highlight_path(tmp_path, "film", rank)
+        clip = tmp_path / f"film_highlight_{rank}.mp4"
         assert probe(clip).duration_s == pytest.approx(padded_s, abs=0.05)
 
 

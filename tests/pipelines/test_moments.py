@@ -273,6 +273,8 @@ def test_a_missing_video_or_checkpoint_is_said_before_anything_is_decoded(
         pipeline.ground("none.mp4", "green")
     with pytest.raises(InputError, match="no such file"):
         pipeline.ground(film, "green", model="none.safetensors")
+    with pytest.raises(UsageError, match="alone is for trained models"):
+        pipeline.ground(film, "green", alone=True)
     assert colours == []
 
 
@@ -287,12 +289,13 @@ def test_a_trained_model_gives_the_moments_and_says_what_it_reads(
         max_words: int | None = None
         is_mrnet: bool = True
         in_bf16: bool = False
+        guided: bool = False
 
     def answer(
         grounder: Reader, video: ClipEmbeddings, tokens: Any, vectors: FloatArray, top_k: int
     ) -> list[Prediction]:
         asked.append((len(tokens), top_k, grounder.in_bf16))
-        return [Prediction([Moment(1.0, 2.0, 0.9)], None) for _ in tokens]
+        return [Prediction([Moment(1.0, 2.0, 0.9)], None, np.zeros(len(video))) for _ in tokens]
 
     path = tmp_path / "best.safetensors"
     path.write_bytes(b"weights")
@@ -309,6 +312,10 @@ def test_a_trained_model_gives_the_moments_and_says_what_it_reads(
     assert len(found.provenance["grounding"]["model_sha256"]) == 64
     with pytest.raises(UsageError, match="reads the space vse, not clip"):
         pipeline.ground(film, "green", model=str(path), space="clip")
+    monkeypatch.setattr(find, "_loaded", lambda model, device, sha256: Reader(guided=True))
+    added, own = (pipeline.ground(film, ["green", "red"], alone=alone, **ask) for alone in (False, True))
+    assert best(own) == best(found) != best(added)
+    assert [one.provenance["grounding"].get("alone") for one in (added, own)] == [None, True]
 
 
 def test_a_path_of_a_detr_checkpoint_gives_moments_and_its_own_saliency(

@@ -1,9 +1,7 @@
 """Previews show the right pictures for the right time, whatever their format."""
 
 import io
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import av
 import numpy as np
@@ -13,17 +11,18 @@ from PIL import Image
 from tests.media import make_video, read_number
 from vidsum.errors import UsageError
 from vidsum.pipelines.export import previews
+from vidsum.results.summary import Summary
 from vidsum.settings import PreviewFormat
-from vidsum.types import Picture
+from vidsum.types import Picture, VideoInfo
 from vidsum.video.probe import probe
 
 FPS = 25
 
 
-def document_of(path: Path, *segments: tuple[float, float]) -> dict[str, Any]:
-    """What previews need to know of a summary."""
-    cuts = [{"start_s": start, "end_s": end} for start, end in segments]
-    return {"video": asdict(probe(path)), "segments": cuts}
+def summary_of(video: VideoInfo | None, *segments: tuple[float, float]) -> Summary:
+    """A summary of these segments."""
+    curve, times = np.zeros(1, np.float32), np.zeros(1)
+    return Summary(segments, (), curve, times, 10.0, 10.0, FPS, "ridge", "kts", video=video)
 
 
 def pictures_of(content: bytes, format: PreviewFormat) -> tuple[list[Picture], float]:
@@ -47,7 +46,7 @@ def pictures_of(content: bytes, format: PreviewFormat) -> tuple[list[Picture], f
 def test_each_picture_is_the_one_on_screen_at_its_time(format: PreviewFormat, tmp_path: Path) -> None:
     path = make_video(tmp_path / "numbers.mp4", n_frames=250, fps=FPS).path
     segments = [(1.0, 1.52), (2.04, 9.0), (9.96, 10.0)]
-    made = dict(previews(document_of(path, *segments), format))
+    made = dict(previews(summary_of(probe(path), *segments), format))
     assert list(made) == [f"1.{format}", f"2.{format}", f"3.{format}"]
     for content, (start_s, _), n_pictures in zip(made.values(), segments, (5, 48, 1), strict=True):
         pictures, seconds = pictures_of(content, format)
@@ -64,11 +63,11 @@ def test_large_pictures_are_made_small_and_stay_upright(
 ) -> None:
     path = tmp_path / "large.mp4"
     make_video(path, n_frames=10, width=1280, height=722, rotation_deg=turn_deg)
-    ((_, content),) = previews(document_of(path, (0.0, 0.25)), "mp4")
+    ((_, content),) = previews(summary_of(probe(path), (0.0, 0.25)), "mp4")
     pictures, _ = pictures_of(content, "mp4")
     assert [(picture.shape, read_number(picture)) for picture in pictures] == [(shape, 0), (shape, 3)]
 
 
 def test_features_have_no_pictures() -> None:
     with pytest.raises(UsageError, match="features only"):
-        list(previews({"video": None, "segments": []}, "gif"))
+        list(previews(summary_of(None), "gif"))

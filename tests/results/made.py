@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from vidsum.results.cuts import Cutting
 from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
 from vidsum.results.shots import Shots
 from vidsum.results.summary import ScoredShot, Summary
@@ -16,7 +16,7 @@ QUOTED = '"><img src=x onerror="window.hacked = 1">'
 MADE_FROM = {"vidsum": "0", "summary": {"model": "'><b>x", "keep": [[0.0, 1.0]], "seed": None}}
 
 
-def results(film: Path, *, with_saliency: bool = False) -> list[tuple[str, dict[str, Any]]]:
+def results(film: Path, *, with_saliency: bool = False) -> list[tuple[str, Cutting]]:
     """A summary, moments, highlights and shots of a film of ten seconds."""
     about = {"video": probe(film), "provenance": MADE_FROM, "warnings": (EVIL,)}
     times = np.arange(0, 10, 0.5)
@@ -42,18 +42,20 @@ def results(film: Path, *, with_saliency: bool = False) -> list[tuple[str, dict[
         QueryMoments(EVIL, (Moment(3.0, 4.0, 1.5),), scores, None),
         QueryMoments(QUOTED, (), scores, 0.01),
     )
-    grounding = Grounding(queries, times, 0.5, 10.0, "similarity", "vse", **about)
+    grounding = Grounding(queries, times, 0.5, 10.0, "similarity", "vse", evidence="both", **about)
+    if not with_saliency:
+        grounding = Grounding.from_dict(grounding.to_dict(with_saliency=False))
     highlights = Highlights(scores, times, 0.5, (Moment(4.0, 5.0, 0.5),), 10.0, "ridge", **about)
     cut = Shots(np.array([0.0, 3.0, 10.0]), "kts", video_fps=25.0, **about)
     return [
-        ("out/film_summary.json", summary.to_dict()),
-        ("out/film_moments.json", grounding.to_dict(with_saliency=with_saliency)),
-        ("out/film_highlights.json", highlights.to_dict()),
-        ("out/film_shots.json", cut.to_dict()),
+        ("out/film_summary.json", summary),
+        ("out/film_moments.json", grounding),
+        ("out/film_highlights.json", highlights),
+        ("out/film_shots.json", cut),
     ]
 
 
-def of_features(film: Path) -> tuple[str, dict[str, Any]]:
+def of_features(film: Path) -> tuple[str, Shots]:
     """The same shots, computed from features only."""
     about = Shots(np.array([0.0, 3.0, 10.0]), "kts", provenance=MADE_FROM)
-    return "features_shots.json", replace(about, video=None).to_dict()
+    return "features_shots.json", replace(about, video=None)

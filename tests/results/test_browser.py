@@ -1,33 +1,21 @@
 """The report page in Chromium: skipped without Playwright or the browser."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.browsing import chromium, faults_of_looks, needs_chromium, until
 from tests.results.made import EVIL
 
-playwright = pytest.importorskip("playwright.sync_api")
-axe = pytest.importorskip("axe_playwright_python.sync_playwright")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-OUTSIDE = """
-    [...document.querySelectorAll("body *")]
-        .filter(each => !each.closest(".scroll, .unseen, svg"))
-        .filter(each => each.getBoundingClientRect().right > innerWidth + 1)
-        .map(each => each.outerHTML.slice(0, 80))
-"""
-"""Elements that stand out of the window; what scrolls by itself may."""
-pytestmark = [pytest.mark.deep, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")]
+pytestmark = [pytest.mark.deep, needs_chromium]
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
+    with chromium() as started:
+        yield started
 
 
 def opened(browser: Any, page: Path, width: int = 1400, **how: Any) -> Any:
@@ -40,15 +28,6 @@ def opened(browser: Any, page: Path, width: int = 1400, **how: Any) -> Any:
     if how.get("java_script_enabled", True):
         until(tab, "document.querySelector('video').readyState > 0")
     return tab
-
-
-def until(tab: Any, condition: str) -> None:
-    """Wait for a minute at most; Playwright's own waiting is against the page's policy."""
-    for _ in range(600):
-        if tab.evaluate(condition):
-            return
-        tab.wait_for_timeout(100)
-    pytest.fail(f"not in a minute: {condition}, but at {time_of(tab)} s")
 
 
 def is_local(url: str) -> bool:
@@ -116,11 +95,7 @@ def test_nothing_overflows_and_axe_finds_no_serious_fault(
     tab = opened(browser, page, width, color_scheme=scheme)
     tab.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
     tab.locator(".cut").first.click()
-    assert tab.evaluate("document.documentElement.scrollWidth") == width
-    assert tab.evaluate(OUTSIDE) == []
-    checked = axe.Axe().run(tab).response
-    assert {"color-contrast", "label", "region"} <= {each["id"] for each in checked["passes"]}
-    assert [(each["id"], each["nodes"][0]["html"]) for each in checked["violations"]] == []
+    assert faults_of_looks(tab, width) == []
     backs = {"light": "rgb(247, 247, 245)", "dark": "rgb(20, 22, 26)"}
     assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == backs[scheme]
 

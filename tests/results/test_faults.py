@@ -67,6 +67,7 @@ def test_results_of_each_kind_have_no_fault(kind: int) -> None:
         (partial(edited, SUMMARY, "segments", 1, "end_s", to=12.1), "the video has 10 s"),
         (partial(edited, SUMMARY, "segments", 0, "start_s", to=-1.0), "does not fit"),
         (partial(edited, SUMMARY, "shots", 0, "start_s", to=3.0), r"shots\[0\]"),
+        (partial(edited, SHOTS, "shots", 1, "start_s", to=3.5), r"shots\[1\]: does not begin where"),
         (partial(edited, SUMMARY, "duration_s", to=0), "duration_s"),
         (partial(edited, SUMMARY, "duration_s", to=1e10), "duration_s"),
         (partial(edited, SUMMARY, "budget", "used_s", to=1e308), "budget.used_s: 1e.308 is too large"),

@@ -37,7 +37,8 @@ def cut(rate: Fraction | int, first: int, end: int, label: str = "a <b> & 'c'") 
 
 def text_of(format: str, rate: Fraction | int, frames: Any = FRAMES, **about: Any) -> str:
     film = media(rate, path=Path(PLACE), **about)
-    return str(formats.to_editor(format, [cut(rate, *each) for each in frames], film, "the cut", PLACE))
+    clips = [formats.Clip(cut(rate, *each), film, PLACE) for each in frames]
+    return str(formats.to_editor(format, clips, "the cut"))
 
 
 def read(format: str, text: str, **options: Any) -> Any:
@@ -203,7 +204,8 @@ def rendered(timeline: Path, target: Path) -> list[int]:
 
 def written(format: str, cuts: list[Cut], film: Media, folder: Path) -> Path:
     path = folder / f"cut.{format}"
-    path.write_text(formats.to_editor(format, cuts, film, "cut", film.path.name), encoding="utf-8")
+    clips = [formats.Clip(each, film, film.path.name) for each in cuts]
+    path.write_text(formats.to_editor(format, clips, "cut"), encoding="utf-8")
     return path
 
 
@@ -230,7 +232,7 @@ def test_a_name_that_is_not_text_is_refused_where_it_cannot_be_quoted() -> None:
     film = media(25, path=Path(place))
     for format in ("edl", "kdenlive", "mlt"):
         with pytest.raises(InputError, match="not text") as refused:
-            formats.to_editor(format, [cut(25, 0, 5)], film, "cut", place)
+            formats.to_editor(format, [formats.Clip(cut(25, 0, 5), film, place)], "cut")
         assert "\n" not in refused.value.message
     for format in ("otio", "fcpxml", "xml"):
-        assert formats.to_editor(format, [cut(25, 0, 5, "a\x01b")], film, "cut", place).encode()
+        assert formats.to_editor(format, [formats.Clip(cut(25, 0, 5, "a\x01b"), film, place)], "cut").encode()

@@ -3,41 +3,56 @@
 import csv
 import io
 import re
+from dataclasses import replace
 from datetime import timedelta
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from vidsum.results.cuts import Cut, cuts_of
 from vidsum.results.lists import to_chapters, to_csv, to_srt, to_vtt
+from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
+from vidsum.results.shots import Shots
+from vidsum.results.summary import ScoredShot, Summary
 
-MOMENTS = {
-    "queries": [
-        {"query": "a\nbird & <b>", "moments": [{"start_s": 8.0, "end_s": 9.5, "score": 1.25}]},
-        {"query": "fog", "moments": []},
-        {"query": "snow", "moments": [{"start_s": 2.0, "end_s": 9.0, "score": 0.5, "evidence": "said"}]},
-    ]
-}
+MOMENTS = Grounding(
+    queries=(
+        QueryMoments("a\nbird & <b>", (Moment(8.0, 9.5, 1.25),), np.zeros(0, np.float32)),
+        QueryMoments("fog", (), np.zeros(0, np.float32)),
+        QueryMoments("snow", (Moment(2.0, 9.0, 0.5, "said"),), np.zeros(0, np.float32)),
+    ),
+    timestamps=np.zeros(0),
+    step_s=2.0,
+    video_duration_s=10.0,
+    model="similarity",
+    space="vse",
+    evidence="both",
+)
 
 
-def test_the_cuts_of_each_kind_of_document() -> None:
-    spans = [{"start_s": 0.0, "end_s": 1.0}, {"start_s": 2.0, "end_s": 3.5}]
-    segments = cuts_of({"segments": spans, "shots": [{"start_s": 0.0, "end_s": 9.0}]})
-    assert [(cut.start_s, cut.end_s, cut.label) for cut in segments] == [
+def test_the_cuts_of_each_kind_of_result() -> None:
+    curve, times = np.zeros(1, np.float32), np.zeros(1)
+    shots = (ScoredShot(0.0, 9.0, 0.5, True),)
+    summary = Summary(
+        ((0.0, 1.0), (2.0, 3.5)), shots, curve, times, 3.0, 9.0, 25.0, model="ridge", shot_method="kts"
+    )
+    assert [(cut.start_s, cut.end_s, cut.label) for cut in cuts_of(summary)] == [
         (0.0, 1.0, "segment 1"),
         (2.0, 3.5, "segment 2"),
     ]
-    assert [cut.label for cut in cuts_of({"shots": spans})] == ["shot 1", "shot 2"]
-    (best,) = cuts_of({"moments": [{"start_s": 1.0, "end_s": 2.0, "score": 0.3}]})
-    assert (best.label, best.rank, best.score) == ("highlight 1", 1, 0.3)
+    assert [cut.label for cut in cuts_of(Shots(np.array([0.0, 1.0, 3.5]), "kts"))] == ["shot 1", "shot 2"]
+    (best,) = cuts_of(Highlights(curve, times, 2.0, (Moment(1.0, 2.0, 0.3),), 9.0))
+    assert (best.label, best.rank, best.score, best.evidence) == ("highlight 1", 1, 0.3, "")
     assert [cut.label for cut in cuts_of(MOMENTS)] == ["a bird & <b> (1)", "snow (1)"]
+    assert [cut.evidence for cut in cuts_of(replace(MOMENTS, evidence="seen"))] == ["", ""]
 
 
 def test_csv_is_read_back_by_another_reader() -> None:
     rows = list(csv.DictReader(io.StringIO(to_csv(cuts_of(MOMENTS)))))
     assert [row["query"] for row in rows] == ["a bird & <b>", "snow"]
-    assert [row["evidence"] for row in rows] == ["", "said"]
+    assert [row["evidence"] for row in rows] == ["seen", "said"]
     assert [float(row["start_s"]) for row in rows] == [8.0, 2.0]
     assert (rows[0]["start"], rows[0]["end"], rows[0]["seconds"]) == ("00:00:08.000", "00:00:09.500", "1.5")
 

@@ -3,7 +3,7 @@
 import io
 import re
 from base64 import b64decode
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
@@ -18,6 +18,7 @@ from tests.media import make_video, read_number
 from tests.results.made import EVIL, QUOTED, of_features, results
 from vidsum.errors import UsageError
 from vidsum.pipelines.report import report_text, write_report
+from vidsum.results.cuts import Cut
 from vidsum.results.page import chart
 from vidsum.results.transcript import Transcript
 
@@ -145,7 +146,7 @@ def test_a_transcript_has_no_report(tmp_path: Path) -> None:
 
 
 def test_charts_place_segments_and_curve() -> None:
-    spans = [{"start_s": 2.0, "end_s": 3.0}, {"start_s": 0.0, "end_s": 0.001}]
+    spans = [Cut(2.0, 3.0, ""), Cut(0.0, 0.001, "")]
     drawing = chart("x", 10.0, spans, ([0.0, 5.0], [0.2, 0.4]), shots=spans, is_ranked=True)
     assert [(band.x, band.width, band.is_best) for band in drawing.chosen] == [
         (200, 100, True),
@@ -155,7 +156,7 @@ def test_charts_place_segments_and_curve() -> None:
     assert [band.x for band in drawing.shots] == [0]
     assert drawing.line == "M0.00 52.5H500.00L500.00 5H1000.00"
     assert chart("x", 10.0, []).area == ""
-    heard = chart("x", 10.0, [{**spans[0], "evidence": "said"}], ([0.0, 5.0], [0.2, 0.4]), said=[0.5, 0.0])
+    heard = chart("x", 10.0, [replace(spans[0], evidence="said")], ([0.0, 5.0], [0.2, 0.4]), said=[0.5, 0.0])
     assert [band.is_said for band in heard.chosen] == [True]
     assert heard.said == "M0.00 5H500.00L500.00 100H1000.00"
 

@@ -15,10 +15,11 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from vidsum.archive.packed import clip_type, read_records, rows_of
 from vidsum.archive.postgres import name_of
 from vidsum.archive.search import Request, Search, Step
 from vidsum.archive.spoken import has_speech, said_in
@@ -28,7 +29,7 @@ from vidsum.errors import InputError, UsageError
 from vidsum.grounding.conse import name_embeddings
 from vidsum.grounding.presence import cohort_of
 from vidsum.grounding.queries import read_queries
-from vidsum.grounding.spaces import embed_queries
+from vidsum.grounding.spaces import STEP_S, embed_queries
 from vidsum.grounding.text import DIMS
 from vidsum.grounding.vse import EXTRACTOR, load_map
 from vidsum.options import from_keywords
@@ -203,9 +204,8 @@ class Archive:
                 raise InputError(f"{self.name}: none of its videos has a transcript", hint=hint)
             matches = list[Match]()
             if evidence != "seen" and text:
-                heard = said_in(
-                    self._connection, space, (text, request.vectors[0]), set(files), wishes.per_video
-                )
+                asked = (text, request.vectors[0])
+                heard = said_in(self._connection, space, asked, set(files), wishes.per_video)
                 if evidence == "both":  # as `vidsum.grounding.said.both` ranks them: said, and not seen
                     sure = (one for one in heard if one.score >= UNLIKELY)
                     heard = [replace(one, score=one.score * (1 - search.present(one.video))) for one in sure]
@@ -228,15 +228,23 @@ class Archive:
 
     def picture(self, match: Match) -> bytes:
         """A small JPEG of the shot in the middle of a moment; empty where the archive has none."""
+        rows = self.rows("SELECT jpeg FROM pictures WHERE shot = ?", self.place_of(match)[1])
+        return bytes(rows[0][0]) if rows else b""
+
+    def place_of(self, match: Match) -> tuple[int, int]:
+        """The ids of the video and of the shot in the middle of a moment; 0 where the archive has it not."""
         query = (
-            "SELECT jpeg FROM files JOIN videos ON videos.id = video JOIN shots ON shots.id >= first_shot "
-            "AND shots.id < first_shot + n_shots JOIN pictures ON shot = shots.id "
+            "SELECT videos.id, shots.id FROM files JOIN videos ON videos.id = video "
+            "JOIN shots ON shots.id >= first_shot AND shots.id < first_shot + n_shots "
             "WHERE path = ? AND (start_s <= ? OR shots.id = first_shot) ORDER BY shots.id DESC LIMIT 1"
         )
-        middle_s = (match.start_s + match.end_s) / 2
+        rows = self.rows(query, os.fsencode(match.video), (match.start_s + match.end_s) / 2)
+        return rows[0] if rows else (0, 0)
+
+    def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """What a query in SQL finds in the file; docs/formats.md has the tables."""
         with faults(self.path):
-            row = self._connection.execute(query, (os.fsencode(match.video), middle_s)).fetchone()
-            return bytes(row[0]) if row else b""
+            return self._connection.execute(query, values).fetchall()
 
     def write_clip(self, match: Match, path: str | os.PathLike[str]) -> tuple[str, ...]:
         """Write a moment as an MP4, and return warnings; errors are those of `vidsum.write_clips`."""
@@ -292,11 +300,29 @@ class Archive:
             if np.isnan(row).any():
                 raise InputError(f"{path}: the picture cannot be read")
             return load_map()(row[None])
+        if (kept := self._kept_row(path, start_s, end_s)) is not None:
+            return kept
         clips, _ = index.plan_of(path, Extraction()).see()
         if start_s >= clips.duration_s:
             raise InputError(f"{like}: starts after the video's end ({clips.duration_s:.1f} s)")
         within = (clips.timestamps + clips.step_s > start_s) & (clips.timestamps < end_s)
         return unit_rows(clips.rows[within].mean(axis=0, keepdims=True))
+
+    def _kept_row(self, path: str, start_s: float, end_s: float) -> FloatArray | None:
+        """The same of a video that the archive holds as it is now: it need not be decoded."""
+        status, space = Path(path).stat(), space_of(self._connection, made_from(), DIMS["minilm"])[0]
+        query = (
+            "SELECT clips FROM files JOIN videos ON videos.id = video JOIN shots ON shots.id >= first_shot "
+            "AND shots.id < first_shot + n_shots WHERE path = ? AND space = ? AND files.bytes = ? "
+            "AND mtime_ns = ? ORDER BY shots.id"
+        )
+        facts = (space, status.st_size, status.st_mtime_ns)
+        content = b"".join(row[0] for row in self.rows(query, os.fsencode(Path(path).absolute()), *facts))
+        kind = clip_type(DIMS["minilm"], len(name_embeddings(EXTRACTOR)))
+        rows = rows_of(read_records(content, kind))
+        times = STEP_S * np.arange(len(rows))
+        within = rows[(times + STEP_S > start_s) & (times < end_s)]
+        return unit_rows(within.mean(axis=0, keepdims=True)) if len(within) else None
 
 
 def _of_files(match: Match, paths: Sequence[str], *, each: bool) -> list[Match]:

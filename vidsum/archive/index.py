@@ -261,23 +261,13 @@ def _insert(
         _drop_shots(connection, *span)
     (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM shots").fetchone()
     pieces = pack_pieces(clips, np.array(seen.starts), axes)
-    values = {
-        "sha256": sha256,
-        "bytes": size,
-        "duration_s": clips.duration_s,
-        "space": space,
-        "fast": int(seen.fast),
-        "added_s": time.time(),
-        "edges": shots_s.tobytes(),
-        "first_shot": last + 1,
-        "n_shots": len(seen.starts),
-        "scan": pieces.tobytes(),
-    }
+    columns = "sha256, bytes, duration_s, space, fast, added_s, edges, first_shot, n_shots, scan"
+    renewed = ", ".join(f"{name} = excluded.{name}" for name in columns.split(", "))
+    facts = (sha256, size, clips.duration_s, space, int(seen.fast), time.time(), shots_s.tobytes())
     connection.execute(
-        f"INSERT INTO videos ({', '.join(values)}) VALUES ({', '.join('?' * len(values))}) "
-        "ON CONFLICT (sha256, space) DO UPDATE SET "
-        f"{', '.join(f'{name} = excluded.{name}' for name in values)}",
-        tuple(values.values()),
+        f"INSERT INTO videos ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+        f"ON CONFLICT (sha256, space) DO UPDATE SET {renewed}",
+        (*facts, last + 1, len(seen.starts), pieces.tobytes()),
     )
     records, ends = pack_clips(clips), [*seen.starts[1:], len(clips)]
     for number, (start, end, picture) in enumerate(zip(seen.starts, ends, seen.pictures, strict=True), 1):
@@ -301,8 +291,9 @@ def _axes() -> FloatArray:
 
 
 def _set_spoken(connection: Database, video: int, spoken: _Spoken) -> None:
-    rows = [(one.text, video, one.start_s, one.end_s, one.certain) for one in spoken.sentences]
-    connection.executemany("INSERT INTO sentences VALUES (?, ?, ?, ?, ?)", rows)
+    for one in spoken.sentences:
+        row = (one.text, video, one.start_s, one.end_s, one.certain)
+        connection.execute("INSERT INTO sentences VALUES (?, ?, ?, ?, ?)", row)
     connection.execute("UPDATE videos SET spoken = ? WHERE id = ?", (spoken.content, video))
 
 

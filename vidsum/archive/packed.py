@@ -5,9 +5,12 @@ scale, since the likelihood of a text depends on ratios. Records of pieces of sh
 hold a projection of the row and the most likely classes alone. docs/archive.md tells what is lost.
 """
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
+from vidsum.errors import InputError
 from vidsum.grounding.conse import ClassMixture
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.types import FloatArray, TimeArray
@@ -41,6 +44,18 @@ def piece_type(axes: int, classes: int) -> np.dtype[np.void]:
 def row_type(dim: int) -> np.dtype[np.void]:
     """A row alone, of a passage."""
     return np.dtype([("row", "i1", dim), ("scale", "<f4")])
+
+
+def read_records(content: bytes, layout: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Records of an archive. Raises InputError where their length does not fit."""
+    try:
+        return np.frombuffer(content, layout)
+    except ValueError as error:
+        fault = InputError(
+            "the archive is damaged (a record of another size)", hint="remove it, and index again"
+        )
+        fault.ends_batch = True
+        raise fault from error
 
 
 def pack_clips(video: ClipEmbeddings) -> Records:

@@ -9,7 +9,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vidsum.archive.packed import CLASSES, Records, clip_type, piece_type, shares_of, unpack_clips
+from vidsum.archive.packed import (
+    CLASSES,
+    Records,
+    clip_type,
+    piece_type,
+    read_records,
+    shares_of,
+    unpack_clips,
+)
 from vidsum.archive.store import Database
 from vidsum.grounding.conse import SHARPNESS, log_likelihood
 from vidsum.grounding.presence import OFFSET, SLOPE, Cohort
@@ -100,7 +108,7 @@ class Search:
         layout = piece_type(axes.shape[1], min(CLASSES, len(self.names)))
         for block in self._blocks(space, videos, near):
             rows += [(video, first, len(content) // layout.itemsize) for video, first, content in block]
-            records = np.frombuffer(b"".join(content for _, _, content in block), layout)
+            records = read_records(b"".join(content for _, _, content in block), layout)
             logs.append(self._by_records(records, axes))
             shots.append(records["shot"].copy())
         if not rows:
@@ -179,7 +187,7 @@ class Search:
         return present
 
     def _clips(self, content: bytes) -> Records:
-        return np.frombuffer(content, clip_type(self.request.vectors.shape[1], len(self.names)))
+        return read_records(content, clip_type(self.request.vectors.shape[1], len(self.names)))
 
     @property
     def _clip_bytes(self) -> int:
@@ -207,7 +215,7 @@ class Search:
         duration_s, edges, first, count = self.connection.execute(query, (video,)).fetchone()
         query = "SELECT clips FROM shots WHERE id >= ? AND id < ? ORDER BY id"
         content = b"".join(row[0] for row in self.connection.execute(query, (first, first + count)))
-        shots_s = np.frombuffer(edges, np.float64)
+        shots_s = read_records(edges, np.float64)
         clips = unpack_clips(self._clips(content), self.names, duration_s, STEP_S, shots_s)
         log_present = self._smoothed(clips, [len(clips)])
         curves, several = similarity(clips, request.vectors), len(request.steps) > 1

@@ -3,9 +3,7 @@
 import re
 from dataclasses import dataclass
 
-import numpy as np
-
-from vidsum.archive.packed import row_type, rows_of
+from vidsum.archive.packed import read_records, row_type, rows_of
 from vidsum.archive.store import Database
 from vidsum.grounding.said import Passage, evidence_of, moments_said, passages_of
 from vidsum.types import FloatArray
@@ -41,7 +39,7 @@ def said_in(
     rows = connection.stream("SELECT id, spoken FROM videos WHERE space = ? AND length(spoken) > 0", (space,))
     for video, content in rows:
         if video in videos:
-            cosines[video] = rows_of(np.frombuffer(content, row_type(len(vector)))) @ vector
+            cosines[video] = rows_of(read_records(content, row_type(len(vector)))) @ vector
     by_meaning = sorted(cosines, key=lambda video: -float(cosines[video].max()))[:_VIDEOS]
     by_words = [video for video in _with_words(connection, text) if video in cosines][:_VIDEOS]
     found = list[Said]()

@@ -16,7 +16,8 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.archive import postgres
-from vidsum.archive.packed import Records
+from vidsum.archive.packed import Records, read_records
+from vidsum.archive.postgres import require_known
 from vidsum.archive.wishes import is_server
 from vidsum.errors import InputError, OutputError, VidsumError
 from vidsum.features import describe, weights_sha256
@@ -212,9 +213,7 @@ def _prepare(connection: SQLite, path: Path, *, may_write: bool) -> None:
 def _version(connection: sqlite3.Connection, path: Path) -> int:
     """The version of the schema; 0 of an empty file."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version > len(_MIGRATIONS):
-        fault = f"{path}: was made by a newer vidsum (schema {version}; this one reads {len(_MIGRATIONS)})"
-        raise InputError(fault, hint="pip install -U vidsum, or --archive FILE")
+    require_known(version, len(_MIGRATIONS), str(path))
     return int(version)
 
 
@@ -240,4 +239,4 @@ def space_of(
         )
         row = connection.execute(query, (made_from,)).fetchone()
     number, content = row or (0, b"")
-    return number, np.frombuffer(content, np.float32).reshape(dim, -1)
+    return number, read_records(content, np.float32).reshape(dim, -1)

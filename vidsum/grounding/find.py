@@ -4,17 +4,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
+from types import MappingProxyType
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from vidsum.checkpoints.named import OFFICIAL, named_file, named_sha256
 from vidsum.checkpoints.registry import builtin
 from vidsum.device import Precision, PrecisionChoice, takes_bf16
 from vidsum.errors import UsageError, WeightsError
 from vidsum.grounding.proposals import moments_of
-from vidsum.grounding.spaces import SPACES, ClipEmbeddings, embed_words, similarity, space_for
+from vidsum.grounding.spaces import SPACES, ClipEmbeddings, embed_words, similarity, space_for, standard
 from vidsum.memory import kept
 from vidsum.names import unknown
-from vidsum.results.moments import QueryMoments
+from vidsum.results.moments import Moment, QueryMoments
 from vidsum.scaling import unit_range
 from vidsum.settings import SHIPPED_GROUNDER, MaskKind
 from vidsum.types import FloatArray
@@ -29,6 +32,10 @@ MODELS = ("auto", "similarity", SHIPPED_GROUNDER, *_DETR)
 
 _READS_NO_VIDEOS = [name for name, official in OFFICIAL.items() if official.format == "mrnet-official"]
 """Those of OFFICIAL whose features vidsum cannot extract."""
+
+BESIDE = MappingProxyType({"mrnet": 0.05, "detr": 0.1})
+"""Weight of the curve of a model with a guide beside similarity's, both of deviation 1; chosen on simulated
+films of held-out annotations (docs/algorithms/grounding.md)."""
 
 _AT_ONCE = 256
 """Queries whose curves are computed together: this bounds the memory beside the result."""
@@ -86,17 +93,17 @@ def locate(
     top_k: int,
     device: str = "auto",
     precision: PrecisionChoice = "auto",
+    *,
+    alone: bool = False,
 ) -> list[QueryMoments]:
     """The moments of each query, at most `top_k`, best first, and the saliency of each clip.
 
-    Saliency is the model's own, or the similarity curve where it has none, scaled to [0, 1] over the video.
-    `model` is from `model_for`; video and queries are in its space. `precision`: see `precision_for`.
+    Saliency is the curve that the moments come from, the model's own, or the similarity curve where it has
+    none, scaled to [0, 1] over the video. `model` is from `model_for`; video and queries are in its space.
+    `precision`: see `precision_for`. `alone`: see `vidsum.settings.Retrieval`.
     """
-    if model == "similarity":
-        where = (video.timestamps, video.step_s, video.duration_s)
-        curves = _curves(video, request.vectors)
-        moments = [moments_of(curve, *where, top_k, shots_s=video.shots_s) for curve in curves]
-    else:
+    curves, moments = _curves(video, request.vectors), list[list[Moment]]()
+    if model != "similarity":
         from vidsum.grounding.grounder import ground_video
 
         in_bf16 = precision_for(model, device, precision) == "bf16"
@@ -105,10 +112,18 @@ def locate(
         if grounder.max_words is not None:
             tokens = embed_words(grounder.space, request.texts, device)
         predictions = ground_video(grounder, video, tokens, request.vectors, top_k)
-        moments = [prediction.moments for prediction in predictions]
-        saliency = [unit_range(each.saliency) for each in predictions if each.saliency is not None]
-        curves = saliency or _curves(video, request.vectors)
-    answers = zip(request.texts, map(tuple, moments), curves, strict=True)
+        if grounder.guided and not alone:
+            weight = BESIDE["mrnet" if grounder.is_mrnet else "detr"]
+            terms = (weight * standard(each.curve[None])[0] for each in predictions)
+            curves = [np.add(*pair) for pair in zip(curves, terms, strict=True)]
+        else:
+            moments = [each.moments for each in predictions]
+            own = [each.saliency for each in predictions if each.saliency is not None]
+            curves = own or curves
+    if not moments:
+        where = (video.timestamps, video.step_s, video.duration_s)
+        moments = [moments_of(curve, *where, top_k, shots_s=video.shots_s) for curve in curves]
+    answers = zip(request.texts, map(tuple, moments), map(unit_range, curves), strict=True)
     return [QueryMoments(*answer) for answer in answers]
 
 
@@ -123,9 +138,9 @@ def checkpoint_sha256(model: str) -> str | None:
 
 
 def _curves(video: ClipEmbeddings, vectors: FloatArray) -> list[FloatArray]:
-    """The similarity [T] of each query, scaled to [0, 1] over the whole video."""
+    """The similarity [T] of each query."""
     batches = (vectors[start : start + _AT_ONCE] for start in range(0, len(vectors), _AT_ONCE))
-    return [unit_range(curve) for batch in batches for curve in similarity(video, batch)]
+    return [curve for batch in batches for curve in similarity(video, batch)]
 
 
 def _shipped(model: str, mask: MaskKind | None) -> str:

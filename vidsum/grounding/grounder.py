@@ -22,6 +22,7 @@ from vidsum.grounding.spaces import ClipEmbeddings, guide_of
 from vidsum.grounding.text import TextEncoder
 from vidsum.grounding.windows import (
     Windows,
+    best_at,
     count_clips,
     inside,
     joined,
@@ -57,6 +58,8 @@ class Prediction(NamedTuple):
     saliency: FloatArray | None
     """[T] of each clip of the video's grid, in no unit: it orders the clips of one video for one query. None
     from models without saliency."""
+    curve: FloatArray
+    """[T] the same from every model: the saliency, or the score of the best proposal that has the clip."""
 
 
 class WindowOutput(NamedTuple):
@@ -220,7 +223,8 @@ def ground_video(
         else:
             located = _placed_spans(grid, windows, by_window) if fixed is None else fixed
             moments = suppress(_ranked(located, by_window), overlap, top_k)
-        predictions.append(Prediction(moments, saliency))
+        curve = _best_at(video, located, by_window) if saliency is None else saliency
+        predictions.append(Prediction(moments, saliency, curve))
     return predictions
 
 
@@ -324,6 +328,11 @@ def _ranked(proposals: Windows, outputs: Sequence[WindowOutput]) -> Iterator[Mom
     for best in np.argsort(-scores, kind="stable"):
         start_s, end_s = intervals[best]
         yield Moment(float(start_s), float(end_s), float(scores[best]))
+
+
+def _best_at(video: ClipEmbeddings, proposals: Windows, outputs: Sequence[WindowOutput]) -> FloatArray:
+    scores = np.stack([output.scores for output in outputs])[proposals.is_whole]
+    return best_at(proposals.intervals_s[proposals.is_whole], scores, video.timestamps + video.step_s / 2)
 
 
 def _placed_spans(

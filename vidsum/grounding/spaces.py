@@ -145,14 +145,14 @@ def curves_of(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
     weight grows with the cosine of the query and the nearest class name (`JOIN`). Every curve is standardised
     over the whole video to mean 0 and deviation 1; a flat curve is 0.
     """
-    curves = [_standard(queries @ video.rows.T)]
+    curves = [standard(queries @ video.rows.T)]
     if not video.mixtures:
         return curves[0][:, None]
     combined = curves[0].copy()
     for mixture in video.mixtures:
-        curves.append(_standard(log_likelihood(mixture, queries)))
+        curves.append(standard(log_likelihood(mixture, queries)))
         combined += curves[-1] * weights_of(mixture, queries)[:, None]
-    return np.stack([*curves, _standard(combined)], axis=1)
+    return np.stack([*curves, standard(combined)], axis=1)
 
 
 def weights_of(mixture: ClassMixture, queries: FloatArray) -> FloatArray:
@@ -176,7 +176,7 @@ def guide_of(video: ClipEmbeddings, query: FloatArray) -> FloatArray:
     return np.asarray(_GUIDE_SCALE * curves_of(video, query[None])[0, -1:].T)
 
 
-def _standard(curves: FloatArray) -> FloatArray:
+def standard(curves: FloatArray) -> FloatArray:
     """[M, T] each row with mean 0 and deviation 1, zeros where it is flat."""
     centred = curves - curves.mean(axis=1, keepdims=True)
     spread = centred.std(axis=1, keepdims=True)

@@ -108,6 +108,16 @@ def placed(
     return Windows(intervals, has_begun & has_ended & is_in_video)
 
 
+def best_at(intervals_s: TimeArray, scores: FloatArray, times: TimeArray) -> FloatArray:
+    """[T] the highest of scores [N] whose intervals [N, 2] have the instant; the lowest where none has."""
+    curve = np.full(len(times), scores.min(), np.float32)
+    order = np.argsort(scores, kind="stable")
+    places = np.searchsorted(times, intervals_s[order]).tolist()
+    for (first, after), score in zip(places, scores[order].tolist(), strict=True):
+        curve[first:after] = score
+    return curve
+
+
 def inside(spans: FloatArray, shortest: TimeArray, ends: TimeArray) -> TimeArray:
     """Spans [W, N, 2], as fractions of windows, brought inside [0, ends] and drawn out to `shortest`."""
     starts, stops = np.moveaxis(spans.astype(np.float64), -1, 0).clip(0, ends)

@@ -17,9 +17,10 @@ from vidsum.outputs import as_utf8
 from vidsum.provenance import of_file
 from vidsum.results.faults import kind_of
 from vidsum.results.load import read_document, read_result
+from vidsum.results.summary import Summary
 from vidsum.summary.score import checkpoint_sha256
 from vidsum.text_files import named
-from vidsum.types import FloatArray, TimeArray
+from vidsum.types import FloatArray, Interval, TimeArray
 from vidsum.version import __version__
 
 
@@ -183,28 +184,28 @@ def read_finished(path: Path, videos: Videos, labels: Mapping[str, Labels]) -> F
     scores: dict[str, FloatArray] = {}
     selections: dict[str, BoolArray] = {}
     for file in summary_files(path):
-        document = read_result(file)
-        if kind_of(document) != "summary":
+        summary = read_result(file)
+        if not isinstance(summary, Summary):
             raise InputError(f"{file}: is not a summary", hint="give what vidsum summarize wrote")
-        name = next((names[key] for key in _called(file, document) if key in names), None)
+        name = next((names[key] for key in _called(file, summary) if key in names), None)
         if name is None:
             raise InputError(f"{file}: its video is not in the data", hint=f"such as {next(iter(names))}")
         if name in scores:
             raise InputError(f"{file}: is the second summary of {named(name)}")
         video, times_s = videos[name], _times_of(videos[name])
-        length_s, own_s = _length_of(video), document["duration_s"]
+        length_s, own_s = _length_of(video), summary.video_duration_s
         if abs(own_s - length_s) > max(_ODD_S, _ODD_FRACTION * length_s):
             raise InputError(f"{file}: is of a video of {own_s:g} s, but {named(name)} has {length_s:g} s")
-        scores[name] = _scores_at(times_s, document["importance"])
-        selections[name] = _selected(document["segments"], video.n_frames, video.n_frames / length_s)
+        scores[name] = _scores_at(times_s, summary)
+        selections[name] = _selected(summary.segments, video.n_frames, video.n_frames / length_s)
     return Finished(scores, selections)
 
 
-def _called(file: Path, document: Mapping[str, Any]) -> list[str]:
+def _called(file: Path, summary: Summary) -> list[str]:
     """What a summary's video may be called: as its file, or as the summary's."""
     of_summary = file.stem.removesuffix("_summary")
-    video = document["video"]
-    return [plain_name(name) for name in ([Path(video["path"]).stem] if video else []) + [of_summary]]
+    names = [Path(summary.video.path).stem] if summary.video else []
+    return [plain_name(name) for name in (*names, of_summary)]
 
 
 def _names_of(videos: Videos, labels: Mapping[str, Labels]) -> Iterator[tuple[str, str]]:
@@ -229,16 +230,15 @@ def _times_of(video: AnnotatedVideo | Labels) -> TimeArray:
     return video.features.timestamps
 
 
-def _scores_at(times_s: TimeArray, curve: Mapping[str, Any]) -> FloatArray:
-    """A curve at other times: the score of the last sample before each, which lasts until the next."""
-    at = np.searchsorted(curve["timestamps_s"], times_s + 1e-6, side="right") - 1
-    scores: FloatArray = np.asarray(curve["scores"], np.float32)[np.maximum(at, 0)]
-    return scores
+def _scores_at(times_s: TimeArray, summary: Summary) -> FloatArray:
+    """Importance at other times: the score of the last sample before each, which lasts until the next."""
+    at = np.searchsorted(summary.timestamps, times_s + 1e-6, side="right") - 1
+    return summary.importance[np.maximum(at, 0)]
 
 
-def _selected(segments: list[Mapping[str, float]], n_frames: int, fps: float) -> BoolArray:
+def _selected(segments: Sequence[Interval], n_frames: int, fps: float) -> BoolArray:
     """[n_frames] whether each frame lies in one of the segments."""
     selected = np.zeros(n_frames, np.bool_)
-    for segment in segments:
-        selected[round(segment["start_s"] * fps) : round(segment["end_s"] * fps)] = True
+    for start_s, end_s in segments:
+        selected[round(start_s * fps) : round(end_s * fps)] = True
     return selected

@@ -17,10 +17,10 @@ from vidsum.outputs import make_folder
 from vidsum.pipelines.sources import probe_video
 from vidsum.pipelines.timelines import video_behind
 from vidsum.provenance import form_in, label_of
-from vidsum.results.cuts import cuts_of
+from vidsum.results.cuts import Cut, Cutting, groups_of
 from vidsum.results.feature_files import is_feature_file, read_features
 from vidsum.results.load import read_record
-from vidsum.results.moments import Grounding, Highlights, Moment
+from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
 from vidsum.results.summary import Summary
 from vidsum.settings import UNLIKELY, Encoding, Extraction, PreviewFormat
 from vidsum.times import format_time
@@ -117,7 +117,7 @@ def write_clips(
     place = Path(folder)
     make_folder(place)
     warnings: list[str] = []
-    for path, moment in _named_moments(result, place, stem or Path(video.path).stem):
+    for path, moment in clips_of(result, place, stem or Path(video.path).stem):
         segment = [(max(0.0, moment.start_s - pad_s), min(moment.end_s + pad_s, video.duration_s))]
         written = write_segments(video.path, segment, path, comment=comment, progress=progress, info=video)
         warnings += written.warnings
@@ -129,25 +129,16 @@ def padded_form(pad_s: float) -> str:
     return f"pad-{pad_s:g}" if pad_s else ""
 
 
-def clip_path(folder: PathLike, stem: str, query: int, rank: int) -> Path:
-    """Where the MP4 of a moment goes: the number of its query, and its rank among the query's, from 1."""
-    return Path(folder) / f"{stem}_{query}_{rank}.mp4"
-
-
-def highlight_path(folder: PathLike, stem: str, rank: int) -> Path:
-    """Where the MP4 of a highlight goes, by its rank, from 1."""
-    return Path(folder) / f"{stem}_highlight_{rank}.mp4"
-
-
-def clip_paths(folder: PathLike, stem: str, document: Mapping[str, Any]) -> list[Path]:
-    """Where the MP4 files of the moments in a document of `ground` or `highlights` go."""
-    if "queries" not in document:
-        return [highlight_path(folder, stem, rank) for rank in range(1, len(document["moments"]) + 1)]
+def clips_of(result: Grounding | Highlights, folder: PathLike, stem: str) -> list[tuple[Path, Moment]]:
+    """Where the MP4 of each moment goes; queries and ranks count from 1. See `write_clips`."""
+    if isinstance(result, Highlights):
+        moments = enumerate(result.moments, 1)
+        return [(Path(folder) / f"{stem}_highlight_{rank}.mp4", moment) for rank, moment in moments]
     return [
-        clip_path(folder, stem, number, rank)
-        for number, query in enumerate(document["queries"], 1)
-        for rank in range(1, len(query["moments"]) + 1)
-        if _gets_clips(query.get("present"), query["moments"][0].get("evidence"))
+        (Path(folder) / f"{stem}_{number}_{rank}.mp4", moment)
+        for number, query in enumerate(result.queries, 1)
+        for rank, moment in enumerate(query.moments, 1)
+        if _gets_clips(query)
     ]
 
 
@@ -226,20 +217,9 @@ def write_plot(result: Summary | Grounding | Highlights, path: PathLike) -> tupl
     return ()
 
 
-def _named_moments(result: Grounding | Highlights, folder: Path, stem: str) -> list[tuple[Path, Moment]]:
-    if isinstance(result, Highlights):
-        return [(highlight_path(folder, stem, rank), one) for rank, one in enumerate(result.moments, 1)]
-    return [
-        (clip_path(folder, stem, number, rank), moment)
-        for number, query in enumerate(result.queries, 1)
-        for rank, moment in enumerate(query.moments, 1)
-        if _gets_clips(query.present, query.moments[0].evidence)
-    ]
-
-
-def _gets_clips(present: float | None, found_in: str | None) -> bool:
+def _gets_clips(query: QueryMoments) -> bool:
     """Whether a query's moments are written: not if it is probably absent, unless it is said."""
-    return present is None or present >= UNLIKELY or found_in == "said"
+    return query.present is None or query.present >= UNLIKELY or query.moments[0].evidence == "said"
 
 
 def _video_behind(result: Summary | Grounding | Highlights) -> VideoInfo:
@@ -254,26 +234,26 @@ _LONGEST_S = 6.0
 _SIDE = 320
 
 
-def previews(document: Mapping[str, Any], format: PreviewFormat) -> Iterator[tuple[str, bytes]]:
+def previews(result: Cutting, format: PreviewFormat) -> Iterator[tuple[str, bytes]]:
     """The name and content of a preview of each segment, shot or moment: its first 6 s, 8 pictures a second.
 
     Names are numbers from 1: `2.gif`; those of moments that texts describe are query and rank: `1_2.gif`.
     Pictures are 320 pixels at most on the longer side.
 
     Args:
-        document: of summarize, shots, ground or highlights.
+        result: of summarize, shots, ground or highlights.
         format: of the previews.
 
     Raises:
         UsageError: the result is of features.
         InputError: the video is missing or another one.
     """
-    if document["video"] is None:
+    if result.video is None:
         fault = "cannot write previews: the result was computed from features only"
         raise UsageError(fault, hint="give the video")
-    info = video_behind(document)
+    info = video_behind(result.video)
     size = _size(info)
-    for name, cut in zip(_names(document), cuts_of(document), strict=True):
+    for name, cut in _numbered(result):
         length_s = min(cut.end_s - cut.start_s, _LONGEST_S)
         n_pictures = max(1, math.ceil(length_s * _FPS - 1e-6))
         times_s = [cut.start_s + number / _FPS for number in range(n_pictures)]
@@ -286,13 +266,13 @@ def is_preview(name: str) -> bool:
     return re.fullmatch(r"\d+(_\d+)?\.(gif|webp|mp4)", name) is not None
 
 
-def _names(document: Mapping[str, Any]) -> list[str]:
-    if "queries" not in document:
-        return [str(number) for number in range(1, len(cuts_of(document)) + 1)]
+def _numbered(result: Cutting) -> list[tuple[str, Cut]]:
+    """The cuts of a result with the names of their previews."""
+    groups = groups_of(result)
     return [
-        f"{number}_{rank}"
-        for number, query in enumerate(document["queries"], 1)
-        for rank in range(1, len(query["moments"]) + 1)
+        (f"{number}_{rank}" if isinstance(result, Grounding) else str(rank), cut)
+        for number, group in enumerate(groups, 1)
+        for rank, cut in enumerate(group, 1)
     ]
 
 

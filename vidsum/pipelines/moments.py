@@ -161,9 +161,8 @@ class MomentsPlan:
         device = extraction.device
         vectors = self._embedded(texts)  # first: missing weights show before decoding
         clips, features = self.see(progress)
-        answers = locate(
-            self.model, clips, Request(texts, vectors), self.retrieval.top_k, device, extraction.precision
-        )
+        request, top_k, alone = Request(texts, vectors), self.retrieval.top_k, self.retrieval.alone
+        answers = locate(self.model, clips, request, top_k, device, extraction.precision, alone=alone)
         if self.retrieval.snap != "none":
             answers = [replace(answer, moments=self._snapped(answer, clips)) for answer in answers]
         if (present := presence.probabilities(self.space, clips, vectors)) is not None:
@@ -274,6 +273,8 @@ def plan_moments(
         raise UsageError(f"--fast decodes key frames only; {other} needs all frames")
     video = probe_video(path_of(source), extraction)
     model, space = model_for(retrieval.model, retrieval.space, extraction.device, retrieval.mask)
+    if retrieval.alone and model == "similarity":
+        raise UsageError("alone is for trained models, not for similarity", hint="--model mrnet or qd-detr")
     if retrieval.min_present and space == "clip":
         raise UsageError("the space clip has no match probability", hint="--space vse")
     wanted = extractions_of(space, extraction, thorough=retrieval.thorough and model == "similarity")

@@ -4,29 +4,30 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from vidsum.errors import InputError, UsageError
 from vidsum.outputs import as_utf8, atomic_write
-from vidsum.pipelines.export import clip_paths, form_of
-from vidsum.pipelines.timelines import Result, relative, video_behind
+from vidsum.pipelines.export import clips_of, form_of
+from vidsum.pipelines.timelines import relative, video_behind
+from vidsum.results.cuts import Cutting
 from vidsum.results.media import url_of
+from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.page import Film, data_url, picture_times, render
+from vidsum.results.shots import Shots
 from vidsum.types import Picture, VideoInfo
 from vidsum.video.frames import LongSide
 from vidsum.video.stills import read_frames_at
 
 PathLike = str | os.PathLike[str]
-Document = Mapping[str, Any]
 
 _PICTURE_SIDE = 320
 _JPEG_QUALITY = 72
 
 
-def write_report(results: Result | Sequence[Result], path: PathLike) -> tuple[str, ...]:
+def write_report(results: Cutting | Sequence[Cutting], path: PathLike) -> tuple[str, ...]:
     """Write one or more results as an HTML page, which names videos by relative paths; see docs/report.md.
 
     Returns:
@@ -37,22 +38,22 @@ def write_report(results: Result | Sequence[Result], path: PathLike) -> tuple[st
         OutputError: the file cannot be written.
     """
     several = results if isinstance(results, Sequence) else [results]
-    others: list[object] = [one for one in several if not isinstance(one, Result)]
+    others: list[object] = [one for one in several if not isinstance(one, Cutting)]
     if others:
         kinds = "Summary, Shots, Grounding or Highlights"
         raise UsageError(f"a report shows a {kinds}, not a {type(others[0]).__name__}")
-    named = [(f"result {number}", one.to_dict()) for number, one in enumerate(several, 1)]
+    named = [(f"result {number}", one) for number, one in enumerate(several, 1)]
     text, warnings = report_text(named, Path(path))
     with atomic_write(path) as part:
         part.write_text(text, encoding="utf-8")
     return warnings
 
 
-def report_text(results: Sequence[tuple[str, Document]], target: Path) -> tuple[str, tuple[str, ...]]:
+def report_text(results: Sequence[tuple[str, Cutting]], target: Path) -> tuple[str, tuple[str, ...]]:
     """The text of a page, and warnings.
 
     Args:
-        results: the path of each result file, and its document.
+        results: the path of each result file, and what it holds.
         target: the file that it is for; paths of videos start at its folder.
     """
     warnings: list[str] = []
@@ -61,46 +62,49 @@ def report_text(results: Sequence[tuple[str, Document]], target: Path) -> tuple[
     return as_utf8(render(films, title)), tuple(warnings)
 
 
-def _by_video(results: Sequence[tuple[str, Document]]) -> list[list[tuple[str, Document]]]:
+def _by_video(results: Sequence[tuple[str, Cutting]]) -> list[list[tuple[str, Cutting]]]:
     """The results of each video together; of features, each by itself."""
-    groups: dict[tuple[str, int], list[tuple[str, Document]]] = {}
-    for name, document in results:
-        video = document["video"]
-        key = (os.path.realpath(video["path"]), video["bytes"]) if video else (name, -1)
-        groups.setdefault(key, []).append((name, document))
+    groups: dict[tuple[str, int], list[tuple[str, Cutting]]] = {}
+    for name, result in results:
+        video = result.video
+        key = (os.path.realpath(video.path), video.bytes) if video else (name, -1)
+        groups.setdefault(key, []).append((name, result))
     return list(groups.values())
 
 
-def _bare_film(results: Sequence[tuple[str, Document]]) -> Film:
+def _bare_film(results: Sequence[tuple[str, Cutting]]) -> Film:
     """What the results themselves say."""
     name, first = results[0]
-    video = first["video"]
-    ends = [shot["end_s"] for shot in first.get("shots", ())]
+    video = first.video
+    if isinstance(first, Shots):
+        duration_s = video.duration_s if video else float(first.edges_s[-1])
+    else:
+        duration_s = first.video_duration_s
     return Film(
-        name=Path(video["path"]).name if video else Path(name).stem,
+        name=Path(video.path).name if video else Path(name).stem,
         source=None,
         video=video,
-        duration_s=first.get("duration_s") or (video and video["duration_s"]) or max(ends, default=0) or 1.0,
-        documents=tuple(results),
+        duration_s=duration_s,
+        results=tuple(results),
     )
 
 
-def _film(results: Sequence[tuple[str, Document]], target: Path, warnings: list[str]) -> Film:
+def _film(results: Sequence[tuple[str, Cutting]], target: Path, warnings: list[str]) -> Film:
     """The same with the video, its pictures and clips; a warning where the video is not there."""
     film = _bare_film(results)
     if film.video is None:
         return film
     try:
-        info = video_behind(results[0][1])
+        info = video_behind(film.video)
     except InputError as error:
         warnings.append(f"{error.message}: the page has no pictures of it")
         return film
-    times = {time for _, document in results for group in picture_times(document) for time in group}
+    times = {time for _, result in results for group in picture_times(result) for time in group}
     return replace(
         film,
         source=url_of(relative(info.path, target)),
         pictures=_pictures(info, sorted(times)),
-        clips={name: _clips(Path(name), document, target) for name, document in results},
+        clips={name: _clips(Path(name), result, target) for name, result in results},
     )
 
 
@@ -117,15 +121,14 @@ def _jpeg(picture: Picture) -> bytes:
     return content.getvalue()
 
 
-def _clips(record: Path, document: Document, target: Path) -> list[str | None]:
+def _clips(record: Path, result: Cutting, target: Path) -> list[str | None]:
     """URLs of the MP4 files of moments that `--clips` wrote beside a result; None for missing ones."""
-    if "queries" not in document and "moments" not in document:
+    if not isinstance(result, Grounding | Highlights):
         return []
-    kind = document["schema"].removeprefix("vidsum.").partition("/")[0]
-    paths = clip_paths(record.parent, record.stem.removesuffix(f"_{kind}"), document)
+    clips = clips_of(result, record.parent, record.stem.removesuffix(f"_{result.kind}"))
     return [
         url_of(relative(path, target))
-        if path.exists() and form_of(path, document["provenance"]) is not None
+        if path.exists() and form_of(path, result.provenance) is not None
         else None
-        for path in paths
+        for path, _ in clips
     ]

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 from vidsum.errors import InputError, UsageError
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.sources import probe_video
-from vidsum.results.cuts import Cut, cuts_of
+from vidsum.results.cuts import Cut, Cutting, cuts_of
 from vidsum.results.lists import LISTS
 from vidsum.results.media import Media, check_place, media_of
-from vidsum.results.moments import Grounding, Highlights
-from vidsum.results.shots import Shots
-from vidsum.results.summary import Summary
 from vidsum.settings import ExportFormat, Extraction, MediaPaths
 from vidsum.types import VideoInfo
 from vidsum.video.playlist import is_playlist
 
 PathLike = str | os.PathLike[str]
-Result = Summary | Shots | Grounding | Highlights
 
 
-def write_timeline(result: Result, path: PathLike, *, media: MediaPaths = "absolute") -> tuple[str, ...]:
+def write_timeline(result: Cutting, path: PathLike, *, media: MediaPaths = "absolute") -> tuple[str, ...]:
     """Write what a result cuts from its video for an editor, or as a list, by the suffix; see docs/export.md.
 
     Args:
@@ -41,7 +37,7 @@ def write_timeline(result: Result, path: PathLike, *, media: MediaPaths = "absol
         InputError: the video is not there any more.
         OutputError: the file cannot be written.
     """
-    text, warnings = timeline_text(result.to_dict(), format_of(path), Path(path), media)
+    text, warnings = timeline_text(result, format_of(path), Path(path), media)
     with atomic_write(path) as part:
         part.write_text(text, encoding="utf-8", newline="")
     return warnings
@@ -64,40 +60,77 @@ def suffix_of(format: str) -> str:
 
 
 def timeline_text(
-    document: Mapping[str, Any],
-    format: str,
-    target: Path,
-    paths: MediaPaths = "absolute",
-    video: PathLike | None = None,
+    result: Cutting, format: str, target: Path, paths: MediaPaths = "absolute", video: PathLike | None = None
 ) -> tuple[str, tuple[str, ...]]:
     """The text of a timeline or list, and warnings.
 
     Args:
-        document: of summarize, shots, ground or highlights.
+        result: of summarize, shots, ground or highlights.
         format: one of `ExportFormat`.
         target: the file that it is for; relative paths start at its folder.
         paths: how it names the video.
-        video: where the video is, if not where the document says.
+        video: where the video is, if not where the result says.
 
     Raises:
         UsageError: the result is of features and the format names frames, or OpenTimelineIO is missing.
         InputError: the video is missing or another one, or the format cannot express it.
     """
-    cuts = cuts_of(document)
+    cuts = cuts_of(result)
     if format in LISTS:
         return LISTS[format](cuts), ()
     if not cuts:
         raise InputError(f"{target}: cannot be written: the result has no moments")
-    require_expressible(format, has_video=document["video"] is not None)
-    info = video_behind(document, video)
+    require_expressible(format, has_video=result.video is not None)
+    assert result.video is not None
+    info = video_behind(result.video, video)
     media = media_of(info)
-    text = _editor_text(format, cuts, media, target, place_of(info.path, target, paths))
+    place = place_of(info.path, target, paths)
+    text = _editor_text(format, [(cut, media, place) for cut in cuts], target)
     if not media.is_conformed:
         return text, ()
     own = "a variable frame rate" if info.is_vfr else f"{info.fps:g} frames per second"
     return text, (
         f"{info.path}: has {own}: the timeline runs at {media.fps:g}, and cuts are exact to half a frame",
     )
+
+
+def film_format(path: PathLike) -> ExportFormat:
+    """The format of a timeline of several videos. Raises UsageError: a list, or see `require_expressible`."""
+    format = format_of(path)
+    if format in LISTS:
+        known = ", ".join(suffix_of(each) for each in get_args(ExportFormat) if each not in LISTS)
+        raise UsageError(f"{os.fspath(path)}: is not for several videos", hint=f"one of {known}")
+    require_expressible(format, has_video=True)
+    return format
+
+
+def film_text(cuts: Sequence[tuple[str, Cut]], format: str, target: Path) -> tuple[str, tuple[str, ...]]:
+    """The text of a timeline with cuts of several videos one after the other, and warnings.
+
+    It has the rate of the first video; videos of other rates are conformed to it.
+
+    Args:
+        cuts: with the absolute path of the video of each.
+        format: see `film_format`.
+        target: the file that it is for.
+
+    Raises:
+        InputError: no cuts, a video cannot be read, or the format cannot express it.
+    """
+    if not cuts:
+        raise InputError(f"{target}: cannot be written: no moments were found")
+    medias = {path: media_of(probe_video(path, Extraction())) for path in dict(cuts)}
+    first = medias[cuts[0][0]]
+    for path, media in medias.items():
+        if (media.rate, media.is_drop_frame) != (first.rate, first.is_drop_frame):
+            medias[path] = media.at(first.rate)
+    text = _editor_text(format, [(cut, medias[path], path) for path, cut in cuts], target)
+    conformed = [path for path, media in medias.items() if media.is_conformed]
+    if not conformed:
+        return text, ()
+    others = f" and {len(conformed) - 1} more" if conformed[1:] else ""
+    fault = f"not at the timeline's {first.fps:g} frames per second: cuts are exact to half a frame"
+    return text, (f"{conformed[0]}{others}: {fault}",)
 
 
 def require_expressible(format: str, *, has_video: bool) -> None:
@@ -126,18 +159,18 @@ def place_of(video: PathLike, target: Path, paths: MediaPaths) -> str:
     return absolute(video) if paths == "absolute" else relative(video, target)
 
 
-def _editor_text(format: str, cuts: list[Cut], media: Media, target: Path, place: str) -> str:
+def _editor_text(format: str, clips: Sequence[tuple[Cut, Media, str]], target: Path) -> str:
     from xml.parsers.expat import ExpatError
 
     from opentimelineio.exceptions import OTIOError
 
-    from vidsum.results.formats import one_line, to_editor
+    from vidsum.results.formats import Clip, one_line, to_editor
 
     name = one_line(target.name.removesuffix(f".{format}"))
     try:
-        return to_editor(format, cuts, media, name, place)
+        return to_editor(format, [Clip(*each) for each in clips], name)
     except (ValueError, OTIOError, ExpatError, ModuleNotFoundError) as error:
-        raise InputError(f"{media.path}: cannot be written as .{format} ({error})") from error
+        raise InputError(f"{clips[0][1].path}: cannot be written as .{format} ({error})") from error
 
 
 def absolute(path: PathLike) -> str:
@@ -150,16 +183,15 @@ def relative(path: PathLike, target: Path) -> str:
     return os.path.relpath(absolute(path), target.parent.resolve())
 
 
-def video_behind(document: Mapping[str, Any], video: PathLike | None = None) -> VideoInfo:
+def video_behind(known: VideoInfo, video: PathLike | None = None) -> VideoInfo:
     """The video of a result as it is now.
 
     Args:
-        document: of a result that has a video.
-        video: where it is, if not where the document says.
+        known: what the result says of it.
+        video: where it is, if not there.
 
     Raises InputError: it cannot be read, or is not the one that the result was made from.
     """
-    known = VideoInfo(**document["video"])
     path = known.path if video is None else os.fspath(video)
     try:
         info = probe_video(path, Extraction(allow_playlists=is_playlist(known)))

@@ -12,7 +12,7 @@ from typing import Any
 
 from vidsum.outputs import as_utf8, atomic_write
 from vidsum.provenance import digest_of
-from vidsum.types import Interval
+from vidsum.types import FloatArray, Interval, TimeArray
 
 _CONTROL = re.compile(r"[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 """What JSON lets through, but a terminal may act upon: names of files may hold it."""
@@ -45,6 +45,11 @@ def write_document(document: dict[str, Any], path: str | os.PathLike[str]) -> No
 def number(value: float) -> float:
     """A number as documents have it."""
     return round(float(value), _DECIMALS)
+
+
+def numbers(values: FloatArray | TimeArray) -> list[float]:
+    """An array of numbers as documents have it."""
+    return [number(value) for value in values.tolist()]
 
 
 def optional(value: float | None) -> float | None:

@@ -116,6 +116,10 @@ def _wrong_segments(document: Mapping[str, Any]) -> Iterator[str]:
             yield f"{where}: ends at {end_s:g} s, but the video has {duration_s:g} s"
         if each.get("last_frame", 0) < each.get("first_frame", 0):
             yield f"{where}: last_frame is before first_frame"
+    if kind_of(document) == "shots":
+        for number, (before, after) in enumerate(pairwise(document["shots"]), 1):
+            if before["end_s"] != after["start_s"]:
+                yield f"shots[{number}]: does not begin where the shot before it ends"
 
 
 def _segments(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

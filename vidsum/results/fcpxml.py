@@ -5,6 +5,7 @@ ffprobe for the size of the picture. What is replaced here writes one `asset-cli
 and sound.
 """
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement
@@ -15,10 +16,11 @@ from vidsum.results.media import Media
 
 
 class Fcpxml(FcpxOtio):  # type: ignore[misc]
-    """The document of a timeline whose clips are all of one video."""
+    """The document of a timeline whose clips have the rate of one video."""
 
-    def __init__(self, timeline: Any, media: Media) -> None:
-        self.media = media
+    def __init__(self, timeline: Any, media: Media, channels: Mapping[str, int]) -> None:
+        """`media` decides rate and size; `channels` are those of sound, by URL of a video."""
+        self.media, self.channels = media, channels
         super().__init__(timeline)
 
     def _stack_to_sequence(self, stack: Any, compound_clip: bool = False) -> Element:
@@ -43,10 +45,10 @@ class Fcpxml(FcpxOtio):  # type: ignore[misc]
     def _add_asset(self, clip: Any, compound_only: bool = False) -> str:
         asset: Element = self._create_asset_element(clip, self._find_or_create_format_from(clip))
         asset.set("hasVideo", "1")
-        if self.media.n_channels:
+        if n_channels := self.channels[clip.media_reference.target_url]:
             asset.set("hasAudio", "1")
             asset.set("audioSources", "1")
-            asset.set("audioChannels", str(self.media.n_channels))
+            asset.set("audioChannels", str(n_channels))
         return asset.attrib["id"]
 
     def _element_for_clip(self, item: Any, asset_id: str, duration: str, lane: int | None) -> Element:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import UsageError
-from vidsum.results.documents import number
+from vidsum.results.documents import numbers
 from vidsum.results.result import Result, named, pandas, video_data
 from vidsum.types import FloatArray, TimeArray, VideoInfo
 from vidsum.version import __version__
@@ -159,7 +159,7 @@ class Features(Result):
         """As JSON-ready data; the numbers too unless they are not asked for."""
         document = {**self.metadata, "shape": list(self.array.shape)}
         if with_arrays:
-            document["timestamps_s"] = [number(time) for time in self.timestamps.tolist()]
+            document["timestamps_s"] = numbers(self.timestamps)
             document["features"] = self.array.tolist()
             document["logits"] = None if self.logits is None else self.logits.tolist()
         return document

@@ -21,41 +21,51 @@ from vidsum.results.media import Media, check_place, url_of
 
 
 @dataclass(frozen=True)
+class Clip:
+    """A cut of a video."""
+
+    cut: Cut
+    media: Media
+    """Those of a timeline have one rate, and count time codes alike."""
+    place: str
+    """Path of the video as the file is to say it, absolute or relative to the file."""
+
+
+@dataclass(frozen=True)
 class Layout:
     """What a file format wants of a timeline."""
 
     name: str
     """Of the timeline."""
-    target: str
-    """Path or URL of the video."""
     rate: float
+    target_of: Callable[[str], str] = url_of
+    """How the file writes the place of a video."""
     counts_time_code: bool = True
     """Frames of the video count from its time code; else from 0."""
     n_sound_tracks: int = 1
     """Where the video has sound."""
 
 
-def timeline_of(cuts: Sequence[Cut], media: Media, layout: Layout) -> Any:
-    """The cuts one after the other; each clip has a marker with its label.
+def timeline_of(clips: Sequence[Clip], layout: Layout) -> Any:
+    """The clips one after the other; each has a marker with its label.
 
-    Raises ValueError: the video's time code is none of its frame rate.
+    Raises ValueError: a video's time code is none of its frame rate.
     """
-    rate, start = layout.rate, 0
-    if layout.counts_time_code and media.time_code is not None:
-        start = int(otio.opentime.from_timecode(media.time_code, rate).value)
-    reference = otio.schema.ExternalReference(layout.target, _range(start, start + media.n_frames, rate))
-    if media.time_code is not None or media.is_drop_frame:
-        display = "DF" if media.is_drop_frame else "NDF"
-        reference.metadata["fcp_xml"] = {"timecode": {"displayformat": display}}
+    rate = layout.rate
     timeline = otio.schema.Timeline(layout.name, global_start_time=otio.opentime.RationalTime(0, rate))
     timeline.tracks.append(otio.schema.Track("Video", kind=otio.schema.TrackKind.Video))
-    for number in range(1, min(layout.n_sound_tracks, media.n_channels) + 1):
+    for number in range(1, min(layout.n_sound_tracks, max(clip.media.n_channels for clip in clips)) + 1):
         timeline.tracks.append(otio.schema.Track(f"Audio {number}", kind=otio.schema.TrackKind.Audio))
-    name = one_line(media.path.name)
-    for cut in cuts:
+    for one in clips:
+        cut, media = one.cut, one.media
+        reference, start = _reference(one, layout)
         first, end = media.frames(cut.start_s, cut.end_s)
         source = _range(start + first, start + end, rate)
         for number, track in enumerate(timeline.tracks):
+            if number > media.n_channels:
+                track.append(otio.schema.Gap(source_range=_range(0, end - first, rate)))
+                continue
+            name = one_line(media.path.name)
             clip = otio.schema.Clip(name, reference.clone(), source, {"cmx_3600": {"reel": "AX"}})
             if number == 0:
                 clip.markers.append(_marker(cut, start + first, rate))
@@ -65,6 +75,19 @@ def timeline_of(cuts: Sequence[Cut], media: Media, layout: Layout) -> Any:
                 clip.metadata["fcp_xml"] = {"sourcetrack": track_of}
             track.append(clip)
     return timeline
+
+
+def _reference(clip: Clip, layout: Layout) -> tuple[Any, int]:
+    """The video of a clip as timelines name it, and the number of its first frame."""
+    media, start = clip.media, 0
+    if layout.counts_time_code and media.time_code is not None:
+        start = int(otio.opentime.from_timecode(media.time_code, layout.rate).value)
+    available = _range(start, start + media.n_frames, layout.rate)
+    reference = otio.schema.ExternalReference(layout.target_of(clip.place), available)
+    if media.time_code is not None or media.is_drop_frame:
+        display = "DF" if media.is_drop_frame else "NDF"
+        reference.metadata["fcp_xml"] = {"timecode": {"displayformat": display}}
+    return reference, start
 
 
 def one_line(text: str) -> str:
@@ -92,67 +115,72 @@ def _facts(cut: Cut) -> dict[str, Any]:
 Timeline = Any
 
 
-def to_editor(format: str, cuts: Sequence[Cut], media: Media, name: str, place: str) -> str:
+def to_editor(format: str, clips: Sequence[Clip], name: str) -> str:
     """The text of a timeline in one of `EDITORS`.
 
     Args:
         format: its name.
-        cuts: the clips, in order.
-        media: the video.
+        clips: in order, one at least. The first decides the size of the picture.
         name: of the timeline.
-        place: path of the video as the file is to say it, absolute or relative to the file.
 
     Raises:
-        InputError: the format cannot name the video.
-        ValueError: the time code of the video is none.
+        InputError: the format cannot name a video.
+        ValueError: the time code of a video is none.
         otio.exceptions.OTIOError: the adapter refuses it for another reason.
     """
-    check_place(format, place)
+    for clip in clips:
+        check_place(format, clip.place)
     with warnings.catch_warnings():  # of what the adapters do
         warnings.simplefilter("ignore")
-        return EDITORS[format](cuts, media, name, place)
+        return EDITORS[format](clips, name)
 
 
-def _to_otio(cuts: Sequence[Cut], media: Media, name: str, place: str) -> str:
-    timeline = timeline_of(cuts, media, Layout(name, url_of(place), float(media.rate)))
-    return _written(timeline, "otio_json") + "\n"
+def _to_otio(clips: Sequence[Clip], name: str) -> str:
+    return _written(timeline_of(clips, Layout(name, float(clips[0].media.rate))), "otio_json") + "\n"
 
 
-def _to_edl(cuts: Sequence[Cut], media: Media, name: str, place: str) -> str:
+def _to_edl(clips: Sequence[Clip], name: str) -> str:
     """CMX 3600. Where numbers are not dropped at 29.97 Hz, a rate of 30 makes the adapter count them all."""
+    media = clips[0].media
     rate = float(media.rate if media.is_drop_frame else round(media.rate))
-    timeline = timeline_of(cuts, media, Layout(name, Path(place).as_posix(), rate, n_sound_tracks=0))
-    text = _written(timeline, "cmx_3600")
+    text = _written(timeline_of(clips, Layout(name, rate, _posix, n_sound_tracks=0)), "cmx_3600")
     code_mode = "DROP FRAME" if media.is_drop_frame else "NON-DROP FRAME"
     text = text.replace("\n\n", f"\nFCM: {code_mode}\n\n", 1)
-    return re.sub(r"^(\d+  AX +)V   ", r"\1AA/V", text, flags=re.MULTILINE) if media.n_channels else text
+
+    def with_sound(event: re.Match[str]) -> str:
+        has_sound = clips[int(event[2]) - 1].media.n_channels
+        return f"{event[1]}AA/V" if has_sound else event[0]
+
+    return re.sub(r"^((\d+)  AX +)V   ", with_sound, text, flags=re.MULTILINE)
 
 
-def _to_fcpxml(cuts: Sequence[Cut], media: Media, name: str, place: str) -> str:
+def _to_fcpxml(clips: Sequence[Clip], name: str) -> str:
     from vidsum.results.fcpxml import Fcpxml
 
-    layout = Layout(name, url_of(place), float(media.rate), n_sound_tracks=0)
-    return str(Fcpxml(timeline_of(cuts, media, layout), media).to_xml())
+    layout = Layout(name, float(clips[0].media.rate), n_sound_tracks=0)
+    channels = {url_of(clip.place): clip.media.n_channels for clip in clips}
+    return str(Fcpxml(timeline_of(clips, layout), clips[0].media, channels).to_xml())
 
 
-def _to_xml(cuts: Sequence[Cut], media: Media, name: str, place: str) -> str:
+def _to_xml(clips: Sequence[Clip], name: str) -> str:
     """Final Cut Pro 7 XML, which Premiere and Resolve read: one track per channel of sound."""
-    timeline = timeline_of(cuts, media, Layout(name, url_of(place), float(media.rate), n_sound_tracks=2))
+    media = clips[0].media
+    timeline = timeline_of(clips, Layout(name, float(media.rate), n_sound_tracks=2))
     size = {"width": str(media.width), "height": str(media.height)}
     timeline.metadata["fcp_xml"] = {"media": {"video": {"format": {"samplecharacteristics": size}}}}
     return _written(timeline, "fcp_xml")
 
 
-def _to_mlt(cuts: Sequence[Cut], media: Media, name: str, place: str) -> str:
-    layout = Layout(name, Path(place).as_posix(), float(media.rate), counts_time_code=False, n_sound_tracks=0)
-    timeline = timeline_of(cuts, media, layout)
-    return _written(timeline, "mlt_xml", **_profile(media))
+def _to_mlt(clips: Sequence[Clip], name: str) -> str:
+    media = clips[0].media
+    layout = Layout(name, float(media.rate), _posix, counts_time_code=False, n_sound_tracks=0)
+    return _written(timeline_of(clips, layout), "mlt_xml", **_profile(media))
 
 
-def _to_kdenlive(cuts: Sequence[Cut], media: Media, name: str, place: str) -> str:
+def _to_kdenlive(clips: Sequence[Clip], name: str) -> str:
     """A Kdenlive project; the adapter knows one size of picture, and a black track without an end."""
-    layout = Layout(name, url_of(place), float(media.rate), counts_time_code=False)
-    timeline = timeline_of(cuts, media, layout)
+    media = clips[0].media
+    timeline = timeline_of(clips, Layout(name, float(media.rate), counts_time_code=False))
     timeline.tracks[:] = [track.clone() for track in timeline.tracks][::-1]  # Kdenlive has sound below
     with redirect_stdout(StringIO()):  # it prints advice
         root = ElementTree.fromstring(_written(timeline, "kdenlive"))
@@ -163,7 +191,7 @@ def _to_kdenlive(cuts: Sequence[Cut], media: Media, name: str, place: str) -> st
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
 
 
-EDITORS: Mapping[str, Callable[[Sequence[Cut], Media, str, str], str]] = {
+EDITORS: Mapping[str, Callable[[Sequence[Clip], str], str]] = {
     "otio": _to_otio,
     "edl": _to_edl,
     "fcpxml": _to_fcpxml,
@@ -172,6 +200,10 @@ EDITORS: Mapping[str, Callable[[Sequence[Cut], Media, str, str], str]] = {
     "kdenlive": _to_kdenlive,
 }
 """Writers of the formats that name the video's frames."""
+
+
+def _posix(place: str) -> str:
+    return Path(place).as_posix()
 
 
 def _written(timeline: Timeline, adapter: str, **options: str) -> str:

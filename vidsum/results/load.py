@@ -1,11 +1,12 @@
 """Reading results back from files, which anyone may have edited."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from vidsum.errors import InputError
 from vidsum.provenance import digest_of
+from vidsum.results.cuts import Cutting
 from vidsum.results.documents import to_text
 from vidsum.results.faults import RESULTS, fault_of, kind_of
 from vidsum.results.feature_files import is_feature_file, read_features
@@ -17,13 +18,7 @@ from vidsum.results.transcript import Transcript
 from vidsum.text_files import read_json
 from vidsum.video.playlist import HINT, PLAYLISTS
 
-_READERS: dict[str, Callable[[Mapping[str, Any]], Result]] = {
-    "summary": Summary.from_dict,
-    "shots": Shots.from_dict,
-    "moments": Grounding.from_dict,
-    "highlights": Highlights.from_dict,
-    "transcript": Transcript.from_dict,
-}
+_CUTTING: dict[str, type[Cutting]] = {kind.kind: kind for kind in (Summary, Shots, Grounding, Highlights)}
 
 
 def load(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Result:
@@ -46,10 +41,17 @@ def load(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Resu
         raise InputError(f"{os.fspath(path)}: {error.message}") from error
     if not allow_playlists:
         refuse_playlist(document, path)
-    kind = document["schema"].removeprefix("vidsum.").split("/")[0]
-    if kind not in _READERS:
+    kind = str(kind_of(document))
+    if kind == Transcript.kind:
+        return Transcript.from_dict(document)
+    if kind not in _CUTTING:
         raise InputError(f"{os.fspath(path)}: holds {kind}, not the result of a video")
-    return _READERS[kind](document)
+    return result_of(document)
+
+
+def result_of(document: Mapping[str, Any]) -> Cutting:
+    """The result that a valid document of summarize, shots, ground or highlights describes."""
+    return _CUTTING[str(kind_of(document))].from_dict(document)
 
 
 def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -90,8 +92,8 @@ def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     return document
 
 
-def read_result(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> dict[str, Any]:
-    """A document of summarize, shots, ground or highlights, as vidsum wrote it or edited since.
+def read_result(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Cutting:
+    """The result in a document of summarize, shots, ground or highlights, as written or edited since.
 
     Raises:
         InputError: it cannot be read, is a document of another kind, or see `fault_of` and
@@ -107,7 +109,7 @@ def read_result(path: str | os.PathLike[str], *, allow_playlists: bool = False) 
         raise InputError(f"{os.fspath(path)}: {fault}", hint="undo the edit, or run the command again")
     if not allow_playlists:
         refuse_playlist(document, path)
-    return document
+    return result_of(document)
 
 
 def refuse_playlist(document: Mapping[str, Any], path: str | os.PathLike[str]) -> None:

@@ -4,7 +4,7 @@ import math
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,12 @@ class Media:
         """
         counts_all = self.time_code is not None and ";" not in self.time_code
         return self.rate in NTSC_RATES[1:] and not counts_all
+
+    def at(self, rate: Fraction) -> "Media":
+        """The same video in a timeline of another rate, to which it is conformed."""
+        fps = float(rate)
+        n_frames = max(1, round(self.n_frames / self.fps * fps))
+        return replace(self, rate=rate, is_conformed=True, fps=fps, n_frames=n_frames, time_code=None)
 
     def frames(self, start_s: float, end_s: float) -> tuple[int, int]:
         """[first, end) of a segment in frames, from the first picture: one frame at least, all in the video.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from vidsum.results.documents import interval_data, number, optional, sealed
-from vidsum.results.result import ByContent, Result, named, origin_of, video_data
+from vidsum.results.documents import interval_data, number, numbers, optional
+from vidsum.results.result import ByContent, Result, named, origin_of
 from vidsum.types import FloatArray, TimeArray, VideoInfo
 
 
@@ -61,9 +61,9 @@ class QueryMoments(ByContent):
         if self.spoken is not None:
             document["spoken"] = {name: value for name, value in self.spoken.items() if name != "text"}
         if with_saliency:
-            document["saliency"] = [number(value) for value in self.saliency.tolist()]
+            document["saliency"] = numbers(self.saliency)
             if self.said is not None:
-                document["said"] = [number(value) for value in self.said.tolist()]
+                document["said"] = numbers(self.said)
         return document
 
     @classmethod
@@ -82,6 +82,8 @@ class QueryMoments(ByContent):
 @dataclass(frozen=True, eq=False)
 class Grounding(Result):
     """The moments of one video that match its queries."""
+
+    kind: ClassVar = "moments"
 
     queries: tuple[QueryMoments, ...]
     """In the order given."""
@@ -108,20 +110,14 @@ class Grounding(Result):
 
     def to_dict(self, *, with_saliency: bool = True) -> dict[str, Any]:
         """As JSON-ready data; the curves too unless they are not asked for."""
-        document: dict[str, Any] = {
-            "schema": "vidsum.moments/1",
-            "provenance": dict(self.provenance),
-            "video": video_data(self.video),
-            "duration_s": number(self.video_duration_s),
-            "model": self.model,
-            "space": self.space,
+        return self.document(
+            {"timestamps_s": numbers(self.timestamps)} if with_saliency else {},
+            duration_s=number(self.video_duration_s),
+            model=self.model,
+            space=self.space,
             **({} if self.evidence == "seen" else {"evidence": self.evidence}),
-            "queries": [query.to_dict(with_saliency=with_saliency) for query in self.queries],
-            "warnings": list(self.warnings),
-        }
-        if with_saliency:
-            document["timestamps_s"] = [number(time) for time in self.timestamps.tolist()]
-        return sealed(document)
+            queries=[query.to_dict(with_saliency=with_saliency) for query in self.queries],
+        )
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Grounding:
@@ -151,6 +147,8 @@ class Grounding(Result):
 class Highlights(Result):
     """What stands out in a video, without a query."""
 
+    kind: ClassVar = "highlights"
+
     saliency: FloatArray
     """[C] how much there is to see in each clip, in [0, 1]; comparable among the clips of one video only."""
     timestamps: TimeArray
@@ -173,22 +171,13 @@ class Highlights(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready data."""
-        return sealed(
-            {
-                "schema": "vidsum.highlights/1",
-                "provenance": dict(self.provenance),
-                "video": video_data(self.video),
-                "duration_s": number(self.video_duration_s),
-                "clip_s": number(self.clip_s),
-                "model": self.model,
-                "model_reason": self.model_reason,
-                "saliency": {
-                    "timestamps_s": [number(time) for time in self.timestamps.tolist()],
-                    "scores": [number(score) for score in self.saliency.tolist()],
-                },
-                "moments": [moment.to_dict() for moment in self.moments],
-                "warnings": list(self.warnings),
-            }
+        return self.document(
+            duration_s=number(self.video_duration_s),
+            clip_s=number(self.clip_s),
+            model=self.model,
+            model_reason=self.model_reason,
+            saliency={"timestamps_s": numbers(self.timestamps), "scores": numbers(self.saliency)},
+            moments=[moment.to_dict() for moment in self.moments],
         )
 
     @classmethod

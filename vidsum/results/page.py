@@ -1,4 +1,4 @@
-"""Documents of summarize, ground, highlights and shots as one page, by a template that escapes all text."""
+"""Results of summarize, ground, highlights and shots as one page, by a template that escapes all text."""
 
 import hashlib
 from base64 import b64encode
@@ -11,10 +11,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from vidsum.provenance import flat
+from vidsum.results.cuts import Cut, Cutting, groups_of
+from vidsum.results.moments import Grounding, Highlights, QueryMoments
+from vidsum.results.shots import Shots
+from vidsum.results.summary import ScoredShot, Summary
 from vidsum.times import format_time
+from vidsum.types import VideoInfo
 from vidsum.version import __version__
-
-Document = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -57,9 +60,9 @@ class Film:
     name: str
     source: str | None
     """URL of the video from the page; None where it is missing."""
-    video: Mapping[str, Any] | None
+    video: VideoInfo | None
     duration_s: float
-    documents: tuple[tuple[str, Document], ...]
+    results: tuple[tuple[str, Cutting], ...]
     """Paths of result files, and what they hold."""
     pictures: Mapping[float, str] = field(default_factory=dict)
     """JPEG by time, as `data:` URLs."""
@@ -69,9 +72,7 @@ class Film:
     @property
     def poster(self) -> str | None:
         """The picture to show before the video plays: of the first segment that has one."""
-        times = (
-            time for _, document in self.documents for group in picture_times(document) for time in group
-        )
+        times = (time for _, result in self.results for group in picture_times(result) for time in group)
         return next((self.pictures[time] for time in times if time in self.pictures), None)
 
 
@@ -136,7 +137,7 @@ def render(films: Sequence[Film], title: str) -> str:
     )
     environment.filters |= {"clock": format_time, "percent": lambda share: f"{100 * share:.0f} %"}
     style, script = (Markup(environment.get_template(name).render()) for name in ("report.css", "report.js"))
-    views = [(film, [_section(film, name, document) for name, document in film.documents]) for film in films]
+    views = [(film, [_section(film, name, result) for name, result in film.results]) for film in films]
     return environment.get_template("report.html").render(
         title=title, films=views, style=style, script=script, policy=_policy(script), version=__version__
     )
@@ -149,10 +150,11 @@ def _policy(script: str) -> str:
     return f"{sources}; script-src 'sha256-{digest}'"
 
 
-def picture_times(document: Document) -> list[list[float]]:
+def picture_times(result: Cutting) -> list[list[float]]:
     """The times in seconds whose frames stand for the segments of each group of a result, in their order."""
     return [
-        [_best_time(segment, curve) for segment in segments] for segments, curve, _ in _groups_of(document)
+        [_best_time(cut, curve) for cut in cuts]
+        for cuts, curve in zip(groups_of(result), _curves_of(result), strict=True)
     ]
 
 
@@ -165,67 +167,76 @@ Curve = tuple[Sequence[float], Sequence[float]]
 _NO_CURVE: Curve = ((), ())
 
 
-def _groups_of(document: Document) -> list[tuple[Sequence[Mapping[str, Any]], Curve, Document]]:
-    """The segments, curve and query of each group of a result."""
-    if "queries" in document:
-        times = document.get("timestamps_s")
-        return [
-            (query["moments"], (times, query["saliency"]) if times else _NO_CURVE, query)
-            for query in document["queries"]
-        ]
-    curve = document.get("importance") or document.get("saliency")
-    segments = next(document[name] for name in ("segments", "moments", "shots") if name in document)
-    return [(segments, (curve["timestamps_s"], curve["scores"]) if curve else _NO_CURVE, {})]
+def _curves_of(result: Cutting) -> list[Curve]:
+    """The curve of each group of cuts; empty where the result has none."""
+    if isinstance(result, Shots):
+        return [_NO_CURVE]
+    times = result.timestamps.tolist()
+    if isinstance(result, Grounding):
+        return [(times, query.saliency.tolist()) if times else _NO_CURVE for query in result.queries]
+    return [(times, (result.importance if isinstance(result, Summary) else result.saliency).tolist())]
 
 
-def _best_time(segment: Mapping[str, Any], curve: Curve) -> float:
-    """The time of the highest sample in a segment, the middle one of several; else the middle."""
-    start, end = segment["start_s"], segment["end_s"]
-    inside = [(score, time) for time, score in zip(*curve, strict=True) if start <= time < end]
+def _best_time(cut: Cut, curve: Curve) -> float:
+    """The time of the highest sample in a cut, the middle one of several; else the middle."""
+    inside = [(score, time) for time, score in zip(*curve, strict=True) if cut.start_s <= time < cut.end_s]
     top = max(inside, default=(0.0, 0.0))[0]
     best = [time for score, time in inside if score == top]
-    return best[len(best) // 2] if best else (start + end) / 2
+    return best[len(best) // 2] if best else (cut.start_s + cut.end_s) / 2
 
 
-def _section(film: Film, name: str, document: Document) -> Section:
-    kind = document["schema"].removeprefix("vidsum.").partition("/")[0]
+def _section(film: Film, name: str, result: Cutting) -> Section:
+    queries = result.queries if isinstance(result, Grounding) else (None,)
     clips = iter(film.clips.get(name, ()))
-    groups = []
-    for (segments, curve, query), times in zip(_groups_of(document), picture_times(document), strict=True):
-        cards = tuple(
-            Card(
-                each["start_s"],
-                each["end_s"],
-                film.pictures.get(time),
-                next(clips, None),
-                each.get("score"),
-                each.get("evidence"),
-            )
-            for each, time in zip(segments, times, strict=True)
-        )
-        text = query.get("query")
-        label = f"{_CURVES[kind]}{f' of “{text}”' if text else ''} over {format_time(film.duration_s)}"
-        drawing = chart(
-            label,
-            film.duration_s,
-            segments,
-            curve,
-            document.get("shots", ()),
-            query.get("said", ()),
-            is_ranked=kind in ("moments", "highlights"),
-        )
-        groups.append(Group(drawing, cards, text, query.get("present")))
-    settings = ((" › ".join(path), _value(value)) for path, value in flat(document["provenance"]))
+    settings = ((" › ".join(path), _value(value)) for path, value in flat(result.provenance))
     return Section(
-        kind=kind,
-        curve=_CURVES[kind],
-        chosen=_CHOSEN[kind],
+        kind=result.kind,
+        curve=_CURVES[result.kind],
+        chosen=_CHOSEN[result.kind],
         source=name,
-        headline=_headline(kind, document),
-        reason=_reason(document),
-        groups=tuple(groups),
-        warnings=tuple(document["warnings"]),
+        headline=_headline(result),
+        reason=_reason(result),
+        groups=tuple(
+            Group(
+                _chart_of(film, result, cuts, curve, query),
+                tuple(
+                    Card(
+                        cut.start_s,
+                        cut.end_s,
+                        film.pictures.get(time),
+                        next(clips, None),
+                        cut.score,
+                        cut.evidence or None,
+                    )
+                    for cut, time in zip(cuts, times, strict=True)
+                ),
+                query.query if query else None,
+                query.present if query else None,
+            )
+            for cuts, curve, times, query in zip(
+                groups_of(result), _curves_of(result), picture_times(result), queries, strict=True
+            )
+        ),
+        warnings=result.warnings,
         settings=tuple(settings),
+    )
+
+
+def _chart_of(
+    film: Film, result: Cutting, cuts: Sequence[Cut], curve: Curve, query: QueryMoments | None
+) -> Chart:
+    of_query = f" of “{query.query}”" if query else ""
+    shots: Sequence[Cut | ScoredShot] = ()
+    if not isinstance(result, Grounding | Highlights):
+        shots = result.shots if isinstance(result, Summary) else cuts
+    return chart(
+        f"{_CURVES[result.kind]}{of_query} over {format_time(film.duration_s)}",
+        film.duration_s,
+        cuts,
+        curve,
+        shots,
+        query.said.tolist() if query and query.said is not None else (),
+        is_ranked=isinstance(result, Grounding | Highlights),
     )
 
 
@@ -238,30 +249,30 @@ _CHOSEN = {
 }
 
 
-def _headline(kind: str, document: Document) -> str:
-    if kind == "summary":
-        used, whole = document["budget"]["used_s"], document["duration_s"]
-        segments = _count(document["segments"], "segment")
-        return f"Summary: {format_time(used)} of {format_time(whole)} in {segments}"
-    if kind == "moments":
-        found = [moment for query in document["queries"] for moment in query["moments"]]
-        return f"{_count(found, 'moment')} of {_count(document['queries'], 'query', 'queries')}"
-    what = document["moments"] if kind == "highlights" else document["shots"]
-    return _count(what, kind.removesuffix("s"))
+def _headline(result: Cutting) -> str:
+    if isinstance(result, Summary):
+        used, whole = format_time(result.duration_s), format_time(result.video_duration_s)
+        return f"Summary: {used} of {whole} in {_count(result.segments, 'segment')}"
+    if isinstance(result, Grounding):
+        moments = [moment for query in result.queries for moment in query.moments]
+        return f"{_count(moments, 'moment')} of {_count(result.queries, 'query', 'queries')}"
+    return (
+        _count(result.intervals, "shot") if isinstance(result, Shots) else _count(result.moments, "highlight")
+    )
 
 
 def _count(things: Sequence[Any], one: str, several: str = "") -> str:
     return f"{len(things)} {one if len(things) == 1 else several or f'{one}s'}"
 
 
-def _reason(document: Document) -> str:
+def _reason(result: Cutting) -> str:
     """What decided, in one line."""
-    if "method" in document:
-        return f"by {document['method']}"
-    if "model" not in document:  # highlights of an older version
+    if isinstance(result, Shots):
+        return f"by {result.method}"
+    if not result.model:  # highlights of an older version
         return ""
-    because = document.get("model_reason") or (f"space {document['space']}" if "space" in document else "")
-    return f"by {document['model']}" + (f" ({because})" if because and because != document["model"] else "")
+    because = f"space {result.space}" if isinstance(result, Grounding) else result.model_reason
+    return f"by {result.model}" + (f" ({because})" if because and because != result.model else "")
 
 
 def _value(value: object) -> str:
@@ -279,9 +290,9 @@ _MOST_POINTS = 1000
 def chart(
     label: str,
     duration_s: float,
-    chosen: Sequence[Mapping[str, Any]],
-    curve: tuple[Sequence[float], Sequence[float]] = ((), ()),
-    shots: Sequence[Mapping[str, Any]] = (),
+    chosen: Sequence[Cut],
+    curve: Curve = _NO_CURVE,
+    shots: Sequence[Cut | ScoredShot] = (),
     said: Sequence[float] = (),
     *,
     is_ranked: bool = False,
@@ -290,16 +301,20 @@ def chart(
     return Chart(
         label,
         duration_s,
-        tuple(_band(shot, duration_s) for shot in shots[1::2]),
-        tuple(_band(each, duration_s, is_ranked and each is chosen[0]) for each in chosen),
+        tuple(Band(*_place(shot, duration_s)) for shot in shots[1::2]),
+        tuple(
+            Band(*_place(cut, duration_s), is_ranked and cut is chosen[0], cut.evidence == "said")
+            for cut in chosen
+        ),
         _line(*curve, duration_s),
         _line(curve[0], said, duration_s) if said else "",
     )
 
 
-def _band(segment: Mapping[str, Any], duration_s: float, is_best: bool = False) -> Band:
-    start, end = (WIDTH * segment[edge] / duration_s for edge in ("start_s", "end_s"))
-    return Band(round(start, 2), round(max(end - start, 1.0), 2), is_best, segment.get("evidence") == "said")
+def _place(segment: Cut | ScoredShot, duration_s: float) -> tuple[float, float]:
+    """x and width of a segment."""
+    start, end = (WIDTH * edge_s / duration_s for edge_s in (segment.start_s, segment.end_s))
+    return round(start, 2), round(max(end - start, 1.0), 2)
 
 
 def _line(times_s: Sequence[float], scores: Sequence[float], duration_s: float) -> str:

@@ -8,13 +8,13 @@ from dataclasses import asdict, fields
 from html import escape
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from vidsum.errors import UsageError
 from vidsum.packages import pip_install
-from vidsum.results.documents import write_document
+from vidsum.results.documents import sealed, write_document
 from vidsum.times import format_time
 from vidsum.types import VideoInfo
 
@@ -47,9 +47,20 @@ def _same(one: object, other: object) -> bool:
 class Result(ByContent):
     """Features, shots, a summary, moments, highlights or a transcript of one video."""
 
+    kind: ClassVar[str]
+    video: VideoInfo | None
+    provenance: Mapping[str, Any]
+    warnings: tuple[str, ...]
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready data, curves included: what `save` writes."""
         raise NotImplementedError
+
+    def document(self, last: Mapping[str, Any] = {}, **facts: Any) -> dict[str, Any]:
+        """Its facts as a document, with those that all results have; `last` come after these."""
+        about = {"provenance": dict(self.provenance), "video": video_data(self.video)}
+        warnings = {"warnings": list(self.warnings)}
+        return sealed({"schema": f"vidsum.{self.kind}/1", **about, **facts, **warnings, **last})
 
     def rows(self) -> list[dict[str, Any]]:
         """What it consists of, one row each."""

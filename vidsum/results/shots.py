@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import UsageError
-from vidsum.results.documents import interval_data, number, sealed
-from vidsum.results.result import Result, named, origin_of, video_data
+from vidsum.results.documents import interval_data, number
+from vidsum.results.result import Result, named, origin_of
 from vidsum.types import Interval, TimeArray, VideoInfo
 
 
 @dataclass(frozen=True, eq=False)
 class Shots(Result):
     """A video cut into shots that follow each other without a gap."""
+
+    kind: ClassVar = "shots"
 
     edges_s: TimeArray
     """[S + 1] seconds; shot i is [edges_s[i], edges_s[i + 1]); from 0 to the video's end."""
@@ -55,19 +57,13 @@ class Shots(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready data."""
-        return sealed(
-            {
-                "schema": "vidsum.shots/1",
-                "provenance": dict(self.provenance),
-                "video": video_data(self.video),
-                "method": self.method,
-                "video_fps": number(self.video_fps),
-                "shots": [
-                    {**interval_data(interval), "first_frame": int(first), "last_frame": int(last)}
-                    for interval, (first, last) in zip(self.intervals, self.change_points, strict=True)
-                ],
-                "warnings": list(self.warnings),
-            }
+        return self.document(
+            method=self.method,
+            video_fps=number(self.video_fps),
+            shots=[
+                {**interval_data(interval), "first_frame": int(first), "last_frame": int(last)}
+                for interval, (first, last) in zip(self.intervals, self.change_points, strict=True)
+            ],
         )
 
     @classmethod

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from vidsum.results.documents import interval_data, number, sealed
-from vidsum.results.result import Result, named, origin_of, video_data
+from vidsum.results.documents import interval_data, number, numbers
+from vidsum.results.result import Result, named, origin_of
 from vidsum.types import FloatArray, Interval, TimeArray, VideoInfo
 
 
@@ -26,6 +26,8 @@ class ScoredShot:
 @dataclass(frozen=True, eq=False)
 class Summary(Result):
     """A summary: which segments of a video to keep, and why."""
+
+    kind: ClassVar = "summary"
 
     segments: tuple[Interval, ...]
     """In time order; pieces of two shots may touch."""
@@ -59,35 +61,26 @@ class Summary(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready data."""
-        return sealed(
-            {
-                "schema": "vidsum.summary/1",
-                "provenance": dict(self.provenance),
-                "video": video_data(self.video),
-                "duration_s": number(self.video_duration_s),
-                "budget": {
-                    "asked_s": number(self.budget_s),
-                    "used_s": number(self.duration_s),
-                    "used_share": number(self.duration_s / self.video_duration_s),
-                },
-                "model": self.model,
-                "model_reason": self.model_reason,
-                "shot_method": self.shot_method,
-                "segments": [interval_data(segment) for segment in self.segments],
-                "shots": [
-                    {
-                        **interval_data((shot.start_s, shot.end_s)),
-                        "score": number(shot.score),
-                        "selected": shot.selected,
-                    }
-                    for shot in self.shots
-                ],
-                "importance": {
-                    "timestamps_s": [number(time) for time in self.timestamps.tolist()],
-                    "scores": [number(score) for score in self.importance.tolist()],
-                },
-                "warnings": list(self.warnings),
-            }
+        return self.document(
+            duration_s=number(self.video_duration_s),
+            budget={
+                "asked_s": number(self.budget_s),
+                "used_s": number(self.duration_s),
+                "used_share": number(self.duration_s / self.video_duration_s),
+            },
+            model=self.model,
+            model_reason=self.model_reason,
+            shot_method=self.shot_method,
+            segments=[interval_data(segment) for segment in self.segments],
+            shots=[
+                {
+                    **interval_data((shot.start_s, shot.end_s)),
+                    "score": number(shot.score),
+                    "selected": shot.selected,
+                }
+                for shot in self.shots
+            ],
+            importance={"timestamps_s": numbers(self.timestamps), "scores": numbers(self.importance)},
         )
 
     @classmethod

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import chain
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from vidsum.results.documents import number, optional, sealed
-from vidsum.results.result import Result, named, origin_of, video_data
+from vidsum.results.documents import number, optional
+from vidsum.results.result import Result, named, origin_of
 from vidsum.times import to_srt, to_vtt
 from vidsum.types import VideoInfo
 
@@ -57,6 +57,8 @@ class Segment:
 @dataclass(frozen=True, eq=False)
 class Transcript(Result):
     """Speech of a video or audio file, as segments of text with times."""
+
+    kind: ClassVar = "transcript"
 
     segments: tuple[Segment, ...]
     """In time order; none where nothing is said."""
@@ -112,18 +114,12 @@ class Transcript(Result):
         if not with_words:
             for segment in segments:
                 del segment["words"]
-        return sealed(
-            {
-                "schema": "vidsum.transcript/1",
-                "provenance": dict(self.provenance),
-                "video": video_data(self.video),
-                "duration_s": number(self.duration_s),
-                "language": self.language,
-                "language_probability": optional(self.language_probability),
-                "translated": self.translated,
-                "segments": segments,
-                "warnings": list(self.warnings),
-            }
+        return self.document(
+            duration_s=number(self.duration_s),
+            language=self.language,
+            language_probability=optional(self.language_probability),
+            translated=self.translated,
+            segments=segments,
         )
 
     @classmethod

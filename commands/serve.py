@@ -1,0 +1,55 @@
+"""`vidsum serve`: a page over an archive, for a browser on this machine."""
+
+import webbrowser
+from dataclasses import dataclass
+
+from vidsum.archive.wishes import ArchiveFile
+from vidsum.commands.options import command
+from vidsum.commands.result import Result, View, render, run_alone
+from vidsum.options import option
+
+
+@dataclass(frozen=True, kw_only=True)
+class Address:
+    """Where the page is."""
+
+    PANEL = "Address"
+
+    host: str = option(
+        "Address to listen on. Other addresses than this machine's own require a token.", "127.0.0.1"
+    )
+    port: int = option("Port; 0 for a free one.", 8348, min=0, max=65535)
+    token: str | None = option(
+        "Token that the first visit must have.", None, shown="none on 127.0.0.1, else a random one"
+    )
+    open: bool = option("Open the page in a browser.", False, shared=False)
+
+
+@command
+def serve(where: ArchiveFile, address: Address, view: View) -> None:
+    """Show an archive in a browser: search, play, save clips and timelines.
+
+    Ctrl-C stops the server. vidsum index makes the archive.
+
+    vidsum serve --open
+
+    vidsum serve --archive films.vidsum --port 9000
+    """
+
+    def step() -> Result:
+        from vidsum.archive.serve import Server
+
+        server = Server(where.archive, address.host, address.port, address.token)
+        data = {"url": server.url, "archive": server.archive.name}
+        try:
+            render(Result("serve", data=data, lines=(server.url, "Ctrl-C stops it")), view)
+            if address.open:
+                webbrowser.open(server.url)
+            server.serve_forever()
+        except KeyboardInterrupt:  # how it is ended
+            pass
+        finally:
+            server.server_close()
+        return Result("serve", data={**data, "stopped": True}, lines=("stopped",))
+
+    run_alone("serve", view, step)

@@ -1,0 +1,203 @@
+"""The page of an archive in Chromium, from a search to what plays and is saved."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browsing import TIME, chromium, faults_of_looks, needs_chromium, until
+from vidsum.archive.serve import Server
+
+pytestmark = [pytest.mark.deep, needs_chromium]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as started:
+        yield started
+
+
+def opened(browser: Any, server: Server, query: str = "", width: int = 1400, **how: Any) -> Any:
+    """The page in a window. `faults`: failed scripts, complaints, and requests that leave the server."""
+    tab = browser.new_context(viewport={"width": width, "height": 900}, **how).new_page()
+    tab.faults = []
+    tab.on("pageerror", lambda error: tab.faults.append(str(error)))
+    tab.on("console", lambda message: tab.faults.append(message.text))
+    own = (server.url, "data:", "blob:")
+    tab.on("request", lambda request: tab.faults.extend([request.url] * (not request.url.startswith(own))))
+    tab.goto(f"{server.url}#{query}")
+    until(tab, "document.querySelectorAll('.cut').length > 0")
+    return tab
+
+
+def playing(tab: Any, name: str, start: float, end: float) -> None:
+    """Wait until a moment of a video plays."""
+    until(tab, f"{TIME} > {start} && {TIME} < {end}")
+    assert tab.locator("#name").inner_text() == name
+
+
+def test_from_a_search_to_what_plays(browser: Any, server: Server) -> None:
+    tab = opened(browser, server)
+    assert tab.locator("#about").inner_text() == "2 videos, 0:16, 1 with speech"
+    assert tab.locator(".latest .cut").all_inner_texts() == ["0:06\nthe sea.mp4", "0:10\nfilm.mp4"]
+    tab.get_by_label("What to look for").fill("red")
+    tab.keyboard.press("Enter")
+    until(tab, "document.querySelectorAll('.moment').length > 0")
+    first = tab.get_by_role("region", name="film.mp4").locator(".cut").first
+    assert first.locator(".time").inner_text() == "0:00 – 0:02"
+    first.click()
+    playing(tab, "film.mp4", 0.2, 2.5)
+    assert tab.locator(".cut[aria-current]").count() == 1
+    assert tab.locator("#now").inner_text() == "Moment 0:00 – 0:02"
+    until(tab, "document.querySelector('video').paused")
+    assert 2 <= tab.evaluate(TIME) < 2.6
+    tab.get_by_text("Play the moment").click()
+    playing(tab, "film.mp4", 0.1, 2)
+    box = tab.locator(".chart svg").bounding_box()
+    tab.locator(".chart svg").click(position={"x": 0.7 * box["width"], "y": 10})
+    playing(tab, "film.mp4", 7, 8.5)
+    assert tab.locator("#shots li").count() == len(tab.evaluate("current.shots"))
+    assert tab.faults == []
+
+
+def test_what_is_said_is_shown_as_text(browser: Any, server: Server) -> None:
+    tab = opened(browser, server, "q=blue&in=said")
+    said = tab.locator(".cut.said").first
+    assert said.locator("q").inner_text() == "Blue <b>blue</b>."
+    said.click()
+    playing(tab, "the sea.mp4", 0, 3)
+    tab.get_by_text("Transcript").click()
+    tab.locator("#said").get_by_text("Green yellow.").click()
+    until(tab, f"{TIME} >= 5")
+    assert tab.faults == []
+
+
+def test_links_lead_to_a_moment_and_back(browser: Any, server: Server) -> None:
+    tab = opened(browser, server, "q=green&path=*film*&v=1&t=4-6")
+    playing(tab, "film.mp4", 4, 6)
+    assert tab.get_by_label("What to look for").input_value() == "green"
+    assert tab.get_by_label("Path matches").input_value() == "*film*"
+    assert tab.title() == "green – vidsum"
+    tab.get_by_label("Close the player").click()
+    until(tab, "document.querySelector('#player').hidden")
+    assert "v=" not in tab.url
+    tab.go_back()
+    playing(tab, "film.mp4", 4, 6)
+    tab.locator("h1 a").click()
+    until(tab, "document.querySelectorAll('.latest .cut').length === 2")
+
+
+def test_the_keyboard_does_it_all(browser: Any, server: Server) -> None:
+    tab = opened(browser, server)
+    tab.keyboard.press("/")
+    tab.keyboard.type("blue / green")
+    assert tab.get_by_label("What to look for").input_value() == "blue / green"
+    tab.keyboard.press("Enter")
+    until(tab, "document.querySelectorAll('.moment').length > 2")
+    tab.keyboard.press("Escape")
+    tab.keyboard.press("ArrowRight")
+    focused = "document.querySelectorAll('.cut')[{}] === document.activeElement"
+    assert tab.evaluate(focused.format(0))
+    for key, place in (("ArrowRight", 1), ("ArrowLeft", 0)):
+        tab.keyboard.press(key)
+        assert tab.evaluate(focused.format(place))
+    tab.keyboard.press("Enter")
+    until(tab, "!document.querySelector('video').paused")
+    tab.keyboard.press(" ")
+    until(tab, "document.querySelector('video').paused")
+    tab.keyboard.press(" ")
+    until(tab, "!document.querySelector('video').paused")
+    tab.keyboard.press("Escape")
+    until(tab, "document.querySelector('#player').hidden")
+    assert tab.evaluate(focused.format(0))
+
+
+def test_a_pointer_looks_through_the_video(browser: Any, server: Server) -> None:
+    tab = opened(browser, server, "q=red&path=*film*")
+    card = tab.locator(".moment .cut").first
+    image, box = card.locator("img"), card.locator(".frame").bounding_box()
+    rest = image.get_attribute("src")
+    seen = set()
+    for share in (0.05, 0.3, 0.5, 0.9):
+        tab.mouse.move(box["x"] + share * box["width"], box["y"] + 20)
+        until(tab, f"document.querySelector('.moment .time').textContent === '0:0{int(10 * share)}'")
+        seen.add(image.get_attribute("src"))
+    assert len(seen) == len(tab.evaluate("fetch('/api/video/1').then(each => each.json())")["shots"])
+    tab.mouse.move(0, 0)
+    until(tab, "document.querySelector('.moment .time').textContent === '0:00 – 0:02'")
+    assert image.get_attribute("src") == rest
+
+
+def test_filters_and_more_like_this(browser: Any, server: Server) -> None:
+    tab = opened(browser, server, "q=green")
+    tab.get_by_role("button", name="Filters").click()
+    tab.get_by_label("Path matches").fill("*sea*; *lake*")
+    tab.get_by_label("Path matches").blur()
+    until(tab, "document.querySelectorAll('.group').length === 1")
+    assert tab.url.endswith("path=*sea*&path=*lake*")
+    tab.get_by_role("button", name="More like").first.click()
+    until(tab, "location.hash.startsWith('#like=')")
+    until(tab, "document.querySelectorAll('.group').length === 2")
+    assert tab.locator(".like img").count() == 1
+    tab.get_by_text("Leave out").click()
+    until(tab, "document.querySelectorAll('.latest').length === 1")
+
+
+def test_moments_are_saved(browser: Any, server: Server, tmp_path: Path) -> None:
+    tab = opened(browser, server, "q=blue&duplicates=1")
+    for number in (0, 1):
+        tab.locator(".moment input").nth(number).check()
+    assert tab.locator("#count").inner_text() == "2 moments selected"
+    with tab.expect_download() as clips:
+        tab.get_by_role("button", name="Save clips").click()
+    assert clips.value.suggested_filename == "clips.zip"
+    tab.get_by_label("Format of the timeline").select_option("csv")
+    with tab.expect_download() as table:
+        tab.get_by_role("button", name="Save timeline").click()
+    table.value.save_as(tmp_path / "moments.csv")
+    assert len((tmp_path / "moments.csv").read_text().splitlines()) == 3
+    tab.get_by_role("button", name="Clear").click()
+    assert not tab.locator(".picked").is_visible()
+    tab.locator(".moment .cut").first.click()
+    with tab.expect_download() as clip:
+        tab.get_by_role("button", name="Save clip", exact=True).click()
+    assert clip.value.suggested_filename.endswith(".mp4")
+    assert tab.faults == []
+
+
+def test_a_fault_is_said(browser: Any, server: Server) -> None:
+    tab = opened(browser, server)
+    tab.goto(f"{server.url}#q=red&after=soon")
+    until(tab, "document.querySelector('#status.fault') !== null")
+    assert "date" in tab.locator("#status").inner_text()
+
+
+def test_a_video_that_vanished_is_told(browser: Any, server: Server, folder: Path) -> None:
+    tab = opened(browser, server, "q=red&path=*film*")
+    path = folder / "videos" / "film.mp4"
+    path.rename(folder / "away.mp4")
+    try:
+        tab.locator(".moment .cut").first.click()
+        until(tab, "document.querySelector('#now').textContent.includes('vanished')")
+    finally:
+        (folder / "away.mp4").rename(path)
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_overflows_and_axe_finds_no_fault(
+    browser: Any, server: Server, width: int, scheme: str
+) -> None:
+    tab = opened(browser, server, width=width, color_scheme=scheme)
+    assert faults_of_looks(tab, width) == []
+    tab.goto(f"{server.url}#q=blue&duplicates=1")
+    until(tab, "document.querySelectorAll('.moment').length > 2")
+    tab.get_by_role("button", name="Filters").click()
+    tab.locator(".moment .cut").first.click()
+    until(tab, f"{TIME} > 0.1")
+    tab.locator(".moment input").first.check()
+    tab.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+    assert faults_of_looks(tab, width) == []
+    backs = {"light": "rgb(247, 247, 245)", "dark": "rgb(20, 22, 26)"}
+    assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == backs[scheme]

@@ -1,0 +1,404 @@
+"""The page's server: what it answers, and whom it refuses."""
+
+import io
+import os
+import socket
+import zipfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import av
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.archive.made import film
+from tests.archive.serving import ask, serving
+from vidsum.archive.archive import Archive
+from vidsum.archive.serve import Server, span_of
+from vidsum.errors import InputError, UsageError
+
+
+@pytest.fixture
+def archive(server: Server) -> Iterator[Archive]:
+    """What is served."""
+    with Archive(server.archive.path) as opened:
+        yield opened
+
+
+def test_the_page_and_its_parts_come_from_here_alone(server: Server) -> None:
+    page = ask(server, "/")
+    assert page.status == 200
+    assert b"<script src=" in page.body
+    assert b"http:" not in page.body.replace(b"http://www.w3.org/2000/svg", b"")
+    for path in ("/base.css", "/page.css", "/page.js"):
+        assert ask(server, path).status == 200
+    policy = page.headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe" not in policy
+
+
+@pytest.mark.parametrize(
+    ("asked", "wishes"),
+    [
+        ({"q": "red"}, {}),
+        ({"q": "blue", "k": "1"}, {"top_k": 1}),
+        ({"q": "blue", "in": "said"}, {"evidence": "said"}),
+        ({"q": "green", "then": "blue", "duplicates": "1"}, {"then": ["blue"], "duplicates": True}),
+        (
+            {"q": "green", "and": ["green", "yellow"], "per_video": "1"},
+            {"also": ["green", "yellow"], "per_video": 1},
+        ),
+        ({"q": "blue", "not": "green", "path": "*sea*"}, {"without": ["green"], "path": ["*sea*"]}),
+        (
+            {"q": "blue", "min_length": "0:03", "min_present": "0.1"},
+            {"min_length_s": 3.0, "min_present": 0.1},
+        ),
+        ({"q": "blue", "after": "2030-01-01"}, {"after": "2030-01-01"}),
+    ],
+)
+def test_a_search_answers_what_the_archive_finds(
+    server: Server, archive: Archive, asked: dict[str, Any], wishes: dict[str, Any]
+) -> None:
+    answer = ask(server, f"/api/search?{urlencode(asked, doseq=True)}").json
+    found = archive.search(asked["q"], **wishes)
+    expected = [{"rank": rank, **asdict(match)} for rank, match in enumerate(found, 1)]
+    for row in expected:
+        row["parts"], row["also"] = [list(part) for part in row["parts"]], list(row["also"])
+    extra = ("id", "shot", "duration_s")
+    assert [{name: row[name] for name in row if name not in extra} for row in answer["moments"]] == expected
+    for row in answer["moments"]:
+        (about,) = archive.rows("SELECT duration_s FROM videos WHERE id = ?", row["id"])
+        assert row["duration_s"] == about[0]
+        assert ask(server, f"/thumb/{row['shot']}.jpg").body == archive.picture(
+            next(match for match in found if match.start_s == row["start_s"] and match.video == row["video"])
+        )
+
+
+def test_more_like_a_shot(server: Server) -> None:
+    shots = ask(server, "/api/video/1").json["shots"]
+    first = ask(server, f"/api/search?like={shots[0]['id']}&k=1").json["moments"][0]
+    assert (first["id"], first["start_s"], first["present"]) == (1, shots[0]["start_s"], None)
+    assert ask(server, "/api/search?like=999").status == 404
+
+
+def test_a_video_has_shots_and_words(server: Server) -> None:
+    about = ask(server, "/api/video/2").json
+    assert Path(about["video"]).name == "the sea.mp4"
+    assert about["duration_s"] == pytest.approx(6)
+    assert about["shots"][0]["start_s"] == 0
+    assert [one["text"] for one in about["said"]] == ["Blue <b>blue</b>.", "Green yellow."]
+    seen = ask(server, "/api/archive").json
+    assert (seen["videos"], seen["spoken"]) == (2, 1)
+    assert [each["id"] for each in seen["latest"]] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("", "q=", "q=!!", "q=red&k=x", "q=red&k=0", "q=red&k=1e3", "q=red&in=smelt", "q=red&after=soon"),
+        *("q=red&min_present=nan", "q=red&nonsense=1", "q=red&min_length=long", "q=red&duplicates=2"),
+        *("q=red&in=said&and=blue", "&".join(f"q={number}" for number in range(200))),
+    ],
+)
+def test_bad_parameters_are_refused_in_one_line(server: Server, query: str) -> None:
+    answer = ask(server, f"/api/search?{query}")
+    assert answer.status == 400
+    assert list(answer.json) == ["error"]
+    assert answer.json["error"].isprintable()
+    assert "fault" not in answer.json["error"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/nothing", "/video/9", "/api/video/9", "/thumb/999.jpg", "/video/", "/video/x"]
+)
+def test_what_is_not_there_is_not_found(server: Server, path: str) -> None:
+    assert ask(server, path).status == 404
+
+
+def test_a_path_in_the_address_opens_nothing(server: Server, folder: Path) -> None:
+    (folder / "secret.mp4").write_bytes(b"secret")
+    for base in ("/video/", "/thumb/", "/page.css/", "/templates/", "/"):
+        for path in (
+            "../secret.mp4",
+            "..%2fsecret.mp4",
+            "%2e%2e/secret.mp4",
+            f"{folder}/secret.mp4",
+            "1/../../secret.mp4",
+        ):
+            answer = ask(server, base + path)
+            assert (answer.status, b"secret" in answer.body) == (404, False), base + path
+
+
+def bytes_of(server: Server, number: int) -> bytes:
+    return Path(ask(server, f"/api/video/{number}").json["video"]).read_bytes()
+
+
+ENDS = st.one_of(st.just(""), st.integers(0, 40_000).map(str), st.just("9" * 18))
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(first=ENDS, last=ENDS, unit=st.sampled_from(["bytes=", "Bytes=", "bytes= "]))
+def test_ranges_are_slices_of_the_file(server: Server, first: str, last: str, unit: str) -> None:
+    content = bytes_of(server, 1)
+    answer = ask(server, "/video/1", Range=f"{unit}{first}-{last}")
+    size = len(content)
+    if not (first or last) or (first and last and int(last) < int(first)):
+        assert (answer.status, answer.body) == (200, content)
+        return
+    part = content[int(first) : int(last) + 1 if last else None] if first else content[-int(last) or size :]
+    if part:
+        start = int(first) if first else size - len(part)
+        assert (answer.status, answer.body) == (206, part)
+        assert answer.headers["Content-Range"] == f"bytes {start}-{start + len(part) - 1}/{size}"
+        assert int(answer.headers["Content-Length"]) == len(part)
+    else:
+        assert answer.status == 416
+        assert answer.headers["Content-Range"] == f"bytes */{size}"
+
+
+@given(st.text(max_size=30), st.integers(0, 100))
+def test_whatever_a_range_says_it_lies_in_the_file(text: str, size: int) -> None:
+    for header in (text, f"bytes={text}"):
+        try:
+            span = span_of(header, size)
+        except ValueError:
+            continue
+        assert span is None or 0 <= span[0] < span[1] <= size
+
+
+@pytest.mark.parametrize("header", ["bytes=0-1,4-5", "bytes=a-b", "pages=0-1", "bytes=5-2", "bytes=-", "0-1"])
+def test_malformed_ranges_count_for_nothing(server: Server, header: str) -> None:
+    assert ask(server, "/video/1", Range=header).status == 200
+
+
+def test_parts_are_of_one_version(server: Server) -> None:
+    whole = ask(server, "/video/1", "HEAD")
+    tag = whole.headers["ETag"]
+    assert (whole.status, whole.body, whole.headers["Accept-Ranges"]) == (200, b"", "bytes")
+    assert int(whole.headers["Content-Length"]) == len(bytes_of(server, 1))
+    assert ask(server, "/video/1", "HEAD", Range="bytes=0-1").status == 200
+    assert ask(server, "/video/1", Range="bytes=0-1", If_Range=tag).status == 206
+    assert ask(server, "/video/1", Range="bytes=0-1", If_Range='"other"').status == 200
+    assert whole.headers["Content-Type"] == "video/mp4"
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "192.168.0.7:{port}"]
+)
+def test_other_names_of_the_server_are_refused(server: Server, host: str) -> None:
+    answer = ask(server, "/api/archive", Host=host.format(port=server.server_port))
+    assert answer.status == 403
+    assert list(answer.json) == ["error"]
+
+
+def test_a_request_with_two_names_or_none_is_refused(server: Server) -> None:
+    name = f"Host: 127.0.0.1:{server.server_port}\r\n"
+    for hosts, status in (
+        (name, b"200"),
+        ("", b"403"),
+        (name * 2, b"403"),
+        (name + "Host: evil.example\r\n", b"403"),
+    ):
+        with socket.create_connection(("127.0.0.1", server.server_port), 20) as connection:
+            connection.sendall(f"GET /api/archive HTTP/1.0\r\n{hosts}\r\n".encode())
+            assert connection.makefile("rb").readline().split()[1] == status, hosts
+
+
+def test_pages_of_other_sites_are_refused(server: Server) -> None:
+    own = f"http://127.0.0.1:{server.server_port}"
+    assert ask(server, "/api/archive", Origin=own).status == 200
+    for origin in ("http://evil.example", "null", own + "0", own.replace("http", "https")):
+        assert ask(server, "/api/archive", Origin=origin).status == 403
+        assert ask(server, "/api/clip", "POST", {"moments": []}, Origin=origin).status == 403
+    for site in ("cross-site", "same-site"):
+        assert ask(server, "/video/1", Sec_Fetch_Site=site, Sec_Fetch_Mode="no-cors").status == 403
+        assert ask(server, "/", Sec_Fetch_Site=site, Sec_Fetch_Mode="navigate").status == 200  # a link to it
+    assert ask(server, "/api/archive", Host=f"localhost:{server.server_port}").status == 200
+
+
+def test_what_a_form_of_another_site_can_send_is_refused(server: Server) -> None:
+    body = {"moments": [{"id": 1, "start_s": 0, "end_s": 1}]}
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
+        assert ask(server, "/api/clip", "POST", body, Content_Type=kind).status == 400
+    assert ask(server, "/api/clip", "POST", body, Content_Length="99999999").status == 400
+    assert ask(server, "/api/archive", "POST", body).status == 404
+    for method in ("PUT", "DELETE", "OPTIONS", "TRACE"):
+        assert ask(server, "/api/archive", method).status == 501
+
+
+def test_a_token_opens_the_page_once_and_leaves_a_cookie(server: Server, folder: Path) -> None:
+    with serving(folder / "a.vidsum", token="söcret +&") as guarded:
+        token = quote("söcret +&")
+        assert guarded.url.endswith(f"/?token={token}")
+        for query in ("", "?token=", "?token=wrong", "?token=s%C3%B6"):
+            assert ask(guarded, f"/{query}").status == 403
+            assert ask(guarded, f"/video/1{query}").status == 403
+        opened = ask(guarded, f"/?token={token}")
+        assert (opened.status, opened.headers["Location"]) == (303, "/")
+        cookie = opened.headers["Set-Cookie"]
+        assert {"HttpOnly", "SameSite=Lax"} <= set(cookie.split("; "))
+        kept = cookie.split(";")[0]
+        assert "cret" not in kept
+        for path in ("/", "/api/archive", "/video/1"):
+            assert ask(guarded, path, Cookie=f"other=1; {kept}").status == 200
+            assert ask(guarded, path, Cookie=kept[:-1]).status == 403
+        assert ask(guarded, f"/api/archive?token={token}").status == 200
+
+
+def test_other_machines_need_a_token(server: Server, folder: Path) -> None:
+    assert "token" not in server.url
+    with serving(folder / "a.vidsum", host="0.0.0.0") as open_to_all:
+        assert ask(open_to_all, "/api/archive").status == 403
+        token, port = open_to_all.token, open_to_all.server_port
+        for host, status in (
+            (f"192.168.0.7:{port}", 200),
+            (f"evil.example:{port}", 403),
+            (f"{socket.gethostname()}:{port}", 200),
+        ):
+            assert ask(open_to_all, f"/api/archive?token={token}", Host=host).status == status
+        assert len(token) >= 16
+
+
+def test_a_file_that_vanished_changed_or_leads_elsewhere(
+    folder: Path, tmp_path: Path, server: Server
+) -> None:
+    path, away = film(tmp_path / "odd.mp4", ("red", "red"), seed=3), tmp_path / "away.mp4"
+    with Archive(tmp_path / "b.vidsum") as archive:
+        archive.add(path)
+    with serving(tmp_path / "b.vidsum") as odd:
+        assert ask(odd, "/video/1").body == path.read_bytes()
+        path.rename(away)
+        other = tmp_path / "other.mp4"
+        other.write_bytes(bytes(away.stat().st_size))
+        faults = {
+            "vanished": lambda: None,
+            "changed": lambda: path.write_bytes(b"shorter"),
+            "link": lambda: path.symlink_to(other),
+            "folder": path.mkdir,
+            "pipe": lambda: os.mkfifo(path),
+        }
+        for name, make in faults.items():
+            make()
+            for answer in (ask(odd, "/video/1"), ask(odd, "/video/1", "HEAD", Range="bytes=0-1")):
+                assert (answer.status, len(answer.body) < 200) == (404, True), name
+            moments = [{"id": 1, "start_s": 0, "end_s": 1}]
+            assert ask(odd, "/api/clip", "POST", {"moments": moments}).status == 404
+            assert ask(odd, "/api/search?q=red").status == 200
+            if path.is_dir():
+                path.rmdir()
+            else:
+                path.unlink(missing_ok=True)
+        path.symlink_to(away)  # what was indexed, by a link
+        assert ask(odd, "/video/1").status == 200
+
+
+def test_fifty_clients_at_once(server: Server) -> None:
+    content = bytes_of(server, 1)
+    expected = ask(server, "/api/search?q=blue").body
+
+    def look(number: int) -> bool:
+        found = ask(server, "/api/search?q=blue").body == expected
+        part = ask(server, "/video/1", Range=f"bytes={number}-{number + 999}").body
+        return found and part == content[number : number + 1000] and ask(server, "/api/video/2").status == 200
+
+    with ThreadPoolExecutor(50) as clients:
+        assert all(clients.map(look, range(100)))
+
+
+def test_a_client_that_goes_away_harms_nobody(server: Server, capfd: pytest.CaptureFixture[str]) -> None:
+    for sent in (
+        b"",
+        b"GET /video/1 HTTP/1.1\r\n",
+        b"\x00\xff\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"A" * 70_000,
+    ):
+        with socket.create_connection(("127.0.0.1", server.server_port), 20) as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # a reset
+            connection.sendall(sent)
+    assert ask(server, "/api/archive").status == 200
+    assert capfd.readouterr().err == ""
+
+
+def durations(content: bytes) -> float:
+    with av.open(io.BytesIO(content)) as container:
+        return float((container.duration or 0) / 1_000_000)
+
+
+def test_moments_are_saved_as_clips(server: Server) -> None:
+    one, other = {"id": 1, "start_s": 2, "end_s": 4}, {"id": 2, "start_s": 0, "end_s": 3.5}
+    clip = ask(server, "/api/clip", "POST", {"moments": [one]})
+    assert (clip.status, clip.headers["Content-Type"]) == (200, "video/mp4")
+    assert clip.headers["Content-Disposition"] == "attachment; filename*=UTF-8''01_film.mp4"
+    assert durations(clip.body) == pytest.approx(2, abs=0.1)
+    several = ask(server, "/api/clip", "POST", {"moments": [one, other]})
+    with zipfile.ZipFile(io.BytesIO(several.body)) as folder:
+        assert folder.namelist() == ["01_film.mp4", "02_the sea.mp4"]
+        assert durations(folder.read("02_the sea.mp4")) == pytest.approx(3.5, abs=0.1)
+
+
+def test_moments_are_saved_as_one_timeline(server: Server) -> None:
+    otio = pytest.importorskip("opentimelineio")
+    moments = [{"id": 2, "start_s": 1, "end_s": 3}, {"id": 1, "start_s": 0, "end_s": 2}]
+    answer = ask(server, "/api/timeline", "POST", {"moments": moments, "format": "otio", "query": "blue"})
+    assert answer.headers["Content-Disposition"].endswith("moments.otio")
+    timeline = otio.adapters.read_from_string(answer.body.decode(), "otio_json")
+    clips = list(timeline.tracks[0])
+    assert [clip.name for clip in clips] == ["the sea.mp4", "film.mp4"]
+    assert [clip.source_range.start_time.to_seconds() for clip in clips] == [1, 0]
+    edl = ask(server, "/api/timeline", "POST", {"moments": moments, "format": "edl"})
+    assert edl.body.count(b"* FROM CLIP NAME") == 2
+    table = (
+        ask(server, "/api/timeline", "POST", {"moments": moments, "format": "csv"}).body.decode().splitlines()
+    )
+    assert table[0].startswith("rank,video,start_s")
+    assert "the sea.mp4,1.0,3.0" in table[1]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        [],
+        {},
+        {"moments": 3},
+        {"moments": []},
+        {"moments": [{"id": 1}]},
+        {"moments": [{"id": "x", "start_s": 0, "end_s": 1}]},
+    ]
+    + [
+        {"moments": [{"id": 1, "start_s": start, "end_s": end}]}
+        for start, end in ((3, 2), (-1, 2), (0, 99), (0, float("nan")))
+    ]
+    + [
+        {"moments": [None] * 3},
+        {"moments": [{"id": 1e400, "start_s": 0, "end_s": 1}]},
+        {"moments": [{"id": 1, "start_s": 0, "end_s": 1}] * 201},
+    ],
+)
+def test_what_cannot_be_saved_is_refused_in_one_line(server: Server, body: Any) -> None:
+    for path in ("/api/clip", "/api/timeline"):
+        answer = ask(server, path, "POST", body)
+        assert answer.status == 400
+        assert "fault" not in answer.json["error"]
+
+
+@pytest.mark.parametrize("format", ["srt", "exe", "../../x", None, ""])
+def test_formats_that_are_none_are_refused(server: Server, format: str | None) -> None:
+    moments = [{"id": 1, "start_s": 0, "end_s": 1}]
+    assert ask(server, "/api/timeline", "POST", {"moments": moments, "format": format}).status == 400
+
+
+def test_a_port_that_is_taken_and_a_missing_archive(server: Server, folder: Path) -> None:
+    with pytest.raises(UsageError, match="in use") as taken:
+        Server(folder / "a.vidsum", "127.0.0.1", server.server_port)
+    assert "--port" in (taken.value.hint or "")
+    with pytest.raises(UsageError, match="cannot be used"):
+        Server(folder / "a.vidsum", "203.0.113.1", 0)
+    with pytest.raises(InputError, match="no such archive") as missing:
+        Server(folder / "none.vidsum", "127.0.0.1", 0)
+    assert missing.value.hint == "vidsum index FOLDER"

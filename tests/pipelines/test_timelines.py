@@ -1,0 +1,78 @@
+"""Timelines whose clips are of several videos, read back by OpenTimelineIO's adapters."""
+
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from tests.media import make_video
+from tests.results.test_formats import read
+from vidsum.errors import InputError, UsageError
+from vidsum.pipelines.timelines import film_format, film_text
+from vidsum.results.cuts import Cut
+
+pytest.importorskip("opentimelineio")
+
+
+@pytest.fixture(scope="module")
+def cuts(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, Cut]]:
+    """Of three videos: two with the same name, one of another rate and without sound."""
+    folder = tmp_path_factory.mktemp("films")
+    for name, sound, fps in (("a/film.mp4", True, 25), ("b/film.mp4", True, 25), ("c/other.mp4", False, 10)):
+        (folder / name).parent.mkdir()
+        make_video(folder / name, n_frames=4 * fps, fps=fps, sound=sound)
+    paths = [str(folder / name) for name in ("a/film.mp4", "b/film.mp4", "c/other.mp4", "a/film.mp4")]
+    times = ((1, 2), (0.4, 3), (0.48, 1.52), (3, 4))
+    return [
+        (path, Cut(*time, f"a dog ({rank})"))
+        for rank, (path, time) in enumerate(zip(paths, times, strict=True))
+    ]
+
+
+def places(track: Any) -> list[tuple[str, float, float]]:
+    """The video, start and end of each clip."""
+    spans = [(clip.media_reference.target_url, clip.source_range) for clip in track]
+    return [
+        (unquote(urlsplit(url).path), span.start_time.to_seconds(), span.end_time_exclusive().to_seconds())
+        for url, span in spans
+    ]
+
+
+@pytest.mark.parametrize("format", ["otio", "fcpxml", "xml", "kdenlive"])
+def test_each_clip_is_of_its_own_video(format: str, cuts: list[tuple[str, Cut]], tmp_path: Path) -> None:
+    text, warnings = film_text(cuts, format, tmp_path / f"dogs.{format}")
+    assert len(warnings) == 1
+    assert "c/other.mp4" in warnings[0]
+    assert "25 frames per second" in warnings[0]
+    timeline = read(format, text)
+    tracks = list(timeline.video_tracks())
+    clips = next(track for track in tracks if len(list(track.find_clips())) == 4)
+    assert places(clips.find_clips()) == [(path, cut.start_s, pytest.approx(cut.end_s)) for path, cut in cuts]
+
+
+def test_an_edl_names_each_video(cuts: list[tuple[str, Cut]], tmp_path: Path) -> None:
+    text, _ = film_text(cuts, "edl", tmp_path / "dogs.edl")
+    events = re.findall(r"^\d+ +AX +(\S+) +C +(\S+) (\S+)", text, re.MULTILINE)
+    assert [kind for kind, *_ in events] == ["AA/V", "AA/V", "V", "AA/V"]
+    assert events[1][1:] == ("00:00:00:10", "00:00:03:00")
+    for format in ("edl", "mlt"):
+        text, _ = film_text(cuts, format, tmp_path / f"dogs.{format}")
+        assert [path in text for path, _ in cuts] == [True] * 4
+
+
+def test_sound_is_missing_where_a_video_has_none(cuts: list[tuple[str, Cut]], tmp_path: Path) -> None:
+    text, _ = film_text(cuts, "otio", tmp_path / "dogs.otio")
+    (sound,) = read("otio", text).audio_tracks()
+    assert [type(each).__name__ for each in sound] == ["Clip", "Clip", "Gap", "Clip"]
+    assert sound.duration() == read("otio", text).video_tracks()[0].duration()
+
+
+def test_lists_and_nothing_are_refused(tmp_path: Path) -> None:
+    assert film_format("dogs.EDL") == "edl"
+    for name in ("dogs.srt", "dogs.csv", "dogs", "dogs.exe"):
+        with pytest.raises(UsageError):
+            film_format(name)
+    with pytest.raises(InputError, match="no moments"):
+        film_text([], "edl", tmp_path / "dogs.edl")

@@ -1,0 +1,228 @@
+"""What the page of an archive asks of it: moments and videos as data, their files, clips and timelines."""
+
+import csv
+import io
+import os
+import re
+import tempfile
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from vidsum.archive.archive import Archive, Match
+from vidsum.archive.wishes import Wishes
+from vidsum.errors import InputError, UsageError
+from vidsum.options import Leaf, item_of, leaves, required
+from vidsum.outputs import as_utf8
+from vidsum.pipelines.timelines import film_format, film_text
+from vidsum.results.cuts import Cut
+from vidsum.settings import UNLIKELY
+from vidsum.text_files import shown
+from vidsum.version import __version__
+
+_CSV = ("rank", "video", "start_s", "end_s", "present", "score", "evidence", "text")
+_LATEST = 24
+"""Videos that the page shows before a search."""
+_MOST_MOMENTS = 200
+"""Moments that are saved at a time."""
+_LIVE = "FROM videos JOIN files ON video = videos.id WHERE gone_s IS NULL"
+
+
+class MissingError(InputError):
+    """The archive lacks what is asked for, or the disk lacks the file."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A video, by the first of its files that is there."""
+
+    path: str
+    sha256: str
+    bytes: int
+    mtime_ns: int
+    duration_s: float
+    first_shot: int
+    n_shots: int
+
+    def open(self) -> BinaryIO:
+        """The file. Raises MissingError: it is gone, or another one.
+
+        A link could lead to any file of the same size by now: the time must be the same too.
+        """
+        path = Path(self.path)
+        try:
+            if not path.is_file():  # neither a folder nor a pipe, which would wait
+                raise MissingError(f"{path}: has vanished")
+            file = path.open("rb")
+            status, is_link = os.fstat(file.fileno()), path.is_symlink()
+        except OSError as error:
+            raise MissingError(f"{path}: cannot be read") from error
+        if status.st_size != self.bytes or (is_link and status.st_mtime_ns != self.mtime_ns):
+            file.close()
+            raise MissingError(f"{path}: has changed; run vidsum index again")
+        return file
+
+
+def source_of(archive: Archive, number: int) -> Source:
+    """A video by its id. Raises MissingError: the archive has none."""
+    facts = "path, sha256, files.bytes, mtime_ns, duration_s, first_shot, n_shots"
+    rows = archive.rows(f"SELECT {facts} {_LIVE} AND videos.id = ? ORDER BY path", number)
+    sources = [Source(os.fsdecode(row[0]), *row[1:]) for row in rows]
+    if not sources:
+        raise MissingError(f"the archive has no video {number}")
+    return next((each for each in sources if Path(each.path).is_file()), sources[0])
+
+
+def search(archive: Archive, asked: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """The answer to a search by the parameters of a URL: `q`, and the flags of `vidsum search`.
+
+    Raises UsageError where one is unknown or not allowed, MissingError where a shot is not in the archive.
+    """
+    known = {flag.lstrip("-").replace("-", "_"): leaf for leaf in leaves(Wishes) for flag in leaf.flags}
+    if unknown := sorted({*asked} - {*known, "q"}):
+        raise UsageError(f"unknown parameter {shown(unknown[0])}")
+    values = {known[name].name: _value(known[name], name, asked[name]) for name in asked if name != "q"}
+    if "like" in values:
+        values["like"] = tuple(_stretch(archive, shot) for shot in values["like"])
+    text, wishes = " ".join(asked.get("q", ())) or None, Wishes(**values)
+    moments = []
+    for rank, match in enumerate(archive.find(text, wishes), 1):
+        number, shot = archive.place_of(match)
+        ((duration_s,),) = archive.rows("SELECT duration_s FROM videos WHERE id = ?", number)
+        moments.append({"rank": rank, **asdict(match), "id": number, "shot": shot, "duration_s": duration_s})
+    return {"query": text, "moments": moments, "warnings": archive.doubts(text, wishes)}
+
+
+def _value(leaf: Leaf, name: str, texts: Sequence[str]) -> Any:
+    if item_of(leaf.kind):
+        return tuple(texts)
+    kinds: dict[Any, Any] = {bool: {"0": False, "1": True}.__getitem__, int: int, float: float}
+    try:
+        return (leaf.option.parse or kinds.get(required(leaf.kind), str))(texts[-1])
+    except (KeyError, ValueError) as error:
+        raise UsageError(f"{name} cannot be {shown(texts[-1])}") from error
+
+
+def _stretch(archive: Archive, shot: str) -> str:
+    """The part of a video that a shot is, as `--like` takes it. Raises MissingError: there is none."""
+    number = int(shot) if re.fullmatch("[0-9]{1,17}", shot) else 0
+    rows = archive.rows(
+        "SELECT videos.id, start_s, end_s FROM shots JOIN videos ON shots.id >= first_shot "
+        "AND shots.id < first_shot + n_shots WHERE shots.id = ?",
+        number,
+    )
+    if not rows:
+        raise MissingError(f"the archive has no shot {shown(shot)}")
+    return f"{source_of(archive, rows[0][0]).path}@{rows[0][1]:f}-{rows[0][2]:f}"
+
+
+def overview(archive: Archive) -> dict[str, Any]:
+    """What the page says before a search."""
+    latest = f"SELECT videos.id, path, duration_s, first_shot {_LIVE} ORDER BY 1 DESC, path DESC LIMIT ?"
+    videos = {row[0]: (row[0], os.fsdecode(row[1]), *row[2:]) for row in archive.rows(latest, _LATEST)}
+    spoken = "sum(CASE WHEN length(spoken) > 0 THEN 1 ELSE 0 END)"
+    sums = f"count(*), coalesce(sum(duration_s), 0), coalesce({spoken}, 0)"
+    (totals,) = archive.rows(f"SELECT {sums} FROM videos WHERE id IN (SELECT videos.id {_LIVE})")
+    return {
+        "version": __version__,
+        "archive": archive.name,
+        "outdated": archive.n_outdated(),
+        "unlikely": UNLIKELY,
+        "latest": _named([*videos.values()], "id", "video", "duration_s", "shot"),
+        **dict(zip(("videos", "seconds", "spoken"), totals, strict=True)),
+    }
+
+
+def video(archive: Archive, number: int) -> dict[str, Any]:
+    """A video with its shots and what is said in it. Raises MissingError: the archive has none."""
+    source = source_of(archive, number)
+    of_shots = "SELECT id, start_s, end_s FROM shots WHERE id >= ? AND id < ?"
+    shots = archive.rows(of_shots, source.first_shot, source.first_shot + source.n_shots)
+    said = archive.rows("SELECT start_s, end_s, text FROM sentences WHERE video = ? ORDER BY start_s", number)
+    return {
+        "id": number,
+        "video": source.path,
+        "duration_s": source.duration_s,
+        "shots": _named(shots, "id", "start_s", "end_s"),
+        "said": _named(said, "start_s", "end_s", "text"),
+    }
+
+
+def _named(rows: Sequence[tuple[Any, ...]], *names: str) -> list[dict[str, Any]]:
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def picture(archive: Archive, shot: int) -> bytes:
+    """The JPEG of a shot. Raises MissingError: the archive has none."""
+    for (jpeg,) in archive.rows("SELECT jpeg FROM pictures WHERE shot = ?", shot):
+        return bytes(jpeg)
+    raise MissingError(f"the archive has no shot {shot}")
+
+
+def moments_of(archive: Archive, document: Any) -> list[Match]:
+    """The moments that a page wants to save.
+
+    Raises UsageError where these are none, MissingError as `source_of` and `Source.open`.
+    """
+    moments = []
+    try:
+        for each in document["moments"]:
+            source, start_s, end_s = source_of(archive, int(each["id"])), each["start_s"], each["end_s"]
+            source.open().close()
+            moments.append(Match(source.path, float(start_s), float(end_s), None, 0.0))
+            if not 0 <= start_s < end_s <= source.duration_s + 1 or len(moments) > _MOST_MOMENTS:
+                raise ValueError
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        fault = f"moments must be up to {_MOST_MOMENTS}, each with the id of a video, start_s and end_s in it"
+        raise UsageError(fault) from error
+    if not moments:
+        raise UsageError("no moments")
+    return moments
+
+
+def clips(archive: Archive, moments: Sequence[Match]) -> tuple[BinaryIO, str]:
+    """Moments as a file and its name: the MP4 of one, a ZIP of several; errors as `vidsum.write_clips`."""
+    file = tempfile.TemporaryFile()  # noqa: SIM115  # the caller closes it
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder, f"{n:02}_{Path(one.video).stem}.mp4") for n, one in enumerate(moments, 1)]
+        for moment, path in zip(moments, paths, strict=True):
+            archive.write_clip(moment, path)
+        if len(paths) == 1:
+            file.write(paths[0].read_bytes())
+            return file, paths[0].name
+        with zipfile.ZipFile(file, "w") as several:
+            for path in paths:
+                several.write(path, as_utf8(path.name))
+    return file, "clips.zip"
+
+
+def timeline(moments: Sequence[Match], document: Mapping[str, Any]) -> tuple[str, str]:
+    """Moments as a timeline or table in the `format` that a page wants, and a name for its file.
+
+    Raises UsageError where the format is none, or cannot name several videos; InputError as `film_text`.
+    """
+    target = Path(f"moments.{document.get('format')}")
+    if target.suffix == ".csv":
+        return as_csv([{"rank": rank, **asdict(one)} for rank, one in enumerate(moments, 1)]), target.name
+    cuts = cuts_of(moments, str(document.get("query") or ""))
+    return film_text(cuts, film_format(target), target)[0], target.name
+
+
+def cuts_of(moments: Sequence[Match], query: str) -> list[tuple[str, Cut]]:
+    """What a timeline shows of moments: the video of each, and the cut."""
+    text = as_utf8(" ".join(query.split())) or "moment"
+    return [
+        (one.video, Cut(one.start_s, one.end_s, f"{text} ({rank})", query, rank, one.present, one.evidence))
+        for rank, one in enumerate(moments, 1)
+    ]
+
+
+def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Moments with their ranks as a table."""
+    text = io.StringIO()
+    table = csv.DictWriter(text, _CSV, extrasaction="ignore", lineterminator="\n")
+    table.writeheader()
+    table.writerows(rows)
+    return as_utf8(text.getvalue())

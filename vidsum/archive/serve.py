@@ -1,0 +1,299 @@
+"""The page of an archive over HTTP: what a browser asks, and who may ask. docs/serve.md has the rules."""
+
+import errno
+import hmac
+import io
+import ipaddress
+import json
+import mimetypes
+import os
+import re
+import secrets
+import socket
+import socketserver
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from threading import Lock
+from typing import Any, BinaryIO
+from urllib.parse import parse_qs, quote, urlsplit
+
+from vidsum.archive import answers
+from vidsum.archive.archive import Archive
+from vidsum.archive.wishes import Wishes
+from vidsum.errors import InputError, UsageError, VidsumError
+from vidsum.text_files import parse_json
+
+_PROMISES = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; img-src 'self' data:; media-src 'self'; "
+    "style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+_PAGE = {
+    "/": ("html", "archive/templates/page.html"),
+    "/base.css": ("css", "results/templates/base.css"),
+    "/page.css": ("css", "archive/templates/page.css"),
+    "/page.js": ("javascript", "archive/templates/page.js"),
+}
+
+
+class _ForeignError(Exception):
+    """Who asks may not."""
+
+
+_STATUS = ((_ForeignError, 403), (answers.MissingError, 404), (UsageError, 400), (InputError, 400))
+
+
+class Server(ThreadingHTTPServer):
+    """An archive at an address. A thread per connection; searches and clips are made one at a time.
+
+    Raises:
+        UsageError: the port is taken, or the host is no address of this machine.
+        InputError, OutputError, WeightsError: the archive cannot be searched.
+    """
+
+    daemon_threads, request_queue_size = True, 128
+    allow_reuse_address = os.name != "nt"  # there, it would let two servers share a port
+
+    def __init__(
+        self, archive: str | os.PathLike[str] | None, host: str, port: int, token: str | None = None
+    ) -> None:
+        self.host, self.searching, self.writing = host.lower(), Lock(), Lock()
+        self.is_local = host == "localhost" or (_is_number(host) and ipaddress.ip_address(host).is_loopback)
+        self.token = token or ("" if self.is_local else secrets.token_urlsafe(16))
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self.archive = Archive(archive, create=False)  # stays open: others open it faster
+        self.archive.find("a video", Wishes(top_k=1))  # loads what a search needs
+        try:
+            super().__init__((host, port), _Handler)
+        except OSError as error:
+            fault = f"port {port} of {host} cannot be used ({(error.strerror or str(error)).lower()})"
+            is_port = error.errno in (errno.EADDRINUSE, errno.EACCES)
+            hint = "--port 0 takes a free one" if is_port else "--host 127.0.0.1"
+            raise UsageError(fault, hint=hint) from error
+
+    def server_bind(self) -> None:
+        """Without asking for the name of the address, which may take seconds."""
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = self.host, self.server_address[1]
+
+    def server_close(self) -> None:
+        """End, and close the archive."""
+        super().server_close()
+        self.archive.close()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Nothing: a browser that goes away is no fault."""
+
+    @property
+    def url(self) -> str:
+        """What to open, with the token."""
+        host = socket.gethostname() if self.host in ("0.0.0.0", "::") else self.host
+        token = f"?token={quote(self.token)}" if self.token else ""
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.server_port}/{token}"
+
+    def is_own(self, host: str) -> bool:
+        """Whether a Host header names this server: any other may be a foreign page's name, bound to us.
+
+        Of a server that other machines reach, all numbers and this machine's name are its own.
+        """
+        try:
+            parts = urlsplit(f"//{host}")
+            name, port = parts.hostname or "", parts.port or 80
+        except ValueError:
+            return False
+        is_there = not self.is_local and (_is_number(name) or name == socket.gethostname().lower())
+        is_here = name in (self.host, "localhost", "127.0.0.1", "::1")
+        return port == self.server_port and (is_here or is_there)
+
+
+def _is_number(host: str) -> bool:
+    try:
+        return bool(ipaddress.ip_address(host))
+    except ValueError:
+        return False
+
+
+def span_of(header: str | None, size: int) -> tuple[int, int] | None:
+    """[start, end) of the bytes that a Range header asks for; None for all of them.
+
+    What is malformed, or asks for several parts, counts for nothing (RFC 9110, 14.2). Raises ValueError: the
+    file has none of the bytes.
+    """
+    found = re.fullmatch(r"(?i:bytes)= *([0-9]{0,18})-([0-9]{0,18}) *", header or "")
+    if found is None or not (found[1] or found[2]) or (all(found.groups()) and int(found[2]) < int(found[1])):
+        return None
+    start = int(found[1]) if found[1] else max(size - int(found[2]), 0)
+    end = min(int(found[2]) + 1, size) if all(found.groups()) else size
+    if start >= end:
+        raise ValueError("the video has no such bytes")
+    return start, end
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    server: Server
+    protocol_version, server_version, sys_version = "HTTP/1.1", "vidsum", ""
+    timeout = 60  # a player that rests asks again
+    cookie, begun = "", False
+
+    def do_GET(self) -> None:
+        """Answer what a page reads, and what it wants to have saved."""
+        self.cookie, self.begun = "", False
+        self.close_connection |= self.command == "POST"  # a refused body is not read
+        try:
+            path, asked = self._checked()
+            return self._save(path) if self.command == "POST" else self._read(path, asked)
+        except (ConnectionError, TimeoutError):  # the browser went away
+            self.begun = True
+        except Exception as error:
+            status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+            is_known = isinstance(error, VidsumError | _ForeignError)
+            message = str(error) if is_known else f"internal fault: {error!r}"
+        if self.begun:  # too late to say so
+            self.close_connection = True
+            return None
+        return self._send({"error": " ".join(message.split())}, status=status)
+
+    do_HEAD = do_POST = do_GET  # noqa: N815
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing."""
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """One line, of what is no request too."""
+        self.close_connection = True
+        self._send({"error": message or "not understood"}, status=code)
+
+    def _checked(self) -> tuple[str, dict[str, list[str]]]:
+        """Path and parameters of a request, if who sends it may ask."""
+        hosts, origin = self.headers.get_all("Host", []), self.headers.get("Origin")
+        if len(hosts) != 1 or not self.server.is_own(hosts[0]):
+            raise _ForeignError("not this server's name: open the address that it printed")
+        try:
+            url = urlsplit(self.path)
+            asked = parse_qs(url.query, max_num_fields=100)
+        except ValueError as error:
+            raise UsageError("the address cannot be read") from error
+        is_visit = url.path == "/" and self.headers.get("Sec-Fetch-Mode") == "navigate"
+        is_near = is_visit or self.headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin")
+        if origin not in (None, f"http://{hosts[0]}") or not is_near:
+            raise _ForeignError("a page of another site asks")
+        given = asked.pop("token", [""])[-1]
+        if self.server.token and not self._knows(self.server.token.encode(), given):
+            raise _ForeignError("open the address with the token that the server printed")
+        return url.path, asked
+
+    def _knows(self, token: bytes, given: str) -> bool:
+        """Whether a token, or the cookie that it leaves, is right."""
+        name, digest = f"vidsum_{self.server.server_port}", hmac.new(token, b"page", "sha256").hexdigest()
+        if hmac.compare_digest(given.encode(errors="replace"), token):
+            self.cookie = f"{name}={digest}; HttpOnly; SameSite=Lax; Path=/"
+            return True
+        kept = re.findall(rf"(?:^|;\s*){name}=([^;\s]*)", self.headers.get("Cookie", ""))
+        return any(hmac.compare_digest(each.encode(errors="replace"), digest.encode()) for each in kept)
+
+    def _read(self, path: str, asked: dict[str, list[str]]) -> None:
+        if path == "/" and self.cookie:  # the token goes out of the address
+            return self._send(b"", status=303, headers={"Location": "/"})
+        if path in _PAGE:
+            kind, part = _PAGE[path]
+            return self._send(files("vidsum").joinpath(part).read_bytes(), f"text/{kind}; charset=utf-8")
+        found = re.fullmatch(
+            r"/(api/archive|api/search|(?:api/video|thumb|video)/[0-9]{1,17})(?:[.]jpg)?", path
+        )
+        what, _, number = found[1].rpartition("/") if found else ("", "", "")
+        with Archive(self.server.archive.path, create=False) as archive:
+            content: dict[str, Any] | bytes | answers.Source
+            if what == "video":
+                content = answers.source_of(archive, int(number))
+            elif what == "thumb":
+                content = answers.picture(archive, int(number))
+            elif what == "api/video":
+                content = answers.video(archive, int(number))
+            elif number == "archive":
+                content = answers.overview(archive)
+            elif number == "search":
+                with self.server.searching:
+                    content = answers.search(archive, asked)
+            else:
+                raise answers.MissingError("no such page")
+        if isinstance(content, answers.Source):
+            with content.open() as file:
+                return self._send_video(content, file)
+        if isinstance(content, bytes):
+            return self._send(content, "image/jpeg", headers={"Cache-Control": "private, max-age=600"})
+        return self._send(content)
+
+    def _send_video(self, source: answers.Source, file: BinaryIO) -> None:
+        tag, kind = f'"{source.sha256[:32]}-{source.mtime_ns:x}"', mimetypes.guess_type(source.path)[0] or ""
+        kind = kind if kind.startswith("video/") else "application/octet-stream"
+        headers = {"ETag": tag, "Accept-Ranges": "bytes", "Cache-Control": "private, no-cache"}
+        is_part = self.command == "GET" and self.headers.get("If-Range", tag) == tag
+        try:
+            span = span_of(self.headers.get("Range"), source.bytes) if is_part else None
+        except ValueError as error:
+            headers["Content-Range"] = f"bytes */{source.bytes}"
+            return self._send({"error": str(error)}, status=416, headers=headers)
+        start, end = span or (0, source.bytes)
+        if span:
+            headers["Content-Range"] = f"bytes {start}-{end - 1}/{source.bytes}"
+        file.seek(start)
+        return self._send(file, kind, 206 if span else 200, headers, end - start)
+
+    def _save(self, path: str) -> None:
+        if path not in ("/api/clip", "/api/timeline"):
+            raise answers.MissingError("no such page")
+        if self.headers.get_content_type() != "application/json":  # pages of other sites must ask to send it
+            raise UsageError("send application/json")
+        length = self.headers.get("Content-Length", "")
+        if not re.fullmatch("[0-9]{1,6}", length):
+            raise UsageError("send less than 1,000,000 bytes")
+        try:
+            document = parse_json(self.rfile.read(int(length)).decode(), "the request")
+        except (UnicodeDecodeError, InputError) as error:
+            raise UsageError("the request is not JSON") from error
+        with Archive(self.server.archive.path, create=False) as archive, self.server.writing:
+            moments = answers.moments_of(archive, document)
+            if path == "/api/clip":
+                file, name = answers.clips(archive, moments)
+            else:
+                text, name = answers.timeline(moments, document)
+                file = io.BytesIO(text.encode())
+        with file:
+            size, _ = file.seek(0, os.SEEK_END), file.seek(0)
+            shown = quote(name.encode(errors="replace"))
+            headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{shown}"}
+            self._send(file, mimetypes.guess_type(name)[0] or "text/plain", 200, headers, size)
+
+    def _send(
+        self,
+        content: dict[str, Any] | bytes | BinaryIO,
+        kind: str = "application/json",
+        status: int = 200,
+        headers: dict[str, str] | None = None,
+        length: int = 0,
+    ) -> None:
+        """An answer: a document, bytes, or so many of a file from where it is."""
+        self.begun = True
+        content = json.dumps(content).encode() if isinstance(content, dict) else content
+        self.send_response(status)
+        facts = {
+            "Content-Type": kind,
+            "Content-Length": len(content) if isinstance(content, bytes) else length,
+        }
+        cookie = {"Set-Cookie": self.cookie} if self.cookie else {}
+        closing = {"Connection": "close"} if self.close_connection else {}
+        for name, value in {**_PROMISES, **facts, **cookie, **closing, **(headers or {})}.items():
+            self.send_header(name, str(value))
+        self.end_headers()
+        if self.command == "HEAD":
+            return
+        if isinstance(content, bytes):
+            self.wfile.write(content)
+        elif length and self.connection.sendfile(content, content.tell(), length) < length:
+            self.close_connection = True  # the file has become shorter

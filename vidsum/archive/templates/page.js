@@ -1,0 +1,350 @@
+"use strict";
+const byId = id => document.getElementById(id);
+const form = document.querySelector("form"), video = document.querySelector("video"), lane = document.querySelector(".chart svg");
+const SEVERAL = ["and", "not", "then", "path"];
+const facts = new Map(), picked = new Map();
+let archive = { unlikely: 0, latest: [] }, found = [], shown = null, current = null, end = Infinity, asking = null;
+
+const make = (tag, attributes = {}, ...children) => {
+  const svg = ["line", "rect"].includes(tag);
+  const element = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value !== false) element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.filter(child => child !== null && child !== ""));
+  return element;
+};
+const clock = seconds => {
+  const whole = Math.floor(seconds + 1e-6), pad = number => String(number).padStart(2, "0");
+  const [h, m, s] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  return h ? `${h}:${pad(m)}:${pad(s)}` : `${m}:${pad(s)}`;
+};
+const times = (start, until) => `${clock(start)} – ${clock(until)}`;
+const split = path => { const at = Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")); return [path.slice(0, at + 1), path.slice(at + 1)]; };
+const percent = share => `${Math.round(100 * share)} %`;
+const count = (number, one) => `${number.toLocaleString("en")} ${one}${number === 1 ? "" : "s"}`;
+const params = () => new URLSearchParams(location.hash.slice(1));
+const shotAt = (about, time) => about.shots.findLast(shot => shot.start_s <= time) || about.shots[0];
+
+const answer = async (url, options) => {
+  const response = await fetch(url, options).catch(error => {
+    if (error.name === "AbortError") throw error;
+    throw new Error("The server does not answer. Is vidsum serve still running?");
+  });
+  if (response.ok) return response;
+  throw new Error((await response.json()).error);
+};
+const json = async (url, options) => (await answer(url, options)).json();
+const say = (text, isFault = false) => {
+  Object.assign(byId("status"), { textContent: text, className: isFault ? "soft fault" : "soft" });
+};
+const about = id => {
+  if (!facts.has(id)) facts.set(id, json(`/api/video/${id}`).catch(error => { facts.delete(id); throw error; }));
+  return facts.get(id);
+};
+
+// the address holds what is asked for, and what plays: v and t
+const asked = () => {
+  const query = params();
+  for (const name of ["v", "t"]) query.delete(name);
+  return query;
+};
+const linkTo = (id, start = null, until = null) => {
+  const query = asked();
+  query.set("v", id);
+  if (start !== null) query.set("t", until === null ? start.toFixed(2) : `${start.toFixed(2)}-${until.toFixed(2)}`);
+  return `#${query}`;
+};
+const ask = change => {
+  const query = new URLSearchParams();
+  for (const field of form.elements) {
+    if (!field.name) continue;
+    const texts = SEVERAL.includes(field.name) ? field.value.split(";") : [field.value];
+    for (const text of texts) if (text.trim()) query.append(field.name, text.trim());
+  }
+  for (const shot of asked().getAll("like")) query.append("like", shot);
+  change(query);
+  if (`#${query}` === location.hash) { shown = null; show(); } else location.hash = query;
+};
+
+const scrubbed = (frame, id, shot, start, until, duration) => {
+  const image = make("img", { alt: "", loading: "lazy", decoding: "async" });
+  const own = duration ? make("i") : "", head = make("i", { class: "head", hidden: true });
+  const time = make("span", { class: "time" });
+  const rest = () => {
+    image.src = `/thumb/${shot}.jpg`;
+    time.textContent = duration ? times(start, until) : clock(until);
+    head.hidden = true;
+  };
+  if (own) Object.assign(own.style, { left: `${100 * start / duration}%`, width: `${100 * (until - start) / duration}%` });
+  rest();
+  frame.append(image, time, make("span", { class: "lane" }, own, head));
+  frame.addEventListener("pointermove", async event => {
+    if (event.pointerType !== "mouse") return;
+    const box = frame.getBoundingClientRect(), share = Math.min(Math.max((event.clientX - box.left) / box.width, 0), 1);
+    frame.inside = true;
+    const known = await about(id).catch(() => null);
+    if (!known || !frame.inside) return;
+    if (!frame.loaded) frame.loaded = known.shots.slice(0, 200).map(each => Object.assign(new Image(), { src: `/thumb/${each.id}.jpg` }));
+    const at = share * known.duration_s;
+    image.src = `/thumb/${shotAt(known, at).id}.jpg`;
+    time.textContent = clock(at);
+    head.hidden = false;
+    head.style.left = `${100 * share}%`;
+  });
+  frame.addEventListener("pointerleave", () => { frame.inside = false; rest(); });
+  return frame;
+};
+
+const keyOf = moment => `${moment.id}:${moment.start_s}:${moment.end_s}`;
+const card = moment => {
+  const unsure = moment.present !== null && moment.present < archive.unlikely, said = moment.evidence === "said";
+  const score = moment.present === null ? moment.score.toFixed(2) : percent(moment.present);
+  const why = said ? "said" : moment.parts.length ? `${moment.parts.length} steps` : "seen";
+  const range = times(moment.start_s, moment.end_s);
+  const copies = moment.also.map(path => split(path)[1]);
+  const frame = scrubbed(make("span", { class: "frame" }), moment.id, moment.shot, moment.start_s, moment.end_s, moment.duration_s);
+  const link = make("a", { class: `cut${said ? " said" : ""}${unsure ? " unsure" : ""}`, href: linkTo(moment.id, moment.start_s, moment.end_s), "data-key": keyOf(moment), onclick: replay },
+    frame,
+    make("span", { class: "text" },
+      make("b", { class: "match" }, make("span", { class: "unseen" }, moment.present === null ? "score " : "match "), score), make("span", {}, why),
+      moment.text ? make("q", {}, moment.text) : "",
+      copies.length ? make("span", { class: "line", title: copies.join(", ") }, `also in ${count(copies.length, "video")}`) : ""));
+  const box = make("input", { type: "checkbox", title: "Select", "aria-label": `Select ${range} of ${split(moment.video)[1]}`, onchange: () => pick(moment, box.checked) });
+  box.checked = picked.has(keyOf(moment));
+  return make("li", { class: "moment" }, link, make("div", { class: "acts" },
+    box,
+    make("button", { type: "button", "aria-label": `More like ${range} of ${split(moment.video)[1]}`, onclick: () => like(moment.shot) }, "More like this")));
+};
+const group = moments => {
+  const [folder, name] = split(moments[0].video);
+  return make("section", { class: "group", "aria-label": name },
+    make("h2", {}, make("a", { href: linkTo(moments[0].id) }, name)), make("p", { class: "soft" }, folder),
+    make("ol", { class: "cards" }, ...moments.map(card)));
+};
+const whole = each => make("li", {}, make("a", { class: "cut", href: linkTo(each.id), title: each.video },
+  scrubbed(make("span", { class: "frame" }), each.id, each.shot, 0, each.duration_s, 0), make("span", { class: "text" }, split(each.video)[1])));
+
+const list = () => {
+  const groups = new Map();
+  for (const moment of found) groups.set(moment.id, [...groups.get(moment.id) || [], moment]);
+  const all = [...groups.values()];
+  const isLikely = moments => moments[0].present === null || moments[0].present >= archive.unlikely;
+  const likely = all.filter(isLikely), others = all.filter(moments => !isLikely(moments));
+  byId("results").replaceChildren(...likely.map(moments => group(moments)),
+    ...(others.length ? [make("h2", {}, `Below ${percent(archive.unlikely)}: probably something else`)] : []), ...others.map(moments => group(moments)));
+};
+const search = async (query, text) => {
+  byId("more").hidden = true;
+  asking?.abort();
+  if (!query.has("q") && !query.has("like")) {
+    found = [];
+    byId("results").replaceChildren(make("ol", { class: "cards latest" }, ...archive.latest.map(whole)));
+    say(archive.videos ? (archive.latest.length < archive.videos ? "The latest videos" : "") : "The archive has no videos yet: vidsum index FOLDER");
+    return;
+  }
+  asking = new AbortController();
+  say("Searching …");
+  try {
+    const result = await json(`/api/search?${text}`, { signal: asking.signal });
+    found = result.moments;
+    list();
+    const videos = new Set(found.map(moment => moment.id)).size;
+    const summary = found.length ? `${count(found.length, "moment")} in ${count(videos, "video")}` : "Nothing found";
+    say([summary, ...result.warnings].join(". "));
+    byId("more").hidden = found.length < Number(query.get("k") || 20);
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    found = [];
+    say(error.message, true);
+    list();
+  }
+};
+const like = shot => { form.reset(); location.hash = new URLSearchParams({ like: shot }); scrollTo(0, 0); };
+
+const show = async () => {
+  const query = asked(), text = String(query), at = params();
+  if (text !== shown) {
+    shown = text;
+    for (const field of form.elements) if (field.name) field.value = query.getAll(field.name).join("; ");
+    const open = [...query.keys()].some(name => !["q", "like", "k"].includes(name)) || !byId("filters").hidden;
+    unfold(open);
+    byId("like").hidden = !query.has("like");
+    byId("like").replaceChildren(...query.getAll("like").map(shot => make("img", { src: `/thumb/${encodeURIComponent(shot)}.jpg`, alt: "" })), "Looks like this",
+      make("button", { type: "button", onclick: () => ask(each => each.delete("like")) }, "Leave out"));
+    document.title = query.has("q") ? `${query.get("q")} – vidsum` : "vidsum";
+    await search(query, text);
+    if (text !== shown) return;
+  }
+  if (at.has("v")) play(at.get("v"), at.get("t") || "");
+  else close();
+};
+const unfold = open => {
+  byId("filters").hidden = !open;
+  byId("filter").setAttribute("aria-expanded", String(open));
+};
+
+const play = async (id, range) => {
+  const [start, until] = range.split("-").map(Number);
+  let known;
+  try { known = await about(Number(id)); } catch (error) { say(error.message, true); close(); return; }
+  end = until || Infinity;
+  current = { ...known, start, until };
+  for (const cut of document.querySelectorAll(".cut[aria-current]")) cut.removeAttribute("aria-current");
+  const chosen = [...document.querySelectorAll(".cut")].find(cut => cut.hash === location.hash);
+  chosen?.setAttribute("aria-current", "true");
+  if (byId("player").hidden) requestAnimationFrame(() => chosen?.scrollIntoView({ block: "nearest" }));
+  byId("columns").className = "columns";
+  byId("player").hidden = false;
+  const [folder, name] = split(known.video);
+  const texts = { name, where: folder, length: clock(known.duration_s), now: until ? `Moment ${times(start, until)}` : "" };
+  for (const [id, text] of Object.entries(texts)) byId(id).textContent = text;
+  byId("clip").hidden = byId("again").hidden = !until;
+  draw();
+  if (video.dataset.id !== String(known.id)) {
+    video.dataset.id = known.id;
+    video.src = `/video/${known.id}`;
+    describe();
+  }
+  seek(start || 0);
+};
+const seek = time => {
+  const go = () => { video.currentTime = time; };
+  if (video.readyState) go(); else video.addEventListener("loadedmetadata", go, { once: true });
+  video.play().catch(() => {});
+};
+const close = () => {
+  video.pause();
+  video.removeAttribute("src");
+  delete video.dataset.id;
+  video.load();
+  current = null;
+  byId("player").hidden = true;
+  byId("columns").className = "";
+};
+const draw = () => {
+  const x = time => (1000 * time / current.duration_s).toFixed(2);
+  const band = (from, to, kind) => make("rect", { class: kind, x: x(from), y: 0, width: x(Math.max(to - from, current.duration_s / 500)), height: 100 });
+  const limit = time => make("line", { class: "limit", x1: x(time), x2: x(time), y1: 0, y2: 100 });
+  const own = found.filter(moment => moment.id === current.id && moment.start_s !== current.start);
+  lane.replaceChildren(...current.shots.filter((_, number) => number % 2).map(shot => band(shot.start_s, shot.end_s, "shot")),
+    ...own.map(moment => band(moment.start_s, moment.end_s, `chosen${moment.evidence === "said" ? " said" : ""}`)),
+    ...(current.until ? [band(current.start, current.until, "chosen best"), limit(current.start), limit(current.until)] : []),
+    make("line", { class: "head", x1: 0, x2: 0, y1: 0, y2: 100 }));
+};
+const describe = () => {
+  const link = (time, ...children) => make("a", { href: linkTo(current.id, time), "data-start": time, onclick: replay }, ...children);
+  byId("shots").querySelector("summary").textContent = count(current.shots.length, "shot");
+  byId("shots").querySelector("ol").replaceChildren(...current.shots.map(shot =>
+    make("li", {}, link(shot.start_s, make("img", { src: `/thumb/${shot.id}.jpg`, alt: "", loading: "lazy" }), clock(shot.start_s)))));
+  byId("said").hidden = !current.said.length;
+  byId("said").querySelector("summary").textContent = "Transcript";
+  byId("said").querySelector("ol").replaceChildren(...current.said.map(one => make("li", {}, link(one.start_s, make("span", {}, clock(one.start_s)), one.text))));
+};
+const replay = event => {
+  if (event.currentTarget.hash === location.hash && !event.ctrlKey && !event.metaKey && !event.shiftKey) { event.preventDefault(); show(); }
+};
+
+const pick = (moment, isPicked) => {
+  if (isPicked) picked.set(keyOf(moment), moment); else picked.delete(keyOf(moment));
+  document.querySelector(".picked").hidden = !picked.size;
+  byId("count").textContent = `${count(picked.size, "moment")} selected`;
+};
+const save = async (button, url, moments, more = {}) => {
+  const list = moments.map(moment => ({ id: moment.id, start_s: moment.start_s, end_s: moment.end_s }));
+  const status = byId(button.closest(".player") ? "now" : "saving");
+  button.disabled = true;
+  status.textContent = `Saving ${count(list.length, "moment")} …`;
+  try {
+    const response = await answer(url, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ moments: list, ...more }) });
+    const name = decodeURIComponent(response.headers.get("Content-Disposition").split("''")[1]);
+    const link = make("a", { href: URL.createObjectURL(await response.blob()), download: name });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+    status.textContent = `Saved ${name}`;
+  } catch (error) {
+    status.textContent = error.message;
+  }
+  button.disabled = false;
+};
+
+form.addEventListener("submit", event => { event.preventDefault(); ask(() => {}); });
+byId("filter").addEventListener("click", () => unfold(byId("filters").hidden));
+byId("filters").addEventListener("change", () => { if (asked().has("q") || asked().has("like")) ask(() => {}); });
+byId("more").addEventListener("click", () => ask(query => query.set("k", 3 * Number(asked().get("k") || 20))));
+byId("close").addEventListener("click", () => leave());
+byId("again").addEventListener("click", () => { end = current.until; seek(current.start); });
+byId("alike").addEventListener("click", () => like(shotAt(current, video.currentTime).id));
+byId("clip").addEventListener("click", event => save(event.currentTarget, "/api/clip", [{ id: current.id, start_s: current.start, end_s: current.until }]));
+byId("clips").addEventListener("click", event => save(event.currentTarget, "/api/clip", [...picked.values()]));
+byId("timeline").addEventListener("click", event => save(event.currentTarget, "/api/timeline", [...picked.values()], { format: byId("format").value, query: params().get("q") }));
+byId("clear").addEventListener("click", () => {
+  picked.clear();
+  for (const box of document.querySelectorAll(".moment input")) box.checked = false;
+  pick({}, false);
+});
+lane.addEventListener("click", event => {
+  const box = lane.getBoundingClientRect();
+  end = Infinity;
+  seek((event.clientX - box.left) / box.width * current.duration_s);
+});
+video.addEventListener("error", () => {
+  const id = video.dataset.id;
+  if (!id) return;
+  answer(`/video/${id}`, { headers: { Range: "bytes=0-0" } })
+    .then(() => "The browser cannot play this video. A saved clip is an MP4 that it can play.", error => error.message)
+    .then(text => { if (video.dataset.id === id) byId("now").textContent = text; });
+});
+video.addEventListener("timeupdate", () => {
+  if (!current) return;
+  for (const edge of ["x1", "x2"]) lane.querySelector(".head").setAttribute(edge, 1000 * video.currentTime / current.duration_s);
+  for (const panel of [byId("said"), byId("shots")]) {
+    const lines = [...panel.querySelectorAll("a")];
+    const now = lines.findLast(line => Number(line.dataset.start) <= video.currentTime + .05);
+    for (const line of lines) if (line !== now) line.removeAttribute("aria-current"); else line.setAttribute("aria-current", "true");
+  }
+  if (video.currentTime >= end) { end = Infinity; video.pause(); byId("now").textContent = "The moment is over. Space plays on."; }
+});
+const leave = () => {
+  const chosen = document.querySelector(".cut[aria-current]");
+  location.hash = asked();
+  (chosen || byId("q")).focus();
+};
+
+const step = key => {
+  const cuts = [...document.querySelectorAll(".cut")], at = cuts.indexOf(document.activeElement);
+  if (at < 0 || key === "ArrowRight" || key === "ArrowLeft") return cuts[at < 0 ? 0 : at + (key === "ArrowRight" ? 1 : -1)];
+  const place = cut => { const box = cut.getBoundingClientRect(); return [box.left + box.width / 2, box.top]; };
+  const [x, y] = place(cuts[at]), sign = key === "ArrowDown" ? 1 : -1;
+  const ahead = cuts.map(cut => [cut, ...place(cut)]).filter(([, , top]) => sign * (top - y) > 20);
+  return (ahead.sort((one, other) => Math.hypot(one[1] - x, one[2] - y) - Math.hypot(other[1] - x, other[2] - y))[0] || [])[0];
+};
+document.addEventListener("keydown", event => {
+  const target = event.target;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  if (event.key === "Escape") {
+    if (target.matches("input, select")) target.blur(); else if (current) leave();
+  } else if (target.matches("input:not([type=checkbox]), select, video")) {
+    return;
+  } else if (event.key === "/") {
+    byId("q").select();
+  } else if (event.key === " " && current && !target.matches("button, input, summary")) {
+    if (video.paused) video.play().catch(() => {}); else video.pause();
+  } else if (event.key.startsWith("Arrow") && !target.closest(".scroll")) {
+    step(event.key)?.focus();
+  } else {
+    return;
+  }
+  event.preventDefault();
+});
+
+addEventListener("hashchange", show);
+json("/api/archive").then(known => {
+  archive = known;
+  byId("about").textContent = `${count(known.videos, "video")}, ${clock(known.seconds)}${known.spoken ? `, ${known.spoken} with speech` : ""}`;
+  byId("about").title = known.archive;
+  byId("made").textContent = `Made by vidsum ${known.version}.${known.outdated ? ` ${count(known.outdated, "video")} must be indexed again: vidsum index` : ""}`;
+  if (!known.spoken) form.elements.in.closest("label").hidden = true;
+  show();
+}).catch(error => say(error.message, true));
