@@ -81,8 +81,8 @@ def test_the_document_fits_its_schema(run: Run, data: Path, mine: Path) -> None:
 @pytest.mark.parametrize(
     ("part", "left", "warned"),
     [
-        ("pred_saliency_scores", "moments", "no pred_saliency_scores: moments alone"),
-        ("pred_relevant_windows", "highlights", "no pred_relevant_windows: saliency alone"),
+        ("pred_saliency_scores", "moments", "no pred_saliency_scores: only moments"),
+        ("pred_relevant_windows", "highlights", "no pred_relevant_windows: only saliency"),
     ],
 )
 def test_one_part_alone_is_measured_with_a_warning(

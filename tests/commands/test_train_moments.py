@@ -279,7 +279,7 @@ BAD: list[tuple[str, str, int, str, str | None]] = [
     ("mrnet", FEATURES + "--query-features q", 3, "q: not a folder with a file per query", None),
     ("mrnet", FEATURES + "--query-features q --text glove", 2, "--text has no effect with", "leave it out"),
     ("mrnet", "--query-features q --recipe captions", 2, "--query-features has no effect", "leave it out"),
-    ("detr", FEATURES + "--query-features q", 2, "No such option: --query-features", None),
+    ("detr", FEATURES + "--query-features q", 2, "No such option '--query-features'", None),
     ("both", "--mask-depth 2", 2, "--mask-depth: there is no mask", ANY_MASK),
     ("both", FEATURES + "--mask static --mask-init he", 2, "init has no effect on a static", NO_INIT),
     ("mrnet", FEATURES + "--mask static", 2, "no static mask in MRNet's blocks", "--mask stamp"),

@@ -84,9 +84,9 @@ def test_class_names_stand_beside_a_map_of_their_network(run: Run, monkeypatch: 
     def load(_: object, device: str) -> Extractor:
         return Extractor(spec, network, "cpu", "fp32", "onnx", classify=logits)
 
-    for module in ("evaluation.vse", "features.pictures", "training.vse_measured"):
+    for module in ("lab.evaluation.vse", "features.pictures", "lab.training.vse_measured"):
         monkeypatch.setattr(f"vidsum.{module}.kept_extractor", load)
-    for module in ("training.vse", "features.pictures"):
+    for module in ("lab.training.vse", "features.pictures"):
         monkeypatch.setattr(f"vidsum.{module}.weights_sha256", lambda spec: "sha")
     monkeypatch.setattr(
         "vidsum.lab.evaluation.vse.name_embeddings", lambda extractor, device: embedded(names)
