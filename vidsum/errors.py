@@ -41,6 +41,10 @@ class DamagedError(InputError):
     """Only a part of the video decodes, and the caller asked for all or nothing."""
 
 
+class MissingError(InputError):
+    """The archive lacks what is asked for, or the disk lacks the file."""
+
+
 class WeightsError(VidsumError):
     """Weights are missing, cannot be fetched, or do not have the recorded SHA-256."""
 

@@ -91,10 +91,9 @@ def test_moments_are_those_of_the_public_evaluation(name: str) -> None:
     grounder = grounder_of(mrnet_checkpoint(Published(tensors, {}), name), name, "cpu")
     found = ground_video(grounder, embedded, list(queries.numpy()[:, None]), top_k=8)
     for query, prediction in zip(queries, found, strict=True):
-        answers = prediction.moments
         expected = moments(score_map(tensors, how, averaged(features, how), query[None])[0], how, duration_s)
-        assert len(answers) == 8
-        for answer, (start_s, end_s, score) in zip(answers, expected[:8], strict=True):
+        assert len(prediction.moments) == 8
+        for answer, (start_s, end_s, score) in zip(prediction.moments, expected[:8], strict=True):
             assert (answer.start_s, answer.end_s) == pytest.approx((start_s, end_s), abs=1e-6)
             assert answer.score == pytest.approx(score, abs=1e-5)
 

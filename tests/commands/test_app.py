@@ -442,6 +442,7 @@ def test_every_error_has_its_exit_code() -> None:
         "UsageError": 2,
         "InputError": 3,
         "DamagedError": 3,
+        "MissingError": 3,
         "WeightsError": 4,
         "OutputError": 1,
     }

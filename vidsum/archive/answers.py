@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from vidsum.archive.archive import Archive, Match
 from vidsum.archive.wishes import Wishes
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import MissingError, UsageError
 from vidsum.options import Leaf, item_of, leaves, required
 from vidsum.outputs import as_utf8
 from vidsum.pipelines.timelines import film_format, film_text
@@ -28,10 +28,6 @@ _LATEST = 24
 _MOST_MOMENTS = 200
 """Moments that are saved at a time."""
 _LIVE = "FROM videos JOIN files ON video = videos.id WHERE gone_s IS NULL"
-
-
-class MissingError(InputError):
-    """The archive lacks what is asked for, or the disk lacks the file."""
 
 
 @dataclass(frozen=True)

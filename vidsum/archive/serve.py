@@ -20,7 +20,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 from vidsum.archive import answers
 from vidsum.archive.archive import Archive
 from vidsum.archive.wishes import Wishes
-from vidsum.errors import InputError, UsageError, VidsumError
+from vidsum.errors import InputError, MissingError, UsageError, VidsumError
 from vidsum.text_files import parse_json
 
 _PROMISES = {
@@ -44,7 +44,7 @@ class _ForeignError(Exception):
     """Who asks may not."""
 
 
-_STATUS = ((_ForeignError, 403), (answers.MissingError, 404), (UsageError, 400), (InputError, 400))
+_STATUS = ((_ForeignError, 403), (MissingError, 404), (UsageError, 400), (InputError, 400))
 
 
 class Server(ThreadingHTTPServer):
@@ -221,7 +221,7 @@ class _Handler(BaseHTTPRequestHandler):
                 with self.server.searching:
                     content = answers.search(archive, asked)
             else:
-                raise answers.MissingError("no such page")
+                raise MissingError("no such page")
         if isinstance(content, answers.Source):
             with content.open() as file:
                 return self._send_video(content, file)
@@ -247,7 +247,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _save(self, path: str) -> None:
         if path not in ("/api/clip", "/api/timeline"):
-            raise answers.MissingError("no such page")
+            raise MissingError("no such page")
         if self.headers.get_content_type() != "application/json":  # pages of other sites must ask to send it
             raise UsageError("send application/json")
         length = self.headers.get("Content-Length", "")
