@@ -23,7 +23,7 @@ from vidsum.grounding.windows import on_grid
 from vidsum.lab.datasets.moments import CLIP_S
 from vidsum.lab.evaluation.highlight_metrics import best_clip_hits, clip_precisions
 from vidsum.lab.evaluation.summary_metrics import spearman_rho
-from vidsum.pipelines.extraction import extraction_job, run_jobs
+from vidsum.pipelines.decoding import extraction_job, run_jobs
 from vidsum.pipelines.highlights import find_highlights
 from vidsum.results.features import Features
 from vidsum.results.moments import Highlights

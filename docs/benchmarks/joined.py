@@ -19,7 +19,8 @@ from vidsum.device import Precision
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, extractions_of
 from vidsum.lab.datasets.moments import MomentVideo, Query
 from vidsum.pipelines.cuts import pictures_of
-from vidsum.pipelines.extraction import Input, changes_job, extraction_job
+from vidsum.pipelines.decoding import changes_job, extraction_job
+from vidsum.pipelines.extraction import Input
 from vidsum.pipelines.moments import seen
 from vidsum.results.features import Features
 from vidsum.settings import Extraction

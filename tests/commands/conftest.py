@@ -14,7 +14,7 @@ from tests import media
 from vidsum.commands.app import main
 from vidsum.features import describe
 from vidsum.features.extractor import Extractor
-from vidsum.pipelines import extraction as jobs
+from vidsum.pipelines import decoding as jobs
 from vidsum.settings import Extraction
 
 

@@ -36,7 +36,7 @@ def model(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> stub.StubModel:
 
 
 def test_said_reads_no_pictures(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vidsum.pipelines.extraction.read_frames", None)
+    monkeypatch.setattr("vidsum.pipelines.decoding.read_frames", None)
     ran = run("ground", film, *ASK, "--query", "word3", "--in", "said", "--saliency")
     assert ran.code == 0, ran.err
     document = json.loads(Path("film_moments.json").read_text())

@@ -12,7 +12,7 @@ import pytest
 
 import vidsum
 from tests import media
-from vidsum.pipelines import extraction as jobs
+from vidsum.pipelines import decoding as jobs
 from vidsum.results.shots import Shots
 from vidsum.video.write import write_segments
 

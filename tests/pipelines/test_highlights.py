@@ -12,7 +12,7 @@ from tests import media
 from tests.conftest import real_weights
 from tests.grounding.colours import use_colours
 from vidsum.errors import InputError, UsageError
-from vidsum.pipelines import export, extraction
+from vidsum.pipelines import export
 from vidsum.pipelines.extraction import extract
 from vidsum.pipelines.highlights import find_highlights, plan_highlights
 from vidsum.pipelines.summary import summarize
@@ -91,7 +91,7 @@ def test_features_give_what_their_video_gives(film: Path, tmp_path: Path) -> Non
 
 def test_a_video_is_decoded_once(film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     find_highlights(film, device="cpu")
-    monkeypatch.setattr(extraction, "read_frames", None)
+    monkeypatch.setattr(decoding, "read_frames", None)
     assert len(find_highlights(film, 1, device="cpu").moments) == 1
 
 

@@ -23,7 +23,7 @@ from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.intervals import iou
 from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr_models import build
-from vidsum.pipelines import export, extraction, sources
+from vidsum.pipelines import decoding, export, sources
 from vidsum.pipelines import moments as pipeline
 from vidsum.results.feature_files import write_features
 from vidsum.results.features import Features
@@ -42,7 +42,7 @@ SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/moments.s
 def colours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Queries are colours; lists, for each decode pass, how many samplings it served."""
     served: list[int] = []
-    read_frames = extraction.read_frames
+    read_frames = decoding.read_frames
 
     def counted(path: str, samplings: list[Any], **how: Any) -> Any:
         served.append(len(samplings))
@@ -50,7 +50,7 @@ def colours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
     use_colours(monkeypatch)
-    monkeypatch.setattr(extraction, "read_frames", counted)
+    monkeypatch.setattr(decoding, "read_frames", counted)
     return served
 
 

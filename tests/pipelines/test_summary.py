@@ -14,8 +14,8 @@ from vidsum.errors import InputError, UsageError
 from vidsum.features import describe
 from vidsum.features.extractor import Extractor
 from vidsum.models.transnetv2 import TransNetV2
+from vidsum.pipelines import decoding as jobs
 from vidsum.pipelines import export
-from vidsum.pipelines import extraction as jobs
 from vidsum.pipelines.export import read_record_of
 from vidsum.pipelines.extraction import extract
 from vidsum.pipelines.summary import plan_shots, plan_summary, summarize

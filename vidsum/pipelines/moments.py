@@ -32,7 +32,8 @@ from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.windows import grid, on_grid
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.cuts import pictures_of
-from vidsum.pipelines.extraction import Input, changes_job, extraction_job, plan_features, transitions_job
+from vidsum.pipelines.decoding import changes_job, extraction_job, transitions_job
+from vidsum.pipelines.extraction import Input, plan_features
 from vidsum.pipelines.said import Said, plan_said
 from vidsum.pipelines.sources import Source, has_pictures, kept_of, path_of, probe_video
 from vidsum.results.features import Features

@@ -17,7 +17,8 @@ from vidsum.errors import UsageError
 from vidsum.grounding.queries import read_queries
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.cuts import pictures_of
-from vidsum.pipelines.extraction import Input, extraction_job, plan_features, transitions_job
+from vidsum.pipelines.decoding import extraction_job, transitions_job
+from vidsum.pipelines.extraction import Input, plan_features
 from vidsum.pipelines.sources import Source, has_pictures, kept_of, path_of, probe_video
 from vidsum.pipelines.speech import TranscriptPlan
 from vidsum.pipelines.summary_speech import kept_said, speech_for, words_to_clear
