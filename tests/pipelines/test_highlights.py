@@ -12,7 +12,7 @@ from tests import media
 from tests.conftest import real_weights
 from tests.grounding.colours import use_colours
 from vidsum.errors import InputError, UsageError
-from vidsum.pipelines import export
+from vidsum.pipelines import decoding, export
 from vidsum.pipelines.extraction import extract
 from vidsum.pipelines.highlights import find_highlights, plan_highlights
 from vidsum.pipelines.summary import summarize
