@@ -17,6 +17,11 @@ from vidsum.archive.archive import Archive
 SERVE = [sys.executable, "-m", "vidsum", "serve", "--port", "0", "--json", "--archive"]
 
 
+def _hears_ctrl_c() -> None:
+    """Processes in the background of a shell ignore it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture
 def archive(tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Of one video."""
@@ -31,7 +36,11 @@ def test_it_serves_until_it_is_stopped(tmp_path: Path, stop: signal.Signals) -> 
     with Archive(tmp_path / "empty.vidsum"):
         pass
     server = subprocess.Popen(
-        [*SERVE, tmp_path / "empty.vidsum"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*SERVE, tmp_path / "empty.vidsum"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=_hears_ctrl_c,
     )
     assert server.stdout
     data = json.loads(server.stdout.readline())["data"]
