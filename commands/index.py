@@ -92,15 +92,17 @@ def index(
         if jobs.current:
             go_through([])
             return
-        rounds = _settled(named, batch) if settings.watch else [batch.inputs(named)]
-        for inputs in rounds:
-            # what failed is tried again when it changes
-            with contextlib.suppress(*([Exit] if settings.watch else [])):
-                try:
-                    if inputs:
-                        go_through(inputs)
-                finally:  # by now it is known what has moved
-                    _tell_gone(archive, named, view, prune=settings.prune)
+        try:
+            for inputs in _settled(named, batch) if settings.watch else [batch.inputs(named)]:
+                # what failed is tried again when it changes
+                with contextlib.suppress(*([Exit] if settings.watch else [])):
+                    try:
+                        if inputs:
+                            go_through(inputs)
+                    finally:  # by now it is known what has moved
+                        _tell_gone(archive, named, view, prune=settings.prune)
+        finally:
+            archive.discard_if_unused()
 
 
 def _tell_gone(archive: "Archive", named: Sequence[str], view: View, *, prune: bool) -> None:

@@ -55,7 +55,7 @@ def test_the_page_and_its_parts_come_from_here_alone(server: Server) -> None:
         ),
         ({"q": "blue", "not": "green", "path": "*sea*"}, {"without": ["green"], "path": ["*sea*"]}),
         (
-            {"q": "blue", "min_length": "0:03", "min_present": "0.1"},
+            {"q": "blue", "min-length": "0:03", "min_present": "0.1"},
             {"min_length_s": 3.0, "min_present": 0.1},
         ),
         ({"q": "blue", "after": "2030-01-01"}, {"after": "2030-01-01"}),

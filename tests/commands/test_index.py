@@ -11,6 +11,7 @@ import pytest
 from tests.archive.made import film, use_archive
 from tests.archive.servers import started
 from tests.commands.conftest import Run
+from vidsum.archive.archive import Archive
 from vidsum.commands import index as index_command
 from vidsum.provenance import hash_file
 
@@ -280,3 +281,15 @@ def test_one_timeline_of_all_moments(run: Run, videos: Path) -> None:
     assert run("search", "blue", "--export", "blue.otio", "-o", "-").code == 2
     assert run("search", "red", "--export", "blue.otio").code == 1  # exists, and differs
     assert run("search", "red", "--export", "blue.otio", "--overwrite").code == 0
+
+
+@pytest.mark.parametrize("source", ["none.mp4", "empty"])
+def test_a_run_that_adds_nothing_leaves_no_archive(run: Run, tmp_path: Path, source: str) -> None:
+    (tmp_path / "empty").mkdir()
+    ran = run("index", tmp_path / source, "--archive", tmp_path / "new.vidsum")
+    assert ran.code != 0
+    assert not list(tmp_path.glob("new.vidsum*"))
+    with Archive(tmp_path / "old.vidsum"):
+        pass
+    run("index", tmp_path / source, "--archive", tmp_path / "old.vidsum")
+    assert (tmp_path / "old.vidsum").exists()

@@ -102,7 +102,8 @@ def test_motion_is_seen_if_asked_for_and_not_by_trained_models(
     monkeypatch.setattr(pipeline, "model_for", lambda model, *_: (model, "vse"))
     monkeypatch.setattr(pipeline, "checkpoint_sha256", lambda _model: "0")
     monkeypatch.setattr(pipeline, "precision_for", lambda *_: "fp32")
-    assert seen_of(model="trained", thorough=True) == ["efficientnet_lite0"]
+    with pytest.raises(UsageError, match="motion is for the model similarity"):
+        seen_of(model="trained", thorough=True)
 
 
 def test_key_frames_alone_are_looked_at_if_asked(film: Path, colours: list[int]) -> None:

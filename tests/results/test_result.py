@@ -179,3 +179,8 @@ def test_without_pandas_it_is_said(results: dict[str, Result], monkeypatch: pyte
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(vidsum.VidsumError, match="pandas is not installed"):
         results["shots"].to_pandas()
+
+
+def test_a_missing_result_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.json: no such file"):
+        vidsum.load(tmp_path / "none.json")

@@ -76,6 +76,7 @@ def search(archive: Archive, asked: Mapping[str, Sequence[str]]) -> dict[str, An
 
     Raises UsageError where one is unknown or not allowed, MissingError where a shot is not in the archive.
     """
+    asked = {name.replace("-", "_"): values for name, values in asked.items()}
     known = {flag.lstrip("-").replace("-", "_"): leaf for leaf in leaves(Wishes) for flag in leaf.flags}
     if unknown := sorted({*asked} - {*known, "q"}):
         raise UsageError(f"unknown parameter {shown(unknown[0])}")

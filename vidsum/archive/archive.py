@@ -82,6 +82,7 @@ class Archive:
         self.path: Path | str = default_path() if path is None else Path(path)
         if isinstance(path, str) and is_server(path):
             self.path = path
+        self._is_new = not is_server(self.path) and not Path(self.path).exists()
         self._connection = connect(self.path, create=create)
 
     def __enter__(self) -> Archive:
@@ -100,6 +101,12 @@ class Archive:
     def close(self) -> None:
         """Close it."""
         self._connection.close()
+
+    def discard_if_unused(self) -> None:
+        """Close it and remove its file, if this object made the file and no video was added."""
+        if self._is_new and not self._files(Wishes()):
+            self.close()
+            Path(self.path).unlink(missing_ok=True)
 
     def add(
         self,

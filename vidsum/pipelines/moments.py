@@ -276,9 +276,12 @@ def plan_moments(
     model, space = model_for(retrieval.model, retrieval.space, extraction.device, retrieval.mask)
     if retrieval.alone and model == "similarity":
         raise UsageError("alone is for trained models, not for similarity", hint="--model mrnet or qd-detr")
+    if retrieval.thorough and (model, space) != ("similarity", "vse"):
+        fault = f"motion is for the model similarity in the space vse, not for {model} in {space}"
+        raise UsageError(fault, hint="leave out --thorough")
     if retrieval.min_present and space == "clip":
         raise UsageError("the space clip has no match probability", hint="--space vse")
-    wanted = extractions_of(space, extraction, thorough=retrieval.thorough and model == "similarity")
+    wanted = extractions_of(space, extraction, thorough=retrieval.thorough)
     jobs = [extraction_job(video, part) for part in wanted]
     if retrieval.snap == "transnetv2":
         jobs.append(transitions_job(video, extraction))

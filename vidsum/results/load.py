@@ -35,6 +35,8 @@ def load(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Resu
     """
     if is_feature_file(os.fspath(path)):
         return read_features(path)
+    if not os.path.exists(path):
+        raise InputError(f"{os.fspath(path)}: no such file")
     try:
         document = read_record(path)
     except InputError as error:
