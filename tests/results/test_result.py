@@ -182,5 +182,5 @@ def test_without_pandas_it_is_said(results: dict[str, Result], monkeypatch: pyte
 
 
 def test_a_missing_result_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none\.json: no such file"):
+    with pytest.raises(vidsum.VidsumError, match=r"none\.json: no such file"):
         vidsum.load(tmp_path / "none.json")

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from vidsum.errors import InputError
@@ -35,7 +36,7 @@ def load(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Resu
     """
     if is_feature_file(os.fspath(path)):
         return read_features(path)
-    if not os.path.exists(path):
+    if not Path(path).exists():
         raise InputError(f"{os.fspath(path)}: no such file")
     try:
         document = read_record(path)
