@@ -255,6 +255,15 @@ def test_of_a_single_take_the_pieces_are_where_the_curve_is_high() -> None:
     assert selected.segments == ((10.52, 11.52), (35.52, 36.52), (50.52, 51.52))
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_single_take_uses_its_budget(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    importance = np.convolve(rng.random(26), np.ones(7) / 7, "valid").astype(np.float32)
+    for budget_s in np.arange(1, 10, 0.5):
+        chosen = select(video(10), cut(0, 10), importance, float(budget_s), limits_s=(1.0, 5.0))
+        assert budget_s - 1 < length(chosen) <= budget_s + 1e-6
+
+
 def test_pieces_that_touch_at_a_cut_are_two_segments_unless_most_is_kept() -> None:
     importance = np.repeat([0.1, 0.9, 0.9, 0.1], [18, 2, 2, 18]).astype(np.float32)
     shots = cut(0, 10, 20)

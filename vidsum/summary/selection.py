@@ -1,5 +1,6 @@
 """From an importance curve to the segments to keep: pieces of shots, or whole shots; `keep` and `drop`."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -129,21 +130,49 @@ def _choose(
     """Which frames are in, and the score of each shot."""
     fps, (shortest_s, longest_s) = features.video_fps, limits_s
     room = video.capacity - int(video.kept.sum())
-    shortest, size = 1, max(room, 1)
+    shortest, sizes = 1, [max(room, 1)]
     if longest_s is not None:
         longest = min(max(int(longest_s * fps + 1e-6), 1), video.capacity)
         shortest = min(max(round(shortest_s * fps), 1), longest)
         if 2 * video.capacity <= video.n_left:
-            size = piece_size(room, fps, shortest, longest)
+            sizes = _sizes(piece_size(room, fps, shortest, longest), longest)
     sampled = np.minimum(_frames(features.timestamps, fps), len(video.kept) - 1)
     curve = held(importance, sampled, video.edges)
     sums = np.concatenate([[0.0], np.cumsum(curve if curve.any() else curve + 1)])
+    best, scores, most = list[Piece](), np.zeros(0), -1
+    for size in sizes:
+        pieces, windows, of_shots, least = _firsts(video, sums, places, shortest, size)
+        if longest_s is None:
+            pieces = _knapsack(pieces, room)
+        elif pieces:
+            pieces = choose_pieces(windows, pieces, features, sampled, _runs(video.kept), room, size, least)
+        if (taken := sum(piece.size for piece in pieces)) > most:
+            best, scores, most = pieces, of_shots, taken
+        if room - taken < shortest:
+            break
+    chosen = video.kept.copy()
+    for piece in best:
+        chosen[piece.start : piece.end] = True
+    return chosen, scores
+
+
+def _sizes(size: int, longest: int) -> list[int]:
+    """Sizes of pieces to try: longer ones where the space between pieces leaves room in the budget."""
+    sizes = [size]
+    while sizes[-1] < longest:
+        sizes.append(min(math.ceil(1.25 * sizes[-1]), longest))
+    return sizes
+
+
+def _firsts(
+    video: _Video, sums: TimeArray, places: IntArray, shortest: int, size: int
+) -> tuple[list[Piece], Windows, TimeArray, float]:
+    """The best piece of each shot that may be in, windows for others, scores of all shots, the least one."""
     cells = dict(enumerate(pairwise(video.edges.tolist())))
     anywhere = np.arange(len(sums))
     ideal = Windows(sums, anywhere, 1)
     scores = np.array([piece.score for each in cells.items() if (piece := ideal.best(*each, size))])
     free = {shot: cell for shot, cell in cells.items() if not (video.kept | video.dropped)[cell[0]]}
-    pieces: list[Piece] = []
     # where speech leaves no place to cut, or no shot is long enough, something is taken all the same
     for allowed, least_size in (places, shortest), (anywhere, shortest), (anywhere, 1):
         windows = Windows(sums, allowed, least_size)
@@ -151,15 +180,7 @@ def _choose(
             break
     least = _WORTHLESS * scores[~video.dropped[video.edges[:-1]]].max()
     worth = [piece for piece in pieces if piece.score >= least]
-    pieces = worth if worth or video.kept.any() else pieces  # never empty
-    if longest_s is None:
-        pieces = _knapsack(pieces, room)
-    elif pieces:
-        pieces = choose_pieces(windows, pieces, features, sampled, _runs(video.kept), room, size, least)
-    chosen = video.kept.copy()
-    for piece in pieces:
-        chosen[piece.start : piece.end] = True
-    return chosen, scores
+    return worth if worth or video.kept.any() else pieces, windows, scores, least  # never empty
 
 
 def _knapsack(pieces: Sequence[Piece], room: int) -> list[Piece]:
