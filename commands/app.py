@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from io import TextIOWrapper
-from pathlib import Path
 from typing import Any
 
 import click
 
+from vidsum.commands.completion import install
 from vidsum.commands.config import option_variables, origin_of, share_variables
 from vidsum.commands.options import Argument, Group, Words
 from vidsum.commands.result import View, failed, render
@@ -29,8 +29,6 @@ COMMANDS = (
 """Each is a command of that name in the module of that name, but for `help`, which is here."""
 _INTERRUPTED = 130
 _NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
-_COMPLETION = {"bash": ".bashrc", "zsh": ".zshrc", "fish": ".config/fish/config.fish"}
-"""The file, in the home folder, that a shell reads as it starts."""
 
 
 class Program(Group):
@@ -66,8 +64,8 @@ def _program() -> Program:
         "--config FILE.yaml.",
         params=[
             _switch("--version", "-V", help="Show the version.", callback=_show_version),
-            _switch("--install-completion", help="Install completion for this shell.", callback=_complete),
-            _switch("--show-completion", help="Print what that would install.", callback=_complete),
+            _switch("--install-completion", help="Install completion for this shell.", callback=install),
+            _switch("--show-completion", help="Print what that would install.", callback=install),
             _switch("--no-color", help="No colours."),
         ],
         context_settings={
@@ -94,26 +92,6 @@ def _show_version(ctx: click.Context, parameter: click.Parameter, asked: bool) -
         ctx.exit()
 
 
-def _complete(ctx: click.Context, parameter: click.Parameter, asked: bool) -> None:
-    """Print, or add to the file that the shell reads as it starts, the line that lets it complete words."""
-    if not asked or ctx.resilient_parsing:
-        return
-    shell = Path(os.environ.get("SHELL", "bash")).stem
-    if shell not in _COMPLETION:
-        raise UsageError(f"no completion for the shell {shell!r}", hint="bash, zsh or fish")
-    code = f"_VIDSUM_COMPLETE={shell}_source vidsum"
-    line = f"{code} | source" if shell == "fish" else f'eval "$({code})"'
-    file = Path.home() / _COMPLETION[shell]
-    if parameter.name == "show_completion":
-        print(line)
-    elif not file.exists() or line not in file.read_text(encoding="utf-8").splitlines():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with file.open("a", encoding="utf-8") as stream:
-            stream.write(f"\n{line}\n")
-        print(f"{file}: completion is installed, for new shells")
-    ctx.exit()
-
-
 def _help(words: Sequence[str]) -> None:
     """Show the help of a command, or of the program."""
     program = click.get_current_context().find_root()
@@ -128,11 +106,22 @@ def _help(words: Sequence[str]) -> None:
     program.command.main([*words, "--help"], prog_name=program.info_name, standalone_mode=False)
 
 
+def _inner(ctx: click.Context) -> list[str]:
+    """The commands of the program, or of the command that was named."""
+    inner: Any = ctx.find_root().command
+    for word in ctx.params.get("words") or ():
+        inner = inner.get_command(ctx, word) if isinstance(inner, click.Group) else None
+    return inner.list_commands(ctx) if isinstance(inner, click.Group) else []
+
+
 _HELP = click.Command(
     "help",
-    params=[Words("words", list[str], Argument("The command, such as `train mrnet`.", "[COMMAND]..."))],
+    params=[
+        Words("words", list[str], Argument("The command, such as `train mrnet`.", "COMMAND", names=_inner))
+    ],
     callback=_help,
     help=_help.__doc__,
+    short_help=_help.__doc__,
 )
 
 
@@ -202,8 +191,10 @@ def _report(error: Exception) -> int:
 def _report_usage(error: Any) -> int:
     message, context = error.format_message(), getattr(error, "ctx", None)
     command = context.command_path if context else "vidsum"
+    option = getattr(error, "param", None)
+    origin = origin_of(context, option) if context and option else ""
     plain = (error.message if isinstance(error, click.NoSuchOption) else message).removesuffix(".")
-    return _report(UsageError(f"{plain}{_meant(error)}{_origin(error)}", hint=f"{command} --help"))
+    return _report(UsageError(f"{plain}{_meant(error)}{origin}", hint=f"{command} --help"))
 
 
 def _meant(error: Any) -> str:
@@ -216,17 +207,3 @@ def _meant(error: Any) -> str:
         return guess(error.option_name, known, quoted=False)
     named = re.search(r"'(.*)' is not one of ", error.message)
     return guess(named[1], kind.choices) if named and hasattr(kind, "choices") else ""
-
-
-def _origin(error: Any) -> str:
-    """Where a bad value of an option came from, if not from the command line."""
-    context, option = getattr(error, "ctx", None), getattr(error, "param", None)
-    if context is None or option is None:
-        return ""
-    source = context.get_parameter_source(option.name)
-    if source is not None and source.name == "ENVIRONMENT":
-        general, own = option.envvar, f"{context.auto_envvar_prefix}_{option.name.upper()}"
-        return f" (from {general if general and os.environ.get(general) else own})"
-    if source is not None and source.name == "DEFAULT_MAP":
-        return f" (from {origin_of(context, option.name)})"
-    return ""

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from platformdirs import user_config_path
 
 from vidsum.errors import InputError, UsageError
@@ -34,6 +35,8 @@ _OWN_VARIABLES = (
     *("VIDSUM_REGENERATE", "VIDSUM_SHARED"),
 )
 """Those that set no option; the last two are of the tests."""
+_RENAMED = {"also": "and", "without": "not", "evidence": "in"}
+"""Keys of files made when these options went by the names of their fields."""
 _in_force: list[Path] = []
 
 
@@ -93,10 +96,26 @@ def use_config(context: click.Context, parameter: click.Parameter, path: Path | 
     return path
 
 
-def origin_of(context: Any, option: str) -> Path:
-    """The file that a default of an option came from."""
-    file: Path = context.meta[f"vidsum {option}"]
-    return file
+def origin_of(context: Any, option: Any) -> str:
+    """` (from VIDSUM_DEVICE)`: where a value of an option came from, if not from the command line."""
+    source = context.get_parameter_source(option.name)
+    if source is ParameterSource.ENVIRONMENT:
+        general, own = option.envvar, f"{context.auto_envvar_prefix}_{option.name.upper()}"
+        return f" (from {general if general and os.environ.get(general) else own})"
+    return f" (from {context.meta[f'vidsum {option.name}']})" if source is ParameterSource.DEFAULT_MAP else ""
+
+
+def with_origin(error: Exception) -> Exception:
+    """A fault of a text that an option holds, with where the text came from, as far as a command runs."""
+    context = click.get_current_context(silent=True)
+    if not (context and isinstance(error, UsageError)) or " (from " in error.message:
+        return error
+    for name, option in _of_command(context.command).items():
+        value = context.params.get(name)
+        values = value if isinstance(value, tuple) else (value,)
+        if any(isinstance(each, str) and repr(each) in error.message for each in values):
+            return UsageError(f"{error.message}{origin_of(context, option)}", error.hint)
+    return error
 
 
 def _if_file(path: Path) -> Path | None:
@@ -185,7 +204,7 @@ def _entries(
         if any(called[: len(inner)] == inner for called in known):
             yield from _entries(_section(value, path, inner), path, known, inner)
         else:
-            yield words, key, value
+            yield words, _RENAMED.get(key, key), value
 
 
 def _require_known(words: tuple[str, ...], key: str, path: Path, known: _Known, own: tuple[str, ...]) -> None:

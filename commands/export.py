@@ -58,7 +58,7 @@ class Exports:
     media: Annotated[MediaPaths, _MEDIA] = "absolute"
     report: bool = option("Also an HTML page with player, curve and pictures.", False)
     preview: PreviewFormat | None = option(
-        "Also an animation of each segment, in {JSON name}_previews/.", None, panel=ADVANCED
+        "Also an animation of each segment or moment, in {JSON name}_previews/.", None, panel=ADVANCED
     )
 
     def beside(self, targets: Mapping[str, Files], outputs: Outputs) -> dict[str, Files]:

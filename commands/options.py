@@ -17,13 +17,17 @@ from typing import Annotated, Any, get_args, get_origin
 import click
 
 from vidsum.commands import jobs, paths
-from vidsum.commands.config import files_in_force, use_config, warn_of_unknown_variables
+from vidsum.commands.completion import Names, offers
+from vidsum.commands.config import files_in_force, use_config, warn_of_unknown_variables, with_origin
 from vidsum.commands.result import View, start_log
+from vidsum.commands.values import METAVARS, help_of, type_of
 from vidsum.errors import UsageError
-from vidsum.options import ADVANCED, Leaf, Option, build, choices_of, item_of, leaves, required
+from vidsum.names import guess
+from vidsum.options import ADVANCED, Leaf, build, choices_of, item_of, leaves, required
 
+_FIRST_PANEL = "Inputs"
 _LAST_PANELS = ("Reading and features", "Messages", ADVANCED)
-"""The panels that end the help of a command, in this order."""
+"""The panel that begins the help of a command, and those that end it, in this order."""
 _MAX_WIDTH = 120
 _MAX_FLAGS = 19
 """Characters of a line of help, and of the flags before its text."""
@@ -36,6 +40,8 @@ class Argument:
     help: str
     metavar: str | None = None
     required: bool = False
+    names: Names | None = None
+    """The names that it may be, for a shell to offer."""
 
 
 Sources = Annotated[
@@ -78,17 +84,19 @@ class Flag(click.Option):
     """The option of a field."""
 
     def __init__(self, leaf: Leaf) -> None:
-        self.leaf, self.panel, item = leaf, leaf.option.panel, item_of(leaf.kind)
+        self.leaf, self.panel, item = leaf, leaf.option.panel or "Options", item_of(leaf.kind)
         kind = item or required(leaf.kind)
         self.choices = () if leaf.option.parse else leaf.option.choices or choices_of(kind)
+        metavar = leaf.option.metavar or (None if self.choices else METAVARS.get(kind, "TEXT"))
         super().__init__(
             [*leaf.flags, leaf.parameter],
-            type=_type(kind, leaf, self.choices),
+            type=type_of(kind, leaf, self.choices),
             is_flag=kind is bool or None,  # False would let an option stand without its value
             multiple=bool(item),
             required=leaf.default is MISSING,
-            help=_help(leaf.option),
-            metavar=leaf.option.metavar or (None if self.choices else _METAVARS.get(kind, "TEXT")),
+            help=help_of(leaf.option),
+            metavar=metavar,
+            shell_complete=None if self.choices else offers(metavar or "", leaf.option.names),
         )
 
     def value(self, given: Any) -> Any:
@@ -115,7 +123,10 @@ class Flag(click.Option):
         """What holds if the option is not given; empty where that is nothing."""
         default, option = self.leaf.default, self.leaf.option
         is_number = isinstance(default, int | float) and not option.parse
-        if default is MISSING or isinstance(default, bool):
+        if isinstance(default, bool):
+            on_or_off = [*self.secondary_opts, self.opts[0]][default] if self.secondary_opts else ""
+            return option.shown or on_or_off.removeprefix("--")
+        if default is MISSING:
             return ""
         if self.multiple or default is None or (option.shown and not is_number):
             return option.shown
@@ -136,18 +147,25 @@ class Flag(click.Option):
 class Words(click.Argument):
     """One or all words of the command line that are no options."""
 
-    panel = "Inputs"
+    panel = _FIRST_PANEL
 
     def __init__(self, name: str, kind: Any, argument: Argument) -> None:
-        several = get_origin(kind) is list
+        several, metavar = get_origin(kind) is list, argument.metavar or name.upper()
         super().__init__(
             [name],
             nargs=-1 if several else 1,
-            type=_type(get_args(kind)[0] if several else required(kind)),
+            type=type_of(get_args(kind)[0] if several else required(kind)),
             required=argument.required,
-            metavar=argument.metavar or name.upper(),
+            metavar=metavar,
+            shell_complete=offers(metavar, argument.names or ()),
         )
         self.help = argument.help
+
+    def make_metavar(self, *context: click.Context) -> str:
+        """The words as the line of usage has them."""
+        words = str(self.metavar)
+        again = "..." if self.nargs < 0 and " " not in words else ""
+        return f"{words}{again}" if self.required else f"[{words}]{again}"
 
 
 class Command(click.Command):
@@ -173,6 +191,12 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> None:
         """Call the function with the settings that were chosen."""
+        try:
+            self._call(ctx)
+        except UsageError as error:
+            raise with_origin(error) from error
+
+    def _call(self, ctx: click.Context) -> None:
         flags = {flag.name: flag for group in self._groups.values() for flag in group}
         read = [
             (flags[name].opts[0] if name in flags else "", value)
@@ -209,15 +233,19 @@ class Command(click.Command):
             else word
             for word, after in zip(args, [*args, ""][1:], strict=True)
         ]
-        return super().parse_args(ctx, words)
+        try:
+            return super().parse_args(ctx, words)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx  # so that it names the command
+            raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Print the options in their panels: the command's own first, the advanced ones last."""
+        """Print the options in their panels, the inputs first and the advanced ones last."""
         panels: dict[str, list[Any]] = {}
         for parameter in self.get_params(ctx):
             panels.setdefault(getattr(parameter, "panel", ADVANCED), []).append(parameter)
-        last = {panel: place for place, panel in enumerate(_LAST_PANELS, 1)}
-        for panel in sorted(panels, key=lambda each: last.get(each, 0)):
+        place = {_FIRST_PANEL: -1, **{panel: place for place, panel in enumerate(_LAST_PANELS, 1)}}
+        for panel in sorted(panels, key=lambda each: place.get(each, 0)):
             with formatter.section(panel):
                 for words in (each for each in panels[panel] if isinstance(each, Words)):
                     formatter.write_text(str(words.help))
@@ -244,6 +272,14 @@ class Group(click.Group):
         added = Command(function)
         self.add_command(added, str(added.name).removesuffix("_"))
         return added
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """The command that the first word names, and the words after it."""
+        name, known = args[0], self.list_commands(ctx)
+        if name not in known and not (name.startswith("-") or ctx.resilient_parsing):
+            fault = f"`{ctx.command_path}` has no command {name!r}{guess(name, known)}"
+            raise UsageError(fault, hint=f"{ctx.command_path} --help")
+        return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the words; without any, print the help and leave."""
@@ -288,26 +324,6 @@ def _flags(annotation: Any) -> Iterator[Flag]:
         if given and leaf.name in given.of_preset and not leaf.option.shown:
             leaf = replace(leaf, default=None, option=replace(leaf.option, shown="the preset's"))
         yield Flag(leaf)
-
-
-def _type(kind: Any, leaf: Leaf | None = None, choices: Sequence[str] = ()) -> Any:
-    """What click reads one value as."""
-    if choices:
-        return click.Choice(choices)
-    if kind in (int, float) and leaf and not leaf.option.parse:
-        of_range: Any = click.IntRange if kind is int else click.FloatRange
-        return of_range(leaf.option.min, leaf.option.max)
-    return {bool: bool, Path: click.Path(path_type=Path)}.get(kind, str)
-
-
-def _help(option: Option) -> str:
-    """The help with the range, where signs do not show it."""
-    has_open_end = (option.above is not None or option.below is not None) and not option.parse
-    return f"{option.help.removesuffix('.')} ({option.words()})." if has_open_end else option.help
-
-
-_METAVARS = {bool: "", int: "N", float: "NUMBER", Path: "PATH"}
-"""What stands for a value in `--help`; choices are listed."""
 
 
 def _is_given(ctx: click.Context, flag: Flag) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from click.exceptions import Exit
 
+from vidsum.commands.config import with_origin
 from vidsum.commands.paths import claim
 from vidsum.errors import OutputError, VidsumError
 from vidsum.options import ADVANCED, option
@@ -155,7 +156,7 @@ def run_one(command: str, path: str | None, view: View, step: Callable[[], Resul
     try:
         return step()
     except Exception as error:
-        return failed(command, path, view, error)
+        return failed(command, path, view, with_origin(error))
 
 
 def failed(command: str, path: str | None, view: View, error: Exception) -> Result:

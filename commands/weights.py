@@ -1,5 +1,6 @@
 """`vidsum weights`: list, fetch, check and find the pretrained weights."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -15,8 +16,15 @@ if TYPE_CHECKING:
 
 weights = Group("weights", "List, fetch, check and find the pretrained weights.")
 
-Names = Annotated[list[str], Argument("Names as `vidsum weights list` shows them.", "[NAME]...")]
-Name = Annotated[str, Argument("A name as `vidsum weights list` shows it.", required=True)]
+
+def _known(ctx: object) -> Iterable[str]:
+    from vidsum.checkpoints import registry
+
+    return registry.builtin()
+
+
+Names = Annotated[list[str], Argument("Names as `vidsum weights list` shows them.", "NAME", names=_known)]
+Name = Annotated[str, Argument("A name as `vidsum weights list` shows it.", required=True, names=_known)]
 
 
 @weights.add

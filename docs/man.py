@@ -34,7 +34,7 @@ def _page(words: str, command: Any, rest: str) -> str:
     prose, _, examples = (command.help or "").partition("\b\nExamples:\n")
     options = [each for each in command.params if each.param_type_name == "option"]
     arguments = [each for each in command.params if each.param_type_name == "argument"]
-    places = " ".join(each.metavar or each.name.upper() for each in arguments)
+    places = " ".join(each.make_metavar() for each in arguments)
     paragraphs = "".join(
         f".PP\n{_text(' '.join(each.split()))}\n" for each in prose.split("\n\n") if each.strip()
     )

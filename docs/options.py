@@ -61,7 +61,8 @@ def value_of(option: Any) -> str:
 def _default(option: Any) -> str:
     if not hasattr(option, "leaf"):
         return ""
-    return "on" if option.leaf.default is True and not option.leaf.is_inverted else option.default_in_words
+    words: str = option.default_in_words
+    return words
 
 
 if __name__ == "__main__":

@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, asdict, dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
 from inspect import signature
-from keyword import iskeyword
 from numbers import Integral, Real
 from operator import ge, gt, le, lt
 from pathlib import Path
@@ -77,6 +76,8 @@ class Option(Limits):
     metavar: str | None = None
     choices: tuple[str, ...] = ()
     """What the command line allows, where that is not all of a Literal, or the type is not one."""
+    names: tuple[str, ...] = ()
+    """Names that a shell offers for it, where it takes others or files, too."""
     shared: bool = True
     """Whether `VIDSUM_NAME` may set it in all commands, not only `VIDSUM_COMMAND_NAME` in one."""
     parse: Callable[[str], Any] | None = None
@@ -113,8 +114,7 @@ class Leaf:
     def parameter(self) -> str:
         """Its name on a command line and in a file: the first long flag, with underscores."""
         long = next(flag for flag in self.flags if flag.startswith("--"))
-        name = long.split("/")[0].removeprefix("--").replace("-", "_")
-        return self.name if iskeyword(name) else name
+        return long.split("/")[0].removeprefix("--").replace("-", "_")
 
     @property
     def is_inverted(self) -> bool:

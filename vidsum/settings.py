@@ -19,6 +19,8 @@ SHIPPED_MODEL = "ridge"
 """The checkpoint that `auto` takes, by its name in the registry."""
 SHIPPED_MODELS = (SHIPPED_MODEL, "fulltransnet")
 """All that come with vidsum."""
+SUMMARIZERS = ("auto", *SHIPPED_MODELS, "highlights", "contrastive", "cluster", "uniform", "random")
+"""All importance models with a name."""
 SHIPPED_GROUNDER = "mrnet"
 """The same for finding moments."""
 
@@ -79,6 +81,7 @@ class Extraction:
         DEFAULT_EXTRACTOR,
         flags=("--extractor", "-e"),
         metavar="NAME",
+        names=EXTRACTORS,
     )
     fps: float | None = option("Frames sampled per second.", None, above=0, shown=_OWN, panel=ADVANCED)
     clip_frames: int | None = option("Frames per clip (i3d).", None, min=1, shown=_OWN, panel=ADVANCED)
@@ -158,11 +161,11 @@ class Selection:
     )
     """A fraction of the video (`15%`, 0.15) or a time (`45s`, `1:30`, 45)."""
     model: str = option(
-        "Importance model: auto, ridge, fulltransnet, highlights, contrastive, cluster, uniform, random, "
-        "or a trained checkpoint.",
+        f"Importance model: {', '.join(SUMMARIZERS)}, or a trained checkpoint.",
         DEFAULT_MODEL,
         flags=("--model", "--scorer", "-m"),
         metavar="MODEL",
+        names=SUMMARIZERS,
     )
     seed: int = option("Random seed (for the random and cluster models).", 0, min=0, panel=ADVANCED)
     beams: Beams = 1
@@ -229,6 +232,7 @@ class Retrieval:
         DEFAULT_MODEL,
         flags=("--model", "-m"),
         metavar="NAME|FILE",
+        names=("auto", "similarity", SHIPPED_GROUNDER, "qd-detr"),
     )
     space: EmbeddingSpace = option(
         "Embedding space of text and video. auto: the model's own, else clip if installed, else vse.", "auto"

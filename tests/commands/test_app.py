@@ -252,6 +252,41 @@ def test_the_help_has_every_text_as_it_is_written_and_advanced_options_last(
     assert (len(panels) == len(set(panels)), "Advanced:" in panels[:-1]) == (True, False)
 
 
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("search", "search [OPTIONS] [TEXT]"),
+        ("summarize", "summarize [OPTIONS] [VIDEO|FOLDER|FEATURES]..."),
+        ("export", "export [OPTIONS] RESULT.json..."),
+        ("evaluate highlights", "evaluate highlights [OPTIONS] [PREDICTIONS] ANNOTATIONS\n"),
+        ("train fulltransnet", "[default: no-ridge]"),
+        ("train fulltransnet", "[default: PyTorch's]"),
+        ("train ridge", "[default: ends]"),
+        ("train mrnet", "[default: cross-modal; no-cross-modal with charades]"),
+        ("info", "\nOptions:\n"),
+    ],
+)
+def test_the_help_shows_what_is_optional_and_what_holds_by_default(
+    run: Run, words: str, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "1000")
+    monkeypatch.setitem(dict(commands())[words].context_settings, "max_content_width", 1000)
+    out = run(*words.split(), "--help").out
+    assert line in out
+    assert "default: default" not in out
+    assert "\n:\n" not in out
+
+
+def test_the_inputs_are_the_first_panel(run: Run) -> None:
+    out = run("search", "--help").out
+    assert out.index("Inputs:") < out.index("Search:") < out.index("Output:")
+
+
+def test_a_narrow_help_cuts_no_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    assert "..." not in run("--help").out.partition("Commands:")[2]
+
+
 def unwrapped(text: str) -> str:
     return " ".join(text.split())
 
@@ -261,6 +296,8 @@ def unwrapped(text: str) -> str:
     [
         ("summarize a.mp4 --buget 10%", "did you mean --budget?"),
         ("summarize a.mp4 --shots ktss", "did you mean 'kts'?"),
+        ("sumarize a.mp4", "did you mean 'summarize'?"),
+        ("weights pul", "did you mean 'pull'?"),
         ("summarize FILM --model rigde", "did you mean 'ridge'?"),
         ("ground FILM --query dog --model mrent", "did you mean 'mrnet'?"),
         ("extract FILM --extractor mobilnet_v2", "did you mean 'mobilenet_v2'?"),
@@ -366,6 +403,23 @@ def test_a_fault_outside_a_batch_is_one_line_too(run: Run, monkeypatch: pytest.M
 def test_a_wrong_choice_is_told_without_the_parsers_own_words(run: Run) -> None:
     ran = run("extract", "a.mp4", "-e", "resnet")
     assert (ran.code, "Value error" in ran.err, "efficientnet_lite0" in ran.err) == (2, False, True)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("summarize a.mp4 -j x", "--jobs must be a whole number, not x"),
+        ("summarize a.mp4 --beams 0", "--beams must be at least 1, not 0"),
+        ("summarize a.mp4 --fps many", "--fps must be a number, not many"),
+        ("summarize a.mp4 --min-shot 1 --fps nan", "--fps must be above 0, not nan"),
+        ("summarize a.mp4 --budget", "vidsum summarize --help"),
+        ("search dog --export f.doc", "one of .otio, .edl, .fcpxml, .xml, .kdenlive, .mlt\n"),
+    ],
+)
+def test_a_wrong_value_is_told_in_plain_words(run: Run, line: str, told: str) -> None:
+    ran = run(*line.split())
+    assert (ran.code, told in ran.err.replace("python -m pytest", "vidsum")) == (2, True), ran.err
+    assert "range" not in ran.err
 
 
 def test_a_fault_shows_its_traceback_with_v_only(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,18 @@
 """vidsum.yaml of the user, none beside the inputs; unknown variables, --log-file, help, --no-color."""
 
+import os
 import re
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
 
 from tests.commands.conftest import Run
+from vidsum.archive.archive import Archive
+from vidsum.archive.wishes import Wishes
+from vidsum.commands.app import whole
+from vidsum.commands.values import type_of
 from vidsum.version import __version__
 
 
@@ -65,6 +72,35 @@ def test_info_tells_the_file_in_force_and_where_it_looked(
     assert run("info", "--json").json["data"]["config"] == "mine.yaml"
 
 
+def words_and_place(run: Run) -> tuple[list[str], list[str], str]:
+    """What `vidsum search` looks for with `--and` and `--not`, and where."""
+    found: list[Wishes] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Archive, "find", lambda archive, text, wishes: found.append(wishes) or [])
+        patch.setattr(Archive, "doubts", lambda *_: [])
+        assert run("search", "a dog", "--archive", "new.vidsum").code == 0
+    return [*found[0].also], [*found[0].without], found[0].evidence
+
+
+@pytest.mark.parametrize("keys", [("and", "not", "in"), ("also", "without", "evidence")])
+def test_keys_have_the_names_of_flags_or_of_fields_as_they_had(
+    run: Run, users: Path, keys: tuple[str, ...]
+) -> None:
+    with Archive("new.vidsum"):
+        pass
+    also, without, where = keys
+    users.write_text(f"search:\n  {also}: [deep snow]\n  {without}: [people]\n  {where}: seen\n")
+    assert words_and_place(run) == (["deep snow"], ["people"], "seen")
+
+
+def test_a_variable_has_the_name_of_its_flag_and_one_text(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Archive("new.vidsum"):
+        pass
+    for name, value in {"AND": "a red car", "NOT": "two people", "IN": "seen"}.items():
+        monkeypatch.setenv(f"VIDSUM_SEARCH_{name}", value)
+    assert words_and_place(run) == (["a red car"], ["two people"], "seen")
+
+
 def test_a_bad_value_tells_the_file_that_it_is_from(run: Run, films: Path, users: Path) -> None:
     users.write_text("fps: 2\nseed: 1\n")
     assert "vidsum.yaml" in run("shots", films / "a.mp4").err
@@ -72,6 +108,41 @@ def test_a_bad_value_tells_the_file_that_it_is_from(run: Run, films: Path, users
     told = re.search(r"from (.*)\)", run("shots", films / "a.mp4").err)
     assert told
     assert Path(told[1]) == users
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("budget", "abc"), ("device", "gpu"), ("model", "rigde"), ("keep", "abc"), ("beams", "0")],
+)
+def test_a_bad_value_tells_the_variable_or_the_file(
+    run: Run, films: Path, users: Path, monkeypatch: pytest.MonkeyPatch, option: str, value: str
+) -> None:
+    users.write_text(f"summarize:\n  {option}: {value}\n")
+    assert f"(from {users})" in run("summarize", films / "a.mp4").err
+    users.unlink()
+    monkeypatch.setenv(f"VIDSUM_SUMMARIZE_{option.upper()}", value)
+    assert f"(from VIDSUM_SUMMARIZE_{option.upper()})" in run("summarize", films / "a.mp4").err
+    monkeypatch.delenv(f"VIDSUM_SUMMARIZE_{option.upper()}")
+    ran = run("summarize", films / "a.mp4", f"--{option}", value)
+    assert (ran.code, "(from" in ran.err) == (2, False)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "values"),
+    [(str, "a red car", ["a red car"]), (Path, os.pathsep.join(["my runs/a", "b"]), ["my runs/a", "b"])],
+)
+def test_a_variable_of_a_repeatable_option_holds_one_text_or_several_paths(
+    kind: type[object], text: str, values: list[str]
+) -> None:
+    assert [*type_of(kind).split_envvar_value(text)] == values
+
+
+def test_a_variable_of_a_repeatable_number_holds_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    train: Any = whole().commands["train"]
+    split = next(each for each in train.commands["ridge"].params if each.name == "split")
+    monkeypatch.setattr(split, "envvar", "VIDSUM_IT")
+    monkeypatch.setenv("VIDSUM_IT", "1 2")
+    assert [*split.value_from_envvar(click.Context(train))] == ["1", "2"]
 
 
 def test_an_unknown_variable_is_told_once_with_the_nearest(

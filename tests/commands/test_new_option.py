@@ -63,7 +63,7 @@ def test_a_new_option_is_one_line(
             patch.setenv(variable, str(number))
             run()
     assert numbers == [3, 4, 5, 6, 7, 8]
-    with pytest.raises(Exception, match="x>=2"):
+    with pytest.raises(Exception, match="must be at least 2, not 1"):
         run("--new-number", "1")
     capsys.readouterr()
     run("--help")

@@ -74,7 +74,7 @@ class MaskConfig:
     )
     """True lets a trained model be extended. The papers do not say how their layers start."""
     init: MaskInit = option(
-        "Initial weights of the mask: PyTorch's, Xavier's, or He's.", "default", shown="default: PyTorch's"
+        "Initial weights of the mask: PyTorch's, Xavier's, or He's.", "default", shown="PyTorch's"
     )
     bound: Bound = option(
         "sigmoid: keep the mask within 0 and 1, as in the papers' figures.", "none", shown="none"

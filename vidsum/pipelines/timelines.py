@@ -43,14 +43,14 @@ def write_timeline(result: Cutting, path: PathLike, *, media: MediaPaths = "abso
     return warnings
 
 
-def format_of(path: PathLike) -> ExportFormat:
-    """The format that a file's suffix stands for. Raises UsageError: none."""
+def format_of(path: PathLike, offered: Sequence[str] = get_args(ExportFormat)) -> ExportFormat:
+    """The format that a file's suffix stands for. Raises UsageError: none; its hint has those offered."""
     suffix = Path(path).suffix.lower()
     formats: tuple[ExportFormat, ...] = get_args(ExportFormat)
     for format in formats:
         if suffix and suffix_of(format).endswith(suffix):
             return format
-    known = ", ".join(map(suffix_of, formats))
+    known = ", ".join(map(suffix_of, offered))
     raise UsageError(f"{os.fspath(path)}: no format ends in '{suffix}'", hint=f"one of {known}")
 
 
@@ -96,9 +96,10 @@ def timeline_text(
 
 def film_format(path: PathLike) -> ExportFormat:
     """The format of a timeline of several videos. Raises UsageError: a list, or see `require_expressible`."""
-    format = format_of(path)
+    timelines = tuple(each for each in get_args(ExportFormat) if each not in LISTS)
+    format = format_of(path, timelines)
     if format in LISTS:
-        known = ", ".join(suffix_of(each) for each in get_args(ExportFormat) if each not in LISTS)
+        known = ", ".join(map(suffix_of, timelines))
         raise UsageError(f"{os.fspath(path)}: is not for several videos", hint=f"one of {known}")
     require_expressible(format, has_video=True)
     return format

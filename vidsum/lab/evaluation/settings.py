@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from vidsum.errors import UsageError
 from vidsum.options import Option, check, option
-from vidsum.settings import Beams, CaptionSpace, Device
+from vidsum.settings import SUMMARIZERS, Beams, CaptionSpace, Device
 
 Segmentation = Literal["change-points", "uniform-60", "one-peak", "two-peak", "two-peak-30-300"]
 """Shots of key-shot summaries: those of the data, or those that know nothing of the video."""
@@ -60,6 +60,7 @@ class SummaryRequest:
         flags=("--model", "--scorer", "-m"),
         shown="contrastive and cluster, without --scores and --summaries",
         metavar="NAME|FILE",
+        names=SUMMARIZERS,
     )
     scores: tuple[Path, ...] = option(
         "Your own scores, {video: [one per pick]}. Can be repeated.", (), metavar="FILE.json"
