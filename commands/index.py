@@ -82,7 +82,8 @@ def index(
                 "up_to_date": added.state == "unchanged",
             }
             origin = f" from {added.moved_from}" if added.moved_from else ""
-            line = f"{source}: {added.state}{origin}, {added.shots} shots"
+            count = "1 shot" if added.shots == 1 else f"{added.shots} shots"
+            line = f"{source}: {added.state}{origin}, {count}"
             lines = () if added.state == "unchanged" else (line,)
             return Result("index", source, data, lines, messages=added.warnings)
 
