@@ -10,6 +10,7 @@ import pytest
 
 from tests.full_disk import files_up_to
 from vidsum.archive import store
+from vidsum.archive.archive import Archive
 from vidsum.archive.store import APPLICATION_ID, connect, faults
 from vidsum.errors import InputError, OutputError
 
@@ -183,3 +184,14 @@ def test_an_archive_that_may_only_be_read_can_be_searched(
     with pytest.raises(OutputError, match="readonly"), faults(file):
         insert(connection, "no")
     connection.close()
+
+
+def test_an_unused_archive_stays_while_another_has_it_open(tmp_path: Path) -> None:
+    mine = Archive(tmp_path / "a.vidsum")
+    with Archive(tmp_path / "a.vidsum"):
+        mine.discard_if_unused()
+        assert (tmp_path / "a.vidsum").exists()
+    (tmp_path / "a.vidsum").unlink()
+    alone = Archive(tmp_path / "a.vidsum")
+    alone.discard_if_unused()
+    assert list(tmp_path.iterdir()) == []

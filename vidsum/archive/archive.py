@@ -23,7 +23,7 @@ from vidsum.archive.packed import clip_type, read_records, rows_of
 from vidsum.archive.postgres import name_of
 from vidsum.archive.search import Request, Search, Step
 from vidsum.archive.spoken import has_speech, said_in
-from vidsum.archive.store import connect, default_path, faults, made_from, space_of
+from vidsum.archive.store import SQLite, connect, default_path, faults, made_from, space_of
 from vidsum.archive.wishes import Wishes, has_words, is_server
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding.conse import name_embeddings
@@ -103,10 +103,12 @@ class Archive:
         self._connection.close()
 
     def discard_if_unused(self) -> None:
-        """Close it and remove its file, if this object made the file and no video was added."""
-        if self._is_new and not self._files(Wishes()):
+        """Close it and remove its file, if this object made the file, and nobody uses it or added a video."""
+        connection = self._connection
+        if self._is_new and isinstance(connection, SQLite):
+            if connection.is_alone() and not self._files(Wishes()):
+                Path(self.path).unlink(missing_ok=True)
             self.close()
-            Path(self.path).unlink(missing_ok=True)
 
     def add(
         self,

@@ -101,6 +101,19 @@ class SQLite(sqlite3.Connection):
                 self.execute("ROLLBACK")
             raise
 
+    def is_alone(self) -> bool:
+        """Whether no other connection is open; this one is of no use for writing afterwards.
+
+        In WAL mode, every open connection holds a lock, idle ones too, so only the last one can leave it.
+        """
+        self.execute("PRAGMA busy_timeout = 0")
+        try:
+            (mode,) = self.execute("PRAGMA journal_mode = DELETE").fetchone()
+            self.execute("BEGIN EXCLUSIVE")  # until it is closed
+        except sqlite3.OperationalError:
+            return False
+        return bool(mode == "delete")
+
     def with_words(self, words: Sequence[str]) -> Iterable[tuple[int]]:
         """The videos of the sentences that hold some words, best first."""
         query = "SELECT video FROM sentences WHERE sentences MATCH ? ORDER BY rank"
