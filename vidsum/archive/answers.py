@@ -4,6 +4,7 @@ import csv
 import io
 import os
 import re
+import shutil
 import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -187,7 +188,8 @@ def clips(archive: Archive, moments: Sequence[Match]) -> tuple[BinaryIO, str]:
         for moment, path in zip(moments, paths, strict=True):
             archive.write_clip(moment, path)
         if len(paths) == 1:
-            file.write(paths[0].read_bytes())
+            with paths[0].open("rb") as clip:
+                shutil.copyfileobj(clip, file)
             return file, paths[0].name
         with zipfile.ZipFile(file, "w") as several:
             for path in paths:
