@@ -102,8 +102,10 @@ def locate(
     none, scaled to [0, 1] over the video. `model` is from `model_for`; video and queries are in its space.
     `precision`: see `precision_for`. `alone`: see `vidsum.settings.Retrieval`.
     """
-    curves, moments = _curves(video, request.vectors), list[list[Moment]]()
-    if model != "similarity":
+    moments = list[list[Moment]]()
+    if model == "similarity":
+        curves = _curves(video, request.vectors)
+    else:
         from vidsum.grounding.grounder import ground_video
 
         in_bf16 = precision_for(model, device, precision) == "bf16"
@@ -115,11 +117,11 @@ def locate(
         if grounder.guided and not alone:
             weight = BESIDE["mrnet" if grounder.is_mrnet else "detr"]
             terms = (weight * standard(each.curve[None])[0] for each in predictions)
-            curves = [np.add(*pair) for pair in zip(curves, terms, strict=True)]
+            curves = [np.add(*pair) for pair in zip(_curves(video, request.vectors), terms, strict=True)]
         else:
             moments = [each.moments for each in predictions]
             own = [each.saliency for each in predictions if each.saliency is not None]
-            curves = own or curves
+            curves = own or _curves(video, request.vectors)
     if not moments:
         where = (video.timestamps, video.step_s, video.duration_s)
         moments = [moments_of(curve, *where, top_k, shots_s=video.shots_s) for curve in curves]
