@@ -46,7 +46,7 @@ def install(ctx: click.Context, parameter: click.Parameter, asked: bool) -> None
     file = Path.home() / _STARTS[shell]
     if parameter.name == "show_completion":
         print(line)
-    elif not file.exists() or line not in file.read_text(encoding="utf-8").splitlines():
+    elif not file.exists() or line not in file.read_text(encoding="utf-8", errors="replace").splitlines():
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("a", encoding="utf-8") as stream:
             stream.write(f"\n{line}\n")
