@@ -5,6 +5,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -71,6 +72,18 @@ def write_captions(path: Path, captions: dict[str, Sequence[str]]) -> Path:
     return path
 
 
+def write_fields(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
+    """TVSum's file: the fields of each video, as MATLAB stores them."""
+    with h5py.File(path, "w", userblock_size=512) as file:
+        for row, fields in enumerate(rows):
+            for field, value in fields.items():
+                file[f"#refs#/{field}_{row}"] = value
+        for field in rows[0]:
+            references = [[file[f"#refs#/{field}_{row}"].ref] for row in range(len(rows))]
+            file.create_dataset(f"tvsum50/{field}", data=references, dtype=h5py.ref_dtype)
+    return path
+
+
 def write_mat(path: Path, scores: dict[str, np.ndarray], fps: float = 30.0) -> Path:
     """TVSum's file: the scores [U, n_frames] of each video, by the name that its captions have."""
 
@@ -89,14 +102,7 @@ def write_mat(path: Path, scores: dict[str, np.ndarray], fps: float = 30.0) -> P
         }
         for name, each in scores.items()
     ]
-    with h5py.File(path, "w", userblock_size=512) as file:
-        for row, fields in enumerate(rows):
-            for field, value in fields.items():
-                file[f"#refs#/{field}_{row}"] = value
-        for field in rows[0]:
-            references = [[file[f"#refs#/{field}_{row}"].ref] for row in range(len(rows))]
-            file.create_dataset(f"tvsum50/{field}", data=references, dtype=h5py.ref_dtype)
-    return path
+    return write_fields(path, rows)
 
 
 def write_protocol(path: Path, titles: Sequence[str], n_frames: int = 90) -> Path:

@@ -7,6 +7,7 @@ import h5py
 import numpy as np
 import pytest
 
+from tests.lab.datasets.made import write_fields
 from vidsum.errors import InputError
 from vidsum.lab.datasets.annotations import read_tvsum_mat
 
@@ -31,20 +32,9 @@ def cells(number: int) -> dict[str, Any]:
     }
 
 
-def write_mat(path: Path, rows: list[dict[str, Any]]) -> Path:
-    with h5py.File(path, "w", userblock_size=512) as file:
-        for row, fields in enumerate(rows):
-            for field, value in fields.items():
-                file[f"#refs#/{field}_{row}"] = value
-        for field in rows[0]:
-            references = [[file[f"#refs#/{field}_{row}"].ref] for row in range(len(rows))]
-            file.create_dataset(f"tvsum50/{field}", data=references, dtype=h5py.ref_dtype)
-    return path
-
-
 @pytest.fixture
 def mat(tmp_path: Path) -> Path:
-    return write_mat(tmp_path / "ydata.mat", [cells(0), cells(1)])
+    return write_fields(tmp_path / "ydata.mat", [cells(0), cells(1)])
 
 
 def test_each_cell_is_followed_to_its_array(mat: Path) -> None:
@@ -64,7 +54,7 @@ def test_a_missing_field_is_named(tmp_path: Path, field: str) -> None:
     row = cells(0)
     del row[field]
     with pytest.raises(InputError, match=rf"y\.mat: tvsum50: {field} is missing"):
-        read_tvsum_mat(write_mat(tmp_path / "y.mat", [row]))
+        read_tvsum_mat(write_fields(tmp_path / "y.mat", [row]))
 
 
 @pytest.mark.parametrize(
@@ -79,7 +69,7 @@ def test_a_missing_field_is_named(tmp_path: Path, field: str) -> None:
 )
 def test_wrong_cells_are_refused(tmp_path: Path, field: str, value: np.ndarray, reason: str) -> None:
     with pytest.raises(InputError, match=reason):
-        read_tvsum_mat(write_mat(tmp_path / "y.mat", [{**cells(0), field: value}]))
+        read_tvsum_mat(write_fields(tmp_path / "y.mat", [{**cells(0), field: value}]))
 
 
 def test_files_of_other_kinds_are_refused(tmp_path: Path) -> None:
