@@ -16,11 +16,11 @@ class Address:
     PANEL = "Address"
 
     host: str = option(
-        "Address to listen on. Other addresses than this machine's own require a token.", "127.0.0.1"
+        "Address to listen on. Any address but this machine's own requires a token.", "127.0.0.1"
     )
     port: int = option("Port; 0 for a free one.", 8348, min=0, max=65535)
     token: str | None = option(
-        "Token that the first visit must have.", None, shown="none on 127.0.0.1, else a random one"
+        "Token required on the first visit.", None, shown="none on 127.0.0.1, else a random one"
     )
     open: bool = option("Open the page in a browser.", False, shared=False)
 
