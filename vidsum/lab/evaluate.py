@@ -45,15 +45,8 @@ _KNAPSACKS_WITHOUT_SHOTS: Final = ("pgl-sum",)
 def evaluate(request: Request, progress: Progress | None = None) -> Report[Measures]:
     """Evaluate the rows of a request, on those videos of the data that all rows have.
 
-    Args:
-        request: what to evaluate; `vidsum.lab.sources.provenance` says what the report is made from.
-        progress: called after each video, and while models run.
-
-    Raises:
-        InputError: a file cannot be read, or does not go with the data.
-        OutputError: the model's answers cannot be written.
-        UsageError: two rows have one name, or no video in common; or see the evaluation of the task.
-        WeightsError: weights of a model or of its text encoder are missing.
+    Raises InputError: a file cannot be read, or does not go with the data. UsageError: two rows have one
+    name, or no video in common; or see the evaluation of the task.
     """
     if isinstance(request, SummaryRequest):
         return _summary(request, progress)

@@ -41,10 +41,8 @@ def refuse_twins(runs: Sequence[str]) -> None:
 def provenance(request: Request) -> dict[str, Any]:
     """The sources and settings of a report, known before it is made.
 
-    Raises:
-        InputError: a file cannot be read.
-        UsageError: two runs have one name.
-        WeightsError: a run is the name of a published checkpoint that was not added.
+    Raises InputError: a file cannot be read. UsageError: two runs have one name. WeightsError: a run is the
+    name of a published checkpoint that was not added.
     """
     if isinstance(request, SummaryRequest):
         facts = _summary_provenance(request)

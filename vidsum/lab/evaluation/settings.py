@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from vidsum.errors import UsageError
-from vidsum.options import Option, check, option
+from vidsum.options import Checked, Option, check, option
 from vidsum.settings import SUMMARIZERS, Beams, CaptionSpace, Device
 
 Segmentation = Literal["change-points", "uniform-60", "one-peak", "two-peak", "two-peak-30-300"]
@@ -232,7 +232,7 @@ Pictures = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class VSERequest:
+class VSERequest(Checked):
     """A map from pictures to sentences, and pictures to measure it on."""
 
     PANEL = PANEL
@@ -247,9 +247,6 @@ class VSERequest:
     )
     seeds: Seeds = 10
     device: Device = "auto"
-
-    def __post_init__(self) -> None:
-        check(self)
 
     @property
     def source(self) -> Path:
