@@ -3,7 +3,7 @@
 What is described, by its content rather than its name:
 
 - COCO's JSON (`annotations` with `image_id` and `caption`), MSR-VTT's (`sentences` with `video_id`)
-- timed sentences: ActivityNet Captions and the other layouts of `vidsum.lab.datasets.moment_files`; MAD's
+- timed sentences: ActivityNet Captions and the other layouts of `vidsum.lab.datasets.moments`; MAD's
   JSON; CSV with the columns of `TIMED`, such as MAD's
 - pictures: CSV, Flickr8k's .txt and Karpathy's JSON, see `vidsum.lab.datasets.captioned_pictures`
 
@@ -24,7 +24,7 @@ from vidsum.intervals import iou
 from vidsum.lab.datasets.captioned_pictures import sentence_rows
 from vidsum.lab.datasets.clip_captions import is_unicode
 from vidsum.lab.datasets.entries import Entry, entry_of
-from vidsum.lab.datasets.moment_files import read_annotations
+from vidsum.lab.datasets.moments import read_moments
 from vidsum.text_files import is_lines, named, parse_json, read_packed_text, shown
 from vidsum.types import Interval
 
@@ -149,7 +149,8 @@ def _people(path: Path) -> Iterator[_Said]:
     if suffix == "csv" or (suffix == "txt" and "##" not in text) or (suffix == "json" and '"images"' in text):
         rows = sentence_rows(path, path.parent)
         return (_Said(row.where, row.file, row.sentence) for row in rows)
-    return (_Said(each.where, each.video, each.text, each.windows[0]) for each in read_annotations(path))
+    queries = (query for video in read_moments(path).values() for query in video.queries)
+    return (_Said(str(path), query.video, query.text, query.windows[0]) for query in queries)
 
 
 def _captions(path: Path) -> Iterator[_Said]:
