@@ -196,10 +196,7 @@ def vse(
 
 @train.add
 def captioner(
-    data: VSEData,
-    run: RunFolder,
-    settings: Annotated[CaptionerSettings, Without(("dim_in",))],
-    view: View,
+    data: VSEData, run: RunFolder, settings: Annotated[CaptionerSettings, Without(("dim_in",))], view: View
 ) -> None:
     """Train a captioner, which writes sentences about what a video shows.
 

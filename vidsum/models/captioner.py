@@ -3,10 +3,10 @@
     p(w_i | w_1 ... w_{i-1}, x) = softmax(E h_i + b),    h = decoder(P_1 x, ..., P_k x, e_{w_1}, e_{w_2}, ...)
 
 e_w is sqrt(d) times the row of E of a word w, and x are the standardised roots of pooled features (as
-`vidsum.models.vse` reads them). P_1 x ... P_k x are tokens
-in front of the words: what Vinyals et al., "Show and Tell" (2015) gave a recurrent network and Mokady et al.,
-"ClipCap" (2021) GPT-2. The decoder has the layers of Vaswani et al. (2017), each of which normalises its input.
-In NumPy: what ships needs no torch. docs/algorithms/captioner.md has the training and the measurements.
+`vidsum.models.vse` reads them). P_1 x ... P_k x are tokens in front of the words, which Vinyals et al.,
+"Show and Tell" (2015) gave a recurrent network and Mokady et al., "ClipCap" (2021) GPT-2. The decoder has the
+layers of Vaswani et al. (2017), each of which normalises its input. In NumPy: what ships needs no torch.
+docs/algorithms/captioner.md has the training and the measurements.
 """
 
 import re
@@ -179,14 +179,20 @@ def tokens_of(sentence: str, numbers: Mapping[str, int]) -> list[int]:
 
 def shapes_of(config: CaptionerConfig) -> dict[str, tuple[int, ...]]:
     """The tensors of a captioner; those of `TrainedCaptioner` with the standard of its features."""
-    d, n_words = config.d, len(config.words)
-    shapes = {"mean": (config.dim_in,), "scale": (config.dim_in,)}
-    shapes |= {"prefix.weight": (config.prefix * d, config.dim_in), "prefix.bias": (config.prefix * d,)}
-    shapes |= {"words.weight": (n_words, d), "bias": (n_words,), "places": (config.prefix + config.longest, d)}
-    layers = {"norm1": (d,), "qkv": (3 * d, d), "mix": (d, d), "norm2": (d,), "up": (config.d_ff, d)}
-    layers |= {"down": (d, config.d_ff)}
-    named = {f"blocks.{n}.{name}": shape for n in range(config.layers) for name, shape in layers.items()}
-    for name, shape in {**named, "norm": (d,)}.items():
+    d, wide, n_prefix, n_words = config.d, config.d_ff, config.prefix, len(config.words)
+    layers = {
+        "norm1": (d,),
+        "qkv": (3 * d, d),
+        "mix": (d, d),
+        "norm2": (d,),
+        "up": (wide, d),
+        "down": (d, wide),
+    }
+    linear: dict[str, tuple[int, ...]] = {"prefix": (n_prefix * d, config.dim_in), "norm": (d,)}
+    linear |= {f"blocks.{n}.{name}": shape for n in range(config.layers) for name, shape in layers.items()}
+    shapes: dict[str, tuple[int, ...]] = {"mean": (config.dim_in,), "scale": (config.dim_in,)}
+    shapes |= {"words.weight": (n_words, d), "bias": (n_words,), "places": (n_prefix + config.longest, d)}
+    for name, shape in linear.items():
         shapes |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
     return shapes
 

@@ -186,10 +186,10 @@ class CaptionerConfig:
     """The vocabulary, after the names of the tokens that are not words."""
     dim_in: Dimension = 1280
     """D, of the features."""
-    d: int = option("Model dimension (d).", 256, min=1)
+    d: int = option("Model dimension (d).", 192, min=1)
     layers: int = option("Decoder layers.", 2, min=1)
     heads: Heads = 4
-    d_ff: FeedForward = 512
+    d_ff: FeedForward = 384
     prefix: int = option("Tokens that the features become, in front of the words.", 4, min=1)
     longest: int = option("Maximum number of words in a sentence.", 20, min=1)
 

@@ -4,7 +4,8 @@ First each sentence is to be likely, word by word:
 
     L = - sum_i log p(w_i | w_1 ... w_{i-1}, x),    labels smoothed
 
-then sentences that it draws are to be like people's (`reward_loss`). What is written is the network in 8 bits. docs/algorithms/captioner.md has the reasons.
+then sentences that it draws are to be like people's (`reward_loss`). What is written has 8 bits a weight.
+docs/algorithms/captioner.md has the reasons.
 """
 
 import hashlib
@@ -25,7 +26,7 @@ from vidsum.device import choose_device
 from vidsum.errors import InputError
 from vidsum.features import describe, weights_sha256
 from vidsum.features.pictures import features_of_views
-from vidsum.lab.datasets.captioned_pictures import CaptionedPicture, read_captioned_pictures
+from vidsum.lab.datasets.captioned_pictures import read_captioned_pictures
 from vidsum.lab.evaluation.caption_metrics import cider, tokenize
 from vidsum.lab.evaluation.vse import readable
 from vidsum.lab.training.captioner_model import (
@@ -51,6 +52,8 @@ _ALIKE = 16
 """Batches of like length that are made at a time: little padding, and the order is still random."""
 _LEAST = 2
 """Minimum number of pictures of a part."""
+_WIDTH = 3
+"""Of the beam search that validates."""
 _LARGEST_NORM = 1.0
 """Of a step's gradient."""
 STAGES = ("sentences", "reward")
@@ -98,11 +101,9 @@ class _Judge:
     """CIDEr-D of what a captioner writes of the validation pictures, as they are."""
 
     part: _Part
-    width: int
-    """Of the beam search."""
 
     def __call__(self, config: CaptionerConfig, tensors: Mapping[str, npt.NDArray[Any]]) -> float:
-        found = captioner_of(config, tensors).write(self.part.features[0], self.width)
+        found = captioner_of(config, tensors).write(self.part.features[0], _WIDTH)
         said = [tokenize(each[0].text) for each in found]
         people = [[tokenize(text) for text in own] for own in self.part.sentences]
         return float(cider(said, people).mean())
@@ -139,7 +140,7 @@ def train_captioner(
     if overwrite:
         for folder in (out, first, second):
             clear(folder)
-    judge = _Judge(validation, settings.width)
+    judge = _Judge(validation)
     recipe = _recipe(train, standard, judge, about, settings)
     fitted = fit(recipe, settings.loop, first, progress=progress)
     up_to_date = fitted.up_to_date
@@ -156,7 +157,7 @@ def train_captioner(
 
 
 def vocabulary(sentences: Sequence[str], least: int) -> tuple[str, ...]:
-    """The words that occur at least so often, after `SPECIAL`; in order, so that it does not depend on chance."""
+    """The words that occur at least so often, after `SPECIAL`; in the order of the alphabet."""
     counts = Counter(word for sentence in sentences for word in words_of(sentence))
     return (*SPECIAL, *sorted(word for word, count in counts.items() if count >= least))
 

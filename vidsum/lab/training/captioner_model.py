@@ -1,4 +1,4 @@
-"""The captioner in PyTorch, and its two losses: sentences of people likely, and sentences of its own like theirs."""
+"""The captioner in PyTorch, and its losses: people's sentences shall be likely, its own be like theirs."""
 
 import math
 from collections import Counter
@@ -33,7 +33,7 @@ class _Block(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, memory: list[Tensor] | None = None) -> Tensor:
-        """[B, L, d] of tokens [B, L, d]; `memory` has the keys and values of those before, and takes these."""
+        """[B, L, d] of tokens [B, L, d]; `memory` has keys and values of those before, and takes in these."""
         q, k, v = (
             each.unflatten(2, (self.heads, -1)).transpose(1, 2)
             for each in self.qkv(self.norm1(x)).chunk(3, dim=2)
@@ -45,7 +45,8 @@ class _Block(nn.Module):
         rate = self.rate if self.training else 0.0
         attended = functional.scaled_dot_product_attention(q, k, v, is_causal=x.shape[1] > 1, dropout_p=rate)
         x = x + self.dropout(self.mix(attended.transpose(1, 2).flatten(2)))
-        return x + self.dropout(self.down(functional.relu(self.up(self.norm2(x)))))
+        wide = functional.relu(self.up(self.norm2(x)))
+        return torch.add(x, self.dropout(self.down(wide)))
 
 
 class TrainedCaptioner(nn.Module):
@@ -91,13 +92,16 @@ class TrainedCaptioner(nn.Module):
         return functional.linear(self.dropout(self.norm(h)), self.words.weight, self.bias)
 
     def _embedded(self, words: Tensor) -> Tensor:
-        return self.words(words) * math.sqrt(self.config.d)
+        return torch.mul(self.words(words), math.sqrt(self.config.d))
 
     def _prefix(self, x: Tensor) -> Tensor:
-        return self.prefix(self.input_dropout(x)).unflatten(1, (self.config.prefix, -1))
+        tokens: Tensor = self.prefix(self.input_dropout(x))
+        return tokens.view(len(x), self.config.prefix, -1)
 
 
-def likelihood_loss(model: TrainedCaptioner, x: Tensor, words: Tensor, smoothing: float, lost: float) -> Tensor:
+def likelihood_loss(
+    model: TrainedCaptioner, x: Tensor, words: Tensor, smoothing: float, lost: float
+) -> Tensor:
     """The mean of - log p(w_i | w_1 ... w_{i-1}, x) over the words [B, L] of sentences, and their ends.
 
     Args:
