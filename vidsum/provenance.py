@@ -127,6 +127,8 @@ def _in_words(path: tuple[str, ...], value: object) -> str:
         return "with other queries"
     if name == "vidsum":
         return f"by vidsum {value}"
+    if name == "sentences_sha256":
+        return "with other --sentences"
     if name.endswith("sha256"):
         return "with other weights"
     if set(path) & set(_NO_OPTIONS):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -18,7 +18,8 @@ from vidsum.grounding.spaces import extractions_of
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.vse import NAME as MAP
 from vidsum.grounding.vse import load_map
-from vidsum.grounding.writers import Seen, Sentence, Writer, read_bank, retrieving, tags
+from vidsum.grounding.writers import Bank, Seen, Sentence, Writer, read_bank, retrieving, tags
+from vidsum.memory import kept
 from vidsum.options import all_from_keywords
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.extraction import plan_features
@@ -134,7 +135,8 @@ class DescriptionsPlan:
         if self.writer == "tags":
             return tags
         assert self.settings.sentences is not None
-        return retrieving(read_bank(Path(self.settings.sentences), progress))
+        sha256 = self.provenance["descriptions"]["sentences_sha256"]
+        return retrieving(_bank(_Asked(Path(self.settings.sentences), sha256, progress)))
 
     def _segments(self, features: Features, changes: Features | None) -> list[Interval]:
         if (every_s := self.settings.every_s) is None:
@@ -217,13 +219,26 @@ def _chosen(settings: Describing) -> str:
     return settings.writer
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """A file of sentences, as it is now."""
+
+    path: Path
+    sha256: str
+    progress: Progress | None = field(compare=False)
+
+
+@kept(maxsize=1)
+def _bank(asked: _Asked) -> Bank:
+    """The sentences of a file, kept for the next video of a batch."""
+    return read_bank(asked.path, asked.progress)
+
+
 def seen_in(features: Features, segments: Sequence[Interval]) -> Seen:
     """What is seen in segments, from features of `vidsum.grounding.vse.EXTRACTOR` with class scores."""
-    assert features.logits is not None
-    rows = load_map()(features.array)
-    means = (_means(each, features, segments) for each in (features.array, rows, features.logits))
-    mean, embedded, logits = means
-    return Seen(mean, unit_rows(embedded), logits)
+    logits = None if features.logits is None else _means(features.logits, features, segments)
+    embeddings = unit_rows(_means(load_map()(features.array), features, segments))
+    return Seen(_means(features.array, features, segments), embeddings, logits)
 
 
 def _means(rows: FloatArray, features: Features, segments: Sequence[Interval]) -> FloatArray:

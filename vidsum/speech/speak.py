@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vidsum.errors import OutputError, UsageError
+from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.text_files import shown
 from vidsum.types import FloatArray
 from vidsum.video.audio import open_sound
@@ -100,7 +100,10 @@ def speak(speaker: Speaker, text: str, rate: str, sample_rate: int, folder: Path
         raise OutputError(f"{command[0]} cannot be started ({error})") from error
     if code or not output.is_file() or not output.stat().st_size:
         return None
-    return _samples(output, sample_rate)
+    try:
+        return _samples(output, sample_rate)
+    except InputError:
+        return None
 
 
 def _samples(path: Path, sample_rate: int) -> FloatArray | None:

@@ -309,6 +309,7 @@ def _copied_stream(source: Path, stream: Any, output: Any) -> Any:
         if stream.codec_context is None:
             raise ValueError
         copied = output.add_stream_from_template(stream, opaque=True)
+        copied.metadata.update({name: text for name, text in stream.metadata.items() if name == "language"})
     except ValueError as error:
         fault = f"{source}: {stream.type} of the codec {name} cannot be copied into an MP4"
         raise UsageError(fault, hint=_ENCODE_INSTEAD) from error

@@ -68,7 +68,7 @@ class _DescribedTrack:
     def __init__(self, sound: DuckedSound, container: av.container.OutputContainer) -> None:
         self._track = SoundTrack(sound, container)
         stream = self._track.stream
-        stream.metadata |= {"language": "eng", "title": "Audio description"}
+        stream.metadata.update(language="eng", title="Audio description")
         stream.disposition = Disposition.descriptions | Disposition.visual_impaired
 
     def begin_run(self, source_s: Fraction, clip_s: Fraction) -> None:
