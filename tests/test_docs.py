@@ -35,6 +35,7 @@ PAGE_OF = {
     "evaluate moments": "evaluate_moments",
     "evaluate highlights": "evaluate_highlights",
     "evaluate vse": "evaluate_vse",
+    "evaluate captions": "evaluate_captions",
 }
 """The page of a command, where it is not called like its first word."""
 SHARED_PAGES = ("cli", "extract", "shots", "export", "report")

@@ -6,12 +6,12 @@ from typing import Any
 from vidsum.lab.evaluation.settings import Captions, Pictures
 from vidsum.lab.training.settings import LoopSettings, own_fields
 from vidsum.models.configs import FullTransNetConfig, RidgeConfig, VSEConfig
-from vidsum.options import check, option
+from vidsum.options import Checked, option
 from vidsum.settings import DEFAULT_EXTRACTOR, Device
 
 
 @dataclass(frozen=True, kw_only=True)
-class FullTransNetSettings:
+class FullTransNetSettings(Checked):
     """Training FullTransNet, with the defaults of the paper, which has no patience and no validation."""
 
     PANEL = "Training"
@@ -50,9 +50,6 @@ class FullTransNetSettings:
     )
     device: Device = "auto"
 
-    def __post_init__(self) -> None:
-        check(self)
-
     @property
     def own(self) -> dict[str, Any]:
         """The choices that are neither the model's nor the loop's, JSON-ready."""
@@ -65,7 +62,7 @@ class FullTransNetSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RidgeSettings:
+class RidgeSettings(Checked):
     """Ridge regression of people's scores on frames."""
 
     PANEL = "Training"
@@ -86,9 +83,6 @@ class RidgeSettings:
     draws: int = option("With --space vse: simulations of each video.", 6, min=1)
     seed: int = option("Random seed of the folds and of the random features.", 0, min=0)
 
-    def __post_init__(self) -> None:
-        check(self)
-
     @property
     def own(self) -> dict[str, Any]:
         """What its checkpoints record: all choices, those of the model among them."""
@@ -101,7 +95,7 @@ class RidgeSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class VSEData:
+class VSEData(Checked):
     """Pictures with sentences, and what sees them."""
 
     PANEL = "Data and output"
@@ -115,12 +109,9 @@ class VSEData:
         metavar="NAME",
     )
 
-    def __post_init__(self) -> None:
-        check(self)
-
 
 @dataclass(frozen=True, kw_only=True)
-class VSESettings:
+class VSESettings(Checked):
     """Training maps with a contrastive loss; their mean is the map."""
 
     PANEL = "Training"
@@ -138,6 +129,3 @@ class VSESettings:
     weight_decay: float = option("Weight decay of AdamW.", 0.01, min=0)
     batch_size: int = option("Pictures per step.", 512, min=2)
     device: Device = "auto"
-
-    def __post_init__(self) -> None:
-        check(self)
