@@ -48,7 +48,6 @@ def colours(loads: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
 
     encoder = SimpleNamespace(encode=encode)
     monkeypatch.setattr(writers, "load_text_encoder", lambda name: encoder)
-    monkeypatch.setattr(description, "load_text_encoder", lambda name: encoder)
     monkeypatch.setattr(description, "load_map", lambda: lambda features: unit_rows(features[:, :3]))
     monkeypatch.setattr(description, "extractions_of", lambda space, how: (how,))  # no class scores
     monkeypatch.setattr(writers, "NEAREST", 1)

@@ -45,6 +45,7 @@ class Wish:
     end_s: float
     text: str
     importance: float
+    confidence: float = 1.0
 
 
 @dataclass(frozen=True)
