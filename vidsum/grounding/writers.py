@@ -25,11 +25,11 @@ from vidsum.scaling import logistic, softmax
 from vidsum.text_files import read_packed_text
 from vidsum.types import FloatArray, Progress
 
-NEAREST, TEMPERATURE = 50, 0.05
+NEAREST, TEMPERATURE = 100, 0.05
 """Sentences of a bank that vote on which of them is said, and how much less the farther ones count."""
-SURE: Final = (10.5, 11.0, -11.4)
+SURE: Final = (5.4, 12.1, -9.8)
 """Weights of cosine and agreement and the offset of `retrieve`'s confidence; docs/algorithms/describe.md."""
-SURE_BY_COSINE: Final = {"write": (18.2, -8.9)}
+SURE_BY_COSINE: Final = {"write": (16.9, -8.1)}
 """Slope and offset of the logistic curve in `judged`, of each writer."""
 _MOST_TAGS, _LEAST_CHANCE = 3, 0.05
 _AT_ONCE = 64
