@@ -16,6 +16,7 @@ configuration file or a page of the documentation.
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, Field, asdict, dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
 from inspect import signature
@@ -116,10 +117,34 @@ class Leaf:
         long = next(flag for flag in self.flags if flag.startswith("--"))
         return long.split("/")[0].removeprefix("--").replace("-", "_")
 
+    def flag_of(self, value: Any) -> str:
+        """The flag that gives a value: of `--on/--off` the second for False."""
+        return self.flags[0].split("/")[-1 if value is False else 0]
+
     @property
     def is_inverted(self) -> bool:
         """Whether its flag turns the field off: `--no-cache` of `cache`."""
         return self.parameter == f"no_{self.name}"
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The texts that a command line allows; none where it allows others."""
+        return () if self.option.parse else self.option.choices or choices_of(self.kind)
+
+    def read(self, text: str) -> Any:
+        """The value that a text stands for; of a field that holds several, one of them.
+
+        Raises UsageError: the text has another form, or the value is not allowed.
+        """
+        kind, value, limits = item_of(self.kind) or required(self.kind), text, self.option
+        if limits.parse:
+            value = limits.parse(text)
+        else:
+            with suppress(ValueError):
+                value = _READERS.get(kind, str)(text)
+        if fault := "" if value is None else _fault(value, kind, limits, self.choices):
+            raise UsageError(f"{self.flags[0]} must be {fault}")
+        return value
 
 
 def check(settings: Any) -> None:
@@ -131,10 +156,10 @@ def check(settings: Any) -> None:
             continue
         if item is not None and not isinstance(value, tuple | list):
             raise UsageError(f"{name} must be a list, not {value!r}")
+        choices = choices_of(kind) or getattr(limits, "choices", ())
         for part in (value,) if item is None else value:
-            if fault := _fault(part, item or required(kind), limits):
-                near = guess(part, _choices(kind, limits)) if isinstance(part, str) else ""
-                raise UsageError(f"{name} must be {fault}, not {part!r}{near}")
+            if fault := _fault(part, item or required(kind), limits, choices):
+                raise UsageError(f"{name} must be {fault}", option=name)
 
 
 _TYPES: Mapping[Any, tuple[Any, str]] = {
@@ -144,24 +169,28 @@ _TYPES: Mapping[Any, tuple[Any, str]] = {
     str: (str, "a text"),
     Path: (Path, "a path"),
 }
+_BOOLS = {
+    **dict.fromkeys(("true", "t", "yes", "y", "on", "1"), True),
+    **dict.fromkeys(("false", "f", "no", "n", "off", "0"), False),
+}
+_READERS: Mapping[Any, Callable[[str], Any]] = {
+    **{int: int, float: float, Path: Path},
+    bool: lambda text: _BOOLS.get(text.strip().lower(), text),
+}
+"""How the text of a value is read; others are texts."""
 
 
-def _fault(value: Any, kind: Any, limits: Limits | None) -> str:
-    """What a value should have been, if it is not allowed."""
-    if choices := _choices(kind, limits):
-        return "" if value in choices else f"one of {', '.join(map(str, choices))}"
-    if kind not in _TYPES:
-        return ""
-    allowed, words = _TYPES[kind]
-    is_wrong = not isinstance(value, allowed) or (isinstance(value, bool) and kind is not bool)
+def _fault(value: Any, kind: Any, limits: Limits | None, choices: Sequence[str]) -> str:
+    """`at least 1, not 0`: what a value should have been, if it is not allowed."""
+    allowed, words = _TYPES.get(kind, (object, ""))
+    if choices:
+        near = guess(value, choices) if isinstance(value, str) else ""
+        return "" if value in choices else f"one of {', '.join(choices)}, not {value!r}{near}"
+    is_wrong = not isinstance(value, allowed) or (isinstance(value, bool) and kind in (int, float))
     if is_wrong or value != value:  # NaN
-        return words
-    return limits.words() if limits and kind in (int, float) and not limits.hold(value) else ""
-
-
-def _choices(kind: Any, limits: Limits | None) -> tuple[str, ...]:
-    choices: tuple[str, ...] = choices_of(kind) or getattr(limits, "choices", ())
-    return choices
+        return f"{words}, not {value!r}"
+    is_out = limits is not None and kind in (int, float) and not limits.hold(value)
+    return f"{limits.words()}, not {value!r}" if limits and is_out else ""
 
 
 def choices_of(kind: Any) -> tuple[str, ...]:
@@ -289,24 +318,16 @@ def _build_optional(
 ) -> dict[str, Any]:
     """The optional settings of a field, if they are switched on; their parts alone are refused."""
     parts = {part: left.pop(f"{name}_{part}") for part in _names(kind) if f"{name}_{part}" in left}
-    given = {f"{name}_{part}": value for part, value in parts.items() if f"{name}_{part}" in chosen}
     switch = left.pop(name, MISSING)
     if isinstance(switch, str):
         return {name: kind(**{_names(kind)[0]: switch, **parts})}
     if isinstance(switch, Mapping):
         return {name: from_mapping(kind, {**parts, **switch})}
-    if given:
-        choices = choices_of(next(leaves(kind)).kind)
-        hint = " or ".join(f"--{name} {choice}" for choice in choices)
-        raise UsageError(f"{_flags(kind, name, given)}: there is no {name}", hint=hint)
+    first, *others = _optional_leaves(name, kind)
+    if given := [leaf.flag_of(chosen[leaf.name]) for leaf in others if leaf.name in chosen]:
+        hint = " or ".join(f"--{name} {choice}" for choice in first.choices)
+        raise UsageError(f"{' and '.join(given)}: there is no {name}", hint=hint)
     return {} if switch is MISSING else {name: switch}
-
-
-def _flags(kind: type[Any], prefix: str, values: Mapping[str, Any]) -> str:
-    """The flags that were given, such as `--mask-depth and --mask-per-layer`."""
-    declared = {leaf.name: leaf.flags[0] for leaf in _optional_leaves(prefix, kind)}
-    flags = [declared[name].split("/")[-1 if value is False else 0] for name, value in values.items()]
-    return " and ".join(flags)
 
 
 @lru_cache

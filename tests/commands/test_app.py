@@ -540,7 +540,7 @@ class TestConfiguration:
     @pytest.mark.parametrize(
         ("text", "complaint"),
         [
-            ("nonsense: 1", "unknown command or option"),
+            ("nonsense: 1", "no command or option"),
             ("summarize:\n  nonsense: 1", "no option"),
             ("- a\n- b", "mapping"),
             ("summarize: 3", "mapping"),
@@ -548,10 +548,10 @@ class TestConfiguration:
             ("highlights:\n  nonsense: 1", "no option"),
             ("train:\n  nonsense: 1", "no command"),
             ("highlights: 5", "mapping"),
-            ("summarize:\n  budget: true", "takes a value"),
-            ("summarize:\n  max-shots: [10]", "max_shots takes one value"),
-            ("summarize:\n  fps: {a: 2}", "fps takes one value"),
-            ("summarize:\n  keep: [[0:01-0:02]]", "keep takes single values"),
+            ("summarize:\n  budget: true", "--budget takes a single value"),
+            ("summarize:\n  max-shots: [10]", "--max-shots takes a single value"),
+            ("summarize:\n  fps: {a: 2}", "--fps takes a single value"),
+            ("summarize:\n  keep: [[0:01-0:02]]", "--keep takes a single value"),
             ("max-shots: 3\nmax_shots: 4", "twice"),
             ("[" * 100_000, "deep"),
             ("budget: 2001-99-99", "quotes"),
