@@ -28,13 +28,13 @@ from vidsum.names import guess
 from vidsum.options import ADVANCED, Leaf, build, item_of, leaves, required
 
 _FIRST_PANEL = "Inputs"
-_LAST_PANELS = ("Reading and features", "Messages", ADVANCED)
+_LAST_PANELS = ("Reading and features", ADVANCED)
 """The panel that begins the help of a command, and those that end it, in this order."""
 _MAX_WIDTH, _MAX_FLAGS = 120, 19
 """Characters of a line of help, and of the flags before its text."""
 _METAVARS = {bool: "", int: "N", float: "NUMBER", Path: "PATH"}
 """What stands for a value in `--help`; choices are listed."""
-_FILES = re.compile("FILE|FOLDER|PATH|VIDEO|PICTURE|PREDICTIONS|RESULT|GLOB|MODEL")
+_FILES = re.compile("FILE|FOLDER|PATH|VIDEO|PICTURE|RESULT|GLOB|MODEL")
 """In a metavar: the word names a file."""
 
 Names = Callable[[click.Context], Iterable[str]]
@@ -80,18 +80,16 @@ class Given:
 
 
 class Value(click.types.BoolParamType):  # of click's types the one that `--on/--off` may have
-    """What a field holds, or a word that is no option."""
+    """What a field holds, or one of what it holds."""
 
-    def __init__(self, kind: Any, leaf: Leaf | None = None) -> None:
-        self._kind, self._leaf = kind, leaf
-        is_plain = kind in _METAVARS and not (leaf and leaf.option.parse)
-        self.name = "choice" if leaf and leaf.choices else kind.__name__ if is_plain else "str"
-        self.min, self.max = (leaf.option.min, leaf.option.max) if leaf and is_plain else (None, None)
+    def __init__(self, leaf: Leaf) -> None:
+        self._leaf, self._kind = leaf, item_of(leaf.kind) or required(leaf.kind)
+        is_plain = self._kind in _METAVARS and not leaf.option.parse
+        self.name = "choice" if leaf.choices else self._kind.__name__ if is_plain else "str"
+        self.min, self.max = (leaf.option.min, leaf.option.max) if is_plain else (None, None)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The value of a text, or of what YAML has in its place. Raises UsageError: it is not allowed."""
-        if self._leaf is None:
-            return Path(value) if self._kind is Path else value
         try:
             if isinstance(value, list | dict) or (isinstance(value, bool) and self._kind is not bool):
                 raise UsageError(f"{self._leaf.flags[0]} takes a single value")
@@ -106,8 +104,10 @@ class Value(click.types.BoolParamType):  # of click's types the one that `--on/-
         return [rv] if self.name == "str" else rv.split(os.pathsep if self._kind is Path else None)
 
 
-def _offers(metavar: str, names: Names | Sequence[str]) -> Callable[..., list[Any]]:
+def _offers(metavar: str, names: Names | Sequence[str]) -> Callable[..., list[Any]] | None:
     """What click asks for the words to offer: the names that fit, and files where the metavar has them."""
+    if not (names or _FILES.search(metavar)):
+        return None  # click knows
 
     def items(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
         known = names(ctx) if callable(names) else names
@@ -121,13 +121,14 @@ class Flag(click.Option):
     """The option of a field."""
 
     def __init__(self, leaf: Leaf) -> None:
-        self.leaf, self.panel, item = leaf, leaf.option.panel or "Options", item_of(leaf.kind)
-        kind, option = item or required(leaf.kind), leaf.option
+        self.leaf, self.panel, self.value = leaf, leaf.option.panel or "Options", Value(leaf)
+        item, option = item_of(leaf.kind), leaf.option
+        kind = item or required(leaf.kind)
         has_open_end = (option.above is not None or option.below is not None) and not option.parse
         metavar = option.metavar or (None if leaf.choices else _METAVARS.get(kind, "TEXT"))
         super().__init__(
             [*leaf.flags, leaf.parameter],
-            type=Value(kind, leaf),
+            type=self.value,
             is_flag=kind is bool or None,  # False would let an option stand without its value
             multiple=bool(item),
             required=leaf.default is MISSING,
@@ -139,7 +140,7 @@ class Flag(click.Option):
     @property
     def range(self) -> str:
         """The range of a number, in signs."""
-        limits = {">=": getattr(self.type, "min", None), "<=": getattr(self.type, "max", None)}
+        limits = {">=": self.value.min, "<=": self.value.max}
         return " ".join(f"{sign} {limit:g}" for sign, limit in limits.items() if limit is not None)
 
     @property
@@ -176,7 +177,7 @@ class Words(click.Argument):
         super().__init__(
             [name],
             nargs=-1 if several else 1,
-            type=Value(get_args(kind)[0] if several else required(kind)),
+            type=click.Path(path_type=Path) if Path in (kind, *get_args(kind)) else str,
             required=argument.required,
             metavar=metavar,
             shell_complete=_offers(metavar, argument.names or ()),
@@ -205,13 +206,12 @@ class Command(click.Command):
             params += [Words(name, each.__origin__, each.__metadata__[0])] if is_word else self._groups[name]
         config = click.Option(
             ["--config"],
-            type=Value(Path),
+            type=click.Path(path_type=Path),
             help="YAML file with defaults for options.",
             metavar="FILE",
             callback=use_config,
             is_eager=True,
             envvar="VIDSUM_CONFIG",
-            shell_complete=_offers("FILE", ()),
         )
         super().__init__(
             function.__name__,
@@ -223,14 +223,11 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> None:
         """Call the function with the settings that were chosen."""
-        written = {flag.name for flag in self._flags if flag.leaf.option.writes}
-        named = {flag.name: flag.opts[0] for flag in self._flags}
+        words = [("", ctx.params[name]) for name, flags in self._groups.items() if not flags]
         read = [
-            (named.get(name, ""), value)
-            for name, value in ctx.params.items()
-            if name != "config" and name not in written
+            (each.opts[0], ctx.params[str(each.name)]) for each in self._flags if not each.leaf.option.writes
         ]
-        paths.begin([*read, *(("--config", file) for file in files_in_force())])
+        paths.begin([*words, *read, *(("--config", file) for file in files_in_force())])
         try:
             arguments = {name: self._argument(ctx, name) for name in self._annotations}
             view = arguments["view"]

@@ -140,8 +140,8 @@ class Leaf:
         if limits.parse:
             value = limits.parse(text)
         else:
-            with suppress(ValueError):
-                value = _READERS.get(kind, str)(text)
+            with suppress(ValueError, KeyError):
+                value = _TYPES[kind][2](text)
         if fault := "" if value is None else _fault(value, kind, limits, self.choices):
             raise UsageError(f"{self.flags[0]} must be {fault}")
         return value
@@ -149,8 +149,7 @@ class Leaf:
 
 def check(settings: Any) -> None:
     """Refuse with a UsageError a value of another type, out of its range, or not among its choices."""
-    own: Any = type(settings)
-    for each, (kind, limits) in _declared(own).items():
+    for each, (kind, limits) in _declared(type(settings)).items():
         name, value, item = each.name, getattr(settings, each.name), item_of(kind)
         if is_dataclass(kind) or _optional(kind) or (value is None and NoneType in get_args(kind)):
             continue
@@ -162,35 +161,33 @@ def check(settings: Any) -> None:
                 raise UsageError(f"{name} must be {fault}", option=name)
 
 
-_TYPES: Mapping[Any, tuple[Any, str]] = {
-    bool: (bool, "true or false"),
-    int: (Integral, "a whole number"),
-    float: (Real, "a number"),
-    str: (str, "a text"),
-    Path: (Path, "a path"),
-}
 _BOOLS = {
     **dict.fromkeys(("true", "t", "yes", "y", "on", "1"), True),
     **dict.fromkeys(("false", "f", "no", "n", "off", "0"), False),
 }
-_READERS: Mapping[Any, Callable[[str], Any]] = {
-    **{int: int, float: float, Path: Path},
-    bool: lambda text: _BOOLS.get(text.strip().lower(), text),
+_TYPES: Mapping[Any, tuple[Any, str, Callable[[str], Any]]] = {
+    bool: (bool, "true or false", lambda text: _BOOLS.get(text.strip().lower(), text)),
+    int: (Integral, "a whole number", int),
+    float: (Real, "a number", float),
+    str: (str, "a text", str),
+    Path: (Path, "a path", Path),
 }
-"""How the text of a value is read; others are texts."""
+"""What may stand for a type, its name in errors, and what reads its text."""
 
 
 def _fault(value: Any, kind: Any, limits: Limits | None, choices: Sequence[str]) -> str:
     """`at least 1, not 0`: what a value should have been, if it is not allowed."""
-    allowed, words = _TYPES.get(kind, (object, ""))
+    words = ""
     if choices:
         near = guess(value, choices) if isinstance(value, str) else ""
         return "" if value in choices else f"one of {', '.join(choices)}, not {value!r}{near}"
-    is_wrong = not isinstance(value, allowed) or (isinstance(value, bool) and kind in (int, float))
-    if is_wrong or value != value:  # NaN
-        return f"{words}, not {value!r}"
-    is_out = limits is not None and kind in (int, float) and not limits.hold(value)
-    return f"{limits.words()}, not {value!r}" if limits and is_out else ""
+    if kind in _TYPES:
+        allowed, words, _ = _TYPES[kind]
+        is_bool = isinstance(value, bool) and kind is not bool
+        if isinstance(value, allowed) and not is_bool and value == value:  # NaN is not
+            is_out = limits and kind in (int, float) and not limits.hold(value)
+            words = limits.words() if limits and is_out else ""
+    return f"{words}, not {value!r}" if words else ""
 
 
 def choices_of(kind: Any) -> tuple[str, ...]:
@@ -215,8 +212,7 @@ def from_mapping(kind: type[Settings], value: "Settings | Mapping[str, Any] | No
 
 def leaves(kind: type[Any], settings: Any = None) -> Iterator[Leaf]:
     """The options of settings, those of nested settings among them; defaults from `settings`, if given."""
-    own: Any = kind
-    for each, (hint, limits) in _declared(own).items():
+    for each, (hint, limits) in _declared(kind).items():
         default = _default(each) if settings is None else getattr(settings, each.name)
         if isinstance(limits, Option):
             panel = limits.panel or getattr(kind, "PANEL", "")
@@ -238,12 +234,8 @@ def build(
 ) -> Settings:
     """Settings from values by name, whichever nested settings they belong to.
 
-    Args:
-        kind: of the settings.
-        choices: the values that were chosen.
-        preset: values for what was not; those of optional settings count only where these are switched on.
-
-    Raises UsageError: a value is not allowed, or no option has such a name.
+    `preset` has values for what was not chosen; those of optional settings count only where these are
+    switched on. Raises UsageError: a value is not allowed, or no option has such a name.
     """
     left = {**(preset or {}), **choices}
     settings = _build(kind, left, choices, None)
@@ -255,9 +247,7 @@ def build(
 def from_keywords(function: Callable[..., Any], kind: type[Settings], given: Mapping[str, Any]) -> Settings:
     """Settings from the keyword arguments that a function was called with beside its own parameters.
 
-    Raises:
-        TypeError: the function has no such argument; said as Python says it, and with the nearest name.
-        UsageError: a value is not allowed.
+    Raises TypeError: the function has no such argument; UsageError: a value is not allowed.
     """
     return cast("Settings", all_from_keywords(function, (kind,), given)[0])
 
@@ -284,8 +274,7 @@ def _several(kind: Any, value: Any) -> Any:
 
 def as_record(settings: Any) -> dict[str, Any]:
     """Settings as JSON has them: tuples as lists."""
-    record: dict[str, Any] = json.loads(json.dumps(asdict(settings)))
-    return record
+    return cast("dict[str, Any]", json.loads(json.dumps(asdict(settings))))
 
 
 def without_defaults(settings: Any, *besides: str) -> dict[str, Any]:
@@ -300,8 +289,7 @@ def without_defaults(settings: Any, *besides: str) -> dict[str, Any]:
 def _build(kind: type[Settings], left: dict[str, Any], chosen: Mapping[str, Any], default: Any) -> Settings:
     """Settings from the values of `left`, which are taken out of it; the others are those of `default`."""
     values = {}
-    own: Any = kind
-    for each, (hint, _) in _declared(own).items():
+    for each, (hint, _) in _declared(kind).items():
         name = each.name
         if is_dataclass(hint) and name not in left:
             before = _default(each) if default is None else getattr(default, name)

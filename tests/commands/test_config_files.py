@@ -13,6 +13,7 @@ from vidsum.archive.archive import Archive
 from vidsum.archive.wishes import Wishes
 from vidsum.commands.app import whole
 from vidsum.commands.options import Value
+from vidsum.options import Leaf, Option
 from vidsum.version import __version__
 
 
@@ -125,12 +126,15 @@ def test_a_bad_value_tells_the_variable_or_the_file(
 
 @pytest.mark.parametrize(
     ("kind", "text", "values"),
-    [(str, "a red car", ["a red car"]), (Path, os.pathsep.join(["my runs/a", "b"]), ["my runs/a", "b"])],
+    [
+        (tuple[str, ...], "a red car", ["a red car"]),
+        (tuple[Path, ...], os.pathsep.join(["my runs/a", "b"]), ["my runs/a", "b"]),
+    ],
 )
 def test_a_variable_of_a_repeatable_option_holds_one_text_or_several_paths(
-    kind: type[object], text: str, values: list[str]
+    kind: Any, text: str, values: list[str]
 ) -> None:
-    assert [*Value(kind).split_envvar_value(text)] == values
+    assert [*Value(Leaf("it", kind, Option("It."), ())).split_envvar_value(text)] == values
 
 
 def test_a_variable_of_a_repeatable_number_holds_several(monkeypatch: pytest.MonkeyPatch) -> None:

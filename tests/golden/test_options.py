@@ -36,7 +36,7 @@ def facts_of(parameter: Any) -> dict[str, Any]:
     kind = parameter.type
     facts = {
         "flags": [*parameter.opts, *parameter.secondary_opts],
-        "type": "str" if kind.name == "text" else kind.name,
+        "type": {"text": "str", "path": "Path"}.get(kind.name, kind.name),
         "choices": list(parameter.leaf.choices) if hasattr(parameter, "leaf") else [],
         "min": getattr(kind, "min", None),
         "max": getattr(kind, "max", None),
