@@ -87,9 +87,9 @@ class AnnotatedVideos:
 
 def read_annotated(data: SplitOptions, device: str) -> AnnotatedVideos:
     """Read them. Errors are those of the readers; UsageError for a split that does not exist."""
-    from vidsum.lab.datasets.annotations import paired, read_all
     from vidsum.lab.datasets.captioned import draw_of, read_captioned
     from vidsum.lab.datasets.splits import by_dataset, splits_of
+    from vidsum.lab.datasets.summaries import paired, read_all
 
     pairs = paired(data.data, data.annotations) if data.data else {}
     videos = read_all(pairs) if pairs else read_captioned(data.captions, data.annotations, device)
@@ -102,7 +102,7 @@ def read_annotated(data: SplitOptions, device: str) -> AnnotatedVideos:
 
 def next_result(command: str, data: SplitOptions, read: AnnotatedVideos, out: Path) -> Result:
     """How the run is evaluated, or which splits it still lacks."""
-    from vidsum.lab.datasets.annotations import DATASETS
+    from vidsum.lab.datasets.labels import DATASETS
     from vidsum.lab.datasets.splits import by_dataset, coverage_of, tested_files
     from vidsum.lab.training.run import unfinished_splits
 

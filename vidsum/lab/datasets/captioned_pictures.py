@@ -60,16 +60,11 @@ class _Row(NamedTuple):
 
 
 def read_captioned_pictures(captions: Path, folder: Path) -> tuple[list[CaptionedPicture], list[str]]:
-    """The pictures that captions describe, in order of name, and warnings of what was left out.
+    """The pictures in a folder that captions describe, in order of name, and warnings of what was left out.
 
     The split is made from all names in the captions, whether their files are there or not. All frames of a
-    video are in one part.
-
-    Args:
-        captions: a file or a folder, see above.
-        folder: the names of files are relative to it.
-
-    Raises InputError: the captions cannot be read, a row of them makes no sense, or no picture is there.
+    video are in one part. Raises InputError: the captions cannot be read, a row of them makes no sense, or no
+    picture is there.
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: {'is not a folder' if folder.exists() else 'no such folder'}")
