@@ -163,17 +163,17 @@ def run_batch(
         for result in made:
             with display.aside():
                 render(result, view, in_batch=len(inputs) > 1)
-            if closing or not results:
-                results.append(result)
+            results[:] = [*results, result] if closing else [result]
             if result.exit_code and outputs.fail_fast:
                 break
     if len(inputs) > 1:
         tables = [tally(outcomes), *filter(None, [closing(results) if closing else None])]
         LOG.info(printable(f"{command}: {tables[0].title}"))
-        is_taken = outputs.to_stdout or results[0].document is not None
+        is_taken = outputs.to_stdout or results[-1].document is not None
         _print_last(tables if batch else tables[1:], view, sys.stderr if is_taken else sys.stdout)
-    if codes := [outcome.exit_code for outcome in outcomes if outcome.exit_code]:
-        raise Exit(codes[0] if len(outcomes) == 1 else 1)
+    codes = [outcome.exit_code for outcome in outcomes if outcome.exit_code]
+    if codes:
+        raise Exit(codes[0] if len(inputs) == 1 else 1)
 
 
 def _print_last(tables: Sequence[Table], view: View, stream: TextIO) -> None:
