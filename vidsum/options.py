@@ -143,7 +143,7 @@ class Leaf:
             with suppress(ValueError, KeyError):
                 value = _TYPES[kind][2](text)
         if fault := "" if value is None else _fault(value, kind, limits, self.choices):
-            raise UsageError(f"{self.flags[0]} must be {fault}")
+            raise UsageError(f"{self.flags[0]} must be {fault}, not {text}{guess(text, self.choices)}")
         return value
 
 
@@ -158,7 +158,8 @@ def check(settings: Any) -> None:
         choices = choices_of(kind) or getattr(limits, "choices", ())
         for part in (value,) if item is None else value:
             if fault := _fault(part, item or required(kind), limits, choices):
-                raise UsageError(f"{name} must be {fault}", option=name)
+                near = guess(part, choices) if isinstance(part, str) else ""
+                raise UsageError(f"{name} must be {fault}, not {part!r}{near}", option=name)
 
 
 _BOOLS = {
@@ -176,18 +177,16 @@ _TYPES: Mapping[Any, tuple[Any, str, Callable[[str], Any]]] = {
 
 
 def _fault(value: Any, kind: Any, limits: Limits | None, choices: Sequence[str]) -> str:
-    """`at least 1, not 0`: what a value should have been, if it is not allowed."""
-    words = ""
+    """`at least 1`: what a value should have been, if it is not allowed."""
     if choices:
-        near = guess(value, choices) if isinstance(value, str) else ""
-        return "" if value in choices else f"one of {', '.join(choices)}, not {value!r}{near}"
-    if kind in _TYPES:
-        allowed, words, _ = _TYPES[kind]
-        is_bool = isinstance(value, bool) and kind is not bool
-        if isinstance(value, allowed) and not is_bool and value == value:  # NaN is not
-            is_out = limits and kind in (int, float) and not limits.hold(value)
-            words = limits.words() if limits and is_out else ""
-    return f"{words}, not {value!r}" if words else ""
+        return "" if value in choices else f"one of {', '.join(choices)}"
+    if kind not in _TYPES:
+        return ""
+    allowed, words, _ = _TYPES[kind]
+    is_bool = isinstance(value, bool) and kind is not bool
+    if is_bool or not isinstance(value, allowed) or value != value:  # NaN
+        return words
+    return limits.words() if limits and kind in (int, float) and not limits.hold(value) else ""
 
 
 def choices_of(kind: Any) -> tuple[str, ...]:
