@@ -9,9 +9,8 @@
 
 A type that several settings share may hold its `Option`: `Annotated[int, Option("Beam width.", min=1)]`.
 
-`check` refuses values that a field does not allow, `build` makes settings from values by name
-(`from_keywords` from a function's arguments), and `leaves` lists the options for a command line, a
-configuration file or a page of the documentation.
+`check` refuses values that a field does not allow, `build` makes settings from values by name, and `leaves`
+lists the options for a command line, a file, Python keywords or a page of the documentation.
 """
 
 import json
@@ -132,10 +131,7 @@ class Leaf:
         return () if self.option.parse else self.option.choices or choices_of(self.kind)
 
     def read(self, text: str) -> Any:
-        """The value that a text stands for; of a field that holds several, one of them.
-
-        Raises UsageError: the text has another form, or the value is not allowed.
-        """
+        """The value that a text stands for, of several one. Raises UsageError: it is not allowed."""
         kind, value, limits = item_of(self.kind) or required(self.kind), text, self.option
         if limits.parse:
             value = limits.parse(text)
@@ -196,10 +192,7 @@ def choices_of(kind: Any) -> tuple[str, ...]:
 
 
 def from_mapping(kind: type[Settings], value: "Settings | Mapping[str, Any] | None") -> Settings | None:
-    """Optional settings that came as a mapping, as JSON has them; settings and None pass through.
-
-    Raises UsageError: the mapping has a key that is not a field, or a value that is not allowed.
-    """
+    """Optional settings that came as a mapping, as JSON has them; settings and None pass through."""
     if value is None or isinstance(value, kind):
         return value
     if not isinstance(value, Mapping):
@@ -317,9 +310,7 @@ def _build_optional(
     return {} if switch is MISSING else {name: switch}
 
 
-@lru_cache
-def _declared(kind: Any) -> "dict[Field[Any], tuple[Any, Limits | None]]":
-    """Type and limits, or option, of each field; kept, since a command line asks for them again and again."""
+def _read_fields(kind: Any) -> dict[Field[Any], tuple[Any, Limits | None]]:
     hints, declared = get_type_hints(kind, include_extras=True), {}
     for each in fields(kind):
         hint, notes = hints[each.name], tuple(each.metadata.values())
@@ -327,6 +318,10 @@ def _declared(kind: Any) -> "dict[Field[Any], tuple[Any, Limits | None]]":
             hint, notes = hint.__origin__, hint.__metadata__
         declared[each] = (hint, next((note for note in notes if isinstance(note, Limits)), None))
     return declared
+
+
+_declared: Callable[[Any], dict[Field[Any], tuple[Any, Limits | None]]] = lru_cache(_read_fields)
+"""Type and limits, or option, of each field; kept, since a command line asks for them again and again."""
 
 
 def _names(kind: type[Any]) -> list[str]:
