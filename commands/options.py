@@ -196,10 +196,10 @@ class Command(click.Command):
 
     def __init__(self, function: Callable[..., None]) -> None:
         self.with_settings = function  # for workers
-        self._annotations = {
-            name: each for name, each in inspect.get_annotations(function).items() if name != "return"
-        }
+        self._annotations = inspect.get_annotations(function)
+        self._annotations.pop("return", None)
         self._groups = {name: list(_flags(each)) for name, each in self._annotations.items()}
+        self._flags = [flag for group in self._groups.values() for flag in group]
         params: list[Any] = []
         for name, each in self._annotations.items():
             is_word = get_origin(each) is Annotated and isinstance(each.__metadata__[0], Argument)
@@ -239,10 +239,6 @@ class Command(click.Command):
             self.with_settings(**arguments)
         except UsageError as error:
             raise with_origin(error, ctx) from error
-
-    @property
-    def _flags(self) -> list[Flag]:
-        return [flag for group in self._groups.values() for flag in group]
 
     def _argument(self, ctx: click.Context, name: str) -> Any:
         """What the function gets for a parameter."""

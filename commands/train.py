@@ -14,6 +14,7 @@ from vidsum.errors import UsageError
 from vidsum.lab.training.presets import DETRChoice, MRNetChoice
 from vidsum.lab.training.settings import DataSettings, DETRSettings, MRNetSettings
 from vidsum.lab.training.summary_settings import (
+    CaptionerSettings,
     FullTransNetSettings,
     RidgeSettings,
     SplitOptions,
@@ -174,25 +175,53 @@ def vse(
     vidsum train vse --captions dataset_flickr8k.json --pictures images -e mobilenet_v2 --out runs/mobile
     """
 
-    def step(folder: str, progress: "Progress | None") -> Result:
+    def fit(out: Path, progress: "Progress | None") -> tuple[Any, Any, str]:
         from vidsum.lab.training.vse import train_vse
 
-        trained = train_vse(data, settings, Path(folder), overwrite=run.overwrite, progress=progress)
+        trained = train_vse(data, settings, out, overwrite=run.overwrite, progress=progress)
         recall = dict(zip(("r1", "r5", "r10"), trained.recall, strict=True))
+        shown = ", ".join(f"R@{name[1:]} {100 * each:.1f}" for name, each in recall.items())
+        return trained, recall, f"text to image among {trained.n_validation} validation pictures {shown}"
+
+    _train_on_pictures("train vse", run, view, fit)
+
+
+@train.add
+def captioner(
+    data: VSEData, run: RunFolder, settings: Annotated[CaptionerSettings, Without(("dim_in",))], view: View
+) -> None:
+    """Train a captioner, which writes sentences about what a video shows.
+
+    vidsum train captioner --captions captions.csv --pictures images --out runs/captioner
+    """
+
+    def fit(out: Path, progress: "Progress | None") -> tuple[Any, Any, str]:
+        from vidsum.lab.training.captioner import train_captioner
+
+        trained = train_captioner(data, settings, out, overwrite=run.overwrite, progress=progress)
+        line = f"CIDEr {trained.cider:.3f} on {trained.n_validation} validation pictures"
+        return trained, {"cider": trained.cider}, line
+
+    _train_on_pictures("train captioner", run, view, fit)
+
+
+def _train_on_pictures(
+    command: str, run: RunFolder, view: View, fit: "Callable[[Path, Progress | None], tuple[Any, Any, str]]"
+) -> None:
+    """Train on pictures; `fit` returns what was trained, its measures of validation, and these in words."""
+
+    def step(folder: str, progress: "Progress | None") -> Result:
+        trained, validation, words = fit(Path(folder), progress)
         facts = {
             "up_to_date": trained.up_to_date,
             "checkpoint": str(trained.checkpoint),
             "n_validation": trained.n_validation,
-            "validation": recall,
+            "validation": validation,
         }
-        shown = ", ".join(
-            f"{name.upper().replace('R', 'R@')} {100 * each:.1f}" for name, each in recall.items()
-        )
-        done = " (up to date)" if trained.up_to_date else ""
-        line = f"{folder}: text to image among {trained.n_validation} validation pictures {shown}{done}"
-        return Result("train vse", folder, facts, lines=(line,), messages=trained.warnings)
+        line = f"{folder}: {words}{' (up to date)' if trained.up_to_date else ''}"
+        return Result(command, folder, facts, lines=(line,), messages=trained.warnings)
 
-    run_batch("train vse", [str(run.out)], view, step)
+    run_batch(command, [str(run.out)], view, step)
 
 
 def _train_splits(
@@ -206,7 +235,7 @@ def _train_splits(
 ) -> None:
     """Train a summarizer on each of the splits that were asked for, and say how the run goes on."""
     from vidsum.lab.datasets.captioned import draw_of, read_captioned
-    from vidsum.lab.datasets.splits import by_dataset, coverage_of, splits_of
+    from vidsum.lab.datasets.splits import by_dataset, odd_coverage, splits_of
     from vidsum.lab.datasets.summaries import paired, read_all
     from vidsum.lab.training.run import unfinished_splits
 
@@ -231,8 +260,8 @@ def _train_splits(
     todo = f"still to train: {' '.join(f'--split {number}' for number in left)}"
     line = todo if left else f"evaluate it with: {evaluate}"
     facts = {"unfinished_splits": left, "evaluate": None if left else evaluate}
-    coverage = coverage_of(splits, videos)  # published splits test some videos never, others twice
-    messages = () if coverage.tiles else (str(coverage),)
+    odd = odd_coverage(splits, videos)  # published splits test some videos never, others twice
+    messages = (odd,) if odd else ()
     render(Result(command, str(run.out), facts, lines=(line,), messages=messages), view)
 
 

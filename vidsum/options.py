@@ -116,10 +116,6 @@ class Leaf:
         long = next(flag for flag in self.flags if flag.startswith("--"))
         return long.split("/")[0].removeprefix("--").replace("-", "_")
 
-    def flag_of(self, value: Any) -> str:
-        """The flag that gives a value: of `--on/--off` the second for False."""
-        return self.flags[0].split("/")[-1 if value is False else 0]
-
     @property
     def is_inverted(self) -> bool:
         """Whether its flag turns the field off: `--no-cache` of `cache`."""
@@ -156,6 +152,13 @@ def check(settings: Any) -> None:
             if fault := _fault(part, item or required(kind), limits, choices):
                 near = guess(part, choices) if isinstance(part, str) else ""
                 raise UsageError(f"{name} must be {fault}, not {part!r}{near}", option=name)
+
+
+class Checked:
+    """Settings that check their fields when they are made."""
+
+    def __post_init__(self) -> None:
+        check(self)
 
 
 _BOOLS = {
@@ -237,17 +240,17 @@ def build(
 
 
 def from_keywords(function: Callable[..., Any], kind: type[Settings], given: Mapping[str, Any]) -> Settings:
-    """Settings from the keyword arguments that a function was called with beside its own parameters.
-
-    Raises TypeError: the function has no such argument; UsageError: a value is not allowed.
-    """
+    """Settings from the keyword arguments that a function was called with; see `all_from_keywords`."""
     return cast("Settings", all_from_keywords(function, (kind,), given)[0])
 
 
 def all_from_keywords(
     function: Callable[..., Any], kinds: Sequence[type[Any]], given: Mapping[str, Any]
 ) -> list[Any]:
-    """The same where the arguments are those of several settings."""
+    """Several settings from keyword arguments that a function was called with beside its own parameters.
+
+    Raises TypeError: the function has no such argument; UsageError: a value is not allowed.
+    """
     known = {leaf.name: leaf for kind in kinds for leaf in leaves(kind)}
     if unknown := next((name for name in given if name not in known), None):
         hint = guess(unknown, [*signature(function).parameters, *known])
@@ -304,9 +307,10 @@ def _build_optional(
     if isinstance(switch, Mapping):
         return {name: from_mapping(kind, {**parts, **switch})}
     first, *others = _optional_leaves(name, kind)
-    if given := [leaf.flag_of(chosen[leaf.name]) for leaf in others if leaf.name in chosen]:
+    for leaf in (leaf for leaf in others if leaf.name in chosen):
         hint = " or ".join(f"--{name} {choice}" for choice in first.choices)
-        raise UsageError(f"{' and '.join(given)}: there is no {name}", hint=hint)
+        flag = leaf.flags[0].split("/")[-1 if chosen[leaf.name] is False else 0]
+        raise UsageError(f"{flag}: there is no {name}", hint)
     return {} if switch is MISSING else {name: switch}
 
 
