@@ -196,7 +196,7 @@ class Command(click.Command):
 
     def __init__(self, function: Callable[..., None]) -> None:
         self.with_settings = function  # for workers
-        self._annotations = inspect.get_annotations(function)
+        self._annotations: dict[str, Any] = inspect.get_annotations(function)
         self._annotations.pop("return", None)
         self._groups = {name: list(_flags(each)) for name, each in self._annotations.items()}
         self._flags = [flag for group in self._groups.values() for flag in group]
