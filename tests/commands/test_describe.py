@@ -111,7 +111,7 @@ def test_up_to_date_and_other_options(run: Run, film: Path) -> None:
     Path("bank.txt").write_text(TEXTS[0])
     assert "--sentences" in run("describe", film, *HOW).err
     assert run("describe", film, *HOW, "--update").code == 0
-    assert said() == [(0, 2, TEXTS[0])]
+    assert {text for _, _, text in said()} == {TEXTS[0]}
 
 
 def test_a_batch_goes_on_after_a_bad_video(run: Run, film: Path) -> None:
