@@ -1,4 +1,7 @@
-"""The writer `write`: sentences of the captioner that ships (docs/algorithms/captioner.md)."""
+"""The writer `write`: sentences of the captioner that ships (docs/algorithms/captioner.md).
+
+Numbers were chosen and fitted on the 443 validation photographs of Flickr8k.
+"""
 
 from typing import Final
 
@@ -8,18 +11,20 @@ from vidsum import checkpoints
 from vidsum.checkpoints.trained import read_trained
 from vidsum.errors import WeightsError
 from vidsum.grounding.text import load_text_encoder
-from vidsum.grounding.writers import Seen, Sentence, judged
+from vidsum.grounding.writers import Seen, Sentence
 from vidsum.memory import kept
 from vidsum.models.captioner import Captioner, captioner_of
 from vidsum.models.configs import CaptionerConfig
-from vidsum.types import FloatArray
+from vidsum.scaling import logistic
 
 NAME: Final = "captioner"
 """In the registry."""
 WIDTH: Final = 5
 """Of the beam search."""
-NEARNESS: Final = 2.0
-"""Weight of the map's cosine beside the mean log-probability of a sentence."""
+NEARNESS: Final = 4.0
+"""Weight of a sentence's cosine with the picture beside its mean log-probability."""
+SURE: Final = (3.1, 17.5, -5.4)
+"""Weights of both and the offset of the confidence."""
 
 
 def load_captioner() -> Captioner:
@@ -37,22 +42,13 @@ def _loaded(sha256: str) -> Captioner:
 
 
 def write(seen: Seen) -> list[Sentence]:
-    """The sentences of the captioner: of those that beam search finds, the best by `nearest`."""
-    return judged("write", seen, nearest(load_captioner(), seen.features, seen.embeddings))
-
-
-def nearest(captioner: Captioner, features: FloatArray, embeddings: FloatArray) -> list[str]:
-    """For each of N pictures the sentence that is likely and lies near the picture on the map.
-
-    Args:
-        captioner: what writes.
-        features: [N, D]
-        embeddings: [N, E] of the map.
-    """
-    encode = load_text_encoder("minilm").encode
-    best = []
-    for found, embedding in zip(captioner.write(features, WIDTH), embeddings, strict=True):
-        chances = np.array([each.log_probability for each in found])
-        scores = chances + NEARNESS * (encode([each.text for each in found]) @ embedding)
-        best.append(found[int(scores.argmax())].text)
-    return best
+    """Of the sentences that beam search finds, the one that is likely and near to the segment on the map."""
+    encode, found = load_text_encoder("minilm").encode, load_captioner().write(seen.features, WIDTH)
+    said = []
+    for beam, embedding in zip(found, seen.embeddings, strict=True):
+        chances = np.array([each.log_probability for each in beam])
+        cosines = encode([each.text for each in beam]) @ embedding
+        best = int(np.argmax(chances + NEARNESS * cosines))
+        sure = SURE[0] * chances[best] + SURE[1] * cosines[best] + SURE[2]
+        said.append(Sentence(beam[best].text, float(logistic(sure))))
+    return said
