@@ -213,7 +213,7 @@ def _evaluate(
         from vidsum.lab.evaluation.report import document, table
         from vidsum.lab.sources import provenance
         from vidsum.provenance import label_of
-        from vidsum.results.documents import sealed, write_document
+        from vidsum.results.result import sealed, write_document
 
         request = request_of[source]
         made_from = provenance(request)

@@ -195,7 +195,7 @@ def _written(
 ) -> Result:
     """Write all files, the JSON last: it tells that the others are there."""
     from vidsum.pipelines import export
-    from vidsum.results.documents import write_document
+    from vidsum.results.result import write_document
 
     messages, named = list(summary.warnings), files.named
     if "video" in named:

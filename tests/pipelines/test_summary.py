@@ -19,7 +19,7 @@ from vidsum.pipelines import export
 from vidsum.pipelines.export import read_record_of
 from vidsum.pipelines.extraction import extract
 from vidsum.pipelines.summary import plan_shots, plan_summary, summarize
-from vidsum.results import documents
+from vidsum.results import result as documents
 from vidsum.results.feature_files import write_features
 from vidsum.results.features import Features
 from vidsum.results.result import write_json

@@ -11,8 +11,7 @@ from typing import get_args
 from vidsum.errors import InputError, UsageError
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.sources import probe_video
-from vidsum.results.cuts import Cut, Cutting, cuts_of
-from vidsum.results.lists import LISTS
+from vidsum.results.cuts import LISTS, Cut, Cutting, cuts_of
 from vidsum.results.media import Media, check_place, media_of
 from vidsum.settings import ExportFormat, Extraction, MediaPaths
 from vidsum.types import VideoInfo
