@@ -33,7 +33,7 @@ from vidsum.results.result import write_json
 from vidsum.settings import Extraction, Retrieval
 from vidsum.types import FloatArray
 from vidsum.video.probe import probe
-from vidsum.video.stills import read_frames_at
+from vidsum.video.read import read_frames_at
 
 SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/moments.schema.json").read_text())
 

@@ -13,9 +13,13 @@ from hypothesis import strategies as st
 from vidsum.errors import OutputError, UsageError
 from vidsum.figures import clock, round_times
 from vidsum.results.summary import ScoredShot, Summary
-from vidsum.summary.pictures import key_frame_times, save_key_frames, save_picture
-from vidsum.summary.plot import importance_plot
-from vidsum.summary.storyboard import storyboard
+from vidsum.summary.storyboard import (
+    importance_plot,
+    key_frame_times,
+    save_key_frames,
+    save_picture,
+    storyboard,
+)
 from vidsum.types import Picture, VideoInfo
 
 BLUE = (37, 99, 235)

@@ -22,8 +22,7 @@ from vidsum.video.copy import copy_segments
 from vidsum.video.frames import Frame, Sampling
 from vidsum.video.jumps import BACK_S, GAP_S, Jumps, Mover, Stamps, find_jumps, moved
 from vidsum.video.probe import probe
-from vidsum.video.read import READERS, read_frames
-from vidsum.video.stills import read_frames_at
+from vidsum.video.read import READERS, read_frames, read_frames_at
 from vidsum.video.write import write_segments
 
 STEP_S = 0.04

@@ -13,8 +13,7 @@ from vidsum.video.copy import copy_segments
 from vidsum.video.frames import Sampling
 from vidsum.video.playlist import files_of, is_playlist
 from vidsum.video.probe import probe
-from vidsum.video.read import READERS, read_frames
-from vidsum.video.stills import read_frames_at
+from vidsum.video.read import READERS, read_frames, read_frames_at
 from vidsum.video.write import write_segments
 
 HLS = "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:4\n"

@@ -16,8 +16,7 @@ from vidsum.video.damage import DecodeLog
 from vidsum.video.frames import Exact, Sampling, ShortSide
 from vidsum.video.probe import probe
 from vidsum.video.pyav_reader import decode_frames, open_video, read_packets, video_stream
-from vidsum.video.read import read_frames
-from vidsum.video.stills import read_frames_at
+from vidsum.video.read import read_frames, read_frames_at
 from vidsum.video.write import write_segments
 
 Made = Callable[[str], MadeVideo]

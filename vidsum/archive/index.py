@@ -25,7 +25,7 @@ from vidsum.results.transcript import Transcript
 from vidsum.settings import Extraction, Retrieval, Transcription
 from vidsum.types import FloatArray, Progress, VideoInfo
 from vidsum.video.frames import LongSide
-from vidsum.video.stills import read_frames_at
+from vidsum.video.read import read_frames_at
 
 State = Literal["added", "changed", "moved", "unchanged"]
 

@@ -16,7 +16,6 @@ from vidsum.checkpoints.named import named_file
 from vidsum.checkpoints.trained import Trained, built, read_trained
 from vidsum.device import choose_device
 from vidsum.errors import InputError, UsageError
-from vidsum.features.resample import resample
 from vidsum.grounding.proposals import MAX_IOU, Grouping, moments_of, suppress
 from vidsum.grounding.spaces import ClipEmbeddings, guide_of
 from vidsum.grounding.text import TextEncoder
@@ -27,6 +26,7 @@ from vidsum.grounding.windows import (
     inside,
     joined,
     placed,
+    resample,
     sliding_windows,
     with_endpoints,
 )

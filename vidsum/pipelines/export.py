@@ -29,7 +29,7 @@ from vidsum.video.encoders import animated
 from vidsum.video.frames import Exact
 from vidsum.video.playlist import is_playlist
 from vidsum.video.pyav_reader import open_video
-from vidsum.video.stills import read_frames_at
+from vidsum.video.read import read_frames_at
 
 PathLike = str | os.PathLike[str]
 
@@ -185,8 +185,7 @@ def write_storyboard(summary: Summary, path: PathLike, folder: PathLike) -> None
         InputError: the video is not there any more.
         OutputError: a file cannot be written.
     """
-    from vidsum.summary.pictures import key_frame_times, save_key_frames, save_picture
-    from vidsum.summary.storyboard import storyboard
+    from vidsum.summary.storyboard import key_frame_times, save_key_frames, save_picture, storyboard
 
     times = key_frame_times(summary)
     video = _video_behind(summary)
@@ -211,7 +210,7 @@ def write_plot(result: Summary | Grounding | Highlights, path: PathLike) -> tupl
 
         highlights_plot(result, path)
         return ()
-    from vidsum.summary.plot import importance_plot
+    from vidsum.summary.storyboard import importance_plot
 
     importance_plot(result, path)
     return ()

@@ -19,7 +19,7 @@ from vidsum.results.page import Film, data_url, picture_times, render
 from vidsum.results.shots import Shots
 from vidsum.types import Picture, VideoInfo
 from vidsum.video.frames import LongSide
-from vidsum.video.stills import read_frames_at
+from vidsum.video.read import read_frames_at
 
 PathLike = str | os.PathLike[str]
 

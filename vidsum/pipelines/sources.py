@@ -19,7 +19,7 @@ from vidsum.text_files import read_bytes, read_stdin
 from vidsum.types import Picture, TimeArray, VideoInfo
 from vidsum.video.frames import LongSide
 from vidsum.video.probe import is_video, probe
-from vidsum.video.stills import read_frames_at
+from vidsum.video.read import read_frames_at
 from vidsum.video.timing import jumps_of
 
 VideoPath = str | os.PathLike[str]

@@ -46,8 +46,8 @@ from vidsum.text_files import read_stdin
 from vidsum.times import format_time
 from vidsum.types import FloatArray, Progress, VideoInfo
 from vidsum.version import __version__
+from vidsum.video.audio import SoundInfo, probe_sound, read_sound
 from vidsum.video.damage import DecodeLog
-from vidsum.video.listen import SoundInfo, probe_sound, read_sound
 
 if TYPE_CHECKING:
     from faster_whisper import WhisperModel

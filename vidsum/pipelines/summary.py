@@ -27,8 +27,16 @@ from vidsum.results.transcript import Transcript
 from vidsum.settings import AttentionPart, Extraction, Selection, ShotMethod, ShotSettings
 from vidsum.shots import find
 from vidsum.summary.guided import guided, require_readable, texts_of
-from vidsum.summary.own_scorers import OwnScorer, OwnScores, installed_scorer, own_scorer
-from vidsum.summary.score import best_score, candidates, draw_attention, weights_sha256
+from vidsum.summary.score import (
+    OwnScorer,
+    OwnScores,
+    best_score,
+    candidates,
+    draw_attention,
+    installed_scorer,
+    own_scorer,
+    weights_sha256,
+)
 from vidsum.summary.score import require_attention as require_attention
 from vidsum.summary.selection import select
 from vidsum.times import format_time, parse_budget

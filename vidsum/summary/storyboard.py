@@ -1,6 +1,8 @@
-"""A storyboard: the key frames of a summary on one sheet."""
+"""Pictures of a summary: its key frames, a sheet of them, and a plot of its importance."""
 
 import math
+import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -9,13 +11,72 @@ from pathlib import Path
 import cv2
 import matplotlib as mpl
 import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 from PIL import Image, ImageDraw, ImageFont
 
 from vidsum.errors import UsageError
-from vidsum.figures import ACCENT, clock, round_times, title
+from vidsum.figures import ACCENT, clock, new_figure, round_times, save_figure, title
+from vidsum.labels import labelled
+from vidsum.outputs import atomic_write, make_folder
+from vidsum.provenance import label_of
 from vidsum.results.summary import Summary
 from vidsum.times import format_time
 from vidsum.types import Interval, Picture
+
+_JPEG_QUALITY = 92
+_KEY_FRAME_NAME = re.compile(r"\d+_\d+\.\d\ds\.jpg")
+
+
+def key_frame_times(summary: Summary) -> list[float]:
+    """Seconds of the frame that stands for each segment: its most important sample, or else its middle.
+
+    Of samples that are equally important, as those of a shot are to a trained model, the middle one: shots
+    often begin and end in a fade.
+    """
+    times = []
+    for start, end in summary.segments:
+        inside = np.flatnonzero((summary.timestamps >= start) & (summary.timestamps < end))
+        if len(inside) == 0:
+            times.append((start + end) / 2)
+            continue
+        best = inside[summary.importance[inside] == summary.importance[inside].max()]
+        times.append(float(summary.timestamps[best[len(best) // 2]]))
+    return times
+
+
+def save_key_frames(
+    images: Sequence[Picture], times_s: Sequence[float], folder: str | os.PathLike[str]
+) -> list[Path]:
+    """Write pictures as `NN_SECONDSs.jpg` into a folder, made if needed; return their paths.
+
+    Key frames of an earlier run with another name are removed. Raises OutputError.
+    """
+    folder = Path(folder)
+    make_folder(folder)
+    digits = max(2, len(str(len(images))))
+    paths = [folder / f"{number:0{digits}d}_{time_s:.2f}s.jpg" for number, time_s in enumerate(times_s, 1)]
+    for path, image in zip(paths, images, strict=True):
+        save_picture(image, path)
+    for old in folder.iterdir():
+        if _KEY_FRAME_NAME.fullmatch(old.name) and old not in paths:
+            old.unlink(missing_ok=True)  # another process may be at the same folder
+    return paths
+
+
+def save_picture(image: Picture, target: str | os.PathLike[str], label: str | None = None) -> None:
+    """Write a picture as PNG or JPEG by the suffix; see `vidsum.labels` for the label.
+
+    Raises UsageError for another suffix, and OutputError where the file cannot be written.
+    """
+    suffix = Path(target).suffix.lower()
+    if suffix not in (".png", ".jpg", ".jpeg"):
+        raise UsageError(f"{target}: picture must end in .png or .jpg")
+    options = [] if suffix == ".png" else [cv2.IMWRITE_JPEG_QUALITY, _JPEG_QUALITY]
+    _, data = cv2.imencode(suffix, cv2.cvtColor(image, cv2.COLOR_RGB2BGR), options)
+    with atomic_write(target) as part:
+        part.write_bytes(labelled(data.tobytes(), suffix, label))
+
 
 _WIDE_CELL, _UPRIGHT_CELL = 384, 288
 """Pixels from left to right."""
@@ -146,3 +207,50 @@ def _font(size: int, *, bold: bool = False) -> ImageFont.FreeTypeFont:
     """The font that Matplotlib brings along, so that the same picture comes out everywhere."""
     name = "DejaVuSans-Bold.ttf" if bold else "DejaVuSans.ttf"
     return ImageFont.truetype(str(Path(mpl.get_data_path()) / "fonts" / "ttf" / name), size)
+
+
+def importance_plot(summary: Summary, target: str | os.PathLike[str]) -> None:
+    """Plot the importance curve with the shots, their scores and the segments, as PNG or SVG by the suffix.
+
+    The same summary gives the same bytes. Errors are those of `save_figure`.
+    """
+    save_figure(_draw_plot(summary), target, label_of(summary.provenance))
+
+
+def _draw_plot(summary: Summary) -> Figure:
+    figure = new_figure(11, 3.6)
+    axes = figure.add_subplot()
+    for number, (start, end) in enumerate(summary.segments):
+        label = "selected" if number == 0 else None
+        axes.axvspan(start, end, color=_unit(ACCENT), alpha=0.16, linewidth=0, label=label)
+    edges = [shot.start_s for shot in summary.shots[1:]]
+    axes.vlines(
+        edges, 0, 1, transform=axes.get_xaxis_transform(), color="#9ca3af", linewidth=0.6, label="shot border"
+    )
+    scores, borders = [shot.score for shot in summary.shots], [summary.shots[0].start_s, *edges]
+    borders.append(summary.shots[-1].end_s)
+    axes.stairs(scores, borders, baseline=None, color="#d97706", linewidth=1.6, label="shot score")
+    axes.plot(
+        summary.timestamps,
+        summary.importance,
+        drawstyle="steps-post",  # a sample stands for the time up to the next
+        color=_unit(ACCENT),
+        linewidth=1.3,
+        label="importance",
+    )
+    axes.set_xlim(0, summary.video_duration_s)
+    axes.set_ylim(bottom=0)  # so that a nearly level curve looks level
+    axes.set_xticks(round_times(summary.video_duration_s, 12))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda time_s, _: clock(time_s)))
+    axes.set_xlabel("time (min:s)")
+    axes.set_ylabel("importance")
+    axes.set_title(
+        title(summary.video, "Summary"), loc="left", fontsize=11, fontweight="bold", parse_math=False
+    )
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=4, frameon=False, fontsize=9)
+    return figure
+
+
+def _unit(colour: tuple[int, int, int]) -> tuple[float, ...]:
+    return tuple(part / 255 for part in colour)

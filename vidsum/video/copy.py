@@ -16,7 +16,12 @@ from vidsum.errors import InputError, UsageError
 from vidsum.outputs import atomic_write
 from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.damage import DecodeLog
-from vidsum.video.mp4 import (
+from vidsum.video.playlist import is_playlist
+from vidsum.video.probe import probe
+from vidsum.video.pyav_reader import first_pts_s, open_source, open_video, read_packets, seek, video_stream
+from vidsum.video.segments import in_ticks
+from vidsum.video.timing import jumps_of
+from vidsum.video.write import (
     WrittenVideo,
     add_chapters,
     checked_segments,
@@ -24,11 +29,6 @@ from vidsum.video.mp4 import (
     errors_of_ffmpeg,
     open_mp4,
 )
-from vidsum.video.playlist import is_playlist
-from vidsum.video.probe import probe
-from vidsum.video.pyav_reader import first_pts_s, open_source, open_video, read_packets, seek, video_stream
-from vidsum.video.segments import in_ticks
-from vidsum.video.timing import jumps_of
 
 _ENCODE_INSTEAD = "leave --copy out to encode it again"
 _STEPS_BACK_S = (0, 1, 4, 16, 64, 10**6)
