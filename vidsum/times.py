@@ -18,11 +18,7 @@ _LONG_MINUTES = re.compile(r"(\d+):([0-5]\d(?:\.\d*)?)", re.ASCII)
 
 
 def parse_time(text: str) -> float:
-    """Seconds of `90`, `90s`, `1:30` or `0:01:30.5`.
-
-    Raises:
-        UsageError: the text is none of these.
-    """
+    """Seconds of `90`, `90s`, `1:30` or `0:01:30.5`. Raises UsageError: the text is none of these."""
     text = text.strip()
     if match := _SECONDS.fullmatch(text):
         seconds = float(match[1])
@@ -45,8 +41,7 @@ def parse_limit(text: str) -> float | None:
 def parse_interval(text: str) -> "Interval":
     """(start_s, end_s) of `START-END`, for example `1:00-1:30`.
 
-    Raises:
-        UsageError: the text is not two times with a dash between, or the end is not after the start.
+    Raises UsageError: the text is not two times with a dash between, or the end is not after the start.
     """
     start_text, dash, end_text = text.partition("-")
     if not dash:
@@ -63,8 +58,7 @@ def parse_budget(text: str | float, duration_s: float, least_s: float = 0.0) -> 
     A bare number up to 1 is a share, a larger one is seconds. A share is `least_s` at least, and all of a
     video that is not twice as long.
 
-    Raises:
-        UsageError: the text is neither, or the budget is not positive, or a share is above 100 %.
+    Raises UsageError: the text is neither, or the budget is not positive, or a share is above 100 %.
     """
     text = str(text).strip()
     try:

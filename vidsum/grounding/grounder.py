@@ -146,9 +146,8 @@ def load_grounder(name: str = SHIPPED_GROUNDER, device: str = "auto") -> Grounde
 def grounder_of(trained: Trained, name: str, device: str = "auto") -> Grounder:
     """Build the model of a checkpoint that has been read; `name` is for messages.
 
-    Raises:
-        InputError: it is of a model that finds no moments, its tensors do not fit its configuration, or it
-            does not say what it reads.
+    Raises InputError: it is of a model that finds no moments, its tensors do not fit its configuration, or it
+    does not say what it reads.
     """
     features, is_detr = trained.features, trained.model in DETR_MODELS
     if not is_detr and trained.model != "mrnet":

@@ -163,8 +163,8 @@ def label_on(path: PathLike) -> str | None:
 def read_record_of(path: Path) -> dict[str, Any]:
     """What a result file says about itself, with its provenance.
 
-    Raises:
-        InputError: it is missing, was not made by vidsum, or was changed since; the message does not name it.
+    Raises InputError: it is missing, was not made by vidsum, or was changed since; the message does not name
+    it.
     """
     if not is_feature_file(path.name):
         return read_record(path)
@@ -198,8 +198,7 @@ def write_plot(result: Summary | Grounding | Highlights, path: PathLike) -> tupl
     """Plot a summary's importance curve with its shots and segments, the saliency curve and moments of each
     query, or those of highlights; as PNG or SVG by the suffix. Returns warnings.
 
-    Raises:
-        OutputError: the file cannot be written.
+    Raises OutputError: the file cannot be written.
     """
     if isinstance(result, Grounding):
         from vidsum.grounding.plot import moments_plot

@@ -114,8 +114,7 @@ def film_text(cuts: Sequence[tuple[str, Cut]], format: str, target: Path) -> tup
         format: see `film_format`.
         target: the file that it is for.
 
-    Raises:
-        InputError: no cuts, a video cannot be read, or the format cannot express it.
+    Raises InputError: no cuts, a video cannot be read, or the format cannot express it.
     """
     if not cuts:
         raise InputError(f"{target}: cannot be written: no moments were found")

@@ -37,8 +37,7 @@ def load(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Resu
         path: the file.
         allow_playlists: its video may be a playlist of other files.
 
-    Raises:
-        InputError: the file is missing, was not written by vidsum, was changed since, or names a playlist.
+    Raises InputError: the file is missing, was not written by vidsum, was changed since, or names a playlist.
     """
     if is_feature_file(os.fspath(path)):
         return read_features(path)
@@ -66,9 +65,8 @@ def result_of(document: Mapping[str, Any]) -> Cutting:
 def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The JSON object in a file.
 
-    Raises:
-        InputError: the file cannot be read, is not a JSON object, or holds what no document does: NaN, or
-            lists in lists that cannot be written again.
+    Raises InputError: the file cannot be read, is not a JSON object, or holds what no document does: NaN, or
+    lists in lists that cannot be written again.
     """
     document = read_json(path)
     if not isinstance(document, dict):
@@ -83,9 +81,8 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
 def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     """A document that vidsum wrote and nobody changed since.
 
-    Raises:
-        InputError: it is missing, of no schema that is known, its digest does not fit, or see `fault_of`.
-            The message does not name the file.
+    Raises InputError: it is missing, of no schema that is known, its digest does not fit, or see `fault_of`.
+    The message does not name the file.
     """
     unknown = InputError("is not known to be made by vidsum")
     try:
@@ -104,9 +101,8 @@ def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
 def read_result(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Cutting:
     """The result in a document of summarize, shots, ground or highlights, as written or edited since.
 
-    Raises:
-        InputError: it cannot be read, is a document of another kind, or see `fault_of` and
-            `refuse_playlist`.
+    Raises InputError: it cannot be read, is a document of another kind, or see `fault_of` and
+    `refuse_playlist`.
     """
     document = read_document(path)
     if kind_of(document) not in RESULTS:

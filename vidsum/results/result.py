@@ -48,11 +48,7 @@ def to_text(document: Mapping[str, Any], *, in_a_line: bool = False) -> str:
 
 
 def write_document(document: dict[str, Any], path: str | os.PathLike[str]) -> None:
-    """Write a document as UTF-8 JSON.
-
-    Raises:
-        OutputError: the file cannot be written.
-    """
+    """Write a document as UTF-8 JSON. Raises OutputError: the file cannot be written."""
     with atomic_write(path) as part:
         part.write_text(to_text(document), encoding="utf-8")
 

@@ -168,8 +168,7 @@ def importance(
         fraction: the summary's fraction of the video, at which decoding stops.
         width: beams, see `vidsum.summary.fulltransnet.decode`.
 
-    Raises:
-        UsageError: see `require_readable`.
+    Raises UsageError: see `require_readable`.
     """
     require_readable(summarizer, features)
     model = summarizer.model

@@ -35,8 +35,7 @@ def read_samples(
 ) -> Iterator[tuple[int, Frame]]:
     """(i, frame) of each sampling i, in time order.
 
-    Raises:
-        CannotReadError: decord fails on the video, or is known to get it wrong.
+    Raises CannotReadError: decord fails on the video, or is known to get it wrong.
     """
     check_plain(info, jumps, "decord")
     if not _gives_right_frames(info):
