@@ -101,6 +101,14 @@ def format_time(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{tail}" if hours else f"{minutes}:{tail}"
 
 
+def short_clock(seconds: float) -> str:
+    """`1:05`, `2:01:05`, or `0:01.5` where whole seconds are too coarse."""
+    minutes, rest = divmod(round(seconds, 1), 60)
+    hours, minutes = divmod(int(minutes), 60)
+    tail = f"{rest:02.0f}" if rest == int(rest) else f"{rest:04.1f}"
+    return f"{hours}:{minutes:02d}:{tail}" if hours else f"{minutes}:{tail}"
+
+
 Cue = tuple[float, float, str]
 """A text that is shown over [start_s, end_s)."""
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})

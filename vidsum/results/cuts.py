@@ -14,7 +14,7 @@ from vidsum.results.moments import Grounding, Highlights, Moment
 from vidsum.results.result import number
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
-from vidsum.times import clock
+from vidsum.times import clock, short_clock
 from vidsum.types import Interval
 
 Cutting = Summary | Shots | Grounding | Highlights
@@ -54,6 +54,16 @@ def groups_of(result: Cutting) -> list[list[Cut]]:
     if isinstance(result, Shots):
         return [_spans(result.intervals, "shot")]
     return [_spans(result.segments, "segment")]
+
+
+def best_time(start_s: float, end_s: float, times_s: Sequence[float], scores: Sequence[float]) -> float:
+    """The time of the highest sample of a curve in a segment, the middle one of several: shots often begin
+    and end in a fade; else the middle of the segment.
+    """
+    inside = [(score, time) for time, score in zip(times_s, scores, strict=True) if start_s <= time < end_s]
+    top = max(inside, default=(0.0, 0.0))[0]
+    best = [time for score, time in inside if score == top]
+    return best[len(best) // 2] if best else (start_s + end_s) / 2
 
 
 def _spans(spans: Iterable[Interval], kind: str) -> list[Cut]:
@@ -117,7 +127,7 @@ def to_chapters(cuts: Sequence[Cut]) -> str:
     """One line per cut: when it begins, and its label. The first is at 0:00, as YouTube requires."""
     ordered = _in_time(cuts)
     opening = [] if ordered and ordered[0].start_s < 1 else ["0:00 Start"]
-    return "\n".join([*opening, *(f"{_short_clock(cut.start_s)} {cut.label}" for cut in ordered)]) + "\n"
+    return "\n".join([*opening, *(f"{short_clock(int(cut.start_s))} {cut.label}" for cut in ordered)]) + "\n"
 
 
 LISTS: Mapping[str, Callable[[Sequence[Cut]], str]] = {
@@ -135,10 +145,3 @@ def _in_time(cuts: Sequence[Cut]) -> list[Cut]:
 
 def _cues(cuts: Sequence[Cut]) -> list[times.Cue]:
     return [(cut.start_s, cut.end_s, cut.label) for cut in _in_time(cuts)]
-
-
-def _short_clock(seconds: float) -> str:
-    """`2:03` or `1:02:03`: whole seconds, as chapters have them."""
-    minutes, whole = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{whole:02d}" if hours else f"{minutes}:{whole:02d}"

@@ -13,7 +13,6 @@ import torch
 from torch import Tensor, nn
 
 from vidsum.errors import UsageError
-from vidsum.figures import clock
 from vidsum.models.attention.heads import MultiHeadAttention
 from vidsum.models.attention.learned_mask import LearnedMask, SoftMask
 from vidsum.models.attention.local_global import local_global_mask
@@ -22,6 +21,7 @@ from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.summary.fulltransnet import IntArray, decode_samples, windows
 from vidsum.summary.summarizer import Summarizer
+from vidsum.times import short_clock
 from vidsum.types import FloatArray, TimeArray
 
 LONGEST = 1536
@@ -217,5 +217,5 @@ def _weights(
 def _warnings(features: Features, n_samples: int) -> tuple[str, ...]:
     if n_samples == len(features):
         return ()
-    until = clock(float(features.timestamps[n_samples]))
-    return (f"attention is shown for 0:00-{until} only, of {clock(features.duration_s)}",)
+    until = short_clock(float(features.timestamps[n_samples]))
+    return (f"attention is shown for 0:00-{until} only, of {short_clock(features.duration_s)}",)

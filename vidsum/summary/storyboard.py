@@ -16,12 +16,13 @@ from matplotlib.ticker import FuncFormatter
 from PIL import Image, ImageDraw, ImageFont
 
 from vidsum.errors import UsageError
-from vidsum.figures import ACCENT, clock, new_figure, round_times, save_figure, title
+from vidsum.figures import ACCENT, new_figure, round_times, save_figure, title
 from vidsum.labels import labelled
 from vidsum.outputs import atomic_write, make_folder
 from vidsum.provenance import label_of
+from vidsum.results.cuts import best_time
 from vidsum.results.summary import Summary
-from vidsum.times import format_time
+from vidsum.times import format_time, short_clock
 from vidsum.types import Interval, Picture
 
 _JPEG_QUALITY = 92
@@ -29,20 +30,9 @@ _KEY_FRAME_NAME = re.compile(r"\d+_\d+\.\d\ds\.jpg")
 
 
 def key_frame_times(summary: Summary) -> list[float]:
-    """Seconds of the frame that stands for each segment: its most important sample, or else its middle.
-
-    Of samples that are equally important, as those of a shot are to a trained model, the middle one: shots
-    often begin and end in a fade.
-    """
-    times = []
-    for start, end in summary.segments:
-        inside = np.flatnonzero((summary.timestamps >= start) & (summary.timestamps < end))
-        if len(inside) == 0:
-            times.append((start + end) / 2)
-            continue
-        best = inside[summary.importance[inside] == summary.importance[inside].max()]
-        times.append(float(summary.timestamps[best[len(best) // 2]]))
-    return times
+    """Seconds of the frame that stands for each segment: its most important sample, or else its middle."""
+    curve = summary.timestamps.tolist(), summary.importance.tolist()
+    return [best_time(*segment, *curve) for segment in summary.segments]
 
 
 def save_key_frames(
@@ -116,20 +106,17 @@ class _Layout:
         return _MARGIN + column * (self.cell_width + _GAP), _MARGIN + _HEADER_HEIGHT + row * row_height
 
 
-def storyboard(summary: Summary, images: Sequence[Picture], *, columns: int | None = None) -> Picture:
+def storyboard(summary: Summary, images: Sequence[Picture]) -> Picture:
     """A sheet of a summary's key frames, with the time and score of each segment.
 
     A strip below shows where in the video they are: its shots in shades of grey, the segments in colour.
-    `images` are a picture per segment, all of one shape; `columns` is 4 if not given, 5 for upright pictures.
-    Raises UsageError for another number of pictures, or no columns.
+    `images` are a picture per segment, all of one shape. Raises UsageError for another number of pictures.
     """
     if not images or len(images) != len(summary.segments):
         raise UsageError(f"{len(images)} pictures for the {len(summary.segments)} segments of a summary")
-    if columns is not None and columns < 1:
-        raise UsageError(f"columns must be at least 1, not {columns}")
     height, width = images[0].shape[:2]
     cell_width, usual = (_WIDE_CELL, 4) if width >= height else (_UPRIGHT_CELL, 5)
-    n_columns = max(min(columns or usual, len(images)), 2)  # a single one leaves no room for the header
+    n_columns = max(min(usual, len(images)), 2)  # a single one leaves no room for the header
     layout = _Layout(len(images), n_columns, cell_width, round(cell_width * height / width))
     sheet = Image.new("RGB", (layout.width, layout.height), _PAPER)
     draw = ImageDraw.Draw(sheet)
@@ -199,7 +186,7 @@ def _draw_strip(draw: ImageDraw.ImageDraw, summary: Summary, sides: tuple[int, i
     for time_s in round_times(summary.video_duration_s, 8):
         anchor = "ls" if time_s == 0 else "ms"
         draw.line((x(time_s), bottom, x(time_s), bottom + 5), _SOFT_INK)
-        draw.text((x(time_s), bottom + 21), clock(time_s), _SOFT_INK, _font(14), anchor=anchor)
+        draw.text((x(time_s), bottom + 21), short_clock(time_s), _SOFT_INK, _font(14), anchor=anchor)
 
 
 @cache
@@ -241,7 +228,7 @@ def _draw_plot(summary: Summary) -> Figure:
     axes.set_xlim(0, summary.video_duration_s)
     axes.set_ylim(bottom=0)  # so that a nearly level curve looks level
     axes.set_xticks(round_times(summary.video_duration_s, 12))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda time_s, _: clock(time_s)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda time_s, _: short_clock(time_s)))
     axes.set_xlabel("time (min:s)")
     axes.set_ylabel("importance")
     axes.set_title(
