@@ -10,15 +10,18 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from vidsum.errors import UsageError
+from vidsum.lab.datasets.described import read_captions, read_described
 from vidsum.lab.datasets.labels import Labels, read_labels
 from vidsum.lab.datasets.moments import read_highlights, read_moments
 from vidsum.lab.datasets.summaries import AnnotatedVideo, annotated_files, read_annotated, shots_of
 from vidsum.lab.evaluation import submissions
+from vidsum.lab.evaluation.captions import BASELINES, evaluate_captions
 from vidsum.lab.evaluation.moments import evaluate_highlights, evaluate_moments
 from vidsum.lab.evaluation.people import read_people, with_people
 from vidsum.lab.evaluation.reference import BUDGET, CHANGE_POINTS, KNAPSACKS, SEGMENTATIONS
 from vidsum.lab.evaluation.report import Measures, Report
 from vidsum.lab.evaluation.settings import (
+    CaptionsRequest,
     HighlightsRequest,
     MomentsRequest,
     Request,
@@ -45,15 +48,8 @@ _KNAPSACKS_WITHOUT_SHOTS: Final = ("pgl-sum",)
 def evaluate(request: Request, progress: Progress | None = None) -> Report[Measures]:
     """Evaluate the rows of a request, on those videos of the data that all rows have.
 
-    Args:
-        request: what to evaluate; `vidsum.lab.sources.provenance` says what the report is made from.
-        progress: called after each video, and while models run.
-
-    Raises:
-        InputError: a file cannot be read, or does not go with the data.
-        OutputError: the model's answers cannot be written.
-        UsageError: two rows have one name, or no video in common; or see the evaluation of the task.
-        WeightsError: weights of a model or of its text encoder are missing.
+    Raises InputError: a file cannot be read, or does not go with the data. UsageError: two rows have one
+    name, or no video in common; or see the evaluation of the task.
     """
     if isinstance(request, SummaryRequest):
         return _summary(request, progress)
@@ -61,6 +57,8 @@ def evaluate(request: Request, progress: Progress | None = None) -> Report[Measu
         return _moments(request, progress)
     if isinstance(request, VSERequest):
         return evaluate_vse(request, progress)
+    if isinstance(request, CaptionsRequest):
+        return _captions(request, progress)
     return _highlights(request, progress)
 
 
@@ -229,3 +227,9 @@ def _highlights(request: HighlightsRequest, progress: Progress | None) -> Report
         if request.write_predictions:
             submissions.write_predictions(request.write_predictions, predictions.values())
     return evaluate_highlights(queries, predictions, name=name, n_seeds=request.seeds)
+
+
+def _captions(request: CaptionsRequest, progress: Progress | None) -> Report[Measures]:
+    items = read_described(request.data)
+    rows = _read_rows(request.predictions, BASELINES, lambda path: read_captions(path, items))
+    return evaluate_captions(request, items, rows, progress)

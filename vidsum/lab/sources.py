@@ -8,11 +8,19 @@ from typing import Any
 import numpy as np
 
 from vidsum.errors import InputError, UsageError
+from vidsum.lab.datasets.described import caption_files
 from vidsum.lab.datasets.labels import ODD_FRACTION, ODD_S, Labels, labels_of, plain_name
 from vidsum.lab.datasets.summaries import AnnotatedVideo, annotated_files
 from vidsum.lab.evaluation.people import people_files
 from vidsum.lab.evaluation.reference import BUDGET, BoolArray
-from vidsum.lab.evaluation.settings import MomentsRequest, Request, SummaryRequest, VSERequest, checkpoint_of
+from vidsum.lab.evaluation.settings import (
+    CaptionsRequest,
+    MomentsRequest,
+    Request,
+    SummaryRequest,
+    VSERequest,
+    checkpoint_of,
+)
 from vidsum.outputs import as_utf8
 from vidsum.provenance import of_file
 from vidsum.results.load import kind_of, read_document, read_result
@@ -40,10 +48,8 @@ def refuse_twins(runs: Sequence[str]) -> None:
 def provenance(request: Request) -> dict[str, Any]:
     """The sources and settings of a report, known before it is made.
 
-    Raises:
-        InputError: a file cannot be read.
-        UsageError: two runs have one name.
-        WeightsError: a run is the name of a published checkpoint that was not added.
+    Raises InputError: a file cannot be read. UsageError: two runs have one name. WeightsError: a run is the
+    name of a published checkpoint that was not added.
     """
     if isinstance(request, SummaryRequest):
         facts = _summary_provenance(request)
@@ -65,6 +71,10 @@ def provenance(request: Request) -> dict[str, Any]:
             "folders": [_extent(path) for path in sources if path.is_dir()],
             "split": request.split,
         }
+    elif isinstance(request, CaptionsRequest):
+        predictions = [file for path in request.predictions for file in caption_files(path)]
+        facts = {"files": _files(request.data, *predictions), "metric": list(request.metric)}
+        return {"vidsum": __version__, **facts}
     elif request.run:
         words = request.text_features
         facts = {

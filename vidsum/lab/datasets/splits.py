@@ -39,24 +39,6 @@ class Split:
             raise UsageError(f"{self.name}: names {named(twice[0])} twice")
 
 
-@dataclass(frozen=True)
-class Coverage:
-    """Numbers of videos: of the datasets that splits test on, in a test part, in more than one."""
-
-    videos: int
-    covered: int
-    repeated: int
-
-    @property
-    def tiles(self) -> bool:
-        """Whether each video is tested once."""
-        return self.covered == self.videos and not self.repeated
-
-    def __str__(self) -> str:
-        again = f", {self.repeated} of them more than once" if self.repeated else ""
-        return f"the test sets cover {self.covered} of {self.videos} videos{again}"
-
-
 def read_splits(path: str | os.PathLike[str], available: Collection[str]) -> list[Split]:
     """Read published splits: a YAML or JSON list of `{train_keys, test_keys}`.
 
@@ -213,15 +195,16 @@ def by_dataset(names: Iterable[str]) -> dict[str, list[str]]:
     return groups
 
 
-def coverage_of(splits: Iterable[Split], available: Iterable[str]) -> Coverage:
-    """How many of the videos that could be tested are, and whether test parts overlap.
-
-    Of the names of available videos, those of datasets that no split tests on do not count.
-    """
+def odd_coverage(splits: Iterable[Split], available: Iterable[str]) -> str | None:
+    """How many available videos of the datasets that splits test on are tested; None if each is, once."""
     uses = Counter(name for split in splits for name in split.test)
     tested = {_dataset_of(name) for name in uses}
     videos = {name for name in available if _dataset_of(name) in tested}
-    return Coverage(len(videos | uses.keys()), len(uses), sum(times > 1 for times in uses.values()))
+    n_videos, n_repeated = len(videos | uses.keys()), sum(times > 1 for times in uses.values())
+    if len(uses) == n_videos and not n_repeated:
+        return None
+    again = f", {n_repeated} of them more than once" if n_repeated else ""
+    return f"the test sets cover {len(uses)} of {n_videos} videos{again}"
 
 
 def _dataset_of(name: str) -> str:
