@@ -57,14 +57,16 @@ def write_video(
         progress: called while it runs.
 
     Raises:
-        UsageError: the summary is of features made elsewhere, the codec cannot be copied into MP4, or the
-            encoder does not know the quality or preset.
+        UsageError: the file is not named as an MP4, the summary is of features made elsewhere, the codec cannot
+            be copied into MP4, or the encoder does not know the quality or preset.
         InputError: the video is not there any more.
         OutputError: the file cannot be written.
     """
     from vidsum.video.copy import copy_segments, has_default_streams
     from vidsum.video.write import write_segments
 
+    if Path(path).suffix.lower() not in (".mp4", ".m4v", ".mov"):
+        raise UsageError(f"{os.fspath(path)}: must end in .mp4, .m4v or .mov")
     encoding = Encoding(codec="copy") if copy else encoding
     video, segments = _video_behind(summary), summary.segments
     how: dict[str, Any] = {

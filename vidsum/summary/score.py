@@ -158,11 +158,14 @@ def score(
     return curve * liveness(features) if selection.model in SHIPPED_MODELS else curve
 
 
-def require_attention(model: str) -> None:
-    """Raise UsageError, before a video is decoded, for a model that may have no attention to draw."""
+def require_attention(model: str, part: AttentionPart = "mean", device: str = "auto") -> None:
+    """Raise UsageError, before a video is decoded, for a model that may have no such attention to draw."""
     if model == "auto" or model in (SHIPPED_MODEL, *SCORERS):
         hint = "--model fulltransnet"
         raise UsageError(f"{model} has no attention to draw", hint=hint)
+    from vidsum.summary.attention_maps import require_part
+
+    require_part(_summarizer(model, device), part)
 
 
 def draw_attention(
