@@ -57,8 +57,8 @@ def write_video(
         progress: called while it runs.
 
     Raises:
-        UsageError: the file is not named as an MP4, the summary is of features made elsewhere, the codec cannot
-            be copied into MP4, or the encoder does not know the quality or preset.
+        UsageError: the file is not named as an MP4, the summary is of features alone, the codec cannot be
+            copied into MP4, or the encoder does not know the quality or preset.
         InputError: the video is not there any more.
         OutputError: the file cannot be written.
     """
