@@ -223,7 +223,7 @@ def _pictures(info: VideoInfo, times_s: Sequence[float]) -> list[bytes]:
 
     pictures = []
     size = LongSide(min(_SIDE, max(info.display_width, info.display_height)))
-    for frame in read_frames_at(info.path, times_s, size, info=info):
+    for frame in read_frames_at(info, times_s, size):
         Image.fromarray(frame.image).save(content := io.BytesIO(), "JPEG", quality=_JPEG_QUALITY)
         pictures.append(content.getvalue())
     return pictures

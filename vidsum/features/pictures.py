@@ -25,6 +25,7 @@ from vidsum.provenance import of_file
 from vidsum.text_files import named
 from vidsum.types import FloatArray, Picture, Progress
 from vidsum.video.frames import PictureMaker, pixel_size
+from vidsum.video.probe import probe
 from vidsum.video.read import read_frames_at
 
 _BLOCK, _BATCH = 256, 32
@@ -132,7 +133,7 @@ def read_stills(stills: Sequence[Still]) -> list[Picture | None]:
 
 
 def _frames(path: Path, times: Sequence[float]) -> list[Picture]:
-    return [frame.image for frame in read_frames_at(path, times)]
+    return [frame.image for frame in read_frames_at(probe(path), times)]
 
 
 def _image(path: Path) -> Picture:

@@ -73,15 +73,14 @@ def write_video(
         "comment": label_of(summary.provenance, encoding.form(chapters=chapters)),
         "chapters": chapters,
         "progress": progress,
-        "info": video,
     }
     is_whole = len(segments) == 1 and segments[0][0] <= 0 and segments[0][1] >= video.duration_s
     if is_whole and encoding == Encoding() and has_default_streams(video):
         with suppress(InputError, UsageError):  # as its time stamps jump, for example
-            return copy_segments(video.path, segments, path, **how).warnings
+            return copy_segments(video, segments, path, **how).warnings
     if encoding.codec != "copy":
-        return write_segments(video.path, segments, path, **asdict(encoding), **how).warnings
-    written = copy_segments(video.path, segments, path, **how)
+        return write_segments(video, segments, path, **asdict(encoding), **how).warnings
+    written = copy_segments(video, segments, path, **how)
     chosen, copied = format_time(summary.duration_s), format_time(written.duration_s)
     note = f"copied segments begin and end at key frames: {copied} instead of {chosen}"
     return (note, *written.warnings)
@@ -121,7 +120,7 @@ def write_clips(
     warnings: list[str] = []
     for path, moment in clips_of(result, place, stem or Path(video.path).stem):
         segment = [(max(0.0, moment.start_s - pad_s), min(moment.end_s + pad_s, video.duration_s))]
-        written = write_segments(video.path, segment, path, comment=comment, progress=progress, info=video)
+        written = write_segments(video, segment, path, comment=comment, progress=progress)
         warnings += written.warnings
     return tuple(dict.fromkeys(warnings))
 
@@ -191,7 +190,7 @@ def write_storyboard(summary: Summary, path: PathLike, folder: PathLike) -> None
 
     times = key_frame_times(summary)
     video = _video_behind(summary)
-    images = [frame.image for frame in read_frames_at(video.path, times, info=video)]
+    images = [frame.image for frame in read_frames_at(video, times)]
     save_key_frames(images, times, folder)
     save_picture(storyboard(summary, images), path, label_of(summary.provenance))
 
@@ -257,7 +256,7 @@ def previews(result: Cutting, format: PreviewFormat) -> Iterator[tuple[str, byte
         length_s = min(cut.end_s - cut.start_s, _LONGEST_S)
         n_pictures = max(1, math.ceil(length_s * _FPS - 1e-6))
         times_s = [cut.start_s + number / _FPS for number in range(n_pictures)]
-        pictures = [frame.image for frame in read_frames_at(info.path, times_s, size, info=info)]
+        pictures = [frame.image for frame in read_frames_at(info, times_s, size)]
         yield f"{name}.{format}", animated(pictures, format, _FPS)
 
 

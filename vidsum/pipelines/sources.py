@@ -173,5 +173,5 @@ def read_frames(
     info = probe_video(path_of(source), Extraction(allow_playlists=allow_playlists))
     shown = max(info.display_width, info.display_height)
     size = None if max_side is None else LongSide(min(max_side, shown))
-    frames = read_frames_at(info.path, times.tolist(), size, info=info)
+    frames = read_frames_at(info, times.tolist(), size)
     return [frame.image for frame in frames]

@@ -22,7 +22,6 @@ from vidsum.video.audio import SoundTrack, open_sound
 from vidsum.video.damage import DecodeLog
 from vidsum.video.encoders import choose_encoder
 from vidsum.video.picture_track import MAX_SIDE, PictureTrack
-from vidsum.video.probe import probe
 from vidsum.video.pyav_reader import open_source, video_stream
 from vidsum.video.segments import SegmentFrame, Timeline, clip_time_base, in_ticks, segment_frames
 from vidsum.video.timing import jumps_of
@@ -137,7 +136,7 @@ def add_chapters(
 
 
 def write_segments(
-    source: str | os.PathLike[str],
+    info: VideoInfo,
     segments: Sequence[Interval],
     target: str | os.PathLike[str],
     *,
@@ -148,7 +147,6 @@ def write_segments(
     comment: str | None = None,
     chapters: bool = False,
     progress: Progress | None = None,
-    info: VideoInfo | None = None,
 ) -> WrittenVideo:
     """Write segments of a video one after the other as MP4, with AAC; with H.264 it plays in any browser.
 
@@ -157,21 +155,20 @@ def write_segments(
     libx264, the default, the same input gives the same bytes.
 
     Args:
-        source, target: a file at `target` is replaced, never left half written.
+        info: of the source.
         segments: [start_s, end_s) in seconds from the first picture; apart and in order. What lies beyond the
             video's end is left out.
         codec, encoder, crf, preset: see `vidsum.video.encoders.choose_encoder`.
         comment: kept in the file's metadata.
         chapters: see `vidsum.video.write.add_chapters`.
         progress: called with the seconds of clip written.
-        info: from `probe`, if known already; it also says whether the source may be a playlist.
 
     Raises:
         UsageError: see `checked_segments` and `choose_encoder`.
         InputError: the source cannot be read, none of its frames in the segments, or it is too large.
         OutputError: the target cannot be written.
     """
-    source, info = Path(source), info or probe(source)
+    source = Path(info.path)
     choice = choose_encoder(codec, encoder, crf, preset, (info.display_width, info.display_height))
     jumps = jumps_of(info)
     if max(info.width, info.height) > MAX_SIDE:
