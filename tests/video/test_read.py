@@ -169,8 +169,9 @@ def peak_megabytes(path: Path) -> float:
     program = f"""
         import resource, time
         from vidsum.video.frames import Sampling
+        from vidsum.video.probe import probe
         from vidsum.video.read import read_frames
-        for number, _ in enumerate(read_frames({str(path)!r}, [Sampling(None)])):
+        for number, _ in enumerate(read_frames(probe({str(path)!r}), [Sampling(None)])):
             if number % 100 == 0:
                 time.sleep(0.02)
         print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
