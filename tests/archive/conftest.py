@@ -39,7 +39,7 @@ def server(folder: Path) -> Iterator[Server]:
         use_archive(patch)
         with Archive(folder / "a.vidsum") as archive:
             archive.add(film(folder / "videos" / "film.mp4"))
-            patch.setattr(index, "_hear", lambda *_, **__: spoken("Blue <b>blue</b>.", "Green yellow."))
+            patch.setattr(index, "hear", lambda *_, **__: spoken("Blue <b>blue</b>.", "Green yellow."))
             archive.add(film(folder / "videos" / "the sea.mp4", ("blue", "blue", "green"), seed=2))
         with serving(folder / "a.vidsum") as started:
             yield started

@@ -236,7 +236,7 @@ def test_transcripts_that_came_to_the_cache_are_taken(
     def is_transcribed(path: str, extraction: Extraction, source: dict[str, object]) -> bool:
         return source["sha256"] in transcripts
 
-    monkeypatch.setattr(index, "_hear", hear)
+    monkeypatch.setattr(index, "hear", hear)
     monkeypatch.setattr(index, "is_transcribed", is_transcribed)
     archive.add(videos)
     assert set(states(archive, videos).values()) == {"unchanged"}
@@ -252,7 +252,7 @@ def test_transcripts_are_added_when_they_are_asked_for(
     def hear(video: str, extraction: Extraction, progress: object, *, transcribe: bool) -> object:
         return spoken("we paint it green.", "then red.") if transcribe else None
 
-    monkeypatch.setattr(index, "_hear", hear)
+    monkeypatch.setattr(index, "hear", hear)
     archive.add(videos)
     assert count(archive, "sentences") == 0
     archive.add(videos / "a.mp4", transcribe=True)

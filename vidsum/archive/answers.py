@@ -87,9 +87,8 @@ def search(archive: Archive, asked: Mapping[str, Sequence[str]]) -> dict[str, An
     text, wishes = " ".join(asked.get("q", ())) or None, Wishes(**values)
     moments = []
     for rank, match in enumerate(archive.find(text, wishes), 1):
-        number, shot = archive.place_of(match)
-        ((duration_s,),) = archive.rows("SELECT duration_s FROM videos WHERE id = ?", number)
-        moments.append({"rank": rank, **asdict(match), "id": number, "shot": shot, "duration_s": duration_s})
+        place = dict(zip(("id", "shot", "duration_s"), archive.place_of(match), strict=True))
+        moments.append({"rank": rank, **asdict(match), **place})
     return {"query": text, "moments": moments, "warnings": archive.doubts(text, wishes)}
 
 

@@ -6,6 +6,7 @@ moments are found in the best videos as `ground` finds them. docs/archive.md has
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from vidsum.archive.packed import (
     unpack_clips,
 )
 from vidsum.archive.store import Database
+from vidsum.archive.wishes import Wishes
 from vidsum.grounding.conse import SHARPNESS, log_likelihood
 from vidsum.grounding.presence import OFFSET, SLOPE, Cohort
 from vidsum.grounding.proposals import moments_of
@@ -49,21 +51,6 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
-class Request:
-    """Steps that follow each other in a video, and the moments of them that are wished for."""
-
-    vectors: FloatArray
-    """[M, D] of length 1."""
-    steps: tuple[Step, ...]
-    top_k: int = 20
-    per_video: int = 3
-    min_present: float = 0.0
-    min_length_s: float = 0.0
-    duplicates: bool = False
-    """Whether moments of several videos that show the same are all listed."""
-
-
-@dataclass(frozen=True, eq=False)
 class Found:
     """A moment of a video."""
 
@@ -72,8 +59,11 @@ class Found:
     end_s: float
     present: float
     """Probability that the request is true of it."""
-    row: FloatArray
-    """[D] of length 1, the mean of its clips."""
+    row: FloatArray | None
+    """[D] of length 1, the mean of its clips; None of texts."""
+    evidence: Literal["seen", "said", "described"] = "seen"
+    text: str = ""
+    """What is said or described."""
     parts: tuple[Interval, ...] = ()
     """The moments of the steps, where there are several."""
     also: tuple[int, ...] = ()
@@ -82,29 +72,32 @@ class Found:
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """A request, and what its vectors are compared with."""
+    """Steps that follow each other in a video, and what their vectors are compared with."""
 
     connection: Database
-    request: Request
+    wishes: Wishes
+    steps: tuple[Step, ...]
+    vectors: FloatArray
+    """[M, D] of length 1."""
     names: FloatArray
     """[K, D] of the classes."""
     cohort: Cohort
 
     def run(self, space: int, axes: FloatArray, videos: set[int]) -> list[Found]:
         """The moments of some videos of a space with its axes [D, d], most probable first."""
-        request, kept = self.request, list[Found]()
+        wishes, kept = self.wishes, list[Found]()
         for video, present in self._exact(self._candidates(space, axes, videos)):
             surer = sum(each.present >= present for each in kept)
-            if surer >= request.top_k or present < request.min_present:
+            if surer >= wishes.top_k or present < wishes.min_present:
                 break
             kept = self._ranked([*kept, *self._moments(video)])
-        return kept[: request.top_k]
+        return kept[: wishes.top_k]
 
     def _candidates(self, space: int, axes: FloatArray, videos: set[int]) -> dict[int, list[int]]:
         """The likeliest videos by the records of pieces, with the ids of the likeliest shots of each."""
         rows, logs, shots = list[tuple[int, int, int]](), list[FloatArray](), list[Records]()
-        wanted = [number for step in self.request.steps for number in step.wanted]
-        near = self.connection.near(space, self.request.vectors[wanted] @ axes, videos)
+        wanted = [number for step in self.steps for number in step.wanted]
+        near = self.connection.near(space, self.vectors[wanted] @ axes, videos)
         layout = piece_type(axes.shape[1], min(CLASSES, len(self.names)))
         for block in self._blocks(space, videos, near):
             rows += [(video, first, len(content) // layout.itemsize) for video, first, content in block]
@@ -143,7 +136,7 @@ class Search:
 
     def _by_records(self, records: Records, axes: FloatArray) -> FloatArray:
         """[steps, P] log-probability of each piece, by its record."""
-        vectors = self.request.vectors
+        vectors = self.vectors
         # the scale comes last: one pass over the rows less
         cosines = np.asarray((vectors @ axes) @ records["row"].astype(np.float32).T, np.float32)
         cosines *= records["scale"]
@@ -157,7 +150,7 @@ class Search:
         """[steps, T] log-probability of each step, of z [M, T]: all that is wanted, and nothing unwanted."""
         logits = SLOPE * z + OFFSET
         steps = []
-        for step in self.request.steps:
+        for step in self.steps:
             signed = [*(-logits[row] for row in step.wanted), *(logits[row] for row in step.unwanted)]
             steps.append(-np.sum([np.logaddexp(0, row) for row in signed], axis=0))
         return np.asarray(np.stack(steps), np.float32)
@@ -187,18 +180,18 @@ class Search:
         return present
 
     def _clips(self, content: bytes) -> Records:
-        return read_records(content, clip_type(self.request.vectors.shape[1], len(self.names)))
+        return read_records(content, clip_type(self.vectors.shape[1], len(self.names)))
 
     @property
     def _clip_bytes(self) -> int:
-        return clip_type(self.request.vectors.shape[1], len(self.names)).itemsize
+        return clip_type(self.vectors.shape[1], len(self.names)).itemsize
 
     def _smoothed(self, clips: ClipEmbeddings, lengths: Sequence[int]) -> FloatArray:
         """[steps, T] log-probability about each clip, by the mean z of three in a row, as in `presence`.
 
         `lengths` are those of the runs of clips that follow each other; at an end the nearest three count.
         """
-        vectors = self.request.vectors
+        vectors = self.vectors
         z = self.cohort.z(vectors @ clips.rows.T, log_likelihood(clips.mixtures[0], vectors))
         ends = np.repeat(np.cumsum(lengths), lengths)
         starts = ends - np.repeat(lengths, lengths)
@@ -210,7 +203,6 @@ class Search:
 
     def _moments(self, video: int) -> list[Found]:
         """The moments of a video; their edges and order are those of `ground`."""
-        request = self.request
         query = "SELECT duration_s, edges, first_shot, n_shots FROM videos WHERE id = ?"
         duration_s, edges, first, count = self.connection.execute(query, (video,)).fetchone()
         query = "SELECT clips FROM shots WHERE id >= ? AND id < ? ORDER BY id"
@@ -218,11 +210,11 @@ class Search:
         shots_s = read_records(edges, np.float64)
         clips = unpack_clips(self._clips(content), self.names, duration_s, STEP_S, shots_s)
         log_present = self._smoothed(clips, [len(clips)])
-        curves, several = similarity(clips, request.vectors), len(request.steps) > 1
+        curves, several = similarity(clips, self.vectors), len(self.steps) > 1
         by_step = []
-        for step, logs in zip(request.steps, log_present, strict=True):
+        for step, logs in zip(self.steps, log_present, strict=True):
             curve = curves[list(step.wanted)].sum(axis=0) - curves[list(step.unwanted)].sum(axis=0)
-            top_k = _MOMENTS if several else request.per_video
+            top_k = _MOMENTS if several else self.wishes.per_video
             moments = moments_of(curve, clips.timestamps, STEP_S, duration_s, top_k, shots_s=shots_s)
             found, most = list[Found](), float(np.exp(logs.max()))
             for moment in moments:
@@ -233,18 +225,15 @@ class Search:
                 (row,) = unit_rows(clips.rows[own].mean(axis=0, keepdims=True))
                 found.append(Found(video, moment.start_s, moment.end_s, present, row))
             by_step.append(found)
-        found = _chained(by_step) if several else by_step[0]
-        return [
-            each
-            for each in found
-            if each.present >= request.min_present and each.end_s - each.start_s >= request.min_length_s
-        ]
+        found, wishes = _chained(by_step) if several else by_step[0], self.wishes
+        long = (each for each in found if each.end_s - each.start_s >= wishes.min_length_s)
+        return [each for each in long if each.present >= wishes.min_present]
 
     def _ranked(self, found: Sequence[Found]) -> list[Found]:
         """Most probable first; what several videos show alike is listed once."""
         kept = list[Found]()
         for each in sorted(found, key=lambda one: -one.present):
-            same = () if self.request.duplicates else (n for n, one in enumerate(kept) if _is_same(one, each))
+            same = () if self.wishes.duplicates else (n for n, one in enumerate(kept) if _is_same(one, each))
             if (number := next(iter(same), None)) is None:
                 kept.append(each)
             else:
@@ -263,7 +252,9 @@ def _within(clips: ClipEmbeddings, start_s: float, end_s: float) -> slice:
 def _is_same(one: Found, other: Found) -> bool:
     lengths = sorted([one.end_s - one.start_s, other.end_s - other.start_s])
     is_as_long = lengths[0] >= _SAME_LENGTH * lengths[1]
-    return one.video != other.video and is_as_long and float(one.row @ other.row) > _SAME
+    if one.video == other.video or not is_as_long or one.row is None or other.row is None:
+        return False
+    return float(one.row @ other.row) > _SAME
 
 
 def _chained(by_step: Sequence[Sequence[Found]]) -> list[Found]:
