@@ -99,7 +99,7 @@ def pack_pieces(video: ClipEmbeddings, first: npt.NDArray[np.int64], axes: Float
 
 def shares_of(records: Records) -> FloatArray:
     """[P, C] probabilities of the likeliest classes of pieces."""
-    return np.asarray(_PROBABILITIES[records["share"]])
+    return np.asarray(_PROBABILITIES.take(records["share"]))
 
 
 def pack_rows(rows: FloatArray) -> Records:

@@ -4,11 +4,15 @@ All shots are scanned by their records; the clips of the likeliest are then scor
 moments are found in the best videos as `ground` finds them. docs/archive.md has the rules.
 """
 
+from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from vidsum.archive.packed import (
     CLASSES,
@@ -30,6 +34,10 @@ from vidsum.types import FloatArray, Interval
 
 _BYTES_AT_ONCE = 800_000
 """Of records that are read at a time."""
+_BLOCKS_AHEAD = 4
+"""Blocks that wait for the thread that computes."""
+_NAMED = 10_000
+"""Up to so many videos are named to the database; of more, all are read."""
 _VIDEOS, _PIECES = 400, 5
 """Videos of which clips are scored exactly: the shots of so many pieces of each, per step."""
 _VIDEOS_AT_ONCE = 50
@@ -70,6 +78,23 @@ class Found:
     """Videos that show the same."""
 
 
+_Row = tuple[int, int, bytes]
+"""A video, its first shot, and the records of its pieces."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Scanned:
+    """The pieces [P] of some videos."""
+
+    block: list[_Row]
+    edges: npt.NDArray[np.int64]
+    """[V + 1] of the videos."""
+    log_present: FloatArray
+    """[steps, P]"""
+    shots: npt.NDArray[np.uint32]
+    """[P] number of the shot in its video."""
+
+
 @dataclass(frozen=True, eq=False)
 class Search:
     """Steps that follow each other in a video, and what their vectors are compared with."""
@@ -95,36 +120,35 @@ class Search:
 
     def _candidates(self, space: int, axes: FloatArray, videos: set[int]) -> dict[int, list[int]]:
         """The likeliest videos by the records of pieces, with the ids of the likeliest shots of each."""
-        rows, logs, shots = list[tuple[int, int, int]](), list[FloatArray](), list[Records]()
         wanted = [number for step in self.steps for number in step.wanted]
         near = self.connection.near(space, self.vectors[wanted] @ axes, videos)
-        layout = piece_type(axes.shape[1], min(CLASSES, len(self.names)))
-        for block in self._blocks(space, videos, near):
-            rows += [(video, first, len(content) // layout.itemsize) for video, first, content in block]
-            records = read_records(b"".join(content for _, _, content in block), layout)
-            logs.append(self._by_records(records, axes))
-            shots.append(records["shot"].copy())
-        if not rows:
-            return {}
-        log_present, shot_of = np.concatenate(logs, axis=1), np.concatenate(shots)
-        ends = np.cumsum([count for _, _, count in rows])
-        best = np.maximum.reduceat(log_present, np.append(0, ends[:-1]), axis=1).sum(axis=0)
-        candidates = {}
-        for number in np.argsort(-best, kind="stable")[:_VIDEOS].tolist():
-            video, first, count = rows[number]
-            own = slice(ends[number] - count, ends[number])
-            places = np.argsort(-log_present[:, own], axis=1, kind="stable")[:, :_PIECES]
-            candidates[video] = (first + np.unique(shot_of[own][places])).tolist()
+        best, candidates = dict[int, float](), dict[int, list[int]]()
+        for scanned in self._scanned(space, axes, videos if near is None else videos & near):
+            bests = np.maximum.reduceat(scanned.log_present, scanned.edges[:-1], axis=1).sum(axis=0)
+            best |= zip((video for video, *_ in scanned.block), bests.tolist(), strict=True)
+        likeliest = sorted(best, key=lambda video: (-best[video], video))[:_VIDEOS]
+        for scanned in self._scanned(space, axes, {*likeliest}):
+            for (video, first, _), (start, end) in zip(scanned.block, pairwise(scanned.edges), strict=True):
+                order = np.argsort(-scanned.log_present[:, start:end], axis=1, kind="stable")
+                candidates[video] = (first + np.unique(scanned.shots[start:end][order[:, :_PIECES]])).tolist()
         return candidates
 
-    def _blocks(
-        self, space: int, videos: set[int], near: set[int] | None
-    ) -> Iterator[list[tuple[int, int, bytes]]]:
-        """Videos with the id of the first shot, and their records."""
-        block, size = list[tuple[int, int, bytes]](), 0
-        only = "" if near is None else f" AND id IN ({', '.join(map(str, near or {0}))})"
+    def _scanned(self, space: int, axes: FloatArray, videos: set[int]) -> Iterator[_Scanned]:
+        """Blocks of videos; one thread reads while another computes."""
+        with ThreadPoolExecutor(1) as worker:
+            waiting = deque[Future[_Scanned]]()
+            for block in self._blocks(space, videos):
+                waiting.append(worker.submit(self._scan, block, axes))
+                if len(waiting) > _BLOCKS_AHEAD:
+                    yield waiting.popleft().result()
+            yield from (each.result() for each in waiting)
+
+    def _blocks(self, space: int, videos: set[int]) -> Iterator[list[_Row]]:
+        block, size = list[_Row](), 0
+        # numbers, not parameters: of those, SQLite takes some thousands at most
+        only = f" AND id IN ({', '.join(map(str, videos))})" if 0 < len(videos) <= _NAMED else ""
         query = f"SELECT id, first_shot, scan FROM videos WHERE space = ?{only} ORDER BY id"
-        for row in self.connection.stream(query, (space,)):
+        for row in self.connection.stream(query, (space,)) if videos else ():
             if row[0] in videos:
                 block.append(row)
                 size += len(row[2])
@@ -134,17 +158,19 @@ class Search:
         if block:
             yield block
 
-    def _by_records(self, records: Records, axes: FloatArray) -> FloatArray:
-        """[steps, P] log-probability of each piece, by its record."""
-        vectors = self.vectors
+    def _scan(self, block: list[_Row], axes: FloatArray) -> _Scanned:
+        layout = piece_type(axes.shape[1], min(CLASSES, len(self.names)))
+        records = read_records(b"".join(content for *_, content in block), layout)
+        edges = np.cumsum([0, *(len(content) // layout.itemsize for *_, content in block)])
         # the scale comes last: one pass over the rows less
-        cosines = np.asarray((vectors @ axes) @ records["row"].astype(np.float32).T, np.float32)
+        cosines = np.asarray((self.vectors @ axes) @ records["row"].astype(np.float32).T, np.float32)
         cosines *= records["scale"]
         shares, classes = shares_of(records), records["class"]
-        left = np.maximum(1 - shares.sum(axis=1), 0)
-        near = np.exp(np.float32(SHARPNESS) * (vectors @ self.names.T))
-        named = [np.einsum("pc,pc->p", row[classes], shares) + left * row.mean() for row in near]
-        return self._log_present(self.cohort.z(cosines, np.asarray(np.log(np.stack(named)), np.float32)))
+        left = np.maximum(1 - shares @ np.ones(shares.shape[1], np.float32), 0)
+        near = np.exp(np.float32(SHARPNESS) * (self.vectors @ self.names.T))
+        named = [np.einsum("pc,pc->p", row.take(classes), shares) + left * row.mean() for row in near]
+        z = self.cohort.z(cosines, np.asarray(np.log(np.stack(named)), np.float32))
+        return _Scanned(block, edges, self._log_present(z), records["shot"])
 
     def _log_present(self, z: FloatArray) -> FloatArray:
         """[steps, T] log-probability of each step, of z [M, T]: all that is wanted, and nothing unwanted."""
@@ -152,7 +178,7 @@ class Search:
         steps = []
         for step in self.steps:
             signed = [*(-logits[row] for row in step.wanted), *(logits[row] for row in step.unwanted)]
-            steps.append(-np.sum([np.logaddexp(0, row) for row in signed], axis=0))
+            steps.append(-np.sum([np.log1p(np.exp(np.minimum(row, 80))) for row in signed], axis=0))
         return np.asarray(np.stack(steps), np.float32)
 
     def _exact(self, candidates: dict[int, list[int]]) -> Iterator[tuple[int, float]]:
@@ -161,7 +187,6 @@ class Search:
         for start in range(0, len(videos), _VIDEOS_AT_ONCE):
             block = videos[start : start + _VIDEOS_AT_ONCE]
             shots = [shot for video in block for shot in candidates[video]]
-            # numbers, not parameters: of those, SQLite takes some thousands at most
             query = f"SELECT id, clips FROM shots WHERE id IN ({', '.join(map(str, shots))})"
             clips_of = dict(self.connection.execute(query))
             lengths = [len(clips_of[shot]) // self._clip_bytes for shot in shots]

@@ -199,6 +199,7 @@ def _require_ours(path: Path) -> None:
 
 def _prepare(connection: SQLite, path: Path, *, may_write: bool) -> None:
     connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA page_size = 65536")  # of a new file: a scan reads it in half the time
     if _version(connection, path) < len(_MIGRATIONS):
         with connection.transaction():  # before WAL: the header of the file is written by its end
             for script in _MIGRATIONS[_version(connection, path) :]:  # another process may have been first
