@@ -41,6 +41,7 @@ def use_archive(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.archive.archive.embed_queries", lambda space, texts: ENCODER.encode(texts))
     monkeypatch.setattr("vidsum.archive.archive.name_embeddings", lambda extractor: NAMES)
     monkeypatch.setattr("vidsum.archive.archive.DIMS", {"minilm": 3})
+    monkeypatch.setattr("vidsum.archive.texts.load_text_encoder", lambda *_: ENCODER)
 
 
 def embed_video(space: str, features: Sequence[Features], device: str = "cpu") -> ClipEmbeddings:

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from vidsum.archive.packed import clip_type, read_records, rows_of
 from vidsum.archive.postgres import name_of
@@ -198,7 +199,8 @@ class Archive:
         """`search` with its settings."""
         if not (has_words(text) if text else wishes.like):
             raise UsageError("nothing to search for", hint='vidsum search "a sailing boat", or --like FILE')
-        with faults(self.path), self._connection.snapshot():
+        # on a busy machine, threads of matrix products wait for each other longer than they compute
+        with faults(self.path), self._connection.snapshot(), threadpool_limits(1):
             space, axes = space_of(self._connection, made_from(), DIMS["minilm"])
             files = self._files(wishes)
             if not space or not files:
