@@ -11,7 +11,6 @@ import pytest
 from tests.archive.made import film, use_archive
 from tests.archive.servers import started
 from tests.commands.conftest import Run
-from vidsum.archive.archive import Archive
 from vidsum.commands import index as index_command
 from vidsum.provenance import hash_file
 
@@ -306,7 +305,3 @@ def test_a_run_that_adds_nothing_leaves_no_archive(run: Run, tmp_path: Path, sou
     ran = run("index", tmp_path / source, "--archive", tmp_path / "new.vidsum")
     assert ran.code != 0
     assert not list(tmp_path.glob("new.vidsum*"))
-    with Archive(tmp_path / "old.vidsum"):
-        pass
-    run("index", tmp_path / source, "--archive", tmp_path / "old.vidsum")
-    assert (tmp_path / "old.vidsum").exists()
