@@ -17,11 +17,11 @@ from vidsum.archive.packed import AXES, pack_clips, pack_pieces
 from vidsum.archive.store import Database, made_from, space_of
 from vidsum.archive.texts import describe, descriptions_beside, hear, set_texts
 from vidsum.errors import InputError
-from vidsum.grounding.queries import Queries
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.vse import load_map
-from vidsum.pipelines.moments import MomentsPlan, plan_moments
-from vidsum.pipelines.speech import is_transcribed
+from vidsum.pipelines.moments import Sight, input_in, plan_sight
+from vidsum.pipelines.plan import Plan
+from vidsum.pipelines.speech import cached_transcript
 from vidsum.provenance import of_file
 from vidsum.settings import Extraction, Retrieval
 from vidsum.types import FloatArray, Progress, VideoInfo
@@ -110,7 +110,7 @@ def add(
     known = _Known(*before[5:]) if before else None
     if known and before[:3] == (*facts, space) and before[3] <= extraction.fast:
         source = {"bytes": facts[0], "sha256": before[4]}
-        is_heard = not known.is_silent or not (transcribe or is_transcribed(path, extraction, source))
+        is_heard = not known.is_silent or not (transcribe or cached_transcript(path, extraction, source))
         if is_heard and described_by in (None, known.described_by):
             with connection.transaction():
                 connection.execute("UPDATE files SET gone_s = NULL WHERE path = ?", (key,))
@@ -197,11 +197,9 @@ def _has_ended(owner: str, host: str) -> bool:
     return False
 
 
-def plan_of(video: str, extraction: Extraction) -> MomentsPlan:
+def plan_of(video: str, extraction: Extraction) -> Plan[Sight]:
     """What an archive asks of a video: the clips that `ground` sees."""
-    plan = plan_moments(video, Queries(()), Retrieval(space="vse", evidence="seen"), extraction)
-    assert isinstance(plan, MomentsPlan)
-    return plan
+    return plan_sight(input_in("vse", video, extraction, Retrieval()), "vse")
 
 
 def mark_gone(connection: Database, folders: Iterable[str]) -> list[str]:
@@ -270,7 +268,7 @@ def _known(connection: Database, digest: str, space: str, *, fast: bool) -> _Kno
 
 
 def _see(video: str, extraction: Extraction, progress: Progress | None) -> _Seen:
-    clips, features = plan_of(video, extraction).see(progress)
+    clips, features = plan_of(video, extraction).run(progress)
     info = features[-1].video
     assert info is not None
     assert clips.shots_s is not None

@@ -18,7 +18,8 @@ from vidsum.archive.store import Database
 from vidsum.errors import InputError
 from vidsum.grounding.said import ENCODER, Passage, evidence_of, moments_said, passages_of, sentences_of
 from vidsum.grounding.text import load_text_encoder
-from vidsum.pipelines.speech import plan_transcript
+from vidsum.pipelines.speech import cached_transcript, in_english, plan_transcript
+from vidsum.results.transcript import Transcript
 from vidsum.settings import Extraction, Transcription
 from vidsum.text_files import parse_json, read_bytes
 from vidsum.types import FloatArray, Progress
@@ -51,9 +52,10 @@ def hear(video: str, extraction: Extraction, progress: Progress | None, *, trans
         plan = plan_transcript(video, Transcription(), extraction)
     except InputError:  # no sound
         return Texts((), b"") if transcribe else None
-    heard = plan.run(progress) if transcribe else plan.cached()
-    plan = plan.in_english(heard) if heard else plan
-    english = plan.run(progress) if transcribe else plan.cached()
+    if transcribe:
+        english: Transcript | None = in_english(plan.run(progress), video, extraction, progress)
+    else:
+        english = cached_transcript(video, extraction, english=True)
     if english is None:
         return None
     return _texts(sentences_of(english), "said", extraction)
