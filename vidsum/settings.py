@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from vidsum.device import Backend, PrecisionChoice
 from vidsum.errors import UsageError
-from vidsum.options import ADVANCED, Option, as_record, check, option
+from vidsum.options import ADVANCED, Checked, Option, as_record, check, option
 from vidsum.times import parse_interval, parse_limit, parse_time
 
 DEFAULT_EXTRACTOR = "efficientnet_lite0"
@@ -120,7 +120,7 @@ class Extraction:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShotSettings:
+class ShotSettings(Checked):
     """How a video is cut into shots. None stands for the method's own value."""
 
     PANEL = "Shots"
@@ -145,9 +145,6 @@ class ShotSettings:
         metavar="TIME",
         parse=parse_time,
     )
-
-    def __post_init__(self) -> None:
-        check(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,7 +217,7 @@ class Selection:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Retrieval:
+class Retrieval(Checked):
     """How the moments of queries are found."""
 
     PANEL = "Queries and moments"
@@ -261,21 +258,15 @@ class Retrieval:
     )
     alone: bool = option("A trained model's own answers, not added to similarity.", False)
 
-    def __post_init__(self) -> None:
-        check(self)
-
 
 @dataclass(frozen=True, kw_only=True)
-class Transcription:
+class Transcription(Checked):
     """How speech is turned into text."""
 
     PANEL = "Speech"
 
     language: str | None = option("Spoken language code (en, de, fr).", None, shown="detect", metavar="CODE")
     translate: bool = option("Translate to English.", False)
-
-    def __post_init__(self) -> None:
-        check(self)
 
 
 @dataclass(frozen=True, kw_only=True)
