@@ -80,6 +80,16 @@ class GrounderOptions(GroundOptions, total=False):
     top_k: int
 
 
+class DescribeOptions(ReadingOptions, total=False):
+    """Options of `vidsum.settings.Describing`."""
+
+    every_s: float | None
+    writer: Literal["auto", "retrieve", "tags"]
+    sentences: str | None
+    min_sure: float
+    in_gaps: bool
+
+
 class SpeechOptions(TypedDict, total=False):
     """Options of `vidsum.settings.Transcription`."""
 
