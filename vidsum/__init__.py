@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from vidsum.features.extractor import OwnExtractor as OwnExtractor
     from vidsum.features.extractor import register_extractor as register_extractor
     from vidsum.memory import unload as unload
+    from vidsum.pipelines.description import describe as describe
     from vidsum.pipelines.export import write_clips as write_clips
     from vidsum.pipelines.export import write_plot as write_plot
     from vidsum.pipelines.export import write_storyboard as write_storyboard
@@ -34,9 +35,12 @@ if TYPE_CHECKING:
     from vidsum.pipelines.sources import Video as Video
     from vidsum.pipelines.sources import read_frames as read_frames
     from vidsum.pipelines.speech import transcribe as transcribe
+    from vidsum.pipelines.spoken import write_spoken as write_spoken
     from vidsum.pipelines.summary import find_shots as find_shots
     from vidsum.pipelines.summary import summarize as summarize
     from vidsum.pipelines.timelines import write_timeline as write_timeline
+    from vidsum.results.descriptions import Description as Description
+    from vidsum.results.descriptions import Descriptions as Descriptions
     from vidsum.results.feature_files import read_features as read_features
     from vidsum.results.feature_files import write_features as write_features
     from vidsum.results.features import Features as Features
@@ -60,6 +64,7 @@ _NAMES = {
     "errors": "VidsumError",
     "features.extractor": "OwnExtractor register_extractor",
     "memory": "unload",
+    "pipelines.description": "describe",
     "pipelines.export": "write_clips write_plot write_storyboard write_video",
     "pipelines.extraction": "extract",
     "pipelines.highlights": "find_highlights",
@@ -68,8 +73,10 @@ _NAMES = {
     "pipelines.reusable": "Grounder Summarizer Transcriber",
     "pipelines.sources": "read_frames Video",
     "pipelines.speech": "transcribe",
+    "pipelines.spoken": "write_spoken",
     "pipelines.summary": "find_shots summarize",
     "pipelines.timelines": "write_timeline",
+    "results.descriptions": "Description Descriptions",
     "results.feature_files": "read_features write_features",
     "results.features": "Features",
     "results.load": "load",

@@ -16,6 +16,7 @@ from typing import Any
 from vidsum.errors import InputError
 from vidsum.provenance import digest_of
 from vidsum.results.cuts import Cutting
+from vidsum.results.descriptions import Descriptions
 from vidsum.results.feature_files import is_feature_file, read_features
 from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.result import Result, to_text
@@ -52,6 +53,8 @@ def load(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Resu
     kind = str(kind_of(document))
     if kind == Transcript.kind:
         return Transcript.from_dict(document)
+    if kind == Descriptions.kind:
+        return Descriptions.from_dict(document)
     if kind not in _CUTTING:
         raise InputError(f"{os.fspath(path)}: holds {kind}, not the result of a video")
     return result_of(document)
@@ -156,7 +159,7 @@ def fault_of(document: Mapping[str, Any]) -> str | None:
     if kind is None:
         return "names no schema of vidsum"
     faults = [_absurd_values(document), _against_schema(document, kind)]
-    if kind in RESULTS:
+    if kind in (*RESULTS, "descriptions"):
         faults += [_wrong_video(document), _wrong_segments(document), _wrong_curves(document)]
     return next((fault for found in faults for fault in found), None)
 
@@ -241,7 +244,9 @@ def _wrong_segments(document: Mapping[str, Any]) -> Iterator[str]:
 
 def _segments(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The segments, shots and moments of a result, with their places."""
-    lists = {name: document[name] for name in ("segments", "shots", "moments") if name in document}
+    lists = {
+        name: document[name] for name in ("segments", "shots", "moments", "descriptions") if name in document
+    }
     queries = enumerate(document.get("queries", ()))
     lists |= {f"queries[{number}].moments": query["moments"] for number, query in queries}
     for name, items in lists.items():
