@@ -142,7 +142,7 @@ def run_batch(
         _refuse_folder(command, task.path, batch)
         if task.files:
             files_of[task.path] = task.files
-        skipped = existing(command, task.path, task.files) if outputs.skip_existing and task.files else None
+        skipped = existing(task.files) if outputs.skip_existing and task.files else None
         return skipped or step(task.path, progress)
 
     def done(number: int, result: Result) -> None:

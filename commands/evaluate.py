@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from vidsum.commands.batch import run_batch
 from vidsum.commands.options import Argument, Given, Group, Without
-from vidsum.commands.outputs import Files, check_outputs, require_suffix
+from vidsum.commands.outputs import Files, Outputs, check_outputs, require_suffix
 from vidsum.commands.paths import require_ours
 from vidsum.commands.records import unless_up_to_date
 from vidsum.commands.result import Result, Table, View
@@ -247,20 +247,18 @@ def _evaluate(
             facts = sealed(document(made, made_from))
             messages = tuple(facts["warnings"])
             if report.output == "-":
-                return Result(name, source, facts, document=facts, messages=messages)
+                return Result(data=facts, document=facts, messages=messages)
             if "output" in files.named:
                 write_document(facts, files.named["output"])
             columns, rows, title, note = table(made, request.source.name)
             lines, data = (note, *map(str, files.all)), {**files.facts(), **facts}
-            return Result(name, source, data, lines, Table(columns, rows, title), messages=messages)
+            return Result(data=data, lines=lines, table=Table(columns, rows, title), messages=messages)
 
         # a plot alone does not tell what it was made from: it is drawn again
         if not {"output", "predictions"} & set(files.named):
             for path in files.all:
                 require_ours(path, overwrite=report.overwrite)
             return make()
-        return unless_up_to_date(
-            name, source, files, made_from, make, replaces="all" if report.overwrite else "none"
-        )
+        return unless_up_to_date(source, files, made_from, make, Outputs(overwrite=report.overwrite))
 
     run_batch(name, [*requests], view, step)

@@ -93,7 +93,7 @@ class Exports:
                 require_expressible(format, has_video=has_pictures(source))
                 require_nameable(format, source, self._targets(files.record)[format], self.media)
 
-    def write(self, result: Result, files: Files, *, replaces: Replaces) -> Result:
+    def write(self, result: Result, files: Files, replaces: Replaces) -> Result:
         """The result of a command with its exports, made of its data and written beside its JSON.
 
         Raises:
@@ -189,10 +189,10 @@ def export(
         target = bases[source]
         text, warnings = timeline_text(result, format, target, settings.media, settings.video)
         if outputs.to_stdout:
-            return Result("export", source, {"format": format}, document=text, messages=warnings)
+            return Result(data={"format": format}, document=text, messages=warnings)
         line = save_text(text, target, replaces=outputs.replaces)
         data = {"output": str(target), "format": format}
-        return Result("export", source, data, lines=(line,), messages=warnings)
+        return Result(data=data, lines=(line,), messages=warnings)
 
     run_batch("export", results, view, step, outputs=outputs, targets=targets)
 

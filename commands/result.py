@@ -8,7 +8,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from logging import ERROR, INFO, WARNING
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -116,9 +116,9 @@ def moment_row(rank: int, moment: "Moment") -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Result:
-    """What a command did with one input."""
+    """What a command did with one input. Who runs it fills in names that it lacks."""
 
-    command: str
+    command: str = ""
     input: str | None = None
     data: Mapping[str, Any] = field(default_factory=dict)
     """JSON-ready facts."""
@@ -154,7 +154,8 @@ def run_alone(command: str, view: View, step: Callable[[], Result]) -> None:
 def run_one(command: str, path: str | None, view: View, step: Callable[[], Result]) -> Result:
     """The result of a step; an exception becomes a failed result, its traceback shown with `-v` only."""
     try:
-        return step()
+        result = step()
+        return replace(result, command=result.command or command, input=result.input or path)
     except Exception as error:
         return failed(command, path, view, with_origin(error))
 

@@ -82,24 +82,14 @@ def transcribe(
             document = transcript.to_dict(with_words=extra.words)
             if outputs.to_stdout:
                 text = document if extra.format == "json" else as_text(transcript.segments, extra.format)
-                return Result("transcribe", source, document, document=text, messages=transcript.warnings)
+                return Result(data=document, document=text, messages=transcript.warnings)
             if extra.format != "json":
                 write_text(transcript, files.named[extra.format], extra.format)
             write_document(document, files.record)
-            return Result(
-                "transcribe",
-                source,
-                {**files.facts(), **document},
-                lines=(_line(files, transcript),),
-                table=_table(transcript),
-                messages=transcript.warnings,
-            )
+            data, line = {**files.facts(), **document}, _line(files, transcript)
+            return Result(data=data, lines=(line,), table=_table(transcript), messages=transcript.warnings)
 
-        if outputs.to_stdout:
-            return make()
-        return unless_up_to_date(
-            "transcribe", source, files, plan.provenance, make, replaces=outputs.replaces, part=words
-        )
+        return unless_up_to_date(source, files, plan.provenance, make, outputs, part=words)
 
     run_batch("transcribe", sources, view, step, batch=batch, outputs=outputs, targets=targets, facts=_FACTS)
 
