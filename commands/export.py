@@ -96,8 +96,7 @@ class Exports:
     def write(self, result: Result, files: Files, replaces: Replaces) -> Result:
         """The result of a command with its exports, made of its data and written beside its JSON.
 
-        Raises:
-            OutputError: an export exists and differs, and is not to be replaced.
+        Raises OutputError: an export exists and differs, and is not to be replaced.
         """
         if not files.beside:
             return result
@@ -200,8 +199,7 @@ def export(
 def save_text(text: str, target: Path, *, replaces: Replaces) -> str:
     """Write a file, unless the same one is there already; return a line about it.
 
-    Raises:
-        OutputError: it exists, differs and is not to be replaced; or it cannot be written.
+    Raises OutputError: it exists, differs and is not to be replaced; or it cannot be written.
     """
     return str(target) if save(text.encode(), target, replaces, target.parent) else f"{target}: up to date"
 

@@ -34,8 +34,7 @@ class OptionalPart:
     def check(self, document: Mapping[str, Any], record: Path, *, is_rewritten: bool) -> None:
         """See to it that a document has what is asked for, and is not rewritten without what it has.
 
-        Raises:
-            OutputError: it lacks the part, or would lose it.
+        Raises OutputError: it lacks the part, or would lose it.
         """
         has_it = self.is_in(document)
         if self.is_asked_for and not has_it:
@@ -98,8 +97,7 @@ def _up_to_date(
 ) -> dict[str, Any] | None:
     """The document of an earlier run if its outputs are those wanted; None if there are none, or not all.
 
-    Raises:
-        OutputError: an output is another.
+    Raises OutputError: an output is another.
     """
     document = _recorded(files, provenance, form)
     if document is None:
@@ -133,8 +131,7 @@ def write_moments(
 ) -> tuple[str, tuple[str, ...]]:
     """Write moments or highlights with their clips, and return a line about the files, and warnings.
 
-    Raises:
-        OutputError: an MP4 file exists and is another, or a file cannot be written.
+    Raises OutputError: an MP4 file exists and is another, or a file cannot be written.
     """
     from vidsum.pipelines import export
     from vidsum.results.documents import write_document
