@@ -34,6 +34,8 @@ LOG.propagate = False
 LOG.addHandler(logging.NullHandler())
 
 SCHEMA = "vidsum.result/1"
+_MOST_ROWS = 20
+"""Of a table of texts."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """What moves a terminal's cursor, ends a line or turns the direction of text, and bytes that are not
@@ -103,6 +105,14 @@ def interval_table(what: str, intervals: "Iterable[Interval]") -> Table:
         for number, (start, end) in enumerate(intervals, 1)
     ]
     return Table((what, "start", "end", "seconds"), tuple(rows))
+
+
+def text_table(texts: Iterable[tuple[float, float, float, str]]) -> Table | None:
+    """The first texts with their times and probabilities; None where there are none."""
+    rows = [(format_time(start), format_time(end), f"{sure:.0%}", text) for start, end, sure, text in texts]
+    if (more := len(rows) - _MOST_ROWS) > 0:
+        rows[_MOST_ROWS:] = [("", "", "", f"... and {more} more")]
+    return Table(("start", "end", "sure", "text"), tuple(rows)) if rows else None
 
 
 MOMENT_COLUMNS = ("rank", "start", "end", "seconds", "score")
