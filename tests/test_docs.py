@@ -28,6 +28,7 @@ PAGE_OF = {
     "train mrnet": "train_mrnet",
     "train detr": "train_detr",
     "train vse": "train_vse",
+    "train captioner": "train_captioner",
     "help": "cli",
     "index": "archive",
     "search": "archive",
