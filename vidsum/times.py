@@ -42,6 +42,11 @@ def parse_limit(text: str) -> float | None:
     return None if text.strip() == "none" else parse_time(text)
 
 
+def parse_every(text: str) -> float | None:
+    """Seconds, see `parse_time`; None of `shot`."""
+    return None if text.strip() == "shot" else parse_time(text)
+
+
 def parse_interval(text: str) -> "Interval":
     """(start_s, end_s) of `START-END`, for example `1:00-1:30`.
 
