@@ -9,8 +9,8 @@ import pytest
 
 from tests import media
 from tests.grounding.colours import ENCODER, use_colours
-from vidsum.archive.index import _Spoken
 from vidsum.archive.packed import pack_rows
+from vidsum.archive.texts import Texts
 from vidsum.grounding.conse import ClassMixture
 from vidsum.grounding.said import Passage, passages_of
 from vidsum.grounding.spaces import ClipEmbeddings
@@ -41,6 +41,7 @@ def use_archive(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.archive.archive.embed_queries", lambda space, texts: ENCODER.encode(texts))
     monkeypatch.setattr("vidsum.archive.archive.name_embeddings", lambda extractor: NAMES)
     monkeypatch.setattr("vidsum.archive.archive.DIMS", {"minilm": 3})
+    monkeypatch.setattr("vidsum.archive.texts.load_text_encoder", lambda *_: ENCODER)
 
 
 def embed_video(space: str, features: Sequence[Features], device: str = "cpu") -> ClipEmbeddings:
@@ -68,11 +69,11 @@ def film(path: Path, colours: Sequence[str] = FILM, seed: int = 0) -> Path:
     return path
 
 
-def spoken(*texts: str) -> _Spoken:
+def spoken(*texts: str) -> Texts:
     """Sentences, five seconds apart."""
     sentences = [Passage(5.0 * place, 5.0 * place + 2, text) for place, text in enumerate(texts)]
     passages = [passage.text for passage in passages_of(sentences)]
-    return _Spoken(sentences, pack_rows(ENCODER.encode(passages)).tobytes())
+    return Texts(sentences, pack_rows(ENCODER.encode(passages)).tobytes())
 
 
 def unit(rng: np.random.Generator, count: int, dim: int) -> FloatArray:
