@@ -7,7 +7,7 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
 from vidsum.options import item_of, leaves, required
-from vidsum.settings import Extraction, Retrieval, Selection, ShotSettings, Transcription
+from vidsum.settings import Extraction, Retrieval, Selection, ShotSettings, Transcription, Watching
 
 _HEAD = '''"""The options of Python functions as types of keywords; made by `python -m docs.keywords`."""
 
@@ -23,6 +23,7 @@ _TYPES: dict[str, tuple[str, type[Any], tuple[str, ...]]] = {
     "SummarizerOptions": ("SummaryOptions", Selection, ("budget",)),
     "GroundOptions": ("ReadingOptions", Retrieval, ()),
     "GrounderOptions": ("GroundOptions", Retrieval, ("top_k",)),
+    "WatchOptions": ("TypedDict", Watching, ()),
     "SpeechOptions": ("TypedDict", Transcription, ()),
 }
 """What each extends, and its options: without names, those of the settings that no other type has."""

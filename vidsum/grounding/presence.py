@@ -30,7 +30,7 @@ SLOPE, OFFSET = 0.72, -2.5
 """Of the logistic curve, from the largest z to the probability."""
 _AT_ONCE = 256
 """Queries whose evidence is computed together: this bounds the memory beside the result."""
-_SMOOTHED = 3
+SMOOTHED = 3
 """Clips whose mean counts, so that no single one decides."""
 
 
@@ -93,7 +93,7 @@ def _curves(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
 
 def largest_means(curves: npt.NDArray[np.floating]) -> FloatArray:
     """[M] the largest mean of three clips in a row, of curves [M, T]; of all where there are fewer."""
-    windows = sliding_window_view(curves, min(_SMOOTHED, curves.shape[1]), axis=1)
+    windows = sliding_window_view(curves, min(SMOOTHED, curves.shape[1]), axis=1)
     return np.asarray(windows.mean(axis=2).max(axis=1), np.float32)
 
 
