@@ -20,7 +20,7 @@ MOST_WORDS = 50
 
 def use_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `vidsum.pipelines.moments` compare colours; nothing is fetched, no network runs."""
-    monkeypatch.setattr("vidsum.pipelines.decoding._extractor", _extractor)
+    monkeypatch.setattr("vidsum.pipelines.decoding.extractor_of", _extractor)
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: None if name == "clip" else name)
     # the checkpoint reads no colours
     monkeypatch.setattr("vidsum.summary.score._SHIPPED_READS", ("pictures", 2.0, 3))

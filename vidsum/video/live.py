@@ -64,8 +64,8 @@ class Tap(Protocol):
     def see(self, packet: Any) -> None:
         """A packet, before it is decoded."""
 
-    def shown(self, time_s: float) -> None:
-        """The last packet gave a frame that is shown at a time of the source."""
+    def shown(self, time_s: float, stamp_s: float) -> None:
+        """A frame with this time stamp is shown at a time of the source."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +127,7 @@ def live_frames(
                 warn(f"{source.name}: no picture can be decoded")
                 continue
             for frame in chain(frames, [None]):
-                end_s = held.end_s if frame is None else frame.time_s
+                end_s = _end_s(held, pictures) if frame is None else frame.time_s
                 due = (n_samples if frame is None else samples_before)(sampling.fps, end_s)
                 if due > next_k:
                     if maker is None:
@@ -137,10 +137,15 @@ def live_frames(
                     for k in range(next_k, due):
                         yield LiveFrame(k / sampling.fps, image, time.monotonic())
                     next_k = due
-                offset_s = max(end_s, held.end_s)
-                held = frame or held
+                offset_s, held = end_s, frame or held
     if not next_k:
         raise InputError(f"{source.name}: none of its video can be decoded")
+
+
+def _end_s(frame: DecodedFrame, pictures: av.VideoStream) -> float:
+    """When a last frame goes off screen; MPEG-TS does not say."""
+    step_s = float(1 / pictures.average_rate) if pictures.average_rate else 0.04
+    return frame.end_s if frame.end_s > frame.time_s else frame.time_s + step_s
 
 
 def _decoded(
@@ -173,7 +178,7 @@ def _decoded(
             if time_s > last_s:
                 last_s = time_s
                 if tap:
-                    tap.shown(offset_s + time_s)
+                    tap.shown(offset_s + time_s, first_s + time_s)
                 yield DecodedFrame(offset_s + time_s, frame)
 
 

@@ -8,7 +8,7 @@ from collections import deque
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import av
 
@@ -20,24 +20,18 @@ _MOST_BYTES = 256 * 2**20
 """Of packets that are kept: rather less pre-roll than more memory."""
 
 
-class _Kept(NamedTuple):
-    """A packet, and the time of the last frame that was shown before it came."""
-
-    packet: Any
-    time_s: float
-
-
 class PreRoll:
     """A `vidsum.video.live.Tap` that keeps the last packets, and writes clips."""
 
     def __init__(self, name: str, length_s: float, comment: str) -> None:
         """For the source of a name: so many seconds before a clip. `comment` is the label of the MP4s."""
         self._name, self._length_s, self._comment = name, length_s, comment
-        self._kept: deque[_Kept] = deque()
+        self._kept: deque[Any] = deque()
         self._bytes = 0
         self._streams: list[Any] = []
         self._clips: list[LiveClip] = []
-        self._now_s = 0.0
+        self._now_s = self._origin_s = 0.0
+        """The time of the last frame; that of the time stamp 0."""
 
     def connect(self, streams: list[Any]) -> None:
         """Packets of another connection do not go into one clip with these."""
@@ -53,14 +47,14 @@ class PreRoll:
                 clip.close()
             else:
                 clip.add(packet)
-        self._kept.append(_Kept(packet, self._now_s))
+        self._kept.append(packet)
         self._bytes += packet.size
         while self._is_long():
-            self._bytes -= self._kept.popleft().packet.size
+            self._bytes -= self._kept.popleft().size
 
-    def shown(self, time_s: float) -> None:
-        """The last packet gave a frame that is shown at a time of the source."""
-        self._now_s = time_s
+    def shown(self, time_s: float, stamp_s: float) -> None:
+        """A frame with this time stamp is shown at a time of the source."""
+        self._now_s, self._origin_s = time_s, time_s - stamp_s
 
     def start(self, path: Path, from_s: float) -> "LiveClip":
         """Begin a clip at the last key frame at or before a time, or at the first that is kept.
@@ -69,11 +63,11 @@ class PreRoll:
             UsageError: an MP4 cannot hold the codec.
             OutputError: the file cannot be written.
         """
-        keys = [number for number, each in enumerate(self._kept) if self._is_key(each)]
-        early = [number for number in keys if self._kept[number].time_s <= from_s]
+        keys = [number for number, packet in enumerate(self._kept) if self._is_key(packet)]
+        early = [number for number in keys if self._time_s(self._kept[number]) <= from_s]
         clip = LiveClip(path, self._name, self._streams, self._comment)
-        for each in islice(self._kept, (early[-1:] or keys[:1] or [0])[0], None):
-            clip.add(each.packet)
+        for packet in islice(self._kept, (early[-1:] or keys[:1] or [0])[0], None):
+            clip.add(packet)
         self._clips.append(clip)
         return clip
 
@@ -82,13 +76,18 @@ class PreRoll:
         while self._clips:
             self._clips.pop().close()
 
-    def _is_key(self, kept: _Kept) -> bool:
-        return bool(kept.packet.is_keyframe) and kept.packet.stream is self._streams[0]
+    def _is_key(self, packet: Any) -> bool:
+        return bool(packet.is_keyframe) and packet.stream is self._streams[0]
+
+    def _time_s(self, packet: Any) -> float:
+        """When what a packet holds is shown; long ago if it does not say."""
+        stamp = packet.dts if packet.pts is None else packet.pts
+        return -math.inf if stamp is None else float(stamp * packet.time_base) + self._origin_s
 
     def _is_long(self) -> bool:
         """Whether the first packet is not needed: a later key frame is early enough, or memory is short."""
-        later = next((each for each in islice(self._kept, 1, None) if self._is_key(each)), None)
-        is_early = later is not None and later.time_s <= self._now_s - self._length_s
+        later = next((packet for packet in islice(self._kept, 1, None) if self._is_key(packet)), None)
+        is_early = later is not None and self._time_s(later) <= self._now_s - self._length_s
         return is_early or self._bytes > _MOST_BYTES
 
 
