@@ -105,7 +105,8 @@ def _in_words(alert: Any, clip: str | None) -> str:
 
 
 def _ending(counts: dict[str, int]) -> str:
-    return f"{counts['seconds']} s watched, {counts['alerts']} alerts"
+    alerts = "1 alert" if counts["alerts"] == 1 else f"{counts['alerts']} alerts"
+    return f"{counts['seconds']} s watched, {alerts}"
 
 
 def _warn(message: str) -> None:

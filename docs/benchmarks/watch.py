@@ -43,7 +43,9 @@ def watch_film(film: Path, half: str, smoothed: int = SMOOTHED) -> list[Heard]:
     video, heard = embed(film, "vse", "auto"), []
     for kind in KINDS:
         truth = {(query.qid, query.text): query.windows for query in truth_of(film, kind).queries}
-        asked = [(Path(clip["file"]).name, clip[kind]) for clip in known_clips()[HALVES[half]] if clip.get(kind)]
+        asked = [
+            (Path(clip["file"]).name, clip[kind]) for clip in known_clips()[HALVES[half]] if clip.get(kind)
+        ]
         fits = notes()["fits"] if kind == "short" else {}
         z = curves_of_presence(video, embed_queries("vse", [text for _, text in asked]))
         for (clip, text), curve in zip(asked, z, strict=True):

@@ -30,7 +30,7 @@ SLOPE, OFFSET = 0.72, -2.5
 """Of the logistic curve, from the largest z to the probability."""
 _AT_ONCE = 256
 """Queries whose evidence is computed together: this bounds the memory beside the result."""
-SMOOTHED = 3
+_SMOOTHED = 3
 """Clips whose mean counts, so that no single one decides."""
 
 
@@ -47,7 +47,7 @@ def probabilities(space: str, video: ClipEmbeddings, queries: FloatArray) -> Flo
 def evidence(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
     """[M] the largest z(q, t) of a video in `vse` for each query [M, D], smoothed over three clips."""
     parts = [queries[start : start + _AT_ONCE] for start in range(0, max(1, len(queries)), _AT_ONCE)]
-    return np.concatenate([largest_means(_curves(video, part)) for part in parts])
+    return np.concatenate([largest_means(curves_of(video, part)) for part in parts])
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +84,8 @@ def cohort_of(names: FloatArray, queries: FloatArray) -> Cohort:
     )
 
 
-def _curves(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
-    """[M, T] z(q, t)."""
+def curves_of(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
+    """[M, T] z(q, t) of each clip of a video in `vse`, for each query [M, D]."""
     objects = video.mixtures[0]
     cohort = cohort_of(objects.names, queries)
     return cohort.z(queries @ video.rows.T, log_likelihood(objects, queries))
@@ -93,7 +93,7 @@ def _curves(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
 
 def largest_means(curves: npt.NDArray[np.floating]) -> FloatArray:
     """[M] the largest mean of three clips in a row, of curves [M, T]; of all where there are fewer."""
-    windows = sliding_window_view(curves, min(SMOOTHED, curves.shape[1]), axis=1)
+    windows = sliding_window_view(curves, min(_SMOOTHED, curves.shape[1]), axis=1)
     return np.asarray(windows.mean(axis=2).max(axis=1), np.float32)
 
 

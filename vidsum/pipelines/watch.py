@@ -42,7 +42,7 @@ class Second:
     time_s: float
     """When it begins, from the source's first picture."""
     present: tuple[float, ...]
-    """How likely each query is true in the last three seconds; pictures of `like` come last."""
+    """How likely each query is true of it; pictures of `like` come last."""
     lag_s: float
     """From the arrival of its last picture to this answer."""
 
@@ -144,8 +144,6 @@ def _seconds(
         if frames and int(frame.time_s) > last:
             yield _second(frames, extractor, evidence)
             frames = []
-        if int(frame.time_s) > last + 1:
-            evidence.forget()
         last = int(frame.time_s)
         frames.append(frame)
         if len(frames) == rate:
@@ -157,7 +155,7 @@ def _seconds(
 
 def _second(frames: Sequence[LiveFrame], extractor: Extractor, evidence: LiveEvidence) -> Second:
     features = extractor.encode(np.stack([extractor.spec.crop(frame.image)[None] for frame in frames]))
-    present = evidence.add(features, extractor.logits(features))
+    present = evidence.present(features, extractor.logits(features))
     lag_s = time.monotonic() - frames[-1].arrived_s
     return Second(float(int(frames[0].time_s)), tuple(map(float, present)), lag_s)
 
