@@ -35,7 +35,7 @@ def test_a_line_of_json_per_second(run: Run, colours: Path) -> None:
     assert [second["time_s"] for second in seconds] == list(range(10))
     assert set(seconds[0]["present"]) == {"green", "red"}
     assert seconds[0]["present"]["red"] > 0.3 > seconds[0]["present"]["green"]
-    assert [line["alert"]["query"] for line in lines if "alert" in line] == ["red", "red", "green", "green"]
+    assert [line["alert"]["query"] for line in lines if "alert" in line] == ["red", "green", "red", "green"]
     assert lines[-1]["ended"]["seconds"] == 10
 
 
