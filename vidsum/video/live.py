@@ -172,7 +172,7 @@ def _decoded(
             time_s = last_s + step_s if frame.time is None else frame.time - (first_s or 0.0)
             if first_s is None:
                 first_s, time_s = frame.time or 0.0, 0.0
-            elif source.is_live and not last_s < time_s < last_s + _JUMP_S:
+            elif source.kind != "file" and not last_s < time_s < last_s + _JUMP_S:
                 first_s += time_s - last_s - step_s
                 time_s = last_s + step_s
             if time_s > last_s:
