@@ -87,9 +87,9 @@ class AnnotatedVideos:
 
 def read_annotated(data: SplitOptions, device: str) -> AnnotatedVideos:
     """Read them. Errors are those of the readers; UsageError for a split that does not exist."""
-    from vidsum.lab.datasets.annotations import paired, read_all
     from vidsum.lab.datasets.captioned import draw_of, read_captioned
     from vidsum.lab.datasets.splits import by_dataset, splits_of
+    from vidsum.lab.datasets.summaries import paired, read_all
 
     pairs = paired(data.data, data.annotations) if data.data else {}
     videos = read_all(pairs) if pairs else read_captioned(data.captions, data.annotations, device)
@@ -102,8 +102,8 @@ def read_annotated(data: SplitOptions, device: str) -> AnnotatedVideos:
 
 def next_result(command: str, data: SplitOptions, read: AnnotatedVideos, out: Path) -> Result:
     """How the run is evaluated, or which splits it still lacks."""
-    from vidsum.lab.datasets.annotations import DATASETS
-    from vidsum.lab.datasets.splits import by_dataset, coverage_of, tested_files
+    from vidsum.lab.datasets.labels import DATASETS
+    from vidsum.lab.datasets.splits import by_dataset, odd_coverage, tested_files
     from vidsum.lab.training.run import unfinished_splits
 
     files = []
@@ -119,11 +119,11 @@ def next_result(command: str, data: SplitOptions, read: AnnotatedVideos, out: Pa
     evaluate = f"vidsum evaluate summary {given}{space} --run {quote(str(out))}"
     left = unfinished_splits(out)
     line = f"still to train: {' '.join(f'--split {number}' for number in left)}"
-    coverage = coverage_of(read.splits, read.videos)  # published splits test some videos never, others twice
+    odd = odd_coverage(read.splits, read.videos)  # published splits test some videos never, others twice
     return Result(
         command,
         str(out),
         {"unfinished_splits": left, "evaluate": None if left else evaluate},
         lines=(line if left else f"evaluate it with: {evaluate}",),
-        messages=() if coverage.tiles else (str(coverage),),
+        messages=(odd,) if odd else (),
     )

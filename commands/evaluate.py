@@ -13,6 +13,7 @@ from vidsum.commands.records import unless_up_to_date
 from vidsum.commands.result import Result, Table, View
 from vidsum.errors import UsageError
 from vidsum.lab.evaluation.settings import (
+    CaptionsRequest,
     HighlightsRequest,
     MomentsRequest,
     Request,
@@ -174,6 +175,43 @@ def vse(
     read = [] if request.captions.is_dir() else [request.captions]
     files = _files([str(request.captions)], report, read=read)
     _evaluate("vse", [str(request.captions)], [request], files, report, view)
+
+
+@evaluate.add
+def captions(
+    chosen: Annotated[Mapping[str, Any], Given(CaptionsRequest)],
+    report: Annotated[ReportFiles, Without(("plot",))],
+    view: View,
+    predictions: Annotated[
+        list[Path],
+        Argument(
+            "Captions: COCO's results (.json), CSV of an id and a caption, or descriptions of videos: a file "
+            "or a folder.",
+            "PREDICTIONS",
+            required=True,
+        ),
+    ],
+) -> None:
+    """Compare captions with sentences of people: CIDEr, BLEU, ROUGE-L, R@K/N.
+
+    Also reports captions of other items and, where there are several sentences, people.
+
+    vidsum evaluate captions results.json --data captions_val2014.json
+
+    vidsum evaluate captions mine.csv --data captions.csv --metric cider-d -o report.json
+
+    vidsum evaluate captions DESCRIPTIONS --data activitynet/val_1.json --metric r@5/16
+    """
+    request = build(CaptionsRequest, {**chosen, "predictions": tuple(predictions)})
+    read = [path for path in request.predictions if not path.is_dir()]
+    _evaluate(
+        "captions",
+        [str(request.data)],
+        [request],
+        _files([str(request.data)], report, read=read),
+        report,
+        view,
+    )
 
 
 def _files(

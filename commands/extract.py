@@ -57,10 +57,10 @@ def extract(
 
         plan, files = plan_extraction(video, extraction), targets[video]
         if outputs.to_stdout:
-            return _result(video, plan.read(progress)[0], None)
+            return _result(video, plan.run(progress), None)
 
         def make() -> Result:
-            (features,) = plan.read(progress)
+            features = plan.run(progress)
             save_features(features, files.record)
             return _result(video, features, files.record)
 

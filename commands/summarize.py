@@ -104,20 +104,20 @@ def summarize(
         outputs.check(targets)
 
     def step(source: str, progress: "Progress | None") -> Result:
+        from vidsum.pipelines.said import export_subtitles
         from vidsum.pipelines.summary import plan_summary, require_attention
-        from vidsum.pipelines.summary_speech import export_subtitles
 
         files = targets[source]
         attention = files.named.get("attention") if writes else None
         if attention:
             require_attention(selection.model)
-        plan = plan_summary(source, selection, shots, extraction)
+        drawing = (attention, parse_attention_part(extra.attention_of)) if attention else None
+        plan = plan_summary(source, selection, shots, extraction, attention=drawing)
         if not writes:
             return _rendered(source, plan.run(progress), as_document=outputs.to_stdout)
 
         def make() -> Result:
-            part = parse_attention_part(extra.attention_of)
-            summary = plan.run(progress, attention=attention, attention_part=part)
+            summary = plan.run(progress)
             if "subtitles" in files.named:
                 export_subtitles(summary, files.named["subtitles"], extraction, progress)
             return _written(source, summary, files, encoding, extra.chapters, progress)

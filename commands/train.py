@@ -13,7 +13,13 @@ from vidsum.commands.options import Given, Group, Without
 from vidsum.commands.result import Result, View, render
 from vidsum.lab.training.presets import DETRChoice, MRNetChoice
 from vidsum.lab.training.settings import DataSettings, DETRSettings, MRNetSettings
-from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings, VSEData, VSESettings
+from vidsum.lab.training.summary_settings import (
+    CaptionerSettings,
+    FullTransNetSettings,
+    RidgeSettings,
+    VSEData,
+    VSESettings,
+)
 from vidsum.options import Option, build, option
 
 if TYPE_CHECKING:
@@ -186,6 +192,32 @@ def vse(
         return Result("train vse", folder, facts, lines=(line,), messages=trained.warnings)
 
     run_batch("train vse", [str(run.out)], view, step)
+
+
+@train.add
+def captioner(
+    data: VSEData, run: RunFolder, settings: Annotated[CaptionerSettings, Without(("dim_in",))], view: View
+) -> None:
+    """Train a captioner, which writes sentences about what a video shows.
+
+    vidsum train captioner --captions captions.csv --pictures images --out runs/captioner
+    """
+
+    def step(folder: str, progress: "Progress | None") -> Result:
+        from vidsum.lab.training.captioner import train_captioner
+
+        trained = train_captioner(data, settings, Path(folder), overwrite=run.overwrite, progress=progress)
+        facts = {
+            "up_to_date": trained.up_to_date,
+            "checkpoint": str(trained.checkpoint),
+            "n_validation": trained.n_validation,
+            "validation": {"cider": trained.cider},
+        }
+        done = " (up to date)" if trained.up_to_date else ""
+        line = f"{folder}: CIDEr {trained.cider:.3f} on {trained.n_validation} validation pictures{done}"
+        return Result("train captioner", folder, facts, lines=(line,), messages=trained.warnings)
+
+    run_batch("train captioner", [str(run.out)], view, step)
 
 
 def _train_splits(

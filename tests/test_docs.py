@@ -28,6 +28,7 @@ PAGE_OF = {
     "train mrnet": "train_mrnet",
     "train detr": "train_detr",
     "train vse": "train_vse",
+    "train captioner": "train_captioner",
     "help": "cli",
     "index": "archive",
     "search": "archive",
@@ -35,6 +36,7 @@ PAGE_OF = {
     "evaluate moments": "evaluate_moments",
     "evaluate highlights": "evaluate_highlights",
     "evaluate vse": "evaluate_vse",
+    "evaluate captions": "evaluate_captions",
 }
 """The page of a command, where it is not called like its first word."""
 SHARED_PAGES = ("cli", "extract", "shots", "export", "report")

@@ -137,6 +137,13 @@ def check(settings: Any) -> None:
                 raise UsageError(f"{name} must be {fault}, not {part!r}{near}")
 
 
+class Checked:
+    """Settings that check their fields when they are made."""
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
 _TYPES: Mapping[Any, tuple[Any, str]] = {
     bool: (bool, "true or false"),
     int: (Integral, "a whole number"),

@@ -16,9 +16,9 @@ import numpy as np
 
 from docs.benchmarks import argument_parser
 from vidsum.grounding.text import load_text_encoder
-from vidsum.lab.datasets.annotations import read_tvsum_mat
 from vidsum.lab.datasets.captioned import captioned_videos
 from vidsum.lab.datasets.clip_captions import read_clip_captions
+from vidsum.lab.datasets.labels import read_tvsum_mat
 from vidsum.lab.evaluation.summary_metrics import spearman_rho
 from vidsum.results.features import Features
 from vidsum.summary.guided import guided

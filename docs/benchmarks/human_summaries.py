@@ -25,8 +25,8 @@ import torch
 from docs.benchmarks import argument_parser
 from docs.benchmarks.top_clips import clips_of, measure_top_clips
 from docs.benchmarks.without_words import STATISTICS, with_statistic
-from vidsum.lab.datasets.annotations import TVSumAnnotations, read_tvsum_mat
 from vidsum.lab.datasets.captioned import Draw, draw_of, in_space, read_captioned
+from vidsum.lab.datasets.labels import Labels, read_tvsum_mat
 from vidsum.lab.datasets.splits import Split, splits_of
 from vidsum.lab.datasets.summaries import AnnotatedVideo, shots_of
 from vidsum.lab.evaluation.summaries import evaluate_summaries
@@ -175,7 +175,7 @@ class Measured:
 
 
 def measured(
-    row: str, videos: Videos, scores: Mapping[str, Any], annotations: Mapping[str, TVSumAnnotations]
+    row: str, videos: Videos, scores: Mapping[str, Any], annotations: Mapping[str, Labels]
 ) -> Measured:
     """A row's measures."""
     report = evaluate_summaries(videos, {row: scores}, knapsacks=("pgl-sum",), n_seeds=10)
@@ -185,7 +185,7 @@ def measured(
 
 
 def top_clips(
-    videos: Videos, scores: Mapping[str, Any], annotations: Mapping[str, TVSumAnnotations]
+    videos: Videos, scores: Mapping[str, Any], annotations: Mapping[str, Labels]
 ) -> Mapping[str, float] | None:
     """Top-5 mAP of each video; None where the videos are not TVSum's, or tested several times."""
     if not annotations or not scores.keys() <= annotations.keys():

@@ -16,15 +16,12 @@ import numpy as np
 
 from tests.conftest import SHARED
 from vidsum.device import Precision
-from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, extractions_of
+from vidsum.grounding.spaces import STEP_S, ClipEmbeddings
 from vidsum.lab.datasets.moments import MomentVideo, Query
-from vidsum.pipelines.cuts import pictures_of
-from vidsum.pipelines.decoding import changes_job, extraction_job
-from vidsum.pipelines.extraction import Input
-from vidsum.pipelines.moments import seen
+from vidsum.pipelines.moments import input_in, plan_sight
+from vidsum.pipelines.plan import Input
 from vidsum.results.features import Features
-from vidsum.settings import Extraction
-from vidsum.shots import find
+from vidsum.settings import Extraction, Retrieval
 from vidsum.video.probe import probe
 
 HALVES = {"all": slice(None), "even": slice(0, None, 2), "odd": slice(1, None, 2)}
@@ -120,20 +117,17 @@ def features_of(
     path: Path, space: str, precision: Precision = "fp32", *, thorough: bool = False
 ) -> list[Features]:
     """The features of a film that a space needs; they are kept in the cache."""
-    return _input_of(path, space, precision, thorough=thorough).read()
+    return _input_of(path, space, precision, thorough=thorough).read()[0]
 
 
 def embed(path: Path, space: str, precision: Precision = "fp32", *, thorough: bool = False) -> ClipEmbeddings:
     """A film in a space; see `features_of`."""
-    given = _input_of(path, space, precision, thorough=thorough)
-    features, changes = given.read_with_changes()
-    return seen(space, features, find(features[-1], pictures=pictures_of(given, changes)).edges_s)
+    clips, _ = plan_sight(_input_of(path, space, precision, thorough=thorough), space).run()
+    return clips
 
 
 def _input_of(path: Path, space: str, precision: Precision, *, thorough: bool) -> Input:
-    video, how = probe(path), Extraction(precision=precision)
-    jobs = tuple(extraction_job(video, one) for one in extractions_of(space, how, thorough=thorough))
-    return Input(how, video, jobs, changes_job(video, how, jobs))
+    return input_in(space, path, Extraction(precision=precision), Retrieval(thorough=thorough))
 
 
 def one_after_another(videos: Sequence[ClipEmbeddings], truths: Sequence[MomentVideo]) -> Asked:

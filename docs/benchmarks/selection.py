@@ -26,10 +26,11 @@ from docs.benchmarks.human_summaries import read
 from docs.benchmarks.joined import truth_of
 from vidsum.lab.datasets.summaries import shots_of
 from vidsum.lab.training.predict import predict_run
-from vidsum.pipelines.summary import plan_summary
+from vidsum.pipelines.plan import input_of
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
-from vidsum.settings import Extraction, Selection, ShotSettings
+from vidsum.settings import Extraction
+from vidsum.shots import find
 from vidsum.summary.knapsack import knapsack, values_of
 from vidsum.summary.pieces import Windows, held
 from vidsum.summary.selection import select
@@ -158,10 +159,9 @@ def films(folder: Path) -> dict[str, list[Video]]:
     """The films of odd number, and all."""
     rows: dict[str, list[Video]] = {"odd": [], "all": []}
     for number, path in enumerate(sorted(folder.glob("*.mp4"))):
-        plan = plan_summary(path, Selection(), ShotSettings(), Extraction(device="cpu"))
-        made, changes = plan.shots.input.read_with_changes(None)
+        made, pictures = input_of(path, Extraction(device="cpu")).read()
         clips = [window for query in truth_of(path).queries for window in query.windows]
-        shots, importance = plan.shots.cut(made[-1], changes), vidsum.summarize(path, device="cpu").importance
+        shots, importance = find(made[-1], pictures=pictures), vidsum.summarize(path, device="cpu").importance
         for row in ("all", "odd") if number % 2 else ("all",):
             rows[row].append(Video(made[0], shots, importance, clips=clips))
     return rows

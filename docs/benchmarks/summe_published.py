@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from docs.benchmarks import argument_parser
-from vidsum.lab.datasets.annotations import SumMeVideo, read_summe_protocol
+from vidsum.lab.datasets.labels import Labels, read_summe_protocol
 from vidsum.lab.evaluation.reference import at_every_frame, f_measures, key_shots
 
 DRAWS = 100
@@ -22,26 +22,26 @@ Figures = tuple[float, float]
 """F-measure with the nearest annotator, and the mean over annotators."""
 
 
-def figures(video: SumMeVideo, summaries: npt.ArrayLike) -> Figures:
+def figures(video: Labels, summaries: npt.ArrayLike) -> Figures:
     """Of one or several summaries [R, n_frames], averaged over these."""
     scores = f_measures(summaries, video.user_summary, np.ones(video.n_frames))
     return float(scores.max(axis=1).mean()), float(scores.mean())
 
 
-def by_scores(video: SumMeVideo, scores: npt.ArrayLike) -> Figures:
+def by_scores(video: Labels, scores: npt.ArrayLike) -> Figures:
     """Of the key shots by scores [R, T] at every 15th frame."""
     frames = at_every_frame(np.atleast_2d(scores), video.picks, video.n_frames)
     return figures(video, key_shots(frames, video.change_points, KNAPSACK))
 
 
-def people(video: SumMeVideo) -> Figures:
+def people(video: Labels) -> Figures:
     """Of each annotator, compared with the others."""
     scores = f_measures(video.user_summary, video.user_summary, np.ones(video.n_frames))
     np.fill_diagonal(scores, np.nan)
     return float(np.nanmax(scores, axis=1).mean()), float(np.nanmean(scores))
 
 
-def rows_of(video: SumMeVideo, summary: npt.ArrayLike, rng: np.random.Generator) -> dict[str, Figures]:
+def rows_of(video: Labels, summary: npt.ArrayLike, rng: np.random.Generator) -> dict[str, Figures]:
     """The figures of one video by the names of the rows."""
     return {
         RANDOM: by_scores(video, rng.random((DRAWS, len(video.picks)), np.float32)),

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import UsageError
-from vidsum.lab.datasets.annotations import TVSumAnnotations
+from vidsum.lab.datasets.labels import Labels
 from vidsum.lab.datasets.moments import CLIP_S
 from vidsum.types import FloatArray, TimeArray
 
@@ -58,9 +58,7 @@ class TopClips:
     """Over the categories."""
 
 
-def measure_top_clips(
-    videos: Mapping[str, TVSumAnnotations], clip_scores: Mapping[str, npt.ArrayLike]
-) -> TopClips:
+def measure_top_clips(videos: Mapping[str, Labels], clip_scores: Mapping[str, npt.ArrayLike]) -> TopClips:
     """Measure predicted scores of clips by TVSum's highlight protocol.
 
     Args:
@@ -87,7 +85,7 @@ def measure_top_clips(
     return over_categories(videos, measured)
 
 
-def over_categories(videos: Mapping[str, TVSumAnnotations], precisions: Mapping[str, float]) -> TopClips:
+def over_categories(videos: Mapping[str, Labels], precisions: Mapping[str, float]) -> TopClips:
     """The means of the videos' average precisions: over categories, and over these."""
     by_category: dict[str, list[float]] = {}
     for name, video in videos.items():
@@ -117,7 +115,7 @@ def top_precisions(scores: npt.ArrayLike, annotators: npt.ArrayLike, top: int = 
     return averages
 
 
-def clip_annotations(video: TVSumAnnotations) -> FloatArray:
+def clip_annotations(video: Labels) -> FloatArray:
     """[U, C] score of each annotator for each whole clip of 2 s: the score of the frame in its middle.
 
     The annotators scored such clips, so all frames of one have the same score, but for rounding at its ends.
@@ -128,7 +126,7 @@ def clip_annotations(video: TVSumAnnotations) -> FloatArray:
     return clips
 
 
-def clips_of(scores: npt.ArrayLike, picks: npt.ArrayLike, video: TVSumAnnotations) -> TimeArray:
+def clips_of(scores: npt.ArrayLike, picks: npt.ArrayLike, video: Labels) -> TimeArray:
     """[C] scores of clips: the mean of the samples in each, or the last sample before where it has none.
 
     Args:

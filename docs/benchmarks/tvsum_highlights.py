@@ -21,9 +21,9 @@ from docs.benchmarks.top_clips import (
     over_categories,
     top_precisions,
 )
-from vidsum.lab.datasets.annotations import TVSumAnnotations, read_tvsum_mat
+from vidsum.lab.datasets.labels import Labels, read_tvsum_mat
 
-Videos = Mapping[str, TVSumAnnotations]
+Videos = Mapping[str, Labels]
 Predictions = Mapping[str, Mapping[str, npt.ArrayLike]]
 """Name of a row -> name of a video (`tvsum/video_1`) -> [C] scores of its clips of 2 s, see `clips_of`."""
 
@@ -95,7 +95,7 @@ def main(predictions: Predictions | None = None) -> None:
     parser = argument_parser(__doc__)
     parser.add_argument("annotations", type=Path, metavar="FILE.mat")
     videos = read_tvsum_mat(parser.parse_args().annotations)
-    tested = {name: video for name, video in videos.items() if video.video in TEST_VIDEOS.values()}
+    tested = {name: video for name, video in videos.items() if video.file_name in TEST_VIDEOS.values()}
     for title, chosen in (("all videos", videos), ("the published test videos", tested)):
         print(f"{title}: {len(chosen)}, top-5 mAP, per cent")
         print_table(chosen, predictions or {})

@@ -233,11 +233,11 @@ def test_transcripts_that_came_to_the_cache_are_taken(
     def hear(video: str, extraction: Extraction, progress: object, *, transcribe: bool) -> object:
         return spoken("we paint it green.") if transcripts else None
 
-    def is_transcribed(path: str, extraction: Extraction, source: dict[str, object]) -> bool:
-        return source["sha256"] in transcripts
+    def cached_transcript(path: str, extraction: Extraction, source: dict[str, object]) -> object:
+        return "something" if source["sha256"] in transcripts else None
 
     monkeypatch.setattr(index, "_hear", hear)
-    monkeypatch.setattr(index, "is_transcribed", is_transcribed)
+    monkeypatch.setattr(index, "cached_transcript", cached_transcript)
     archive.add(videos)
     assert set(states(archive, videos).values()) == {"unchanged"}
     transcripts.append(index.of_file(videos / "a.mp4")["sha256"])

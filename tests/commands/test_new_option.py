@@ -19,7 +19,12 @@ from vidsum.commands.options import Group
 from vidsum.commands.result import View
 from vidsum.errors import UsageError
 from vidsum.lab.training.settings import DETRSettings, LoopSettings, MRNetSettings
-from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings, VSESettings
+from vidsum.lab.training.summary_settings import (
+    CaptionerSettings,
+    FullTransNetSettings,
+    RidgeSettings,
+    VSESettings,
+)
 from vidsum.options import from_keywords, leaves, option
 from vidsum.pipelines.moments import plan_moments, queries_of
 from vidsum.pipelines.speech import plan_transcript
@@ -27,7 +32,8 @@ from vidsum.pipelines.summary import plan_shots, plan_summary
 from vidsum.settings import Encoding, Extraction, Retrieval, Selection, ShotSettings, Transcription
 
 USED = [Encoding, Extraction, Retrieval, Selection, ShotSettings, Transcription]
-TRAINED = [LoopSettings, MRNetSettings, DETRSettings, FullTransNetSettings, RidgeSettings, VSESettings]
+TRAINED = [LoopSettings, MRNetSettings, DETRSettings, FullTransNetSettings, RidgeSettings]
+TRAINED += [VSESettings, CaptionerSettings]
 
 
 def with_option(kind: type[Any]) -> type[Any]:

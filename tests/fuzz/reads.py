@@ -269,7 +269,7 @@ def read_clip_captions(path: Path) -> None:
 
 
 def read_summe_protocol(path: Path) -> None:
-    from vidsum.lab.datasets.annotations import read_summe_protocol
+    from vidsum.lab.datasets.labels import read_summe_protocol
 
     for video in read_summe_protocol(path).values():
         assert video.user_summary.shape[1] == video.n_frames > video.change_points.max()

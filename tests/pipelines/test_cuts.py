@@ -86,7 +86,7 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(jobs, "read_frames", told("pass", jobs.read_frames))
     monkeypatch.setattr(
-        "vidsum.pipelines.cuts.changes_within", told("look", vidsum.pipelines.cuts.changes_within)
+        "vidsum.pipelines.plan.changes_within", told("look", vidsum.pipelines.plan.changes_within)
     )
     return seen
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from vidsum.errors import InputError
-from vidsum.lab.datasets.annotations import read_tvsum_mat
+from vidsum.lab.datasets.labels import read_tvsum_mat
 from vidsum.lab.datasets.published_features import check_features, read_parts
 from vidsum.lab.datasets.summaries import read_annotated
 from vidsum.results.feature_files import read_features

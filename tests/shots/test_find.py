@@ -1,7 +1,7 @@
 """One function for all ways of cutting a video: defaults, limits in seconds, and every wrong parameter."""
 
 import math
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -10,7 +10,15 @@ from tests.shots.conftest import sequence
 from tests.shots.direct import direct_change_points
 from vidsum.errors import UsageError
 from vidsum.results.features import Features
-from vidsum.shots import METHODS, find
+from vidsum.results.shots import Shots
+from vidsum.settings import ShotMethod, ShotSettings
+from vidsum.shots import find
+
+METHODS = get_args(ShotMethod)
+
+
+def _cut(features: Features, **settings: Any) -> Shots:
+    return find(features, ShotSettings(**settings))
 
 
 def _steps(*lengths: int, fps: float = 2.0, duration_s: float | None = None) -> Features:
@@ -33,23 +41,25 @@ def test_kts_looks_at_directions_not_at_lengths() -> None:
 
 def test_kts_without_limits_is_the_direct_implementation() -> None:
     rows = sequence(np.random.default_rng(0), 200, 32, 10, 0.3)
-    shots = find(Features.from_array(rows), min_shot_s=0, max_shot_s=math.inf)
+    shots = _cut(Features.from_array(rows), min_shot_s=0, max_shot_s=math.inf)
     assert (shots.edges_s[1:-1] * 2).tolist() == direct_change_points(rows)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_video_fps_and_video_are_handed_on(method: str) -> None:
     features = Features.from_array(np.ones((8, 2)), video_fps=25.0)
-    shots = find(features, method, cuts_s=np.array([2.0]))  # type: ignore[arg-type]
+    shots = _cut(features, shots=method)
     assert shots.video_fps == 25.0
     assert shots.method == method
 
 
 def test_uniform_and_transnetv2_obey_the_same_limits() -> None:
     features = Features.from_array(np.ones((40, 2)))
-    cuts = np.array([3.0, 3.5, 12.0])
-    uniform = find(features, "uniform", max_shot_s=4.0)
-    between = find(features, "transnetv2", cuts_s=cuts, min_shot_s=1.0, max_shot_s=6.0)
+    transitions = np.zeros((200, 1))
+    transitions[[29, 34, 119]] = 1  # cuts at 3, 3.5 and 12 s
+    uniform = _cut(features, shots="uniform", max_shot_s=4.0)
+    seen = Features.from_array(transitions, fps=10.0)
+    between = _cut(seen, shots="transnetv2", min_shot_s=1.0, max_shot_s=6.0)
     assert uniform.edges_s.tolist() == [0, 4, 8, 12, 16, 20]
     assert between.edges_s.tolist() == [0, 3.5, 7.75, 12, 16, 20]
 
@@ -58,7 +68,7 @@ def test_uniform_and_transnetv2_obey_the_same_limits() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_a_few_samples_are_cut_without_a_fault(method: str, n: int) -> None:
     features = Features.from_array(np.eye(3)[:n])
-    shots = find(features, method, cuts_s=np.array([]))  # type: ignore[arg-type]
+    shots = _cut(features, shots=method)
     assert shots.edges_s[0] == 0
     assert shots.edges_s[-1] == features.duration_s
 
@@ -78,69 +88,61 @@ def test_the_last_shot_reaches_to_the_end_of_the_video() -> None:
 def test_kts_keeps_shots_of_at_least_a_second_unless_asked() -> None:
     features = _steps(10, 1, 10)
     assert np.diff(find(features).edges_s).min() >= 1.0
-    assert find(features, min_shot_s=0.5).edges_s.tolist() == [0, 5, 5.5, 10.5]
-    assert np.diff(find(features, max_shot_s=0.5).edges_s).max() == 0.5
+    assert _cut(features, min_shot_s=0.5).edges_s.tolist() == [0, 5, 5.5, 10.5]
+    assert np.diff(_cut(features, max_shot_s=0.5).edges_s).max() == 0.5
 
 
 @pytest.mark.parametrize("fps", [0.5, 2.0, 5.0, 29.97])
 def test_limits_in_seconds_hold_at_any_rate(fps: float) -> None:
     rows = sequence(np.random.default_rng(1), 300, 16, 4, 0.2)
-    lengths = np.diff(find(Features.from_array(rows, fps), min_shot_s=2.0, max_shot_s=9.0).edges_s)
+    lengths = np.diff(_cut(Features.from_array(rows, fps), min_shot_s=2.0, max_shot_s=9.0).edges_s)
     assert lengths.min() >= 2.0 - 1e-6
     assert lengths.max() <= 9.0 + 1e-6
 
 
 @pytest.mark.parametrize("min_shot_s", [8.0, 100.0])
 def test_a_video_shorter_than_two_shortest_shots_is_one(min_shot_s: float) -> None:
-    assert find(_steps(5, 10), min_shot_s=min_shot_s).edges_s.tolist() == [0, 7.5]
+    assert _cut(_steps(5, 10), min_shot_s=min_shot_s).edges_s.tolist() == [0, 7.5]
 
 
 @pytest.mark.parametrize("max_shots", [1, 2, 5])
 def test_a_small_number_of_shots_lifts_the_default_longest(max_shots: int) -> None:
     rows = sequence(np.random.default_rng(2), 2000, 8, 20, 0.2)
-    assert len(find(Features.from_array(rows), max_shots=max_shots)) <= max_shots
+    assert len(_cut(Features.from_array(rows), max_shots=max_shots)) <= max_shots
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"method": "scenes"}, "unknown shot method 'scenes'"),
-        ({"max_shots": 0}, "at least one shot"),
-        ({"min_shot_s": -1.0}, "zero or more seconds, not -1"),
-        ({"min_shot_s": math.inf}, "zero or more seconds, not inf"),
-        ({"min_shot_s": math.nan}, "zero or more seconds, not nan"),
-        ({"max_shot_s": 0.0}, "at least as long as a frame, not 0"),
+        ({"shots": "scenes"}, "shots must be one of kts"),
+        ({"max_shots": 0}, "at least 1"),
+        ({"min_shot_s": -1.0}, "at least 0, not -1"),
+        ({"min_shot_s": math.inf}, "inf s, is longer than the longest"),
+        ({"min_shot_s": math.nan}, "a number, not nan"),
+        ({"max_shot_s": 0.0}, "above 0, not 0"),
         ({"max_shot_s": 0.01}, "at least as long as a frame, not 0.01"),
-        ({"max_shot_s": math.nan}, "at least as long as a frame, not nan"),
+        ({"max_shot_s": math.nan}, "a number, not nan"),
         ({"min_shot_s": 5.0, "max_shot_s": 4.0}, "longer than the longest"),
-        ({"penalty": 0.0}, "penalty of KTS must be positive"),
-        ({"penalty": math.nan}, "penalty of KTS must be positive"),
-        ({"penalty": math.inf}, "penalty of KTS must be positive"),
         ({"max_shots": 2, "max_shot_s": 4.0}, "20 samples, 0.5 s apart, cannot be cut into at most 2 shots"),
         ({"min_shot_s": 6.0, "max_shot_s": 7.0}, "cannot be cut into at most 1 shots of 12 to 14 samples"),
         ({"max_shot_s": 0.2}, "cannot be cut"),
-        ({"method": "uniform", "shot_s": 0.0}, "length of a shot must be"),
-        ({"method": "uniform", "shot_s": 0.01}, "length of a shot must be"),
-        ({"method": "uniform", "shot_s": math.inf}, "length of a shot must be"),
-        ({"method": "uniform", "shot_s": math.nan}, "length of a shot must be"),
-        ({"method": "uniform", "max_shots": 2, "max_shot_s": 4.0}, "cannot be cut into equal shots"),
-        ({"method": "transnetv2"}, "needs the cuts"),
+        ({"shots": "uniform", "max_shots": 2, "max_shot_s": 4.0}, "cannot be cut into equal shots"),
     ],
 )
 def test_parameters_that_make_no_sense_are_refused(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        find(Features.from_array(np.ones((20, 2))), **parameters)
+        _cut(Features.from_array(np.ones((20, 2))), **parameters)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_features_longer_than_the_video_are_refused(method: str) -> None:
     features = Features.from_array(np.ones((20, 2)), duration_s=9.5)
     with pytest.raises(UsageError, match=r"last feature is at 9.5 s, but the video ends at 9.5 s"):
-        find(features, method, cuts_s=np.array([]))  # type: ignore[arg-type]
+        _cut(features, shots=method)
 
 
 def test_more_memory_than_a_laptop_has_is_refused_before_it_is_taken() -> None:
     features = Features.from_array(np.ones((30000, 1)))
     with pytest.raises(UsageError, match="takes too much memory") as error:
-        find(features, max_shot_s=math.inf)
+        _cut(features, max_shot_s=math.inf)
     assert error.value.hint == "lower --max-shot, or sample fewer frames a second"

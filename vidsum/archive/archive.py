@@ -307,7 +307,7 @@ class Archive:
             return row_of_picture(path)
         if (kept := self._kept_row(path, start_s, end_s)) is not None:
             return kept
-        clips, _ = index.plan_of(path, Extraction()).see()
+        clips, _ = index.plan_of(path, Extraction()).run()
         if start_s >= clips.duration_s:
             raise InputError(f"{like}: starts after the video's end ({clips.duration_s:.1f} s)")
         within = (clips.timestamps + clips.step_s > start_s) & (clips.timestamps < end_s)

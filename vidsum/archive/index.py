@@ -13,14 +13,15 @@ import numpy as np
 from vidsum.archive.packed import AXES, pack_clips, pack_pieces, pack_rows
 from vidsum.archive.store import Database, made_from, space_of
 from vidsum.errors import InputError
-from vidsum.grounding.queries import Queries
 from vidsum.grounding.said import ENCODER, Passage, passages_of, sentences_of
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.vse import load_map
-from vidsum.pipelines.moments import MomentsPlan, plan_moments
-from vidsum.pipelines.speech import is_transcribed, plan_transcript
+from vidsum.pipelines.moments import Sight, input_in, plan_sight
+from vidsum.pipelines.plan import Plan
+from vidsum.pipelines.speech import cached_transcript, in_english, plan_transcript
 from vidsum.provenance import of_file
+from vidsum.results.transcript import Transcript
 from vidsum.settings import Extraction, Retrieval, Transcription
 from vidsum.types import FloatArray, Progress, VideoInfo
 from vidsum.video.frames import LongSide
@@ -99,7 +100,7 @@ def add(
     facts = (status.st_size, status.st_mtime_ns)
     if before and (before[1:3], before[5]) == (facts, space) and before[6] <= extraction.fast:
         source = {"bytes": facts[0], "sha256": before[8]}
-        if not before[7] or not (transcribe or is_transcribed(path, extraction, source)):
+        if not before[7] or not (transcribe or cached_transcript(path, extraction, source)):
             with connection.transaction():
                 connection.execute("UPDATE files SET gone_s = NULL WHERE path = ?", (key,))
             return Added(video, "unchanged", before[4], before[3])
@@ -130,11 +131,9 @@ def add(
     return Added(video, state, known[2], known[1], moved_from, seen.warnings if seen else ())
 
 
-def plan_of(video: str, extraction: Extraction) -> MomentsPlan:
+def plan_of(video: str, extraction: Extraction) -> Plan[Sight]:
     """What an archive asks of a video: the clips that `ground` sees."""
-    plan = plan_moments(video, Queries(()), Retrieval(space="vse", evidence="seen"), extraction)
-    assert isinstance(plan, MomentsPlan)
-    return plan
+    return plan_sight(input_in("vse", video, extraction, Retrieval()), "vse")
 
 
 def mark_gone(connection: Database, folders: Iterable[str]) -> list[str]:
@@ -207,7 +206,7 @@ def _known(
 
 
 def _see(video: str, extraction: Extraction, progress: Progress | None) -> _Seen:
-    clips, features = plan_of(video, extraction).see(progress)
+    clips, features = plan_of(video, extraction).run(progress)
     info = features[-1].video
     assert info is not None
     assert clips.shots_s is not None
@@ -238,9 +237,10 @@ def _hear(
         plan = plan_transcript(video, Transcription(), extraction)
     except InputError:  # no sound
         return _Spoken((), b"") if transcribe else None
-    heard = plan.run(progress) if transcribe else plan.cached()
-    plan = plan.in_english(heard) if heard else plan
-    english = plan.run(progress) if transcribe else plan.cached()
+    if transcribe:
+        english: Transcript | None = in_english(plan.run(progress), video, extraction, progress)
+    else:
+        english = cached_transcript(video, extraction, english=True)
     if english is None:
         return None
     sentences = sentences_of(english)

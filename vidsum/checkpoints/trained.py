@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Model = TypeVar("Model", bound="nn.Module")
 
 SCHEMA = "vidsum.checkpoint/1"
-IN_NUMPY = ("ridge", "vse")
+IN_NUMPY = ("captioner", "ridge", "vse")
 """Models that run without torch, which takes seconds to import."""
 _KEY = "vidsum"
 

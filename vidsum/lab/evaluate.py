@@ -10,16 +10,18 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from vidsum.errors import UsageError
-from vidsum.lab.datasets.annotations import read_labels
-from vidsum.lab.datasets.labels import Labels
+from vidsum.lab.datasets.described import read_captions, read_described
+from vidsum.lab.datasets.labels import Labels, read_labels
 from vidsum.lab.datasets.moments import read_highlights, read_moments
 from vidsum.lab.datasets.summaries import AnnotatedVideo, annotated_files, read_annotated, shots_of
 from vidsum.lab.evaluation import submissions
+from vidsum.lab.evaluation.captions import BASELINES, evaluate_captions
 from vidsum.lab.evaluation.moments import evaluate_highlights, evaluate_moments
 from vidsum.lab.evaluation.people import read_people, with_people
-from vidsum.lab.evaluation.reference import BUDGET, CHANGE_POINTS, KNAPSACKS, SEGMENTATIONS, BoolArray
+from vidsum.lab.evaluation.reference import BUDGET, CHANGE_POINTS, KNAPSACKS, SEGMENTATIONS
 from vidsum.lab.evaluation.report import Measures, Report
 from vidsum.lab.evaluation.settings import (
+    CaptionsRequest,
     HighlightsRequest,
     MomentsRequest,
     Request,
@@ -27,6 +29,7 @@ from vidsum.lab.evaluation.settings import (
     VSERequest,
     checkpoint_of,
 )
+from vidsum.lab.evaluation.submissions import TestedVideos
 from vidsum.lab.evaluation.summaries import Scores, evaluate_summaries
 from vidsum.lab.evaluation.vse import evaluate_vse
 from vidsum.lab.sources import Finished, checkpoints_of, read_finished, refuse_twins
@@ -35,7 +38,7 @@ from vidsum.settings import Selection
 from vidsum.summary.score import score
 from vidsum.types import Progress
 
-Videos = Mapping[str, AnnotatedVideo]
+Videos = Mapping[str, AnnotatedVideo] | Mapping[str, Labels]
 Row = TypeVar("Row")
 
 _KNAPSACKS_WITHOUT_SHOTS: Final = ("pgl-sum",)
@@ -45,15 +48,8 @@ _KNAPSACKS_WITHOUT_SHOTS: Final = ("pgl-sum",)
 def evaluate(request: Request, progress: Progress | None = None) -> Report[Measures]:
     """Evaluate the rows of a request, on those videos of the data that all rows have.
 
-    Args:
-        request: what to evaluate; `vidsum.lab.sources.provenance` says what the report is made from.
-        progress: called after each video, and while models run.
-
-    Raises:
-        InputError: a file cannot be read, or does not go with the data.
-        OutputError: the model's answers cannot be written.
-        UsageError: two rows have one name, or no video in common; or see the evaluation of the task.
-        WeightsError: weights of a model or of its text encoder are missing.
+    Raises InputError: a file cannot be read, or does not go with the data. UsageError: two rows have one
+    name, or no video in common; or see the evaluation of the task.
     """
     if isinstance(request, SummaryRequest):
         return _summary(request, progress)
@@ -61,6 +57,8 @@ def evaluate(request: Request, progress: Progress | None = None) -> Report[Measu
         return _moments(request, progress)
     if isinstance(request, VSERequest):
         return evaluate_vse(request, progress)
+    if isinstance(request, CaptionsRequest):
+        return _captions(request, progress)
     return _highlights(request, progress)
 
 
@@ -75,49 +73,34 @@ def _read_rows(files: Sequence[Path], taken: Sequence[str], read: Callable[[Path
     return rows
 
 
-# --- summaries ---
-
-
 def _summary(request: SummaryRequest, progress: Progress | None) -> Report[Measures]:
-    source, seeds = request.source, request.seeds
     labels = read_labels(request.annotations) if request.annotations else {}
-    if not request.has_features:
-        return _of_annotations(request, labels, progress)
     data = _videos(request, labels, progress)
-    rows: dict[str, Scores] = _read_rows(
-        request.scores, request.models, lambda path: submissions.read_scores(path, data)
-    )
-    finished = _read_finished(request, data, labels, (*request.models, *rows))
-    rows |= {row: each.scores for row, each in finished.items()}
-    videos = data
-    if request.runs:
-        from vidsum.lab.training.predict import predict_run
-
-        predict = partial(predict_run, beams=request.beams, device=request.device, progress=progress)
-        tests = [predict(run, data, request.protocol) for run in request.runs]
-        videos = _tested_by_all(tests)
-        # a run may test a video several times, each under a name of its own
-        by_test = {test: video.name for test, video in videos.items()}
-        rows = {
-            row: {test: scores[name] for test, name in by_test.items() if name in scores}
-            for row, scores in rows.items()
-        }
-        rows |= {tested.row: tested.scores for tested in tests}
-    videos = {name: video for name, video in videos.items() if all(name in row for row in rows.values())}
+    rows, finished, tests = _given_rows(request, data, labels, progress)
+    # a run may test a video several times, each under a name of its own
+    tested = _tested_by_all(tests) if tests else data
+    videos: Any = {name: video for name, video in tested.items() if all(name in row for row in rows.values())}
     if not videos:
-        raise UsageError(f"{source}: the rows of --scores, --summaries and --run have no video in common")
+        raise UsageError(
+            f"{request.source}: the rows of --scores, --summaries and --run have no video in common"
+        )
     for model in request.models:  # as `vidsum summarize --model` computes it
         selection = Selection(model=model, beams=request.beams)
         rows[model] = {
             name: score(video.features, shots_of(video), selection, BUDGET, request.device)
             for name, video in videos.items()
         }
+    has_shots = all(video.change_points is not None for video in videos.values())
     report = evaluate_summaries(
         videos,
         rows,
-        segmentations=request.segmentation or (CHANGE_POINTS,),
-        n_seeds=seeds,
-        selections=_selections(finished, videos),
+        segmentations=request.segmentation or ((CHANGE_POINTS,) if has_shots else tuple(SEGMENTATIONS)),
+        knapsacks=KNAPSACKS if has_shots else _KNAPSACKS_WITHOUT_SHOTS,
+        n_seeds=request.seeds,
+        selections={
+            row: {test: each.selections[video.name] for test, video in videos.items()}
+            for row, each in finished.items()
+        },
         progress=progress,
     )
 
@@ -126,60 +109,17 @@ def _summary(request: SummaryRequest, progress: Progress | None) -> Report[Measu
 
         plot_scores(videos, rows, target, label=label)
 
+    shares = (f"{row}: {warning}" for row, each in finished.items() for warning in each.warnings)
     notes = _notes(request, videos, report.facts, len(data))
-    return replace(report, warnings=(*notes, *_shares(finished), *report.warnings), plot=plot)
-
-
-def _of_annotations(
-    request: SummaryRequest, labels: Mapping[str, Labels], progress: Progress | None
-) -> Report[Measures]:
-    """The report without features: annotators, chance, and finished summaries."""
-    finished = _read_finished(request, labels, labels, ())
-    rows = {row: each.scores for row, each in finished.items()}
-    videos = {name: video for name, video in labels.items() if all(name in row for row in rows.values())}
-    if not videos:
-        raise UsageError(f"{request.source}: the rows of --summaries have no video in common")
-    has_shots = all(video.change_points is not None for video in videos.values())
-    report = evaluate_summaries(
-        videos,
-        rows,
-        segmentations=request.segmentation or ((CHANGE_POINTS,) if has_shots else tuple(SEGMENTATIONS)),
-        knapsacks=KNAPSACKS if has_shots else _KNAPSACKS_WITHOUT_SHOTS,
-        n_seeds=request.seeds,
-        selections=_selections(finished, videos),
-        progress=progress,
+    return replace(
+        report, warnings=(*notes, *shares, *report.warnings), plot=plot if request.has_features else None
     )
-    notes = [*_few(request, len(videos), len(labels)), *_shares(finished)]
-    return replace(report, warnings=(*notes, *report.warnings))
-
-
-def _read_finished(
-    request: SummaryRequest,
-    videos: Videos | Mapping[str, Labels],
-    labels: Mapping[str, Labels],
-    taken: Sequence[str],
-) -> dict[str, Finished]:
-    """The finished summaries by the names of their rows."""
-    return _read_rows(request.summaries, taken, lambda path: read_finished(path, videos, labels))
-
-
-def _selections(
-    finished: Mapping[str, Finished], videos: Videos | Mapping[str, Labels]
-) -> dict[str, dict[str, BoolArray]]:
-    """The summaries of each row, of each video or test."""
-    return {
-        row: {test: each.selections[video.name] for test, video in videos.items()}
-        for row, each in finished.items()
-    }
-
-
-def _shares(finished: Mapping[str, Finished]) -> Iterator[str]:
-    for row, each in finished.items():
-        yield from (f"{row}: {warning}" for warning in each.warnings)
 
 
 def _videos(request: SummaryRequest, labels: Mapping[str, Labels], progress: Progress | None) -> Videos:
-    """The annotated videos of a request, with features."""
+    """The annotated videos of a request; the annotations alone where it has no features."""
+    if not request.has_features:
+        return labels
     if request.captions:
         from vidsum.lab.datasets.captioned import in_space, read_captioned
 
@@ -189,7 +129,32 @@ def _videos(request: SummaryRequest, labels: Mapping[str, Labels], progress: Pro
     return read_annotated(request.source, labels or None)
 
 
-def _tested_by_all(tests: Sequence[submissions.TestedVideos]) -> Videos:
+def _given_rows(
+    request: SummaryRequest, data: Any, labels: Mapping[str, Labels], progress: Progress | None
+) -> tuple[dict[str, Scores], dict[str, Finished], list[TestedVideos]]:
+    """The rows of files and of runs, with the finished summaries and the tests that are among them."""
+    rows: dict[str, Scores] = _read_rows(
+        request.scores, request.models, lambda path: submissions.read_scores(path, data)
+    )
+    finished = _read_rows(
+        request.summaries, (*request.models, *rows), lambda path: read_finished(path, data, labels)
+    )
+    rows |= {row: each.scores for row, each in finished.items()}
+    if not request.runs:
+        return rows, finished, []
+    from vidsum.lab.training.predict import predict_run
+
+    predict = partial(predict_run, beams=request.beams, device=request.device, progress=progress)
+    tests = [predict(run, data, request.protocol) for run in request.runs]
+    by_test = {test: video.name for test, video in _tested_by_all(tests).items()}
+    rows = {
+        row: {test: scores[name] for test, name in by_test.items() if name in scores}
+        for row, scores in rows.items()
+    }
+    return {**rows, **{tested.row: tested.scores for tested in tests}}, finished, tests
+
+
+def _tested_by_all(tests: Sequence[TestedVideos]) -> Mapping[str, AnnotatedVideo]:
     """The test videos of several runs, which must be the same."""
     first, *others = tests
     for other in others:
@@ -201,15 +166,11 @@ def _tested_by_all(tests: Sequence[submissions.TestedVideos]) -> Videos:
     return first.videos
 
 
-def _few(request: SummaryRequest, n_videos: int, n_read: int) -> Iterator[str]:
-    if n_videos < n_read:
-        yield f"{request.source}: evaluated on {n_videos} of {n_read} videos, those that all rows have"
-
-
 def _notes(request: SummaryRequest, videos: Videos, facts: Mapping[str, Any], n_read: int) -> Iterator[str]:
     """Which videos count, and which checkpoints were trained on, or chosen by, what they are tested on."""
     source, n_videos, n_tests = request.source, facts["n_videos"], facts["n_tests"]
-    yield from _few(request, n_videos, n_read)
+    if n_videos < n_read:
+        yield f"{source}: evaluated on {n_videos} of {n_read} videos, those that all rows have"
     if n_tests > n_videos:
         yield (
             f"{source}: {n_tests} tests of {n_videos} videos: what several splits test counts "
@@ -228,9 +189,6 @@ def _notes(request: SummaryRequest, videos: Videos, facts: Mapping[str, Any], n_
         same = any(of_file(file)["sha256"] in trained_on for file in annotated_files(source))
         if same and n_seen:
             yield f"{model}: was trained on {n_seen} of these videos; --run tests on the others only"
-
-
-# --- moments and highlights ---
 
 
 def _moments(request: MomentsRequest, progress: Progress | None) -> Report[Measures]:
@@ -269,3 +227,9 @@ def _highlights(request: HighlightsRequest, progress: Progress | None) -> Report
         if request.write_predictions:
             submissions.write_predictions(request.write_predictions, predictions.values())
     return evaluate_highlights(queries, predictions, name=name, n_seeds=request.seeds)
+
+
+def _captions(request: CaptionsRequest, progress: Progress | None) -> Report[Measures]:
+    items = read_described(request.data)
+    rows = _read_rows(request.predictions, BASELINES, lambda path: read_captions(path, items))
+    return evaluate_captions(request, items, rows, progress)

@@ -8,11 +8,19 @@ from typing import Any
 import numpy as np
 
 from vidsum.errors import InputError, UsageError
-from vidsum.lab.datasets.labels import Labels, labels_of, plain_name
+from vidsum.lab.datasets.described import caption_files
+from vidsum.lab.datasets.labels import ODD_FRACTION, ODD_S, Labels, labels_of, plain_name
 from vidsum.lab.datasets.summaries import AnnotatedVideo, annotated_files
 from vidsum.lab.evaluation.people import people_files
-from vidsum.lab.evaluation.reference import BUDGET, STEP, BoolArray
-from vidsum.lab.evaluation.settings import MomentsRequest, Request, SummaryRequest, VSERequest, checkpoint_of
+from vidsum.lab.evaluation.reference import BUDGET, BoolArray
+from vidsum.lab.evaluation.settings import (
+    CaptionsRequest,
+    MomentsRequest,
+    Request,
+    SummaryRequest,
+    VSERequest,
+    checkpoint_of,
+)
 from vidsum.outputs import as_utf8
 from vidsum.provenance import of_file
 from vidsum.results.faults import kind_of
@@ -41,10 +49,8 @@ def refuse_twins(runs: Sequence[str]) -> None:
 def provenance(request: Request) -> dict[str, Any]:
     """The sources and settings of a report, known before it is made.
 
-    Raises:
-        InputError: a file cannot be read.
-        UsageError: two runs have one name.
-        WeightsError: a run is the name of a published checkpoint that was not added.
+    Raises InputError: a file cannot be read. UsageError: two runs have one name. WeightsError: a run is the
+    name of a published checkpoint that was not added.
     """
     if isinstance(request, SummaryRequest):
         facts = _summary_provenance(request)
@@ -66,6 +72,10 @@ def provenance(request: Request) -> dict[str, Any]:
             "folders": [_extent(path) for path in sources if path.is_dir()],
             "split": request.split,
         }
+    elif isinstance(request, CaptionsRequest):
+        predictions = [file for path in request.predictions for file in caption_files(path)]
+        facts = {"files": _files(request.data, *predictions), "metric": list(request.metric)}
+        return {"vidsum": __version__, **facts}
     elif request.run:
         words = request.text_features
         facts = {
@@ -129,8 +139,6 @@ def _extent(source: Path) -> dict[str, Any]:
 
 
 Videos = Mapping[str, AnnotatedVideo] | Mapping[str, Labels]
-_ODD_S, _ODD_FRACTION = 2.0, 0.02
-"""A summary may be of a copy that is longer or shorter by this, or by this fraction of it."""
 _ODD_SHARE = 0.01
 
 
@@ -169,16 +177,11 @@ def summary_files(path: Path) -> list[Path]:
 
 
 def read_finished(path: Path, videos: Videos, labels: Mapping[str, Labels]) -> Finished:
-    """Read the summaries of a row.
+    """Read the summaries of a row, see `summary_files`, of videos that people annotated.
 
-    Args:
-        path: see `summary_files`.
-        videos: that people annotated.
-        labels: of people, which know the names of files; may be empty. A summary is of the video that
-            `labels_of` finds by the name of its video file, or of its own before `_summary`.
-
-    Raises InputError: a file is not a summary, its video is not among these or has another length; or two are
-    of one video.
+    A summary is of the video that the name of its video file, or its own before `_summary`, leads to; the
+    labels know the names of files. Raises InputError: a file is not a summary, its video is not among these
+    or has another length; or two are of one video.
     """
     names = dict(_names_of(videos, labels))
     scores: dict[str, FloatArray] = {}
@@ -194,7 +197,7 @@ def read_finished(path: Path, videos: Videos, labels: Mapping[str, Labels]) -> F
             raise InputError(f"{file}: is the second summary of {named(name)}")
         video, times_s = videos[name], _times_of(videos[name])
         length_s, own_s = _length_of(video), summary.video_duration_s
-        if abs(own_s - length_s) > max(_ODD_S, _ODD_FRACTION * length_s):
+        if abs(own_s - length_s) > max(ODD_S, ODD_FRACTION * length_s):
             raise InputError(f"{file}: is of a video of {own_s:g} s, but {named(name)} has {length_s:g} s")
         scores[name] = _scores_at(times_s, summary)
         selections[name] = _selected(summary.segments, video.n_frames, video.n_frames / length_s)
@@ -226,7 +229,7 @@ def _length_of(video: AnnotatedVideo | Labels) -> float:
 def _times_of(video: AnnotatedVideo | Labels) -> TimeArray:
     """[T] seconds of the samples that scores are compared at."""
     if isinstance(video, Labels):
-        return np.arange(0, video.n_frames, STEP) / video.fps
+        return video.picks / video.fps
     return video.features.timestamps
 
 

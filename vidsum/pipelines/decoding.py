@@ -29,6 +29,7 @@ from vidsum.video.read import read_frames
 from vidsum.video.threads import Consumer, fan_out
 from vidsum.video.unseen import are_sparse
 
+_TRANSITIONS = "transnetv2"
 _RECORDED_BY_EFFECT = (
     *("extractor", "fps", "clip_frames", "stride_frames", "logits", "precision", "backend", "device"),
     *("reader", "hwaccel", "fast", "strict", "cache", "allow_playlists"),
@@ -95,16 +96,17 @@ def transitions_job(video: VideoInfo, how: Extraction) -> Job:
         return partial(transnetv2.see_transitions, model=model, video=video, progress=progress)
 
     sha256 = checkpoints.sha256_of(transnetv2.CHECKPOINT)
-    made_from = _made_from(video, how, [transnetv2.SAMPLING], "transnetv2", sha256, {})
+    made_from = _made_from(video, how, [transnetv2.SAMPLING], _TRANSITIONS, sha256, {})
     return Job(made_from, transnetv2.SAMPLING, consumer)
 
 
 def changes_job(video: VideoInfo, how: Extraction, jobs: Sequence[Job]) -> Job | None:
-    """Measuring how the pictures change that are decoded for other jobs; None with readers that do not tell.
+    """Measuring how the pictures change that are decoded for other jobs; None with readers that do not tell,
+    and where TransNetV2 finds the cuts.
 
     Which pictures are decoded depends on what all of the jobs sample.
     """
-    if how.reader != "pyav":
+    if how.reader != "pyav" or any(job.provenance["extractor"] == _TRANSITIONS for job in jobs):
         return None
     samplings = [job.sampling for job in jobs if job.sampling]
     rates = sorted({sampling.fps or 0.0 for sampling in samplings})

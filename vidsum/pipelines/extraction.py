@@ -1,85 +1,24 @@
-"""Features of a video: one decode pass for all that is needed of it, none where the cache has it already.
-
-A plan knows what its result would be made from (`provenance`) before anything is decoded; `run` makes it.
-"""
+"""Features of a video: plan, run, and write to a file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 from vidsum.features import cache
 from vidsum.features.cache import CacheState
 from vidsum.options import from_keywords
-from vidsum.pipelines.decoding import Job, changes_job, extraction_job, run_jobs, spec_of
-from vidsum.pipelines.sources import Source, Video, VideoPath, has_pictures, kept_of, path_of, probe_video
-from vidsum.provenance import digest_of
-from vidsum.results.feature_files import read_features, write_features
+from vidsum.pipelines.plan import Plan, video_input
+from vidsum.pipelines.sources import Video, VideoPath
+from vidsum.results.feature_files import write_features
 from vidsum.results.features import Features
 from vidsum.settings import Extraction
-from vidsum.types import Progress, VideoInfo
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from vidsum.keywords import SamplingOptions
-
-Made = TypeVar("Made")
-
-
-@dataclass(frozen=True)
-class Input:
-    """What a pipeline works on: a probed video with the jobs to run on it, or features that exist already."""
-
-    extraction: Extraction
-    video: VideoInfo | None = None
-    jobs: tuple[Job, ...] = ()
-    changes: Job | None = None
-    """Measures how the pictures change that the jobs have decoded: it tells where shots begin."""
-    features: Features | None = None
-    kept: dict[str, Any] | None = None
-    """Where a `Video` keeps what was made of it."""
-
-    @cached_property
-    def provenance(self) -> dict[str, Any]:
-        """What the first job's features would be made from, or what those that exist were made from."""
-        if self.features is not None:
-            return self.features.made_from
-        return self.jobs[0].provenance
-
-    @property
-    def kind(self) -> tuple[str, float, int]:
-        """Extractor, rate, in features a second, and D of the features."""
-        if self.features is not None:
-            return self.features.extractor, 1 / self.features.step_s, self.features.dim
-        spec = spec_of(self.extraction)
-        return self.extraction.extractor, 1 / spec.step_s, spec.dim
-
-    def read(self, progress: Progress | None = None) -> list[Features]:
-        """The features of each job; those that exist stand for one."""
-        return self.read_with_changes(progress)[0]
-
-    def read_with_changes(self, progress: Progress | None = None) -> tuple[list[Features], Features | None]:
-        """The same, and the changes of the pictures in between where these are measured."""
-        if self.features is not None:
-            return [self.features], None
-        assert self.video is not None
-        jobs = [*self.jobs, self.changes] if self.changes else self.jobs
-        made = run_jobs(self.video, jobs, self.extraction, progress, self.kept)
-        return made[: len(self.jobs)], made[-1] if self.changes else None
-
-    def once(self, made_from: Mapping[str, Any], make: Callable[[], Made]) -> Made:
-        """What `make` makes, once for all runs on one `Video`."""
-        if self.kept is None:
-            return make()
-        digest = digest_of(made_from)
-        if digest not in self.kept:
-            self.kept[digest] = make()
-        made: Made = self.kept[digest]
-        return made
+    from vidsum.types import Progress
 
 
 def extract(
@@ -106,28 +45,13 @@ def extract(
         UsageError: a setting makes no sense.
     """
     plan = plan_extraction(path, from_keywords(extract, Extraction, {"extractor": extractor, **options}))
-    return plan.read(progress)[0]
+    return plan.run(progress)
 
 
-def plan_extraction(source: VideoPath | Video, extraction: Extraction) -> Input:
+def plan_extraction(source: VideoPath | Video, extraction: Extraction) -> Plan[Features]:
     """Plan the features of a video. Raises InputError, UsageError: see `extract`."""
-    spec_of(extraction)  # an unknown extractor is told before the file is looked at
-    video = probe_video(path_of(source), extraction)
-    jobs = (extraction_job(video, extraction),)
-    return Input(extraction, video, jobs, changes_job(video, extraction, jobs), kept=kept_of(source))
-
-
-def plan_features(source: Source, extraction: Extraction) -> Input:
-    """The same, or features that exist: a feature file is read, features stay as they are.
-
-    Raises InputError, UsageError: see `extract`.
-    """
-    if isinstance(source, Features):
-        return Input(extraction, features=source)
-    if not has_pictures(source):
-        path, _, name = path_of(source).partition("#")
-        return Input(extraction, features=read_features(path, name or None))
-    return plan_extraction(source, extraction)
+    given = video_input(source, extraction)
+    return Plan(given.provenance, lambda progress: given.read(progress)[0][0])
 
 
 def save_features(features: Features, path: Path) -> None:

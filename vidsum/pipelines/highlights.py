@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,8 +10,7 @@ from vidsum.errors import UsageError
 from vidsum.grounding.proposals import moments_of, snapped, suppress
 from vidsum.grounding.windows import grid, on_grid
 from vidsum.options import from_keywords
-from vidsum.pipelines.cuts import pictures_of
-from vidsum.pipelines.extraction import Input, plan_features
+from vidsum.pipelines.plan import Plan, input_of
 from vidsum.pipelines.sources import Source, has_pictures
 from vidsum.results.features import Features
 from vidsum.results.moments import Highlights, Moment
@@ -63,63 +60,7 @@ def find_highlights(
     return plan_highlights(source, top_k, extraction).run(progress)
 
 
-@dataclass(frozen=True)
-class HighlightsPlan:
-    """The highlights of a video or of features."""
-
-    input: Input
-    top_k: int
-    models: tuple[str, ...]
-    """Those that may give the scores, in order: the first whose curve is not flat."""
-
-    @cached_property
-    def provenance(self) -> dict[str, Any]:
-        """What the highlights would be made from."""
-        facts: dict[str, Any] = {"top_k": self.top_k, "clip_s": CLIP_S, "candidates": list(self.models)}
-        facts |= weights_sha256(self.models)
-        return {**self.input.provenance, "highlights": facts}
-
-    def run(self, progress: Progress | None = None) -> Highlights:
-        """Find the highlights; see `find_highlights`."""
-        (features,), changes = self.input.read_with_changes(progress)
-        n_clips = max(1, int(features.duration_s / CLIP_S + 0.5))  # the last one, if it is half of a clip
-        times = grid(features.duration_s, CLIP_S)[:n_clips]
-        scored = best_score(self.models, features, None, Selection(), 1.0, self.input.extraction.device)
-        # where all models are flat, a summary takes all for equal; here nothing is salient
-        curve = scored.importance * (scored.model in self.models)
-        saliency = on_grid(curve[:, None], features, times, CLIP_S)[:, 0]
-        is_level = saliency.max() - saliency.min() < _LEVEL
-        # segments of a level curve would be those of its noise; a flat one gives the whole video
-        segmented = np.zeros_like(saliency) if is_level else saliency
-        about_level = ("all clips are about as salient: no segment stands out",) if is_level else ()
-        return Highlights(
-            saliency=saliency,
-            timestamps=times,
-            clip_s=CLIP_S,
-            moments=self._moments(segmented, times, features, changes),
-            video_duration_s=features.duration_s,
-            model=scored.model,
-            model_reason=scored.reason,
-            video=features.video,
-            provenance=self.provenance,
-            warnings=(*features.warnings, *about_level),
-        )
-
-    def _moments(
-        self, saliency: FloatArray, times: TimeArray, features: Features, changes: Features | None
-    ) -> tuple[Moment, ...]:
-        """The segments above the rest of the video, none in part of another; at least one.
-
-        They begin and end where shots do, if these are near.
-        """
-        whole_s = features.duration_s
-        ranked = moments_of(saliency, times, CLIP_S, whole_s, self.top_k, grouping="excess", max_iou=0)
-        chosen = [moment for rank, moment in enumerate(ranked) if rank == 0 or moment.score > 0]
-        shots = find(features, pictures=pictures_of(self.input, changes))
-        return tuple(suppress(snapped(chosen, shots.edges_s), 0, self.top_k))
-
-
-def plan_highlights(source: Source, top_k: int, extraction: Extraction) -> HighlightsPlan:
+def plan_highlights(source: Source, top_k: int, extraction: Extraction) -> Plan[Highlights]:
     """Plan `find_highlights`: a video is probed and hashed, not decoded.
 
     Raises InputError, WeightsError, UsageError: see `find_highlights`.
@@ -131,6 +72,48 @@ def plan_highlights(source: Source, top_k: int, extraction: Extraction) -> Highl
             f"{source}: highlights are found in a video",
             hint="give the video, or in Python vidsum.find_highlights(vidsum.read_features(FILE))",
         )
-    made = plan_features(source, extraction)
-    models = candidates(Selection().model, *made.kind, extraction.device)
-    return HighlightsPlan(made, top_k, tuple(name for name in models if name != _STRETCHED))
+    given = input_of(source, extraction)
+    models = candidates(Selection().model, *given.kind, extraction.device)
+    models = tuple(name for name in models if name != _STRETCHED)
+    facts = {"top_k": top_k, "clip_s": CLIP_S, "candidates": list(models), **weights_sha256(models)}
+    made_from = {**given.provenance, "highlights": facts}
+
+    def make(progress: Progress | None) -> Highlights:
+        (features,), pictures = given.read(progress)
+        n_clips = max(1, int(features.duration_s / CLIP_S + 0.5))  # the last one, if it is half of a clip
+        times = grid(features.duration_s, CLIP_S)[:n_clips]
+        scored = best_score(models, features, None, Selection(), 1.0, extraction.device)
+        # where all models are flat, a summary takes all for equal; here nothing is salient
+        curve = scored.importance * (scored.model in models)
+        saliency = on_grid(curve[:, None], features, times, CLIP_S)[:, 0]
+        is_level = saliency.max() - saliency.min() < _LEVEL
+        # segments of a level curve would be those of its noise; a flat one gives the whole video
+        segmented = np.zeros_like(saliency) if is_level else saliency
+        about_level = ("all clips are about as salient: no segment stands out",) if is_level else ()
+        edges_s = find(features, pictures=pictures).edges_s
+        return Highlights(
+            saliency=saliency,
+            timestamps=times,
+            clip_s=CLIP_S,
+            moments=_moments(segmented, times, features.duration_s, edges_s, top_k),
+            video_duration_s=features.duration_s,
+            model=scored.model,
+            model_reason=scored.reason,
+            video=features.video,
+            provenance=made_from,
+            warnings=(*features.warnings, *about_level),
+        )
+
+    return Plan(made_from, make)
+
+
+def _moments(
+    saliency: FloatArray, times: TimeArray, duration_s: float, edges_s: TimeArray, top_k: int
+) -> tuple[Moment, ...]:
+    """The segments above the rest of the video, none in part of another; at least one.
+
+    They begin and end where shots do, if these are near.
+    """
+    ranked = moments_of(saliency, times, CLIP_S, duration_s, top_k, grouping="excess", max_iou=0)
+    chosen = [moment for rank, moment in enumerate(ranked) if rank == 0 or moment.score > 0]
+    return tuple(suppress(snapped(chosen, edges_s), 0, top_k))

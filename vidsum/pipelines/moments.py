@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from vidsum.grounding.proposals import MAX_IOU, snapped, suppress
 from vidsum.grounding.queries import Queries, named
 from vidsum.grounding.queries import in_short as in_short
 from vidsum.grounding.queries import read_queries as read_queries
+from vidsum.grounding.said import ENCODER
 from vidsum.grounding.spaces import (
     STEP_S,
     ClipEmbeddings,
@@ -31,15 +33,14 @@ from vidsum.grounding.spaces import (
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.windows import grid, on_grid
 from vidsum.options import all_from_keywords, without_defaults
-from vidsum.pipelines.cuts import pictures_of
-from vidsum.pipelines.decoding import changes_job, extraction_job, transitions_job
-from vidsum.pipelines.extraction import Input, plan_features
-from vidsum.pipelines.said import Said, plan_said
-from vidsum.pipelines.sources import Source, has_pictures, kept_of, path_of, probe_video
+from vidsum.pipelines.decoding import extraction_job, transitions_job
+from vidsum.pipelines.plan import Input, Plan, input_of
+from vidsum.pipelines.said import speech_of_moments, with_said
+from vidsum.pipelines.sources import Source, Video, VideoPath, has_pictures, kept_of, path_of, probe_video
 from vidsum.results.features import Features
 from vidsum.results.moments import Grounding, Moment, QueryMoments
 from vidsum.scaling import unit_rows
-from vidsum.settings import DEFAULT_MODEL, Extraction, Retrieval
+from vidsum.settings import DEFAULT_MODEL, Extraction, Retrieval, ShotSettings, Snap
 from vidsum.shots import find
 from vidsum.summary.liveness import motion
 from vidsum.types import FloatArray, Progress, TimeArray
@@ -56,8 +57,6 @@ EncodeText = Callable[[Sequence[str]], npt.ArrayLike]
 _STILL = 0.5
 """Clips that are less surely moving are still pictures."""
 _CHOSEN_BY_SPACE = ("extractor", "fps", "clip_frames", "stride_frames", "logits")
-_OF_QUERIES = ("grounding", "speech")
-"""What the provenance holds that the pictures do not depend on."""
 _OWN_KEYS = ("extractor", "weights_sha256", "parameters")
 """What the provenance holds of each extraction; the rest is the same for all."""
 
@@ -119,98 +118,57 @@ def queries_of(queries: str | Sequence[str]) -> Queries:
 
 
 @dataclass(frozen=True, eq=False)
-class MomentsPlan:
-    """Moments that are to be found: in which video, of which queries, by which model."""
+class Search:
+    """How queries are answered: by which model, in which space."""
 
     queries: Queries
     retrieval: Retrieval
-    input: Input
-    """One decode pass makes all of its features: those of the space, then those that shots are found in."""
+    extraction: Extraction
     model: str
     """The model and the space that `auto` stands for."""
     space: str
-    provenance: dict[str, Any]
-    """What the moments would be made from."""
     encode_text: EncodeText | None = None
     """What reads the queries in place of the space's text encoder."""
-    said: Said | None = None
 
-    def run(self, progress: Progress | None = None) -> Grounding:
-        """Find the moments; see `ground`."""
-        if self.said is None:
-            return self._in_pictures(progress)
-        transcript, top_k = self.said.transcript(progress), self.retrieval.top_k
-        is_alone = self.said.evidence == "said"
-        grounding = self._in_no_picture(transcript.duration_s) if is_alone else self._in_pictures(progress)
-        return self.said.added(grounding, transcript, self.queries, top_k, self.input.extraction.device)
+    def facts(self) -> dict[str, Any]:
+        """What moments depend on beside the video and its features."""
+        texts = json.dumps(self.queries.texts).encode()
+        # the model tells which mask, the extractions how thorough; `plan_moments` adds what is not seen
+        facts = without_defaults(self.retrieval, "mask", "thorough", "evidence")
+        facts |= {"model": self.model, "space": self.space}
+        facts["queries"] = {"count": len(self.queries.texts), "sha256": hashlib.sha256(texts).hexdigest()}
+        if self.queries.spoken:
+            facts["queries"]["spoken"] = [one.sha256 for one in self.queries.spoken.values()]
+        if self.space != "own":
+            facts["text_weights_sha256"] = checkpoints.sha256_of(text_encoder_of(self.space))
+        if self.space == "vse":
+            facts["vse_sha256"] = checkpoints.sha256_of(vse.NAME)
+        if sha256 := checkpoint_sha256(self.model):
+            facts["model_sha256"] = sha256
+        precision = precision_for(self.model, self.extraction.device, self.extraction.precision)
+        return facts if precision == "fp32" else {**facts, "precision": precision}
 
-    def _in_no_picture(self, duration_s: float) -> Grounding:
-        return Grounding(
-            queries=(),
-            timestamps=grid(duration_s, STEP_S),
-            step_s=STEP_S,
-            video_duration_s=duration_s,
-            model=self.model,
-            space=self.space,
-            video=self.input.video,
-            provenance=self.provenance,
-            warnings=self.queries.warnings,
-        )
-
-    def _in_pictures(self, progress: Progress | None) -> Grounding:
-        texts, extraction = self.queries.texts, self.input.extraction
-        device = extraction.device
-        vectors = self._embedded(texts)  # first: missing weights show before decoding
-        clips, features = self.see(progress)
-        request, top_k, alone = Request(texts, vectors), self.retrieval.top_k, self.retrieval.alone
-        answers = locate(self.model, clips, request, top_k, device, extraction.precision, alone=alone)
-        if self.retrieval.snap != "none":
-            answers = [replace(answer, moments=self._snapped(answer, clips)) for answer in answers]
-        if (present := presence.probabilities(self.space, clips, vectors)) is not None:
-            answers = [self._judged(*each) for each in zip(answers, present.tolist(), strict=True)]
-        return Grounding(
-            queries=self.queries.told_apart(answers),
-            timestamps=clips.timestamps,
-            step_s=clips.step_s,
-            video_duration_s=clips.duration_s,
-            model=self.model,
-            space=self.space,
-            video=features[0].video,
-            provenance=self.provenance,
-            warnings=self._warnings(features),
-        )
-
-    def see(self, progress: Progress | None = None) -> tuple[ClipEmbeddings, list[Features]]:
-        """The video in the space, and the features that it was made from."""
-        features, changes = self.input.read_with_changes(progress)
-        return self.input.once(self._seen_in, lambda: self._seen(features, changes)), features
-
-    def _embedded(self, texts: Sequence[str]) -> FloatArray:
+    def vectors(self, given: Input) -> FloatArray:
+        """[M, D] of the queries."""
+        texts = self.queries.texts
         if self.encode_text is None:
-            return embed_queries(self.space, texts, self.input.extraction.device)
+            return embed_queries(self.space, texts, self.extraction.device)
         vectors = np.asarray(self.encode_text(texts), np.float32)
-        if vectors.shape != (expected := (len(texts), self.input.kind[2])):
+        if vectors.shape != (expected := (len(texts), given.kind[2])):
             raise UsageError(f"encode_text gave vectors of shape {list(vectors.shape)}, not {list(expected)}")
         return unit_rows(vectors)
 
-    @property
-    def _seen_in(self) -> dict[str, Any]:
-        """What the embeddings of the video depend on."""
-        facts = {name: self.provenance[name] for name in self.provenance if name not in _OF_QUERIES}
-        return {**facts, "seen": [self.space, self.retrieval.snap]}
-
-    def _seen(self, features: Sequence[Features], changes: Features | None) -> ClipEmbeddings:
-        extraction = self.input.extraction
-        n_parts = len(features) - (self.retrieval.snap == "transnetv2")
-        edges_s = self._shot_edges(features[-1], changes)
-        return seen(self.space, features[:n_parts], edges_s, extraction.device)
-
-    def _shot_edges(self, features: Features, changes: Features | None) -> TimeArray:
-        if self.retrieval.snap == "transnetv2":
-            from vidsum.shots.transnetv2 import cuts_of
-
-            return find(features, "transnetv2", cuts_s=cuts_of(features)).edges_s
-        return find(features, pictures=pictures_of(self.input, changes)).edges_s
+    def answers(self, clips: ClipEmbeddings, vectors: FloatArray) -> list[QueryMoments]:
+        """The moments of each query."""
+        extraction, retrieval = self.extraction, self.retrieval
+        request, alone = Request(self.queries.texts, vectors), retrieval.alone
+        how = (extraction.device, extraction.precision)
+        answers = locate(self.model, clips, request, retrieval.top_k, *how, alone=alone)
+        if retrieval.snap != "none":
+            answers = [replace(answer, moments=self._snapped(answer, clips)) for answer in answers]
+        if (present := presence.probabilities(self.space, clips, vectors)) is not None:
+            answers = [self._judged(*each) for each in zip(answers, present.tolist(), strict=True)]
+        return answers
 
     def _snapped(self, answer: QueryMoments, clips: ClipEmbeddings) -> tuple[Moment, ...]:
         assert clips.shots_s is not None
@@ -220,19 +178,58 @@ class MomentsPlan:
         moments = answer.moments if present >= self.retrieval.min_present else ()
         return replace(answer, moments=moments, present=present)
 
-    def _warnings(self, features: Sequence[Features]) -> tuple[str, ...]:
-        device = self.input.extraction.device
-        about_video = [warning for one in features for warning in one.warnings]
-        if self.input.extraction.fast and self.input.video is not None:
-            about_video.append("only key frames were decoded: moments between them may be missed")
+    def warnings(self) -> tuple[str, ...]:
+        """What to say of the queries: among others, which are longer than the model reads."""
         if self.encode_text:
-            return (*about_video, *self.queries.warnings)
-        encoder = load_text_encoder(text_encoder_of(self.space), device)
-        if (most := max_words(self.model, device)) is not None:
+            return self.queries.warnings
+        encoder = load_text_encoder(text_encoder_of(self.space), self.extraction.device)
+        if (most := max_words(self.model, self.extraction.device)) is not None:
             encoder = replace(encoder, most_tokens=min(most, encoder.most_tokens or most))
         cut = [text for text in self.queries.texts if encoder.cuts(text)]
         about_length = [f"{named(cut)}: only the first {encoder.most_tokens} tokens are read"] if cut else []
-        return tuple(dict.fromkeys([*about_video, *self.queries.warnings, *about_length]))
+        return (*self.queries.warnings, *about_length)
+
+
+Sight = tuple[ClipEmbeddings, list[Features]]
+"""A video in a space, and the features that it was made from."""
+
+
+def plan_sight(given: Input, space: str, snap: Snap = Retrieval.snap) -> Plan[Sight]:
+    """Plan a video in a space, with its shots, from an input of `input_in`; one `Video` is seen once.
+
+    A video that is only looked at needs no queries: archives keep what this gives.
+    """
+    made_from: dict[str, Any] = given.provenance
+    if given.features is None:
+        own = [{key: job.provenance[key] for key in _OWN_KEYS} for job in given.jobs]
+        made_from = {"vidsum": __version__, "video": made_from["video"], "extractions": own}
+    by_transitions = snap == "transnetv2"
+
+    def make(progress: Progress | None) -> Sight:
+        features, pictures = given.read(progress)
+        settings = ShotSettings(shots="transnetv2" if by_transitions else "kts")
+
+        def see() -> ClipEmbeddings:
+            edges_s = find(features[-1], settings, pictures).edges_s
+            n_parts = len(features) - by_transitions
+            return seen(space, features[:n_parts], edges_s, given.extraction.device)
+
+        return given.once({**made_from, "seen": [space, snap]}, see), features
+
+    return Plan(made_from, make)
+
+
+def input_in(space: str, source: VideoPath | Video, extraction: Extraction, retrieval: Retrieval) -> Input:
+    """A video with the jobs whose features a space, and the snapping to its shots, need.
+
+    One decode pass makes all: those of the space, then those that shots are found in.
+    """
+    video = probe_video(path_of(source), extraction)
+    wanted = extractions_of(space, extraction, thorough=retrieval.thorough)
+    jobs = [extraction_job(video, part) for part in wanted]
+    if retrieval.snap == "transnetv2":
+        jobs.append(transitions_job(video, extraction))
+    return Input(extraction, video, tuple(jobs), kept=kept_of(source))
 
 
 def seen(
@@ -250,7 +247,7 @@ def plan_moments(
     retrieval: Retrieval,
     extraction: Extraction,
     encode_text: EncodeText | None = None,
-) -> MomentsPlan:
+) -> Plan[Grounding]:
     """Plan `ground`: the video is probed and hashed, not decoded.
 
     Args:
@@ -264,15 +261,64 @@ def plan_moments(
         InputError, WeightsError, UsageError: see `ground`.
     """
     if isinstance(source, Features) or not has_pictures(source):
-        return _with_said(
-            _plan_in_features(plan_features(source, extraction), queries, retrieval, encode_text)
-        )
-    if encode_text:
+        given = input_of(source, extraction)
+        search = _search_in_features(given, queries, retrieval, encode_text)
+    elif encode_text:
         raise UsageError("encode_text reads queries for features of your own", hint="give Features")
+    else:
+        search = _search_in_video(queries, retrieval, extraction)
+        given = input_in(search.space, source, extraction, retrieval)
+    sight = plan_sight(given, search.space, retrieval.snap)
+    speech = speech_of_moments(retrieval, given)
+    evidence = "seen" if speech is None else "said" if retrieval.evidence == "said" else "both"
+    made_from: dict[str, Any] = {**sight.provenance, "grounding": search.facts()}
+    if speech:
+        made_from["grounding"]["evidence"] = evidence
+        sha256 = checkpoints.sha256_of(ENCODER)
+        made_from["speech"] = {**speech.provenance["speech"], "text_weights_sha256": sha256}
+    if evidence == "said":
+        del made_from["extractions"]
+    result = partial(Grounding, model=search.model, space=search.space, provenance=made_from, step_s=STEP_S)
+
+    def in_pictures(progress: Progress | None) -> Grounding:
+        vectors = search.vectors(given)  # first: missing weights show before decoding
+        clips, features = sight.run(progress)
+        warnings = [warning for each in features for warning in each.warnings]
+        if extraction.fast and given.video:
+            warnings.append("only key frames were decoded: moments between them may be missed")
+        return result(
+            queries=queries.told_apart(search.answers(clips, vectors)),
+            timestamps=clips.timestamps,
+            step_s=clips.step_s,
+            video_duration_s=clips.duration_s,
+            video=features[0].video,
+            warnings=tuple(dict.fromkeys([*warnings, *search.warnings()])),
+        )
+
+    def in_no_picture(duration_s: float) -> Grounding:
+        return result(
+            queries=(),
+            timestamps=grid(duration_s, STEP_S),
+            video_duration_s=duration_s,
+            video=given.video,
+            warnings=queries.warnings,
+        )
+
+    def make(progress: Progress | None) -> Grounding:
+        if speech is None:
+            return in_pictures(progress)
+        heard = speech.run(progress)
+        is_alone = evidence == "said"
+        grounding = in_no_picture(heard.duration_s) if is_alone else in_pictures(progress)
+        return with_said(grounding, heard, queries, evidence, retrieval.top_k, extraction.device)
+
+    return Plan(made_from, make)
+
+
+def _search_in_video(queries: Queries, retrieval: Retrieval, extraction: Extraction) -> Search:
     if extraction.fast and (retrieval.thorough or retrieval.snap == "transnetv2"):
         other = "--thorough" if retrieval.thorough else "--snap transnetv2"
         raise UsageError(f"--fast decodes key frames only; {other} needs all frames")
-    video = probe_video(path_of(source), extraction)
     model, space = model_for(retrieval.model, retrieval.space, extraction.device, retrieval.mask)
     if retrieval.alone and model == "similarity":
         raise UsageError("alone is for trained models, not for similarity", hint="--model mrnet or qd-detr")
@@ -281,30 +327,13 @@ def plan_moments(
         raise UsageError(fault, hint="leave out --thorough")
     if retrieval.min_present and space == "clip":
         raise UsageError("the space clip has no match probability", hint="--space vse")
-    wanted = extractions_of(space, extraction, thorough=retrieval.thorough)
-    jobs = [extraction_job(video, part) for part in wanted]
-    if retrieval.snap == "transnetv2":
-        jobs.append(transitions_job(video, extraction))
-    provenance = {
-        "vidsum": __version__,
-        "video": jobs[0].provenance["video"],
-        "extractions": [{key: job.provenance[key] for key in _OWN_KEYS} for job in jobs],
-        "grounding": {**_facts(queries, retrieval, model, space), **_precision_of(model, extraction)},
-    }
-    changes = changes_job(video, extraction, jobs)
-    given = Input(extraction, video, tuple(jobs), changes, kept=kept_of(source))
-    return _with_said(MomentsPlan(queries, retrieval, given, model, space, provenance))
+    return Search(queries, retrieval, extraction, model, space)
 
 
-def _with_said(plan: MomentsPlan) -> MomentsPlan:
-    said = plan_said(plan.retrieval, plan.input)
-    return replace(plan, said=said, provenance=said.provenance(plan.provenance)) if said else plan
-
-
-def _plan_in_features(
+def _search_in_features(
     given: Input, queries: Queries, retrieval: Retrieval, encode_text: EncodeText | None
-) -> MomentsPlan:
-    """Plan `ground` in features that exist: those of CLIP, or any with their own text encoder."""
+) -> Search:
+    """In features that exist: those of CLIP, or any with their own text encoder."""
     extractor, _, _ = given.kind
     if encode_text is None and extractor != "clip":
         raise UsageError(
@@ -316,30 +345,4 @@ def _plan_in_features(
     space = "own" if encode_text else "clip"
     if retrieval.space not in ("auto", space) or retrieval.min_present:
         raise UsageError(f"these features are in the space {space}, without presence", hint="--space auto")
-    facts = _facts(queries, retrieval, "similarity", space)
-    provenance = {**given.provenance, "grounding": facts}
-    return MomentsPlan(queries, retrieval, given, "similarity", space, provenance, encode_text)
-
-
-def _facts(queries: Queries, retrieval: Retrieval, model: str, space: str) -> dict[str, Any]:
-    """What moments depend on beside the video and its features."""
-    texts = json.dumps(queries.texts).encode()
-    # the model tells which mask, the extractions how thorough; `Said.provenance` adds what is not seen
-    facts = without_defaults(retrieval, "mask", "thorough", "evidence")
-    facts |= {"model": model, "space": space}
-    facts["queries"] = {"count": len(queries.texts), "sha256": hashlib.sha256(texts).hexdigest()}
-    if queries.spoken:
-        facts["queries"]["spoken"] = [one.sha256 for one in queries.spoken.values()]
-    if space != "own":
-        facts["text_weights_sha256"] = checkpoints.sha256_of(text_encoder_of(space))
-    if space == "vse":
-        facts["vse_sha256"] = checkpoints.sha256_of(vse.NAME)
-    if sha256 := checkpoint_sha256(model):
-        facts["model_sha256"] = sha256
-    return facts
-
-
-def _precision_of(model: str, extraction: Extraction) -> dict[str, str]:
-    """What the model multiplies in, where that is not fp32."""
-    precision = precision_for(model, extraction.device, extraction.precision)
-    return {} if precision == "fp32" else {"precision": precision}
+    return Search(queries, retrieval, given.extraction, "similarity", space, encode_text)

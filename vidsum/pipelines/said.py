@@ -1,69 +1,63 @@
-"""Moments that are said: found in the transcript of a video."""
+"""What is said, as evidence: moments that are said; for summaries cuts that keep clear of words, passages to
+keep, and subtitles.
+"""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
-from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.grounding.queries import Queries
-from vidsum.grounding.said import (
-    ENCODER,
-    both,
-    curve_said,
-    evidence_of,
-    moments_said,
-    passages_of,
-    sentences_of,
-)
+from vidsum.grounding.said import SURE, both, curve_said, evidence_of, moments_said, passages_of, sentences_of
 from vidsum.grounding.spaces import STEP_S
-from vidsum.pipelines.extraction import Input
-from vidsum.pipelines.speech import TranscriptPlan, is_transcribed, plan_transcript
+from vidsum.pipelines.plan import Input, Plan
+from vidsum.pipelines.speech import cached_transcript, in_english, plan_transcript, write_text
 from vidsum.results.moments import Grounding, QueryMoments
-from vidsum.results.transcript import Transcript
-from vidsum.settings import Retrieval, Transcription
-from vidsum.types import Progress, TimeArray
+from vidsum.results.summary import Summary
+from vidsum.results.transcript import Segment, Transcript, Word
+from vidsum.settings import Extraction, Retrieval, Selection, Transcription
+from vidsum.types import Interval, Progress, TimeArray
 
 
-@dataclass(frozen=True, eq=False)
-class Said:
-    """The transcript that moments are to be found in: alone, or beside the picture."""
+def speech_of_moments(retrieval: Retrieval, given: Input) -> Plan[Transcript] | None:
+    """The transcript, in English, that moments are found in: where that is asked for, or by default where one
+    with speech is in the cache.
 
-    plan: TranscriptPlan
-    evidence: str
-    """`said` or `both`."""
+    Raises:
+        InputError: what is said is asked for, and the video has no sound.
+        UsageError: it is asked for of features, or it alone with a least `present`.
+    """
+    evidence, video, extraction = retrieval.evidence, given.video, given.extraction
+    if evidence == "said" and retrieval.min_present:
+        raise UsageError("--min-present needs the picture: speech has no match probability", hint="--in both")
+    if video is None and evidence in ("said", "both"):
+        raise UsageError("features have no speech", hint="give the video, or --in seen")
+    if video is None or evidence == "seen":
+        return None
+    if evidence == "auto":
+        found = cached_transcript(video.path, extraction, english=True)
+        if found is None or not found.segments:
+            return None
+    path, plan = video.path, plan_transcript(video.path, Transcription(), extraction, video)
+    return replace(plan, make=lambda progress: in_english(plan.run(progress), path, extraction, progress))
 
-    def provenance(self, seen: Mapping[str, Any]) -> dict[str, Any]:
-        """What the moments would be made from; `seen` is the same of the picture alone."""
-        of_pictures = ("extractions",) if self.evidence == "said" else ()
-        return {
-            **{part: value for part, value in seen.items() if part not in of_pictures},
-            "grounding": {**seen["grounding"], "evidence": self.evidence},
-            "speech": {
-                **self.plan.provenance["speech"],
-                "text_weights_sha256": checkpoints.sha256_of(ENCODER),
-            },
-        }
 
-    def transcript(self, progress: Progress | None) -> Transcript:
-        """The transcript, in English."""
-        return self.plan.in_english(self.plan.run(progress)).run(progress)
-
-    def added(
-        self, grounding: Grounding, transcript: Transcript, queries: Queries, top_k: int, device: str
-    ) -> Grounding:
-        """Moments with those that are said; none were looked for in pictures where it counts alone."""
-        answers = _answers(transcript, queries.texts, grounding.timestamps, top_k, device)
-        if self.evidence == "both":
-            answers = [both(*pair, top_k) for pair in zip(grounding.queries, answers, strict=True)]
-        return replace(
-            grounding,
-            queries=queries.told_apart(answers),
-            evidence=self.evidence,
-            warnings=tuple(dict.fromkeys([*grounding.warnings, *transcript.warnings])),
-        )
+def with_said(
+    grounding: Grounding, transcript: Transcript, queries: Queries, evidence: str, top_k: int, device: str
+) -> Grounding:
+    """Moments with those that are said; with the evidence `said` these alone."""
+    answers = _answers(transcript, queries.texts, grounding.timestamps, top_k, device)
+    if evidence == "both":
+        answers = [both(*pair, top_k) for pair in zip(grounding.queries, answers, strict=True)]
+    return replace(
+        grounding,
+        queries=queries.told_apart(answers),
+        evidence=evidence,
+        warnings=tuple(dict.fromkeys([*grounding.warnings, *transcript.warnings])),
+    )
 
 
 def _answers(
@@ -81,31 +75,95 @@ def _answers(
     return answers
 
 
-def plan_said(retrieval: Retrieval, given: Input) -> Said | None:
-    """What is said, where that is asked for, or by default where a transcript is at hand.
+def speech_of_summary(selection: Selection, given: Input) -> Plan[Transcript] | None:
+    """The transcript that a summary needs; by default one only where it is in the cache.
 
     Raises:
-        InputError: what is said is asked for, and the video has no sound.
-        UsageError: it is asked for of features, or it alone with a least `present`.
+        InputError: it is asked for, and the video has no sound.
+        UsageError: it is asked for of features.
     """
-    evidence, video, extraction = retrieval.evidence, given.video, given.extraction
-    if evidence == "said" and retrieval.min_present:
-        raise UsageError("--min-present needs the picture: speech has no match probability", hint="--in both")
-    if video is None and evidence in ("said", "both"):
-        raise UsageError("features have no speech", hint="give the video, or --in seen")
-    if video is None or evidence == "seen":
+    video, extraction = given.video, given.extraction
+    is_asked = selection.snap == "speech" or bool(selection.keep_said)
+    if selection.snap == "none" and not is_asked:
         return None
-    if evidence == "auto" and not is_transcribed(video.path, extraction):
+    if video is None:
+        if is_asked:
+            raise UsageError("features have no speech", hint="give the video, or --snap none")
         return None
-    plan = plan_transcript(video.path, Transcription(), extraction, video)
-    if evidence != "auto":
-        return Said(plan, evidence)
-    return Said(plan, "both") if _is_at_hand(plan) else None
+    if not is_asked and cached_transcript(video.path, extraction) is None:
+        return None
+    return plan_transcript(video.path, Transcription(), extraction, video)
 
 
-def _is_at_hand(plan: TranscriptPlan) -> bool:
-    """Whether a transcript in English that holds speech is in the cache."""
-    found = plan.cached()
-    if found is not None:
-        found = plan.in_english(found).cached()
-    return found is not None and bool(found.segments)
+def words_to_clear(selection: Selection, transcript: Transcript) -> list[Interval]:
+    """(start_s, end_s) of the words that no cut may fall into."""
+    return [] if selection.snap == "none" else [(word.start_s, word.end_s) for word in transcript.words]
+
+
+def kept_said(
+    heard: Transcript, texts: Sequence[str], given: Input, progress: Progress | None
+) -> list[Interval]:
+    """(start_s, end_s) of the passage that each text describes, of what was heard in a video.
+
+    Raises:
+        UsageError: nothing of what is said fits one of the texts.
+    """
+    if not texts or given.video is None:
+        return []
+    english = in_english(heard, given.video.path, given.extraction, progress)
+    passages = list(passages_of(sentences_of(english)))
+    if not passages:
+        raise UsageError(f"--keep-said {texts[0]!r}: no speech in {Path(given.video.path).name}")
+    kept = []
+    for text, row in zip(texts, evidence_of(passages, texts, given.extraction.device), strict=True):
+        best = int(row.argmax())
+        if row[best] < SURE:
+            nearest = passages[best].text
+            raise UsageError(f"--keep-said {text!r}: no speech matches; the nearest is {nearest!r}")
+        kept.append((passages[best].start_s, passages[best].end_s))
+    return kept
+
+
+def subtitles_of(transcript: Transcript, segments: Sequence[Interval]) -> tuple[Segment, ...]:
+    """The segments of a transcript that a summary holds, in its own times; words decide where it has any."""
+    cut: list[Segment] = []
+    offset_s = 0.0
+    for start_s, end_s in segments:
+        for heard in transcript.segments:
+            shift_s = offset_s - start_s
+            if not heard.words:
+                low, high = max(heard.start_s, start_s), min(heard.end_s, end_s)
+                if low < high:
+                    cut.append(replace(heard, start_s=low + shift_s, end_s=high + shift_s))
+                continue
+            if words := [_moved(word, shift_s) for word in heard.words if _is_in(word, start_s, end_s)]:
+                text = " ".join(word.text for word in words)
+                start, end = max(words[0].start_s, offset_s), words[-1].end_s
+                cut.append(replace(heard, start_s=start, end_s=end, text=text, words=tuple(words)))
+        offset_s += end_s - start_s
+    return tuple(cut)
+
+
+def export_subtitles(
+    summary: Summary, path: str | os.PathLike[str], extraction: Extraction, progress: Progress | None = None
+) -> None:
+    """Write what is said in a summary as SRT, in the summary's own times; the video is heard if need be.
+
+    Raises:
+        InputError: the video has no sound.
+        UsageError: the summary is of features.
+        OutputError: the file cannot be written.
+    """
+    if summary.video is None:
+        raise UsageError("features have no speech", hint="give the video")
+    video = summary.video
+    transcript = plan_transcript(video.path, Transcription(), extraction, video).run(progress)
+    write_text(replace(transcript, segments=subtitles_of(transcript, summary.segments)), path, "srt")
+
+
+def _is_in(word: Word, start_s: float, end_s: float) -> bool:
+    return start_s <= (word.start_s + word.end_s) / 2 < end_s
+
+
+def _moved(word: Word, by_s: float) -> Word:
+    return replace(word, start_s=word.start_s + by_s, end_s=word.end_s + by_s)

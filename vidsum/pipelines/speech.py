@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from vidsum.errors import InputError, UsageError
 from vidsum.memory import returning_blocks, trimming
 from vidsum.options import from_keywords, without_defaults
 from vidsum.outputs import atomic_write
+from vidsum.pipelines.plan import Plan
 from vidsum.pipelines.sources import path_of
 from vidsum.results.transcript import Segment, SpokenQuery, TextFormat, Transcript
 from vidsum.results.transcript import as_text as as_text
@@ -99,75 +100,108 @@ def transcribe(
     return plan_transcript(path, settings, Extraction(device=device, cache=cache)).run(progress)
 
 
-@dataclass(frozen=True)
-class TranscriptPlan:
-    """A transcript that is to be made: of which sound, and how."""
+def plan_transcript(
+    path: str | os.PathLike[str],
+    settings: Transcription,
+    extraction: Extraction,
+    video: VideoInfo | None = None,
+) -> Plan[Transcript]:
+    """Plan a transcript: the file is probed, unless `video` is known, and hashed; it is not decoded.
 
-    sound: SoundInfo
-    settings: Transcription
-    extraction: Extraction
-    provenance: dict[str, Any]
-    """What it would be made from."""
+    Raises InputError, UsageError: see `transcribe`.
+    """
+    if settings.language is not None and settings.language not in LANGUAGES:
+        hint = "give a code such as en, de or fr; without --language it is detected"
+        raise UsageError(f"unknown language {settings.language!r}", hint=hint)
+    sound = probe_sound(path_of(path), video)
+    made_from = _made_from(provenance.of_file(sound.path), settings, extraction.device)
 
-    def cached(self) -> Transcript | None:
-        """The transcript, if it was made before."""
-        found = cached.get(self.provenance) if self.extraction.cache else None
-        return found and replace(found, video=self.sound.video, warnings=_warnings(found))
-
-    def run(self, progress: Progress | None = None) -> Transcript:
-        """The transcript; see `transcribe`."""
-        if (found := self.cached()) is not None:
-            return found
-        model = load_recognizer(self.extraction.device, progress)
-        log = DecodeLog()
-        with returning_blocks():
-            language, probability, segments = self._heard(model, self._blocks(log, progress))
-        end_s = max([self.sound.duration_s, *(segment.end_s for segment in segments)])
-        transcript = Transcript(
-            segments=segments,
-            language=language,
-            language_probability=probability,
-            duration_s=end_s,
-            translated=self.settings.translate,
-            video=self.sound.video,
-            provenance=self.provenance,
-        )
-        if log.errors:  # of damaged sound the warning must come every time
-            fault = f"{self.sound.path}: {log.errors} packets of its sound are damaged, and count as silence"
+    def make(progress: Progress | None) -> Transcript:
+        found = cached.get(made_from) if extraction.cache else None
+        if found is not None:
+            return replace(found, video=sound.video, warnings=_warnings(found))
+        transcript, errors = _heard(sound, settings, extraction.device, progress)
+        transcript = replace(transcript, provenance=made_from)
+        if errors:  # of damaged sound the warning must come every time
+            fault = f"{sound.path}: {errors} packets of its sound are damaged, and count as silence"
             return replace(transcript, warnings=(fault, *_warnings(transcript)))
-        if self.extraction.cache:
+        if extraction.cache:
             cached.put(transcript)
         return replace(transcript, warnings=_warnings(transcript))
 
-    def in_english(self, heard: Transcript) -> TranscriptPlan:
-        """The plan of what `run` heard in English, the only language that queries are in."""
-        if set(heard.languages) <= {"en"}:
-            return self
-        settings = replace(self.settings, translate=True)
-        made_from = _made_from(provenance.of_file(self.sound.path), settings, self.extraction.device)
-        return replace(self, settings=settings, provenance=made_from)
+    return Plan(made_from, make)
 
-    def _heard(
-        self, model: WhisperModel, blocks: Iterator[FloatArray]
-    ) -> tuple[str | None, float | None, tuple[Segment, ...]]:
-        """Language, its probability and the segments; each window may be in a language of its own."""
-        named, before, heard = self.settings.language, None, list[Heard]()
-        # before each: what the last one leaves, and the detector, would add to what Whisper needs
-        for window in trimming(windows_of(speech_in(blocks)), every_s=0.0):
-            for part, probabilities in in_one_language(model, window):
-                language = named or language_of(probabilities, before)
-                translate = self.settings.translate and language != "en"
-                likelihood = max(probabilities.values())
-                if segments := list(recognize(model, part, language, likelihood, translate=translate)):
-                    heard.append(Heard(language, 1.0 if named else probabilities[language], segments))
-                    before = language
-        return with_main_language(heard)
 
-    def _blocks(self, log: DecodeLog, progress: Progress | None) -> Iterator[FloatArray]:
-        for number, block in enumerate(read_sound(self.sound, RATE, _BLOCK_S, log)):
-            if progress:
-                progress("listening", number * _BLOCK_S, self.sound.duration_s)
-            yield block
+def in_english(
+    heard: Transcript, path: str | os.PathLike[str], extraction: Extraction, progress: Progress | None = None
+) -> Transcript:
+    """What a file says in English, the only language that queries are in, where `heard` is what it says."""
+    if set(heard.languages) <= {"en"}:
+        return heard
+    return plan_transcript(path, Transcription(translate=True), extraction, heard.video).run(progress)
+
+
+def cached_transcript(
+    path: str | os.PathLike[str],
+    extraction: Extraction,
+    source: Mapping[str, Any] | None = None,
+    *,
+    english: bool = False,
+) -> Transcript | None:
+    """The transcript of a file, or that in English, if it is in the cache; the file is only hashed, if
+    `source` does not tell what `vidsum.provenance.of_file` would.
+
+    Raises InputError: the file cannot be read.
+    """
+    source = source or provenance.of_file(Path(path))
+    if not extraction.cache:
+        return None
+    found = cached.get(_made_from(source, Transcription(), extraction.device))
+    if not english or found is None or set(found.languages) <= {"en"}:
+        return found
+    return cached.get(_made_from(source, Transcription(translate=True), extraction.device))
+
+
+def _heard(
+    sound: SoundInfo, settings: Transcription, device: str, progress: Progress | None
+) -> tuple[Transcript, int]:
+    """What is said, and the number of packets that are damaged."""
+    model, log = load_recognizer(device, progress), DecodeLog()
+    with returning_blocks():
+        language, probability, segments = _segments(model, settings, _blocks(sound, log, progress))
+    transcript = Transcript(
+        segments=segments,
+        language=language,
+        language_probability=probability,
+        duration_s=max([sound.duration_s, *(segment.end_s for segment in segments)]),
+        translated=settings.translate,
+        video=sound.video,
+    )
+    return transcript, log.errors
+
+
+def _segments(
+    model: WhisperModel, settings: Transcription, blocks: Iterator[FloatArray]
+) -> tuple[str | None, float | None, tuple[Segment, ...]]:
+    """Language, its probability and the segments; each window may be in a language of its own."""
+    named, before, heard = settings.language, None, list[Heard]()
+    # before each: what the last one leaves, and the detector, would add to what Whisper needs
+    for window in trimming(windows_of(speech_in(blocks)), every_s=0.0):
+        for part, probabilities in in_one_language(model, window):
+            language = named or language_of(probabilities, before)
+            translate = settings.translate and language != "en"
+            likelihood = max(probabilities.values())
+            if segments := list(recognize(model, part, language, likelihood, translate=translate)):
+                heard.append(Heard(language, 1.0 if named else probabilities[language], segments))
+                before = language
+    return with_main_language(heard)
+
+
+def _blocks(sound: SoundInfo, log: DecodeLog, progress: Progress | None) -> Iterator[FloatArray]:
+    for number, block in enumerate(read_sound(sound, RATE, _BLOCK_S, log)):
+        if progress:
+            progress("listening", number * _BLOCK_S, sound.duration_s)
+        yield block
 
 
 def hear_query(
@@ -191,14 +225,15 @@ def hear_query(
             path.write_bytes(read_stdin())
             return hear_query(str(path), extraction, force=force, progress=progress)
     name = Path(file).name
-    plan = plan_transcript(file, Transcription(), extraction)
-    if plan.sound.duration_s > _LONGEST_QUERY_S and not force:
-        fault = f"{name}: is {plan.sound.duration_s:.0f} s long, and a spoken query is a sentence"
+    sound = probe_sound(file)
+    if sound.duration_s > _LONGEST_QUERY_S and not force:
+        fault = f"{name}: is {sound.duration_s:.0f} s long, and a spoken query is a sentence"
         raise InputError(fault, hint="--force transcribes all of it")
+    plan = plan_transcript(file, Transcription(), extraction, sound.video)
     heard = plan.run(progress)
     if not heard.segments or heard.language is None:
         raise InputError(f"{name}: {_NO_SPEECH}", hint="--query TEXT")
-    english = plan.in_english(heard).run(progress)
+    english = in_english(heard, file, extraction, progress)
     confidence, probability = min(heard.confidence, english.confidence), heard.language_probability or 0.0
     is_clear = confidence >= _SURE and probability >= _SURE_OF_LANGUAGE and heard.no_speech <= _MOST_NO_SPEECH
     if not is_clear and not force:
@@ -234,37 +269,6 @@ def _warnings(transcript: Transcript) -> tuple[str, ...]:
     if count := sum(segment.uncertain for segment in transcript.segments):
         warnings.append(f"uncertain speech in {count} of {len(transcript.segments)} segments")
     return tuple(warnings)
-
-
-def plan_transcript(
-    path: str | os.PathLike[str],
-    settings: Transcription,
-    extraction: Extraction,
-    video: VideoInfo | None = None,
-) -> TranscriptPlan:
-    """Plan a transcript: the file is probed, unless `video` is known, and hashed; it is not decoded.
-
-    Raises InputError, UsageError: see `transcribe`.
-    """
-    if settings.language is not None and settings.language not in LANGUAGES:
-        hint = "give a code such as en, de or fr; without --language it is detected"
-        raise UsageError(f"unknown language {settings.language!r}", hint=hint)
-    sound = probe_sound(path_of(path), video)
-    made_from = _made_from(provenance.of_file(sound.path), settings, extraction.device)
-    return TranscriptPlan(sound, settings, extraction, made_from)
-
-
-def is_transcribed(
-    path: str | os.PathLike[str], extraction: Extraction, source: Mapping[str, Any] | None = None
-) -> bool:
-    """Whether a transcript of a file is in the cache; the file is only hashed, if `source` does not tell
-    what `vidsum.provenance.of_file` would.
-
-    Raises InputError: the file cannot be read.
-    """
-    source = source or provenance.of_file(Path(path))
-    made_from = _made_from(source, Transcription(), extraction.device)
-    return extraction.cache and cached.get(made_from) is not None
 
 
 def _made_from(source: Mapping[str, Any], settings: Transcription, device: str) -> dict[str, Any]:

@@ -1,14 +1,14 @@
-"""Shots and summaries: planned from their parts, then made.
+"""Shots and summaries: plan, then run.
 
 `find_shots` and `summarize` take keyword arguments, for people. `plan_shots` and `plan_summary` take
-settings; a plan knows what its result would be made from before anything is decoded.
+settings.
 """
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,15 +16,14 @@ from vidsum import provenance
 from vidsum.errors import UsageError
 from vidsum.grounding.queries import read_queries
 from vidsum.options import all_from_keywords, without_defaults
-from vidsum.pipelines.cuts import pictures_of
 from vidsum.pipelines.decoding import extraction_job, transitions_job
-from vidsum.pipelines.extraction import Input, plan_features
+from vidsum.pipelines.plan import Input, Plan, input_of
+from vidsum.pipelines.said import kept_said, speech_of_summary, words_to_clear
 from vidsum.pipelines.sources import Source, has_pictures, kept_of, path_of, probe_video
-from vidsum.pipelines.speech import TranscriptPlan
-from vidsum.pipelines.summary_speech import kept_said, speech_for, words_to_clear
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
+from vidsum.results.transcript import Transcript
 from vidsum.settings import AttentionPart, Extraction, Selection, ShotMethod, ShotSettings
 from vidsum.shots import find
 from vidsum.summary.guided import guided, require_readable, texts_of
@@ -33,12 +32,15 @@ from vidsum.summary.score import best_score, candidates, draw_attention, weights
 from vidsum.summary.score import require_attention as require_attention
 from vidsum.summary.selection import select
 from vidsum.times import format_time, parse_budget
-from vidsum.types import Interval, Progress
+from vidsum.types import Progress
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from vidsum.keywords import ShotOptions, SummaryOptions
+
+Attention = tuple[Path, AttentionPart]
+"""A file for the plot of attention, and which layers and heads it has."""
 
 
 def find_shots(
@@ -105,121 +107,95 @@ def model_of(model: str | os.PathLike[str] | OwnScores) -> tuple[str, OwnScorer 
     return own.name, own
 
 
-@dataclass(frozen=True)
-class ShotsPlan:
-    """The shots of a video or of features."""
-
-    input: Input
-    """Its last job, or its features, show where the cuts are."""
-    settings: ShotSettings
-
-    @cached_property
-    def provenance(self) -> dict[str, Any]:
-        """What the shots would be made from."""
-        return {**self.input.provenance, "shots": without_defaults(self.settings)}
-
-    def run(self, progress: Progress | None = None) -> Shots:
-        """Find the shots."""
-        features, changes = self.input.read_with_changes(progress)
-        return self.cut(features[-1], changes)
-
-    def cut(self, features: Features, changes: Features | None) -> Shots:
-        """The shots by the method of the settings; `changes` are those of `Input.read_with_changes`."""
-        settings, cuts_s = self.settings, None
-        if settings.shots == "transnetv2":
-            from vidsum.shots.transnetv2 import cuts_of
-
-            cuts_s = cuts_of(features)
-        shots = find(
-            features,
-            settings.shots,
-            max_shots=settings.max_shots,
-            min_shot_s=settings.min_shot_s,
-            max_shot_s=settings.max_shot_s,
-            cuts_s=cuts_s,
-            pictures=pictures_of(self.input, changes),
-        )
-        return replace(shots, provenance=self.provenance, warnings=features.warnings)
-
-
-def plan_shots(source: Source, settings: ShotSettings, extraction: Extraction) -> ShotsPlan:
+def plan_shots(source: Source, settings: ShotSettings, extraction: Extraction) -> Plan[Shots]:
     """Plan the shots of a video or of features.
 
     Raises:
         InputError, UsageError: see `find_shots`.
     """
+    given = _input_for(source, settings, extraction, with_features=False)
+    made_from = {**given.provenance, "shots": without_defaults(settings)}
+
+    def make(progress: Progress | None) -> Shots:
+        features, pictures = given.read(progress)
+        shots = find(features[-1], settings, pictures)
+        return replace(shots, provenance=made_from, warnings=features[-1].warnings)
+
+    return Plan(made_from, make)
+
+
+def _input_for(
+    source: Source, settings: ShotSettings, extraction: Extraction, *, with_features: bool = True
+) -> Input:
+    """The input of which the last job, or the features that exist, show where the shots begin."""
     if settings.shots != "transnetv2":
-        return ShotsPlan(plan_features(source, extraction), settings)
-    return ShotsPlan(_every_frame(source, extraction, with_features=False), settings)
+        return input_of(source, extraction)
+    if isinstance(source, Features) or not has_pictures(source):
+        raise UsageError("TransNetV2 reads every frame: features are not enough", hint="give the video")
+    extraction = replace(extraction, fast=False)  # key frames are not enough
+    video = probe_video(path_of(source), extraction)
+    jobs = [extraction_job(video, extraction)] if with_features else []
+    return Input(extraction, video, (*jobs, transitions_job(video, extraction)), kept=kept_of(source))
 
 
-@dataclass(frozen=True)
-class SummaryPlan:
-    """The summary of a video or of features."""
+def plan_summary(
+    source: Source,
+    selection: Selection,
+    settings: ShotSettings,
+    extraction: Extraction,
+    own: OwnScorer | None = None,
+    attention: Attention | None = None,
+) -> Plan[Summary]:
+    """Plan the summary of a video or of features.
 
-    shots: ShotsPlan
-    selection: Selection
-    models: tuple[str, ...]
-    """Those that may give the scores, in order."""
-    own: OwnScorer | None = None
-    """What gives the scores in place of a model."""
-    speech: TranscriptPlan | None = None
-    """The transcript whose words are not cut."""
+    Args:
+        source, selection, settings, extraction: see `summarize`.
+        own: gives the scores, if it is not found by the name of the model.
+        attention: where to draw what a trained model attended to, if anywhere.
 
-    @cached_property
-    def provenance(self) -> dict[str, Any]:
-        """What the summary would be made from."""
-        plain = without_defaults(self.selection, *(["snap"] if self.speech is None else []))
-        if self.speech is not None:
-            plain["speech"] = self.speech.provenance["speech"]
-        if list(self.models) != [self.selection.model]:
-            plain["candidates"] = list(self.models)
-        if self.own is None:
-            plain |= weights_sha256(self.models)
-        elif self.own.sha256:
-            plain["model_sha256"] = self.own.sha256
-        return {**self.shots.provenance, "summary": plain}
+    Raises:
+        InputError, WeightsError, UsageError: see `summarize`.
+    """
+    given = _input_for(source, settings, extraction)
+    if texts := texts_of(selection):
+        require_readable(given.kind[0])
+        read_queries(texts)
+    speech = speech_of_summary(selection, given)
+    own = own or installed_scorer(selection.model)
+    models = (own.name,) if own else candidates(selection.model, *given.kind, extraction.device)
+    facts = _facts(selection, models, own, speech)
+    made_from = {**given.provenance, "shots": without_defaults(settings), "summary": facts}
+    device = extraction.device
 
-    def run(
-        self,
-        progress: Progress | None = None,
-        *,
-        attention: Path | None = None,
-        attention_part: AttentionPart = "mean",
-    ) -> Summary:
-        """Make the summary.
-
-        Args:
-            progress: called while it runs.
-            attention: where to draw what a trained model attended to, if anywhere.
-            attention_part: which layers and heads.
-        """
-        words, kept = self._speech(progress)
-        made, changes = self.shots.input.read_with_changes(progress)
-        features, shots = made[0], self.shots.cut(made[-1], changes)
-        selection, device = self.selection, self.shots.input.extraction.device
+    def make(progress: Progress | None) -> Summary:
+        heard = speech.run(progress) if speech else None
+        said = kept_said(heard, selection.keep_said, given, progress) if heard else []
+        (features, *transitions), pictures = given.read(progress)
+        shots = find(transitions[0] if transitions else features, settings, pictures)
         budget_s, warnings = _budget(selection, features.duration_s)
         fraction = budget_s / features.duration_s
-        if self.own is None:
-            scored = best_score(self.models, features, shots, selection, fraction, device)
-        else:
-            scored = self.own.scored(features)
+        scored = (
+            own.scored(features) if own else best_score(models, features, shots, selection, fraction, device)
+        )
         importance = scored.importance
-        if texts := texts_of(selection):
+        if texts:
             # the importance may be flat: what the text says is not
             scored = replace(scored, warnings=read_queries(texts).warnings)
             importance = guided(importance, features, selection.about, selection.title, device)
-        made_from = self.provenance
         drawn: tuple[str, ...] = ()
         if attention:
             label = provenance.label_of(made_from)
-            drawn = draw_attention(
-                features, shots, selection, fraction, device, attention, attention_part, label
-            )
-        keep = (*selection.keep, *kept)
-        limits = (selection.min_segment_s, selection.max_segment_s)
-        how: dict[str, Any] = {"keep": keep, "drop": selection.drop, "words": words, "limits_s": limits}
-        chosen = select(features, shots, importance, budget_s, **how)
+            drawn = draw_attention(features, shots, selection, fraction, device, *attention, label)
+        chosen = select(
+            features,
+            shots,
+            importance,
+            budget_s,
+            keep=(*selection.keep, *said),
+            drop=selection.drop,
+            words=words_to_clear(selection, heard) if heard else [],
+            limits_s=(selection.min_segment_s, selection.max_segment_s),
+        )
         return Summary(
             segments=chosen.segments,
             shots=chosen.shots,
@@ -230,19 +206,29 @@ class SummaryPlan:
             video_fps=features.video_fps,
             model=scored.model,
             model_reason=scored.reason,
-            shot_method=self.shots.settings.shots,
+            shot_method=settings.shots,
             video=features.video,
             provenance=made_from,
             warnings=(*features.warnings, *scored.warnings, *warnings, *chosen.messages, *drawn),
         )
 
-    def _speech(self, progress: Progress | None) -> tuple[list[Interval], list[Interval]]:
-        """The words that no cut may fall into, and the passages to keep."""
-        if self.speech is None:
-            return [], []
-        heard = self.speech.run(progress)
-        kept = kept_said(self.speech, heard, self.selection.keep_said, progress)
-        return words_to_clear(self.selection, heard), kept
+    return Plan(made_from, make)
+
+
+def _facts(
+    selection: Selection, models: Sequence[str], own: OwnScorer | None, speech: Plan[Transcript] | None
+) -> dict[str, Any]:
+    """What a summary depends on beside the features and shots."""
+    facts = without_defaults(selection, *([] if speech else ["snap"]))
+    if speech:
+        facts["speech"] = speech.provenance["speech"]
+    if list(models) != [selection.model]:
+        facts["candidates"] = list(models)
+    if own is None:
+        facts |= weights_sha256(models)
+    elif own.sha256:
+        facts["model_sha256"] = own.sha256
+    return facts
 
 
 def _budget(selection: Selection, duration_s: float) -> tuple[float, tuple[str, ...]]:
@@ -254,42 +240,3 @@ def _budget(selection: Selection, duration_s: float) -> tuple[float, tuple[str, 
     message = f"{fault}: taking {format_time(budget_s)} (--min-segment)"
     # `select` says that a video shorter than a segment is kept whole
     return budget_s, () if budget_s == share_s or budget_s >= duration_s else (message,)
-
-
-def plan_summary(
-    source: Source,
-    selection: Selection,
-    settings: ShotSettings,
-    extraction: Extraction,
-    own: OwnScorer | None = None,
-) -> SummaryPlan:
-    """Plan the summary of a video or of features.
-
-    Args:
-        source, selection, settings, extraction: see `summarize`.
-        own: gives the scores, if it is not found by the name of the model.
-
-    Raises:
-        InputError, WeightsError, UsageError: see `summarize`.
-    """
-    every_frame = settings.shots == "transnetv2"
-    given = _every_frame(source, extraction) if every_frame else plan_features(source, extraction)
-    if texts := texts_of(selection):
-        require_readable(given.kind[0])
-        read_queries(texts)
-    speech = speech_for(selection, given.video, extraction)
-    if scorer := own or installed_scorer(selection.model):
-        return SummaryPlan(ShotsPlan(given, settings), selection, (scorer.name,), scorer, speech)
-    models = candidates(selection.model, *given.kind, extraction.device)
-    return SummaryPlan(ShotsPlan(given, settings), selection, models, speech=speech)
-
-
-def _every_frame(source: Source, extraction: Extraction, *, with_features: bool = True) -> Input:
-    """A video of which TransNetV2 sees every frame, after the features if these are needed too."""
-    if isinstance(source, Features) or not has_pictures(source):
-        raise UsageError("TransNetV2 reads every frame: features are not enough", hint="give the video")
-    extraction = replace(extraction, fast=False)  # key frames are not enough
-    video = probe_video(path_of(source), extraction)
-    transitions = transitions_job(video, extraction)
-    jobs = (extraction_job(video, extraction), transitions) if with_features else (transitions,)
-    return Input(extraction, video, jobs, kept=kept_of(source))

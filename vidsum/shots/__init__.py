@@ -1,5 +1,5 @@
 """Cut a video into shots: kernel temporal segmentation, equal shots, or the cuts that TransNetV2 sees."""
 
-from vidsum.shots.find import METHODS, find
+from vidsum.shots.find import find
 
-__all__ = ["METHODS", "find"]
+__all__ = ["find"]

@@ -5,54 +5,37 @@
 
 import math
 from itertools import pairwise
-from typing import Literal, get_args
 
 import numpy as np
 
 from vidsum.errors import UsageError
-from vidsum.names import unknown
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
+from vidsum.settings import ShotSettings
 from vidsum.shots.cuts import Pictures, starts_of_shots, within_limits
 from vidsum.shots.kts import change_points
 from vidsum.types import TimeArray
 
-Method = Literal["kts", "uniform", "transnetv2"]
-METHODS: tuple[Method, ...] = get_args(Method)
-
 KTS_MIN_SHOT_S = 1.0
 KTS_MAX_SHOT_S = 60.0
+_UNIFORM_S = 5.0
 
 _MOST_BYTES = 4 * 2**30
 """Memory limit of KTS."""
 
 
 def find(
-    features: Features,
-    method: Method = "kts",
-    *,
-    max_shots: int | None = None,
-    min_shot_s: float | None = None,
-    max_shot_s: float | None = None,
-    penalty: float = 1.0,
-    shot_s: float = 5.0,
-    cuts_s: TimeArray | None = None,
-    pictures: Pictures | None = None,
+    features: Features, settings: ShotSettings = ShotSettings(), pictures: Pictures | None = None
 ) -> Shots:
     """Cut a video into shots.
 
     Args:
-        features: of the video.
-        method: `kts` (kernel temporal segmentation of the features, made unit length), `uniform` (equal
-            shots), or `transnetv2` (between the cuts that `vidsum.shots.transnetv2` found).
-        max_shots: maximum number of shots; None leaves it to the method.
-        min_shot_s: shortest shot. None is 1 s for `kts` (or half of `max_shot_s`, if that is less), else no
-            limit. A video shorter than this is one shot.
-        max_shot_s: longest shot; `math.inf` is no limit. None is 60 s for `kts` (or twice the mean length of
-            `max_shots` shots, if that is more), else no limit.
-        penalty: for `kts`: C vmax in the paper's penalty; larger gives fewer shots.
-        shot_s: for `uniform`: length of a shot.
-        cuts_s: for `transnetv2`: where the cuts are.
+        features: of the video; for `transnetv2` those that `see_transitions` makes.
+        settings: the method, `kts` (kernel temporal segmentation of the features, made unit length),
+            `uniform` (equal shots of about 5 s) or `transnetv2`, and its limits. The shortest shot is, unless
+            it is given, 1 s for `kts` (or half of `max_shot_s`, if that is less), else of any length; a video
+            shorter than this is one shot. The longest is 60 s for `kts` (or twice the mean length of
+            `max_shots` shots, if that is more), else of any length, as with `math.inf`.
         pictures: for `kts`: what is known of the pictures between samples.
 
     Returns:
@@ -60,65 +43,42 @@ def find(
         `vidsum.shots.cuts` puts it; its lengths are counted in samples of `step_s`, but limits that are given
         hold in seconds. The last shot reaches to the video's end.
 
-    Raises UsageError where a parameter makes no sense, or the limits contradict each other for this video.
+    Raises UsageError where the limits contradict each other for this video.
     """
-    frame_s = 1 / features.video_fps
-    _check_limits(max_shots, min_shot_s, max_shot_s, frame_s)
+    shortest_s, longest_s, frame_s = settings.min_shot_s, settings.max_shot_s, 1 / features.video_fps
+    if longest_s is not None and longest_s < frame_s:
+        raise UsageError(f"the longest shot must be at least as long as a frame, not {longest_s:g} s")
+    if shortest_s is not None and (shortest_s == math.inf or shortest_s > (longest_s or math.inf)):
+        fault = f"the shortest shot, {shortest_s:g} s, is longer than the longest"
+        raise UsageError(f"{fault}, {longest_s:g} s" if longest_s else fault)
     if features.timestamps[-1] >= features.duration_s:
         last_s, end_s = features.timestamps[-1], features.duration_s
         raise UsageError(f"the last feature is at {last_s:g} s, but the video ends at {end_s:g} s")
-    limits = (max_shots, min_shot_s or 0.0, max_shot_s or math.inf)
-    if method == "kts":
-        edges = _kts_edges(features, max_shots, min_shot_s, max_shot_s, penalty, pictures)
-    elif method == "uniform":
-        if not frame_s <= shot_s < math.inf:
-            raise UsageError(f"the length of a shot must be at least that of a frame, not {shot_s:g} s")
-        edges = equal_edges(features.duration_s, shot_s, *limits)
-    elif method == "transnetv2":
-        if cuts_s is None:
-            raise UsageError("the method transnetv2 needs the cuts that vidsum.shots.transnetv2 finds")
-        edges = edges_between(cuts_s, features.duration_s, *limits)
+    limits = (settings.max_shots, shortest_s or 0.0, longest_s or math.inf)
+    if settings.shots == "kts":
+        edges = _kts_edges(features, settings, pictures)
+    elif settings.shots == "uniform":
+        edges = equal_edges(features.duration_s, _UNIFORM_S, *limits)
     else:
-        raise unknown("shot method", method, METHODS)
-    return Shots(edges_s=edges, method=method, video=features.video, video_fps=features.video_fps)
+        from vidsum.shots.transnetv2 import cuts_of
+
+        edges = edges_between(cuts_of(features), features.duration_s, *limits)
+    return Shots(edges_s=edges, method=settings.shots, video=features.video, video_fps=features.video_fps)
 
 
-def _check_limits(
-    max_shots: int | None, min_shot_s: float | None, max_shot_s: float | None, frame_s: float
-) -> None:
-    if max_shots is not None and max_shots < 1:
-        raise UsageError(f"a video has at least one shot; max_shots is {max_shots}")
-    if min_shot_s is not None and not 0 <= min_shot_s < math.inf:
-        raise UsageError(f"the shortest shot must be zero or more seconds, not {min_shot_s}")
-    if max_shot_s is not None and not max_shot_s >= frame_s:
-        raise UsageError(f"the longest shot must be at least as long as a frame, not {max_shot_s:g} s")
-    if min_shot_s is not None and max_shot_s is not None and min_shot_s > max_shot_s:
-        raise UsageError(f"the shortest shot, {min_shot_s:g} s, is longer than the longest, {max_shot_s:g} s")
-
-
-def _kts_edges(
-    features: Features,
-    max_shots: int | None,
-    min_shot_s: float | None,
-    max_shot_s: float | None,
-    penalty: float,
-    pictures: Pictures | None,
-) -> TimeArray:
-    if not 0 < penalty < math.inf:
-        raise UsageError(f"the penalty of KTS must be positive, not {penalty}")
-    shortest, longest = _limits_in_samples(features, max_shots, min_shot_s, max_shot_s)
+def _kts_edges(features: Features, settings: ShotSettings, pictures: Pictures | None) -> TimeArray:
+    shortest, longest = _limits_in_samples(
+        features, settings.max_shots, settings.min_shot_s, settings.max_shot_s
+    )
     # squares are added up in float64: those of large float32 features are beyond float32
     lengths = np.sqrt(np.einsum("td,td->t", features.array, features.array, dtype=np.float64))
     lengths[lengths == 0] = 1
     rows = features.array / lengths.astype(np.float32)[:, None]
-    first = change_points(rows, penalty=penalty, shortest=shortest, longest=longest, max_shots=max_shots)
-    starts, latest, end_s = (
-        starts_of_shots(features, first, pictures),
-        features.timestamps[first],
-        features.duration_s,
-    )
-    if min_shot_s or max_shot_s:
-        starts = within_limits(starts, latest, end_s, min_shot_s or 0.0, max_shot_s or math.inf)
+    first = change_points(rows, shortest=shortest, longest=longest, max_shots=settings.max_shots)
+    starts, end_s = starts_of_shots(features, first, pictures), features.duration_s
+    if settings.min_shot_s or settings.max_shot_s:
+        limits = (settings.min_shot_s or 0.0, settings.max_shot_s or math.inf)
+        starts = within_limits(starts, features.timestamps[first], end_s, *limits)
     return np.concatenate([[0.0], starts, [end_s]])
 
 

@@ -10,8 +10,8 @@ from tests.lab.datasets import h5_files
 from tests.lab.datasets.made import write_mat
 from tests.lab.datasets.test_summe import N_FRAMES, arrays, write
 from vidsum.errors import InputError, UsageError
-from vidsum.lab.datasets.annotations import paired, read_all, read_labels
-from vidsum.lab.datasets.summaries import AnnotatedVideo, read_annotated
+from vidsum.lab.datasets.labels import read_labels
+from vidsum.lab.datasets.summaries import AnnotatedVideo, paired, read_all, read_annotated
 from vidsum.results.feature_files import write_features
 from vidsum.results.feature_h5 import H5Video, write_h5
 from vidsum.results.features import Features

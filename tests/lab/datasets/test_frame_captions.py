@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vidsum.errors import InputError
-from vidsum.lab.datasets.annotations import read_summe_protocol, read_tvsum_mat
 from vidsum.lab.datasets.clip_captions import read_frame_captions
+from vidsum.lab.datasets.labels import read_summe_protocol, read_tvsum_mat
 
 GOOD = {"picks": [0, 15, 30], "captions": ["a dog", "a dog runs", "Käse 🧀"]}
 
@@ -97,9 +97,9 @@ def test_files_that_are_not_json_are_refused(tmp_path: Path, content: str | None
 def test_the_captions_of_tvsum_fit_its_annotations(shared: Path) -> None:
     captions = read_frame_captions(shared / "data" / "tvsum" / "frame_captions.json")
     videos = read_tvsum_mat(shared / "data" / "tvsum" / "ydata-tvsum50.mat")
-    assert {video.video for video in videos.values()} == captions.keys()
+    assert {video.file_name for video in videos.values()} == captions.keys()
     for video in videos.values():
-        np.testing.assert_array_equal(captions[video.video].picks, np.arange(0, video.n_frames, 15))
+        np.testing.assert_array_equal(captions[video.file_name].picks, np.arange(0, video.n_frames, 15))
     texts = [caption for each in captions.values() for caption in each.captions]
     assert (len(texts), len(set(texts))) == (23510, 8257)
 
@@ -108,7 +108,7 @@ def test_the_captions_of_tvsum_fit_its_annotations(shared: Path) -> None:
 def test_the_captions_of_summe_fit_its_protocol(shared: Path) -> None:
     captions = read_frame_captions(shared / "data" / "summe" / "frame_captions.json")
     videos = read_summe_protocol(shared / "data" / "summe" / "summe_protocol.npz")
-    assert {video.labels.file_name for video in videos.values()} == captions.keys()
+    assert {video.file_name for video in videos.values()} == captions.keys()
     for video in videos.values():
-        np.testing.assert_array_equal(captions[video.labels.file_name].picks, video.picks)
+        np.testing.assert_array_equal(captions[video.file_name].picks, video.picks)
     assert sum(len(each.captions) for each in captions.values()) == 7336

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from vidsum.errors import InputError
-from vidsum.lab.datasets.annotations import read_summe_protocol
+from vidsum.lab.datasets.labels import read_summe_protocol
 
 N_FRAMES = 100
 
@@ -36,7 +36,7 @@ def test_videos_come_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     for number, video in zip((1, 2, 10), videos.values(), strict=True):
         expected = stored[f"video_{number}"]
         assert (video.name, video.title) == (f"summe/video_{number}", f"Title of {number}")
-        assert video.labels.file_name == f"Title_of_{number}"
+        assert video.file_name == f"Title_of_{number}"
         assert (video.n_frames, video.warnings) == (N_FRAMES, ())
         assert video.picks.tolist() == [0, 15, 30, 45, 60, 75, 90]
         np.testing.assert_array_equal(video.user_summary, expected["user_summary"])

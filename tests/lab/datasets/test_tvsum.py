@@ -9,7 +9,7 @@ import pytest
 
 from tests.lab.datasets.made import write_fields
 from vidsum.errors import InputError
-from vidsum.lab.datasets.annotations import read_tvsum_mat
+from vidsum.lab.datasets.labels import read_tvsum_mat
 
 FRAMES = (40, 31)
 
@@ -41,15 +41,12 @@ def test_each_cell_is_followed_to_its_array(mat: Path) -> None:
     annotations = read_tvsum_mat(mat)
     assert list(annotations) == ["tvsum/video_1", "tvsum/video_2"]
     second = annotations["tvsum/video_2"]
-    assert (second.video, second.title, second.category) == ("id_1", "Ein Käse 🧀", "VT")
+    assert (second.file_name, second.title, second.category) == ("id_1", "Ein Käse 🧀", "VT")
     assert (second.length_s, second.n_frames) == (31 / 25, 31)
     np.testing.assert_array_equal(second.user_scores, cells(1)["user_anno"])
-    np.testing.assert_allclose(second.gt_score, cells(1)["gt_score"][0], rtol=1e-6)
 
 
-@pytest.mark.parametrize(
-    "field", ["video", "title", "category", "length", "nframes", "user_anno", "gt_score"]
-)
+@pytest.mark.parametrize("field", ["video", "title", "category", "length", "nframes", "user_anno"])
 def test_a_missing_field_is_named(tmp_path: Path, field: str) -> None:
     row = cells(0)
     del row[field]
@@ -62,7 +59,6 @@ def test_a_missing_field_is_named(tmp_path: Path, field: str) -> None:
     [
         ("nframes", np.array([[41.0]]), "nframes is 41"),
         ("user_anno", np.ones((3, 39)), r"user_anno is \[3, 39\]"),
-        ("gt_score", np.ones((1, 39)), "gt_score has 39"),
         ("user_anno", np.full((3, 40), np.nan), "NaN"),
         ("length", np.ones((2, 1)), "not a MATLAB 7.3 file of TVSum"),
     ],
@@ -87,7 +83,7 @@ def test_files_of_other_kinds_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.shared
 def test_the_real_annotations(shared: Path) -> None:
-    """50 videos of ten categories, 20 annotators each; the mean of the scores stands in the file too."""
+    """50 videos of ten categories, 20 annotators each."""
     annotations = read_tvsum_mat(shared / "data" / "tvsum" / "ydata-tvsum50.mat")
     assert list(annotations) == [f"tvsum/video_{number}" for number in range(1, 51)]
     categories = [video.category for video in annotations.values()]
@@ -97,7 +93,6 @@ def test_the_real_annotations(shared: Path) -> None:
     for video in annotations.values():
         assert video.user_scores.shape == (20, video.n_frames)
         assert set(np.unique(video.user_scores)) <= {1, 2, 3, 4, 5}
-        np.testing.assert_allclose(video.gt_score, video.user_scores.mean(axis=0), atol=1e-5)
         assert 23.9 < video.n_frames / video.length_s < 30.1
-    assert annotations["tvsum/video_1"].video == "AwmHb44_ouw"
+    assert annotations["tvsum/video_1"].file_name == "AwmHb44_ouw"
     assert annotations["tvsum/video_1"].n_frames == 10597

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vidsum.lab.datasets.annotations import read_summe_protocol
+from vidsum.lab.datasets.labels import read_summe_protocol
 from vidsum.lab.evaluation.reference import f_measures
 
 

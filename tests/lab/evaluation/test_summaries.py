@@ -9,8 +9,7 @@ from scipy.stats import kendalltau, spearmanr
 
 from tests.lab.evaluation.annotated import annotated_video, dataset
 from vidsum.errors import UsageError
-from vidsum.lab.datasets.annotations import read_labels
-from vidsum.lab.datasets.labels import Labels
+from vidsum.lab.datasets.labels import Labels, read_labels
 from vidsum.lab.evaluation.reference import at_every_frame, key_shots
 from vidsum.lab.evaluation.report import Report, document
 from vidsum.lab.evaluation.summaries import evaluate_summaries

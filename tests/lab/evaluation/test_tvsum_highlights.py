@@ -17,7 +17,7 @@ from docs.benchmarks.top_clips import (
     top_precisions,
 )
 from vidsum.errors import UsageError
-from vidsum.lab.datasets.annotations import TVSumAnnotations, read_tvsum_mat
+from vidsum.lab.datasets.labels import Labels, read_tvsum_mat
 
 
 @pytest.mark.parametrize(
@@ -67,12 +67,12 @@ def test_all_rows_and_annotators_as_a_direct_loop_has_them(
     np.testing.assert_allclose(top_precisions(scores, annotators), expected, atol=1e-12)
 
 
-def annotated(category: str, *users: list[int], fps: int = 10) -> TVSumAnnotations:
+def annotated(category: str, *users: list[int], fps: int = 10) -> Labels:
     """A video whose last second is no whole clip."""
     frames = np.repeat(np.array(users, np.float32), 2 * fps, axis=1)
     frames = np.pad(frames, ((0, 0), (0, fps)), constant_values=5)
     length_s = frames.shape[1] / fps
-    return TVSumAnnotations("n", "v", "t", category, length_s, frames.shape[1], frames, frames.mean(axis=0))
+    return Labels("n", "v", frames.shape[1], length_s, user_scores=frames, category=category)
 
 
 def test_the_mean_is_over_annotators_then_videos_then_categories() -> None:
@@ -113,7 +113,7 @@ def test_samples_are_averaged_in_their_clips() -> None:
 def test_the_real_clips_are_the_published_ones(shared: Path) -> None:
     """Counts and rows as in `tvsum_val.jsonl` of QD-DETR; each annotator gave a clip one score."""
     videos = read_tvsum_mat(shared / "data" / "tvsum" / "ydata-tvsum50.mat")
-    by_file = {video.video: video for video in videos.values()}
+    by_file = {video.file_name: video for video in videos.values()}
     assert {by_file[file].category: file for file in TEST_VIDEOS.values()} == TEST_VIDEOS
     crash = clip_annotations(by_file["sTEELN-vY30"])
     assert (crash.shape, clip_annotations(by_file["J0nA4VgnoCo"]).shape) == ((20, 74), (20, 292))

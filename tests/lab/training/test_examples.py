@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.lab.training.videos import toy_video
 from vidsum.lab.datasets.summaries import AnnotatedVideo, shot_of_sample, shots_of
-from vidsum.lab.training.examples import (
+from vidsum.lab.training.fulltransnet import (
     VideoExample,
     example_of,
     key_frames,

@@ -12,9 +12,8 @@ from scipy.stats import zscore
 
 from tests.lab.training.videos import toy_video, toy_videos
 from vidsum.lab.datasets.splits import k_fold
-from vidsum.lab.datasets.summaries import AnnotatedVideo, shot_of_sample, shots_of
-from vidsum.lab.training.examples import VideoExample, example_of, loss_of, target_of
-from vidsum.lab.training.fulltransnet import prepare_run, train_split
+from vidsum.lab.datasets.summaries import AnnotatedVideo, shot_of_sample, shots_of, target_of
+from vidsum.lab.training.fulltransnet import VideoExample, example_of, loss_of, prepare_run, train_split
 from vidsum.lab.training.ridge import fit_split, prepare_ridge
 from vidsum.lab.training.settings import LoopSettings
 from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings

@@ -12,8 +12,7 @@ from tests.models.test_ridge import slow_average
 from vidsum.checkpoints.trained import read_trained
 from vidsum.errors import OutputError, UsageError
 from vidsum.lab.datasets.splits import Split, k_fold
-from vidsum.lab.datasets.summaries import AnnotatedVideo
-from vidsum.lab.training.examples import target_of
+from vidsum.lab.datasets.summaries import AnnotatedVideo, target_of
 from vidsum.lab.training.ridge import PENALTIES, RidgeResult, fit_split, prepare_ridge
 from vidsum.lab.training.run import read_run
 from vidsum.lab.training.summary_settings import RidgeSettings

@@ -12,10 +12,8 @@ import numpy.typing as npt
 from vidsum import checkpoints, shots
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding import vse
-from vidsum.grounding.text import embed_once, load_text_encoder
-from vidsum.lab.datasets.annotations import read_labels
-from vidsum.lab.datasets.clip_captions import FrameCaptions, read_frame_captions
-from vidsum.lab.datasets.labels import Labels
+from vidsum.lab.datasets.clip_captions import ENCODER, FrameCaptions, embedded, read_frame_captions
+from vidsum.lab.datasets.labels import Labels, read_labels
 from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.models.vse import VisualSemanticMap
 from vidsum.results.features import Features
@@ -24,55 +22,67 @@ from vidsum.settings import CaptionSpace
 from vidsum.text_files import named
 from vidsum.types import FloatArray, Progress
 
-ENCODER: Final = "minilm"
-"""The text encoder of the captions, and the name of their features' extractor."""
+Draw = Callable[..., AnnotatedVideo]
+"""draw(video, *seed): a captioned video with other features, such as `Simulation`."""
+
 _SAME_SHOT = 0.6
 """Neighbouring frames whose captions have a smaller cosine are of different shots."""
+_LASTING, _PERSISTENCE = 0.65, 0.6
+"""Of the noise: the fraction of its variance that lasts as long as a shot, as a network errs in the same way
+on similar frames; and the correlation of the rest from one frame to the next."""
+_TEST_SEED: Final = 2
+"""Seed of the draws of test videos; those of a training have more numbers."""
+
+
+def read_captioned(
+    captions: Sequence[Path],
+    annotations: Sequence[Path],
+    device: str = "auto",
+    progress: Progress | None = None,
+) -> dict[str, AnnotatedVideo]:
+    """The videos of several data sets, by name: see `captioned_videos`.
+
+    Raises UsageError too where the files do not come in pairs, or two are of one data set.
+    """
+    if len(captions) != len(annotations):
+        raise UsageError(
+            f"{len(captions)} files of captions, but {len(annotations)} of annotations",
+            hint="one --annotations for each --captions, in the same order",
+        )
+    videos: dict[str, AnnotatedVideo] = {}
+    for of_frames, of_people in zip(captions, annotations, strict=True):
+        more = captioned_videos(of_frames, of_people, device, progress)
+        if videos.keys() & more.keys():
+            raise UsageError(f"{of_people}: its data set was given before")
+        videos |= more
+    return videos
 
 
 def captioned_videos(
     captions: Path, annotations: Path, device: str = "auto", progress: Progress | None = None
 ) -> dict[str, AnnotatedVideo]:
-    """Annotated videos whose features are the captions of their frames, embedded by MiniLM.
+    """Annotated videos whose features are the captions of their frames (`read_frame_captions`), embedded.
 
-    Args:
-        captions: see `vidsum.lab.datasets.clip_captions`.
-        annotations: TVSum's `ydata-tvsum50.mat`, or SumMe's protocol: `vidsum.lab.datasets.annotations`.
-        device: where the text encoder runs. Embeddings are kept on disk.
-        progress: called while captions are embedded.
+    `annotations` are TVSum's or SumMe's: `read_labels`. The videos have the names of the published files,
+    `tvsum/video_1` and so on. TVSum's file has no shots: they come from KTS on the captions. SumMe's protocol
+    says nothing of the frame rate: 30 is assumed.
 
-    Returns:
-        The videos by the names of the published files, `tvsum/video_1` and so on. TVSum's file has no shots:
-        they come from KTS on the captions. SumMe's protocol says nothing of the frame rate: 30 is assumed.
-
-    Raises:
-        InputError: a file cannot be read, an annotated video has no captions, or they do not go together.
-        UsageError: the annotations are of another kind.
-        WeightsError: the text encoder's weights cannot be had.
+    Raises InputError: a file cannot be read, an annotated video has no captions, or they do not go together.
     """
     labels, of_frames = read_labels(annotations), read_frame_captions(captions)
     for name, label in labels.items():
         if label.file_name not in of_frames:
             raise InputError(f"{captions}: has no captions of {named(label.file_name)} ({name})")
-    used = {label.file_name: of_frames[label.file_name] for label in labels.values()}
+    used = {name: of_frames[label.file_name] for name, label in labels.items()}
     texts = sorted({text for video in used.values() for text in video.captions})
-    embedded = embed_once(
-        texts,
-        lambda part: load_text_encoder(ENCODER, device).encode(part),
-        checkpoints.sha256_of(ENCODER),
-        progress,
-    )
-    vectors = dict(zip(texts, embedded, strict=True))
-    return {
-        name: _video(name, label, used[label.file_name], vectors, captions) for name, label in labels.items()
-    }
+    vectors = dict(zip(texts, embedded(texts, device, progress), strict=True))
+    return {name: _video(label, used[name], vectors, captions) for name, label in labels.items()}
 
 
 def _video(
-    name: str, label: Labels, captions: FrameCaptions, vectors: Mapping[str, FloatArray], source: Path
+    label: Labels, captions: FrameCaptions, vectors: Mapping[str, FloatArray], source: Path
 ) -> AnnotatedVideo:
-    is_in = captions.picks < label.n_frames
-    picks = captions.picks[is_in]
+    picks = captions.picks[captions.picks < label.n_frames]
     if not len(picks):
         raise InputError(f"{source}: {captions.name} has {label.n_frames} frames, and captions of none")
     array = np.stack([vectors[text] for text in captions.captions[: len(picks)]])
@@ -80,11 +90,11 @@ def _video(
     features = Features(
         array, picks / label.fps, step_s, step_s, label.n_frames / label.fps, label.fps, extractor=ENCODER
     )
+    points = shots.find(features).change_points if label.change_points is None else label.change_points
     gtscore, scores = label.scores_at(picks)
-    points = label.change_points
-    if points is None:
-        points = shots.find(features).change_points
-    return AnnotatedVideo(name, features, picks, label.n_frames, points, gtscore, label.user_summary, scores)
+    return AnnotatedVideo(
+        label.name, features, picks, label.n_frames, points, gtscore, label.user_summary, scores
+    )
 
 
 def shots_of_captions(captions: FloatArray) -> npt.NDArray[np.int64]:
@@ -92,16 +102,6 @@ def shots_of_captions(captions: FloatArray) -> npt.NDArray[np.int64]:
     rows = unit_rows(captions)
     is_new = np.einsum("td,td->t", rows[1:], rows[:-1]) < _SAME_SHOT
     return np.concatenate([[0], np.cumsum(is_new)])
-
-
-Draw = Callable[..., AnnotatedVideo]
-"""draw(video, *seed): a captioned video with other features, such as `Simulation`."""
-
-_LASTING, _PERSISTENCE = 0.65, 0.6
-"""Of the noise: the fraction of its variance that lasts as long as a shot, as a network errs in the same way
-on similar frames; and the correlation of the rest from one frame to the next."""
-_TEST_SEED = 2
-"""Seed of the draws of test videos; those of a training have more numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,35 +133,8 @@ def noise_of(captions: FloatArray, rng: np.random.Generator) -> FloatArray:
     return np.asarray(np.sqrt(_LASTING) * lasting[shot] + np.sqrt(1 - _LASTING) * passing, np.float32)
 
 
-def read_captioned(
-    captions: Sequence[Path],
-    annotations: Sequence[Path],
-    device: str = "auto",
-    progress: Progress | None = None,
-) -> dict[str, AnnotatedVideo]:
-    """The videos of several data sets, by name; errors are those of `captioned_videos`.
-
-    Raises UsageError too where the files do not come in pairs, or two are of one data set.
-    """
-    if len(captions) != len(annotations):
-        raise UsageError(
-            f"{len(captions)} files of captions, but {len(annotations)} of annotations",
-            hint="one --annotations for each --captions, in the same order",
-        )
-    videos: dict[str, AnnotatedVideo] = {}
-    for of_frames, of_people in zip(captions, annotations, strict=True):
-        more = captioned_videos(of_frames, of_people, device, progress)
-        if videos.keys() & more.keys():
-            raise UsageError(f"{of_people}: its data set was given before")
-        videos |= more
-    return videos
-
-
 def draw_of(space: CaptionSpace) -> Simulation | None:
-    """The function that draws features in a space; None where they are the captions themselves.
-
-    Raises WeightsError where the map cannot be read.
-    """
+    """The function that draws features in a space; None where they are the captions themselves."""
     return None if space == "text" else Simulation(vse.load_map())
 
 

@@ -48,7 +48,7 @@ class CaptionedPicture:
     split: PictureSplit
 
 
-class _Row(NamedTuple):
+class SentenceRow(NamedTuple):
     """A sentence of a file of captions."""
 
     where: str
@@ -60,22 +60,17 @@ class _Row(NamedTuple):
 
 
 def read_captioned_pictures(captions: Path, folder: Path) -> tuple[list[CaptionedPicture], list[str]]:
-    """The pictures that captions describe, in order of name, and warnings of what was left out.
+    """The pictures in a folder that captions describe, in order of name, and warnings of what was left out.
 
     The split is made from all names in the captions, whether their files are there or not. All frames of a
-    video are in one part.
-
-    Args:
-        captions: a file or a folder, see above.
-        folder: the names of files are relative to it.
-
-    Raises InputError: the captions cannot be read, a row of them makes no sense, or no picture is there.
+    video are in one part. Raises InputError: the captions cannot be read, a row of them makes no sense, or no
+    picture is there.
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: {'is not a folder' if folder.exists() else 'no such folder'}")
     sentences: dict[tuple[str, float | None], list[str]] = {}
     splits: dict[str, str | None] = {}
-    for row in _rows(captions, folder):
+    for row in sentence_rows(captions, folder):
         _check(row)
         sentences.setdefault((row.file, row.time_s), []).append(row.sentence.strip())
         if splits.setdefault(row.file, row.split) != row.split:
@@ -120,14 +115,14 @@ def split_pictures(given: Mapping[str, str | None]) -> dict[str, PictureSplit]:
     return parts
 
 
-def _check(row: _Row) -> None:
+def _check(row: SentenceRow) -> None:
     if not row.file.strip():
         raise InputError(f"{row.where}: has no name of a picture")
     if not row.sentence.strip() or not is_unicode(row.sentence):
         raise InputError(f"{row.where}: has no sentence for {named(row.file)}")
 
 
-def _rows(captions: Path, folder: Path) -> Iterator[_Row]:
+def sentence_rows(captions: Path, folder: Path) -> Iterator[SentenceRow]:
     """The sentences of captions in any layout."""
     if captions.is_dir():
         return _of_folder(captions, folder)
@@ -142,7 +137,7 @@ def _rows(captions: Path, folder: Path) -> Iterator[_Row]:
     raise InputError(f"{captions}: no layout of captions has such a name", hint=hint)
 
 
-def _of_csv(path: Path) -> Iterator[_Row]:
+def _of_csv(path: Path) -> Iterator[SentenceRow]:
     reader = csv.DictReader(io.StringIO(read_packed_text(path)), strict=True)
     try:
         columns = reader.fieldnames or []
@@ -156,7 +151,7 @@ def _of_csv(path: Path) -> Iterator[_Row]:
                 raise InputError(f"{where}: does not have {len(columns)} fields, as the header has")
             split = _split(where, values["split"]) if "split" in values else None
             time_s = _time(where, values["time_s"]) if values.get("time_s") else None
-            yield _Row(where, values[file], values["caption"], split, time_s)
+            yield SentenceRow(where, values[file], values["caption"], split, time_s)
     except csv.Error as error:
         raise InputError(f"{path}: line {reader.line_num}: cannot be read as CSV ({error})") from error
 
@@ -178,7 +173,7 @@ def _split(where: str, name: object) -> PictureSplit:
     return cast(PictureSplit, split)
 
 
-def _of_flickr8k(path: Path) -> Iterator[_Row]:
+def _of_flickr8k(path: Path) -> Iterator[SentenceRow]:
     lists = {path.with_name(name): split for name, split in _FLICKR8K.items()}
     split_of = {
         line: split
@@ -192,28 +187,28 @@ def _of_flickr8k(path: Path) -> Iterator[_Row]:
         file, mark, _ = key.rpartition("#")
         if not (tab and mark):
             raise InputError(f"{where}: is not a name with the number of a sentence, a tab, and a sentence")
-        yield _Row(where, file, sentence, split_of.get(file))
+        yield SentenceRow(where, file, sentence, split_of.get(file))
 
 
-def _of_karpathy(path: Path) -> Iterator[_Row]:
+def _of_karpathy(path: Path) -> Iterator[SentenceRow]:
     for number, image in enumerate(entry_of(str(path), read_json(path)).entries("images")):
         image = replace(image, where=f"{path}: image {number}")
         folder = f"{image.text('filepath')}/" if "filepath" in image.values else ""
         split = _split(image.where, image.values["split"]) if "split" in image.values else None
         for sentence in _texts(image):
-            yield _Row(image.where, folder + image.text("filename"), sentence, split)
+            yield SentenceRow(image.where, folder + image.text("filename"), sentence, split)
 
 
 def _texts(image: Entry) -> Iterable[str]:
     return (sentence.text("raw") for sentence in image.entries("sentences"))
 
 
-def _of_folder(captions: Path, folder: Path) -> Iterator[_Row]:
+def _of_folder(captions: Path, folder: Path) -> Iterator[SentenceRow]:
     for path in sorted(captions.glob("*.txt")):
         names = [path.with_suffix(suffix).name for suffix in _SUFFIXES]
         file = next((name for name in names if _is_file(folder / name)), names[0])
         for number, line in numbered(read_text(path)):
-            yield _Row(f"{path}: line {number}", file, line)
+            yield SentenceRow(f"{path}: line {number}", file, line)
 
 
 def _is_file(path: Path) -> bool:

@@ -12,7 +12,7 @@ which the published h5 files hold the features.
 import ast
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,6 @@ def read_frame_captions(path: str | os.PathLike[str]) -> dict[str, FrameCaptions
 
     Raises InputError: the file cannot be read, is not an object of objects, or holds no video; or the frame
     numbers of a video are not whole, do not increase, or do not match its captions, or a caption is not text.
-    The message names the file, the video and the fault.
     """
     where = os.fspath(path)
     videos: Mapping[str, Any] = entry_of(where, read_json(path)).values
@@ -80,6 +79,7 @@ def is_unicode(text: str) -> bool:
 
 
 ENCODER = "minilm"
+"""The text encoder of captions, and the name of the features that are captions of frames."""
 _SUFFIXES = (".jsonl", ".jsonl.gz")
 
 Captions = Mapping[str, tuple[str, ...]]
@@ -96,13 +96,11 @@ def is_captions(source: Path) -> bool:
 def read_clip_captions(path: str | os.PathLike[str]) -> Captions:
     """The captions of each video's clips, in their order.
 
-    Raises InputError: the file cannot be read, holds no video or one twice, or a video has no list of texts;
-    the message names the line.
+    Raises InputError: the file cannot be read, holds no video or one twice, or a video has no list of texts.
     """
     source = Path(path)
-    text = read_packed_text(source)
     videos: dict[str, tuple[str, ...]] = {}
-    for entry in parse_lines(source, text):
+    for entry in parse_lines(source, read_packed_text(source)):
         video = entry.text("vid")
         if video in videos:
             raise entry.fault(f"has the video {named(video)} again")
@@ -115,34 +113,28 @@ def read_clip_captions(path: str | os.PathLike[str]) -> Captions:
 def embed_captions(
     path: Path, device: str = "auto", progress: Progress | None = None
 ) -> Mapping[str, FloatArray]:
-    """[N, 384] of length 1 for each video, its clips' captions in their order.
+    """[N, 384] of length 1 for each video of a file, its clips' captions in their order.
 
-    Each distinct caption is embedded once; the embeddings are kept on disk, and those of the last file in
-    memory.
-
-    Args:
-        path: see `read_clip_captions`.
-        device: where MiniLM runs.
-        progress: called while captions are embedded.
-
-    Raises:
-        InputError: see `read_clip_captions`.
-        WeightsError: MiniLM's weights are missing, cannot be fetched or fail their check.
+    Those of the last file are kept in memory. Raises InputError: see `read_clip_captions`.
     """
     stamp = _stamp(path)
     if stamp not in _last:
         videos = read_clip_captions(path)
-        texts = [caption for captions in videos.values() for caption in captions]
-        rows = embed_once(
-            texts,
-            lambda part: load_text_encoder(ENCODER, device).encode(part),
-            checkpoints.sha256_of(ENCODER),
-            progress,
-        )
+        rows = embedded([caption for captions in videos.values() for caption in captions], device, progress)
         ends = np.cumsum([len(captions) for captions in videos.values()])
         _last.clear()
         _last[stamp] = dict(zip(videos, np.split(rows, ends[:-1]), strict=True))
     return _last[stamp]
+
+
+def embedded(texts: Sequence[str], device: str = "auto", progress: Progress | None = None) -> FloatArray:
+    """[N, 384] texts by MiniLM, each distinct one once; kept on disk. WeightsError: no weights."""
+    return embed_once(
+        texts,
+        lambda part: load_text_encoder(ENCODER, device).encode(part),
+        checkpoints.sha256_of(ENCODER),
+        progress,
+    )
 
 
 def _stamp(path: Path) -> _Stamp:

@@ -28,9 +28,8 @@ class MomentExample:
     to W windows, padded with empty ones (0, 0). A query with empty windows alone is a no-target query."""
 
     def __post_init__(self) -> None:
-        video, queries, windows = (list(each.shape) for each in (self.video, self.queries, self.windows))
-        if len(video) != 2 or len(queries) != 2 or 0 in (*video, *queries):
-            raise UsageError(f"{self.name}: video and queries must be two [N, D], not {video} and {queries}")
+        _check_rows(self.name, video=self.video, queries=self.queries)
+        queries, windows = list(self.queries.shape), list(self.windows.shape)
         if len(windows) not in (2, 3) or windows[0] != queries[0] or windows[-1] != 2:
             raise UsageError(f"{self.name}: {queries[0]} queries have windows {windows}")
 
@@ -63,12 +62,17 @@ class HighlightExample:
     None: the words of any other video's query will do."""
 
     def __post_init__(self) -> None:
-        video, words = list(self.video.shape), list(self.words.shape)
-        if len(video) != 2 or len(words) != 2 or 0 in (*video, *words):
-            raise UsageError(f"{self.name}: video and words must be two [N, D], not {video} and {words}")
-        windows, saliency = list(self.windows.shape), list(self.saliency.shape)
-        if len(windows) != 2 or windows[1] != 2 or saliency != video[:1]:
-            raise UsageError(f"{self.name}: {video[0]} clips have windows {windows} and saliency {saliency}")
+        _check_rows(self.name, video=self.video, words=self.words)
+        windows, saliency, n_clips = list(self.windows.shape), list(self.saliency.shape), len(self.video)
+        if len(windows) != 2 or windows[1] != 2 or saliency != [n_clips]:
+            raise UsageError(f"{self.name}: {n_clips} clips have windows {windows} and saliency {saliency}")
+
+
+def _check_rows(name: str, **arrays: FloatArray) -> None:
+    shapes = [list(array.shape) for array in arrays.values()]
+    if any(len(shape) != 2 or 0 in shape for shape in shapes):
+        names, each = " and ".join(arrays), " and ".join(map(str, shapes))
+        raise UsageError(f"{name}: {names} must be two [N, D], not {each}")
 
 
 def scores_at(saliency: FloatArray, times_s: TimeArray) -> FloatArray:

@@ -6,6 +6,7 @@ A few frames more or less than n_frames are repaired with a warning. Datasets th
 InputError that names group and dataset.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -196,3 +197,8 @@ def annotator_summaries(group: Group, n_frames: int) -> FloatArray | None:
     if extra:  # evaluation needs one count
         group.warnings.append(f"user_summary has {summary.shape[1]} frames of {n_frames}: cut or padded")
     return np.pad(summary[:, :n_frames], ((0, 0), (0, max(extra, 0))))
+
+
+def by_number(name: str) -> list[str | int]:
+    """A key that sorts names as people count: video_2 before video_10."""
+    return [int(part) if index % 2 else part for index, part in enumerate(re.split(r"(\d+)", name))]

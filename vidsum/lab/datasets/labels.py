@@ -1,22 +1,37 @@
-"""What people think of a video, whatever file says it, and features of the video joined with it.
+"""What people think of videos: TVSum's and SumMe's own files, read alike, and joined with features.
 
-A video is found by the name in the published files (`video_7`) or by the name of its own file,
-which `vidsum extract` gives to groups: the YouTube id in TVSum, the title in SumMe.
+TVSum's is `ydata-tvsum50.mat` (Song et al., "TVSum: Summarizing web videos using titles", CVPR 2015): 50
+videos, each scored by 20 annotators. SumMe's is its evaluation protocol (Gygli et al., "Creating Summaries
+from User Videos", ECCV 2014) in one `.npz`, `video_1/user_summary`, `video_1/change_points` and so on: 25
+videos, each summarized by 15 to 18 people.
+
+A video is found by the name in the published files (`video_7`) or by the name of its own file, which
+`vidsum extract` gives to groups: the YouTube id in TVSum, the title in SumMe.
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
 
+import h5py
 import numpy as np
 
-from vidsum.errors import InputError
-from vidsum.lab.datasets.group import TOLERANCE, IntArray
-from vidsum.results.feature_h5 import PUBLISHED_FPS, PUBLISHED_STRIDE
+from vidsum.errors import InputError, UsageError
+from vidsum.lab.datasets import group as fields
+from vidsum.lab.datasets.group import TOLERANCE, Group, IntArray, by_number
+from vidsum.numpy_files import existing, read_arrays, refusing
+from vidsum.results.feature_h5 import PUBLISHED_FPS, PUBLISHED_STRIDE, checked, member, members, opened
 from vidsum.results.features import Features
+from vidsum.text_files import named
 from vidsum.types import FloatArray
 
-_ODD_S, _ODD_FRACTION = 2.0, 0.02
+ODD_S, ODD_FRACTION = 2.0, 0.02
 """A copy of a video may be longer or shorter by this, or by this fraction of it."""
+DATASETS: Final = {".mat": "tvsum", ".npz": "summe"}
+"""The data set of a file of annotations, by its suffix."""
+_TVSUM_FIELDS = ("video", "title", "category", "length", "nframes", "user_anno")
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,14 +48,26 @@ class Labels:
     gtscore: FloatArray | None = None
     """[every 15th frame]; None where it is the mean of the annotators' scores."""
     change_points: IntArray | None = None
+    """[S, 2] first and last frame of each shot, both inside it."""
     user_summary: FloatArray | None = None
+    """[U, n_frames] summary of each annotator, 0 or 1."""
     user_scores: FloatArray | None = None
     """[U, n_frames] from 1 to 5."""
+    title: str = ""
+    category: str = ""
+    """Of TVSum: two letters, such as `VT`."""
+    warnings: tuple[str, ...] = ()
+    """Repairs made while it was read."""
 
     @property
     def fps(self) -> float:
         """Frames per second."""
         return PUBLISHED_FPS if self.length_s is None else self.n_frames / self.length_s
+
+    @property
+    def picks(self) -> IntArray:
+        """[T] every 15th frame."""
+        return np.arange(0, self.n_frames, PUBLISHED_STRIDE, dtype=np.int64)
 
     def frames_of(self, picks: IntArray, n_frames: int) -> IntArray:
         """The frames of the labels for frames of another copy of the video, which may have another rate."""
@@ -57,16 +84,23 @@ class Labels:
         return (scores.mean(axis=0) - 1) / 4, scores  # as the published h5 files have it
 
     def check_same(self, name: str, features: Features, n_frames: int) -> None:
-        """See to it that features are of this video.
-
-        Raises InputError: it is longer or shorter than their video.
-        """
+        """Raise InputError where features are of a video that is longer or shorter."""
         if self.length_s is None:
             if abs(n_frames - self.n_frames) > TOLERANCE:
                 raise InputError(f"{name}: has {n_frames} frames, but the annotations {self.n_frames}")
-        elif abs(features.duration_s - self.length_s) > max(_ODD_S, _ODD_FRACTION * self.length_s):
+        elif abs(features.duration_s - self.length_s) > max(ODD_S, ODD_FRACTION * self.length_s):
             lengths = f"{features.duration_s:g} s, but the annotations {self.length_s:g} s"
             raise InputError(f"{name}: has {lengths}")
+
+
+def read_labels(path: Path) -> dict[str, Labels]:
+    """Read a file of TVSum (`.mat`) or SumMe (`.npz`); UsageError for another suffix."""
+    if path.suffix not in DATASETS:
+        raise UsageError(
+            f"{path}: annotations are TVSum's .mat file or SumMe's protocol (.npz)",
+            hint="--annotations ydata-tvsum50.mat",
+        )
+    return read_tvsum_mat(path) if path.suffix == ".mat" else read_summe_protocol(path)
 
 
 def labels_of(labels: Mapping[str, Labels], name: str) -> Labels | None:
@@ -79,3 +113,88 @@ def labels_of(labels: Mapping[str, Labels], name: str) -> Labels | None:
 def plain_name(name: str) -> str:
     """A name as it is compared: blanks and underscores are one."""
     return name.replace(" ", "_")
+
+
+def read_tvsum_mat(path: str | os.PathLike[str]) -> dict[str, Labels]:
+    """Read the annotations in `ydata-tvsum50.mat`, in the order of the file: that of the published h5 files.
+
+    Raises InputError: the file is missing, is not MATLAB 7.3, or lacks a field; or scores and frames
+    disagree.
+    """
+    source = Path(path)
+    with opened(source, "MATLAB 7.3 file of TVSum") as file:
+        table = member(file, "tvsum50")
+        if not isinstance(table, h5py.Group):
+            raise InputError(f"{source}: tvsum50 is missing")
+        columns = members(table)
+        if missing := [field for field in _TVSUM_FIELDS if field not in columns]:
+            raise InputError(f"{source}: tvsum50: {missing[0]} is missing")
+        annotations = {}
+        for row in range(len(columns["title"])):
+            # each cell of the table is a reference to an array elsewhere in the file
+            cells = {field: checked(file[columns[field][row, 0]])[()] for field in _TVSUM_FIELDS}
+            name = f"tvsum/video_{row + 1}"
+            annotations[name] = _of_tvsum(name, cells, source)
+        return annotations
+
+
+def _of_tvsum(name: str, cells: Mapping[str, Any], source: Path) -> Labels:
+    n_frames, length_s = int(cells["nframes"].item()), float(cells["length"].item())
+    scores = cells["user_anno"].astype(np.float32)  # h5py shows MATLAB's arrays transposed
+    if scores.shape[-1] != n_frames:
+        shape = list(scores.shape)
+        raise InputError(f"{source}: {name}: nframes is {n_frames}, but user_anno is {shape}")
+    if not np.isfinite(scores).all():
+        raise InputError(f"{source}: {name}: the scores hold NaN or infinite values")
+    if not 0 < length_s < np.inf:
+        raise InputError(f"{source}: {name}: length is {length_s:g} seconds")
+    video, title, category = (_matlab_text(cells[field]) for field in ("video", "title", "category"))
+    return Labels(name, video, n_frames, length_s, user_scores=scores, title=title, category=category)
+
+
+def _matlab_text(codes: Any) -> str:
+    """Text of MATLAB: one UTF-16 unit an element."""
+    units: bytes = np.ravel(codes).astype("<u2").tobytes()
+    return units.decode("utf-16-le")
+
+
+def read_summe_protocol(path: str | os.PathLike[str]) -> dict[str, Labels]:
+    """Read what people chose of SumMe's videos: by name, video_2 before video_10.
+
+    Raises InputError: the file is missing, is not an `.npz` or holds no video; or an array of a video is
+    missing or does not match the others.
+    """
+    source = Path(path)
+    videos: dict[str, dict[str, Any]] = {}
+    with refusing(existing(source), "protocol of SumMe"):
+        for key, array in read_arrays(source).items():
+            video, slash, field = key.partition("/")
+            if not slash:
+                raise UsageError(f"{named(key)} is not an array of a video")
+            videos.setdefault(video, {})[field] = array
+        if not videos:
+            raise UsageError("it holds no video")
+        names = sorted(videos, key=by_number)
+    return {f"summe/{name}": _of_summe(Group(source, named(name), videos[name]), name) for name in names}
+
+
+def _of_summe(group: Group, name: str) -> Labels:
+    shape = group.needed("user_summary").shape
+    if len(shape) != 2:
+        raise group.fault(f"user_summary must be [U, n_frames], not {list(shape)}")
+    if "name" not in group.arrays:
+        raise group.fault("name is missing")
+    title = group.arrays["name"]
+    if title.size != 1 or title.dtype.kind != "U" or not title.item().strip():
+        raise group.fault("name is not one text")
+    n_frames = shape[1]
+    return Labels(
+        f"summe/{name}",
+        plain_name(title.item()),
+        n_frames,
+        gtscore=fields.importance(group, np.arange(0, n_frames, PUBLISHED_STRIDE), n_frames),
+        change_points=fields.shot_frames(group, n_frames),
+        user_summary=fields.annotator_summaries(group, n_frames),
+        title=title.item(),
+        warnings=tuple(group.warnings),
+    )

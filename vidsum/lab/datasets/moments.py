@@ -1,25 +1,42 @@
 """Videos with timed sentences: ActivityNet Captions, Charades-STA, TACoS and QVHighlights, read alike.
 
+The content tells the layouts apart, not the name of the file:
+
+- ActivityNet Captions and Charades-STA, JSON: {video: {"duration", "timestamps", "sentences"}}, in seconds;
+- TACoS, JSON: {video: {"fps", "num_frames", "timestamps", "sentences"}}, in frames;
+- both with "audios" too, a recording for each sentence, as MRNet's authors publish them;
+- QVHighlights, JSON lines: {"qid", "query", "vid", "duration", "relevant_windows"}, in seconds, and for
+  each of "relevant_clip_ids" what annotators gave the clip, "saliency_scores";
+- Charades-STA as first published, text: `VIDEO START END##SENTENCE`. It has no lengths of videos: they come
+  from Charades' own `Charades_v1_*.csv` (columns `id` and `length`) beside it.
+
 `read_moments` repairs or leaves out what cannot be used, as the field does it (2D-TAN and those after it): a
 window that ends at or before its start is dropped, one that reaches out of its video is cut, a sentence
 without words is dropped. `read_highlights` is strict, as the official evaluation of QVHighlights: a fault
 is an error.
 """
 
+import csv
+import io
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from vidsum.errors import InputError
-from vidsum.lab.datasets.moment_files import Annotation, read_annotations
-from vidsum.text_files import named
+from vidsum.lab.datasets.entries import Entry, entry_of, parse_lines
+from vidsum.text_files import is_lines, named, numbered, parse_json, read_text, shown
 from vidsum.types import FloatArray, Interval
 
 CLIP_S = 2.0
 """Length of the clips whose saliency QVHighlights' annotators scored."""
+LONGEST_S = 1e6
+"""A longer video (this is eleven days) is a fault of its file: some arrays have an entry for each clip."""
+_CHARADES_LINE = re.compile(r"(\S+) (\S+) (\S+?)##(.*)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,18 +80,12 @@ class MomentVideo:
 
 
 def read_moments(path: str | os.PathLike[str]) -> dict[str, MomentVideo]:
-    """Read the timed sentences of one split of a data set, and repair them.
-
-    Args:
-        path: a file in one of the layouts that `vidsum.lab.datasets.moment_files` lists.
-
-    Returns:
-        The videos by name, in the order of the file; `repaired` counts their repairs.
+    """Read the timed sentences of one split of a data set, in its order, and repair them; `repaired` counts.
 
     Raises InputError: the file cannot be read, has no known layout, holds nothing, or lacks something; the
     message names the entry.
     """
-    annotations: dict[str, list[Annotation]] = {}
+    annotations: dict[str, list[_Annotation]] = {}
     for annotation in _annotations(path):
         annotations.setdefault(annotation.video, []).append(annotation)
     for name, of_video in annotations.items():
@@ -84,19 +95,12 @@ def read_moments(path: str | os.PathLike[str]) -> dict[str, MomentVideo]:
 
 
 def read_highlights(path: str | os.PathLike[str]) -> dict[str, Query]:
-    """Read the annotated queries of one split of QVHighlights, strictly.
+    """Read the annotated queries of one split of QVHighlights, strictly: by number, in the order of the file.
 
-    Args:
-        path: JSON lines, {"qid", "query", "vid", "duration", "relevant_windows"} with or without
-            {"relevant_clip_ids", "saliency_scores"}.
-
-    Returns:
-        The queries by number, in the order of the file: all with the saliency [C, U] of all whole clips, or
-        all without.
+    All have the saliency [C, U] of all whole clips, or all are without.
 
     Raises InputError: the file cannot be read, or holds nothing; a line lacks something, or repeats a number;
-    a window is inverted, empty or outside its video; or the annotators do not go with the clips. The message
-    names the line.
+    a window is inverted, empty or outside its video; or the annotators do not go with the clips.
     """
     queries: dict[str, Query] = {}
     n_annotators: int | None = None
@@ -115,11 +119,35 @@ def read_highlights(path: str | os.PathLike[str]) -> dict[str, Query]:
     return queries
 
 
-def _annotations(path: str | os.PathLike[str]) -> Iterator[Annotation]:
+@dataclass(frozen=True)
+class _Annotation:
+    """One sentence and when it is true, as it stands: windows may be inverted or leave the video."""
+
+    where: str
+    """File, and line or name in it."""
+    video: str
+    duration_s: float
+    """Positive, at most `LONGEST_S`."""
+    text: str
+    windows: tuple[Interval, ...]
+    """(start_s, end_s), finite."""
+    qid: str | None = None
+    audio: str = ""
+    saliency: Mapping[int, tuple[float, ...]] | None = None
+    """Number of a clip -> what each annotator gave it: QVHighlights."""
+
+    def fault(self, reason: str, hint: str | None = None) -> InputError:
+        """The error that says what is wrong with it."""
+        return InputError(f"{self.where}: {reason}", hint)
+
+
+def _annotations(path: str | os.PathLike[str]) -> Iterator[_Annotation]:
     """The annotations of a file; none is an InputError."""
-    annotations = read_annotations(Path(path))
+    source = Path(path)
+    text = read_text(source)
+    annotations = _layout(text)(source, text)
     if (first := next(annotations, None)) is None:
-        raise InputError(f"{os.fspath(path)}: holds no annotation")
+        raise InputError(f"{source}: holds no annotation")
     yield first
     yield from annotations
 
@@ -133,7 +161,7 @@ def repaired(videos: Mapping[str, MomentVideo]) -> tuple[str, ...]:
     return tuple(f"{repair}: {len(each)}, first in {named(each[0])}" for repair, each in names.items())
 
 
-def _query(annotation: Annotation, text: str, windows: tuple[Interval, ...]) -> Query:
+def _query(annotation: _Annotation, text: str, windows: tuple[Interval, ...]) -> Query:
     """The query; clips that annotators did not score, and annotators that are missing, have 0."""
     saliency = None
     if scores := annotation.saliency:
@@ -145,7 +173,7 @@ def _query(annotation: Annotation, text: str, windows: tuple[Interval, ...]) -> 
     return Query(*facts, audio=annotation.audio)
 
 
-def _check_strictly(annotation: Annotation) -> None:
+def _check_strictly(annotation: _Annotation) -> None:
     """Refuse windows outside the video, and scores that are not one of each annotator for whole clips."""
     duration_s, scores = annotation.duration_s, annotation.saliency
     if not annotation.windows:
@@ -163,14 +191,14 @@ def _check_strictly(annotation: Annotation) -> None:
         raise annotation.fault(f"has clip {clip} in relevant_clip_ids; the last is {last}")
 
 
-def _video(annotations: list[Annotation]) -> MomentVideo:
+def _video(annotations: list[_Annotation]) -> MomentVideo:
     repairs: list[str] = []
     queries = [_repaired(annotation, repairs) for annotation in annotations]
     name, duration_s = annotations[0].video, annotations[0].duration_s
     return MomentVideo(name, duration_s, tuple(query for query in queries if query), tuple(repairs))
 
 
-def _repaired(annotation: Annotation, repairs: list[str]) -> Query | None:
+def _repaired(annotation: _Annotation, repairs: list[str]) -> Query | None:
     """The query of an annotation, if it can be used; what was done to it is added to the repairs."""
     text = annotation.text.strip()
     if not text or not annotation.windows:
@@ -196,3 +224,112 @@ def _inside(window: Interval, duration_s: float, repairs: list[str]) -> Interval
     if inside != window:
         repairs.append("annotations cut that reach out of their video")
     return inside
+
+
+def _layout(text: str) -> Callable[[Path, str], Iterator[_Annotation]]:
+    first = text.lstrip().partition("\n")[0]
+    if not first.startswith("{"):
+        return _of_charades_text
+    if is_lines(text):
+        return _of_lines
+    try:
+        return _of_lines if "vid" in parse_json(first, "") else _of_json
+    except InputError:  # an object over several lines, or what the reader of one will complain of
+        return _of_json
+
+
+def _of_json(path: Path, text: str) -> Iterator[_Annotation]:
+    document = entry_of(str(path), parse_json(text, str(path)))
+    for name, values in document.values.items():
+        entry = entry_of(f"{path}: {named(name)}", values)
+        windows, sentences = entry.list("timestamps"), entry.list("sentences")
+        if len(windows) != len(sentences):
+            raise entry.fault(f"has {len(windows)} timestamps, but {len(sentences)} sentences")
+        audios = entry.list("audios") if "audios" in entry.values else [""] * len(sentences)
+        if len(audios) != len(sentences):
+            raise entry.fault(f"has {len(audios)} audios, but {len(sentences)} sentences")
+        in_frames = "num_frames" in entry.values
+        per_s = entry.positive("fps") if in_frames else 1.0
+        duration_s = _duration(entry, "num_frames" if in_frames else "duration", per_s)
+        for window, sentence, audio in zip(windows, sentences, audios, strict=True):
+            if not isinstance(sentence, str):
+                raise entry.fault(f"has a sentence that is not a text: {shown(sentence)}")
+            if not isinstance(audio, str):
+                raise entry.fault(f"has an audio that is not the name of a file: {shown(audio)}")
+            start, end = entry.window(window)
+            seconds = (start / per_s, end / per_s)
+            yield _Annotation(entry.where, name, duration_s, sentence, (seconds,), audio=audio)
+
+
+def _duration(entry: Entry, key: str, per_s: float = 1.0) -> float:
+    """Seconds of a video, by a length of so many units a second."""
+    length = entry.positive(key)
+    if key == "num_frames" and not length.is_integer():
+        raise entry.fault(f"has num_frames that are not a whole number: {length:g}")
+    if length > per_s * LONGEST_S:
+        raise entry.fault(f"has a duration of more than {LONGEST_S:g} s")
+    return length / per_s
+
+
+def _of_lines(path: Path, text: str) -> Iterator[_Annotation]:
+    for entry in parse_lines(path, text):
+        if "relevant_windows" not in entry.values:
+            raise entry.fault("has no relevant_windows: the file is of a test split without annotations")
+        yield _Annotation(
+            entry.where,
+            entry.text("vid"),
+            _duration(entry, "duration"),
+            entry.text("query"),
+            tuple(entry.window(window) for window in entry.list("relevant_windows")),
+            entry.number_or_text("qid") if "qid" in entry.values else None,
+            saliency=_saliency(entry) if "saliency_scores" in entry.values else None,
+        )
+
+
+def _saliency(entry: Entry) -> dict[int, tuple[float, ...]]:
+    clips, scores = entry.list("relevant_clip_ids"), entry.list("saliency_scores")
+    if len(clips) != len(scores):
+        raise entry.fault(f"has {len(clips)} relevant_clip_ids, but {len(scores)} saliency_scores")
+    by_clip = {}
+    for clip, of_clip in zip(clips, scores, strict=True):
+        is_number = isinstance(clip, int) and not isinstance(clip, bool) and 0 <= clip < LONGEST_S
+        if not is_number or clip in by_clip:
+            raise entry.fault(f"has relevant_clip_ids that are not numbers of different clips: {shown(clip)}")
+        by_clip[clip] = entry.numbers(of_clip, "saliency_scores")
+    return by_clip
+
+
+def _of_charades_text(path: Path, text: str) -> Iterator[_Annotation]:
+    lengths: dict[str, float] | None = None
+    for number, line in numbered(text):
+        where = f"{path}: line {number}"
+        match = _CHARADES_LINE.fullmatch(line)
+        if not match:
+            raise InputError(f"{where}: is neither JSON nor `VIDEO START END##SENTENCE`")
+        name, *times, sentence = match.groups()
+        if lengths is None:  # not before the file is known to be of this layout
+            lengths = _charades_lengths(path)
+        if name not in lengths:
+            raise InputError(f"{where}: no Charades_v1_*.csv has the length of {named(name)}")
+        entry = Entry(where, {"length": lengths[name]})
+        with suppress(ValueError):  # `window` refuses other texts
+            times = [float(time) for time in times]
+        yield _Annotation(where, name, _duration(entry, "length"), sentence, (entry.window(times),))
+
+
+def _charades_lengths(path: Path) -> dict[str, float]:
+    """Seconds of each video, by the tables of Charades beside the annotations."""
+    tables = sorted(path.parent.glob("Charades_v1_*.csv"))
+    if not tables:
+        raise InputError(
+            f"{path}: this layout has no lengths of videos",
+            hint=f"put Charades_v1_train.csv and Charades_v1_test.csv of Charades into {path.parent}",
+        )
+    lengths: dict[str, float] = {}
+    for table in tables:
+        rows = csv.DictReader(io.StringIO(read_text(table), newline=""))
+        try:
+            lengths |= {row["id"]: float(row["length"]) for row in rows}
+        except (KeyError, TypeError, ValueError, csv.Error) as error:
+            raise InputError(f"{table}: has no columns id and length in seconds") from error
+    return lengths

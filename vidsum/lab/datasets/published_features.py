@@ -46,18 +46,10 @@ _MOST_APART = 2
 
 
 def read_parts(sources: Sequence[Path], video: str) -> tuple[FloatArray, ...]:
-    """The features of one video, from each source.
+    """The features of one video, an [N, D] with rows of length 1 for each source.
 
-    Args:
-        sources: HDF5 files, folders or files of captions. Where one has a row or two more than another, the
-            first ones are taken.
-        video: the video's name as the annotations have it.
-
-    Returns:
-        An [N, D] for each source, rows of length 1.
-
-    Raises InputError: a source lacks the video, or cannot be read, or holds no [N, D] of finite numbers, or
-    the sources are of different rates.
+    Where one has a row or two more than another, the first ones are taken. Raises InputError: a source lacks
+    the video, or cannot be read, or holds no [N, D] of finite numbers, or the sources are of different rates.
     """
     parts = [_checked(*_stored(source, video)) for source in sources]
     lengths = [len(part) for part in parts]
@@ -80,10 +72,7 @@ def read_clips(sources: Sequence[Path], video: str, n_clips: int) -> FloatArray:
 
 
 def check_features(sources: Sequence[Path], videos: Collection[str]) -> None:
-    """Make sure, before any work, that all sources have all videos.
-
-    Raises InputError: one lacks some, or is none of the layouts.
-    """
+    """Raise InputError, before any work, where a source lacks some videos or is none of the layouts."""
     for source in sources:
         if source.is_dir():
             held = _names_in(source)
@@ -104,15 +93,7 @@ def _names_in(folder: Path) -> set[str]:
 
 
 def embed_sources(sources: Sequence[Path], device: str, progress: Progress | None = None) -> None:
-    """Embed the captions of those sources that hold captions, which takes long: `read_parts` then does not.
-
-    Args:
-        sources: see `read_parts`.
-        device: where MiniLM runs.
-        progress: called while captions are embedded.
-
-    Raises InputError, WeightsError: see `vidsum.lab.datasets.clip_captions.embed_captions`.
-    """
+    """Embed the captions of those sources that hold some, which takes long: `read_parts` then does not."""
     for source in sources:
         if not source.is_dir() and is_captions(source):
             embed_captions(source, device, progress)
@@ -126,9 +107,7 @@ def _h5_file(source: Path) -> Path:
 
 
 def read_words(folder: Path, qid: str) -> FloatArray:
-    """[L, D] the words of a query as QVHighlights' text features have them, rows of length 1.
-
-    They are in `folder/qid{N}.npz`, key `last_hidden_state`.
+    """[L, D] the words of a query, rows of length 1, of QVHighlights' text features: `folder/qid{N}.npz`.
 
     Raises InputError: there is no such file, or it cannot be read, or holds no [L, D] of finite numbers.
     """

@@ -21,11 +21,7 @@ SETTINGS: tuple[Setting, ...] = get_args(Setting)
 
 @dataclass(frozen=True)
 class Split:
-    """Names of videos to train on and to test on; no video is in two of the parts.
-
-    Raises:
-        UsageError: a video is named twice, or there is none to train or to test on.
-    """
+    """Names of videos to train on and to test on; no video is in two of them, else it is a UsageError."""
 
     name: str
     train: tuple[str, ...]
@@ -43,36 +39,15 @@ class Split:
             raise UsageError(f"{self.name}: names {named(twice[0])} twice")
 
 
-@dataclass(frozen=True)
-class Coverage:
-    """Numbers of videos: of the datasets that splits test on, in a test part, in more than one."""
-
-    videos: int
-    covered: int
-    repeated: int
-
-    @property
-    def tiles(self) -> bool:
-        """Whether each video is tested once."""
-        return self.covered == self.videos and not self.repeated
-
-    def __str__(self) -> str:
-        again = f", {self.repeated} of them more than once" if self.repeated else ""
-        return f"the test sets cover {self.covered} of {self.videos} videos{again}"
-
-
 def read_splits(path: str | os.PathLike[str], available: Collection[str]) -> list[Split]:
     """Read published splits: a YAML or JSON list of `{train_keys, test_keys}`.
 
-    Args:
-        path: the file. Its keys are `../datasets/eccv16_dataset_tvsum_google_pool5.h5/video_35`,
-            `tvsum/video_35`, or `video_35` alone: then the data must hold one dataset, or one whose name the
-            file's name starts with.
-        available: names of the videos at hand, such as what `read_annotated` returns.
+    Keys are `../datasets/eccv16_dataset_tvsum_google_pool5.h5/video_35`, `tvsum/video_35`, or `video_35`
+    alone: then the `available` videos must be of one dataset, or of one whose name the file's name starts
+    with.
 
-    Raises:
-        InputError: the file is missing or no list of splits, a split tests on what it trains on, or it names
-            videos that are not available.
+    Raises InputError: the file is missing or no list of splits, a split tests on what it trains on, or it
+    names videos that are not available.
     """
     source = Path(path)
     datasets = sorted(by_dataset(available))
@@ -149,14 +124,8 @@ def _check_available(source: Path, names: Iterable[str], available: Collection[s
 def k_fold(names: Collection[str], folds: int = 5, seed: int = 0, *, name: str = "fold") -> list[Split]:
     """Splits whose test parts tile the videos: each is tested once, whatever order the names come in.
 
-    Args:
-        names: of the videos.
-        folds: number of splits, whose test parts differ by one video at most.
-        seed: of the shuffle.
-        name: of the splits: `name-1`, `name-2`, ...
-
-    Raises:
-        UsageError: there are fewer than 2 folds, or more than videos.
+    Test parts differ by one video at most; splits are called `name-1`, `name-2`, ... Raises UsageError: there
+    are fewer than 2 folds, or more than videos.
     """
     if not 2 <= folds <= len(names):
         raise UsageError(
@@ -180,17 +149,11 @@ def settings(
     folds: int = 5,
     seed: int = 0,
 ) -> list[Split]:
-    """The splits of one setting of the field.
+    """The splits of one setting of the field, for a target dataset; names are from `by_dataset`.
 
-    Args:
-        setting: `canonical`: folds of the target dataset. `augmented`: the same, with all other datasets
-            added to training. `transfer`: train on all others, test on the whole target; one split.
-        names_by_dataset: names of the videos of each dataset, see `by_dataset`.
-        target: the dataset to test on.
-        folds, seed: see `k_fold`.
-
-    Raises:
-        UsageError: the target is not given, there is no such setting, or it needs other datasets.
+    `canonical`: folds of the target. `augmented`: the same, with all other datasets added to training.
+    `transfer`: train on all others, test on the whole target; one split. Raises UsageError: the target is not
+    given, there is no such setting, or it needs other datasets.
     """
     if setting not in SETTINGS:
         raise unknown("setting", setting, SETTINGS)
@@ -209,15 +172,9 @@ def settings(
 
 
 def with_validation(split: Split, fraction: float = 0.2, seed: int = 0) -> Split:
-    """The split with some of its training videos set aside for validation.
+    """The split with a fraction of its training videos, at least one, set aside for validation.
 
-    Args:
-        split: its test part is left as it is.
-        fraction: of the training videos, in (0, 1); at least one video is set aside, and one left.
-        seed: of the choice.
-
-    Raises:
-        UsageError: the fraction is out of range, or there are fewer than two training videos.
+    Raises UsageError: the fraction is not in (0, 1), or there are fewer than two training videos.
     """
     if not 0 < fraction < 1:
         raise UsageError(f"the fraction for validation must lie between 0 and 1, not {fraction:g}")
@@ -238,15 +195,16 @@ def by_dataset(names: Iterable[str]) -> dict[str, list[str]]:
     return groups
 
 
-def coverage_of(splits: Iterable[Split], available: Iterable[str]) -> Coverage:
-    """How many of the videos that could be tested are, and whether test parts overlap.
-
-    Of the names of available videos, those of datasets that no split tests on do not count.
-    """
+def odd_coverage(splits: Iterable[Split], available: Iterable[str]) -> str | None:
+    """How many available videos of the datasets that splits test on are tested; None if each is, once."""
     uses = Counter(name for split in splits for name in split.test)
     tested = {_dataset_of(name) for name in uses}
     videos = {name for name in available if _dataset_of(name) in tested}
-    return Coverage(len(videos | uses.keys()), len(uses), sum(times > 1 for times in uses.values()))
+    n_videos, n_repeated = len(videos | uses.keys()), sum(times > 1 for times in uses.values())
+    if len(uses) == n_videos and not n_repeated:
+        return None
+    again = f", {n_repeated} of them more than once" if n_repeated else ""
+    return f"the test sets cover {len(uses)} of {n_videos} videos{again}"
 
 
 def _dataset_of(name: str) -> str:

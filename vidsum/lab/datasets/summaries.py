@@ -6,7 +6,7 @@ datasets a group must have, and in which variants, is in `vidsum.lab.datasets.gr
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,8 +15,8 @@ import numpy as np
 from vidsum import shots
 from vidsum.errors import InputError, UsageError
 from vidsum.lab.datasets import group as fields
-from vidsum.lab.datasets.group import Group, IntArray
-from vidsum.lab.datasets.labels import Labels, labels_of
+from vidsum.lab.datasets.group import Group, IntArray, by_number
+from vidsum.lab.datasets.labels import Labels, labels_of, read_labels
 from vidsum.results.feature_h5 import PUBLISHED_STRIDE, read_groups
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
@@ -48,16 +48,10 @@ class AnnotatedVideo:
 def read_annotated(
     path: str | os.PathLike[str], labels: Mapping[str, Labels] | None = None
 ) -> dict[str, AnnotatedVideo]:
-    """Read all videos of one dataset.
+    """Read all videos of one dataset, an h5 file or a folder of them: by name, video_2 before video_10.
 
-    Args:
-        path: an h5 file, or a folder of them. The name of the dataset comes from it, see `dataset_name`.
-        labels: of annotators, from `vidsum.lab.datasets.annotations.read_labels`. A video without gtscore,
-            such as one of `vidsum extract`, gets theirs, and the name of the published files; one that has
-            gets each annotator's scores. Videos are found by `labels_of`.
-
-    Returns:
-        The videos by name, video_2 before video_10.
+    A video without gtscore, such as one of `vidsum extract`, gets that of its `labels`, and the name of the
+    published files; one that has gets each annotator's scores. `labels_of` finds them.
 
     Raises:
         InputError: a file is missing or not HDF5, or a dataset of a group is missing, or does not go with
@@ -77,9 +71,29 @@ def read_annotated(
     return dict(sorted(videos.items(), key=lambda item: by_number(item[0])))
 
 
-def lacks_importance(path: Path) -> bool:
-    """Whether a video of a file or folder has no gtscore, as what `vidsum extract` writes."""
-    return not all(fields.has_importance(group) for group in _groups_in(path))
+def paired(paths: Sequence[Path], annotations: Sequence[Path]) -> dict[Path, Path | None]:
+    """The annotations of each h5 file or folder: in their order, for those whose videos lack a gtscore.
+
+    Raises UsageError: two go by one name of a dataset, or there are more or fewer annotations than needed.
+    """
+    sources: dict[str, Path] = {}
+    for path in paths:
+        other = sources.setdefault(dataset_name(path), path)
+        if other is not path:
+            raise UsageError(f"{other} and {path} both go by the name {dataset_name(path)}")
+    bare = [path for path in paths if annotations and not all(map(fields.has_importance, _groups_in(path)))]
+    if len(bare) != len(annotations):
+        counts = f"{len(bare)} of {len(paths)} --data lack gtscore, but --annotations are {len(annotations)}"
+        raise UsageError(counts, hint="one --annotations for each of these, in the same order")
+    return {**dict.fromkeys(paths), **dict(zip(bare, annotations, strict=True))}
+
+
+def read_all(pairs: Mapping[Path, Path | None]) -> dict[str, AnnotatedVideo]:
+    """The videos of several files or folders, by name; `pairs` is from `paired`."""
+    videos: dict[str, AnnotatedVideo] = {}
+    for path, annotations in pairs.items():
+        videos |= read_annotated(path, read_labels(annotations) if annotations else None)
+    return videos
 
 
 def annotated_files(path: Path) -> list[Path]:
@@ -174,14 +188,25 @@ def shot_of_sample(video: AnnotatedVideo) -> IntArray:
     return shots_of(video).numbers_at(video.features.timestamps)
 
 
+def target_of(video: AnnotatedVideo) -> FloatArray:
+    """[T] the mean of the annotators' scores, each made to have mean 0 and deviation 1, made so again.
+
+    Where there are no scores of single annotators, `gtscore`; zeros where all agree on one score.
+    """
+    scores = video.gtscore[None] if video.user_scores is None else video.user_scores
+    return np.asarray(_standard(_standard(scores).mean(axis=0)), np.float32)
+
+
+def _standard(scores: FloatArray) -> FloatArray:
+    """Scores with mean 0 and deviation 1 along the last axis, zeros where they are all the same."""
+    centred = scores - scores.mean(axis=-1, keepdims=True)
+    spread = centred.std(axis=-1, keepdims=True)
+    return np.asarray(centred / np.where(spread > 1e-6, spread, 1), np.float32)
+
+
 def dataset_name(path: str | os.PathLike[str]) -> str:
     """The dataset of a file: `tvsum` for `eccv16_dataset_tvsum_google_pool5.h5`, else the file's stem."""
     file = Path(path)
     if published := re.match(r"eccv16_dataset_([^_.]+)_", file.name):
         return published[1]
     return file.stem if file.suffix in (".h5", ".hdf5") else file.name
-
-
-def by_number(name: str) -> list[str | int]:
-    """A key that sorts names as people count: video_2 before video_10."""
-    return [int(part) if index % 2 else part for index, part in enumerate(re.split(r"(\d+)", name))]

@@ -101,10 +101,9 @@ def measure_moments(
 ) -> dict[str, WindowMeasures | None]:
     """The measures of moments, by the names of `LENGTHS_S`; None where no query has windows of such lengths.
 
-    Args:
-        moments: [Q, K, 2] with empty ones where a query has fewer; the first is the answer that R1 takes.
-        scores: [Q, K] by which average precision ranks them; equal ones stay in their order.
-        gt_windows: [Q, W, 2] with empty ones where a query has fewer.
+    Of moments [Q, K, 2], the first being the answer that R1 takes, their scores [Q, K], by which average
+    precision ranks them (equal ones stay in their order), and ground-truth windows [Q, W, 2]. What a query
+    lacks is empty.
     """
     # as published: windows are chosen by one IoU, for R1 too, but whether R1's is met enough by the other
     ious = iou(moments, gt_windows, union="lengths")
@@ -131,12 +130,10 @@ def measure_moments(
 
 
 def measure_clips(saliency: TimeArray, annotators: FloatArray, n_clips: IntArray) -> dict[str, ClipMeasures]:
-    """The measures of saliency, by the names of `LEVELS`.
+    """The measures of saliency [Q, C] of n clips [Q], by the names of `LEVELS`.
 
-    Args:
-        saliency: [Q, C]; -inf for a clip without, which average precision takes for 0.
-        annotators: [Q, C, U] score that each of U annotators gave each clip.
-        n_clips: [Q] number of clips of the video.
+    A clip without saliency has -inf, which average precision takes for 0. `annotators` [Q, C, U] are their
+    scores.
     """
     has_clip = np.arange(saliency.shape[-1]) < n_clips[:, None]
     filled = np.where(has_clip & np.isneginf(saliency), 0.0, saliency)
@@ -147,18 +144,12 @@ def measure_clips(saliency: TimeArray, annotators: FloatArray, n_clips: IntArray
 
 
 def moment_precisions(ious: TimeArray, n_windows: IntArray) -> TimeArray:
-    """Average precision of each query's moments at each IoU of `THRESHOLDS`, as ActivityNet has it.
+    """[Q, T] average precision of each query's moments at each IoU of `THRESHOLDS`, as ActivityNet has it.
 
     From the best moment on, each takes the window that it meets best, by at least the threshold, among those
     that no better moment took; it is right if there is one. Precision is interpolated: at a recall it is the
-    best precision at that recall or a higher one.
-
-    Args:
-        ious: [Q, K, W] of K moments, best first, with W windows; 0 where there is no moment or window.
-        n_windows: [Q] number of windows, at least one.
-
-    Returns:
-        [Q, T]
+    best precision at that recall or a higher one. `ious` [Q, K, W] are of K moments, best first, with W
+    windows, 0 where there is none; `n_windows` [Q] are at least 1.
     """
     right = _matched(ious)
     precision = right.cumsum(axis=-1) / np.arange(1, right.shape[-1] + 1)
@@ -184,17 +175,11 @@ def _matched(ious: TimeArray) -> BoolArray:
 
 
 def clip_precisions(scores: TimeArray, right: BoolArray) -> TimeArray:
-    """Average precision of each query's clips, ranked by score.
+    """[N, Q] average precision of each query's clips [Q, C], ranked by score, in N opinions [N, Q, C] of
+    which are right.
 
     The mean of the interpolated precision over the scores at which a right clip is added; each score counts
-    once however many clips have it. 0 where no clip is right.
-
-    Args:
-        scores: [Q, C]; -inf for clips that the video does not have.
-        right: [N, Q, C] which clips are right, in N opinions.
-
-    Returns:
-        [N, Q]
+    once however many clips have it. 0 where no clip is right; -inf for clips that the video does not have.
     """
     order = np.argsort(-scores, axis=-1, kind="stable")
     ranked = np.take_along_axis(scores, order, axis=-1)

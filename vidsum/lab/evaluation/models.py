@@ -50,18 +50,10 @@ class ModelRun:
 def moments_by(
     run: ModelRun, videos: Mapping[str, MomentVideo], *, max_iou: float, progress: Progress | None = None
 ) -> MomentPredictions:
-    """The moments that a model finds for all queries of the data.
+    """The moments that a model finds for all queries of the data; no two of a query have a larger IoU.
 
-    Args:
-        run: the model and its features.
-        videos: the data.
-        max_iou: largest IoU of two moments of a query.
-        progress: called after each video.
-
-    Raises:
-        InputError: the checkpoint or features cannot be read, or there are none for a video or query.
-        UsageError: the features are of another size than those that the model reads.
-        WeightsError: weights of the text encoder are missing.
+    Raises InputError: the checkpoint or features cannot be read, or there are none for a video or query.
+    UsageError: the features are of another size than those that the model reads.
     """
     queried = {name: video for name, video in videos.items() if video.queries}
     model = _load(run, list(queried), progress)
@@ -115,12 +107,7 @@ class _Model:
         return self.grounder.max_words is not None
 
     def read(self, folder: Path, queries: Sequence[Query]) -> list[FloatArray]:
-        """[1, D] of each query, by the files of a folder.
-
-        Raises:
-            InputError: see `read_queries`.
-            UsageError: the model was trained on texts.
-        """
+        """[1, D] of each query, by the files of a folder. UsageError: the model was trained on texts."""
         name, text = self.run.checkpoint, self.trained.features.get("text")
         if self.is_detr or text is not None:
             reads = "the words of queries" if self.is_detr else f"queries that {text} embeds"
@@ -128,12 +115,7 @@ class _Model:
         return list(read_queries(folder, queries)[:, None])
 
     def embed(self, queries: Iterable[Query]) -> list[FloatArray]:
-        """[W, D] of each query as the model reads it, by the text encoder of the training.
-
-        Raises:
-            InputError: the checkpoint does not name it.
-            UsageError, WeightsError: see `load_text_encoder`.
-        """
+        """[W, D] of each query as the model reads it, by the text encoder that its checkpoint names."""
         name = self.trained.features.get("text")
         if "queries" in self.trained.features:
             reads = "reads queries from files, as it was trained"
@@ -166,9 +148,8 @@ class _Model:
 def _load(run: ModelRun, videos: Sequence[str], progress: Progress | None) -> _Model:
     """The model of a run, once it is known that it can read the features of all videos.
 
-    Raises:
-        InputError: the checkpoint is of another kind, or there are no features of a video.
-        UsageError: sources are not in the order of the training, or the model reads a guide.
+    Raises InputError: the checkpoint is of another kind, or there are no features of a video. UsageError:
+    sources are not in the order of the training, or the model reads a guide.
     """
     trained, name = read_trained(run.checkpoint), str(run.checkpoint)
     grounder = grounder_of(trained, name, run.device)
@@ -192,9 +173,7 @@ def _load(run: ModelRun, videos: Sequence[str], progress: Progress | None) -> _M
 def _embedded(model: _Model, queries: Mapping[str, Query]) -> list[FloatArray]:
     """The queries as the model reads them: their published words, or by a text encoder.
 
-    Raises:
-        InputError, WeightsError: there are none; for a DETR the hint says how to do without the encoder.
-        UsageError: words are given to MRNet.
+    For a DETR, the hint of an error says how to do without the encoder.
     """
     folder = model.run.text_features
     if folder and not model.is_detr:

@@ -56,15 +56,8 @@ def whole_video(durations_s: TimeArray) -> TimeArray:
 
 
 def random_moments(durations_s: TimeArray, n_seeds: int, n_moments: int = max(TOP)) -> TimeArray:
-    """Each of Q queries answered by moments between two times drawn uniformly from its video.
-
-    Args:
-        durations_s: [Q] seconds of each query's video.
-        n_seeds: number of draws, with the seeds 0, 1, ...
-        n_moments: moments of a query.
-
-    Returns:
-        [n_seeds, Q, n_moments, 2]
+    """[n_seeds, Q, n_moments, 2] moments between two times drawn uniformly from each of Q videos; seeds 0, 1,
+    ...
     """
     shape = (len(durations_s), n_moments, 2)
     draws = np.stack([np.random.default_rng(seed).random(shape) for seed in range(n_seeds)])
@@ -72,11 +65,8 @@ def random_moments(durations_s: TimeArray, n_seeds: int, n_moments: int = max(TO
 
 
 def best_ious(moments: TimeArray, gt_windows: TimeArray) -> TimeArray:
-    """[..., Q, K] IoU of each moment with the ground-truth window of its query that it overlaps most.
-
-    Args:
-        moments: [..., Q, K, 2] of Q queries, best first.
-        gt_windows: [Q, W, 2]
+    """[..., Q, K] IoU of moments [..., Q, K, 2] with the window of their query [Q, W, 2] that they overlap
+    most.
     """
     best: TimeArray = iou(moments, gt_windows).max(axis=-1, initial=0.0)
     return best
@@ -88,13 +78,10 @@ def count_empty(answers: Iterable[Iterable[Moment]]) -> int:
 
 
 def measure(ious: TimeArray, comparison: Comparison) -> MomentMeasures:
-    """The measures of the IoU that `best_ious` returns.
+    """The measures of IoU [Q, K] from `best_ious`, or of draws [draws, Q, K], whose mean it is.
 
-    Args:
-        ious: [Q, K] of Q >= 1 queries, or [draws, Q, K]: the mean over draws.
-        comparison: whether an IoU that equals the threshold counts.
-
-    Raises UsageError: the comparison is unknown, or there is no query.
+    `comparison`: whether an IoU that equals the threshold counts. Raises UsageError: it is unknown, or there
+    is no query.
     """
     if comparison not in get_args(Comparison):
         raise unknown("comparison", comparison, get_args(Comparison))

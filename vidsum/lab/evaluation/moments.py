@@ -33,19 +33,11 @@ def evaluate_moments(
 ) -> Report[MomentMeasures]:
     """Compare moments with ground-truth windows. Of several windows of a query, the best met counts.
 
-    Args:
-        videos: from `vidsum.lab.datasets.moments.read_moments`.
-        predictions: by the name of the row; a row must have all videos with all their queries, though a query
-            may have no moment.
-        comparison: whether an IoU that equals the threshold counts.
-        n_seeds: number of draws that the random row is the mean of.
+    A row of predictions must have all videos with all their queries, though a query may have no moment.
+    `comparison` is whether an IoU that equals the threshold counts. The rows `random`, the mean of so many
+    draws, and `whole video` are added; warnings tell of repairs of the annotations and of empty moments.
 
-    Returns:
-        Rows: the predictions, `random`, `whole video`. Warnings: repairs of the annotations, and how many
-        moments are empty.
-
-    Raises UsageError: there is no query; a row has the name of a baseline, or lacks a query; or the
-    comparison is unknown.
+    Raises UsageError: there is no query, or a row has the name of a baseline, or lacks a query.
     """
     check_rows(predictions, BASELINES, n_seeds)
     queries = [query for video in videos.values() for query in video.queries]
@@ -101,16 +93,10 @@ def evaluate_highlights(
     name: str = "predictions",
     n_seeds: int = 10,
 ) -> Report[HighlightMeasures]:
-    """Measure moments and saliency as QVHighlights' official evaluation does.
+    """Measure moments and saliency as QVHighlights' official evaluation does, of answers to all queries by
+    qid.
 
-    Args:
-        queries: from `vidsum.lab.datasets.moments.read_highlights`.
-        predictions: by qid, for all queries, as `read_highlight_predictions` returns them.
-        name: of the row of the predictions.
-        n_seeds: see `evaluate_moments`.
-
-    Returns:
-        Rows: the predictions, `random`, `whole video`. Warnings: what was not measured, or filled in.
+    The rows `random` and `whole video` are added; warnings tell what was not measured, or filled in.
 
     Raises UsageError: the row has the name of a baseline, there is no draw, no query or one without an
     answer, only some answers have moments or saliency, or data and predictions have neither in common.

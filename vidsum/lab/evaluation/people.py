@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +49,7 @@ def read_people(folder: str | os.PathLike[str]) -> tuple[PeopleAnswers, ...]:
 
     Raises InputError: the folder is missing or has no CSV file; a file cannot be read, lacks a column, or
     holds no answer; an answer is not a start and a later end between 0 and 100; or a query has a single
-    answer. The message names the file, and the line or query.
+    answer.
     """
     source = Path(folder)
     if not source.is_dir():
@@ -109,33 +109,19 @@ def _answer(where: str, row: dict[str, str | None]) -> tuple[str, str, Interval]
 PAIRWISE, ANNOTATED = "people (pairwise)", "people (annotations)"
 
 
-class PeopleRow(NamedTuple):
-    """A row of people."""
-
-    row: Row[MomentMeasures]
-    n_queries: int
-    standard_errors: Mapping[str, float]
-    """Over queries, of R@1 at .5 and .7 and of the mean IoU: `r1_50`, `r1_70`, `miou`."""
-
-
 def with_people(
     report: Report[MomentMeasures],
     people: Sequence[PeopleAnswers],
     videos: Mapping[str, MomentVideo],
     comparison: Comparison = "mmn",
 ) -> Report[MomentMeasures]:
-    """A report with rows of people, as its last.
+    """A report of `evaluate_moments` with rows of people, as its last.
 
-    `people (pairwise)` compares each two answers to a query, of all queries that people answered;
-    `people (annotations)` each answer with the windows in the data. Each measure is the mean over a query's
-    comparisons, then over queries. A person gives one moment, so that R@5 is R@1.
-
-    Args:
-        report: of `evaluate_moments`.
-        people: from `read_people`.
-        videos: the data of the report. Its names may lack the suffix of a file and have ActivityNet's `v_`
-            before them; sentences are compared by their words.
-        comparison: as for `evaluate_moments`.
+    `people (pairwise)` compares each two answers to a query, of all queries that people answered; `people
+    (annotations)` each answer with the windows in the data. Each measure is the mean over a query's
+    comparisons, then over queries. A person gives one moment, so that R@5 is R@1. Names of videos in the data
+    may lack the suffix of a file and have ActivityNet's `v_` before them; sentences are compared by their
+    words.
 
     Raises InputError: no query that people answered is in the data.
     """
@@ -154,13 +140,13 @@ def with_people(
         ),
     ]
     errors = "; ".join(
-        f"{name} {', '.join(per_cent(error) for error in row.standard_errors.values())}"
-        for name, row in zip((PAIRWISE, ANNOTATED), rows, strict=True)
+        f"{name} {', '.join(per_cent(error) for error in facts['standard_errors'].values())}"
+        for name, (_, facts) in zip((PAIRWISE, ANNOTATED), rows, strict=True)
     )
     return replace(
         report,
-        rows=(*report.rows, *(row.row for row in rows)),
-        facts={**report.facts, "people": [_facts(row) for row in rows]},
+        rows=(*report.rows, *(row for row, _ in rows)),
+        facts={**report.facts, "people": [facts for _, facts in rows]},
         warnings=(*report.warnings, *_unknown(people, windows)),
         note=f"{report.note}; standard errors of R@1 .5, R@1 .7, mIoU: {errors}",
     )
@@ -168,8 +154,8 @@ def with_people(
 
 def _row(
     name: str, people: Sequence[PeopleAnswers], ious: Sequence[TimeArray], comparison: Comparison
-) -> PeopleRow:
-    """The row of queries with the IoU of their comparisons."""
+) -> tuple[Row[MomentMeasures], dict[str, Any]]:
+    """The row of queries with the IoU of their comparisons, and standard errors over queries."""
     by_query = [measure(of_query.reshape(-1, 1, 1), comparison) for of_query in ious]
     counts = sorted({len(each.windows) for each in people})
     who = f"{counts[0]} people" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} people"
@@ -179,7 +165,8 @@ def _row(
         "miou": [each.miou for each in by_query],
     }
     errors = {key: _standard_error(each) for key, each in values.items()}
-    return PeopleRow(Row(f"{name}: {len(by_query)} queries, {who}", _mean(by_query)), len(by_query), errors)
+    row = Row(f"{name}: {len(by_query)} queries, {who}", _mean(by_query))
+    return row, {"row": row.name, "n_queries": len(by_query), "standard_errors": errors}
 
 
 def _mean(measures: Sequence[MomentMeasures]) -> MomentMeasures:
@@ -232,7 +219,3 @@ def _unknown(people: Sequence[PeopleAnswers], windows: Sequence[list[Interval]])
     if unknown:
         example = f"{shown(unknown[0].text)} of {named(unknown[0].video)}"
         yield f"queries that people answered, but the data does not have: {len(unknown)}, first {example}"
-
-
-def _facts(row: PeopleRow) -> dict[str, Any]:
-    return {"row": row.row.name, "n_queries": row.n_queries, "standard_errors": dict(row.standard_errors)}

@@ -35,21 +35,14 @@ def plot_scores(
     *,
     label: str | None = None,
 ) -> None:
-    """Plot scores over time as PNG or SVG by the suffix; the same scores give the same bytes.
+    """Plot scores [T] over time as PNG or SVG by the suffix; the same scores give the same bytes.
 
     The scores of different models have no common unit, so each curve is scaled, in each video by itself, to
-    [0, 1]. A constant curve is drawn at 0.5.
+    [0, 1]. A constant curve is drawn at 0.5. `limit` is the maximum number of videos: the first that some row
+    has scores of; `label` see `vidsum.labels`.
 
-    Args:
-        videos: by name.
-        predictions: [T] scores by the name of the row and that of the video; at most six rows.
-        target: the file.
-        limit: maximum number of videos: the first that some row has scores of.
-        label: see `vidsum.labels`.
-
-    Raises:
-        UsageError: another suffix, too many rows, or scores of no video.
-        OutputError: the file cannot be written.
+    Raises UsageError: another suffix, more than six rows, or scores of no video. OutputError: the file cannot
+    be written.
     """
     if len(predictions) > len(_ROWS):
         raise UsageError(f"{len(predictions)} rows are too many for one plot, which has {len(_ROWS)} colours")

@@ -34,16 +34,7 @@ _CELLS = 2**26
 
 
 def at_every_frame(scores: npt.ArrayLike, picks: IntArray, n_frames: int) -> FloatArray:
-    """Scores of all frames: each has the score of the last pick, and 0 before the first.
-
-    Args:
-        scores: [..., T] at the picks.
-        picks: [T] increasing frame numbers.
-        n_frames: of the video.
-
-    Returns:
-        [..., n_frames]
-    """
+    """[..., n_frames] of scores [..., T] at picks [T]: each frame has that of the last pick, 0 before it."""
     frames = np.repeat(np.asarray(scores, np.float32), np.diff(np.append(picks, n_frames)), axis=-1)
     return np.pad(frames, [(0, 0)] * (frames.ndim - 1) + [(int(picks[0]), 0)])
 
@@ -51,13 +42,8 @@ def at_every_frame(scores: npt.ArrayLike, picks: IntArray, n_frames: int) -> Flo
 def key_shots(frame_scores: FloatArray, change_points: IntArray, knapsack: str) -> BoolArray:
     """The summary of each row of scores: the shots with the highest sum of means that fit 15 % of the video.
 
-    Args:
-        frame_scores: [R, n_frames], float32.
-        change_points: [S, 2] first and last frame of each shot, both inside it.
-        knapsack: one of `KNAPSACKS`.
-
-    Returns:
-        [R, n_frames] whether each frame is in the summary.
+    Of float32 scores [R, n_frames], shots [S, 2] (first and last frame), and one of `KNAPSACKS`; returns
+    [R, n_frames] whether each frame is in the summary.
     """
     n_frames = frame_scores.shape[1]
     lengths = change_points[:, 1] - change_points[:, 0] + 1
@@ -112,12 +98,8 @@ def f_measures(summaries: npt.ArrayLike, references: npt.ArrayLike, lengths: npt
     """[A, B] F-measure of every summary with every reference: Eq. 14 and 15 of FullTransNet, in frames.
 
     With |S & G| the frames that both have, P = |S & G| / |S|, R = |S & G| / |G| and F = 2 P R / (P + R),
-    which is 2 |S & G| / (|S| + |G|); 0 where both are empty.
-
-    Args:
-        summaries: [A, P] for each segment of frames, 0 or 1.
-        references: [B, P], 0 or 1.
-        lengths: [P] frames in each segment.
+    which is 2 |S & G| / (|S| + |G|); 0 where both are empty. Summaries [A, P] and references [B, P] are 0 or
+    1 for each segment of frames, of which there are `lengths` [P].
     """
     frames = np.asarray(lengths, np.float64)
     first, second = (np.atleast_2d(summary).astype(np.float64) for summary in (summaries, references))
@@ -132,11 +114,8 @@ def coverages(summaries: npt.ArrayLike, votes: npt.ArrayLike, lengths: npt.Array
 
     A frame has a vote from each annotator whose summary contains it. A summary of the frames that most
     annotators chose has 1, even where they disagree, unlike for the F-measure; a longer summary has no
-    advantage. 0 where the summary is empty or there are no votes.
-
-    Args:
-        summaries, lengths: see `f_measures`.
-        votes: [P] number of annotators who chose the segment; or [A, P] where they differ by summary.
+    advantage. 0 where the summary is empty or there are no votes. `votes` are [P], the number of annotators
+    who chose the segment, or [A, P] where they differ by summary.
     """
     chosen, counts, frames = np.atleast_2d(summaries), np.asarray(votes), np.asarray(lengths, np.float64)
     # frames with at least 1, 2 ... votes: at best, the summary has as many of each as fit
@@ -146,9 +125,6 @@ def coverages(summaries: npt.ArrayLike, votes: npt.ArrayLike, lengths: npt.Array
     covered: Numbers = np.divide((chosen * counts) @ frames, best, out=np.zeros(len(chosen)), where=best > 0)
     return covered
 
-
-STEP = 15
-"""Frames from one sample to the next where there are annotations alone."""
 
 CHANGE_POINTS: Final = "change-points"
 """Name of the segmentation that comes with the data."""
@@ -208,33 +184,30 @@ class Reference:
 def reference_of(name: str, video: AnnotatedVideo | Labels, *, scored: bool = True) -> Reference:
     """The annotators of a video of an h5 file, where scores stay the same between the picks, or alone.
 
-    Args:
-        name: it may be another than the video's own: one that several splits test occurs for each of them.
-        video: of annotations alone every 15th frame is a sample.
-        scored: whether to use the annotators' scores, and not their mean alone.
+    One that several splits test occurs for each of them, by a name of its own. `scored` is whether to use
+    the annotators' scores, and not their mean alone.
     """
     summary = video.user_summary
     if isinstance(video, Labels):
-        picks, every = np.arange(0, video.n_frames, STEP), video.user_scores if scored else None
-        gtscore, scores = video.scores_at(picks)
-        return Reference(
-            name,
-            picks,
-            video.n_frames,
-            mean_scores=gtscore if scores is None or not scored else scores.mean(axis=0),
-            user_scores=scores if scored else None,
-            frame_scores=None if every is None else lambda: every,
-            user_summary=None if summary is None else summary > 0,
-            change_points=video.change_points,
-        )
-    own = video.user_scores if scored else None
+        mean, scores = video.scores_at(video.picks)
+    else:
+        mean, scores = video.gtscore, video.user_scores
+    own = scores if scored else None
+
+    def frame_scores() -> FloatArray:
+        if isinstance(video, Labels):
+            assert video.user_scores is not None
+            return video.user_scores
+        assert own is not None
+        return at_every_frame(own, video.picks, video.n_frames)
+
     return Reference(
         name,
         video.picks,
         video.n_frames,
-        mean_scores=video.gtscore if own is None else own.mean(axis=0),
+        mean_scores=mean if own is None else own.mean(axis=0),
         user_scores=own,
-        frame_scores=None if own is None else lambda: at_every_frame(own, video.picks, video.n_frames),
+        frame_scores=None if own is None else frame_scores,
         user_summary=None if summary is None else summary > 0,
         change_points=video.change_points,
     )

@@ -10,15 +10,16 @@ from typing import Any, Final, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from vidsum.errors import UsageError
 
-Task = Literal["summary", "moments", "highlights", "vse"]
+Task = Literal["summary", "moments", "highlights", "vse", "captions"]
 
 SCHEMAS: Final[Mapping[Task, str]] = {
     "summary": "vidsum.evaluation/1",
     "moments": "vidsum.moment_evaluation/1",
     "highlights": "vidsum.highlight_evaluation/1",
     "vse": "vidsum.vse_evaluation/1",
+    "captions": "vidsum.caption_evaluation/1",
 }
-_TRANSPOSED: Final = ("highlights", "vse")
+_TRANSPOSED: Final = ("highlights", "vse", "captions")
 """Tasks of many measures: these are the rows of the table."""
 
 
@@ -30,6 +31,23 @@ class Measures(Protocol):
 
     def figures(self) -> dict[str, str]:
         """The measures that a table shows, rounded, by the heads of their columns."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A measure with 95 % of a bootstrap."""
+
+    value: float
+    low: float
+    high: float
+
+    def as_json(self) -> dict[str, float]:
+        """See `Measures`."""
+        return {"value": self.value, "low": self.low, "high": self.high}
+
+    def shown(self) -> str:
+        """In per cent."""
+        return f"{per_cent(self.value)} [{per_cent(self.low)}, {per_cent(self.high)}]"
 
 
 M_co = TypeVar("M_co", bound=Measures, covariant=True)

@@ -3,12 +3,14 @@
 Nothing here loads NumPy or PyTorch: `vidsum --help` reads it.
 """
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
 from vidsum.errors import UsageError
-from vidsum.options import Option, check, option
+from vidsum.names import unknown
+from vidsum.options import Checked, Option, check, option
 from vidsum.settings import SUMMARIZERS, Beams, CaptionSpace, Device
 
 Segmentation = Literal["change-points", "uniform-60", "one-peak", "two-peak", "two-peak-30-300"]
@@ -232,7 +234,7 @@ Pictures = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class VSERequest:
+class VSERequest(Checked):
     """A map from pictures to sentences, and pictures to measure it on."""
 
     PANEL = PANEL
@@ -248,16 +250,70 @@ class VSERequest:
     seeds: Seeds = 10
     device: Device = "auto"
 
-    def __post_init__(self) -> None:
-        check(self)
-
     @property
     def source(self) -> Path:
         """The file that is evaluated on."""
         return self.captions
 
 
-Request = SummaryRequest | MomentsRequest | HighlightsRequest | VSERequest
+CAPTION_METRICS = ("cider-d", "cider", "bleu", "rouge-l")
+"""The measures of captions that need no network."""
+_RECALL = re.compile(r"r@(\d+)/(\d+)")
+_NEED_JAVA = {"meteor": "METEOR", "spice": "SPICE"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaptionsRequest:
+    """Captions to compare with sentences of people.
+
+    Raises:
+        UsageError: an unknown measure, or one that needs Java.
+    """
+
+    PANEL = PANEL
+
+    data: Annotated[
+        Path,
+        Option(
+            "Sentences of people: COCO or MSR-VTT (.json), Flickr8k (.csv), ActivityNet Captions (.json) or "
+            "MAD (.csv).",
+            metavar="FILE",
+        ),
+    ]
+    predictions: tuple[Path, ...] = ()
+    """See `vidsum.lab.datasets.described.read_captions`."""
+    metric: tuple[str, ...] = option(
+        "Measure: cider-d, cider, bleu, rouge-l, or r@K/N, such as r@5/16. Can be repeated.",
+        CAPTION_METRICS,
+        metavar="NAME",
+        names=CAPTION_METRICS,
+    )
+    device: Device = "auto"
+
+    def __post_init__(self) -> None:
+        check(self)
+        for name in self.metric:
+            if name.lower() in _NEED_JAVA:
+                reason = f"{_NEED_JAVA[name.lower()]} needs Java programs, which vidsum does not have"
+                raise UsageError(reason, hint="coco-caption computes it")
+            found = _RECALL.fullmatch(name)
+            if not found and name not in CAPTION_METRICS:
+                raise unknown("measure", name, CAPTION_METRICS, " and r@K/N")
+            if found and not 0 < int(found[1]) < int(found[2]) <= 1000:
+                raise UsageError(f"{name}: K must be below N, and N at most 1000", hint="r@5/16")
+
+    @property
+    def recalls(self) -> list[tuple[int, int]]:
+        """(K, N) of each R@K/N."""
+        return [(int(found[1]), int(found[2])) for name in self.metric if (found := _RECALL.fullmatch(name))]
+
+    @property
+    def source(self) -> Path:
+        """The file that is evaluated on."""
+        return self.data
+
+
+Request = SummaryRequest | MomentsRequest | HighlightsRequest | VSERequest | CaptionsRequest
 
 
 def checkpoint_of(run: Path) -> tuple[str, Path]:

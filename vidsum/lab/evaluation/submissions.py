@@ -63,16 +63,11 @@ class TestedVideos:
 def read_predictions(path: Path, videos: Mapping[str, MomentVideo]) -> MomentPredictions:
     """Read moments for all queries of the data; they are sorted by their scores.
 
-    Where the data asks the same of a video several times, one answer serves for all, or as many as there are
-    stand for them in order.
-
-    Args:
-        path: the file. A query is known by its `qid`, or by its video and text (white space aside).
-        videos: the data.
+    A query is known by its `qid`, or by its video and text (white space aside). Where the data asks the same
+    of a video several times, one answer serves for all, or as many as there are stand for them in order.
 
     Raises InputError: the file cannot be read, or has another layout; a query is not in the data, is answered
-    too often, or not at all; a moment ends before its start, or does not consist of finite numbers. The
-    message names the line.
+    too often, or not at all; a moment ends before its start, or does not consist of finite numbers.
     """
     queries = [query for video in videos.values() for query in video.queries]
     numbers: dict[tuple[str, ...], list[int]] = {}  # of the queries that go by a key: qid, or text
@@ -103,18 +98,12 @@ def read_predictions(path: Path, videos: Mapping[str, MomentVideo]) -> MomentPre
 
 
 def read_highlight_predictions(path: Path, queries: Mapping[str, Query]) -> dict[str, QueryPrediction]:
-    """Read a submission for all queries of the data, in the data's order.
-
-    Moments stay in the order of the file. All lines have moments or none has; the same holds for saliency.
-
-    Args:
-        path: the file.
-        queries: the data.
+    """Read a submission for all queries of the data, in the data's order; moments stay in the order of the
+    file.
 
     Raises InputError: the file cannot be read; a query is not in the data, has another video, is answered
     twice or not at all; a line has neither moments nor saliency, or not those of the first line; a moment
-    ends before its start; there is not one saliency score for each clip; or a number is NaN or infinite. The
-    message names the line.
+    ends before its start; there is not one saliency score for each clip; or a number is NaN or infinite.
     """
     predictions: dict[str, QueryPrediction] = {}
     parts: tuple[str, ...] = ()
@@ -146,13 +135,9 @@ def write_predictions(path: str | os.PathLike[str], predictions: Iterable[QueryP
 def read_scores(path: str | os.PathLike[str], videos: Mapping[str, AnnotatedVideo]) -> dict[str, FloatArray]:
     """Read importance scores from a JSON file in the layout of PGL-SUM: {video: [T scores at its picks]}.
 
-    Args:
-        path: the file. It may hold some of the videos only, such as those of a test split.
-        videos: of one dataset, as `read_annotated` names them; in the file a video goes by this name or by
-            its part after the slash. Names with another dataset's name before the slash are ignored.
-
-    Returns:
-        Name of the video -> [T], in the order of `videos`.
+    In the file, which may hold some of the videos only, a video of one dataset goes by its name,
+    `tvsum/video_1`, or the part after the slash. Names with another dataset's name before the slash are
+    ignored.
 
     Raises InputError: the file cannot be read, has another layout, has a video that is not in the dataset or
     none that is, or not as many scores as the video has features.

@@ -51,20 +51,11 @@ def evaluate_summaries(
     `gtscore`, never with summaries of 0 and 1. Key-shot summaries are compared with `user_summary` for the
     data's own change points, and with summaries made from each annotator's scores for another segmentation.
 
-    Args:
-        videos: by name, which need not be their own. Annotations alone, which have no features (nor change
-            points in TVSum), show how far annotators agree, and what chance reaches.
-        predictions: by the name of the row; a row must have all videos, by the same names.
-        selections: of rows that are finished summaries: [n_frames] whether each frame is in, which is
-            compared with the annotators in place of key shots.
-        segmentations: `change-points`, or names of `SEGMENTATIONS`.
-        knapsacks: names of `KNAPSACKS`.
-        n_seeds: number of random rows, and of draws of random segmentations, to average.
-        progress: called after each video.
-
-    Returns:
-        Rows `human`, `mean annotator`, `mean of the others`, the predictions, `random`, `uniform`. Facts:
-        `n_tests` is larger than `n_videos` where several splits test the same one; the means are over tests.
+    Videos go by names that need not be their own. Annotations alone, which have no features (nor change
+    points in TVSum), show how far annotators agree, and what chance reaches. A row of predictions must have
+    all videos; those in `selections` are finished summaries, [n_frames] whether each frame is in. Added are
+    the rows `human`, `mean annotator`, `mean of the others`, `random`, `uniform`. Where several splits test
+    the same video, `n_tests` is larger than `n_videos`; the means are over tests.
 
     Raises UsageError: there is no video; a row has the name of a baseline, lacks a video, or has the wrong
     number of scores or NaN; the data lacks what a segmentation needs; or a name is unknown.

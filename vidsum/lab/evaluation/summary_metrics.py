@@ -145,19 +145,14 @@ def measure_video(
     n_seeds: int,
     selections: Mapping[str, BoolArray] = {},
 ) -> dict[str, VideoMeasures]:
-    """Measure each prediction on one video, and the rows that go with them.
+    """Measure predictions [T] on one video, and the rows that go with them, for each (segmentation,
+    knapsack).
 
     `human` is each annotator compared with the others; `mean annotator` their mean, compared with each of
     them; `mean of the others` that of all but one annotator (their votes, where the data has their
     summaries), compared with that one; `random` a score drawn for each frame (Otani et al. 2019), the mean
-    over seeds; `uniform` the same score everywhere.
-
-    Args:
-        reference: of the video.
-        predictions: [T] scores by the name of the row.
-        settings: (segmentation, knapsack) of the key shots.
-        n_seeds: number of draws of scores and segmentations.
-        selections: [n_frames] the finished summaries of some of the rows, in place of key shots.
+    over seeds; `uniform` the same score everywhere. `selections` [n_frames] are the finished summaries of
+    some rows, in place of key shots.
     """
     seeds = [_generator(reference, "scores", seed) for seed in range(n_seeds)]
     drawn = np.stack([rng.random(reference.n_frames, np.float32) for rng in seeds])
@@ -251,10 +246,7 @@ def _measured(
 ) -> tuple[TimeArray, TimeArray, TimeArray]:
     """[3] F max, F avg and coverage among the annotators, [3] of the means of the others, [R, 3] of the rest.
 
-    Args:
-        summaries: [U + V + R, n_frames]: of the annotators, of the mean without each of them, of the rest.
-        n_annotators: U.
-        n_others: V, which is U or 0.
+    Of summaries [U + V + R, n_frames]: of U annotators, of the mean without each (V is U or 0), of the rest.
     """
     # frames that are alike in all summaries, as those of a shot are, count as one
     starts = np.flatnonzero(np.append(True, (summaries[:, 1:] != summaries[:, :-1]).any(axis=0)))

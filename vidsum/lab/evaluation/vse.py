@@ -17,7 +17,7 @@ from vidsum.grounding.conse import ClassMixture, class_probabilities, conse, nam
 from vidsum.grounding.text import embed_once, load_text_encoder
 from vidsum.grounding.vse import EXTRACTOR
 from vidsum.lab.datasets.captioned_pictures import CaptionedPicture, read_captioned_pictures
-from vidsum.lab.evaluation.report import Report, Row, check_rows, per_cent
+from vidsum.lab.evaluation.report import Measured, Report, Row, check_rows
 from vidsum.lab.evaluation.settings import VSERequest, checkpoint_of
 from vidsum.models.configs import VSEConfig
 from vidsum.models.vse import VisualSemanticMap, map_of
@@ -35,19 +35,6 @@ _DRAWS = 1000
 """Of the bootstrap."""
 _ROWS = 1024
 """Queries that are ranked at a time."""
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A measure with 95 % of a bootstrap over pictures."""
-
-    value: float
-    low: float
-    high: float
-
-    def as_json(self) -> dict[str, float]:
-        """See `vidsum.lab.evaluation.report.Measures`."""
-        return {"value": self.value, "low": self.low, "high": self.high}
 
 
 @dataclass(frozen=True)
@@ -98,8 +85,7 @@ class RetrievalMeasures:
 
 def _recalls(name: str, found: Retrieval) -> Iterator[tuple[str, str]]:
     for top, share in found.recall.items():
-        low, high = (per_cent(end) for end in (share.low, share.high))
-        yield f"{name} R@{top}", f"{per_cent(share.value)} [{low}, {high}]"
+        yield f"{name} R@{top}", share.shown()
 
 
 def text_ranks(pictures: FloatArray, sentences: FloatArray, picture_of: Ranks) -> Ranks:

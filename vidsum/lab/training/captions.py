@@ -105,12 +105,10 @@ def embed_sentences(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> dict[str, Sentences]:
-    """Embed the sentences of each annotated video that has any.
+    """Embed the sentences of each annotated video that has any, else it is a UsageError.
 
-    Embeddings are kept on disk under `vidsum.disk_cache.home()`: tens of thousands of sentences take minutes.
-
-    `encoder` identifies the text encoder: its weights' hash; `seed` is that of the dropped words. Raises
-    UsageError where there is no sentence.
+    `encoder` identifies the text encoder, by its weights' hash: embeddings are kept on disk, as tens of
+    thousands of sentences take minutes. `seed` is that of the dropped words.
     """
     used = {name: video for name, video in videos.items() if video.queries}
     texts = [query.text for video in used.values() for query in video.queries]

@@ -56,12 +56,7 @@ def annotated_moments(
 ) -> MomentData[MomentExample]:
     """Examples from annotated videos, one per video, all in memory: T x D x 4 bytes a video.
 
-    Args:
-        source: one file of annotations and where their features are.
-        clips: T, that each video is averaged into.
-        seed: of the choice of validation videos.
-        device: where the text encoder runs.
-        progress: called while features are read.
+    Each video is averaged into so many clips (T); the seed is of the choice of validation videos.
 
     Raises:
         InputError: annotations or features cannot be read, or some videos have none.
@@ -69,11 +64,10 @@ def annotated_moments(
         WeightsError: the text encoder's weights cannot be had.
     """
     folder, split = source.query_features, _split(source, seed)
-    if folder:
-        vectors = read_queries(folder, split.queries)
+    vectors = read_queries(folder, split.queries) if folder else None
     embed_sources(source.features, device, progress)
-    if not folder:
-        vectors = load_text_encoder(split.encoder, device).encode(split.texts)
+    if vectors is None:
+        vectors = load_text_encoder(split.encoder, device).encode([query.text for query in split.queries])
     embedded = iter(vectors)
 
     def examples(video: MomentVideo) -> list[MomentExample]:
@@ -100,15 +94,9 @@ def annotated_highlights(
 ) -> MomentData[HighlightExample]:
     """Examples from annotated videos, one per query, all in memory: see `annotated_moments`.
 
-    Args:
-        source: features are those of clips that follow each other over the whole video. Published words
-            (`read_words`) of another size than CLIP's are taken with a warning, and no text encoder is
-            recorded.
-        clips: maximum T; a video of more is averaged into so many.
-        words: maximum per query.
-        seed, device, progress: see `annotated_moments`.
-
-    Raises UsageError too where the words do not go with the text encoder, InputError where some are missing.
+    A video of more than so many clips is averaged into as many, and of a query at most so many words are
+    read. Published words (`read_words`) of another size than CLIP's are taken with a warning, and no text
+    encoder is recorded. Raises UsageError too where words do not go with the encoder.
     """
     folder = source.text_features
     is_encoder_given = source.text is not None or source.space != "features"
@@ -117,7 +105,8 @@ def annotated_highlights(
     if folder:
         embedded = iter([read_words(folder, _qid(query, source)) for query in split.queries])
     else:
-        embedded = iter(load_text_encoder(split.encoder, device).encode_words(split.texts))
+        encode = load_text_encoder(split.encoder, device).encode_words
+        embedded = iter(encode([query.text for query in split.queries]))
 
     def examples(video: MomentVideo) -> list[HighlightExample]:
         rows = read_moment_features(source.features, video.name)
@@ -141,10 +130,6 @@ class _Split(NamedTuple):
     @property
     def queries(self) -> list[Query]:
         return [query for video in (*self.train, *self.val) for query in video.queries]
-
-    @property
-    def texts(self) -> list[str]:
-        return [query.text for query in self.queries]
 
 
 def _split(source: DataSettings, seed: int) -> _Split:
@@ -196,13 +181,14 @@ def _examples(
     progress: Progress | None,
 ) -> MomentData[Example]:
     """The examples of each video, with what is recorded of them."""
-    train: list[Example] = []
-    val: list[Example] = []
+    by_video: list[list[Example]] = []
     videos = (*split.train, *split.val)
     for number, video in enumerate(videos, 1):
-        (train if number <= len(split.train) else val).extend(make(video))
+        by_video.append(make(video))
         if progress:
             progress("features", number, len(videos))
+    parts = by_video[: len(split.train)], by_video[len(split.train) :]
+    train, val = ([example for of_video in part for example in of_video] for part in parts)
     dims = [part.shape[1] for part in read_parts(source.features, split.train[0].name)]
     # evaluation cannot tell by their sum whether it is given them in the same order
     of_several = {"dims": dims} if len(dims) > 1 else {}
@@ -223,7 +209,7 @@ def _examples(
     )
 
 
-def files_of(names: Sequence[str]) -> list[dict[str, Any]]:
+def files_of(names: Sequence[str | Path]) -> list[dict[str, Any]]:
     """Name and hash of files, as they are recorded."""
     return [{"name": path.name, **of_file(path)} for path in map(Path, names)]
 

@@ -162,14 +162,9 @@ def match(
 ) -> Matched:
     """The one-to-one assignment of least cost: span * L1 - giou * gIoU - label * P(moment), of each sample.
 
-    As many pairs as there are moments or windows, whichever are fewer; a sample without a window has none.
-
-    Args:
-        logits: [B, N, 2] of moment and none.
-        spans: [B, N, 2] centre and width.
-        gt_windows: [B, n, 2] start and end.
-        is_window: [B, n] which windows are not padding.
-        weights: those of the three parts.
+    As many pairs as there are moments or windows, whichever are fewer. Of logits [B, N, 2] of moment and
+    none, spans [B, N, 2] (centre and width), ground-truth windows [B, n, 2] and which of them [B, n] are not
+    padding.
     """
     distance = torch.cdist(spans, centre_width(gt_windows), p=1)
     overlap = generalized_iou(start_end(spans), gt_windows)
@@ -224,14 +219,8 @@ def margin_loss(scores: Tensor, given: Tensor, is_inside: Tensor, is_clip: Tenso
     """Hinge loss of two pairs of clips, drawn by PyTorch's generator; the mean over samples of their sum.
 
     One of the best clips inside the windows must be above one of the worst inside, if that is worse; any clip
-    inside above any outside, if there are both.
-
-    Args:
-        scores: [B, T] the model's.
-        given: [B, T] the annotators'.
-        is_inside: [B, T] clips inside the windows.
-        is_clip: [B, T] clips that are not padding.
-        margin: by how much above.
+    inside above any outside, if there are both. Of the model's and the annotators' scores [B, T], clips
+    inside the windows, and clips that are not padding.
     """
     best = given.masked_fill(~is_inside, -torch.inf).amax(1, keepdim=True)
     worst = given.masked_fill(~is_inside, torch.inf).amin(1, keepdim=True)
@@ -256,15 +245,9 @@ def _one_of(scores: Tensor, chosen: Tensor) -> Tensor:
 def rank_loss(scores: Tensor, given: Tensor, is_clip: Tensor, tau: float) -> Tensor:
     """QD-DETR's rank-contrastive loss: clips of score r and more stand out from all, for each r from 1 to 11.
 
-    Args:
-        scores: [B, T] of the clips of a sample and of its negative pair.
-        given: [B, T] the annotators'; 0 in a negative pair.
-        is_clip: [B, T] clips that are not padding.
-        tau: temperature.
-
-    Returns:
-        The mean over samples; a sample has no part in an r that none of its clips has. The sum over r is
-        divided by 12, as published.
+    Of the model's and the annotators' scores [B, T] (0 in a negative pair), clips that are not padding, and a
+    temperature. Returns the mean over samples; a sample has no part in an r that none of its clips has. The
+    sum over r is divided by 12, as published.
     """
     log_probabilities = (scores.masked_fill(~is_clip, -torch.inf) / tau).log_softmax(1)
     ranks = torch.arange(1, _RANKS, device=given.device)

@@ -69,12 +69,11 @@ class MomentBatch(NamedTuple):
 
 
 def grouped(examples: Sequence[MomentExample], size: int | None) -> list[Group]:
-    """Queries of each video in groups of at most `size`, drawn and shuffled by PyTorch's generator.
+    """Queries of each video in groups of at most `size` (None: all), drawn and shuffled by PyTorch's
+    generator.
 
     Annotations are often in order of time. A model that sees that order learns where moments lie from it, and
     fails when each query comes alone: so queries are shuffled in any mode.
-
-    A size of 1 is the single-query mode, None (all queries of a video) the multi-query mode.
     """
     groups: list[Group] = []
     for example in examples:

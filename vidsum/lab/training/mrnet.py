@@ -125,12 +125,7 @@ def iou_loss(
 ) -> Tensor:
     """Eq. 10: binary cross-entropy of each score with the IoU scaled from [low, high] to [0, 1], the mean.
 
-    Args:
-        logits: [B, M, T, T] scores before the sigmoid.
-        ious: [B, M, T, T]
-        valid: [T, T] which proposals there are.
-        is_query: [B, M] which queries are not padding.
-        low, high: IoU of target 0, and of target 1.
+    Of logits and IoU [B, M, T, T], where proposals are valid [T, T] and queries [B, M] are not padding.
     """
     targets = ((ious - low) / (high - low)).clamp(0, 1)
     chosen = is_query[:, :, None, None] & valid
@@ -147,16 +142,9 @@ def contrastive_loss(
     its window. A no-target query (no proposal meets a window of it) has no moment of its own, and is a
     negative for the moments of others.
 
-    Args:
-        proposals: [B, P, D] of length 1; those that exist.
-        queries: [B, M, D] of length 1.
-        ious: [B, M, P] of proposals and queries of a video.
-        gt_windows: [B, M, W, 2]
-        is_query: [B, M] which queries are not padding.
-        how: temperature, margin, and what is positive and negative.
-
-    Returns:
-        The sum of the two directions, each the mean over the queries' own moments; 0 where there are none.
+    Of proposals [B, P, D] and queries [B, M, D] of length 1, their IoU [B, M, P], ground-truth windows [B, M,
+    W, 2], and which queries [B, M] are not padding. Returns the sum of the two directions, each the mean over
+    the queries' own moments; 0 where there are none.
     """
     owner, _ = is_query.nonzero(as_tuple=True)  # [N] video of each query
     texts = queries.float()[is_query]

@@ -12,7 +12,7 @@ from vidsum.checkpoints.trained import read_trained
 from vidsum.errors import InputError, UsageError
 from vidsum.lab.datasets.summaries import AnnotatedVideo, shot_of_sample, shots_of
 from vidsum.lab.evaluation.submissions import TestedVideos
-from vidsum.lab.training.examples import teaching_example
+from vidsum.lab.training.fulltransnet import teaching_example
 from vidsum.lab.training.run import NAME as RUN
 from vidsum.lab.training.run import read_run
 from vidsum.lab.training.state import BEST
@@ -37,14 +37,10 @@ def predict_run(
     device: str = "auto",
     progress: Progress | None = None,
 ) -> TestedVideos:
-    """Score the test videos of every split of a run.
+    """Score the test videos of every split of the run in a folder.
 
-    Args:
-        out: the run's folder.
-        videos: by name; at least the test videos.
-        protocol: `auto` decodes with no labels. `paper` feeds the decoder with the key frames of the test
-            video's own annotators, as the paper's figures were made; it measures no summarizer.
-        beams, device, progress: of decoding.
+    The protocol `auto` decodes with no labels. `paper` feeds the decoder with the key frames of the test
+    video's own annotators, as the paper's figures were made; it measures no summarizer.
 
     Raises:
         InputError: the folder holds no whole run.

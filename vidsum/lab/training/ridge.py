@@ -6,8 +6,9 @@ over the frames of its video, with which tests compare it. Sums over frames are 
 simulated features cost no memory.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -15,11 +16,9 @@ import numpy as np
 
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import UsageError
-from vidsum.lab.datasets.captioned import Draw
 from vidsum.lab.datasets.splits import Split, k_fold
-from vidsum.lab.datasets.summaries import AnnotatedVideo
+from vidsum.lab.datasets.summaries import target_of
 from vidsum.lab.evaluation.summary_metrics import spearman_rho
-from vidsum.lab.training.examples import target_of
 from vidsum.lab.training.run import Run, split_facts, start_run
 from vidsum.lab.training.state import BEST, make_folder, refuse_foreign
 from vidsum.lab.training.summary_settings import RidgeSettings
@@ -45,27 +44,12 @@ class RidgeResult:
     """See `Fitted`."""
 
 
-def prepare_ridge(
-    videos: Mapping[str, AnnotatedVideo],
-    splits: Sequence[Split],
-    settings: RidgeSettings,
-    out: Path,
-    *,
-    sources: Sequence[Path] = (),
-    draw: Draw | None = None,
-    overwrite: bool = False,
-) -> Run[RidgeSettings]:
-    """Check data and settings and write `run.json`; see `vidsum.lab.training.run.start_run`."""
-    return start_run("ridge", videos, splits, settings, out, sources=sources, draw=draw, overwrite=overwrite)
+prepare_ridge: Callable[..., Run[RidgeSettings]] = partial(start_run, "ridge")
+"""Check data and settings and write `run.json`."""
 
 
 def fit_split(run: Run[RidgeSettings], number: int, progress: Progress | None = None) -> RidgeResult:
-    """Fit the model of one split, and write its checkpoint.
-
-    Raises:
-        UsageError: there are too few training videos to choose a penalty.
-        OutputError: the checkpoint cannot be written.
-    """
+    """Fit the model of one split, and write its checkpoint; see `fit_ridge`."""
     split = run.splits[number]
     fitted = fit_ridge(run, split.train, progress)
     facts = {"split": split_facts(split), "penalty": fitted.penalty, "validation": fitted.validation}

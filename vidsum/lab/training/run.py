@@ -67,23 +67,16 @@ def start_run(
     settings: S,
     out: Path,
     *,
-    sources: Sequence[Path],
-    draw: Draw | None,
-    overwrite: bool,
+    sources: Sequence[Path] = (),
+    draw: Draw | None = None,
+    overwrite: bool = False,
     **facts: Any,
 ) -> Run[S]:
-    """Check that the videos go together, claim the folder and write `run.json`.
+    """Check that the videos of the splits go together, claim the folder and write `run.json`.
 
-    Args:
-        model: its name in the checkpoints.
-        videos: by name; all that the splits name.
-        splits: as they are trained on.
-        settings: `dim_in` of the model comes from the videos.
-        out: the folder; made if needed.
-        sources: the files of the videos; their SHA-256 are recorded.
-        draw: draws the features of a video anew.
-        overwrite: drop a run with other settings.
-        **facts: settings as they are recorded, where these differ from the fields of the same name.
+    `model` is its name in the checkpoints, whose `dim_in` comes from the videos; `sources` are their files,
+    whose SHA-256 are recorded; `draw` draws the features of a video anew; `overwrite` drops a run with other
+    settings; `facts` are settings as they are recorded, where these differ from the fields of the same name.
 
     Raises:
         UsageError: the videos do not go together.
@@ -145,11 +138,7 @@ def _kind_of(videos: Sequence[AnnotatedVideo]) -> dict[str, Any]:
 def claim_run(out: Path, facts: Mapping[str, Any], *, overwrite: bool) -> None:
     """Make the folder of a run and write the facts to `run.json`, unless it is there and says the same.
 
-    With `overwrite`, all splits of a run with other facts are dropped.
-
-    Raises:
-        OutputError: the folder holds a run with other facts, or cannot be written to.
-        InputError: `run.json` is damaged.
+    With `overwrite`, all splits of a run with other facts are dropped; else they are an OutputError.
     """
     document = {"schema": SCHEMA, **facts}
     make_folder(out)

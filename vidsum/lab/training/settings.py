@@ -10,14 +10,14 @@ from vidsum.errors import UsageError
 from vidsum.lab.training import presets
 from vidsum.models.configs import HEADS, DETRConfig, MRNetConfig
 from vidsum.names import unknown
-from vidsum.options import Limits, Option, check, option
+from vidsum.options import Checked, Limits, Option, check, option
 from vidsum.settings import Device
 
 NonNegative = Annotated[float, Limits(min=0)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class LoopSettings:
+class LoopSettings(Checked):
     """How long and how to train."""
 
     PANEL = "Training"
@@ -29,9 +29,6 @@ class LoopSettings:
     )
     precision: Literal["fp32", "bf16"] = option("Floating-point type of the computations.", "fp32")
     """bf16 by autocast; weights and optimizer stay float32."""
-
-    def __post_init__(self) -> None:
-        check(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +58,7 @@ class LossSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MatchWeights:
+class MatchWeights(Checked):
     """Weights of the costs, in the assignment and in the loss of what is assigned."""
 
     span: NonNegative = 10.0
@@ -71,12 +68,9 @@ class MatchWeights:
     label: NonNegative = 4.0
     """Whether it is a moment."""
 
-    def __post_init__(self) -> None:
-        check(self)
-
 
 @dataclass(frozen=True, kw_only=True)
-class DETRLossSettings:
+class DETRLossSettings(Checked):
     """The constants of the DETR losses, with those published for QVHighlights."""
 
     match: MatchWeights = field(default_factory=MatchWeights)
@@ -92,9 +86,6 @@ class DETRLossSettings:
     """Weight of the sparsity loss, of mrnet-detr alone."""
     static_sparsity: NonNegative = 0.5
     """Weight of the sparsity loss of static masks, as in SwinBERT."""
-
-    def __post_init__(self) -> None:
-        check(self)
 
 
 LearningRate = Annotated[float, Option("Learning rate of AdamW.", above=0)]
@@ -205,7 +196,7 @@ class DETRSettings(MomentSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DataSettings:
+class DataSettings(Checked):
     """What a moment model is trained on."""
 
     PANEL = "Data and output"
@@ -278,9 +269,6 @@ class DataSettings:
         metavar="FOLDER",
     )
     """Of MRNet alone."""
-
-    def __post_init__(self) -> None:
-        check(self)
 
     @property
     def held_out(self) -> Path | float:

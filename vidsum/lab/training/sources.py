@@ -48,19 +48,9 @@ _CLIP_NOISE = 0.15
 def simulated_moments(
     source: DataSettings, clips: int, seed: int = 0, device: str = "auto", progress: Progress | None = None
 ) -> MomentData[MomentExample]:
-    """Examples simulated from captions, others in each epoch; the videos of the annotations are not needed.
+    """Examples of T clips simulated from captions, others in each epoch; no video is needed.
 
-    Args:
-        source: files of annotations, the space, and how to simulate.
-        clips: T, of an example.
-        seed: of all draws.
-        device: where the text encoder runs.
-        progress: called while captions are embedded.
-
-    Raises:
-        InputError: annotations cannot be read.
-        UsageError: there is no caption, or no video to hold out.
-        WeightsError: the text encoder's weights cannot be had.
+    Raises UsageError: there is no caption, or no video to hold out.
     """
     return _simulated(source, simulate_moments, _QUERIES, clips, seed, device, progress)
 
@@ -73,10 +63,7 @@ def simulated_highlights(
     device: str = "auto",
     progress: Progress | None = None,
 ) -> MomentData[HighlightExample]:
-    """The same with one query per example, its words (at most `words`) and the saliency of each clip.
-
-    Here `clips` is the maximum T of an example.
-    """
+    """The same of at most T clips, with one query per example, its words, and the saliency of each clip."""
     encode = partial(embed_words, space_of(source), device=device)
     book = lru_cache(maxsize=2)(partial(words_of, encode=encode, most=words))
 
@@ -148,11 +135,7 @@ def _simulated(
             "recipe": "captions",
             **({"map_sha256": checkpoints.sha256_of(NAME)} if space == "vse" else {}),
             "annotations": files_of(source.data),
-            **(
-                {"captions_of_clips": files_of([*map(str, source.features)]), "described": len(clips)}
-                if clips
-                else {}
-            ),
+            **({"captions_of_clips": files_of(source.features), "described": len(clips)} if clips else {}),
             "videos": n_videos,
             "joined": joined,
             "validation": fraction,
@@ -188,17 +171,9 @@ _FOR_FEATURES = ("text", "text_features", "query_features")
 def moment_data(
     source: DataSettings, settings: MRNetSettings, progress: Progress | None = None
 ) -> MomentData[MomentExample]:
-    """Examples for MRNet.
+    """Examples for MRNet; the settings give the clips, the seed and the text encoder's device.
 
-    Args:
-        source: which data.
-        settings: give the clips, the seed and the text encoder's device.
-        progress: called while features are read or captions embedded.
-
-    Raises:
-        UsageError: options of the source do not go together, or there are no videos to train on.
-        InputError: annotations or features cannot be read, or some videos have none.
-        WeightsError: the text encoder's weights cannot be had.
+    Raises UsageError: options of the source do not go together; or see `annotated_moments`.
     """
     kind, clips, seed = _checked_kind(source), settings.model.clips, settings.loop.seed
     if kind == TOY:

@@ -96,11 +96,9 @@ def clear(folder: Path) -> None:
 
 
 def refuse_foreign(folder: Path) -> None:
-    """Refuse a folder whose files have the names of a run's, and are not of one.
+    """Raise OutputError where files of a folder have the names of a run's, and are not of one.
 
     A run that was killed in its first epoch may have left its checkpoint or its log, and no state.
-
-    Raises OutputError: they would be written over.
     """
     if (folder / LAST).exists():  # `load_state` looks at it
         return

@@ -5,13 +5,13 @@ from typing import Any
 
 from vidsum.lab.evaluation.settings import Captions, Pictures
 from vidsum.lab.training.settings import LoopSettings, own_fields
-from vidsum.models.configs import FullTransNetConfig, RidgeConfig, VSEConfig
-from vidsum.options import check, option
+from vidsum.models.configs import CaptionerConfig, FullTransNetConfig, RidgeConfig, VSEConfig
+from vidsum.options import Checked, option
 from vidsum.settings import DEFAULT_EXTRACTOR, Device
 
 
 @dataclass(frozen=True, kw_only=True)
-class FullTransNetSettings:
+class FullTransNetSettings(Checked):
     """Training FullTransNet, with the defaults of the paper, which has no patience and no validation."""
 
     PANEL = "Training"
@@ -50,9 +50,6 @@ class FullTransNetSettings:
     )
     device: Device = "auto"
 
-    def __post_init__(self) -> None:
-        check(self)
-
     @property
     def own(self) -> dict[str, Any]:
         """The choices that are neither the model's nor the loop's, JSON-ready."""
@@ -65,7 +62,7 @@ class FullTransNetSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RidgeSettings:
+class RidgeSettings(Checked):
     """Ridge regression of people's scores on frames."""
 
     PANEL = "Training"
@@ -86,9 +83,6 @@ class RidgeSettings:
     draws: int = option("With --space vse: simulations of each video.", 6, min=1)
     seed: int = option("Random seed of the folds and of the random features.", 0, min=0)
 
-    def __post_init__(self) -> None:
-        check(self)
-
     @property
     def own(self) -> dict[str, Any]:
         """What its checkpoints record: all choices, those of the model among them."""
@@ -101,7 +95,7 @@ class RidgeSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class VSEData:
+class VSEData(Checked):
     """Pictures with sentences, and what sees them."""
 
     PANEL = "Data and output"
@@ -115,12 +109,9 @@ class VSEData:
         metavar="NAME",
     )
 
-    def __post_init__(self) -> None:
-        check(self)
-
 
 @dataclass(frozen=True, kw_only=True)
-class VSESettings:
+class VSESettings(Checked):
     """Training maps with a contrastive loss; their mean is the map."""
 
     PANEL = "Training"
@@ -139,5 +130,27 @@ class VSESettings:
     batch_size: int = option("Pictures per step.", 512, min=2)
     device: Device = "auto"
 
-    def __post_init__(self) -> None:
-        check(self)
+
+@dataclass(frozen=True, kw_only=True)
+class CaptionerSettings(Checked):
+    """Training a captioner on people's sentences, then on its own."""
+
+    PANEL = "Training"
+
+    model: CaptionerConfig = field(default_factory=CaptionerConfig)
+    """The vocabulary and the dimension of the features come from the data."""
+    loop: LoopSettings = field(default_factory=lambda: LoopSettings(epochs=4, precision="bf16"))
+    """Of the training on people's sentences."""
+    least: int = option("Times that a word must occur to be in the vocabulary.", 5, min=1)
+    views: int = option("Views of each picture: whole, mirrored, then random crops, some degraded.", 1, min=1)
+    input_dropout: float = option("Dropout of the features.", 0.1, min=0, below=1)
+    dropout: float = option("Dropout within the decoder.", 0.1, min=0, below=1)
+    lr: float = option("Largest learning rate of AdamW.", 2e-3, above=0)
+    weight_decay: float = option("Weight decay of AdamW.", 0.05, min=0)
+    batch_size: int = option("Sentences per step.", 64, min=2)
+    reward_epochs: int = option(
+        "Then, epochs in which the captioner learns from the CIDEr of sentences that it draws.", 2, min=0
+    )
+    reward_lr: float = option("Learning rate of these epochs.", 2e-4, above=0)
+    draws: int = option("Sentences to draw of each picture in these epochs.", 4, min=2)
+    device: Device = "auto"

@@ -15,7 +15,7 @@ from tests.commands.conftest import run as run
 from tests.speech import stub
 from vidsum.errors import UsageError
 from vidsum.grounding import said
-from vidsum.pipelines.summary_speech import subtitles_of
+from vidsum.pipelines.said import subtitles_of
 from vidsum.results.transcript import Segment, Transcript, Word
 
 

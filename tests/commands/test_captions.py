@@ -1,0 +1,126 @@
+"""`vidsum evaluate captions`: from files to a report, and bad input in a line."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+
+import vidsum
+from tests.commands.conftest import Run
+
+SCHEMA = json.loads((Path(vidsum.__file__).parent / "schemas" / "caption_evaluation.schema.json").read_text())
+WORDS = ["dog", "cat", "man", "woman", "ball", "tree", "car", "bird", "boat", "child"]
+SENTENCES = {
+    f"{number}.jpg": [f"a {WORDS[number % 9]} by a {WORDS[number // 4]}", f"the {WORDS[number % 9]} is small"]
+    for number in range(40)
+}
+NAMES = ["CIDEr-D", "CIDEr", *(f"BLEU-{n}" for n in range(1, 5)), "ROUGE-L"]
+
+
+def embed(texts: Sequence[str], *_: object) -> np.ndarray:
+    """Which of the words a sentence has."""
+    vectors = np.array([[word in text.split() for word in WORDS] for text in texts], np.float32)
+    normed: np.ndarray = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1)
+    return normed
+
+
+@pytest.fixture(autouse=True)
+def made(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`people.csv`, `good.csv` with a sentence of each item, and `flat.csv` with one for all."""
+    monkeypatch.setattr("vidsum.lab.evaluation.captions.embed_sentences", embed)
+    monkeypatch.setattr("vidsum.lab.evaluation.captions._DRAWS", 40)
+    rows = [f"{name},{text}" for name, own in SENTENCES.items() for text in own]
+    Path("people.csv").write_text("\n".join(["image,caption", *rows]))
+    good = [f"{name},{own[0]}" for name, own in SENTENCES.items()]
+    Path("good.csv").write_text("\n".join(["id,caption", *good]))
+    Path("flat.csv").write_text("\n".join(["id,caption", *(f"{name},a man" for name in SENTENCES)]))
+
+
+def test_a_report_tells_good_captions_from_others(run: Run) -> None:
+    ran = run("evaluate", "captions", "good.csv", "flat.csv", "--data", "people.csv", "-o", "report.json")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines()[0] == "people.csv: 40 captions against 80 sentences of people, times 100"
+    document = json.loads(Path("report.json").read_text())
+    jsonschema.validate(document, SCHEMA)
+    rows = {row["name"]: row["measures"] for row in document["rows"]}
+    assert list(rows) == ["good", "flat", "others", "people"]
+    assert list(rows["good"]) == NAMES
+    for name in NAMES:
+        good, flat, others = (rows[row][name]["value"] for row in ("good", "flat", "others"))
+        assert good > max(flat, others)
+        assert rows["good"][name]["low"] <= good <= rows["good"][name]["high"]
+    assert rows["good"]["BLEU-4"]["value"] == pytest.approx(1)
+    assert (
+        "up to date"
+        in run(
+            "evaluate", "captions", "good.csv", "flat.csv", "--data", "people.csv", "-o", "report.json"
+        ).out
+    )
+
+
+def test_chosen_measures_and_windows_of_neighbours(run: Run) -> None:
+    metrics = ("--metric", "rouge-l", "--metric", "r@1/4")
+    ran = run("evaluate", "captions", "good.csv", "--data", "people.csv", *metrics, "-o", "-")
+    good, others, _ = (row["measures"] for row in ran.json["rows"])
+    assert list(good) == ["ROUGE-L", "R@1/4 (minilm)"]
+    assert good["R@1/4 (minilm)"]["value"] == 1
+    assert others["R@1/4 (minilm)"]["value"] < 0.5
+    ran = run("evaluate", "captions", "good.csv", "--data", "people.csv", "--metric", "r@5/50")
+    assert (ran.code, ran.err.splitlines()[0]) == (2, "error: no video has 50 moments with captions")
+
+
+def test_moments_are_drawn_by_video_and_looked_for_in_time(run: Run) -> None:
+    texts = [f"the {word}" for word in WORDS]
+    times = [[2 * number, 2 * number + 1] for number in range(10)]
+    films = {f"film{n}": {"duration": 30, "timestamps": times, "sentences": texts} for n in range(3)}
+    Path("films.json").write_text(json.dumps(films))
+    for name in films:
+        segments = [
+            {"start_s": start, "end_s": end, "text": text, "confidence": 1}
+            for (start, end), text in zip(times[:9], texts, strict=False)
+        ]
+        document = {"video": {"path": f"{name}.mp4"}, "segments": segments}
+        Path("said").mkdir(exist_ok=True)
+        Path(f"said/{name}_descriptions.json").write_text(json.dumps(document))
+    ran = run("evaluate", "captions", "said", "--data", "films.json", "--metric", "r@1/8", "-o", "-")
+    assert ran.err == "warning: films.json: 3 of 30 items have no caption and are left out, such as film0#9\n"
+    assert (ran.json["n_items"], ran.json["n_videos"]) == (27, 3)
+    said, _ = ran.json["rows"]
+    assert said["measures"]["R@1/8 (minilm)"] == {"value": 1, "low": 1, "high": 1}
+
+
+def test_captions_without_words_count_for_nothing(run: Run) -> None:
+    rows = Path("good.csv").read_text().splitlines()
+    Path("good.csv").write_text("\n".join([*rows[:-1], "39.jpg,..."]))
+    ran = run("evaluate", "captions", "good.csv", "--data", "people.csv", "--metric", "bleu")
+    assert ran.code == 0
+    assert "good: 1 captions have no word, such as that of 39.jpg" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("--metric", "spice"), 2, "SPICE needs Java programs, which vidsum does not have"),
+        (("--metric", "METEOR"), 2, "METEOR needs Java programs, which vidsum does not have"),
+        (("--metric", "blue"), 2, "unknown measure 'blue'; did you mean 'bleu'?"),
+        (("--metric", "r@5/5"), 2, "r@5/5: K must be below N, and N at most 1000"),
+        (("good.csv",), 2, "good.csv: another row is called 'good' too"),
+        (("twice.csv",), 3, "twice.csv: line 42: 0.jpg has a second caption"),
+        (("nowhere.json",), 3, "nowhere.json: cannot be read"),
+        (("other.csv",), 2, "people.csv: the predictions have captions of different items"),
+        (("others.csv",), 2, "another row is called 'others' too"),
+    ],
+)
+def test_bad_input_is_one_clear_line(run: Run, arguments: tuple[str, ...], code: int, message: str) -> None:
+    rows = Path("good.csv").read_text().splitlines()
+    Path("good.csv").write_text("\n".join(rows[:-1]))
+    Path("other.csv").write_text("\n".join([rows[0], rows[-1]]))
+    Path("twice.csv").write_text("\n".join([*rows, rows[1]]))
+    Path("others.csv").write_text("\n".join(rows))
+    ran = run("evaluate", "captions", "good.csv", *arguments, "--data", "people.csv")
+    assert ran.code == code, ran.err
+    assert message in ran.err
+    assert len(ran.err.splitlines()) <= 2

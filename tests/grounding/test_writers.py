@@ -1,0 +1,141 @@
+"""Writers of descriptions: names, and sentences that people wrote; with made-up vectors, no weights."""
+
+import gzip
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from vidsum.errors import InputError
+from vidsum.features import describe
+from vidsum.grounding import writers
+from vidsum.grounding.writers import Bank, Seen, confidences, read_bank, retrieve, tags, tidied, z_scores
+from vidsum.scaling import unit_rows
+from vidsum.types import FloatArray
+
+DIM = 6
+
+
+def vectors(seed: int, n: int) -> FloatArray:
+    return unit_rows(np.random.default_rng(seed).standard_normal((n, DIM)))
+
+
+@pytest.fixture(autouse=True)
+def photographs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FloatArray:
+    """[500, 6] of photographs, whose mean and covariance the map has; texts get vectors by their length."""
+    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
+    rows = vectors(0, 500) + np.float32(0.2)
+    mean = rows.mean(axis=0)
+    factor = np.linalg.cholesky(np.cov((rows - mean).T, bias=True)).astype(np.float32)
+    tensors = {"cohort.mean": mean, "cohort.weight": factor}
+    monkeypatch.setattr(writers, "load_map", lambda: SimpleNamespace(tensors=tensors))
+
+    def encode(texts: Sequence[str]) -> FloatArray:
+        return np.concatenate([vectors(len(text), 1) for text in texts])
+
+    monkeypatch.setattr(writers, "load_text_encoder", lambda name: SimpleNamespace(encode=encode))
+    monkeypatch.setattr(writers.checkpoints, "sha256_of", lambda name: "0" * 64)
+    return rows
+
+
+def seen(embeddings: FloatArray, logits: FloatArray | None = None) -> Seen:
+    return Seen(np.zeros((len(embeddings), 3), np.float32), embeddings, logits)
+
+
+def test_z_is_what_the_photographs_themselves_give(photographs: FloatArray) -> None:
+    pictures, sentences = vectors(1, 4), vectors(2, 5)
+    usual = photographs @ sentences.T
+    expected = (pictures @ sentences.T - usual.mean(axis=0)) / usual.std(axis=0)
+    np.testing.assert_allclose(z_scores(pictures, sentences), expected, rtol=1e-3, atol=1e-4)
+
+
+def test_confidence_grows_with_z() -> None:
+    pictures, sentences = vectors(1, 20), vectors(2, 20)
+    z = np.diag(z_scores(pictures, sentences))
+    sure = np.array(confidences("retrieve", pictures, sentences))
+    assert ((sure > 0) & (sure < 1)).all()
+    assert np.array_equal(np.argsort(z), np.argsort(sure))
+
+
+def test_the_sentence_that_its_neighbours_resemble_is_retrieved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writers, "NEAREST", 5)
+    bank = Bank(tuple(f"sentence {number}" for number in range(40)), vectors(3, 40))
+    pictures = vectors(4, 70)
+    z = z_scores(pictures, bank.vectors)
+    for row, sentence in zip(z, retrieve(seen(pictures), bank), strict=True):
+        nearest = sorted(range(40), key=lambda number: -row[number])[:5]
+        votes = {one: sum(float(bank.vectors[one] @ bank.vectors[two]) for two in nearest) for one in nearest}
+        assert sentence.text == f"sentence {max(votes, key=lambda one: votes[one])}"
+
+
+def test_a_bank_of_one_sentence_gives_that() -> None:
+    assert [one.text for one in retrieve(seen(vectors(1, 2)), Bank(("A dog.",), vectors(2, 1)))] == [
+        "A dog."
+    ] * 2
+
+
+def test_tags_are_the_likeliest_names() -> None:
+    names = describe("efficientnet_lite0").class_names
+    assert names is not None
+    logits = np.zeros((2, 1000), np.float32)
+    logits[0, [7, 3]] = 40, 39
+    logits[1, 5] = 60
+    first, second = tags(seen(vectors(1, 2), logits))
+    assert first.text == f"{names()[7]}, {names()[3]}"
+    assert second.text == names()[5]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", 'file,caption\na.jpg,"a dog , running"\na.jpg,\nb.jpg,nan\nb.jpg,  Two cats .\nc.jpg\n'),
+        ("a.csv", '\ufeffCaption\n"a dog , running"\n\n...\nTwo cats\n"a dog, running."\n'),
+        ("a.txt", "a dog , running\n\n   \nx.jpg#0\tTwo cats .\n---\n"),
+    ],
+)
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_a_bank_is_read(tmp_path: Path, name: str, content: str, is_packed: bool) -> None:
+    path = tmp_path / (f"{name}.gz" if is_packed else name)
+    path.write_bytes(gzip.compress(content.encode()) if is_packed else content.encode())
+    bank = read_bank(path)
+    assert bank.texts == ("A dog, running.", "Two cats.")
+    np.testing.assert_array_equal(bank.vectors[1], vectors(len("Two cats."), 1)[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "word"),
+    [
+        ("a.csv", b"", "column"),
+        ("a.csv", b"file,words\na.jpg,a dog\n", "column"),
+        ("a.csv", b"caption\n\nnan\n", "no sentence"),
+        ("a.csv", b'caption\n"a dog' + b"x" * 200_000 + b'"\n', "CSV"),
+        ("a.txt", b"\n \n", "no sentence"),
+        ("a.txt", b"\xff\xfe", "UTF-8"),
+        ("b.txt.gz", b"a dog", "gzip"),
+        ("", b"", "b.txt"),
+    ],
+)
+def test_a_bad_bank_is_refused_in_one_line(tmp_path: Path, name: str, content: bytes, word: str) -> None:
+    path = tmp_path / (name or "b.txt")
+    if name:
+        path.write_bytes(content)
+    with pytest.raises(InputError, match=word) as failed:
+        read_bank(path)
+    assert "\n" not in str(failed.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a dog  runs .", "A dog runs."),
+        ("Where is it ?", "Where is it?"),
+        ("A cat, a mouse,", "A cat, a mouse."),
+        ("12 ...", ""),
+        ("NaN", ""),
+        ("étudiant", "Étudiant."),
+    ],
+)
+def test_sentences_are_tidied(text: str, expected: str) -> None:
+    assert tidied(text) == expected

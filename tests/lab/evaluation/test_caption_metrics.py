@@ -1,0 +1,153 @@
+"""Measures of captions against examples worked by hand, slow direct counts, and AutoAD's example."""
+
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vidsum.lab.evaluation.caption_metrics import (
+    Tokens,
+    bleu,
+    cider,
+    mean_of,
+    recall_in_windows,
+    rouge_l,
+    tokenize,
+)
+
+WORDS = st.lists(st.sampled_from("abcd"), max_size=7).map(tuple)
+ITEMS = st.lists(st.tuples(WORDS, st.lists(WORDS, min_size=1, max_size=3)), min_size=1, max_size=5)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "tokens"),
+    [
+        ('A man, in a "red" T-shirt, runs!', "a man in a red t-shirt runs"),
+        ("The man's dog doesn't bark . . .", "the man 's dog does n't bark"),
+        ("He can't; they cannot -- they're gonna go.", "he ca n't they can not they 're gon na go"),
+        (
+            "At 9:30 a.m. Dr. Who pays $1,000.50 (half)",
+            "at 9:30 a.m. dr. who pays $ 1,000.50 -lrb- half -rrb-",
+        ),
+        ("1/2 of 50% & a 3-year-old’s “toy”?!", "1/2 of 50 % & a 3-year-old 's toy ?!"),
+        ("Ein Café in Zürich", "ein café in zürich"),
+        ("...", ""),
+        ("", ""),
+    ],
+)
+def test_sentences_are_split_as_the_penn_treebank_is(sentence: str, tokens: str) -> None:
+    assert tokenize(sentence) == tuple(tokens.split())
+
+
+@given(st.text(max_size=40))
+def test_any_text_has_tokens_without_spaces(text: str) -> None:
+    assert all(token and not token.isspace() for token in tokenize(text))
+
+
+def test_cider_of_a_worked_example() -> None:
+    references = [[tokenize("a b")], [tokenize("c d")]]  # each n-gram is in one of two: idf is log 2
+    right, half = cider([tokenize("a b"), tokenize("c x")], references)
+    assert right == pytest.approx(10 * (1 + 1) / 4)  # one- and two-word n-grams are the same
+    assert half == pytest.approx(10 * (1 / 2) / 4)  # of two words one, x being as rare as d
+    twice = [tokenize("a a"), tokenize("c d")]
+    clipped, plain = cider(twice, references)[0], cider(twice, references, robust=False)[0]
+    assert (clipped, plain) == pytest.approx((10 / math.sqrt(8) / 4, 10 / math.sqrt(2) / 4))
+
+
+def test_cider_d_alone_punishes_another_length() -> None:
+    references = [[("a",)], [("z",)]]
+    long = ("a", *"bcdefg")  # no bigram in place of none: six more
+    caption = [long, ("z",)]
+    alike = 1 / math.sqrt(7)
+    assert cider(caption, references, robust=False)[0] == pytest.approx(10 * alike / 4)
+    assert cider(caption, references)[0] == pytest.approx(10 * alike / 4 * math.exp(-(6**2) / 72))
+
+
+def test_what_all_references_say_is_worth_nothing() -> None:
+    same = [[("a", "b")]] * 3
+    assert cider([("a", "b")] * 3, same).tolist() == [0.0] * 3
+    assert cider([("a",)], [[("a",)]]).tolist() == [0.0]
+
+
+def test_bleu_of_worked_examples() -> None:
+    # Papineni et al. 2002, Example 2: the word occurs at most twice in a reference
+    the = tokenize("the the the the the the the")
+    references = [[tokenize("The cat is on the mat."), tokenize("There is a cat on the mat.")]]
+    values = {name: measure.value for name, measure in bleu([the], references).items()}
+    assert values == {"BLEU-1": pytest.approx(2 / 7), "BLEU-2": 0, "BLEU-3": 0, "BLEU-4": 0}
+    short = bleu([("the", "cat")], [[("the", "cat", "sat", "down")]])
+    assert short["BLEU-2"].value == pytest.approx(math.exp(1 - 4 / 2))
+    # of references that are equally far the shorter one counts: nothing is too short
+    assert bleu([("a", "b")], [[("a", "b", "c"), ("a",)]])["BLEU-1"].value == pytest.approx(1.0)
+    assert bleu([()], [[("a",)]])["BLEU-1"].value == 0.0
+
+
+@given(ITEMS)
+def test_bleu_1_is_a_direct_count(items: list[tuple[Tokens, list[Tokens]]]) -> None:
+    captions, references = [caption for caption, _ in items], [own for _, own in items]
+    right = sum(
+        min(caption.count(word), max(each.count(word) for each in own))
+        for caption, own in items
+        for word in set(caption)
+    )
+    length = sum(map(len, captions))
+    closest = sum(
+        min((abs(length - len(caption)), length) for length in map(len, own))[1] for caption, own in items
+    )
+    expected = right / length * min(1.0, math.exp(1 - closest / length)) if right else 0.0
+    assert bleu(captions, references)["BLEU-1"].value == pytest.approx(expected)
+
+
+def test_rouge_l_of_a_worked_example() -> None:
+    # Lin 2004: "police kill the gunman" and "police killed the gunman" share three words in order
+    f = rouge_l([tokenize("police kill the gunman")], [[tokenize("police killed the gunman")]])
+    assert f.tolist() == pytest.approx([3 / 4])
+    mixed = rouge_l([("a", "b")], [[("a", "x", "y", "z"), ("a", "b", "c", "d", "e", "f", "g", "h")]])
+    precision, recall = 2 / 2, 1 / 4
+    assert mixed.tolist() == pytest.approx([2.44 * precision * recall / (recall + 1.44 * precision)])
+    assert rouge_l([()], [[("a",)]]).tolist() == [0.0]
+    assert rouge_l([("a",)], [[()]]).tolist() == [0.0]
+
+
+@given(WORDS, WORDS)
+def test_rouge_l_is_that_of_a_direct_recursion(caption: Tokens, reference: Tokens) -> None:
+    @cache
+    def common(i: int, j: int) -> int:
+        if not (i and j):
+            return 0
+        if caption[i - 1] == reference[j - 1]:
+            return common(i - 1, j - 1) + 1
+        return max(common(i - 1, j), common(i, j - 1))
+
+    shared = common(len(caption), len(reference))
+    expected = 2.44 * shared / (len(caption) + 1.44 * len(reference)) if shared else 0.0
+    assert rouge_l([caption], [[reference]])[0] == pytest.approx(expected)
+
+
+@given(ITEMS)
+def test_measures_are_bounded(items: list[tuple[Tokens, list[Tokens]]]) -> None:
+    captions, references = [caption for caption, _ in items], [own for _, own in items]
+    for robust in (True, False):
+        scores = cider(captions, references, robust=robust)
+        assert scores.min() >= 0
+        assert scores.max() <= 10 + 1e-9
+    assert all(0 <= measure.value <= 1 for measure in bleu(captions, references).values())
+    scores = rouge_l(captions, references)
+    assert scores.min() >= 0
+    assert scores.max() <= 1 + 1e-9
+
+
+def test_recall_looks_in_whole_windows_as_autoad_does() -> None:
+    """Of its nine sentences in windows of four, half a window apart, three windows are whole."""
+    scores = np.eye(9, dtype=np.float32)
+    scores[0, 1], scores[5] = 2, 0  # one other is more similar; all are equal
+    parts = recall_in_windows(lambda items: scores[items, items], 9, top=1, window=4)
+    assert parts[:, 1].tolist() == [1, 1, 2, 2, 2, 2, 1, 1, 0]
+    assert parts[:, 0].tolist() == [0, 1, 2, 2, 2, 0, 1, 1, 0]
+    assert mean_of(parts[:, 0], parts[:, 1]).value == pytest.approx(9 / 12)
+    within_two = recall_in_windows(lambda items: scores[items, items], 9, top=2, window=4)
+    assert within_two[:, 0].tolist() == [1, 1, 2, 2, 2, 0, 1, 1, 0]  # equal ones are in the worst order
+    assert not recall_in_windows(lambda items: scores[items, items], 3, top=1, window=4).any()

@@ -1,0 +1,230 @@
+"""Items that people described, and captions of them: pictures, videos, or moments of videos.
+
+What is described, by its content rather than its name:
+
+- COCO's JSON (`annotations` with `image_id` and `caption`), MSR-VTT's (`sentences` with `video_id`)
+- timed sentences: ActivityNet Captions and the other layouts of `vidsum.lab.datasets.moments`; MAD's
+  JSON; CSV with the columns of `TIMED`, such as MAD's
+- pictures: CSV, Flickr8k's .txt and Karpathy's JSON, see `vidsum.lab.datasets.captioned_pictures`
+
+Captions: COCO's list of results; CSV of an id and a caption; and with times, which meet the moments that they
+overlap most: CSV as above, ActivityNet's `results`, {video}_descriptions.json or a folder of these.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from vidsum.errors import InputError
+from vidsum.intervals import iou
+from vidsum.lab.datasets.captioned_pictures import sentence_rows
+from vidsum.lab.datasets.clip_captions import is_unicode
+from vidsum.lab.datasets.entries import Entry, entry_of
+from vidsum.lab.datasets.moments import read_moments
+from vidsum.text_files import is_lines, named, parse_json, read_packed_text, shown
+from vidsum.types import Interval
+
+_VIDEO = ("video", "video_id", "movie", "imdbid", "cmd_filename")
+_ID = ("id", "image_id", "image", "file", *_VIDEO)
+_TEXT = ("caption", "text", "sentence", "text_named", "text_unnamed", "text_gen", "text_gt")
+TIMED: Final = (_VIDEO, ("start", "start_s"), ("end", "end_s"), _TEXT)
+"""Names of the columns of timed sentences."""
+_SUFFIX = "_descriptions"
+
+
+@dataclass(frozen=True)
+class Described:
+    """A picture, a video, or a moment of one."""
+
+    sentences: tuple[str, ...]
+    """Of people, at least one."""
+    video: str = ""
+    """Of a moment."""
+    window: Interval | None = None
+    """Seconds of the moment."""
+
+
+class _Said(NamedTuple):
+    """A sentence of a file."""
+
+    where: str
+    """For messages."""
+    name: str
+    """Of the item, or of its video where there is a window."""
+    text: str
+    window: Interval | None = None
+
+
+def read_described(path: Path) -> dict[str, Described]:
+    """The items of a file by name, in its order; a moment is called `VIDEO#N`, N from 0 in each video.
+
+    Raises InputError: it cannot be read, is of no known layout, or an entry lacks something.
+    """
+    sentences: dict[str, list[str]] = {}
+    windows: dict[str, tuple[str, Interval]] = {}
+    counts: dict[str, int] = {}
+    for said in _people(path):
+        if not said.text.strip() or not is_unicode(said.text):
+            raise InputError(f"{said.where}: has no sentence for {named(said.name)}")
+        name = said.name
+        if said.window:
+            number = counts[name] = counts.get(name, -1) + 1
+            name = f"{name}#{number}"
+            windows[name] = said.name, said.window
+        sentences.setdefault(name, []).append(said.text.strip())
+    if not sentences:
+        raise InputError(f"{path}: holds no sentences")
+    return {name: Described(tuple(own), *windows.get(name, ())) for name, own in sentences.items()}
+
+
+def read_captions(path: Path, items: Mapping[str, Described]) -> dict[str, str]:
+    """The caption of each item that has one; an empty text is one, too.
+
+    Raises InputError: the file cannot be read, or is of no known layout; an item is not in the data, or has
+    two captions; there are times where the data has none; or no item has a caption.
+    """
+    files = caption_files(path)
+    said = [each for file in files for each in _captions(file)]
+    captions = _by_time(said, items) if any(each.window for each in said) else _by_name(said, items)
+    if not captions:
+        raise InputError(f"{path}: has no caption of the data")
+    return captions
+
+
+def caption_files(path: Path) -> list[Path]:
+    """The file, or the descriptions of a folder. Raises InputError where it has none."""
+    if not path.is_dir():
+        return [path]
+    if not (files := sorted(path.glob(f"*{_SUFFIX}.json"))):
+        raise InputError(f"{path}: holds no file NAME{_SUFFIX}.json")
+    return files
+
+
+def _by_name(said: Iterable[_Said], items: Mapping[str, Described]) -> dict[str, str]:
+    captions: dict[str, str] = {}
+    for each in said:
+        if each.name not in items:
+            raise InputError(f"{each.where}: {named(each.name)} is not in the data")
+        if each.name in captions:
+            raise InputError(f"{each.where}: {named(each.name)} has a second caption")
+        captions[each.name] = each.text
+    return captions
+
+
+def _by_time(said: Iterable[_Said], items: Mapping[str, Described]) -> dict[str, str]:
+    """The caption of each moment: the one that overlaps it most, if any does."""
+    of_video: dict[str, list[_Said]] = {item.video: [] for item in items.values() if item.window}
+    for each in said:
+        if each.name not in of_video:
+            reason = "is not in the data" if of_video else "has times, which the data has not"
+            raise InputError(f"{each.where}: {named(each.name)} {reason}")
+        of_video[each.name].append(each)
+    captions = {}
+    for name, item in items.items():
+        if own := of_video.get(item.video):
+            overlaps = iou([each.window or (0, 0) for each in own], [item.window or (0, 0)])[:, 0]
+            if overlaps.max() > 0:
+                captions[name] = own[int(overlaps.argmax())].text
+    return captions
+
+
+def _people(path: Path) -> Iterator[_Said]:
+    """The sentences of people, in any layout."""
+    text = read_packed_text(path)
+    suffix = path.name.lower().removesuffix(".gz").rpartition(".")[2]
+    if suffix == "csv" and (table := _table(path, text)) and _names(table[0], *TIMED):
+        return map(_of_row, table)
+    if suffix == "json" and not is_lines(text):
+        entry = entry_of(str(path), parse_json(text, str(path)))
+        if "annotations" in entry.values:
+            return _of_entries(entry.entries("annotations"))
+        if "videos" in entry.values and "sentences" in entry.values:
+            return _of_entries(entry.entries("sentences"))
+        if any(isinstance(each, Mapping) and "movie" in each for each in entry.values.values()):
+            return _of_mad(entry)
+    if suffix == "csv" or (suffix == "txt" and "##" not in text) or (suffix == "json" and '"images"' in text):
+        rows = sentence_rows(path, path.parent)
+        return (_Said(row.where, row.file, row.sentence) for row in rows)
+    queries = (query for video in read_moments(path).values() for query in video.queries)
+    return (_Said(str(path), query.video, query.text, query.windows[0]) for query in queries)
+
+
+def _captions(path: Path) -> Iterator[_Said]:
+    """The captions of a file, in any layout."""
+    text = read_packed_text(path)
+    if path.name.lower().removesuffix(".gz").endswith(".csv"):
+        return map(_of_row, _table(path, text))
+    values = parse_json(text, str(path))
+    if isinstance(values, list):
+        return _of_entries(entry_of(f"{path}: entry {number}", each) for number, each in enumerate(values))
+    entry = entry_of(str(path), values)
+    if "segments" in values:
+        return _of_segments(path, entry)
+    if "results" in values:
+        return _of_results(entry.entry("results"))
+    hint = "COCO's list of results, CSV, ActivityNet's results, or vidsum's descriptions"
+    raise InputError(f"{path}: no layout of captions has such an object", hint=hint)
+
+
+def _table(path: Path, text: str) -> list[Entry]:
+    """The rows of a CSV file. Raises InputError: it cannot be read, or has no columns that we know."""
+    reader = csv.DictReader(io.StringIO(text), strict=True)
+    try:
+        table = [Entry(f"{path}: line {reader.line_num}", row) for row in reader]
+    except csv.Error as error:
+        raise InputError(f"{path}: line {reader.line_num}: cannot be read as CSV ({error})") from error
+    if short := next((row for row in table if None in row.values or None in row.values.values()), None):
+        raise short.fault(f"does not have {len(reader.fieldnames or ())} fields, as the header has")
+    if table and not _names(table[0], _ID, _TEXT):
+        found = shown(", ".join(table[0].values))
+        raise InputError(f"{path}: line 1: has the columns {found}, not an id and a caption")
+    return table
+
+
+def _names(row: Entry, *columns: Sequence[str]) -> list[str] | None:
+    """The names that the columns have in a row; None where it lacks one."""
+    names = [next((name for name in known if name in row.values), None) for known in columns]
+    return None if None in names else [name for name in names if name]
+
+
+def _of_row(row: Entry) -> _Said:
+    if not (names := _names(row, *TIMED)):
+        name, text = _names(row, _ID, _TEXT) or ("", "")
+        return _Said(row.where, row.values[name], row.values[text])
+    video, *times, text = (row.values[name] for name in names)
+    with suppress(ValueError):  # `window` refuses other texts
+        times = [float(time) for time in times]
+    return _Said(row.where, video, text, row.window(times))
+
+
+def _of_entries(entries: Iterable[Entry]) -> Iterator[_Said]:
+    for entry in entries:
+        name = next((name for name in _ID if name in entry.values and name != "id"), "id")
+        yield _Said(entry.where, entry.number_or_text(name), entry.text("caption"))
+
+
+def _of_mad(entry: Entry) -> Iterator[_Said]:
+    for name, values in entry.values.items():
+        each = entry_of(f"{entry.where}: {named(name)}", values)
+        window = each.window(each.values.get("timestamps"))
+        yield _Said(each.where, each.text("movie"), each.text("sentence"), window)
+
+
+def _of_segments(path: Path, entry: Entry) -> Iterator[_Said]:
+    """Of {video}_descriptions.json; a segment without a text has no caption."""
+    video = entry.values.get("video")
+    named_in = Path(str(video.get("path"))).stem if isinstance(video, Mapping) else ""
+    for each in entry.entries("segments"):
+        if each.values.get("text"):
+            window = each.window([each.values.get("start_s"), each.values.get("end_s")])
+            yield _Said(each.where, named_in or path.stem.removesuffix(_SUFFIX), each.text("text"), window)
+
+
+def _of_results(entry: Entry) -> Iterator[_Said]:
+    for video in entry.values:
+        for each in entry.entries(video):
+            yield _Said(each.where, video, each.text("sentence"), each.window(each.values.get("timestamp")))

@@ -1,0 +1,208 @@
+"""Measures of captions against people's: CIDEr, BLEU, ROUGE-L as coco-caption computes them, AutoAD's R@k/N.
+
+docs/evaluate_captions.md says what each is, how it was checked, and what is left out.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from vidsum.types import FloatArray, TimeArray
+
+Tokens = tuple[str, ...]
+References = Sequence[Sequence[Tokens]]
+"""Of each item, at least one."""
+
+LONGEST: Final = 4
+"""n of the longest n-grams of CIDEr and BLEU."""
+SIGMA: Final = 6.0
+"""Of CIDEr-D's penalty for another length."""
+BETA: Final = 1.2
+"""Weight of recall in ROUGE-L."""
+
+_DROPPED: Final = frozenset(("''", "'", "``", "`", '"', ".", "?", "!", ",", ":", "-", "--", "...", ";"))
+"""What coco-caption leaves out; other signs are tokens."""
+_BRACKETS = {"(": "-lrb-", ")": "-rrb-", "{": "-lcb-", "}": "-rcb-", "[": "-lsb-", "]": "-rsb-"}
+"""As coco-caption has them: in lower case they are none of the names that it leaves out."""
+_QUOTES = str.maketrans("’‘“”", "''\"\"")
+_TOKEN = re.compile(
+    r"""(?:[^\W\d_]\.){2,}                                  # u.s.
+    | (?:mr|mrs|ms|dr|prof|st|jr|sr|vs|etc)\.(?=\s|$)
+    | \d+(?:[.,:]\d+)+(?![^\W_])                            # 1,000 or 9:30
+    | n't\b | '(?:s|m|d|re|ve|ll|n')\b | 'n'
+    | o'clock\b
+    | [^\W_]+(?:[-_/.&][^\W_]+)*                            # t-shirt, 1/2, vidsum.org
+    | --+ | \.\.\.+ | [!?]+ | \S""",
+    re.VERBOSE,
+)
+_NOT = re.compile(r"(?<=[^\W\d_])n't\b")
+_TWO_WORDS = re.compile(r"\b(can)(not)\b|\b(gon|wan)(na)\b|\b(got)(ta)\b|\b(gim|lem)(me)\b")
+
+
+def tokenize(sentence: str) -> Tokens:
+    """The words of a sentence as coco-caption's Penn Treebank tokenizer has them, without punctuation."""
+    text = sentence.lower().translate(_QUOTES)
+    text = _TWO_WORDS.sub(lambda found: " ".join(filter(None, found.groups())), _NOT.sub(" n't", text))
+    return tuple(_BRACKETS.get(token, token) for token in _TOKEN.findall(text) if token not in _DROPPED)
+
+
+class Measure(NamedTuple):
+    """A measure as sums over items, so that those of any draw of items can be had."""
+
+    parts: TimeArray
+    """[N, S] of each item."""
+    of_sums: Callable[[TimeArray], float]
+    """The measure of the parts' sums [S] over some items."""
+
+    @property
+    def value(self) -> float:
+        """The measure of all items."""
+        return self.of_sums(self.parts.sum(axis=0))
+
+
+def mean_of(values: TimeArray, counts: TimeArray | None = None) -> Measure:
+    """The mean of values [N], or the sum of values over that of counts."""
+    counts = np.ones(len(values)) if counts is None else counts
+    return Measure(np.stack([values, counts], axis=1), lambda sums: float(sums[0] / max(sums[1], 1e-9)))
+
+
+def cider(captions: Sequence[Tokens], references: References, *, robust: bool = True) -> TimeArray:
+    """[N] CIDEr-D of each caption, or CIDEr (Vedantam et al. 2015); tables print 100 times the mean.
+
+    The document frequency is that of these references: one item alone has CIDEr 0.
+
+    Args:
+        captions: of N items.
+        references: of the same items.
+        robust: CIDEr-D, which coco-caption calls CIDEr: repeated words are clipped, another length penalised.
+    """
+    df = Counter(gram for own in references for gram in set().union(*map(ngrams, own)))
+    log_n = math.log(max(1, len(references)))
+    idf = {gram: log_n - math.log(count) for gram, count in df.items()}
+    scores = [
+        sum(_alike(_weighted(caption, idf, log_n), _weighted(each, idf, log_n), robust) for each in own)
+        / len(own)
+        for caption, own in zip(captions, references, strict=True)
+    ]
+    return 10 * np.array(scores, np.float64)
+
+
+class _Weighted(NamedTuple):
+    """A sentence as CIDEr sees it."""
+
+    weights: dict[Tokens, float]
+    """tf-idf of its n-grams."""
+    norms: list[float]
+    """Of the n-grams of each n."""
+    n_bigrams: int
+
+
+def _weighted(tokens: Tokens, idf: Mapping[Tokens, float], unseen: float) -> _Weighted:
+    weights = {gram: count * idf.get(gram, unseen) for gram, count in ngrams(tokens).items()}
+    norms = [0.0] * LONGEST
+    for gram, weight in weights.items():
+        norms[len(gram) - 1] += weight**2
+    return _Weighted(weights, [math.sqrt(norm) for norm in norms], max(0, len(tokens) - 1))
+
+
+def _alike(caption: _Weighted, reference: _Weighted, robust: bool) -> float:
+    """The mean cosine of the n-grams of each n."""
+    products = [0.0] * LONGEST
+    for gram in caption.weights.keys() & reference.weights.keys():
+        own, weight = caption.weights[gram], reference.weights[gram]
+        products[len(gram) - 1] += (min(own, weight) if robust else own) * weight
+    norms = [own * other for own, other in zip(caption.norms, reference.norms, strict=True)]
+    cosine = sum(product / norm for product, norm in zip(products, norms, strict=True) if norm) / LONGEST
+    # coco-caption takes the lengths in bigrams
+    gap = (caption.n_bigrams - reference.n_bigrams) if robust else 0
+    return cosine * math.exp(-(gap**2) / (2 * SIGMA**2))
+
+
+def ngrams(tokens: Tokens) -> Counter[Tokens]:
+    """How often each n-gram occurs, n = 1 ... 4."""
+    return Counter(
+        tokens[start : start + n] for n in range(1, LONGEST + 1) for start in range(len(tokens) - n + 1)
+    )
+
+
+def bleu(captions: Sequence[Tokens], references: References) -> dict[str, Measure]:
+    """BLEU-1 ... BLEU-4 of the corpus (Papineni et al. 2002), of the reference length that is closest."""
+    parts = np.array([_matches(*each) for each in zip(captions, references, strict=True)], np.float64)
+    return {f"BLEU-{n}": Measure(parts, partial(_bleu, n=n)) for n in range(1, LONGEST + 1)}
+
+
+def _matches(caption: Tokens, references: Sequence[Tokens]) -> list[int]:
+    """[2 + 2 LONGEST] lengths of the caption and its reference; right n-grams of each n, and all of them."""
+    most: Counter[Tokens] = Counter()
+    for each in references:
+        most |= ngrams(each)
+    right = [0] * LONGEST
+    for gram, count in (ngrams(caption) & most).items():
+        right[len(gram) - 1] += count
+    closest = min((abs(len(each) - len(caption)), len(each)) for each in references)[1]
+    return [len(caption), closest, *right, *(max(0, len(caption) - n) for n in range(LONGEST))]
+
+
+def _bleu(sums: TimeArray, n: int) -> float:
+    length, reference = sums[:2]
+    right, guessed = sums[2 : 2 + n], sums[2 + LONGEST : 2 + LONGEST + n]
+    if not (right > 0).all():
+        return 0.0
+    brevity = min(0.0, 1 - float(reference / length))
+    return math.exp(brevity + float(np.log(right / guessed).mean()))
+
+
+def rouge_l(captions: Sequence[Tokens], references: References) -> TimeArray:
+    """[N] ROUGE-L of each caption (Lin 2004): F of the longest common subsequence, recall weighted by `BETA`.
+
+    As in coco-caption, precision and recall are each the best of any reference.
+    """
+    return np.array([_rouge_l(*each) for each in zip(captions, references, strict=True)], np.float64)
+
+
+def _rouge_l(caption: Tokens, references: Sequence[Tokens]) -> float:
+    common = [_common(caption, each) for each in references]
+    if not any(common):
+        return 0.0
+    precision = max(common) / len(caption)
+    recall = max(shared / len(each) for shared, each in zip(common, references, strict=True) if each)
+    return (1 + BETA**2) * precision * recall / (recall + BETA**2 * precision)
+
+
+def _common(first: Tokens, second: Tokens) -> int:
+    """Length of the longest common subsequence."""
+    row = [0] * (len(second) + 1)
+    for token in first:
+        above = 0  # of the row before, one column to the left
+        for column, other in enumerate(second, start=1):
+            above, row[column] = (
+                row[column],
+                above + 1 if token == other else max(row[column], row[column - 1]),
+            )
+    return row[-1]
+
+
+def recall_in_windows(alike: Callable[[slice], FloatArray], n_items: int, top: int, window: int) -> TimeArray:
+    """[N, 2] R@k/N of AutoAD II (Han et al. 2023): how often each item's own description is found, and looks.
+
+    In each window of neighbouring items, half a window after the last, each caption looks for its own item:
+    it is found where fewer than k others are as similar. Items after the last whole window have no look.
+
+    Args:
+        alike: of some items in order, the similarity [W, W] of each caption with each item's description.
+        n_items: N, of one video in order of time.
+        top: k.
+        window: N of the name, at least 2.
+    """
+    parts = np.zeros((n_items, 2))
+    for start in range(0, n_items - window + 1, window // 2):
+        items = slice(start, start + window)
+        scores = alike(items)
+        rank = (scores >= np.diagonal(scores)[:, None]).sum(axis=1)
+        parts[items] += np.stack([rank <= top, np.ones(window)], axis=1)
+    return parts

@@ -1,0 +1,174 @@
+"""The evaluation of captions: how near they are to sentences of people."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+from vidsum.errors import UsageError
+from vidsum.lab.datasets.described import Described
+from vidsum.lab.evaluation.caption_metrics import (
+    Measure,
+    bleu,
+    cider,
+    mean_of,
+    recall_in_windows,
+    rouge_l,
+    tokenize,
+)
+from vidsum.lab.evaluation.report import Measured, Report, Row, check_rows
+from vidsum.lab.evaluation.settings import CaptionsRequest
+from vidsum.lab.evaluation.vse import embed_sentences
+from vidsum.text_files import named
+from vidsum.types import FloatArray, Progress
+
+Items = Mapping[str, Described]
+OTHERS, PEOPLE = BASELINES = "others", "people"
+_DRAWS: Final = 1000
+"""Of the bootstrap."""
+
+
+@dataclass(frozen=True)
+class CaptionMeasures:
+    """A row: its measures by name."""
+
+    measures: Mapping[str, Measured]
+
+    def as_json(self) -> dict[str, Any]:
+        """See `vidsum.lab.evaluation.report.Measures`."""
+        return {"measures": {name: each.as_json() for name, each in self.measures.items()}}
+
+    def figures(self) -> dict[str, str]:
+        """All, times 100 as published."""
+        return {name: each.shown() for name, each in self.measures.items()}
+
+
+def evaluate_captions(
+    request: CaptionsRequest,
+    items: Items,
+    rows: Mapping[str, Mapping[str, str]],
+    progress: Progress | None = None,
+) -> Report[CaptionMeasures]:
+    """Compare captions with the sentences of the same items.
+
+    Args:
+        request: says what to measure.
+        items: what people described, by name.
+        rows: the captions of each prediction by name of the item; all are measured on the items that each
+            has captions of.
+        progress: called while sentences are embedded.
+
+    Returns:
+        Rows: the predictions; `others`, the captions of the first row, each of an item half of the data
+        away; `people`, the first sentence of each item against its other sentences, if all have others.
+
+    Raises:
+        UsageError: no item has captions in all rows, or a prediction has the name of a baseline; or no video
+            has as many as the N of R@K/N.
+        WeightsError: R@K/N needs weights that are missing.
+    """
+    check_rows(rows, BASELINES, 1)
+    described = {name: item for name, item in items.items() if all(name in row for row in rows.values())}
+    if not described:
+        raise UsageError(f"{request.data}: the predictions have captions of different items")
+    captions = {row: [own[name] for name in described] for row, own in rows.items()}
+    warnings = _warnings(request, items, described, captions)
+    first, half = next(iter(captions.values())), len(described) // 2
+    captions[OTHERS] = [*first[half:], *first[:half]]
+    measured = {row: measure(request, texts, described, progress) for row, texts in captions.items()}
+    if all(len(item.sentences) > 1 for item in described.values()):
+        left = {name: replace(item, sentences=item.sentences[1:]) for name, item in described.items()}
+        one = [item.sentences[0] for item in described.values()]
+        measured[PEOPLE] = measure(request, one, left, progress)
+    n_videos = len({item.video for item in described.values() if item.window})
+    n_sentences = sum(len(item.sentences) for item in described.values())
+    of = "videos" if n_videos else "items"
+    return Report(
+        "captions",
+        tuple(Row(row, CaptionMeasures(measures)) for row, measures in measured.items()),
+        {"n_items": len(described), "n_videos": n_videos, "n_sentences": n_sentences},
+        warnings=warnings,
+        title=f"{len(described)} captions against {n_sentences} sentences of people, times 100",
+        note=f"in brackets 95 % of a bootstrap over {of}; {OTHERS}: captions of other items",
+    )
+
+
+def _warnings(
+    request: CaptionsRequest, items: Items, described: Items, captions: Mapping[str, Sequence[str]]
+) -> tuple[str, ...]:
+    """What is not measured, and what counts for nothing."""
+    warnings = []
+    if missing := [name for name in items if name not in described]:
+        lost = f"{len(missing)} of {len(items)} items have no caption and are left out"
+        warnings.append(f"{request.data}: {lost}, such as {named(missing[0])}")
+    for row, texts in captions.items():
+        if empty := [name for name, text in zip(described, texts, strict=True) if not tokenize(text)]:
+            warnings.append(f"{row}: {len(empty)} captions have no word, such as that of {named(empty[0])}")
+    return tuple(warnings)
+
+
+def measure(
+    request: CaptionsRequest, captions: Sequence[str], items: Items, progress: Progress | None = None
+) -> dict[str, Measured]:
+    """The measures of the captions of all items, in their order."""
+    tokens = [tokenize(caption) for caption in captions]
+    references = [[tokenize(sentence) for sentence in item.sentences] for item in items.values()]
+    measures: dict[str, Measure] = {}
+    for name in request.metric:
+        if name in ("cider-d", "cider"):
+            shown = {"cider-d": "CIDEr-D", "cider": "CIDEr"}[name]
+            measures[shown] = mean_of(cider(tokens, references, robust=name == "cider-d"))
+        elif name == "bleu":
+            measures |= bleu(tokens, references)
+        elif name == "rouge-l":
+            measures["ROUGE-L"] = mean_of(rouge_l(tokens, references))
+    if request.recalls:
+        own = embed_sentences(captions, request.device, progress)
+        sentences = [sentence for item in items.values() for sentence in item.sentences]
+        theirs = embed_sentences(sentences, request.device, progress)
+        for top, window in request.recalls:
+            measures[f"R@{top}/{window} (minilm)"] = _recall(own, theirs, items, top, window)
+    return _with_intervals(measures, items)
+
+
+def _recall(own: FloatArray, theirs: FloatArray, items: Items, top: int, window: int) -> Measure:
+    """R@K/N of captions [N, D], in the order of time of each video; of other items in the data's order.
+
+    The similarity with an item is that with the nearest of its sentences [M, D].
+    """
+    videos: dict[str, list[int]] = {}
+    starts = np.cumsum([0, *(len(item.sentences) for item in items.values())])
+    described = list(items.values())
+    for number, item in enumerate(described):
+        videos.setdefault(item.video, []).append(number)
+    parts = np.zeros((len(described), 2))
+    for numbers in videos.values():
+        numbers.sort(key=lambda number: described[number].window or (0, 0))
+
+        def alike(chosen: slice, numbers: list[int] = numbers) -> FloatArray:
+            rows = numbers[chosen]
+            nearest = [(own[rows] @ theirs[starts[n] : starts[n + 1]].T).max(axis=1) for n in rows]
+            return np.stack(nearest, axis=1)
+
+        parts[numbers] = recall_in_windows(alike, len(numbers), top, window)
+    if not parts.any():
+        raise UsageError(f"no video has {window} moments with captions", hint=f"R@K/N with N below {window}")
+    return mean_of(*parts.T)
+
+
+def _with_intervals(measures: Mapping[str, Measure], items: Items) -> dict[str, Measured]:
+    """Each measure with the bootstrap over videos, or over items that are no moments of videos."""
+    units = [item.video if item.window else name for name, item in items.items()]
+    _, unit_of = np.unique(units, return_inverse=True)
+    n_units = int(unit_of.max()) + 1
+    sums = {name: np.zeros((n_units, each.parts.shape[1])) for name, each in measures.items()}
+    for name, each in measures.items():
+        np.add.at(sums[name], unit_of, each.parts)
+    drawn: dict[str, list[float]] = {name: [] for name in measures}
+    for seed in range(_DRAWS):
+        times = np.bincount(np.random.default_rng(seed).integers(n_units, size=n_units), minlength=n_units)
+        for name, each in measures.items():
+            drawn[name].append(each.of_sums(times @ sums[name]))
+    ends = {name: np.percentile(values, (2.5, 97.5)).tolist() for name, values in drawn.items()}
+    return {name: Measured(each.value, *ends[name]) for name, each in measures.items()}

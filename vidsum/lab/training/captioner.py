@@ -1,0 +1,307 @@
+"""Training a captioner (`vidsum.models.captioner`) on features of pictures and their sentences.
+
+First each sentence is to be likely, word by word:
+
+    L = - sum_i log p(w_i | w_1 ... w_{i-1}, x),    labels smoothed
+
+then sentences that it draws are to be like people's (`reward_loss`). What is written has 8 bits a weight.
+docs/algorithms/captioner.md has the reasons.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from vidsum.checkpoints.trained import Trained, read_trained, save_trained
+from vidsum.device import choose_device
+from vidsum.errors import InputError
+from vidsum.features import describe, weights_sha256
+from vidsum.features.pictures import features_of_views
+from vidsum.lab.datasets.captioned_pictures import read_captioned_pictures
+from vidsum.lab.evaluation.caption_metrics import cider, tokenize
+from vidsum.lab.evaluation.vse import readable
+from vidsum.lab.training.captioner_model import (
+    IGNORED,
+    Reward,
+    TrainedCaptioner,
+    likelihood_loss,
+    reward_loss,
+)
+from vidsum.lab.training.loop import FitResult, Recipe, first_weights, fit
+from vidsum.lab.training.settings import own_fields
+from vidsum.lab.training.state import BEST, clear, make_folder, refuse_foreign
+from vidsum.lab.training.summary_settings import CaptionerSettings, VSEData
+from vidsum.lab.training.vse import lr_share, standard_of, standardise
+from vidsum.models.captioner import END, SPECIAL, captioner_of, packed, tokens_of, words_of
+from vidsum.models.configs import CaptionerConfig
+from vidsum.provenance import of_file
+from vidsum.types import FloatArray, Progress
+
+_SMOOTHING, _LOST = 0.1, 0.1
+"""See `vidsum.lab.training.captioner_model.likelihood_loss`."""
+_ALIKE = 16
+"""Batches of like length that are made at a time: little padding, and the order is still random."""
+_LEAST = 2
+"""Minimum number of pictures of a part."""
+_WIDTH = 3
+"""Of the beam search that validates."""
+_LARGEST_NORM = 1.0
+"""Of a step's gradient."""
+STAGES = ("sentences", "reward")
+"""Folders of a run."""
+
+Numbers = npt.NDArray[np.int64]
+
+
+class Batch(NamedTuple):
+    """B sentences of a step."""
+
+    view: Numbers
+    """[B]"""
+    picture: Numbers
+    """[B]"""
+    words: Tensor
+    """[B, L] with their end, then `IGNORED`; without words for pictures of which sentences are drawn."""
+
+
+@dataclass(frozen=True)
+class CaptionerResult:
+    """A trained captioner."""
+
+    checkpoint: Path
+    cider: float
+    """CIDEr-D of the validation pictures, by beam search of the width that is used."""
+    n_validation: int
+    up_to_date: bool
+    """Whether there was nothing left to train."""
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The pictures of training or validation."""
+
+    features: FloatArray
+    """[V, N, D]"""
+    sentences: tuple[tuple[str, ...], ...]
+    """Of each picture."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Judge:
+    """CIDEr-D of what a captioner writes of the validation pictures, as they are."""
+
+    part: _Part
+
+    def __call__(self, config: CaptionerConfig, tensors: Mapping[str, npt.NDArray[Any]]) -> float:
+        found = captioner_of(config, tensors).write(self.part.features[0], _WIDTH)
+        said = [tokenize(each[0].text) for each in found]
+        people = [[tokenize(text) for text in own] for own in self.part.sentences]
+        return float(cider(said, people).mean())
+
+
+def train_captioner(
+    data: VSEData,
+    settings: CaptionerSettings,
+    out: Path,
+    *,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> CaptionerResult:
+    """Train a captioner in the folders `STAGES` of `out`, and write it in 8 bits to `best.safetensors` there.
+
+    A run that is killed goes on: features are kept on disk, and the network after each epoch. Pictures to
+    test on are not read.
+
+    Raises:
+        InputError: captions or pictures cannot be read, or there are too few of them.
+        UsageError, WeightsError: see `vidsum.features.pictures.features_of_views`.
+        OutputError, VidsumError: see `vidsum.lab.training.loop.fit`.
+    """
+    make_folder(out)
+    refuse_foreign(out)
+    train, validation, warnings = _read(data, settings, progress)
+    words = vocabulary([text for own in train.sentences for text in own], settings.least)
+    config = replace(settings.model, words=words, dim_in=train.features.shape[2])
+    settings = replace(settings, model=config)
+    about = _about(data, settings, train, validation)
+    standard = standard_of(train.features)
+    train = replace(train, features=standardise(train.features, standard))
+    first, second = (out / stage for stage in STAGES)
+    if overwrite:
+        for folder in (out, first, second):
+            clear(folder)
+    judge = _Judge(validation)
+    recipe = _recipe(train, standard, judge, about, settings)
+    fitted = fit(recipe, settings.loop, first, progress=progress)
+    up_to_date = fitted.up_to_date
+    if settings.reward_epochs:
+        loop = replace(settings.loop, epochs=settings.reward_epochs, patience=None)
+        recipe = _rewarded(recipe, train, about, settings, fitted)
+        fitted = fit(recipe, loop, second, progress=progress)
+        up_to_date &= fitted.up_to_date
+    tensors = packed({**standard, **_arrays(read_trained(fitted.checkpoint).tensors)})
+    score = judge(config, tensors)
+    best = {"stage": fitted.checkpoint.parent.name, "epoch": fitted.best.epoch, "cider": score}
+    save_trained(out / BEST, replace(about, tensors=tensors, training={**about.training, "best": best}))
+    return CaptionerResult(out / BEST, score, len(validation.sentences), up_to_date, tuple(warnings))
+
+
+def vocabulary(sentences: Sequence[str], least: int) -> tuple[str, ...]:
+    """The words that occur at least so often, after `SPECIAL`; in the order of the alphabet."""
+    counts = Counter(word for sentence in sentences for word in words_of(sentence))
+    return (*SPECIAL, *sorted(word for word, count in counts.items() if count >= least))
+
+
+def _read(
+    data: VSEData, settings: CaptionerSettings, progress: Progress | None
+) -> tuple[_Part, _Part, list[str]]:
+    """The pictures to train and to validate on, and warnings of those left out."""
+    pictures, warnings = read_captioned_pictures(data.captions, data.pictures)
+    parts = []
+    for split, views in (("train", range(settings.views)), ("val", range(1))):
+        own = [picture for picture in pictures if picture.split == split]
+        if len(own) < _LEAST:
+            fault = f"{data.captions}: has {len(own)} pictures of the split {split}, {_LEAST} are needed"
+            raise InputError(fault, hint="more pictures, or a column split")
+        stills = [picture.still for picture in own]
+        features = features_of_views(stills, data.extractor, views, device=settings.device, progress=progress)
+        kept, features, unread = readable(own, features, _LEAST)
+        parts.append(_Part(features, tuple(picture.sentences for picture in kept)))
+        warnings += unread
+    return parts[0], parts[1], warnings
+
+
+def _about(data: VSEData, settings: CaptionerSettings, train: _Part, validation: _Part) -> Trained:
+    """What the checkpoints record; a run with other facts is not resumed."""
+    parts, content = {"train": train, "val": validation}, hashlib.sha256()
+    for part in parts.values():
+        content.update(np.ascontiguousarray(part.features).data)
+        content.update(repr(part.sentences).encode(errors="surrogateescape"))
+    is_file = data.captions.is_file()
+    facts = {
+        "data": [{"name": data.captions.name, **of_file(data.captions)}] if is_file else [],
+        "pictures": {name: part.features.shape[1] for name, part in parts.items()},
+        "content_sha256": content.hexdigest(),
+        "validated_by": "CIDEr-D",
+        **own_fields(settings),
+        "device": choose_device(settings.device).type,
+    }
+    spec = describe(data.extractor)
+    features = {"extractor": spec.name, "dim": spec.dim, "weights_sha256": weights_sha256(spec)}
+    return Trained("captioner", asdict(settings.model), features, facts, {})
+
+
+def _recipe(
+    train: _Part,
+    standard: Mapping[str, FloatArray],
+    judge: _Judge,
+    about: Trained,
+    settings: CaptionerSettings,
+) -> Recipe[TrainedCaptioner, Batch]:
+    """The training on people's sentences; the features are standardised."""
+    device = choose_device(settings.device)
+    views = torch.from_numpy(train.features).to(device)
+    with first_weights(settings.loop.seed):
+        model = TrainedCaptioner(settings.model, settings.input_dropout, settings.dropout).to(device)
+    numbers = {word: number for number, word in enumerate(settings.model.words)}
+    sentences = [[encoded(text, numbers, settings.model) for text in own] for own in train.sentences]
+
+    def loss(model: TrainedCaptioner, batch: Batch) -> Tensor:
+        x = views[batch.view, batch.picture]
+        return likelihood_loss(model, x, batch.words.to(device), _SMOOTHING, _LOST)
+
+    return Recipe(
+        model=model,
+        optimizer=torch.optim.AdamW(model.parameters(), lr=settings.lr, weight_decay=settings.weight_decay),
+        examples=lambda epoch: batches(sentences, len(views), settings, epoch),
+        loss=loss,
+        validate=lambda model: judge(settings.model, {**standard, **_arrays(model.state_dict())}),
+        about=replace(about, model="captioner-sentences", training=_without_reward(about.training)),
+        max_norm=_LARGEST_NORM,
+        lr_share=lambda epochs: lr_share(epochs / settings.loop.epochs),
+    )
+
+
+def _rewarded(
+    recipe: Recipe[TrainedCaptioner, Batch],
+    train: _Part,
+    about: Trained,
+    settings: CaptionerSettings,
+    fitted: FitResult,
+) -> Recipe[TrainedCaptioner, Batch]:
+    """The training on the sentences that the network draws, from its best epoch on."""
+    model = recipe.model
+    model.load_state_dict(read_trained(fitted.checkpoint).tensors)
+    device = next(model.parameters()).device
+    views = torch.from_numpy(train.features).to(device)
+    numbers = {word: number for number, word in enumerate(settings.model.words)}
+    reward = Reward([[encoded(text, numbers, settings.model) for text in own] for own in train.sentences])
+
+    def loss(model: TrainedCaptioner, batch: Batch) -> Tensor:
+        x = views[batch.view, batch.picture]
+        return reward_loss(model, x, batch.picture.tolist(), reward, settings.draws)
+
+    def examples(epoch: int) -> dict[str, Batch]:
+        rng = np.random.default_rng([settings.loop.seed, epoch])
+        pictures = rng.permutation(len(train.sentences))
+        n_steps = max(1, settings.draws * len(pictures) // settings.batch_size)
+        views_of = rng.integers(len(views), size=len(pictures))
+        parts = zip(np.array_split(views_of, n_steps), np.array_split(pictures, n_steps), strict=True)
+        nothing = torch.empty(0, dtype=torch.int64)
+        return {f"step {number}": Batch(*each, nothing) for number, each in enumerate(parts, 1)}
+
+    facts = {**about.training, "from_epoch": fitted.best.epoch}
+    return replace(
+        recipe,
+        optimizer=torch.optim.AdamW(model.parameters(), lr=settings.reward_lr, weight_decay=0.0),
+        examples=examples,
+        loss=loss,
+        about=replace(about, model="captioner-reward", training=facts),
+        lr_share=None,
+    )
+
+
+def _without_reward(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What the first stage depends on, so that the second can be tried anew."""
+    return {name: fact for name, fact in facts.items() if name not in ("reward_epochs", "reward_lr", "draws")}
+
+
+def encoded(text: str, numbers: Mapping[str, int], config: CaptionerConfig) -> tuple[int, ...]:
+    """The tokens of a sentence, with its end."""
+    return (*tokens_of(text, numbers)[: config.longest], END)
+
+
+def batches(
+    sentences: Sequence[Sequence[tuple[int, ...]]], n_views: int, settings: CaptionerSettings, epoch: int
+) -> dict[str, Batch]:
+    """The steps of an epoch: each sentence once, with a view of its picture drawn for it.
+
+    Sentences of a step are of like length.
+    """
+    rng = np.random.default_rng([settings.loop.seed, epoch])
+    pairs = [(picture, sentence) for picture, own in enumerate(sentences) for sentence in own]
+    order = rng.permutation(len(pairs))
+    steps: dict[str, Batch] = {}
+    for pool in np.array_split(order, max(1, round(len(order) / settings.batch_size / _ALIKE))):
+        alike = sorted(pool.tolist(), key=lambda pair: len(pairs[pair][1]))
+        for part in np.array_split(alike, max(1, round(len(alike) / settings.batch_size))):
+            own = [torch.tensor(pairs[pair][1]) for pair in part.tolist()]
+            words = pad_sequence(own, batch_first=True, padding_value=IGNORED)
+            pictures = np.array([pairs[pair][0] for pair in part.tolist()])
+            steps[f"step {len(steps) + 1}"] = Batch(rng.integers(n_views, size=len(part)), pictures, words)
+    return steps
+
+
+def _arrays(tensors: Mapping[str, Tensor]) -> dict[str, FloatArray]:
+    """The tensors of `TrainedCaptioner` under the names of `vidsum.models.captioner.shapes_of`."""
+    return {name: tensor.cpu().numpy() for name, tensor in tensors.items()}

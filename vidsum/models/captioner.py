@@ -1,0 +1,222 @@
+"""A captioner: a small transformer decoder that writes a sentence about what a network saw of a picture.
+
+    p(w_i | w_1 ... w_{i-1}, x) = softmax(E h_i + b),    h = decoder(P_1 x, ..., P_k x, e_{w_1}, e_{w_2}, ...)
+
+e_w is sqrt(d) times the row of E of a word w, and x are the standardised roots of pooled features (as
+`vidsum.models.vse` reads them). P_1 x ... P_k x are tokens in front of the words, which Vinyals et al.,
+"Show and Tell" (2015) gave a recurrent network and Mokady et al., "ClipCap" (2021) GPT-2. The decoder has the
+layers of Vaswani et al. (2017), each of which normalises its input. In NumPy: what ships needs no torch.
+docs/algorithms/captioner.md has the training and the measurements.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.models.configs import CaptionerConfig
+from vidsum.models.vse import rooted
+from vidsum.scaling import normed
+from vidsum.types import FloatArray
+
+END, UNKNOWN = 0, 1
+"""Tokens that are not words: the end of a sentence, and a word that is not in the vocabulary."""
+SPECIAL: Final = ("", "?")
+"""What the vocabulary has in their places."""
+LEVELS: Final = 127
+"""Of a weight in 8 bits, on either side of 0."""
+_WORD = re.compile(r"'s\b|[a-z0-9]+(?:-[a-z0-9]+)*")
+_NEVER = np.float32(-1e9)
+"""The log-probability of what is not to be said."""
+
+_AT_ONCE = 32
+"""Pictures of a search."""
+
+Tokens = npt.NDArray[np.int64]
+Words = tuple[int, ...]
+
+
+class Found(NamedTuple):
+    """A sentence that beam search found."""
+
+    text: str
+    log_probability: float
+    """Mean over its words and its end."""
+
+
+@dataclass
+class Memory:
+    """What R beginnings of sentences keep of the tokens so far: keys and values [R, heads, L, d / heads]."""
+
+    keys: list[FloatArray]
+    """Of each layer."""
+    values: list[FloatArray]
+
+    def of(self, rows: Tokens) -> "Memory":
+        """That of some of the rows."""
+        return Memory([each[rows] for each in self.keys], [each[rows] for each in self.values])
+
+
+@dataclass(frozen=True, eq=False)
+class Captioner:
+    """Features [N, D] of pictures to sentences."""
+
+    config: CaptionerConfig
+    tensors: Mapping[str, FloatArray]
+    """See `shapes_of`."""
+
+    def write(self, features: FloatArray, width: int) -> list[list[Found]]:
+        """Up to `width` sentences of each picture, the likeliest first, by a beam search of that width."""
+        x = self.standardised(features)
+        starts = range(0, len(x), _AT_ONCE)
+        return [found for start in starts for found in self._search(x[start : start + _AT_ONCE], width)]
+
+    def standardised(self, features: FloatArray) -> FloatArray:
+        """[N, D] what the decoder reads of features [N, D]."""
+        return np.asarray((rooted(features) - self.tensors["mean"]) / self.tensors["scale"], np.float32)
+
+    def begin(self, x: FloatArray) -> tuple[FloatArray, Memory]:
+        """[N, W] log-probabilities of the first word, and the memory, of standardised features [N, D]."""
+        c, t = self.config, self.tensors
+        tokens = (x @ t["prefix.weight"].T + t["prefix.bias"]).reshape(len(x), c.prefix, c.d)
+        empty = np.empty((len(x), c.heads, 0, c.d // c.heads), np.float32)
+        memory = Memory([empty] * c.layers, [empty] * c.layers)
+        for place in range(c.prefix):
+            h = self._through(tokens[:, place], memory)
+        return self._chances(h), memory
+
+    def read(self, words: Tokens, memory: Memory) -> FloatArray:
+        """[R, W] log-probabilities of the next word after words [R], which the memory takes in."""
+        rows = self.tensors["words.weight"][words] * np.float32(np.sqrt(self.config.d))
+        return self._chances(self._through(rows, memory))
+
+    def _through(self, h: FloatArray, memory: Memory) -> FloatArray:
+        """[R, d] the last layer's output of one token [R, d] more."""
+        heads = self.config.heads
+        h = h + self.tensors["places"][memory.keys[0].shape[2]]
+        for layer in range(self.config.layers):
+            name = f"blocks.{layer}"
+            q, k, v = (
+                each.reshape(len(h), heads, 1, -1)
+                for each in np.split(self._linear(self._norm(h, f"{name}.norm1"), f"{name}.qkv"), 3, axis=1)
+            )
+            memory.keys[layer] = keys = np.concatenate([memory.keys[layer], k], axis=2)
+            memory.values[layer] = values = np.concatenate([memory.values[layer], v], axis=2)
+            weights = np.exp(log_softmax(q @ keys.swapaxes(2, 3) / np.float32(np.sqrt(q.shape[3]))))
+            h = h + self._linear((weights @ values).reshape(len(h), -1), f"{name}.mix")
+            wide = np.maximum(self._linear(self._norm(h, f"{name}.norm2"), f"{name}.up"), 0)
+            h = h + self._linear(wide, f"{name}.down")
+        return h
+
+    def _chances(self, h: FloatArray) -> FloatArray:
+        logits = self._norm(h, "norm") @ self.tensors["words.weight"].T + self.tensors["bias"]
+        logits[:, UNKNOWN] = _NEVER
+        return log_softmax(logits)
+
+    def _linear(self, x: FloatArray, name: str) -> FloatArray:
+        return np.asarray(x @ self.tensors[f"{name}.weight"].T + self.tensors[f"{name}.bias"])
+
+    def _norm(self, x: FloatArray, name: str) -> FloatArray:
+        return normed(x) * self.tensors[f"{name}.weight"] + self.tensors[f"{name}.bias"]
+
+    def _search(self, x: FloatArray, width: int) -> list[list[Found]]:
+        """The sentences of pictures [N, D]: the `width` best beginnings of each grow by a word at a time.
+
+        Whole sentences are compared by their mean log-probability, so that short ones are not preferred.
+        """
+        chances, memory = self.begin(x)
+        begun: list[Words] = [()] * len(x)
+        sums = np.zeros(len(x), np.float32)
+        found: list[list[tuple[float, Words]]] = [[] for _ in x]
+        for length in range(1, self.config.longest + 2):
+            kept = len(sums) // len(x)
+            for row, end in enumerate(((sums + chances[:, END]) / length).tolist()):
+                if begun[row] and end > _NEVER / length:
+                    found[row // kept].append((end, begun[row]))
+            if length > self.config.longest:
+                break
+            chances[:, END] = _NEVER
+            totals = (sums[:, None] + chances).reshape(len(x), -1)
+            some = min(width, totals.shape[1])
+            best = np.argpartition(-totals, some - 1, axis=1)[:, :some]
+            rows, words = np.divmod(best, chances.shape[1])
+            rows += kept * np.arange(len(x))[:, None]
+            begun = [(*begun[row], word) for row, word in zip(rows.flat, words.flat, strict=True)]
+            sums, memory = np.take_along_axis(totals, best, axis=1).ravel(), memory.of(rows.ravel())
+            chances = self.read(words.ravel(), memory)
+        best_of = (sorted(own, reverse=True)[:width] for own in found)
+        return [[Found(self.sentence(words), chance) for chance, words in own] for own in best_of]
+
+    def sentence(self, words: Iterable[int]) -> str:
+        """The text of tokens, as it is printed."""
+        return sentence_of(self.config.words[word] for word in words)
+
+
+def log_softmax(scores: FloatArray) -> FloatArray:
+    """[..., K] logarithms of the probabilities of scores [..., K]."""
+    scores = scores - scores.max(axis=-1, keepdims=True)
+    return np.asarray(scores - np.log(np.exp(scores).sum(axis=-1, keepdims=True)), np.float32)
+
+
+def words_of(sentence: str) -> list[str]:
+    """The words of a sentence, in lower case, without punctuation."""
+    return _WORD.findall(sentence.lower())
+
+
+def sentence_of(words: Iterable[str]) -> str:
+    """The text of words, with a capital and a full stop; empty where there are none."""
+    text = " ".join(words).replace(" 's", "'s")
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def tokens_of(sentence: str, numbers: Mapping[str, int]) -> list[int]:
+    """The numbers of a sentence's words; `UNKNOWN` of a word that has none."""
+    return [numbers.get(word, UNKNOWN) for word in words_of(sentence)]
+
+
+def shapes_of(config: CaptionerConfig) -> dict[str, tuple[int, ...]]:
+    """The tensors of a captioner; those of `TrainedCaptioner` with the standard of its features."""
+    d, wide, n_prefix, n_words = config.d, config.d_ff, config.prefix, len(config.words)
+    layers = {
+        "norm1": (d,),
+        "qkv": (3 * d, d),
+        "mix": (d, d),
+        "norm2": (d,),
+        "up": (wide, d),
+        "down": (d, wide),
+    }
+    linear: dict[str, tuple[int, ...]] = {"prefix": (n_prefix * d, config.dim_in), "norm": (d,)}
+    linear |= {f"blocks.{n}.{name}": shape for n in range(config.layers) for name, shape in layers.items()}
+    shapes: dict[str, tuple[int, ...]] = {"mean": (config.dim_in,), "scale": (config.dim_in,)}
+    shapes |= {"words.weight": (n_words, d), "bias": (n_words,), "places": (n_prefix + config.longest, d)}
+    for name, shape in linear.items():
+        shapes |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
+    return shapes
+
+
+def packed(tensors: Mapping[str, FloatArray]) -> dict[str, npt.NDArray[Any]]:
+    """Matrices in 8 bits, each row with a scale `NAME.steps` [R]; the rest as it is."""
+    small: dict[str, npt.NDArray[Any]] = {}
+    for name, tensor in tensors.items():
+        small[name] = tensor
+        if tensor.ndim == 2:
+            steps = np.maximum(np.abs(tensor).max(axis=1), np.float32(1e-12)) / LEVELS
+            small[name] = np.round(tensor / steps[:, None]).astype(np.int8)
+            small[f"{name}.steps"] = steps
+    return small
+
+
+def captioner_of(config: CaptionerConfig, tensors: Mapping[str, npt.NDArray[Any]]) -> Captioner:
+    """The captioner of a checkpoint. Raises ValueError where the tensors do not fit the configuration."""
+    whole = {name: np.asarray(tensor, np.float32) for name, tensor in tensors.items()}
+    for name in [name for name in whole if name.endswith(".steps")]:
+        whole[name.removesuffix(".steps")] *= whole.pop(name)[:, None]
+    shapes = shapes_of(config)
+    if {name: tensor.shape for name, tensor in whole.items()} != shapes:
+        raise ValueError(f"tensors of the shapes {shapes} are needed")
+    if not all(np.isfinite(tensor).all() for tensor in whole.values()):
+        raise ValueError("weights must be finite numbers")
+    return Captioner(config, whole)

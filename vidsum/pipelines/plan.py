@@ -1,0 +1,137 @@
+"""A plan, which every public function makes first, and the input that it reads.
+
+A plan knows what its result would be made from (`provenance`) before anything is decoded; `run` makes it.
+A video is probed once, carried by its input, and decoded once for all that a result needs of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+from vidsum.errors import InputError
+from vidsum.features import cache
+from vidsum.pipelines.decoding import Job, changes_job, extraction_job, run_jobs, spec_of
+from vidsum.pipelines.sources import Source, Video, VideoPath, has_pictures, kept_of, path_of, probe_video
+from vidsum.provenance import digest_of
+from vidsum.results.feature_files import read_features
+from vidsum.results.features import Features
+from vidsum.settings import Extraction
+from vidsum.shots.cuts import Pictures, as_features
+from vidsum.types import Interval, Progress, VideoInfo
+from vidsum.video.changes import NAME
+from vidsum.video.segments import changes_within
+
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True)
+class Plan(Generic[Made]):
+    """A result that is to be made."""
+
+    provenance: dict[str, Any]
+    """What it would be made from: the video, the weights, and the settings that are not at their defaults."""
+    make: Callable[[Progress | None], Made]
+
+    def run(self, progress: Progress | None = None) -> Made:
+        """Make the result; `progress` is called meanwhile."""
+        return self.make(progress)
+
+
+@dataclass(frozen=True)
+class Input:
+    """What a pipeline works on: a probed video with the jobs to run on it, or features that exist already."""
+
+    extraction: Extraction
+    video: VideoInfo | None = None
+    jobs: tuple[Job, ...] = ()
+    features: Features | None = None
+    kept: dict[str, Any] | None = None
+    """Where a `Video` keeps what was made of it."""
+
+    @cached_property
+    def provenance(self) -> dict[str, Any]:
+        """What the first job's features would be made from, or what those that exist were made from."""
+        if self.features is not None:
+            return self.features.made_from
+        return self.jobs[0].provenance
+
+    @property
+    def kind(self) -> tuple[str, float, int]:
+        """Extractor, rate, in features a second, and D of the features."""
+        if self.features is not None:
+            return self.features.extractor, 1 / self.features.step_s, self.features.dim
+        spec = spec_of(self.extraction)
+        return self.extraction.extractor, 1 / spec.step_s, spec.dim
+
+    def read(self, progress: Progress | None = None) -> tuple[list[Features], Pictures | None]:
+        """The features of each job, and what is known of the pictures in between, where shots begin.
+
+        Features that exist stand for one job, without pictures. With `fast`, key frames are all that is
+        looked at.
+        """
+        if self.features is not None:
+            return [self.features], None
+        assert self.video is not None
+        measured = changes_job(self.video, self.extraction, self.jobs)
+        jobs = [*self.jobs, measured] if measured else self.jobs
+        made = run_jobs(self.video, jobs, self.extraction, progress, self.kept)
+        changes = made.pop() if measured else None
+        return made, Pictures(changes, None if self.extraction.fast else self._look_closer)
+
+    def once(self, made_from: Mapping[str, Any], make: Callable[[], Made]) -> Made:
+        """What `make` makes, once for all runs on one `Video`."""
+        if self.kept is None:
+            return make()
+        digest = digest_of(made_from)
+        if digest not in self.kept:
+            self.kept[digest] = make()
+        made: Made = self.kept[digest]
+        return made
+
+    def _look_closer(self, segments: Sequence[Interval]) -> Features | None:
+        """The changes within segments, from memory or cache if they are there; None where nothing decodes."""
+        video = self.video
+        assert video is not None
+        made_from: dict[str, Any] = {
+            "vidsum": self.provenance["vidsum"],
+            "extractor": NAME,
+            "parameters": {"segments": [list(segment) for segment in segments]},
+            "video": self.provenance["video"],
+        }
+        found = cache.get(made_from) if self.extraction.cache else None
+        if found is None:
+            with suppress(InputError):
+                found = self.once(
+                    made_from,
+                    lambda: replace(
+                        as_features(changes_within(video, segments), video), provenance=made_from
+                    ),
+                )
+                if self.extraction.cache:
+                    cache.put(found)
+        return found
+
+
+def input_of(source: Source, extraction: Extraction) -> Input:
+    """A video to extract features of, or features that exist: a feature file is read, features stay as they
+    are.
+
+    Raises InputError, UsageError: see `extract`.
+    """
+    if isinstance(source, Features):
+        return Input(extraction, features=source)
+    if not has_pictures(source):
+        path, _, name = path_of(source).partition("#")
+        return Input(extraction, features=read_features(path, name or None))
+    return video_input(source, extraction)
+
+
+def video_input(source: VideoPath | Video, extraction: Extraction) -> Input:
+    """A video to extract features of, whatever its name. Raises InputError, UsageError: see `extract`."""
+    spec_of(extraction)  # an unknown extractor is told before the file is looked at
+    video = probe_video(path_of(source), extraction)
+    return Input(extraction, video, (extraction_job(video, extraction),), kept=kept_of(source))
