@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from vidsum.pipelines.summary import find_shots as find_shots
     from vidsum.pipelines.summary import summarize as summarize
     from vidsum.pipelines.timelines import write_timeline as write_timeline
+    from vidsum.pipelines.watch import Alert as Alert
+    from vidsum.pipelines.watch import watch as watch
     from vidsum.results.feature_files import read_features as read_features
     from vidsum.results.feature_files import write_features as write_features
     from vidsum.results.features import Features as Features
@@ -74,6 +76,8 @@ _HOMES = {
     "ground": "vidsum.pipelines.moments",
     "find_highlights": "vidsum.pipelines.highlights",
     "transcribe": "vidsum.pipelines.speech",
+    "Alert": "vidsum.pipelines.watch",
+    "watch": "vidsum.pipelines.watch",
     "write_clips": "vidsum.pipelines.export",
     "write_json": "vidsum.results.result",
     "write_plot": "vidsum.pipelines.export",

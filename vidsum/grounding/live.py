@@ -5,8 +5,6 @@ with the rest of the video: of a source, only the past is known. On joined films
 seconds from others better than the mean of three that `present` of a whole video is the largest of.
 """
 
-import numpy as np
-
 from vidsum.grounding.conse import ClassMixture, class_probabilities, log_likelihood, name_embeddings
 from vidsum.grounding.presence import OFFSET, SLOPE, cohort_of
 from vidsum.grounding.vse import EXTRACTOR, load_map

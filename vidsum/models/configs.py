@@ -281,28 +281,6 @@ class MRNetConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CausalConfig:
-    """The causal MRNet of `vidsum watch`: ours, on the paper's recurrent form."""
-
-    PANEL = "Model"
-
-    dim_video: Dimension = 384
-    dim_query: Dimension = 384
-    d: int = option("Model dimension (d).", 128, min=2)
-    layers: int = option("MRT blocks (N).", 2, min=1)
-    heads: Heads = 4
-    d_ff: FeedForward = 256
-    gamma: float = option("Retention from one clip to the next.", 0.98, above=0, max=1)
-    d_evidence: Dimension = 16
-    dropout: Dropout = 0.1
-    dropout_in: InputDropout = 0.5
-
-    def __post_init__(self) -> None:
-        check(self)
-        _require(self.d % (2 * self.heads) == 0, "d must be an even multiple of heads", self)
-
-
-@dataclass(frozen=True, kw_only=True)
 class DETRConfig:
     """The DETR models; defaults published for QVHighlights."""
 

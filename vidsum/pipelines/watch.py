@@ -202,6 +202,16 @@ class _Alarm:
         return self._alert
 
 
+def alerts_in(present: Sequence[float], how: Watching) -> list[tuple[float, float]]:
+    """When each alert of a query begins, and when it is told, by its probability in each second."""
+    alarm, alerts = _Alarm("", how, None, None), []
+    for second, value in enumerate(present):
+        alert = alarm.hear(float(second), value)
+        if alert and alert.end_s is None:
+            alerts.append((alert.start_s, second + 1.0))
+    return alerts
+
+
 def _free(folder: Path, query: str, start_s: float) -> Path:
     """A name for a clip that no file has: `a-dog_0h01m05s.mp4`."""
     words = re.sub(r"[^\w]+", "-", Path(query).stem.lower()).strip("-")[:_LETTERS]
