@@ -2,19 +2,18 @@
 
 import errno
 import os
-import re
 import signal
 import sys
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Any
 
 import click
 
-from vidsum.commands.completion import install
-from vidsum.commands.config import option_variables, origin_of, share_variables
+from vidsum.commands.config import option_variables, share_variables
 from vidsum.commands.options import Argument, Group, Words
 from vidsum.commands.result import View, failed, render
 from vidsum.errors import OutputError, UsageError
@@ -23,11 +22,13 @@ from vidsum.names import guess
 
 COMMANDS = (
     *("extract", "shots", "summarize", "ground", "highlights"),
-    *("transcribe", "index", "search", "serve", "watch", "export", "report", "info", "help"),
+    *("transcribe", "describe", "index", "search", "serve", "watch", "export", "report", "info", "help"),
     *("train", "evaluate", "weights"),
 )
 """Each is a command of that name in the module of that name, but for `help`, which is here."""
 _INTERRUPTED = 130
+_SHELLS = {"bash": ".bashrc", "zsh": ".zshrc", "fish": ".config/fish/config.fish"}
+"""The file, in the home folder, that a shell reads as it starts."""
 _NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 
@@ -64,8 +65,8 @@ def _program() -> Program:
         "--config FILE.yaml.",
         params=[
             _switch("--version", "-V", help="Show the version.", callback=_show_version),
-            _switch("--install-completion", help="Install completion for this shell.", callback=install),
-            _switch("--show-completion", help="Print what that would install.", callback=install),
+            _switch("--install-completion", help="Install completion for this shell.", callback=_install),
+            _switch("--show-completion", help="Print what that would install.", callback=_install),
             _switch("--no-color", help="No colours."),
         ],
         context_settings={
@@ -90,6 +91,26 @@ def _show_version(ctx: click.Context, parameter: click.Parameter, asked: bool) -
 
         print(f"vidsum {__version__}")
         ctx.exit()
+
+
+def _install(ctx: click.Context, parameter: click.Parameter, asked: bool) -> None:
+    """Print, or add to the file that the shell reads as it starts, the line that lets it complete words."""
+    if not asked or ctx.resilient_parsing:
+        return
+    shell = Path(os.environ.get("SHELL", "bash")).stem
+    if shell not in _SHELLS:
+        raise UsageError(f"no completion for the shell {shell!r}", hint="bash, zsh or fish")
+    code = f"_VIDSUM_COMPLETE={shell}_source vidsum"
+    line = f"{code} | source" if shell == "fish" else f'eval "$({code})"'
+    file = Path.home() / _SHELLS[shell]
+    if parameter.name == "show_completion":
+        print(line)
+    elif not file.exists() or line not in file.read_text(encoding="utf-8", errors="replace").splitlines():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("a", encoding="utf-8") as stream:
+            stream.write(f"\n{line}\n")
+        print(f"{file}: completion is installed, for new shells")
+    ctx.exit()
 
 
 def _help(words: Sequence[str]) -> None:
@@ -188,22 +209,11 @@ def _report(error: Exception) -> int:
     return result.exit_code
 
 
-def _report_usage(error: Any) -> int:
-    message, context = error.format_message(), getattr(error, "ctx", None)
-    command = context.command_path if context else "vidsum"
-    option = getattr(error, "param", None)
-    origin = origin_of(context, option) if context and option else ""
-    plain = (error.message if isinstance(error, click.NoSuchOption) else message).removesuffix(".")
-    return _report(UsageError(f"{plain}{_meant(error)}{origin}", hint=f"{command} --help"))
-
-
-def _meant(error: Any) -> str:
-    """Which option or choice was meant, if the error is a name that is not known."""
+def _report_usage(error: click.ClickException) -> int:
     context: Any = getattr(error, "ctx", None)
-    kind: Any = getattr(getattr(error, "param", None), "type", None)
+    command, message = context.command_path if context else "vidsum", error.format_message()
     if isinstance(error, click.NoSuchOption) and context:  # click's own guesses are many, and far
         options = [flag for each in context.command.params for flag in (*each.opts, *each.secondary_opts)]
         known = [flag for flag in options if flag.startswith("--")]
-        return guess(error.option_name, known, quoted=False)
-    named = re.search(r"'(.*)' is not one of ", error.message)
-    return guess(named[1], kind.choices) if named and hasattr(kind, "choices") else ""
+        message = error.message.removesuffix(".") + guess(error.option_name, known, quoted=False)
+    return _report(UsageError(message.removesuffix("."), hint=f"{command} --help"))

@@ -5,11 +5,11 @@ A bad input is reported, the rest go on, and the exit code says so.
 
 import contextlib
 import sys
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from click.exceptions import Exit
 
@@ -109,11 +109,10 @@ def run_batch(
     step: Step,
     *,
     batch: Batch | None = None,
-    outputs: Outputs | None = None,
+    outputs: Outputs = Outputs(),
     targets: dict[str, Files] | None = None,
     closing: Callable[[Sequence[Result]], Table | None] | None = None,
     facts: Facts = MappingProxyType({}),
-    found: Any = None,
 ) -> None:
     """Run `step` on each input, print each result as it comes, and leave with the exit code.
 
@@ -129,20 +128,22 @@ def run_batch(
         targets: the outputs of each input, for `step` too; in a worker those of the input at hand.
         closing: makes a last table.
         facts: what `--table` and `--summary-json` tell of each input.
-        found: what the command found out before; see `find_once`.
 
     Raises:
-        Exit: always, unless all went well.
+        Exit: an input failed; with its own code if it is the only one, else with 1.
     """
+
+    files_of = {} if targets is None else targets
 
     def work(task: Task, progress: "Progress | None") -> Result:
         return run_one(command, task.path, view, lambda: run(task, progress))
 
     def run(task: Task, progress: "Progress | None") -> Result:
         _refuse_folder(command, task.path, batch)
-        if targets is not None and task.files:
-            targets[task.path] = task.files
-        return _skipped(command, task, outputs) or step(task.path, progress)
+        if task.files:
+            files_of[task.path] = task.files
+        skipped = existing(command, task.path, task.files) if outputs.skip_existing and task.files else None
+        return skipped or step(task.path, progress)
 
     def done(number: int, result: Result) -> None:
         outcomes[number] = Outcome.of(inputs[number], result, facts)
@@ -150,45 +151,35 @@ def run_batch(
     if jobs.current:
         jobs.current[0].serve(work)
         return
-    call, tasks = Call.here(command, found), _tasks(inputs, targets or {})
+    call, tasks = Call.here(command), [Task(path, files_of.get(path)) for path in inputs]
     outcomes = [Outcome(path) for path in inputs]
     files = batch_files(command, outcomes, facts, batch.summary_json, batch.table) if batch else []
     results: list[Result] = []
     with (
-        _told(files, outcomes, overwrite=outputs is not None and outputs.overwrite),
+        _told(files, outcomes, overwrite=outputs.overwrite),
         Display(view) as display,
         contextlib.closing(_results(call, tasks, work, batch, display, done)) as made,
     ):
         for result in made:
             with display.aside():
                 render(result, view, in_batch=len(inputs) > 1)
-            if closing or not results:
-                results.append(result)
-            if result.exit_code and outputs and outputs.fail_fast:
+            results[:] = [*results, result] if closing else [result]
+            if result.exit_code and outputs.fail_fast:
                 break
     if len(inputs) > 1:
-        counts = tally(outcomes)
-        LOG.info(printable(f"{command}: {counts.title}"))
-        tables = [counts if batch else None, closing(results) if closing else None]
-        is_taken = (outputs is not None and outputs.to_stdout) or results[0].document is not None
-        _print_last(tables, view, sys.stderr if is_taken else sys.stdout)
-    _leave(outcomes)
+        tables = [tally(outcomes), *filter(None, [closing(results) if closing else None])]
+        LOG.info(printable(f"{command}: {tables[0].title}"))
+        is_taken = outputs.to_stdout or results[-1].document is not None
+        _print_last(tables if batch else tables[1:], view, sys.stderr if is_taken else sys.stdout)
+    codes = [outcome.exit_code for outcome in outcomes if outcome.exit_code]
+    if codes:
+        raise Exit(codes[0] if len(inputs) == 1 else 1)
 
 
-def _tasks(inputs: Sequence[str], targets: Mapping[str, Files]) -> list[Task]:
-    return [Task(path, targets.get(path)) for path in inputs]
-
-
-def _skipped(command: str, task: Task, outputs: Outputs | None) -> Result | None:
-    """The result of an input that `--skip-existing` passes over."""
-    skips = outputs is not None and outputs.skip_existing
-    return existing(command, task.path, task.files) if skips and task.files else None
-
-
-def _leave(outcomes: Sequence[Outcome]) -> None:
-    """Raise Exit if any input failed: with its own code if it is the only one, else with 1."""
-    if codes := [outcome.exit_code for outcome in outcomes if outcome.exit_code]:
-        raise Exit(codes[0] if len(outcomes) == 1 else 1)
+def _print_last(tables: Sequence[Table], view: View, stream: TextIO) -> None:
+    """Print the tables that end a batch, if people read the results."""
+    for table in () if view.json or view.quiet else tables:
+        print_table(table, stream)
 
 
 def _refuse_folder(command: str, path: str, batch: Batch | None) -> None:
@@ -198,12 +189,6 @@ def _refuse_folder(command: str, path: str, batch: Batch | None) -> None:
         hints = [] if batch.recursive else ["--recursive, for those below it"]
         hints += ["name recordings one by one"] if command == "transcribe" else []
         raise InputError(f"{path}: is a folder without a video", hint="; ".join(hints) or None)
-
-
-def _print_last(tables: Sequence[Table | None], view: View, stream: TextIO) -> None:
-    """Print the tables that end a batch, if people read the results."""
-    for table in () if view.json or view.quiet else filter(None, tables):
-        print_table(table, stream)
 
 
 def _results(
@@ -258,10 +243,5 @@ def _told(files: Sequence[BatchFile], outcomes: Sequence[Outcome], *, overwrite:
         file.check(overwrite=overwrite)
     with contextlib.ExitStack() as at_the_end:
         for file in files:
-            at_the_end.callback(_write, file, overwrite=overwrite)
+            at_the_end.callback(file.write, overwrite=overwrite)
         yield
-
-
-def _write(file: BatchFile, *, overwrite: bool) -> None:
-    file.check(overwrite=overwrite)
-    file.write()

@@ -103,7 +103,7 @@ def ground(
         raise UsageError(fault, hint="write the others to files")
     sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
     _tell_of_clip(retrieval, view)
-    queries, first = found = jobs.find_once(
+    queries, first = jobs.find_once(
         lambda: (
             read_queries(asked.query, asked.queries, _heard(asked, extraction, view)),
             sources[0] if len(sources) > 1 else None,
@@ -154,7 +154,6 @@ def ground(
         targets=targets,
         closing=lambda results: _ranking(results, queries.texts),
         facts=_FACTS,
-        found=found,
     )
 
 

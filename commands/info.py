@@ -60,7 +60,6 @@ def info(
             lambda video, _: _video(video, extraction, config),
             batch=batch,
             facts=_FACTS,
-            found=config,
         )
     else:
         run_alone("info", view, _cache if settings.cache else _machine)

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Event, Lock, Thread
+from threading import Event, Lock, Thread, local
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from vidsum.commands.result import Result
@@ -52,9 +52,9 @@ class Call:
     """See `find_once`."""
 
     @classmethod
-    def here(cls, command: str, found: Any = None) -> "Call":
+    def here(cls, command: str) -> "Call":
         """That of this process."""
-        return cls(command, dict(_arguments), found)
+        return cls(command, dict(_arguments), _found[0] if _found else None)
 
     def run(self) -> None:
         """Call the function."""
@@ -88,17 +88,20 @@ class Assignment:
 current: list[Assignment] = []
 """The assignment of this process; empty unless it is a worker."""
 _arguments: dict[str, Any] = {}
+_found: list[Any] = []
 
 
 def begin(arguments: Mapping[str, Any]) -> None:
     """Note the arguments, without inputs, of the command that runs in this process from now on."""
+    _found.clear()
     _arguments.clear()
     _arguments.update(arguments)
 
 
 def find_once(find: Callable[[], T]) -> T:
-    """What a command finds out before its batch, and hands to `run_batch`; its workers are told it."""
-    told: T = current[0].found if current else find()
+    """What a command finds out before its batch; workers of the batch are told it."""
+    _found[:] = [current[0].found if current else find()]
+    told: T = _found[0]
     return told
 
 
@@ -171,41 +174,6 @@ def _pipes(process: "subprocess.Popen[bytes]") -> tuple[IO[bytes], IO[bytes]]:
     return process.stdin, process.stdout
 
 
-class Workers:
-    """Workers that are started when they are needed, and again where one was lost."""
-
-    def __init__(self, call: Call, environment: dict[str, str]) -> None:
-        self._call, self._environment = call, environment
-        self._idle: list[Worker] = []
-        self._all: list[Worker] = []
-        self._lock = Lock()
-        self._is_over = Event()
-
-    def run(self, task: Task, progress: "Progress | None") -> Result:
-        """The result of an input, of a worker that has nothing to do or of a new one."""
-        with self._lock:
-            if self._is_over.is_set():
-                raise RuntimeError("the workers have been stopped")
-            worker = self._idle.pop() if self._idle else Worker(self._call, self._environment)
-            if worker not in self._all:
-                self._all.append(worker)
-        result = worker.run(task, progress)
-        if self._is_over.is_set() and result.errors:  # it did not fail: it was stopped
-            raise RuntimeError("the workers have been stopped")
-        if not worker.is_over:
-            self._idle.append(worker)
-        return result
-
-    def stop(self) -> None:
-        """End all, in the middle of an input too."""
-        with self._lock:
-            self._is_over.set()
-        for worker in self._all:
-            worker.close()
-        for worker in self._all:
-            worker.stop()
-
-
 def in_workers(
     call: Call,
     tasks: Sequence[Task],
@@ -222,10 +190,24 @@ def in_workers(
         progress_of: gives the function to report the progress of an input to, by its place.
         done: is called with a result when it is there, which may be before its turn.
     """
-    workers = Workers(call, {"OMP_NUM_THREADS": str(max(1, n_threads() // jobs))})
+    environment = {"OMP_NUM_THREADS": str(max(1, n_threads() // jobs))}
+    own, workers, lock, is_over = local(), list[Worker](), Lock(), Event()
+
+    def of_this_thread() -> Worker:
+        """Its worker; a new one where the last was lost."""
+        with lock:
+            if is_over.is_set():
+                raise RuntimeError("the workers have been stopped")
+            if not hasattr(own, "worker") or own.worker.is_over:
+                own.worker = Worker(call, environment)
+                workers.append(own.worker)
+            worker: Worker = own.worker
+            return worker
 
     def run(number: int) -> Result:
-        result = workers.run(tasks[number], progress_of(number))
+        result = of_this_thread().run(tasks[number], progress_of(number))
+        if is_over.is_set() and result.errors:  # it did not fail: it was stopped
+            raise RuntimeError("the workers have been stopped")
         done(number, result)
         return result
 
@@ -235,7 +217,12 @@ def in_workers(
             yield future.result()
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-        workers.stop()
+        with lock:
+            is_over.set()
+        for worker in workers:
+            worker.close()
+        for worker in workers:
+            worker.stop()
         pool.shutdown()  # what has been done meanwhile is told
 
 

@@ -9,28 +9,36 @@ preset has the rest.
 """
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, is_dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 
 import click
+from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 
 from vidsum.commands import jobs, paths
-from vidsum.commands.completion import Names, offers
 from vidsum.commands.config import files_in_force, use_config, warn_of_unknown_variables, with_origin
-from vidsum.commands.result import View, start_log
-from vidsum.commands.values import METAVARS, help_of, type_of
+from vidsum.commands.result import start_log
 from vidsum.errors import UsageError
 from vidsum.names import guess
-from vidsum.options import ADVANCED, Leaf, build, choices_of, item_of, leaves, required
+from vidsum.options import ADVANCED, Leaf, build, item_of, leaves, required
 
 _FIRST_PANEL = "Inputs"
-_LAST_PANELS = ("Reading and features", "Messages", ADVANCED)
+_LAST_PANELS = ("Reading and features", ADVANCED)
 """The panel that begins the help of a command, and those that end it, in this order."""
-_MAX_WIDTH = 120
-_MAX_FLAGS = 19
+_MAX_WIDTH, _MAX_FLAGS = 120, 19
 """Characters of a line of help, and of the flags before its text."""
+_METAVARS = {bool: "", int: "N", float: "NUMBER", Path: "PATH"}
+"""What stands for a value in `--help`; choices are listed."""
+_FILES = re.compile("FILE|FOLDER|PATH|VIDEO|PICTURE|RESULT|GLOB|MODEL")
+"""In a metavar: the word names a file."""
+
+Names = Callable[[click.Context], Iterable[str]]
+"""The names that a word of a command line may be."""
 
 
 @dataclass(frozen=True)
@@ -50,25 +58,16 @@ Sources = Annotated[
 Videos = Annotated[list[str], Argument("Videos, or folders of videos.", "VIDEO|FOLDER")]
 
 
-@dataclass(frozen=True)
-class Only:
+class Only(tuple[str, ...]):
     """Fields of settings that a command offers; the others keep their defaults."""
 
-    names: tuple[str, ...]
 
-
-@dataclass(frozen=True)
-class Without:
+class Without(tuple[str, ...]):
     """Fields of settings that a command does not offer."""
 
-    names: tuple[str, ...]
 
-
-@dataclass(frozen=True)
-class Under:
+class Under(str):
     """The panel of a command's help that has all options of some settings."""
-
-    panel: str
 
 
 @dataclass(frozen=True)
@@ -80,42 +79,68 @@ class Given:
     """Names whose default is a preset's."""
 
 
+class Value(click.types.BoolParamType):  # of click's types the one that `--on/--off` may have
+    """What a field holds, or one of what it holds."""
+
+    def __init__(self, leaf: Leaf) -> None:
+        self._leaf, self._kind = leaf, item_of(leaf.kind) or required(leaf.kind)
+        is_plain = self._kind in _METAVARS and not leaf.option.parse
+        self.name = "choice" if leaf.choices else self._kind.__name__ if is_plain else "str"
+        self.min, self.max = (leaf.option.min, leaf.option.max) if is_plain else (None, None)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The value of a text, or of what YAML has in its place. Raises UsageError: it is not allowed."""
+        try:
+            if isinstance(value, list | dict) or (isinstance(value, bool) and self._kind is not bool):
+                raise UsageError(f"{self._leaf.flags[0]} takes a single value")
+            return self._leaf.read(str(value))
+        except UsageError as error:
+            error.option = self._leaf.name
+            error.hint = error.hint or (f"{ctx.command_path} --help" if ctx else None)
+            raise with_origin(error, ctx) from error
+
+    def split_envvar_value(self, rv: str) -> Sequence[str]:
+        """The texts of a variable: several paths, numbers or choices; else one, spaces and all."""
+        return [rv] if self.name == "str" else rv.split(os.pathsep if self._kind is Path else None)
+
+
+def _offers(metavar: str, names: Names | Sequence[str]) -> Callable[..., list[Any]] | None:
+    """What click asks for the words to offer: the names that fit, and files where the metavar has them."""
+    if not (names or _FILES.search(metavar)):
+        return None  # click knows
+
+    def items(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
+        known = names(ctx) if callable(names) else names
+        fitting = [CompletionItem(each) for each in known if each.startswith(incomplete)]
+        return [*fitting, *([CompletionItem(incomplete, type="file")] if _FILES.search(metavar) else [])]
+
+    return items
+
+
 class Flag(click.Option):
     """The option of a field."""
 
     def __init__(self, leaf: Leaf) -> None:
-        self.leaf, self.panel, item = leaf, leaf.option.panel or "Options", item_of(leaf.kind)
+        self.leaf, self.panel, self.value = leaf, leaf.option.panel or "Options", Value(leaf)
+        item, option = item_of(leaf.kind), leaf.option
         kind = item or required(leaf.kind)
-        self.choices = () if leaf.option.parse else leaf.option.choices or choices_of(kind)
-        metavar = leaf.option.metavar or (None if self.choices else METAVARS.get(kind, "TEXT"))
+        has_open_end = (option.above is not None or option.below is not None) and not option.parse
+        metavar = option.metavar or (None if leaf.choices else _METAVARS.get(kind, "TEXT"))
         super().__init__(
             [*leaf.flags, leaf.parameter],
-            type=type_of(kind, leaf, self.choices),
+            type=self.value,
             is_flag=kind is bool or None,  # False would let an option stand without its value
             multiple=bool(item),
             required=leaf.default is MISSING,
-            help=help_of(leaf.option),
+            help=f"{option.help.removesuffix('.')} ({option.words()})." if has_open_end else option.help,
             metavar=metavar,
-            shell_complete=None if self.choices else offers(metavar or "", leaf.option.names),
+            shell_complete=_offers(metavar or "", leaf.choices or option.names),
         )
-
-    def value(self, given: Any) -> Any:
-        """What the field holds where the command line has `given`."""
-        if self.multiple:
-            return tuple(map(self._one, given))
-        return not given if self.leaf.is_inverted else self._one(given)
-
-    def _one(self, given: Any) -> Any:
-        option = self.leaf.option
-        parsed = option.parse(given) if option.parse and given is not None else given
-        if isinstance(parsed, int | float) and not option.hold(parsed):
-            raise UsageError(f"{self.leaf.flags[0]} must be {option.words()}, not {given}")
-        return parsed
 
     @property
     def range(self) -> str:
         """The range of a number, in signs."""
-        limits = {">=": getattr(self.type, "min", None), "<=": getattr(self.type, "max", None)}
+        limits = {">=": self.value.min, "<=": self.value.max}
         return " ".join(f"{sign} {limit:g}" for sign, limit in limits.items() if limit is not None)
 
     @property
@@ -126,15 +151,13 @@ class Flag(click.Option):
         if isinstance(default, bool):
             on_or_off = [*self.secondary_opts, self.opts[0]][default] if self.secondary_opts else ""
             return option.shown or on_or_off.removeprefix("--")
-        if default is MISSING:
-            return ""
-        if self.multiple or default is None or (option.shown and not is_number):
+        if default is MISSING or self.multiple or default is None or (option.shown and not is_number):
             return option.shown
         return str(default)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
         """Flags with what they take, and help with range and default."""
-        takes = "" if self.is_flag else " " + (self.metavar or "|".join(self.choices))
+        takes = "" if self.is_flag else " " + (self.metavar or "|".join(self.leaf.choices))
         notes = [self.range, f"default: {words}" if (words := self.default_in_words) else ""]
         told, text = "; ".join(filter(None, notes)), str(self.help).removesuffix(" Can be repeated.")
         long = next(flag for flag in self.opts if flag.startswith("--"))
@@ -154,10 +177,10 @@ class Words(click.Argument):
         super().__init__(
             [name],
             nargs=-1 if several else 1,
-            type=type_of(get_args(kind)[0] if several else required(kind)),
+            type=click.Path(path_type=Path) if Path in (kind, *get_args(kind)) else str,
             required=argument.required,
             metavar=metavar,
-            shell_complete=offers(metavar, argument.names or ()),
+            shell_complete=_offers(metavar, argument.names or ()),
         )
         self.help = argument.help
 
@@ -173,17 +196,26 @@ class Command(click.Command):
 
     def __init__(self, function: Callable[..., None]) -> None:
         self.with_settings = function  # for workers
-        self._annotations = {
-            name: parameter.annotation for name, parameter in inspect.signature(function).parameters.items()
-        }
+        self._annotations: dict[str, Any] = inspect.get_annotations(function)
+        self._annotations.pop("return", None)
         self._groups = {name: list(_flags(each)) for name, each in self._annotations.items()}
+        self._flags = [flag for group in self._groups.values() for flag in group]
         params: list[Any] = []
         for name, each in self._annotations.items():
             is_word = get_origin(each) is Annotated and isinstance(each.__metadata__[0], Argument)
             params += [Words(name, each.__origin__, each.__metadata__[0])] if is_word else self._groups[name]
+        config = click.Option(
+            ["--config"],
+            type=click.Path(path_type=Path),
+            help="YAML file with defaults for options.",
+            metavar="FILE",
+            callback=use_config,
+            is_eager=True,
+            envvar="VIDSUM_CONFIG",
+        )
         super().__init__(
             function.__name__,
-            params=[*params, _config()],
+            params=[*params, config],
             help=_with_examples(inspect.getdoc(function) or ""),
             short_help=(inspect.getdoc(function) or "").partition("\n\n")[0],
             context_settings={"max_content_width": _MAX_WIDTH},
@@ -191,45 +223,42 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> None:
         """Call the function with the settings that were chosen."""
-        try:
-            self._call(ctx)
-        except UsageError as error:
-            raise with_origin(error) from error
-
-    def _call(self, ctx: click.Context) -> None:
-        flags = {flag.name: flag for group in self._groups.values() for flag in group}
+        words = [("", ctx.params[name]) for name, flags in self._groups.items() if not flags]
         read = [
-            (flags[name].opts[0] if name in flags else "", value)
-            for name, value in ctx.params.items()
-            if name != "config" and not (name in flags and flags[name].leaf.option.writes)
+            (each.opts[0], ctx.params[str(each.name)]) for each in self._flags if not each.leaf.option.writes
         ]
-        paths.begin([*read, *(("--config", file) for file in files_in_force())])
-        arguments = {name: self._argument(ctx, name) for name in self._annotations}
-        for view in (value for value in arguments.values() if isinstance(value, View)):
+        paths.begin([*words, *read, *(("--config", file) for file in files_in_force())])
+        try:
+            arguments = {name: self._argument(ctx, name) for name in self._annotations}
+            view = arguments["view"]
             if view.log_file:
                 start_log(view.log_file)
             if not view.quiet:
                 warn_of_unknown_variables(ctx)
-        jobs.begin({name: value if self._groups[name] else [] for name, value in arguments.items()})
-        self.with_settings(**arguments)
+            jobs.begin({name: value if self._groups[name] else [] for name, value in arguments.items()})
+            self.with_settings(**arguments)
+        except UsageError as error:
+            raise with_origin(error, ctx) from error
 
     def _argument(self, ctx: click.Context, name: str) -> Any:
         """What the function gets for a parameter."""
         if not self._groups[name]:
             value = ctx.params[name]
             return list(value) if isinstance(value, tuple) else value
-        given = [flag for flag in self._groups[name] if _is_given(ctx, flag)]
-        chosen = {flag.leaf.name: flag.value(ctx.params[str(flag.name)]) for flag in given}
+        chosen = {}
+        for flag in self._groups[name]:
+            value, source = ctx.params[str(flag.name)], ctx.get_parameter_source(str(flag.name))
+            if source is not ParameterSource.DEFAULT:
+                chosen[flag.leaf.name] = not value if flag.leaf.is_inverted else value
         kind = _kind(self._annotations[name])
         return build(kind, chosen) if kind else chosen
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the words; a flag that may stand without its value gets the one that it means then."""
-        flags = [flag for group in self._groups.values() for flag in group]
-        alone = {flag.opts[0]: flag for flag in flags if flag.leaf.option.alone is not None}
+        alone = {flag.opts[0]: flag for flag in self._flags if flag.leaf.option.alone is not None}
         words = [
             f"{word}={alone[word].leaf.option.alone}"
-            if word in alone and not _is_value(after, alone[word].choices)
+            if word in alone and not _is_value(after, alone[word].leaf.choices)
             else word
             for word, after in zip(args, [*args, ""][1:], strict=True)
         ]
@@ -315,33 +344,10 @@ def _flags(annotation: Any) -> Iterator[Flag]:
     given = notes.get(Given)
     kind = given.kind if given else _kind(annotation)
     for leaf in leaves(kind) if kind else ():
-        if leaf.name in getattr(notes.get(Without), "names", ()):
-            continue
-        if Only in notes and leaf.name not in notes[Only].names:
+        if leaf.name in notes.get(Without, ()) or leaf.name not in notes.get(Only, (leaf.name,)):
             continue
         if Under in notes:
-            leaf = replace(leaf, option=replace(leaf.option, panel=notes[Under].panel))
+            leaf = replace(leaf, option=replace(leaf.option, panel=notes[Under]))
         if given and leaf.name in given.of_preset and not leaf.option.shown:
             leaf = replace(leaf, default=None, option=replace(leaf.option, shown="the preset's"))
         yield Flag(leaf)
-
-
-def _is_given(ctx: click.Context, flag: Flag) -> bool:
-    """Whether a flag, a variable or a file sets an option; null in a file does not."""
-    source = ctx.get_parameter_source(str(flag.name))
-    is_set = source not in (None, click.core.ParameterSource.DEFAULT)
-    return is_set and ctx.params[str(flag.name)] is not None
-
-
-def _config() -> click.Option:
-    option = click.Option(
-        ["--config"],
-        type=click.Path(path_type=Path),
-        help="YAML file with defaults for options.",
-        metavar="FILE",
-        callback=use_config,
-        is_eager=True,
-        envvar="VIDSUM_CONFIG",
-    )
-    option.panel = ADVANCED  # type: ignore[attr-defined]
-    return option

@@ -201,8 +201,9 @@ class BatchFile:
             fault = f"{self.path}: already exists, and is not a {self.what}"
             raise OutputError(fault, hint=f"{self.option} FILE")
 
-    def write(self) -> None:
-        """Write it. Raises OutputError: it cannot be written."""
+    def write(self, *, overwrite: bool) -> None:
+        """Write it. Raises OutputError: see `check`, or it cannot be written."""
+        self.check(overwrite=overwrite)
         with atomic_write(self.path) as part:
             part.write_bytes(as_utf8(self.text()).encode())
 

@@ -1,28 +1,30 @@
 """`vidsum train`: train models on annotated videos, captions, pictures or toy data."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from vidsum.commands.annotated import SplitOptions, next_result, read_annotated
 from vidsum.commands.batch import run_batch
 from vidsum.commands.options import Given, Group, Without
 from vidsum.commands.result import Result, View, render
+from vidsum.errors import UsageError
 from vidsum.lab.training.presets import DETRChoice, MRNetChoice
 from vidsum.lab.training.settings import DataSettings, DETRSettings, MRNetSettings
 from vidsum.lab.training.summary_settings import (
     CaptionerSettings,
     FullTransNetSettings,
     RidgeSettings,
+    SplitOptions,
     VSEData,
     VSESettings,
 )
 from vidsum.options import Option, build, option
 
 if TYPE_CHECKING:
+    from vidsum.lab.datasets.splits import Split
     from vidsum.lab.training.data import MomentData
     from vidsum.lab.training.loop import FitResult
     from vidsum.lab.training.run import Run
@@ -173,25 +175,15 @@ def vse(
     vidsum train vse --captions dataset_flickr8k.json --pictures images -e mobilenet_v2 --out runs/mobile
     """
 
-    def step(folder: str, progress: "Progress | None") -> Result:
+    def fit(out: Path, progress: "Progress | None") -> tuple[Any, Any, str]:
         from vidsum.lab.training.vse import train_vse
 
-        trained = train_vse(data, settings, Path(folder), overwrite=run.overwrite, progress=progress)
+        trained = train_vse(data, settings, out, overwrite=run.overwrite, progress=progress)
         recall = dict(zip(("r1", "r5", "r10"), trained.recall, strict=True))
-        facts = {
-            "up_to_date": trained.up_to_date,
-            "checkpoint": str(trained.checkpoint),
-            "n_validation": trained.n_validation,
-            "validation": recall,
-        }
-        shown = ", ".join(
-            f"{name.upper().replace('R', 'R@')} {100 * each:.1f}" for name, each in recall.items()
-        )
-        done = " (up to date)" if trained.up_to_date else ""
-        line = f"{folder}: text to image among {trained.n_validation} validation pictures {shown}{done}"
-        return Result("train vse", folder, facts, lines=(line,), messages=trained.warnings)
+        shown = ", ".join(f"R@{name[1:]} {100 * each:.1f}" for name, each in recall.items())
+        return trained, recall, f"text to image among {trained.n_validation} validation pictures {shown}"
 
-    run_batch("train vse", [str(run.out)], view, step)
+    _train_on_pictures("train vse", run, view, fit)
 
 
 @train.add
@@ -203,21 +195,33 @@ def captioner(
     vidsum train captioner --captions captions.csv --pictures images --out runs/captioner
     """
 
-    def step(folder: str, progress: "Progress | None") -> Result:
+    def fit(out: Path, progress: "Progress | None") -> tuple[Any, Any, str]:
         from vidsum.lab.training.captioner import train_captioner
 
-        trained = train_captioner(data, settings, Path(folder), overwrite=run.overwrite, progress=progress)
+        trained = train_captioner(data, settings, out, overwrite=run.overwrite, progress=progress)
+        line = f"CIDEr {trained.cider:.3f} on {trained.n_validation} validation pictures"
+        return trained, {"cider": trained.cider}, line
+
+    _train_on_pictures("train captioner", run, view, fit)
+
+
+def _train_on_pictures(
+    command: str, run: RunFolder, view: View, fit: "Callable[[Path, Progress | None], tuple[Any, Any, str]]"
+) -> None:
+    """Train on pictures; `fit` returns what was trained, its measures of validation, and these in words."""
+
+    def step(folder: str, progress: "Progress | None") -> Result:
+        trained, validation, words = fit(Path(folder), progress)
         facts = {
             "up_to_date": trained.up_to_date,
             "checkpoint": str(trained.checkpoint),
             "n_validation": trained.n_validation,
-            "validation": {"cider": trained.cider},
+            "validation": validation,
         }
-        done = " (up to date)" if trained.up_to_date else ""
-        line = f"{folder}: CIDEr {trained.cider:.3f} on {trained.n_validation} validation pictures{done}"
-        return Result("train captioner", folder, facts, lines=(line,), messages=trained.warnings)
+        line = f"{folder}: {words}{' (up to date)' if trained.up_to_date else ''}"
+        return Result(command, folder, facts, lines=(line,), messages=trained.warnings)
 
-    run_batch("train captioner", [str(run.out)], view, step)
+    run_batch(command, [str(run.out)], view, step)
 
 
 def _train_splits(
@@ -230,10 +234,20 @@ def _train_splits(
     view: View,
 ) -> None:
     """Train a summarizer on each of the splits that were asked for, and say how the run goes on."""
-    read = read_annotated(data, device)
-    origin = {"sources": data.files, "draw": read.draw}
-    prepared = prepare(read.videos, read.splits, out=run.out, overwrite=run.overwrite, **origin)
-    number_of = {str(prepared.folder(number)): number for number in read.numbers}
+    from vidsum.lab.datasets.captioned import draw_of, read_captioned
+    from vidsum.lab.datasets.splits import by_dataset, odd_coverage, splits_of
+    from vidsum.lab.datasets.summaries import paired, read_all
+    from vidsum.lab.training.run import unfinished_splits
+
+    pairs = paired(data.data, data.annotations) if data.data else {}
+    videos = read_all(pairs) if pairs else read_captioned(data.captions, data.annotations, device)
+    splits = splits_of(data.splits, videos, next(iter(by_dataset(videos))))
+    if wrong := [number for number in data.split if number >= len(splits)]:
+        raise UsageError(f"unknown split {wrong[0]}", hint=f"--split 0 ... {len(splits) - 1}")
+    origin = {"sources": data.files, "draw": draw_of(data.space)}
+    prepared = prepare(videos, splits, out=run.out, overwrite=run.overwrite, **origin)
+    numbers = sorted(set(data.split)) or range(len(splits))
+    number_of = {str(prepared.folder(number)): number for number in numbers}
 
     def step(folder: str, progress: "Progress | None") -> Result:
         result = train(prepared, number_of[folder], progress)
@@ -241,7 +255,33 @@ def _train_splits(
         return replace(result, lines=(*result.lines, use)) if data.captions else result
 
     run_batch(command, list(number_of), view, step)
-    render(next_result(command, data, read, run.out), view)
+    left = unfinished_splits(run.out)
+    evaluate = _evaluation(data, splits, pairs, run.out)
+    todo = f"still to train: {' '.join(f'--split {number}' for number in left)}"
+    line = todo if left else f"evaluate it with: {evaluate}"
+    facts = {"unfinished_splits": left, "evaluate": None if left else evaluate}
+    odd = odd_coverage(splits, videos)  # published splits test some videos never, others twice
+    messages = (odd,) if odd else ()
+    render(Result(command, str(run.out), facts, lines=(line,), messages=messages), view)
+
+
+def _evaluation(
+    data: SplitOptions, splits: "Sequence[Split]", pairs: "Mapping[Path, Path | None]", out: Path
+) -> str:
+    """The command that evaluates a run on the videos that its splits test."""
+    from vidsum.lab.datasets.labels import DATASETS
+    from vidsum.lab.datasets.splits import by_dataset, tested_files
+
+    files = []
+    for path in tested_files(splits, data.data):
+        files += [("--data", path), *([("--annotations", pairs[path])] if pairs[path] else [])]
+    tested = by_dataset(name for split in splits for name in split.test)
+    for captions, of_people in zip(data.captions, data.annotations, strict=False):
+        if DATASETS[of_people.suffix] in tested:
+            files += [("--captions", captions), ("--annotations", of_people)]
+    space = f" --space {data.space}" if data.captions else ""
+    given = " ".join(f"{flag} {quote(str(path))}" for flag, path in files)
+    return f"vidsum evaluate summary {given}{space} --run {quote(str(out))}"
 
 
 def _run_result(command: str, folder: str, fitted: "FitResult", data: "MomentData[Any]") -> Result:

@@ -54,7 +54,8 @@ def _row(option: Any) -> str:
 
 def value_of(option: Any) -> str:
     """What an option takes: choices, a placeholder, limits."""
-    values = ", ".join(getattr(option, "choices", ())) or option.metavar or ""
+    leaf = getattr(option, "leaf", None)
+    values = ", ".join(leaf.choices if leaf else ()) or option.metavar or ""
     return f"{values} {getattr(option, 'range', '')}".strip()
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from vidsum.features.extractor import OwnExtractor as OwnExtractor
     from vidsum.features.extractor import register_extractor as register_extractor
     from vidsum.memory import unload as unload
+    from vidsum.pipelines.description import describe as describe
     from vidsum.pipelines.export import write_clips as write_clips
     from vidsum.pipelines.export import write_plot as write_plot
     from vidsum.pipelines.export import write_storyboard as write_storyboard
@@ -34,11 +35,14 @@ if TYPE_CHECKING:
     from vidsum.pipelines.sources import Video as Video
     from vidsum.pipelines.sources import read_frames as read_frames
     from vidsum.pipelines.speech import transcribe as transcribe
+    from vidsum.pipelines.spoken import write_spoken as write_spoken
     from vidsum.pipelines.summary import find_shots as find_shots
     from vidsum.pipelines.summary import summarize as summarize
     from vidsum.pipelines.timelines import write_timeline as write_timeline
     from vidsum.pipelines.watch import Alert as Alert
     from vidsum.pipelines.watch import watch as watch
+    from vidsum.results.descriptions import Description as Description
+    from vidsum.results.descriptions import Descriptions as Descriptions
     from vidsum.results.feature_files import read_features as read_features
     from vidsum.results.feature_files import write_features as write_features
     from vidsum.results.features import Features as Features
@@ -75,17 +79,21 @@ _HOMES = {
     "summarize": "vidsum.pipelines.summary",
     "ground": "vidsum.pipelines.moments",
     "find_highlights": "vidsum.pipelines.highlights",
+    "describe": "vidsum.pipelines.description",
     "transcribe": "vidsum.pipelines.speech",
     "Alert": "vidsum.pipelines.watch",
     "watch": "vidsum.pipelines.watch",
     "write_clips": "vidsum.pipelines.export",
     "write_json": "vidsum.results.result",
     "write_plot": "vidsum.pipelines.export",
+    "write_spoken": "vidsum.pipelines.spoken",
     "write_storyboard": "vidsum.pipelines.export",
     "write_report": "vidsum.pipelines.report",
     "write_timeline": "vidsum.pipelines.timelines",
     "write_video": "vidsum.pipelines.export",
     "load": "vidsum.results.load",
+    "Description": "vidsum.results.descriptions",
+    "Descriptions": "vidsum.results.descriptions",
     "Features": "vidsum.results.features",
     "Grounding": "vidsum.results.moments",
     "Highlights": "vidsum.results.moments",

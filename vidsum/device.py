@@ -121,7 +121,7 @@ def choose_device(name: str = "auto") -> "torch.device":
     except RuntimeError:
         device = None
     if device is None or device.type not in ("cpu", "cuda", "mps"):
-        raise UsageError(f"unknown device {name!r}", hint="use auto, cpu, cuda, cuda:0 or mps")
+        raise UsageError(f"unknown device {name!r}", "use auto, cpu, cuda, cuda:0 or mps", option="device")
     if device.type == "cuda" and not torch.cuda.is_available():
         raise UsageError("no CUDA device on this machine", hint="--device auto takes the best available")
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():

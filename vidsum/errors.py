@@ -26,9 +26,13 @@ class VidsumError(Exception):
 
 
 class UsageError(VidsumError, ValueError):
-    """An option, argument or parameter value makes no sense."""
+    """An option, argument or parameter value makes no sense; `option` is its name, if it is one option's."""
 
     exit_code = 2
+
+    def __init__(self, message: str, hint: str | None = None, option: str = "") -> None:
+        super().__init__(message, hint)
+        self.option = option
 
 
 class InputError(VidsumError):

@@ -91,7 +91,33 @@ class WatchOptions(TypedDict, total=False):
     idle_s: float | None
 
 
+class DescribeOptions(ReadingOptions, total=False):
+    """Options of `vidsum.settings.Describing`."""
+
+    every_s: float | None
+    writer: Literal["auto", "retrieve", "tags"]
+    sentences: str | None
+    min_sure: float
+    in_gaps: bool
+
+
 class SpeechOptions(TypedDict, total=False):
     """Options of `vidsum.settings.Transcription`."""
 
     translate: bool
+
+
+class WishOptions(TypedDict, total=False):
+    """Options of `vidsum.archive.wishes.Wishes`."""
+
+    evidence: Literal["auto", "seen", "said", "described", "both"]
+    like: str | Sequence[str]
+    also: str | Sequence[str]
+    without: str | Sequence[str]
+    then: str | Sequence[str]
+    path: str | Sequence[str]
+    after: str | None
+    min_length_s: float
+    min_present: float
+    per_video: int
+    duplicates: bool

@@ -12,7 +12,7 @@ def unknown(what: str, name: str, known: Iterable[str], more: str = "") -> Usage
     """The error for a name that is not among those known; `more` ends the list of these in the hint."""
     names = list(known)
     hint = f"choose from {', '.join(names)}{more}"
-    return UsageError(f"unknown {what} {name!r}{guess(name, names)}", hint=hint)
+    return UsageError(f"unknown {what} {name!r}{guess(name, names)}", hint, option=what)
 
 
 def guess(name: str, known: Iterable[str], *, quoted: bool = True) -> str:

@@ -9,13 +9,13 @@
 
 A type that several settings share may hold its `Option`: `Annotated[int, Option("Beam width.", min=1)]`.
 
-`check` refuses values that a field does not allow, `build` makes settings from values by name
-(`from_keywords` from a function's arguments), and `leaves` lists the options for a command line, a
-configuration file or a page of the documentation.
+`check` refuses values that a field does not allow, `build` makes settings from values by name, and `leaves`
+lists the options for a command line, a file, Python keywords or a page of the documentation.
 """
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, Field, asdict, dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
 from inspect import signature
@@ -121,20 +121,37 @@ class Leaf:
         """Whether its flag turns the field off: `--no-cache` of `cache`."""
         return self.parameter == f"no_{self.name}"
 
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The texts that a command line allows; none where it allows others."""
+        return () if self.option.parse else self.option.choices or choices_of(self.kind)
+
+    def read(self, text: str) -> Any:
+        """The value that a text stands for, of several one. Raises UsageError: it is not allowed."""
+        kind, value, limits = item_of(self.kind) or required(self.kind), text, self.option
+        if limits.parse:
+            value = limits.parse(text)
+        else:
+            with suppress(ValueError, KeyError):
+                value = _TYPES[kind][2](text)
+        if fault := "" if value is None else _fault(value, kind, limits, self.choices):
+            raise UsageError(f"{self.flags[0]} must be {fault}, not {text}{guess(text, self.choices)}")
+        return value
+
 
 def check(settings: Any) -> None:
     """Refuse with a UsageError a value of another type, out of its range, or not among its choices."""
-    own: Any = type(settings)
-    for each, (kind, limits) in _declared(own).items():
+    for each, (kind, limits) in _declared(type(settings)).items():
         name, value, item = each.name, getattr(settings, each.name), item_of(kind)
         if is_dataclass(kind) or _optional(kind) or (value is None and NoneType in get_args(kind)):
             continue
         if item is not None and not isinstance(value, tuple | list):
             raise UsageError(f"{name} must be a list, not {value!r}")
+        choices = choices_of(kind) or getattr(limits, "choices", ())
         for part in (value,) if item is None else value:
-            if fault := _fault(part, item or required(kind), limits):
-                near = guess(part, _choices(kind, limits)) if isinstance(part, str) else ""
-                raise UsageError(f"{name} must be {fault}, not {part!r}{near}")
+            if fault := _fault(part, item or required(kind), limits, choices):
+                near = guess(part, choices) if isinstance(part, str) else ""
+                raise UsageError(f"{name} must be {fault}, not {part!r}{near}", option=name)
 
 
 class Checked:
@@ -144,31 +161,31 @@ class Checked:
         check(self)
 
 
-_TYPES: Mapping[Any, tuple[Any, str]] = {
-    bool: (bool, "true or false"),
-    int: (Integral, "a whole number"),
-    float: (Real, "a number"),
-    str: (str, "a text"),
-    Path: (Path, "a path"),
+_BOOLS = {
+    **dict.fromkeys(("true", "t", "yes", "y", "on", "1"), True),
+    **dict.fromkeys(("false", "f", "no", "n", "off", "0"), False),
 }
+_TYPES: Mapping[Any, tuple[Any, str, Callable[[str], Any]]] = {
+    bool: (bool, "true or false", lambda text: _BOOLS.get(text.strip().lower(), text)),
+    int: (Integral, "a whole number", int),
+    float: (Real, "a number", float),
+    str: (str, "a text", str),
+    Path: (Path, "a path", Path),
+}
+"""What may stand for a type, its name in errors, and what reads its text."""
 
 
-def _fault(value: Any, kind: Any, limits: Limits | None) -> str:
-    """What a value should have been, if it is not allowed."""
-    if choices := _choices(kind, limits):
-        return "" if value in choices else f"one of {', '.join(map(str, choices))}"
+def _fault(value: Any, kind: Any, limits: Limits | None, choices: Sequence[str]) -> str:
+    """`at least 1`: what a value should have been, if it is not allowed."""
+    if choices:
+        return "" if value in choices else f"one of {', '.join(choices)}"
     if kind not in _TYPES:
         return ""
-    allowed, words = _TYPES[kind]
-    is_wrong = not isinstance(value, allowed) or (isinstance(value, bool) and kind is not bool)
-    if is_wrong or value != value:  # NaN
+    allowed, words, _ = _TYPES[kind]
+    is_bool = isinstance(value, bool) and kind is not bool
+    if is_bool or not isinstance(value, allowed) or value != value:  # NaN
         return words
     return limits.words() if limits and kind in (int, float) and not limits.hold(value) else ""
-
-
-def _choices(kind: Any, limits: Limits | None) -> tuple[str, ...]:
-    choices: tuple[str, ...] = choices_of(kind) or getattr(limits, "choices", ())
-    return choices
 
 
 def choices_of(kind: Any) -> tuple[str, ...]:
@@ -178,10 +195,7 @@ def choices_of(kind: Any) -> tuple[str, ...]:
 
 
 def from_mapping(kind: type[Settings], value: "Settings | Mapping[str, Any] | None") -> Settings | None:
-    """Optional settings that came as a mapping, as JSON has them; settings and None pass through.
-
-    Raises UsageError: the mapping has a key that is not a field, or a value that is not allowed.
-    """
+    """Optional settings that came as a mapping, as JSON has them; settings and None pass through."""
     if value is None or isinstance(value, kind):
         return value
     if not isinstance(value, Mapping):
@@ -193,8 +207,7 @@ def from_mapping(kind: type[Settings], value: "Settings | Mapping[str, Any] | No
 
 def leaves(kind: type[Any], settings: Any = None) -> Iterator[Leaf]:
     """The options of settings, those of nested settings among them; defaults from `settings`, if given."""
-    own: Any = kind
-    for each, (hint, limits) in _declared(own).items():
+    for each, (hint, limits) in _declared(kind).items():
         default = _default(each) if settings is None else getattr(settings, each.name)
         if isinstance(limits, Option):
             panel = limits.panel or getattr(kind, "PANEL", "")
@@ -216,12 +229,8 @@ def build(
 ) -> Settings:
     """Settings from values by name, whichever nested settings they belong to.
 
-    Args:
-        kind: of the settings.
-        choices: the values that were chosen.
-        preset: values for what was not; those of optional settings count only where these are switched on.
-
-    Raises UsageError: a value is not allowed, or no option has such a name.
+    `preset` has values for what was not chosen; those of optional settings count only where these are
+    switched on. Raises UsageError: a value is not allowed, or no option has such a name.
     """
     left = {**(preset or {}), **choices}
     settings = _build(kind, left, choices, None)
@@ -231,19 +240,17 @@ def build(
 
 
 def from_keywords(function: Callable[..., Any], kind: type[Settings], given: Mapping[str, Any]) -> Settings:
-    """Settings from the keyword arguments that a function was called with beside its own parameters.
-
-    Raises:
-        TypeError: the function has no such argument; said as Python says it, and with the nearest name.
-        UsageError: a value is not allowed.
-    """
+    """Settings from the keyword arguments that a function was called with; see `all_from_keywords`."""
     return cast("Settings", all_from_keywords(function, (kind,), given)[0])
 
 
 def all_from_keywords(
     function: Callable[..., Any], kinds: Sequence[type[Any]], given: Mapping[str, Any]
 ) -> list[Any]:
-    """The same where the arguments are those of several settings."""
+    """Several settings from keyword arguments that a function was called with beside its own parameters.
+
+    Raises TypeError: the function has no such argument; UsageError: a value is not allowed.
+    """
     known = {leaf.name: leaf for kind in kinds for leaf in leaves(kind)}
     if unknown := next((name for name in given if name not in known), None):
         hint = guess(unknown, [*signature(function).parameters, *known])
@@ -262,8 +269,7 @@ def _several(kind: Any, value: Any) -> Any:
 
 def as_record(settings: Any) -> dict[str, Any]:
     """Settings as JSON has them: tuples as lists."""
-    record: dict[str, Any] = json.loads(json.dumps(asdict(settings)))
-    return record
+    return cast("dict[str, Any]", json.loads(json.dumps(asdict(settings))))
 
 
 def without_defaults(settings: Any, *besides: str) -> dict[str, Any]:
@@ -278,8 +284,7 @@ def without_defaults(settings: Any, *besides: str) -> dict[str, Any]:
 def _build(kind: type[Settings], left: dict[str, Any], chosen: Mapping[str, Any], default: Any) -> Settings:
     """Settings from the values of `left`, which are taken out of it; the others are those of `default`."""
     values = {}
-    own: Any = kind
-    for each, (hint, _) in _declared(own).items():
+    for each, (hint, _) in _declared(kind).items():
         name = each.name
         if is_dataclass(hint) and name not in left:
             before = _default(each) if default is None else getattr(default, name)
@@ -296,29 +301,20 @@ def _build_optional(
 ) -> dict[str, Any]:
     """The optional settings of a field, if they are switched on; their parts alone are refused."""
     parts = {part: left.pop(f"{name}_{part}") for part in _names(kind) if f"{name}_{part}" in left}
-    given = {f"{name}_{part}": value for part, value in parts.items() if f"{name}_{part}" in chosen}
     switch = left.pop(name, MISSING)
     if isinstance(switch, str):
         return {name: kind(**{_names(kind)[0]: switch, **parts})}
     if isinstance(switch, Mapping):
         return {name: from_mapping(kind, {**parts, **switch})}
-    if given:
-        choices = choices_of(next(leaves(kind)).kind)
-        hint = " or ".join(f"--{name} {choice}" for choice in choices)
-        raise UsageError(f"{_flags(kind, name, given)}: there is no {name}", hint=hint)
+    first, *others = _optional_leaves(name, kind)
+    for leaf in (leaf for leaf in others if leaf.name in chosen):
+        hint = " or ".join(f"--{name} {choice}" for choice in first.choices)
+        flag = leaf.flags[0].split("/")[-1 if chosen[leaf.name] is False else 0]
+        raise UsageError(f"{flag}: there is no {name}", hint)
     return {} if switch is MISSING else {name: switch}
 
 
-def _flags(kind: type[Any], prefix: str, values: Mapping[str, Any]) -> str:
-    """The flags that were given, such as `--mask-depth and --mask-per-layer`."""
-    declared = {leaf.name: leaf.flags[0] for leaf in _optional_leaves(prefix, kind)}
-    flags = [declared[name].split("/")[-1 if value is False else 0] for name, value in values.items()]
-    return " and ".join(flags)
-
-
-@lru_cache
-def _declared(kind: Any) -> "dict[Field[Any], tuple[Any, Limits | None]]":
-    """Type and limits, or option, of each field; kept, since a command line asks for them again and again."""
+def _read_fields(kind: Any) -> dict[Field[Any], tuple[Any, Limits | None]]:
     hints, declared = get_type_hints(kind, include_extras=True), {}
     for each in fields(kind):
         hint, notes = hints[each.name], tuple(each.metadata.values())
@@ -326,6 +322,10 @@ def _declared(kind: Any) -> "dict[Field[Any], tuple[Any, Limits | None]]":
             hint, notes = hint.__origin__, hint.__metadata__
         declared[each] = (hint, next((note for note in notes if isinstance(note, Limits)), None))
     return declared
+
+
+_declared: Callable[[Any], dict[Field[Any], tuple[Any, Limits | None]]] = lru_cache(_read_fields)
+"""Type and limits, or option, of each field; kept, since a command line asks for them again and again."""
 
 
 def _names(kind: type[Any]) -> list[str]:

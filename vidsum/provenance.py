@@ -15,7 +15,7 @@ _CHUNK = 1 << 20
 
 _READ = ("video", "features", "files")
 """Parts of a provenance that tell what was read, not how."""
-_SETTINGS = ("summary", "shots", "grounding", "highlights", "parameters")
+_SETTINGS = ("summary", "shots", "grounding", "highlights", "descriptions", "parameters")
 """Parts that hold options, those of the command itself first."""
 _NO_OPTIONS = ("vidsum", "extractions", "candidates")
 """Parts and names that no option of every command sets, or that follow from others."""
@@ -127,6 +127,8 @@ def _in_words(path: tuple[str, ...], value: object) -> str:
         return "with other queries"
     if name == "vidsum":
         return f"by vidsum {value}"
+    if name == "sentences_sha256":
+        return "with other --sentences"
     if name.endswith("sha256"):
         return "with other weights"
     if set(path) & set(_NO_OPTIONS):

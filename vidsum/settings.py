@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 
 from vidsum.device import Backend, PrecisionChoice
 from vidsum.errors import UsageError
-from vidsum.options import ADVANCED, Option, as_record, check, option
-from vidsum.times import parse_interval, parse_limit, parse_time
+from vidsum.options import ADVANCED, Checked, Option, as_record, check, option
+from vidsum.times import parse_every, parse_interval, parse_limit, parse_time
 
 DEFAULT_EXTRACTOR = "efficientnet_lite0"
 DEFAULT_MODEL = "auto"
@@ -52,6 +52,9 @@ transcript is in the cache, else in the pictures."""
 MaskKind = Literal["lam", "stamp", "static"]
 """Learned masks of a model's attention. LAM and STAMP differ in cross-attention alone: STAMP reads the tokens
 that attend, LAM the logits Q K^T. The static one reads nothing."""
+
+WriterChoice = Literal["auto", "retrieve", "tags"]
+"""What writes descriptions."""
 
 UNLIKELY = 0.2
 """Below this probability, a query is called probably absent from a video."""
@@ -120,7 +123,7 @@ class Extraction:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShotSettings:
+class ShotSettings(Checked):
     """How a video is cut into shots. None stands for the method's own value."""
 
     PANEL = "Shots"
@@ -145,9 +148,6 @@ class ShotSettings:
         metavar="TIME",
         parse=parse_time,
     )
-
-    def __post_init__(self) -> None:
-        check(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,7 +220,7 @@ class Selection:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Retrieval:
+class Retrieval(Checked):
     """How the moments of queries are found."""
 
     PANEL = "Queries and moments"
@@ -261,12 +261,9 @@ class Retrieval:
     )
     alone: bool = option("A trained model's own answers, not added to similarity.", False)
 
-    def __post_init__(self) -> None:
-        check(self)
-
 
 @dataclass(frozen=True, kw_only=True)
-class Watching:
+class Watching(Checked):
     """What a source is watched for, and when that is told."""
 
     PANEL = "Queries and alerts"
@@ -305,12 +302,9 @@ class Watching:
         parse=parse_time,
     )
 
-    def __post_init__(self) -> None:
-        check(self)
-
 
 @dataclass(frozen=True, kw_only=True)
-class Transcription:
+class Transcription(Checked):
     """How speech is turned into text."""
 
     PANEL = "Speech"
@@ -318,8 +312,31 @@ class Transcription:
     language: str | None = option("Spoken language code (en, de, fr).", None, shown="detect", metavar="CODE")
     translate: bool = option("Translate to English.", False)
 
-    def __post_init__(self) -> None:
-        check(self)
+
+@dataclass(frozen=True, kw_only=True)
+class Describing(Checked):
+    """How a video is described in words."""
+
+    PANEL = "Descriptions"
+
+    every_s: float | None = option(
+        "What one description is of: a shot, or a time such as 5s.",
+        None,
+        above=0,
+        flags=("--every",),
+        shown="shot",
+        metavar="shot|TIME",
+        parse=parse_every,
+    )
+    """None: shots, the long ones split."""
+    writer: WriterChoice = option(
+        "What writes the sentences. auto: retrieve with --sentences, else tags.", "auto"
+    )
+    sentences: str | None = option(
+        "Sentences for retrieve: CSV with a column caption, or text with one per line.", None, metavar="FILE"
+    )
+    min_sure: float = option("Say nothing of segments whose confidence is below this.", 0.3, min=0, max=1)
+    in_gaps: bool = option("Audio description: fit the descriptions into the pauses of the speech.", False)
 
 
 @dataclass(frozen=True, kw_only=True)

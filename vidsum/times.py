@@ -42,6 +42,11 @@ def parse_limit(text: str) -> float | None:
     return None if text.strip() == "none" else parse_time(text)
 
 
+def parse_every(text: str) -> float | None:
+    """Seconds, see `parse_time`; None of `shot`."""
+    return None if text.strip() == "shot" else parse_time(text)
+
+
 def parse_interval(text: str) -> "Interval":
     """(start_s, end_s) of `START-END`, for example `1:00-1:30`.
 
@@ -78,7 +83,7 @@ def parse_budget(text: str | float, duration_s: float, least_s: float = 0.0) -> 
         raise _bad_budget(text) from None
     if share is not None:
         if share > 1:
-            raise UsageError(f"the budget must be at most 100 %, not {text}")
+            raise UsageError(f"the budget must be at most 100 %, not {text}", option="budget")
         least_s = least_s if duration_s >= 2 * least_s else duration_s
         return max(_above_zero(share, text) * duration_s, least_s)
     try:
@@ -90,12 +95,12 @@ def parse_budget(text: str | float, duration_s: float, least_s: float = 0.0) -> 
 
 def _above_zero(budget: float, text: str) -> float:
     if not budget > 0:  # NaN too
-        raise UsageError(f"the budget must be above 0, not {text}")
+        raise UsageError(f"the budget must be above 0, not {text}", option="budget")
     return budget
 
 
 def _bad_budget(text: str) -> UsageError:
-    return UsageError(f"not a budget: {shown(text)}", hint="write 15%, 0.15, 45s or 1:30")
+    return UsageError(f"not a budget: {shown(text)}", "write 15%, 0.15, 45s or 1:30", option="budget")
 
 
 def format_time(seconds: float) -> str:

@@ -28,7 +28,7 @@ from docs.benchmarks.joined import HALVES, KINDS, embed, known_clips, names_of
 from vidsum.archive.archive import Archive
 from vidsum.archive.index import _axes
 from vidsum.archive.packed import Records, clip_type, pack_clips, pack_pieces, rows_of, set_rows, unpack_clips
-from vidsum.archive.store import connect, made_from, space_of
+from vidsum.archive.store import Database, connect, made_from, space_of
 from vidsum.grounding.conse import name_embeddings
 from vidsum.grounding.find import Request, locate
 from vidsum.grounding.presence import evidence, probabilities
@@ -72,38 +72,57 @@ def simulated(
     return clips, starts
 
 
-def fill(file: Path, hours: int) -> None:
-    """Make an archive of simulated videos; one that is there stays."""
+def fill(file: Path, hours: int, stored: int) -> None:
+    """Make an archive of simulated videos, and rows of their shots [N, D] beside it, unless they are there.
+
+    The clips of `stored` hours are written. Videos after those have records of their own, made of the
+    records of one of the first with noise, and share its clips: a search reads as much, in less space.
+    """
     if file.exists():
         return
     names, rng = name_embeddings(EXTRACTOR), np.random.default_rng(0)
     packed = [pack_clips(embed(Path(clip["file"]), "vse", "auto")) for clip in known_clips()]
     real, videos = np.concatenate(packed), np.repeat(np.arange(len(packed)), [len(each) for each in packed])
     factor = load_map().tensors["cohort.weight"].T
-    connection = connect(file, create=True)
+    connection, kept = connect(file, create=True), list[tuple[int, bytes, Records]]()
+    shape = (2 * stored * (_HALF_HOUR // _SHOT), factor.shape[1])
+    rows = np.lib.format.open_memmap(file.with_suffix(".npy"), "w+", np.float32, shape)
     for number in range(2 * hours):
-        clips, starts = simulated(real, videos, rng, factor)
-        video = unpack_clips(clips, names, float(len(clips)), 1.0)
         with connection.transaction():
-            space, axes = space_of(connection, made_from(), video.rows.shape[1], _axes)
-            scan, edges = (pack_pieces(video, starts, axes), np.array([*starts, len(clips)], np.float64))
-            (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM shots").fetchone()
-            facts = (str(number), 0, float(len(clips)), space, 0.0, edges.tobytes(), last + 1, len(starts))
-            connection.execute(
-                "INSERT INTO videos VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0)",
-                (number + 1, *facts, scan.tobytes()),
-            )
-            bounds = [*starts.tolist(), len(clips)]
-            for place, (start, end) in enumerate(pairwise(bounds), 1):
-                connection.execute(
-                    "INSERT INTO shots VALUES (?, ?, ?, ?)",
-                    (last + place, start, end, clips[start:end].tobytes()),
-                )
+            if number < 2 * stored:
+                kept.append(_store(connection, simulated(real, videos, rng, factor), names, rows, number))
+            first, edges, pieces = kept[number % len(kept)]
+            if number >= 2 * stored:
+                pieces = pieces.copy()
+                noise = rng.normal(size=pieces["row"].shape) * np.std(pieces["row"]) * _ROW_NOISE
+                pieces["row"] = np.rint(pieces["row"] + noise).clip(-127, 127)
+            n_shots = shape[0] // stored // 2
+            facts = (number + 1, str(number), 0, float(_HALF_HOUR), 1, 0.0, edges, first, n_shots)
+            columns = "id, sha256, bytes, duration_s, space, added_s, edges, first_shot, n_shots, scan"
+            marks = ", ".join("?" * 10)
+            connection.execute(f"INSERT INTO videos ({columns}) VALUES ({marks})", (*facts, pieces.tobytes()))
             connection.execute(
                 "INSERT INTO files VALUES (?, ?, 0, 0, NULL)",
                 (f"/simulated/{number:05}.mp4".encode(), number + 1),
             )
     connection.close()
+
+
+def _store(
+    connection: Database, video: tuple[Records, IntArray], names: FloatArray, rows: FloatArray, number: int
+) -> tuple[int, bytes, Records]:
+    """Write the shots of a video; its first shot, edges and records of pieces."""
+    clips, starts = video
+    unpacked = unpack_clips(clips, names, float(len(clips)), 1.0)
+    _, axes = space_of(connection, made_from(), rows.shape[1], _axes)
+    bounds = [*starts.tolist(), len(clips)]
+    first = 1 + number * len(starts)
+    for place, (start, end) in enumerate(pairwise(bounds)):
+        values = (first + place, start, end, clips[start:end].tobytes())
+        connection.execute("INSERT INTO shots VALUES (?, ?, ?, ?)", values)
+    means = np.add.reduceat(unpacked.rows, starts) / np.diff(bounds)[:, None]
+    rows[first - 1 : first - 1 + len(starts)] = unit_rows(np.asarray(means, np.float32))
+    return first, np.array(bounds, np.float64).tobytes(), pack_pieces(unpacked, starts, axes)
 
 
 _LAUNCHER = """

@@ -10,8 +10,8 @@ import pytest
 
 from tests import media
 from tests.grounding.colours import ENCODER, extractor_of_colours, use_colours
-from vidsum.archive.index import _Spoken
 from vidsum.archive.packed import pack_rows
+from vidsum.archive.texts import Texts
 from vidsum.features.extractor import Extractor
 from vidsum.grounding.conse import ClassMixture
 from vidsum.grounding.said import Passage, passages_of
@@ -44,6 +44,7 @@ def use_archive(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.archive.archive.embed_queries", lambda space, texts: ENCODER.encode(texts))
     monkeypatch.setattr("vidsum.archive.archive.name_embeddings", lambda extractor: NAMES)
     monkeypatch.setattr("vidsum.archive.archive.DIMS", {"minilm": 3})
+    monkeypatch.setattr("vidsum.archive.texts.load_text_encoder", lambda *_: ENCODER)
 
 
 def use_live(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,11 +88,11 @@ def film(path: Path, colours: Sequence[str] = FILM, seed: int = 0) -> Path:
     return path
 
 
-def spoken(*texts: str) -> _Spoken:
+def spoken(*texts: str) -> Texts:
     """Sentences, five seconds apart."""
     sentences = [Passage(5.0 * place, 5.0 * place + 2, text) for place, text in enumerate(texts)]
     passages = [passage.text for passage in passages_of(sentences)]
-    return _Spoken(sentences, pack_rows(ENCODER.encode(passages)).tobytes())
+    return Texts(sentences, pack_rows(ENCODER.encode(passages)).tobytes())
 
 
 def unit(rng: np.random.Generator, count: int, dim: int) -> FloatArray:

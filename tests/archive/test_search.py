@@ -195,7 +195,7 @@ def test_what_is_said_is_found_by_words_and_meaning(
     archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = {"film.mp4": ("the sky is blue today.", "nothing else."), "sea.mp4": ("unrelated talk.",)}
-    monkeypatch.setattr(index, "_hear", lambda video, *rest, transcribe: spoken(*texts[Path(video).name]))
+    monkeypatch.setattr(index, "hear", lambda video, *rest, transcribe: spoken(*texts[Path(video).name]))
     archive.add([videos / name for name in texts], transcribe=True)
     found = archive.search("blue", evidence="said")
     assert (Path(found[0].video).name, found[0].evidence, found[0].start_s) == ("film.mp4", "said", 0)

@@ -11,13 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from docs.options import commands
+from vidsum.options import ADVANCED
 
 _STORED = Path(__file__).with_name("options.json")
-_TYPES = {
-    **{"boolean": "bool", "path": "Path", "text": "str"},
-    **{"integer": "int", "integer range": "int", "float range": "float"},
-}
-"""What click calls a type, where that is not Python's name."""
 
 
 def test_options_of_every_command() -> None:
@@ -40,14 +36,14 @@ def facts_of(parameter: Any) -> dict[str, Any]:
     kind = parameter.type
     facts = {
         "flags": [*parameter.opts, *parameter.secondary_opts],
-        "type": _TYPES.get(kind.name, kind.name),
-        "choices": list(getattr(parameter, "choices", ())),
+        "type": {"text": "str", "path": "Path"}.get(kind.name, kind.name),
+        "choices": list(parameter.leaf.choices) if hasattr(parameter, "leaf") else [],
         "min": getattr(kind, "min", None),
         "max": getattr(kind, "max", None),
         "default": _shown_default(parameter),
         "several": parameter.nargs != 1 or getattr(parameter, "multiple", False),
         "required": parameter.required,
-        "panel": getattr(parameter, "panel", None),
+        "panel": getattr(parameter, "panel", ADVANCED),
         "metavar": parameter.metavar,
         "variable": parameter.envvar,
     }

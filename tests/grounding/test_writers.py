@@ -11,7 +11,7 @@ import pytest
 from vidsum.errors import InputError
 from vidsum.features import describe
 from vidsum.grounding import writers
-from vidsum.grounding.writers import Bank, Seen, confidences, read_bank, retrieve, tags, tidied, z_scores
+from vidsum.grounding.writers import SURE, TEMPERATURE, Bank, Seen, judged, read_bank, retrieve, tags, tidied
 from vidsum.scaling import unit_rows
 from vidsum.types import FloatArray
 
@@ -22,52 +22,50 @@ def vectors(seed: int, n: int) -> FloatArray:
     return unit_rows(np.random.default_rng(seed).standard_normal((n, DIM)))
 
 
+def encode(texts: Sequence[str]) -> FloatArray:
+    """Texts get vectors by their length."""
+    return np.concatenate([vectors(len(text), 1) for text in texts])
+
+
 @pytest.fixture(autouse=True)
-def photographs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FloatArray:
-    """[500, 6] of photographs, whose mean and covariance the map has; texts get vectors by their length."""
+def encoder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
-    rows = vectors(0, 500) + np.float32(0.2)
-    mean = rows.mean(axis=0)
-    factor = np.linalg.cholesky(np.cov((rows - mean).T, bias=True)).astype(np.float32)
-    tensors = {"cohort.mean": mean, "cohort.weight": factor}
-    monkeypatch.setattr(writers, "load_map", lambda: SimpleNamespace(tensors=tensors))
-
-    def encode(texts: Sequence[str]) -> FloatArray:
-        return np.concatenate([vectors(len(text), 1) for text in texts])
-
     monkeypatch.setattr(writers, "load_text_encoder", lambda name: SimpleNamespace(encode=encode))
     monkeypatch.setattr(writers.checkpoints, "sha256_of", lambda name: "0" * 64)
-    return rows
 
 
 def seen(embeddings: FloatArray, logits: FloatArray | None = None) -> Seen:
     return Seen(np.zeros((len(embeddings), 3), np.float32), embeddings, logits)
 
 
-def test_z_is_what_the_photographs_themselves_give(photographs: FloatArray) -> None:
-    pictures, sentences = vectors(1, 4), vectors(2, 5)
-    usual = photographs @ sentences.T
-    expected = (pictures @ sentences.T - usual.mean(axis=0)) / usual.std(axis=0)
-    np.testing.assert_allclose(z_scores(pictures, sentences), expected, rtol=1e-3, atol=1e-4)
-
-
-def test_confidence_grows_with_z() -> None:
-    pictures, sentences = vectors(1, 20), vectors(2, 20)
-    z = np.diag(z_scores(pictures, sentences))
-    sure = np.array(confidences("retrieve", pictures, sentences))
-    assert ((sure > 0) & (sure < 1)).all()
-    assert np.array_equal(np.argsort(z), np.argsort(sure))
-
-
 def test_the_sentence_that_its_neighbours_resemble_is_retrieved(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writers, "NEAREST", 5)
     bank = Bank(tuple(f"sentence {number}" for number in range(40)), vectors(3, 40))
     pictures = vectors(4, 70)
-    z = z_scores(pictures, bank.vectors)
-    for row, sentence in zip(z, retrieve(seen(pictures), bank), strict=True):
-        nearest = sorted(range(40), key=lambda number: -row[number])[:5]
-        votes = {one: sum(float(bank.vectors[one] @ bank.vectors[two]) for two in nearest) for one in nearest}
-        assert sentence.text == f"sentence {max(votes, key=lambda one: votes[one])}"
+    for picture, sentence in zip(pictures, retrieve(seen(pictures), bank), strict=True):
+        cosines = [float(picture @ vector) for vector in bank.vectors]
+        nearest = sorted(range(40), key=lambda number: -cosines[number])[:5]
+        votes = {}
+        for one in nearest:
+            others = [other for other in nearest if other != one]
+            weights = [np.exp(cosines[other] / TEMPERATURE) for other in others]
+            votes[one] = np.average(
+                [bank.vectors[one] @ bank.vectors[two] for two in others], weights=weights
+            )
+        best = max(votes, key=lambda one: votes[one])
+        assert sentence.text == f"sentence {best}"
+        z = SURE[0] * cosines[best] + SURE[1] * votes[best] + SURE[2]
+        assert sentence.confidence == pytest.approx(1 / (1 + np.exp(-z)), abs=1e-4)
+
+
+def test_confidence_grows_with_the_cosine() -> None:
+    texts = ["a" * number for number in range(1, 21)]
+    pictures = vectors(1, 20)
+    sure = np.array([one.confidence for one in judged("write", seen(pictures), texts)])
+    cosines = (pictures * encode(texts)).sum(axis=1)
+    assert (np.diff(sure[np.argsort(cosines)]) >= -1e-6).all()
+    assert sure[cosines.argmax()] > 0.99
+    assert sure[cosines.argmin()] < 0.01
 
 
 def test_a_bank_of_one_sentence_gives_that() -> None:
@@ -85,6 +83,7 @@ def test_tags_are_the_likeliest_names() -> None:
     first, second = tags(seen(vectors(1, 2), logits))
     assert first.text == f"{names()[7]}, {names()[3]}"
     assert second.text == names()[5]
+    assert first.confidence == pytest.approx(1)
 
 
 @pytest.mark.parametrize(

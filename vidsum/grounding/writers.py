@@ -1,7 +1,7 @@
 """Sentences for segments of a video: names of classes, or the nearest of sentences that people wrote.
 
-A writer takes what is seen of N segments (`Seen`) and gives one sentence for each. The confidence of all of
-them is one measure, `confidences`. docs/algorithms/describe.md has the methods and the measurements.
+A writer takes what is seen of N segments (`Seen`) and gives one sentence for each. Methods and measurements
+are in docs/algorithms/describe.md.
 """
 
 import csv
@@ -20,15 +20,17 @@ from vidsum.errors import InputError
 from vidsum.features import describe
 from vidsum.grounding.conse import class_probabilities
 from vidsum.grounding.text import embed_once, load_text_encoder
-from vidsum.grounding.vse import EXTRACTOR, load_map
-from vidsum.scaling import logistic
+from vidsum.grounding.vse import EXTRACTOR
+from vidsum.scaling import logistic, softmax
 from vidsum.text_files import read_packed_text
 from vidsum.types import FloatArray, Progress
 
-SURE: Final = {"write": (0.9, -1.9), "retrieve": (0.9, -1.9), "tags": (0.9, -1.9)}
-"""Slope and offset of each writer's logistic curve, from z to the confidence; docs/algorithms/describe.md."""
-NEAREST = 50
-"""Sentences of a bank that vote on which of them is said."""
+NEAREST, TEMPERATURE = 100, 0.05
+"""Sentences of a bank that vote on which of them is said, and how much less the farther ones count."""
+SURE: Final = (5.4, 12.1, -9.8)
+"""Weights of cosine and agreement and the offset of `retrieve`'s confidence; docs/algorithms/describe.md."""
+SURE_BY_COSINE: Final = {"write": (16.9, -8.1)}
+"""Slope and offset of the logistic curve in `judged`, of each writer."""
 _MOST_TAGS, _LEAST_CHANCE = 3, 0.05
 _AT_ONCE = 64
 """Segments that are compared with a bank together: this bounds the memory."""
@@ -53,8 +55,9 @@ class Sentence:
 
     text: str
     confidence: float
-    """Probability that the sentence is as near to what people wrote of the picture as their own sentences are
-    to each other: a logistic curve of its z-score, fitted on photographs of Flickr8k. See `confidences`."""
+    """Probability in [0, 1]. Of a sentence: that it is as near to what people wrote of the picture as four
+    fifths of their own sentences are to each other, fitted on photographs of Flickr8k. Of tags: the
+    network's."""
 
 
 Writer = Callable[[Seen], list[Sentence]]
@@ -70,72 +73,53 @@ class Bank:
 
 
 def tags(seen: Seen) -> list[Sentence]:
-    """The likeliest classes of ImageNet, such as "golden retriever, tennis ball"."""
+    """The likeliest classes of ImageNet, such as "golden retriever, tennis ball".
+
+    Their confidence is the network's probability that the picture shows one of them.
+    """
     assert seen.class_logits is not None
     names = describe(EXTRACTOR).class_names
     assert names is not None
     known = [re.sub(r"\s*\([^)]*\)", "", name) for name in names()]
-    chances = class_probabilities(seen.class_logits)
-    order = np.argsort(-chances, axis=1, kind="stable")[:, :_MOST_TAGS]
-    texts = [
-        ", ".join(known[k] for rank, k in enumerate(best) if rank == 0 or row[k] >= _LEAST_CHANCE)
-        for row, best in zip(chances, order.tolist(), strict=True)
-    ]
-    return _judged("tags", seen, texts, _embedded(texts))
+    said = []
+    for chances in class_probabilities(seen.class_logits, 1.0):
+        best = np.argsort(-chances, kind="stable")[:_MOST_TAGS]
+        chosen = [k for rank, k in enumerate(best.tolist()) if rank == 0 or chances[k] >= _LEAST_CHANCE]
+        said.append(Sentence(", ".join(known[k] for k in chosen), min(float(chances[chosen].sum()), 1.0)))
+    return said
 
 
 def retrieve(seen: Seen, bank: Bank) -> list[Sentence]:
-    """Of the nearest sentences, the one that the others resemble most (consensus; Devlin et al., "Exploring
-    Nearest Neighbor Approaches for Image Captioning", 2015).
+    """Of the nearest sentences, the one that the others resemble most: a consensus, as in Devlin et al.,
+    "Exploring Nearest Neighbor Approaches for Image Captioning" (2015), weighted by nearness.
 
-    The nearest are those with the largest z (`z_scores`), which no sentence near every picture can lead.
+    Its agreement with the others, and its cosine with the picture, give the confidence.
     """
-    chosen: list[int] = []
+    said: list[Sentence] = []
     for start in range(0, len(seen.embeddings), _AT_ONCE):
-        z = z_scores(seen.embeddings[start : start + _AT_ONCE], bank.vectors)
-        k = min(NEAREST, z.shape[1])
-        for nearest in np.argpartition(-z, k - 1, axis=1)[:, :k]:
-            vectors = bank.vectors[nearest]
-            chosen.append(int(nearest[np.argmax(vectors @ vectors.sum(axis=0))]))
-    return _judged("retrieve", seen, [bank.texts[row] for row in chosen], bank.vectors[chosen])
+        cosines = seen.embeddings[start : start + _AT_ONCE] @ bank.vectors.T
+        k = min(NEAREST, cosines.shape[1])
+        for row, nearest in zip(cosines, np.argpartition(-cosines, k - 1, axis=1)[:, :k], strict=True):
+            weights = softmax(row[nearest] / np.float32(TEMPERATURE))
+            likeness = bank.vectors[nearest] @ bank.vectors[nearest].T
+            np.fill_diagonal(likeness, 0)  # no sentence votes for itself
+            agreement = likeness @ weights / np.maximum(1 - weights, 1e-6)
+            chosen = int(np.argmax(agreement))
+            sure = SURE[0] * row[nearest[chosen]] + SURE[1] * agreement[chosen] + SURE[2]
+            said.append(Sentence(bank.texts[nearest[chosen]], float(logistic(sure))))
+    return said
+
+
+def judged(writer: str, seen: Seen, texts: Sequence[str]) -> list[Sentence]:
+    """The texts of a writer, one for each segment, with a confidence by their cosine with what is seen."""
+    slope, offset = SURE_BY_COSINE[writer]
+    cosines = (load_text_encoder("minilm").encode(texts) * seen.embeddings).sum(axis=1)
+    return [Sentence(*each) for each in zip(texts, logistic(slope * cosines + offset).tolist(), strict=True)]
 
 
 def retrieving(bank: Bank) -> Writer:
     """The writer `retrieve` with its sentences."""
     return partial(retrieve, bank=bank)
-
-
-def z_scores(pictures: FloatArray, sentences: FloatArray) -> FloatArray:
-    """[N, M] how far the cosine of each picture [N, 384] and each sentence [M, 384] lies above those
-    of photographs with the sentence, in their deviations: the first part of z in `vidsum.grounding.presence`.
-    """
-    tensors = load_map().tensors
-    spread = np.linalg.norm(sentences @ tensors["cohort.weight"], axis=1)
-    centred = pictures - tensors["cohort.mean"]
-    return np.asarray(centred @ (sentences / np.maximum(spread, 1e-6)[:, None]).T, np.float32)
-
-
-def confidences(writer: str, pictures: FloatArray, sentences: FloatArray) -> list[float]:
-    """How sure each sentence [N, 384] of a writer is of its picture [N, 384]: `Sentence.confidence`."""
-    slope, offset = SURE[writer]
-    z = np.array([z_scores(*pair)[0, 0] for pair in zip(pictures[:, None], sentences[:, None], strict=True)])
-    return [float(each) for each in logistic(slope * z + offset)]
-
-
-def judged(writer: str, seen: Seen, texts: Sequence[str]) -> list[Sentence]:
-    """The sentences of a writer with their confidence."""
-    return _judged(writer, seen, texts, _embedded(texts))
-
-
-def _judged(writer: str, seen: Seen, texts: Sequence[str], vectors: FloatArray) -> list[Sentence]:
-    return [
-        Sentence(text, confidence)
-        for text, confidence in zip(texts, confidences(writer, seen.embeddings, vectors), strict=True)
-    ]
-
-
-def _embedded(texts: Sequence[str]) -> FloatArray:
-    return load_text_encoder("minilm").encode(texts)
 
 
 def read_bank(path: Path, progress: Progress | None = None) -> Bank:

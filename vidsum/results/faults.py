@@ -39,7 +39,7 @@ def fault_of(document: Mapping[str, Any]) -> str | None:
     if kind is None:
         return "names no schema of vidsum"
     faults = [_absurd_values(document), _against_schema(document, kind)]
-    if kind in RESULTS:
+    if kind in (*RESULTS, "descriptions"):
         faults += [_wrong_video(document), _wrong_segments(document), _wrong_curves(document)]
     return next((fault for found in faults for fault in found), None)
 
@@ -124,7 +124,9 @@ def _wrong_segments(document: Mapping[str, Any]) -> Iterator[str]:
 
 def _segments(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The segments, shots and moments of a result, with their places."""
-    lists = {name: document[name] for name in ("segments", "shots", "moments") if name in document}
+    lists = {
+        name: document[name] for name in ("segments", "shots", "moments", "descriptions") if name in document
+    }
     queries = enumerate(document.get("queries", ()))
     lists |= {f"queries[{number}].moments": query["moments"] for number, query in queries}
     for name, items in lists.items():

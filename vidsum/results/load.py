@@ -8,6 +8,7 @@ from typing import Any
 from vidsum.errors import InputError
 from vidsum.provenance import digest_of
 from vidsum.results.cuts import Cutting
+from vidsum.results.descriptions import Descriptions
 from vidsum.results.documents import to_text
 from vidsum.results.faults import RESULTS, fault_of, kind_of
 from vidsum.results.feature_files import is_feature_file, read_features
@@ -47,6 +48,8 @@ def load(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Resu
     kind = str(kind_of(document))
     if kind == Transcript.kind:
         return Transcript.from_dict(document)
+    if kind == Descriptions.kind:
+        return Descriptions.from_dict(document)
     if kind not in _CUTTING:
         raise InputError(f"{os.fspath(path)}: holds {kind}, not the result of a video")
     return result_of(document)

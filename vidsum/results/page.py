@@ -139,11 +139,11 @@ def render(films: Sequence[Film], title: str) -> str:
     style, script = (Markup(environment.get_template(name).render()) for name in ("report.css", "report.js"))
     views = [(film, [_section(film, name, result) for name, result in film.results]) for film in films]
     return environment.get_template("report.html").render(
-        title=title, films=views, style=style, script=script, policy=_policy(script), version=__version__
+        title=title, films=views, style=style, script=script, policy=policy_of(script), version=__version__
     )
 
 
-def _policy(script: str) -> str:
+def policy_of(script: str) -> str:
     """A content security policy that lets the page's own script run, and nothing come from elsewhere."""
     digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
     sources = "default-src 'none'; img-src data:; media-src 'self' file:; style-src 'unsafe-inline'"

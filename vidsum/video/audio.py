@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from fractions import Fraction
 from pathlib import Path
+from typing import Protocol
 
 import av
 import numpy as np
@@ -196,15 +197,26 @@ def _without_strays(blocks: Iterable[_Block], slack: float) -> Iterator[_Block]:
         yield held
 
 
+class Samples(Protocol):
+    """What a `SoundTrack` reads: a `SoundSource`, or what is made of one."""
+
+    rate: int
+    n_channels: int
+    layout: str
+
+    def read(self, first: int, count: int) -> FloatArray:
+        """Samples [first, first + count) as [channels, count]."""
+
+
 class SoundTrack:
     """The AAC track of a clip, which always reaches exactly as far as the pictures written so far.
 
     Its length is counted from the clip's start, so that rounding cannot add up over many segments.
     """
 
-    def __init__(self, source: SoundSource, container: av.container.OutputContainer) -> None:
+    def __init__(self, source: Samples, container: av.container.OutputContainer) -> None:
         self._source, self._container = source, container
-        self._stream = container.add_stream("aac", rate=source.rate, layout=source.layout)
+        self.stream = self._stream = container.add_stream("aac", rate=source.rate, layout=source.layout)
         self._stream.codec_context.bit_rate = BITS_PER_CHANNEL * source.n_channels
         self._n_written = 0
         self._shift = 0

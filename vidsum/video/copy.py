@@ -6,11 +6,11 @@ that then touch are copied as one run. Times are counted from the source's first
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from vidsum.errors import InputError, UsageError
 from vidsum.outputs import atomic_write
@@ -45,11 +45,13 @@ def copy_segments(
     chapters: bool = False,
     progress: Progress | None = None,
     info: VideoInfo | None = None,
+    added: Callable[[Any], "AddedTrack"] | None = None,
 ) -> WrittenVideo:
     """Copy segments of a video one after the other into an MP4, pictures and sound as they are stored.
 
     The clip plays wherever the source's codecs do. Sound is cut between its packets, some 20 ms long. The
-    arguments are those of `vidsum.video.write.write_segments`; the segments grow, see the result's.
+    arguments are those of `vidsum.video.write.write_segments`; the segments grow, see the result's. `added`
+    makes one more track of the file.
 
     Raises:
         UsageError: see `checked_segments`; an MP4 cannot hold a codec; time stamps are missing or jump; or
@@ -75,13 +77,17 @@ def copy_segments(
         pictures = _PictureCopy(source, container, stream, info.rotation_deg, output)
         audio = next(iter(beside.streams.audio), None)
         sound = _SoundCopy(source, beside, audio, first_pts_s(stream), output) if audio else None
+        more = added(output) if added else None
+        tracks: list[_SoundCopy | AddedTrack] = [track for track in (sound, more) if track]
         for start, end in in_ticks(chosen, pictures.time_base):
-            pictures.copy(start, end, sound)
+            pictures.copy(start, end, tracks)
             done_s += float((end - start) * pictures.time_base)
             if progress is not None:
                 progress("copying", min(done_s, total_s), total_s)
         if not pictures.n_frames:
             raise InputError(f"{source}: has no frame of the segments to copy")
+        if more:
+            more.finish(pictures.clip_s)
         if chapters:
             add_chapters(output, pictures.segments, pictures.starts_s, float(pictures.clip_s))
     segments, warnings = pictures.segments, describe_gaps(source, chosen, pictures.segments)
@@ -95,6 +101,19 @@ def has_default_streams(info: VideoInfo) -> bool:
         return False
     with open_source(info) as container:
         return video_stream(container, info.path).codec_context.pix_fmt == "yuv420p"
+
+
+class AddedTrack(Protocol):
+    """A track that is written beside the pictures, as far as these go."""
+
+    def begin_run(self, source_s: Fraction, clip_s: Fraction) -> None:
+        """From `clip_s` on, the clip has what the source has from `source_s` on."""
+
+    def follow(self, clip_s: Fraction) -> None:
+        """Write up to `clip_s`."""
+
+    def finish(self, clip_s: Fraction) -> None:
+        """Write the rest, up to `clip_s`."""
 
 
 class _PictureCopy:
@@ -132,23 +151,23 @@ class _PictureCopy:
         """Length of the clip so far."""
         return (self.runs[-1][1] + self._shift) * self.time_base if self.runs else Fraction(0)
 
-    def copy(self, start: int, end: int, sound: "_SoundCopy | None") -> None:
-        """Copy a segment, grown to where it can be cut, and the sound beside it, if the file goes so far."""
+    def copy(self, start: int, end: int, tracks: "Sequence[_SoundCopy | AddedTrack]") -> None:
+        """Copy a segment, grown to where it can be cut, and the tracks beside it, if the file goes so far."""
         packets = _until_clean_cut(self._from_key_frame(start), end)
         key = next(packets, None)
         if key is None:
             return
         if not self.runs or key.pts >= self.runs[-1][1]:
             self._begin_run(key)
-            if sound is not None:
-                sound.begin_run(key.pts * self.time_base, self.clip_s)
+            for track in tracks:
+                track.begin_run(key.pts * self.time_base, self.clip_s)
         copied_dts = self._last_dts  # by earlier segments: some demuxers give two packets the same dts
         for packet in chain([key], packets):
             # pictures stored after the run's key frame but shown before it need some that are not there
             if packet.dts > copied_dts and packet.pts >= self.runs[-1][0]:
                 self._mux(packet)
-                if sound is not None:
-                    sound.follow(self.clip_s)
+                for track in tracks:
+                    track.follow(self.clip_s)
 
     def _begin_run(self, key: Any) -> None:
         clip_tick = round(self.clip_s / self.time_base)
@@ -290,6 +309,7 @@ def copied_stream(source: object, stream: Any, output: Any) -> Any:
         if stream.codec_context is None:
             raise ValueError
         copied = output.add_stream_from_template(stream, opaque=True)
+        copied.metadata.update({name: text for name, text in stream.metadata.items() if name == "language"})
     except ValueError as error:
         fault = f"{source}: {stream.type} of the codec {name} cannot be copied into an MP4"
         raise UsageError(fault, hint=_ENCODE_INSTEAD) from error

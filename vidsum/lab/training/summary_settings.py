@@ -1,13 +1,69 @@
 """Settings of training a summarizer or a visual-semantic embedding. Fields are options of `vidsum train`."""
 
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
+from vidsum.errors import UsageError
 from vidsum.lab.evaluation.settings import Captions, Pictures
 from vidsum.lab.training.settings import LoopSettings, own_fields
 from vidsum.models.configs import CaptionerConfig, FullTransNetConfig, RidgeConfig, VSEConfig
 from vidsum.options import Checked, option
-from vidsum.settings import DEFAULT_EXTRACTOR, Device
+from vidsum.settings import DEFAULT_EXTRACTOR, CaptionSpace, Device
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitOptions:
+    """The annotated videos of a summarizer, and how they are split.
+
+    Raises:
+        UsageError: there are neither videos with features nor captions, or both.
+    """
+
+    PANEL = "Data and output"
+
+    data: tuple[Path, ...] = option(
+        "h5 file of annotated videos, or a folder of them. Can be repeated; the first is the test set.",
+        (),
+        metavar="PATH",
+    )
+    captions: tuple[Path, ...] = option(
+        "In place of --data: captions of the videos' frames. Can be repeated.", (), metavar="FILE.json"
+    )
+    annotations: tuple[Path, ...] = option(
+        "ydata-tvsum50.mat or SumMe's protocol (.npz): one for each --captions, or for each --data that "
+        "has no gtscore, such as files of `vidsum extract`.",
+        (),
+        metavar="FILE",
+    )
+    space: CaptionSpace = option(
+        "With --captions: train on their embeddings (text), or on what the map to sentences might show "
+        "of such frames, with its noise (vse). Either model reads real video by that map.",
+        "text",
+    )
+    splits: str = option(
+        "canonical, augmented or transfer, or a file of published splits (.json, .yml).",
+        "canonical",
+        metavar="SETTING|FILE",
+    )
+    split: tuple[int, ...] = option(
+        "Train this split only, counted from 0. Can be repeated.", (), min=0, shown="all"
+    )
+
+    def __post_init__(self) -> None:
+        if bool(self.data) == bool(self.captions):
+            fault = "give videos with features, or captions of their frames"
+            raise UsageError(fault, hint="--data FILE.h5, or --captions FILE.json --annotations FILE.mat")
+        if self.space != "text" and not self.captions:
+            raise UsageError("--space has no effect on --data", hint="leave it out")
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All files that the videos come from."""
+        from vidsum.lab.datasets.summaries import annotated_files
+
+        data = [file for path in self.data for file in annotated_files(path)]
+        return (*data, *self.captions, *self.annotations)
 
 
 @dataclass(frozen=True, kw_only=True)

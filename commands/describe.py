@@ -1,0 +1,132 @@
+"""`vidsum describe`: what is seen in videos, in words: descriptions of shots, and audio description."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
+
+from vidsum.commands.batch import Batch, run_batch
+from vidsum.commands.options import Videos, Without, command
+from vidsum.commands.outputs import Files, Outputs, destinations
+from vidsum.commands.progress import Facts
+from vidsum.commands.records import unless_up_to_date
+from vidsum.commands.result import Result, Table, View
+from vidsum.errors import UsageError
+from vidsum.options import option
+from vidsum.settings import Describing, Extraction
+from vidsum.times import format_time
+
+if TYPE_CHECKING:
+    from vidsum.results.descriptions import Descriptions
+    from vidsum.types import Progress
+
+_MOST_ROWS = 20
+_FACTS: Facts = {
+    "length_s": lambda data: data["duration_s"],
+    "descriptions": lambda data: len(data["descriptions"]),
+    "unsure": lambda data: data["unsure"],
+    "writer": lambda data: data["writer"],
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DescriptionOutputs:
+    """What is written beside the texts."""
+
+    PANEL = "Output"
+
+    speak: str | None = option(
+        "Also {video}_described.mp4, with the descriptions spoken in pauses (--in-gaps) on a second sound "
+        "track, by espeak-ng, flite or a command with {text} and {output}.",
+        None,
+        metavar="PROGRAM",
+        shared=False,
+    )
+
+
+@command
+def describe(
+    sources: Videos,
+    batch: Batch,
+    settings: Describing,
+    outputs: Outputs,
+    extra: DescriptionOutputs,
+    extraction: Annotated[
+        Extraction, Without(("extractor", "fps", "clip_frames", "stride_frames", "logits"))
+    ],
+    view: View,
+) -> None:
+    """Describe videos in words, a sentence per shot.
+
+    Writes {video}_descriptions.json, .vtt and .srt into the current folder, and prints the sentences.
+
+    vidsum describe film.mp4 --sentences captions.csv
+
+    vidsum describe film.mp4 --every 5s --writer tags
+
+    vidsum describe film.mp4 --sentences captions.csv --speak espeak-ng
+    """
+    sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
+    if extra.speak is not None:
+        settings = replace(settings, in_gaps=True)
+        _require_speaker(extra.speak, outputs)
+    targets = {}
+    for source, json in destinations(sources, outputs, "_descriptions.json", (".json",)).items():
+        named = {"json": json, "vtt": json.with_suffix(".vtt"), "srt": json.with_suffix(".srt")}
+        if extra.speak is not None:
+            named["video"] = json.with_name(f"{json.stem.removesuffix('_descriptions')}_described.mp4")
+        targets[source] = Files(named)
+    outputs.check(targets)
+
+    def step(source: str, progress: "Progress | None") -> Result:
+        from vidsum.pipelines.description import plan_descriptions, write_descriptions
+
+        plan, files = plan_descriptions(source, settings, extraction, extra.speak), targets[source]
+
+        def make() -> Result:
+            found = plan.run(progress)
+            if extra.speak is not None:
+                from vidsum.pipelines.spoken import write_spoken
+
+                found = write_spoken(found, files.named["video"], extra.speak, progress=progress)
+            document = found.to_dict()
+            if outputs.to_stdout:
+                return Result("describe", source, document, document=document, messages=found.warnings)
+            write_descriptions(found, files.named)
+            facts = {**files.facts(), **document}
+            return Result(
+                "describe", source, facts, (_line(files, found),), _table(found), messages=found.warnings
+            )
+
+        if outputs.to_stdout:
+            return make()
+        return unless_up_to_date("describe", source, files, plan.provenance, make, replaces=outputs.replaces)
+
+    run_batch("describe", sources, view, step, batch=batch, outputs=outputs, targets=targets, facts=_FACTS)
+
+
+def _require_speaker(name: str, outputs: Outputs) -> None:
+    """Raise a UsageError where the program is not there, or no file would be written."""
+    from vidsum.pipelines.spoken import speaker_of
+
+    if outputs.to_stdout:
+        raise UsageError("-o - writes JSON only", hint="-o FILE.json, with --speak")
+    speaker_of(name)
+
+
+def _line(files: Files, found: "Descriptions") -> str:
+    """The files, and what they hold in short."""
+    count = len(found.descriptions)
+    unsure = f", nothing sure enough for {found.n_unsure} segments" if found.n_unsure else ""
+    return (
+        f"{', '.join(map(str, files.all))}: {count} description{'s' * (count != 1)} by {found.writer}{unsure}"
+    )
+
+
+def _table(found: "Descriptions") -> Table | None:
+    """The first descriptions, if there are any."""
+    rows = [
+        (format_time(one.start_s), format_time(one.end_s), f"{one.confidence:.0%}", one.text)
+        for one in found.descriptions[:_MOST_ROWS]
+    ]
+    if (more := len(found.descriptions) - _MOST_ROWS) > 0:
+        rows.append(("", "", "", f"... and {more} more"))
+    return Table(("start", "end", "sure", "text"), tuple(rows)) if rows else None

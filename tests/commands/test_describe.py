@@ -1,0 +1,198 @@
+"""`vidsum describe`, of colours: nothing is fetched, and all that is loud is speech."""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+
+import av
+import jsonschema
+import numpy as np
+import pytest
+
+import vidsum
+from tests import media
+from tests.commands.conftest import Run
+from vidsum.grounding import writers
+from vidsum.pipelines import description
+from vidsum.results.descriptions import Descriptions
+from vidsum.scaling import unit_rows
+from vidsum.types import FloatArray
+
+SCHEMAS = Path(__file__).parents[2] / "vidsum" / "schemas"
+SCHEMA = json.loads((SCHEMAS / "descriptions.schema.json").read_text())
+RESULT_SCHEMA = json.loads((SCHEMAS / "result.schema.json").read_text())
+COLOURS = {"red": (200, 30, 30), "green": (30, 200, 30), "blue": (30, 30, 200), "yellow": (180, 180, 40)}
+TEXTS = ["A red wall.", "A green field near a lake.", "The blue sky.", "A yellow car."]
+HOW = ("--device", "cpu", "--sentences", "bank.txt", "--min-sure", "0.2")
+BEEPER = """
+import sys, wave
+text, output = sys.argv[1:]
+if "green" in text:
+    sys.exit("no green")
+with wave.open(output, "wb") as file:
+    file.setnchannels(1), file.setsampwidth(2), file.setframerate(8000)
+    file.writeframes(b"\\x00\\x40" * (len(text.split()) * 1600))
+"""
+"""A fifth of a second for each word; it cannot say green."""
+
+
+@pytest.fixture(autouse=True)
+def colours(loads: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The map's vector of a picture is its colour, and a sentence's the colour that it names."""
+
+    def encode(texts: Sequence[str]) -> FloatArray:
+        named = [[COLOURS[word] for word in text.lower().split() if word in COLOURS] for text in texts]
+        return unit_rows(np.array([(found or [(1, 1, 1)])[0] for found in named], np.float32))
+
+    encoder = SimpleNamespace(encode=encode)
+    monkeypatch.setattr(writers, "load_text_encoder", lambda name: encoder)
+    monkeypatch.setattr(description, "load_map", lambda: lambda features: unit_rows(features[:, :3]))
+    monkeypatch.setattr(description, "extractions_of", lambda space, how: (how,))  # no class scores
+    monkeypatch.setattr(writers, "NEAREST", 1)
+    monkeypatch.setattr(writers, "SURE", (5.0, 0.0, -5.0))
+    # the shipped model reads no colours
+    monkeypatch.setattr("vidsum.summary.score._SHIPPED_READS", ("pictures", 2.0, 3))
+    Path("bank.txt").write_text("\n".join(TEXTS))
+
+
+def use_speech(monkeypatch: pytest.MonkeyPatch, *spans_s: tuple[float, float]) -> None:
+    """Let speech be heard at these times."""
+    pieces = [SimpleNamespace(start_s=start, length_s=end - start) for start, end in spans_s]
+
+    def speech_in(blocks: object) -> list[SimpleNamespace]:
+        list(blocks)  # type: ignore[call-overload]
+        return pieces
+
+    monkeypatch.setattr(description, "speech_in", speech_in)
+
+
+def said(document: str = "film_descriptions.json") -> list[tuple[float, float, str]]:
+    found = json.loads(Path(document).read_text())
+    jsonschema.validate(found, SCHEMA)
+    return [(one["start_s"], one["end_s"], one["text"]) for one in found["descriptions"]]
+
+
+def test_each_shot_gets_its_sentence(run: Run, film: Path) -> None:
+    ran = run("describe", film, *HOW)
+    assert ran.code == 0, ran.err
+    assert said() == [(0, 2, TEXTS[0]), (2, 4, TEXTS[1]), (4, 6, TEXTS[2]), (6, 10, TEXTS[3])]
+    cues = Path("film_descriptions.vtt").read_text()
+    assert cues.startswith("WEBVTT\nKind: descriptions\nLanguage: en\n\n00:00:00.000 --> 00:00:02.000\nA red")
+    assert (
+        Path("film_descriptions.srt").read_text().startswith("1\n00:00:00,000 --> 00:00:02,000\nA red wall.")
+    )
+    assert "A green field" in ran.out
+    loaded = vidsum.load("film_descriptions.json")
+    assert isinstance(loaded, Descriptions)
+    assert loaded.to_dict() == json.loads(Path("film_descriptions.json").read_text())
+    assert loaded.at(2.5) == TEXTS[1]
+    assert loaded.at(11) is None
+
+
+def test_segments_of_a_length_are_joined_where_they_say_the_same(run: Run, film: Path) -> None:
+    assert run("describe", film, *HOW, "--every", "1s", "-o", "a.json").code == 0
+    assert said("a.json") == [(0, 2, TEXTS[0]), (2, 4, TEXTS[1]), (4, 6, TEXTS[2]), (6, 10, TEXTS[3])]
+
+
+def test_nothing_is_said_that_is_not_sure(run: Run, film: Path) -> None:
+    ran = run("describe", film, *HOW, "--min-sure", "0.9", "--json")
+    assert (ran.code, said()) == (0, [])
+    assert ran.json["data"]["unsure"] == 4
+    jsonschema.validate(ran.json, RESULT_SCHEMA)
+
+
+def test_up_to_date_and_other_options(run: Run, film: Path) -> None:
+    assert run("describe", film, *HOW).code == 0
+    assert "up to date" in run("describe", film, *HOW).out
+    other = run("describe", film, *HOW, "--every", "5s")
+    assert (other.code, "--every" in other.err) == (1, True)
+    Path("bank.txt").write_text(TEXTS[0])
+    assert "--sentences" in run("describe", film, *HOW).err
+    assert run("describe", film, *HOW, "--update").code == 0
+    assert {text for _, _, text in said()} == {TEXTS[0]}
+
+
+def test_a_batch_goes_on_after_a_bad_video(run: Run, film: Path) -> None:
+    Path("broken.mp4").write_bytes(film.read_bytes()[:200])
+    ran = run("describe", "broken.mp4", film, *HOW, "--json")
+    assert [line["exit_code"] for line in ran.json_lines] == [3, 0]
+    assert run("describe", film, *HOW, "-o", "-").json["writer"] == "retrieve"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "word"),
+    [
+        (("--writer", "retrieve"), 2, "--sentences"),
+        (("--sentences", "none.txt"), 3, "none.txt"),
+        (("--sentences", "empty.txt"), 3, "no sentence"),
+        (("--sentences", "bank.txt", "--every", "0s"), 2, "every"),
+        (("--sentences", "bank.txt", "--every", "often"), 2, "time"),
+        (("--sentences", "bank.txt", "--speak", "festival"), 2, "festival"),
+        (("--sentences", "bank.txt", "--speak", "no-such {text} {output}"), 2, "installed"),
+        (("--sentences", "bank.txt", "--speak", "'"), 2, "command"),
+    ],
+)
+def test_what_is_wrong_is_told_in_one_line(
+    run: Run, film: Path, arguments: tuple[str, ...], code: int, word: str
+) -> None:
+    Path("empty.txt").write_text("\n\n")
+    ran = run("describe", film, "--device", "cpu", *arguments)
+    assert (ran.code, word in ran.err) == (code, True), ran.err
+    assert len(ran.err.strip().splitlines()) <= 2
+
+
+def test_features_are_no_film(run: Run) -> None:
+    Path("film.npz").write_bytes(b"")
+    assert run("describe", "film.npz", *HOW).code in (2, 3)
+
+
+def test_descriptions_keep_to_the_pauses(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_speech(monkeypatch, (1.0, 3.0), (8.0, 10.0))
+    ran = run("describe", film, *HOW, "--in-gaps")
+    assert ran.code == 0, ran.err
+    document = json.loads(Path("film_descriptions.json").read_text())
+    assert document["gaps"] == [[3.3, 7.7]]
+    spoken = said()
+    assert [text for _, _, text in spoken][-2:] == [TEXTS[2], TEXTS[3]]
+    assert all(3.3 <= start < end <= 7.7 for start, end, _ in spoken)
+
+
+def test_only_speech_leaves_no_pause(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_speech(monkeypatch, (0.0, 10.0))
+    ran = run("describe", film, *HOW, "--in-gaps")
+    assert (ran.code, said()) == (0, [])
+    assert "no pause" in ran.err
+
+
+def test_a_film_without_sound_is_one_pause(run: Run) -> None:
+    media.make_video(Path("mute.mp4"), n_frames=50)
+    assert run("describe", "mute.mp4", *HOW, "--in-gaps", "--min-sure", "0").code == 0
+    assert json.loads(Path("mute_descriptions.json").read_text())["gaps"] == [[0, 2]]
+
+
+def test_what_is_spoken_is_a_second_track(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_speech(monkeypatch, (4.5, 6.5))
+    Path("beeper.py").write_text(BEEPER)
+    before = film.read_bytes()
+    ran = run("describe", film, *HOW, "--speak", f"'{sys.executable}' beeper.py {{text}} {{output}}")
+    assert ran.code == 0, ran.err
+    assert film.read_bytes() == before
+    assert "green" in ran.err  # which the program cannot say
+    spoken = said()
+    assert [text for _, _, text in spoken] == [TEXTS[0], TEXTS[3]]
+    assert spoken[0][1] - spoken[0][0] == pytest.approx(3 / 5, abs=0.01)
+    with av.open("film_described.mp4") as container:
+        assert [stream.type for stream in container.streams] == ["video", "audio", "audio"]
+        assert container.streams.audio[1].metadata["language"] == "eng"
+
+
+def test_a_program_that_speaks_nothing_is_an_error(
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_speech(monkeypatch)
+    ran = run("describe", film, *HOW, "--speak", f"'{sys.executable}' -c 'exit(1)' {{text}} {{output}}")
+    assert (ran.code, "none of the descriptions" in ran.err) == (1, True)
+    assert not Path("film_described.mp4").exists()
+    assert not Path("film_descriptions.json").exists()

@@ -1,0 +1,103 @@
+"""Text spoken by a program: by scripts, good and bad, and by real programs where they are installed."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vidsum.errors import OutputError, UsageError
+from vidsum.speech import speak as speaking
+from vidsum.speech.speak import Speaker, speak, speaker_of
+
+RATE = 16_000
+WRITES = """
+import sys, wave
+text, output = sys.argv[1:]
+with wave.open(output, "wb") as file:
+    file.setnchannels(1), file.setsampwidth(2), file.setframerate(8000)
+    file.writeframes(bytes(1600) + b"\\x00\\x40" * (800 * len(text)) + bytes(1600))
+"""
+
+
+def script(folder: Path, text: str) -> Speaker:
+    path = folder / "script.py"
+    path.write_text(text)
+    return Speaker("script", (sys.executable, str(path), "{text}", "{output}"))
+
+
+def test_the_sound_comes_without_the_silence_at_its_ends(tmp_path: Path) -> None:
+    samples = speak(script(tmp_path, WRITES), "0123456789", "", RATE, tmp_path)
+    assert samples is not None
+    assert len(samples) / RATE == pytest.approx(1.0, abs=0.01)
+    assert np.abs(samples).max() == pytest.approx(0.5, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    "text", ["$(touch spoiled)", "; touch spoiled", "-o {output} {rate}", "a \"b\" 'c'", "é"]
+)
+def test_a_text_is_no_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    samples = speak(script(tmp_path, WRITES), text, "", RATE, tmp_path)
+    assert samples is not None
+    assert len(samples) / RATE == pytest.approx(len(text) / 10, abs=0.01)  # it arrives as it is
+    assert not (tmp_path / "spoiled").exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import sys; sys.exit('no')",
+        "pass",
+        "import sys; open(sys.argv[2], 'w').close()",
+        "import sys; open(sys.argv[2], 'w').write('not a sound')",
+        WRITES.replace("40", "00"),
+    ],
+    ids=["fails", "no-file", "empty", "text", "silence"],
+)
+def test_what_cannot_be_spoken_is_none(tmp_path: Path, text: str) -> None:
+    assert speak(script(tmp_path, text), "hello", "", RATE, tmp_path) is None
+
+
+def test_a_program_that_hangs_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speaking, "_LONGEST_S", 0.3)
+    with pytest.raises(OutputError, match="within"):
+        speak(script(tmp_path, "import time; time.sleep(60)"), "hello", "", RATE, tmp_path)
+
+
+def test_a_text_with_a_null_byte_is_an_error_of_one_line(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="started"):
+        speak(script(tmp_path, WRITES), "a\0b", "", RATE, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("asked", "word"),
+    [
+        ("festival", "not known"),
+        ("", "not known"),
+        ("say {text}", "not known"),
+        ("nothing-here {text} {output}", "not installed"),
+        ("say 'x {text} {output}", "cannot be read"),
+    ],
+)
+def test_a_speaker_that_is_not_there_is_refused(asked: str, word: str) -> None:
+    with pytest.raises(UsageError, match=word):
+        speaker_of(asked)
+
+
+def test_a_command_is_split_as_a_shell_does() -> None:
+    speaker = speaker_of(f"'{sys.executable}' -c 'print(1)' {{text}} --to={{output}}")
+    assert speaker.command == (sys.executable, "-c", "print(1)", "{text}", "--to={output}")
+
+
+@pytest.mark.parametrize("name", ["espeak-ng", "flite"])
+def test_known_programs_speak_and_speak_quicker(tmp_path: Path, name: str) -> None:
+    if shutil.which(name) is None:
+        pytest.skip(f"{name} is not installed")
+    speaker = speaker_of(name)
+    spoken = [
+        speak(speaker, "A brown dog runs over the grass.", rate, RATE, tmp_path) for rate in speaker.rates
+    ]
+    usual, quick = (0 if samples is None else len(samples) / RATE for samples in spoken)
+    assert 1.0 < quick < usual < 5.0

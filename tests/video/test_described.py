@@ -1,0 +1,98 @@
+"""Copies of films with descriptions in a second sound track."""
+
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+from av.stream import Disposition
+
+from tests.media import make_video
+from vidsum.types import FloatArray
+from vidsum.video.described import DUCKED_DB, RAMP_S, DuckedSound, SpokenText, sound_rate, write_described
+from vidsum.video.probe import probe
+
+
+class Steady:
+    """A sound of one level."""
+
+    rate, n_channels, layout = 1000, 2, "stereo"
+
+    def read(self, first: int, count: int) -> FloatArray:
+        return np.full((2, count), 0.5, np.float32)
+
+
+def test_the_film_is_lowered_around_a_text_whatever_the_blocks() -> None:
+    spoken = [SpokenText(1.0, np.full(500, 0.1, np.float32)), SpokenText(1.7, np.full(100, 0.1, np.float32))]
+    sound = DuckedSound(Steady(), spoken)  # type: ignore[arg-type]
+    whole = sound.read(0, 3000)
+    parts = np.concatenate([sound.read(first, 37) for first in range(0, 3000, 37)], axis=1)[:, :3000]
+    np.testing.assert_allclose(parts, whole, atol=1e-6)
+    low = 0.5 * 10 ** (DUCKED_DB / 20)
+    np.testing.assert_allclose(whole[:, 1000:1500], low + 0.1, atol=1e-6)
+    np.testing.assert_allclose(whole[:, 1700:1800], low + 0.1, atol=1e-6)
+    ramp = round(RAMP_S * 1000)
+    np.testing.assert_allclose(whole[:, : 1000 - ramp], 0.5)
+    np.testing.assert_allclose(whole[:, 1000 - ramp // 2], (0.5 + low) / 2, atol=1e-3)
+    np.testing.assert_allclose(whole[:, 1800 + ramp :], 0.5)
+    assert whole[:, 1500:1700].max() < 0.5  # in between it stays low: the ramps meet
+
+
+def packets(path: Path, **stream: int) -> list[bytes]:
+    with av.open(str(path)) as container:
+        return [bytes(packet) for packet in container.demux(**stream) if packet.size]
+
+
+@pytest.mark.parametrize("name", ["film.mp4", "film.mkv"])
+def test_pictures_and_first_track_are_those_of_the_film(tmp_path: Path, name: str) -> None:
+    film, copy = tmp_path / name, tmp_path / "copy.mp4"
+    make_video(film, n_frames=75, sound=True, b_frames=2)
+    info, before = probe(film), film.read_bytes()
+    rate = sound_rate(info)
+    voice = np.full(rate, 0.4, np.float32)
+    write_described(info, [SpokenText(1.0, voice)], copy, comment="vidsum x")
+    assert film.read_bytes() == before
+    assert packets(copy, video=0) == packets(film, video=0)
+    theirs = packets(film, audio=0)
+    ours = packets(copy, audio=0)
+    assert len(ours) >= len(theirs) - 2  # what lies after the last picture is left out
+    assert set(ours) <= set(theirs)
+    with av.open(str(copy)) as container:
+        first, second = container.streams.audio
+        assert second.disposition == Disposition.descriptions | Disposition.visual_impaired
+        assert first.disposition & Disposition.default
+        assert (second.metadata["language"], container.metadata["comment"]) == ("eng", "vidsum x")
+        frames = [frame.to_ndarray()[0] for frame in container.decode(audio=1)]
+    sound = np.concatenate(frames)
+    assert len(sound) / rate == pytest.approx(3.0, abs=0.05)
+    assert sound[round(1.1 * rate) : round(1.9 * rate)].mean() == pytest.approx(0.4, abs=0.03)
+    assert abs(sound[: round(0.7 * rate)].mean()) < 0.03
+    under, alone = (sound[round(low * rate) : round((low + 0.5) * rate)].std() for low in (1.2, 2.3))
+    assert 20 * np.log10(under / alone) == pytest.approx(DUCKED_DB, abs=2)
+
+
+def test_a_film_without_sound_gets_a_track(tmp_path: Path) -> None:
+    film, copy = tmp_path / "film.mp4", tmp_path / "copy.mp4"
+    make_video(film, n_frames=50)
+    info = probe(film)
+    write_described(info, [SpokenText(0.5, np.full(sound_rate(info), 0.4, np.float32))], copy)
+    with av.open(str(copy)) as container:
+        (track,) = container.streams.audio
+        assert track.metadata["language"] == "eng"
+        sound = np.concatenate([frame.to_ndarray()[0] for frame in container.decode(audio=0)])
+    assert np.abs(sound).max() == pytest.approx(0.4, abs=0.1)
+
+
+def test_the_language_of_the_first_track_is_kept(tmp_path: Path) -> None:
+    film, tagged, copy = tmp_path / "film.mp4", tmp_path / "tagged.mp4", tmp_path / "copy.mp4"
+    make_video(film, n_frames=50, sound=True)
+    with av.open(str(film)) as source, av.open(str(tagged), "w") as target:
+        streams = {each.index: target.add_stream_from_template(each) for each in source.streams}
+        streams[1].metadata["language"] = "deu"
+        for packet in source.demux():
+            if packet.dts is not None:
+                packet.stream = streams[packet.stream.index]
+                target.mux(packet)
+    write_described(probe(tagged), [], copy)
+    with av.open(str(copy)) as container:
+        assert [each.metadata["language"] for each in container.streams.audio] == ["deu", "eng"]

@@ -1,0 +1,255 @@
+"""What is seen in a video, in words: plan (what the descriptions would be made from), then run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vidsum import checkpoints
+from vidsum.disk_cache import kept_rows
+from vidsum.errors import UsageError
+from vidsum.grounding.spaces import extractions_of
+from vidsum.grounding.vse import NAME as MAP
+from vidsum.grounding.vse import load_map
+from vidsum.grounding.writers import Bank, Seen, Sentence, Writer, read_bank, retrieving, tags
+from vidsum.memory import kept
+from vidsum.options import all_from_keywords, without_defaults
+from vidsum.outputs import atomic_write
+from vidsum.pipelines.plan import Input, Plan, video_input
+from vidsum.pipelines.sources import Video, VideoPath, has_pictures
+from vidsum.provenance import of_file
+from vidsum.results.descriptions import Description, Descriptions
+from vidsum.results.features import Features
+from vidsum.results.result import write_json
+from vidsum.scaling import unit_rows
+from vidsum.settings import Describing, Extraction, Selection, ShotSettings
+from vidsum.shots import find
+from vidsum.speech.gaps import LEAST_S, MARGIN_S, WORDS_A_MINUTE, Wish, fit, gaps_of
+from vidsum.speech.voice import RATE, speech_in
+from vidsum.summary.score import best_score, candidates, weights_sha256
+from vidsum.types import FloatArray, Interval, Progress
+from vidsum.version import __version__
+from vidsum.video.damage import DecodeLog
+from vidsum.video.listen import probe_sound, read_sound
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from vidsum.keywords import DescribeOptions
+
+LONGEST_SHOT_S = 10.0
+"""Longer shots are split: more happens in them than one sentence says."""
+_BLOCK_S = 30.0
+"""Sound that is in memory at once."""
+
+
+def describe(
+    path: VideoPath | Video, *, progress: Progress | None = None, **options: Unpack[DescribeOptions]
+) -> Descriptions:
+    """Describe a video in words, a sentence for each shot.
+
+    Args:
+        path: a video file, of any length.
+        progress: called while it runs.
+        **options: fields of `vidsum.settings.Describing`, such as `every_s=5`, `writer="retrieve"` with
+            `sentences="captions.csv"`, or `in_gaps=True`, and of `vidsum.settings.Extraction`.
+
+    Returns:
+        Sentences with their times and confidence; none where nothing is sure enough.
+
+    Raises:
+        InputError: the video or the file of sentences cannot be read.
+        WeightsError: weights are missing and cannot be fetched.
+        UsageError: a setting is out of range, or the writer lacks what it needs.
+    """
+    settings, extraction = all_from_keywords(describe, (Describing, Extraction), options)
+    return plan_descriptions(path, settings, extraction).run(progress)
+
+
+def plan_descriptions(
+    source: VideoPath | Video, settings: Describing, extraction: Extraction, speaker: str | None = None
+) -> Plan[Descriptions]:
+    """Plan `describe`: the video is probed and hashed, not decoded. `speaker` is for the record.
+
+    Raises InputError, WeightsError, UsageError: see `describe`.
+    """
+    if isinstance(source, Features) or not has_pictures(source):
+        raise UsageError("descriptions are of a video, not of features", hint="give the video")
+    facts = _facts(settings)
+    given = video_input(source, extractions_of("vse", extraction)[-1])
+    models: tuple[str, ...] = ()
+    if settings.in_gaps:
+        models = candidates(Selection().model, *given.kind, extraction.device)
+        facts |= {"in_gaps": [LEAST_S, MARGIN_S, WORDS_A_MINUTE], "candidates": list(models)}
+        facts |= weights_sha256(models)
+    if speaker is not None:
+        facts["speak"] = speaker
+    cut = ShotSettings(max_shot_s=LONGEST_SHOT_S)
+    made_from = {**given.provenance, "shots": without_defaults(cut), "descriptions": facts}
+
+    def make(progress: Progress | None) -> Descriptions:
+        write = _writer(settings, facts, progress)  # first: what is missing shows before decoding
+        (features,), pictures = given.read(progress)
+        every_s, warnings, gaps = settings.every_s, list(features.warnings), None
+        segments = (
+            _regular(every_s, features.duration_s) if every_s else find(features, cut, pictures).intervals
+        )
+        said = write(seen_in(features, segments))
+        found = joined(segments, said, settings.min_sure)
+        if settings.in_gaps:
+            gaps = tuple(gaps_of(_speech(given, progress), features.duration_s))
+            importance = best_score(models, features, None, Selection(), 1.0, extraction.device).importance
+            found, about = _in_gaps(found, gaps, features, importance)
+            warnings += about
+        return Descriptions(
+            descriptions=tuple(found),
+            writer=facts["writer"],
+            video_duration_s=features.duration_s,
+            n_unsure=sum(one.confidence < settings.min_sure for one in said),
+            gaps=gaps,
+            video=features.video,
+            provenance=made_from,
+            warnings=tuple(dict.fromkeys(warnings)),
+        )
+
+    return Plan(made_from, make)
+
+
+def _facts(settings: Describing) -> dict[str, Any]:
+    """What the sentences depend on. Raises UsageError, InputError: a writer lacks its sentences."""
+    writer: str = settings.writer
+    if writer == "auto":
+        writer = "tags" if settings.sentences is None else "retrieve"
+    facts: dict[str, Any] = {
+        "writer": writer,
+        "every_s": settings.every_s,
+        "min_sure": settings.min_sure,
+        "map_sha256": checkpoints.sha256_of(MAP),
+        "text_weights_sha256": checkpoints.sha256_of("minilm"),
+    }
+    if writer == "retrieve":
+        if settings.sentences is None:
+            fault = "the writer retrieve chooses from sentences of yours"
+            raise UsageError(fault, hint="--sentences captions.csv, or --writer tags")
+        facts["sentences_sha256"] = of_file(Path(settings.sentences))["sha256"]
+    return facts
+
+
+def _writer(settings: Describing, facts: Mapping[str, Any], progress: Progress | None) -> Writer:
+    if facts["writer"] == "tags":
+        return tags
+    path = Path(str(settings.sentences))
+    return retrieving(_bank(_Asked(path, facts["sentences_sha256"], progress)))
+
+
+def _regular(every_s: float, duration_s: float) -> list[Interval]:
+    """Segments of one length; the last one is up to half longer or shorter."""
+    edges = [every_s * number for number in range(max(1, round(duration_s / every_s)))]
+    return list(pairwise([*edges, duration_s]))
+
+
+def _speech(given: Input, progress: Progress | None) -> list[Interval]:
+    """[start_s, end_s) of each piece of speech; none of a video without sound."""
+    assert given.video is not None
+    if given.video.audio_codec is None:
+        return []
+    sound = probe_sound(given.video.path, given.video)
+
+    def blocks() -> Iterator[FloatArray]:
+        for number, block in enumerate(read_sound(sound, RATE, _BLOCK_S, DecodeLog())):
+            if progress:
+                progress("listening", number * _BLOCK_S, sound.duration_s)
+            yield block
+
+    def listen() -> FloatArray:
+        spans = [(piece.start_s, piece.start_s + piece.length_s) for piece in speech_in(blocks())]
+        return np.array(spans, np.float32).reshape(-1, 2)
+
+    made_from = {"vidsum": __version__, "video": given.provenance["video"], "rate": RATE}
+    spans = kept_rows("voices", made_from, listen) if given.extraction.cache else listen()
+    return [(float(start_s), float(end_s)) for start_s, end_s in spans]
+
+
+def _in_gaps(
+    found: Sequence[Description], gaps: Sequence[Interval], features: Features, importance: FloatArray
+) -> tuple[list[Description], list[str]]:
+    """The descriptions that fit into pauses, with the times at which they are spoken, and warnings."""
+    if not gaps:
+        return [], [f"the speech has no pause of {LEAST_S:g} s: nothing can be said in between"]
+    if not found:
+        return [], []
+    means = _means(importance[:, None], features, [(one.start_s, one.end_s) for one in found])[:, 0]
+    wishes = [
+        Wish(one.start_s, one.end_s, one.text, mean, one.confidence)
+        for one, mean in zip(found, means.tolist(), strict=True)
+    ]
+    spoken = fit(wishes, gaps)
+    lost = len(found) - len(spoken)
+    about = [f"{lost} of {len(found)} descriptions have no pause that is long enough"] if lost else []
+    return [Description(one.start_s, one.end_s, one.text, one.wish.confidence) for one in spoken], about
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A file of sentences, as it is now."""
+
+    path: Path
+    sha256: str
+    progress: Progress | None = field(compare=False)
+
+
+@kept(maxsize=1)
+def _bank(asked: _Asked) -> Bank:
+    """The sentences of a file, kept for the next video of a batch."""
+    return read_bank(asked.path, asked.progress)
+
+
+def seen_in(features: Features, segments: Sequence[Interval]) -> Seen:
+    """What is seen in segments, from features of `vidsum.grounding.vse.EXTRACTOR` with class scores."""
+    logits = None if features.logits is None else _means(features.logits, features, segments)
+    embeddings = unit_rows(_means(load_map()(features.array), features, segments))
+    return Seen(_means(features.array, features, segments), embeddings, logits)
+
+
+def _means(rows: FloatArray, features: Features, segments: Sequence[Interval]) -> FloatArray:
+    """[N, D] the mean of the rows [T, D] whose middle lies in each segment, or of the nearest one."""
+    middles = features.timestamps + features.covers_s / 2
+    means = []
+    for start_s, end_s in segments:
+        low, high = np.searchsorted(middles, (start_s, end_s))
+        nearest = int(np.abs(middles - (start_s + end_s) / 2).argmin())
+        means.append(rows[low:high].mean(axis=0) if low < high else rows[nearest])
+    return np.array(means, np.float32)
+
+
+def joined(
+    segments: Sequence[Interval], said: Sequence[Sentence], min_sure: float = 0.0
+) -> list[Description]:
+    """The sure sentences of segments in a row; those that follow each other with the same text are one.
+
+    Its confidence is the mean of theirs.
+    """
+    found = []
+    rows = zip(segments, said, strict=True)
+    for (text, is_sure), group in groupby(rows, lambda row: (row[1].text, row[1].confidence >= min_sure)):
+        if is_sure:
+            times, sentences = zip(*group, strict=True)
+            confidence = float(np.mean([each.confidence for each in sentences]))
+            found.append(Description(times[0][0], times[-1][1], text, confidence))
+    return found
+
+
+def write_descriptions(found: Descriptions, paths: Mapping[str, Path]) -> None:
+    """Write the files of descriptions: `vtt`, `srt`, and last `json`, which tells that the others are there.
+
+    Raises OutputError: a file cannot be written.
+    """
+    for form in ("vtt", "srt"):
+        with atomic_write(paths[form]) as part:
+            part.write_text(found.as_text(form), encoding="utf-8")
+    write_json(found, paths["json"])

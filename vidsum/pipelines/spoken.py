@@ -1,0 +1,106 @@
+"""Descriptions spoken by a program, and mixed into a copy of the film."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from vidsum.errors import OutputError, UsageError
+from vidsum.pipelines.timelines import video_behind
+from vidsum.provenance import label_of
+from vidsum.results.descriptions import Description, Descriptions
+from vidsum.speech.gaps import MARGIN_S, shorter
+from vidsum.speech.speak import Speaker, speak
+from vidsum.speech.speak import speaker_of as speaker_of
+from vidsum.text_files import shown
+from vidsum.types import FloatArray, Progress
+from vidsum.video.described import SpokenText, sound_rate, write_described
+
+
+def write_spoken(
+    found: Descriptions,
+    path: str | os.PathLike[str],
+    speaker: str | Speaker = "espeak-ng",
+    *,
+    progress: Progress | None = None,
+) -> Descriptions:
+    """Write a copy of the film with descriptions as its second sound track (MP4).
+
+    Pictures and the first sound track are copied as they are stored. In the second one, the film is 12 dB
+    lower where a description is spoken.
+
+    Args:
+        found: of `vidsum.describe(path, in_gaps=True)`.
+        path: the MP4.
+        speaker: `espeak-ng`, `flite`, or a command with the places {text} and {output}.
+        progress: called while it runs.
+
+    Returns:
+        The descriptions as they are spoken: each ends with its sound, the long ones shortened. Those that do
+        not fit, or that the program cannot speak, are left out, with a warning.
+
+    Raises:
+        UsageError: the program is not installed; the descriptions are not those of pauses; the film cannot
+            be copied into an MP4.
+        InputError: the film is not there any more.
+        OutputError: the program hangs or speaks no text at all, or the file cannot be written.
+    """
+    if found.gaps is None or found.video is None:
+        raise UsageError("only descriptions for pauses can be spoken", hint="--in-gaps, or in_gaps=True")
+    if isinstance(speaker, str):
+        speaker = speaker_of(speaker)
+    info = video_behind(found.video)
+    rate = sound_rate(info)
+    with TemporaryDirectory() as folder:
+        spoken, kept, lost = list[SpokenText](), list[Description](), list[str]()
+        for number, one in enumerate(found.descriptions):
+            if progress:
+                progress("speaking", number, len(found.descriptions))
+            if fitted := _spoken(one, _room_s(found, number), speaker, rate, Path(folder)):
+                text, samples = fitted
+                # on disk: those of a long film would fill the memory
+                np.save(file := Path(folder) / f"{number}.npy", samples)
+                spoken.append(SpokenText(one.start_s, np.load(file, mmap_mode="r")))
+                kept.append(replace(one, end_s=one.start_s + len(samples) / rate, text=text))
+            else:
+                lost.append(one.text)
+        if lost and not kept:
+            raise OutputError(f"{speaker.name} speaks none of the descriptions, such as {shown(lost[0])}")
+        written = write_described(info, spoken, path, comment=label_of(found.provenance), progress=progress)
+    return replace(
+        found, descriptions=tuple(kept), warnings=(*found.warnings, *written.warnings, *_about(lost))
+    )
+
+
+def _room_s(found: Descriptions, number: int) -> float:
+    """Seconds from where a description begins to the next one, or to the end of its pause."""
+    start_s = found.descriptions[number].start_s
+    ends = [end_s for low_s, end_s in found.gaps or () if low_s <= start_s + 1e-6 <= end_s]
+    ends += [one.start_s - MARGIN_S for one in found.descriptions[number + 1 : number + 2]]
+    return min(ends) - start_s
+
+
+def _spoken(
+    one: Description, room_s: float, speaker: Speaker, rate: int, folder: Path
+) -> tuple[str, FloatArray] | None:
+    """The text and its sound: quicker where it is too long, then shortened; None where nothing fits."""
+    for text in shorter(one.text):
+        for pace in speaker.rates:
+            samples = speak(speaker, text, pace, rate, folder)
+            if samples is not None and len(samples) <= room_s * rate:
+                return text, samples
+    return None
+
+
+def _about(lost: Sequence[str]) -> tuple[str, ...]:
+    if not lost:
+        return ()
+    return (
+        f"not spoken, too long or unreadable: {shown(lost[0])}"
+        + (f" and {len(lost) - 1} more" * (len(lost) > 1)),
+    )

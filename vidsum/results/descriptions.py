@@ -1,0 +1,92 @@
+"""Descriptions: what is seen in each segment of a video, in words, as JSON, WebVTT and SubRip."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar, Literal
+
+from vidsum.results.documents import number
+from vidsum.results.result import Result, named, origin_of
+from vidsum.times import to_srt, to_vtt
+from vidsum.types import Interval, VideoInfo
+
+_HEAD = "WEBVTT\nKind: descriptions\nLanguage: en\n"
+"""Players take the kind from the page; these lines tell people and editors."""
+
+
+@dataclass(frozen=True)
+class Description:
+    """A sentence about [start_s, end_s) of a video; of a description for a pause, the time to speak it in."""
+
+    start_s: float
+    end_s: float
+    text: str
+    confidence: float
+    """Probability that people accept it of the picture; see `vidsum.grounding.writers.Sentence`."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON-ready data."""
+        times = {"start_s": number(self.start_s), "end_s": number(self.end_s)}
+        return {**times, "text": self.text, "confidence": number(self.confidence)}
+
+
+@dataclass(frozen=True, eq=False)
+class Descriptions(Result):
+    """What is seen in a video, in words."""
+
+    kind: ClassVar = "descriptions"
+
+    descriptions: tuple[Description, ...]
+    """In time order, none overlaps another; none where nothing is sure enough."""
+    writer: str
+    """What wrote them: `write`, `retrieve` or `tags`."""
+    video_duration_s: float
+    n_unsure: int = 0
+    """Segments of which nothing is said, since no sentence is sure enough."""
+    gaps: tuple[Interval, ...] | None = None
+    """The pauses of speech, where descriptions were fitted into them; else None."""
+    video: VideoInfo | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        found = f"{len(self.descriptions)} descriptions, {self.video_duration_s:g} s"
+        return f"Descriptions({named(self.video)}{found}, by {self.writer})"
+
+    def at(self, time_s: float) -> str | None:
+        """The text of the description of a time; None where there is none."""
+        return next((one.text for one in self.descriptions if one.start_s <= time_s < one.end_s), None)
+
+    def as_text(self, form: Literal["vtt", "srt"]) -> str:
+        """As WebVTT for a track of the kind `descriptions`, or as SubRip."""
+        cues = [(one.start_s, one.end_s, one.text) for one in self.descriptions]
+        return to_srt(cues) if form == "srt" else to_vtt(cues).replace("WEBVTT\n", _HEAD, 1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON-ready data."""
+        gaps = [[number(time_s) for time_s in gap] for gap in self.gaps or ()]
+        return self.document(
+            duration_s=number(self.video_duration_s),
+            writer=self.writer,
+            unsure=self.n_unsure,
+            gaps=None if self.gaps is None else gaps,
+            descriptions=[one.to_dict() for one in self.descriptions],
+        )
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Descriptions:
+        """The descriptions of a document."""
+        gaps = document["gaps"]
+        return cls(
+            descriptions=tuple(Description(**one) for one in document["descriptions"]),
+            writer=document["writer"],
+            video_duration_s=document["duration_s"],
+            n_unsure=document["unsure"],
+            gaps=None if gaps is None else tuple((start_s, end_s) for start_s, end_s in gaps),
+            **origin_of(document),
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The descriptions."""
+        return [asdict(one) for one in self.descriptions]

@@ -1,0 +1,126 @@
+"""Where descriptions can be spoken: pauses of the speech in a film, and texts that fit into them.
+
+The bounds are those of audio description: only pauses count, of two seconds or more, and a listener follows
+about 160 words a minute. docs/describe.md has them with their sources.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+
+from vidsum.types import Interval
+
+LEAST_S = 2.0
+"""A shorter pause between words is left alone."""
+MARGIN_S = 0.3
+"""Silence between the film's speech and a description, and between two descriptions."""
+WORDS_A_MINUTE = 160
+_LEAST_WORDS = 3
+"""Of a shortened text."""
+_OPENERS = frozenset(
+    re.findall(
+        r"\w+",
+        "in on at by with near while as from through over under behind beside into onto along across around "
+        "during for against between among outside inside before after towards toward who that which and",
+    )
+)
+"""Words that begin a phrase without which a sentence still stands."""
+_HANGING = frozenset(
+    re.findall(
+        r"\w+",
+        "a an the his her its their is are was were be being and or of to very with in on at by dressed "
+        "covered surrounded filled made wearing holding looking going getting trying about next out up "
+        "off both all one each some",
+    )
+)
+"""Words that leave a sentence hanging where they end it."""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A text that belongs to a segment [start_s, end_s) of a film."""
+
+    start_s: float
+    end_s: float
+    text: str
+    importance: float
+    confidence: float = 1.0
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """A text that is to be spoken within [start_s, end_s)."""
+
+    start_s: float
+    end_s: float
+    text: str
+    wish: Wish
+
+
+def gaps_of(speech: Sequence[Interval], duration_s: float) -> list[Interval]:
+    """The pauses of speech, in time order, in which a description may be spoken.
+
+    Each is `LEAST_S` long at least before `MARGIN_S` is taken off where it borders on speech; a film without
+    speech is one gap, whatever its length.
+    """
+    gaps, at = list[Interval](), 0.0
+    for start_s, end_s in [*sorted(speech), (duration_s, duration_s)]:
+        before = MARGIN_S if at > 0 else 0.0
+        after = MARGIN_S if start_s < duration_s else 0.0
+        if min(start_s, duration_s) - at >= LEAST_S:
+            gaps.append((at + before, min(start_s, duration_s) - after))
+        at = max(at, end_s)
+    return gaps if speech else [(0.0, duration_s)]
+
+
+def seconds_of(text: str) -> float:
+    """How long a text takes at `WORDS_A_MINUTE`."""
+    return len(text.split()) * 60 / WORDS_A_MINUTE
+
+
+def shorter(text: str) -> Iterator[str]:
+    """A text, then the same without its last phrases, one more each time; each is a sentence."""
+    yield text
+    words = text.split()
+    for end in range(len(words) - 1, _LEAST_WORDS - 1, -1):
+        opens = words[end].strip(",;").lower() in _OPENERS or words[end - 1].endswith((",", ";", "."))
+        if opens and words[end - 1].strip(",;.").lower() not in _HANGING:
+            yield f"{' '.join(words[:end]).rstrip(' ,;.')}."
+
+
+def fit(wishes: Sequence[Wish], gaps: Sequence[Interval]) -> list[Spoken]:
+    """Texts with the times at which they are spoken, in time order.
+
+    The most important comes first. A text begins while its segment is shown, may go on after it, and ends
+    within the gap; it is shortened where there is no room, or left out. None overlaps another.
+    """
+    free, spoken = list(gaps), list[Spoken]()
+    for wish in sorted(wishes, key=attrgetter("importance"), reverse=True):
+        rooms = [
+            (max(start, wish.start_s), end)
+            for start, end in free
+            if max(start, wish.start_s) < min(end, wish.end_s)
+        ]
+        placed = next(
+            (
+                Spoken(start, start + seconds_of(text), text, wish)
+                for text in shorter(wish.text)
+                for start, end in rooms
+                if start + seconds_of(text) <= end
+            ),
+            None,
+        )
+        if placed:
+            spoken.append(placed)
+            free = [part for room in free for part in _without(room, placed)]
+    return sorted(spoken, key=attrgetter("start_s"))
+
+
+def _without(room: Interval, placed: Spoken) -> list[Interval]:
+    """What is left of a room beside a text, with a margin on either side."""
+    start, end = room
+    if placed.end_s <= start or placed.start_s >= end:
+        return [room]
+    sides = [(start, placed.start_s - MARGIN_S), (placed.end_s + MARGIN_S, end)]
+    return [(low, high) for low, high in sides if low < high]

@@ -1,0 +1,118 @@
+"""Text that a program of the system speaks: espeak-ng, flite, or any command that writes a sound file.
+
+The program is started with a list of arguments, never by a shell: a text cannot become a command.
+"""
+
+import re
+import shlex
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from vidsum.errors import InputError, OutputError, UsageError
+from vidsum.text_files import shown
+from vidsum.types import FloatArray
+from vidsum.video.audio import open_sound
+from vidsum.video.jumps import Jumps
+
+_KNOWN = {
+    "espeak-ng": (("espeak-ng", "-s", "{rate}", "-w", "{output}", "--", "{text}"), ("160", "200")),
+    "flite": (
+        ("flite", "--setf", "duration_stretch={rate}", "-o", "{output}", "-t", "{text}"),
+        ("1.0", "0.8"),
+    ),
+}
+"""Their commands, and the rates: the usual one, then a quicker one; that of espeak-ng in words a minute."""
+_EXAMPLE = "--speak espeak-ng, flite, or a command such as 'say -o {output} {text}'"
+_LONGEST_S = 30.0
+"""A program that takes longer for a sentence hangs."""
+_QUIET = 0.01
+"""Samples below this, at either end, are no speech: programs add silence."""
+_MOST_S = 60.0
+"""Sound that is read of what a program wrote."""
+
+
+@dataclass(frozen=True)
+class Speaker:
+    """A program that speaks."""
+
+    name: str
+    """As it was asked for."""
+    command: tuple[str, ...]
+    """Its arguments, in which {text}, {output} and {rate} stand for values."""
+    rates: tuple[str, ...] = ("",)
+    """The usual one, then quicker ones."""
+
+
+def speaker_of(asked: str) -> Speaker:
+    """The program of `--speak`. Raises UsageError: it is not installed, or the command lacks a place."""
+    try:
+        words = tuple(shlex.split(asked))
+    except ValueError as error:
+        raise UsageError(f"the command {shown(asked)} cannot be read ({error})", hint=_EXAMPLE) from error
+    command, rates = _KNOWN.get(asked, (words, ("",)))
+    if not command or (asked not in _KNOWN and not {"{text}", "{output}"} <= _places(command)):
+        fault = f"the speaker {shown(asked)} is not known, nor a command with {{text}} and {{output}}"
+        raise UsageError(fault, hint=_EXAMPLE)
+    if shutil.which(command[0]) is None:
+        raise UsageError(
+            f"the program {shown(command[0])} is not installed", hint=f"install it, or {_EXAMPLE}"
+        )
+    return Speaker(asked, command, rates)
+
+
+def _places(command: tuple[str, ...]) -> set[str]:
+    return {place for word in command for place in re.findall(r"\{\w+\}", word)}
+
+
+def speak(speaker: Speaker, text: str, rate: str, sample_rate: int, folder: Path) -> FloatArray | None:
+    """[N] a text as mono samples at `sample_rate`, without silence at its ends.
+
+    Args:
+        speaker: the program.
+        text: a sentence.
+        rate: one of the speaker's.
+        sample_rate: of the samples.
+        folder: for the sound file.
+
+    Returns:
+        None where the program cannot speak it: it fails, or writes no sound.
+
+    Raises OutputError: the program hangs, or cannot be started.
+    """
+    output, values = folder / "spoken.wav", {"text": text, "rate": rate}
+    values["output"] = str(output)
+    output.unlink(missing_ok=True)
+    command = [
+        re.sub(r"\{(text|rate|output)\}", lambda place: values[place[1]], word) for word in speaker.command
+    ]
+    nowhere = subprocess.DEVNULL
+    try:
+        code = subprocess.run(
+            command, stdin=nowhere, stdout=nowhere, stderr=nowhere, timeout=_LONGEST_S, check=False
+        ).returncode
+    except subprocess.TimeoutExpired as error:
+        raise OutputError(f"{command[0]} did not speak {shown(text)} within {_LONGEST_S:g} s") from error
+    except (OSError, ValueError) as error:
+        raise OutputError(f"{command[0]} cannot be started ({error})") from error
+    if code or not output.is_file() or not output.stat().st_size:
+        return None
+    try:
+        return _samples(output, sample_rate)
+    except InputError:
+        return None
+
+
+def _samples(path: Path, sample_rate: int) -> FloatArray | None:
+    with open_sound(path, Jumps(), sample_rate) as source:
+        if source is None:
+            return None
+        blocks = list[FloatArray]()
+        while not source.is_over and len(blocks) < _MOST_S:
+            blocks.append(source.read(len(blocks) * sample_rate, sample_rate)[0])
+    samples = np.concatenate(blocks or [np.zeros(0, np.float32)])
+    loud = np.flatnonzero(np.abs(samples) >= _QUIET)
+    return samples[loud[0] : loud[-1] + 1] if len(loud) else None

@@ -1,0 +1,119 @@
+"""A film's sound with descriptions spoken into it, as the second sound track of a copy of the film."""
+
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+from av.stream import Disposition
+
+from vidsum.types import FloatArray, Progress, VideoInfo
+from vidsum.video.audio import SoundSource, SoundTrack, open_sound
+from vidsum.video.copy import copy_segments
+from vidsum.video.mp4 import WrittenVideo
+from vidsum.video.timing import jumps_of
+
+DUCKED_DB, RAMP_S = -12.0, 0.2
+"""How far the film's sound is lowered under a description, and how long that takes."""
+RATE = 48_000
+"""Of the track of a film without sound."""
+
+
+@dataclass(frozen=True, eq=False)
+class SpokenText:
+    """Speech that begins at a time of the film."""
+
+    start_s: float
+    samples: FloatArray
+    """[N] mono, at the rate of the track."""
+
+
+class DuckedSound:
+    """A film's sound, lowered where a text is spoken, with the text; it is read as a `SoundSource`."""
+
+    def __init__(self, source: SoundSource | None, spoken: Sequence[SpokenText]) -> None:
+        self.rate = source.rate if source else RATE
+        self.n_channels = source.n_channels if source else 1
+        self.layout = source.layout if source else "mono"
+        self._source, self._spoken = source, spoken
+
+    def read(self, first: int, count: int) -> FloatArray:
+        """Samples [first, first + count) as [channels, count]."""
+        film = np.zeros((self.n_channels, count), np.float32)
+        if self._source:
+            film = self._source.read(first, count)
+        gain, voice = np.ones(count, np.float32), np.zeros(count, np.float32)
+        at, ramp = np.arange(first, first + count), RAMP_S * self.rate
+        for each in self._spoken:
+            start = round(each.start_s * self.rate)
+            end = start + len(each.samples)
+            if end + ramp <= first or start - ramp >= first + count:
+                continue
+            beside = np.maximum(np.maximum(start - at, at - end), 0) / ramp
+            low = 10 ** (DUCKED_DB / 20)
+            gain = np.minimum(gain, (low + (1 - low) * np.minimum(beside, 1)).astype(np.float32))
+            lower, upper = max(start, first), min(end, first + count)
+            if lower < upper:
+                voice[lower - first : upper - first] += each.samples[lower - start : upper - start]
+        return np.asarray(np.clip(film * gain + voice, -1, 1), np.float32)
+
+
+class _DescribedTrack:
+    """The track of a `DuckedSound` beside pictures that are copied; see `copy_segments`."""
+
+    def __init__(self, sound: DuckedSound, container: av.container.OutputContainer) -> None:
+        self._track = SoundTrack(sound, container)
+        stream = self._track.stream
+        stream.metadata.update(language="eng", title="Audio description")
+        stream.disposition = Disposition.descriptions | Disposition.visual_impaired
+
+    def begin_run(self, source_s: Fraction, clip_s: Fraction) -> None:
+        self._track.start_segment(source_s, clip_s)
+
+    def follow(self, clip_s: Fraction) -> None:
+        self._track.follow(clip_s)
+
+    def finish(self, clip_s: Fraction) -> None:
+        self._track.end_segment(clip_s)
+        self._track.finish()
+
+
+def sound_rate(info: VideoInfo) -> int:
+    """Samples a second of the track of `write_described`."""
+    if info.audio_codec is None:
+        return RATE
+    with open_sound(info, jumps_of(info)) as source:
+        return source.rate if source else RATE
+
+
+def write_described(
+    info: VideoInfo,
+    spoken: Sequence[SpokenText],
+    target: str | os.PathLike[str],
+    *,
+    comment: str | None = None,
+    progress: Progress | None = None,
+) -> WrittenVideo:
+    """Copy a film with a second sound track: its sound, lowered where texts are spoken, and these.
+
+    Pictures and first sound track are copied as they are. The second track is English, of the dispositions
+    `descriptions` and `visual_impaired`.
+
+    Raises UsageError, InputError, OutputError: see `copy_segments`.
+    """
+    with ExitStack() as files:
+        source = files.enter_context(open_sound(info, jumps_of(info))) if info.audio_codec else None
+        sound = DuckedSound(source, spoken)
+        return copy_segments(
+            Path(info.path),
+            [(0.0, info.duration_s)],
+            target,
+            comment=comment,
+            progress=progress,
+            info=info,
+            added=lambda container: _DescribedTrack(sound, container),
+        )
