@@ -138,7 +138,8 @@ def _renew(
     seen = _see(path, extraction, progress) if known is None else None
     is_silent = known is None or known.is_silent
     spoken = hear(path, extraction, progress, transcribe=transcribe) if is_silent else None
-    described, warnings = describe(path, descriptions, known.described_by if known else None, extraction)
+    described_by = known.described_by if known else None
+    described, warnings = describe((path, digest), descriptions, described_by, extraction)
     with connection.transaction():
         known = _known(connection, digest, space, fast=extraction.fast)  # another process may have been first
         if known is None:
