@@ -123,10 +123,8 @@ def summarize(
             return _written(source, summary, files, encoding, extra.chapters, progress)
 
         form = encoding.form(chapters=extra.chapters)
-        result = unless_up_to_date(
-            "summarize", source, files, plan.provenance, make, replaces=outputs.replaces, form=form
-        )
-        return exports.write(result, files, replaces=outputs.replaces)
+        result = unless_up_to_date(source, files, plan.provenance, make, outputs, form=form)
+        return exports.write(result, files, outputs.replaces)
 
     run_batch("summarize", sources, view, step, batch=batch, outputs=outputs, targets=targets, facts=_FACTS)
 
@@ -172,12 +170,9 @@ def _refuse_video_of_features(
 
 def _rendered(source: str, summary: "Summary", as_document: bool) -> Result:
     """The result of a run that writes no file."""
-
     document = summary.to_dict()
     return Result(
-        "summarize",
-        source,
-        document,
+        data=document,
         lines=(_in_words(source, summary),),
         table=None if as_document else interval_table("segment", summary.segments),
         document=document if as_document else None,
@@ -209,9 +204,7 @@ def _written(
     document = summary.to_dict()
     write_document(document, named["json"])
     return Result(
-        "summarize",
-        source,
-        {**files.facts(), **document},
+        data={**files.facts(), **document},
         lines=(_in_words(", ".join(map(str, files.all)), summary),),
         messages=tuple(dict.fromkeys(messages)),  # reader and writer may warn of the same
     )
