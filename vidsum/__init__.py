@@ -105,8 +105,37 @@ _HOMES = {
     "Transcript": "vidsum.results.transcript",
     "VideoInfo": "vidsum.types",
     "probe": "vidsum.video.probe",
+_NAMES = {
+    "archive.archive": "Archive",
+    "errors": "VidsumError",
+    "features.extractor": "OwnExtractor register_extractor",
+    "memory": "unload",
+    "pipelines.description": "describe",
+    "pipelines.export": "write_clips write_plot write_storyboard write_video",
+    "pipelines.extraction": "extract",
+    "pipelines.highlights": "find_highlights",
+    "pipelines.moments": "ground",
+    "pipelines.report": "write_report",
+    "pipelines.reusable": "Grounder Summarizer Transcriber",
+    "pipelines.sources": "read_frames Video",
+    "pipelines.speech": "transcribe",
+    "pipelines.spoken": "write_spoken",
+    "pipelines.summary": "find_shots summarize",
+    "pipelines.timelines": "write_timeline",
+    "results.descriptions": "Description Descriptions",
+    "results.feature_files": "read_features write_features",
+    "results.features": "Features",
+    "results.load": "load",
+    "results.moments": "Grounding Highlights Moment QueryMoments",
+    "results.result": "write_json Result",
+    "results.shots": "Shots",
+    "results.summary": "Summary",
+    "results.transcript": "Transcript",
+    "types": "VideoInfo",
+    "video.probe": "probe",
 }
-
+"""The public names of each module."""
+_HOMES = {name: f"vidsum.{module}" for module, names in _NAMES.items() for name in names.split()}
 __all__ = ["__version__", *_HOMES]
 
 

@@ -166,10 +166,9 @@ def importance(
         shots: of the video; their first, middle and last samples are the global tokens. Ridge regression
             does without.
         fraction: the summary's fraction of the video, at which decoding stops.
-        width: beams, see `vidsum.summary.decoding.decode`.
+        width: beams, see `vidsum.summary.fulltransnet.decode`.
 
-    Raises:
-        UsageError: see `require_readable`.
+    Raises UsageError: see `require_readable`.
     """
     require_readable(summarizer, features)
     model = summarizer.model
