@@ -19,8 +19,7 @@ import av
 from vidsum.errors import InputError
 from vidsum.types import Picture
 from vidsum.video.damage import DecodeLog
-from vidsum.video.frames import Sampling, n_samples, pixel_size, samples_before
-from vidsum.video.picture import PictureMaker
+from vidsum.video.frames import PictureMaker, Sampling, n_samples, pixel_size, samples_before
 from vidsum.video.probe import display_size, is_video
 from vidsum.video.pyav_reader import DecodedFrame, decode_packet, open_video, video_stream
 

@@ -14,7 +14,7 @@ import av
 
 from vidsum.outputs import atomic_write
 from vidsum.video.copy import copied_stream
-from vidsum.video.mp4 import errors_of_ffmpeg, open_mp4
+from vidsum.video.write import errors_of_ffmpeg, open_mp4
 
 _MOST_BYTES = 256 * 2**20
 """Of packets that are kept: rather less pre-roll than more memory."""
