@@ -35,7 +35,7 @@ def test_the_seconds_of_a_file_are_those_of_the_batch_run(colours: Path) -> None
     texts, video = ["red", "yellow"], probe(colours)
     seconds = [event for event in watch(str(colours), texts) if isinstance(event, Second)]
     extractor = namer_of_colours(Extraction(extractor="efficientnet_lite0"))
-    with read_frames(colours, [extractor.spec.sampling]) as frames:
+    with read_frames(video, [extractor.spec.sampling]) as frames:
         shown = [frame for _, frame in frames]
     features = extract_features(shown, extractor, video, with_logits=True)
     z = curves_of(embed_video("vse", [features]), ENCODER.encode(texts))

@@ -20,6 +20,7 @@ from vidsum.video import live, preroll
 from vidsum.video.frames import Sampling
 from vidsum.video.live import LiveFrame, live_frames, source_of
 from vidsum.video.preroll import PreRoll
+from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
 
 SAMPLING = Sampling(2.0)
@@ -45,7 +46,7 @@ def shown(frames: Iterator[LiveFrame]) -> list[tuple[float, int]]:
 
 
 def in_batch(path: Path, sampling: Sampling = SAMPLING) -> list[tuple[float, int]]:
-    with read_frames(path, [sampling]) as frames:
+    with read_frames(probe(path), [sampling]) as frames:
         return [(frame.time_s, read_number(frame.image)) for _, frame in frames]
 
 
