@@ -84,6 +84,8 @@ def index(
             origin = f" from {added.moved_from}" if added.moved_from else ""
             count = "1 shot" if added.shots == 1 else f"{added.shots} shots"
             line = f"{source}: {added.state}{origin}, {count}"
+            if added.state == "claimed":
+                line = f"{source}: left to another process, which is adding it"
             lines = () if added.state == "unchanged" else (line,)
             return Result("index", source, data, lines, messages=added.warnings)
 
@@ -93,17 +95,15 @@ def index(
         if jobs.current:
             go_through([])
             return
-        try:
-            for inputs in _settled(named, batch) if settings.watch else [batch.inputs(named)]:
-                # what failed is tried again when it changes
-                with contextlib.suppress(*([Exit] if settings.watch else [])):
-                    try:
-                        if inputs:
-                            go_through(inputs)
-                    finally:  # by now it is known what has moved
+        for inputs in _settled(named, batch) if settings.watch else [batch.inputs(named)]:
+            # what failed is tried again when it changes
+            with contextlib.suppress(*([Exit] if settings.watch else [])):
+                try:
+                    if inputs:
+                        go_through(inputs)
+                finally:  # by now it is known what has moved
+                    if archive.is_there:
                         _tell_gone(archive, named, view, prune=settings.prune)
-        finally:
-            archive.discard_if_unused()
 
 
 def _tell_gone(archive: "Archive", named: Sequence[str], view: View, *, prune: bool) -> None:

@@ -37,6 +37,13 @@ class SearchOutputs:
         shared=False,
         writes=True,
     )
+    report: Path | None = option(
+        "Also a page with the moments, .html: it plays them without a server.",
+        None,
+        metavar="FILE",
+        shared=False,
+        writes=True,
+    )
     clips: Path | None = option(
         "Also an MP4 of each moment, {rank}_{video}.mp4, in this folder.", None, metavar="FOLDER"
     )
@@ -86,7 +93,7 @@ def search(
     target = _target(outputs, extra)
 
     def step() -> Result:
-        from vidsum.archive.answers import cuts_of
+        from vidsum.archive.answers import cuts_of, page
         from vidsum.archive.archive import Archive
         from vidsum.pipelines.timelines import film_format, film_text
 
@@ -103,8 +110,11 @@ def search(
             messages += more
             if outdated := archive.n_outdated():
                 messages.append(f"{outdated} videos were indexed with other weights: run vidsum index again")
+            lines = _remarks(matches, rows, extra)
+            if extra.report:
+                html = page(archive, _title(text, wishes), matches, extra.report)
+                lines.append(save_text(html, extra.report, replaces=outputs.replaces))
         shown = document if outputs.to_stdout else None
-        lines = _remarks(matches, rows, extra)
         if extra.export:
             cuts = cuts_of(matches, text or "")
             timeline, warnings = film_text(cuts, film_format(extra.export), extra.export)
@@ -121,7 +131,7 @@ def search(
 
 def _target(outputs: Outputs, extra: SearchOutputs) -> Path | None:
     """The file of `--output`, checked before any work."""
-    if outputs.to_stdout and (extra.clips or extra.pictures or extra.export):
+    if outputs.to_stdout and (extra.clips or extra.pictures or extra.export or extra.report):
         raise UsageError("-o - writes JSON only", hint="-o FILE.json, with other files")
     target = None if outputs.to_stdout or outputs.output is None else Path(outputs.output)
     if target:
@@ -130,8 +140,18 @@ def _target(outputs: Outputs, extra: SearchOutputs) -> Path | None:
         from vidsum.pipelines.timelines import film_format
 
         film_format(extra.export)
-    check_outputs([("the archive", [path for path in (target, extra.export) if path])])
+    if extra.report:
+        require_suffix(extra.report, (".html",))
+    check_outputs([("the archive", [path for path in (target, extra.export, extra.report) if path])])
     return target
+
+
+def _title(text: str | None, wishes: Wishes) -> str:
+    """What was looked for, in a line."""
+    parts = [text or "", *(f"like {Path(like).name}" for like in wishes.like)]
+    named = (("and", wishes.also), ("not", wishes.without), ("then", wishes.then))
+    parts += [f"{word} {each}" for word, texts in named for each in texts]
+    return ", ".join(part for part in parts if part)
 
 
 def _rows(matches: Sequence["Match"], extra: SearchOutputs) -> list[dict[str, Any]]:

@@ -6,8 +6,17 @@ python -m docs.keywords > vidsum/keywords.py
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
+from vidsum.archive.wishes import Wishes
 from vidsum.options import item_of, leaves, required
-from vidsum.settings import Describing, Extraction, Retrieval, Selection, ShotSettings, Transcription
+from vidsum.settings import (
+    Describing,
+    Extraction,
+    Retrieval,
+    Selection,
+    ShotSettings,
+    Transcription,
+    Watching,
+)
 
 _HEAD = '''"""The options of Python functions as types of keywords; made by `python -m docs.keywords`."""
 
@@ -23,8 +32,10 @@ _TYPES: dict[str, tuple[str, type[Any], tuple[str, ...]]] = {
     "SummarizerOptions": ("SummaryOptions", Selection, ("budget",)),
     "GroundOptions": ("ReadingOptions", Retrieval, ()),
     "GrounderOptions": ("GroundOptions", Retrieval, ("top_k",)),
+    "WatchOptions": ("TypedDict", Watching, ()),
     "DescribeOptions": ("ReadingOptions", Describing, ()),
     "SpeechOptions": ("TypedDict", Transcription, ()),
+    "WishOptions": ("TypedDict", Wishes, tuple(leaf.name for leaf in leaves(Wishes) if leaf.name != "top_k")),
 }
 """What each extends, and its options: without names, those of the settings that no other type has."""
 _PARAMETERS = ("shots", "model", "language")
@@ -42,7 +53,7 @@ def page() -> str:
             if (kind, leaf.name) not in named and leaf.name not in _PARAMETERS
         ]
         text += f"\n\nclass {title}({base}, total=False):\n"
-        text += f'    """Options of `vidsum.settings.{kind.__name__}`."""\n\n'
+        text += f'    """Options of `{kind.__module__}.{kind.__name__}`."""\n\n'
         for leaf in leaves(kind):
             if leaf.name in (names or rest):
                 text += f"    {leaf.name}: {_type_name(leaf.kind)}\n"

@@ -80,6 +80,17 @@ class GrounderOptions(GroundOptions, total=False):
     top_k: int
 
 
+class WatchOptions(TypedDict, total=False):
+    """Options of `vidsum.settings.Watching`."""
+
+    like: str | Sequence[str]
+    min_present: float
+    for_s: float
+    pre_roll_s: float
+    follow: bool
+    idle_s: float | None
+
+
 class DescribeOptions(ReadingOptions, total=False):
     """Options of `vidsum.settings.Describing`."""
 
@@ -94,3 +105,19 @@ class SpeechOptions(TypedDict, total=False):
     """Options of `vidsum.settings.Transcription`."""
 
     translate: bool
+
+
+class WishOptions(TypedDict, total=False):
+    """Options of `vidsum.archive.wishes.Wishes`."""
+
+    evidence: Literal["auto", "seen", "said", "described", "both"]
+    like: str | Sequence[str]
+    also: str | Sequence[str]
+    without: str | Sequence[str]
+    then: str | Sequence[str]
+    path: str | Sequence[str]
+    after: str | None
+    min_length_s: float
+    min_present: float
+    per_video: int
+    duplicates: bool

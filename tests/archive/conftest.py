@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.archive.made import film, spoken, use_archive
@@ -10,6 +11,8 @@ from tests.archive.serving import serving
 from vidsum.archive import index
 from vidsum.archive.archive import Archive
 from vidsum.archive.serve import Server
+from vidsum.provenance import of_file
+from vidsum.results.summary import ScoredShot, Summary
 
 
 @pytest.fixture
@@ -31,6 +34,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("served")
 
 
+def save_summary(video: Path, *segments: tuple[float, float]) -> None:
+    """What `vidsum summarize` writes beside a video."""
+    times = np.arange(6.0)
+    scores, made_from = times.astype(np.float32), {"vidsum": "0", "video": of_file(video)}
+    shots = (ScoredShot(0.0, 6.0, 0.5, selected=True),)
+    summary = Summary(segments, shots, scores, times, 2.0, 6.0, 10.0, "ridge", "kts", provenance=made_from)
+    summary.save(video.with_name(f"{video.stem}_summary.json"))
+
+
 @pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[Server]:
     """Serves `film` (1) and `the sea` (2), in which something is said."""
@@ -39,7 +51,8 @@ def server(folder: Path) -> Iterator[Server]:
         use_archive(patch)
         with Archive(folder / "a.vidsum") as archive:
             archive.add(film(folder / "videos" / "film.mp4"))
-            patch.setattr(index, "_hear", lambda *_, **__: spoken("Blue <b>blue</b>.", "Green yellow."))
-            archive.add(film(folder / "videos" / "the sea.mp4", ("blue", "blue", "green"), seed=2))
+            patch.setattr(index, "hear", lambda *_, **__: spoken("Blue <b>blue</b>.", "Green yellow."))
+            archive.add(sea := film(folder / "videos" / "the sea.mp4", ("blue", "blue", "green"), seed=2))
+            save_summary(sea, (1, 2), (4, 5))
         with serving(folder / "a.vidsum") as started:
             yield started

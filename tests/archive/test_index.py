@@ -2,8 +2,13 @@
 
 import os
 import shutil
+import socket
+import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +17,7 @@ from vidsum.archive import index
 from vidsum.archive.archive import Archive
 from vidsum.archive.store import connect
 from vidsum.errors import InputError
+from vidsum.results.descriptions import Description, Descriptions
 from vidsum.settings import Extraction
 
 
@@ -236,7 +242,7 @@ def test_transcripts_that_came_to_the_cache_are_taken(
     def cached_transcript(path: str, extraction: Extraction, source: dict[str, object]) -> object:
         return "something" if source["sha256"] in transcripts else None
 
-    monkeypatch.setattr(index, "_hear", hear)
+    monkeypatch.setattr(index, "hear", hear)
     monkeypatch.setattr(index, "cached_transcript", cached_transcript)
     archive.add(videos)
     assert set(states(archive, videos).values()) == {"unchanged"}
@@ -252,7 +258,7 @@ def test_transcripts_are_added_when_they_are_asked_for(
     def hear(video: str, extraction: Extraction, progress: object, *, transcribe: bool) -> object:
         return spoken("we paint it green.", "then red.") if transcribe else None
 
-    monkeypatch.setattr(index, "_hear", hear)
+    monkeypatch.setattr(index, "hear", hear)
     archive.add(videos)
     assert count(archive, "sentences") == 0
     archive.add(videos / "a.mp4", transcribe=True)
@@ -260,3 +266,110 @@ def test_transcripts_are_added_when_they_are_asked_for(
     assert (count(archive, "sentences"), count(archive, "videos")) == (2, 2)
     archive.remove(videos / "a.mp4")
     assert count(archive, "sentences") == 0
+
+
+HOST = socket.gethostname()
+
+
+def claim(archive: Archive, video: Path, owner: str, until_s: float) -> None:
+    key = os.fsencode(video.absolute())
+    with archive._connection.transaction():
+        archive._connection.execute("INSERT INTO claims VALUES (?, ?, ?)", (key, owner, until_s))
+
+
+@pytest.mark.parametrize(
+    ("owner", "left_s", "state"),
+    [
+        ("7@elsewhere", 60, "claimed"),
+        ("7@elsewhere", -1, "added"),
+        (f"1@{socket.gethostname()}", 60, "claimed"),
+    ],
+)
+def test_a_file_that_another_process_looks_at_is_left_to_it(
+    archive: Archive, videos: Path, owner: str, left_s: float, state: str
+) -> None:
+    claim(archive, videos / "a.mp4", owner, time.time() + left_s)
+    assert states(archive, videos) == {"a.mp4": state, "b.mp4": "added"}
+    assert count(archive, "claims") == (state == "claimed")
+
+
+def test_a_claim_of_a_process_that_was_killed_holds_nobody_up(archive: Archive, videos: Path) -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    claim(archive, videos / "a.mp4", f"{ended.pid}@{HOST}", time.time() + 60)
+    assert set(states(archive, videos).values()) == {"added"}
+    assert count(archive, "claims") == 0
+
+
+def test_two_processes_that_index_one_folder_decode_no_file_twice(
+    archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, see = get_context("fork").Value("i", 0), index._see
+
+    def counted(*how: Any) -> object:
+        with seen.get_lock():
+            seen.value += 1
+        time.sleep(0.3)
+        return see(*how)
+
+    monkeypatch.setattr(index, "_see", counted)
+    processes = [get_context("fork").Process(target=_index, args=(archive.path, videos)) for _ in range(2)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0, 0]
+    assert (seen.value, count(archive, "videos"), count(archive, "claims")) == (2, 2, 0)
+
+
+def _index(path: Path, videos: Path) -> None:
+    with Archive(path) as archive:
+        archive.add(videos)
+
+
+def describe(video: Path, *texts: str, of: Path | None = None) -> Path:
+    """What `vidsum describe` writes beside a video."""
+    parts = [Description(2.0 * place, 2.0 * place + 2, text, 0.8) for place, text in enumerate(texts)]
+    writer = {"writer": "tags", "every_s": None, "min_sure": 0.5}
+    writer |= {"map_sha256": "0" * 64, "text_weights_sha256": "0" * 64}
+    source = index.of_file(of or video)
+    made_from = {"vidsum": "0", "extractor": "x", "descriptions": writer, "video": source}
+    path = video.with_name(f"{video.stem}_descriptions.json")
+    Descriptions(tuple(parts), "tags", 10.0, provenance=made_from).save(path)
+    return path
+
+
+def test_descriptions_beside_a_video_are_found(archive: Archive, videos: Path) -> None:
+    path = describe(videos / "a.mp4", "a red wall", "the sky is blue")
+    assert states(archive, videos) == {"a.mp4": "added", "b.mp4": "added"}
+    assert set(states(archive, videos).values()) == {"unchanged"}
+    (found,) = archive.search("blue", 1, evidence="described")
+    assert (found.evidence, found.text, found.start_s) == ("described", "the sky is blue", 2)
+    assert {one.evidence for one in archive.search("blue", 20)} == {"seen", "described"}
+    describe(videos / "a.mp4", "a green field")
+    assert states(archive, videos) == {"a.mp4": "changed", "b.mp4": "unchanged"}
+    assert [one.text for one in archive.search("blue", evidence="described")] == ["a green field"]
+    path.unlink()  # they stay
+    assert set(states(archive, videos).values()) == {"unchanged"}
+    archive.remove(videos / "a.mp4")
+    assert count(archive, "descriptions") == 0
+    with pytest.raises(InputError, match="none of its videos has descriptions"):
+        archive.search("blue", evidence="described")
+
+
+@pytest.mark.parametrize(
+    "content", [b"{", b"\xff", b"[]", b'{"descriptions": [{"text": 1}]}', b'{"descriptions": 1}']
+)
+def test_descriptions_that_cannot_be_read_are_told(archive: Archive, videos: Path, content: bytes) -> None:
+    (videos / "a_descriptions.json").write_bytes(content)
+    added = archive.add(videos / "a.mp4")[0]
+    assert added.state == "added"
+    (warning,) = added.warnings
+    assert "descriptions are not used" in warning
+    assert "\n" not in warning
+
+
+def test_descriptions_of_another_video_are_not_taken(archive: Archive, videos: Path) -> None:
+    describe(videos / "a.mp4", "a red wall", of=videos / "b.mp4")
+    assert "of another video" in archive.add(videos / "a.mp4")[0].warnings[0]
+    assert count(archive, "descriptions") == 0

@@ -1,12 +1,16 @@
 """The page of an archive in Chromium, from a search to what plays and is saved."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.archive.made import use_archive
 from tests.browsing import TIME, chromium, faults_of_looks, needs_chromium, until
+from vidsum.archive.answers import page
+from vidsum.archive.archive import Archive
 from vidsum.archive.serve import Server
 
 pytestmark = [pytest.mark.deep, needs_chromium]
@@ -201,3 +205,66 @@ def test_nothing_overflows_and_axe_finds_no_fault(
     assert faults_of_looks(tab, width) == []
     backs = {"light": "rgb(247, 247, 245)", "dark": "rgb(20, 22, 26)"}
     assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == backs[scheme]
+
+
+@pytest.fixture(scope="module")
+def stored(server: Server, folder: Path) -> Path:
+    """A page of a search, in a folder beside that of the videos; one of these is missing."""
+    path = folder / "page" / "found.html"
+    path.parent.mkdir()
+    with Archive(server.archive.path) as archive, pytest.MonkeyPatch.context() as patch:
+        use_archive(patch)
+        found = archive.search("blue", duplicates=True)
+        lost = replace(found[0], text="</script><b>lost</b>")
+        path.write_text(page(archive, "blue <b>", [*found, lost], path), "utf-8")
+    return path
+
+
+def of_file(browser: Any, path: Path, width: int = 1400, **how: Any) -> Any:
+    """A page without a server. `faults`: failed scripts, complaints, and requests for anything but files."""
+    tab = browser.new_context(viewport={"width": width, "height": 900}, **how).new_page()
+    tab.faults = []
+    tab.on("pageerror", lambda error: tab.faults.append(str(error)))
+    tab.on("console", lambda message: tab.faults.append(message.text))
+    own = (path.parent.parent.as_uri(), "data:")
+    tab.on("request", lambda request: tab.faults.extend([request.url] * (not request.url.startswith(own))))
+    tab.goto(path.as_uri())
+    until(tab, "document.querySelectorAll('.moment').length > 0")
+    return tab
+
+
+def test_a_page_without_a_server_plays_the_moments(browser: Any, stored: Path) -> None:
+    tab = of_file(browser, stored)
+    assert tab.title() == tab.locator("h1").inner_text() == "blue <b>"
+    assert not tab.get_by_role("search").count()
+    tab.get_by_role("region", name="film.mp4").locator(".cut").first.click()
+    playing(tab, "film.mp4", 4, 6)
+    assert tab.locator("#shots li").count() > 1
+    tab.get_by_role("region", name="the sea.mp4").locator(".cut.said").first.click()
+    playing(tab, "the sea.mp4", 0, 2.5)
+    assert tab.get_by_text("</script><b>lost</b>").count() == 1
+    assert tab.faults == []
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_page_without_a_server_looks_right(browser: Any, stored: Path, width: int, scheme: str) -> None:
+    tab, no_fields = of_file(browser, stored, width, color_scheme=scheme), ["axe did not look for label"]
+    assert faults_of_looks(tab, width) == no_fields
+    tab.locator(".moment .cut").first.click()
+    until(tab, f"{TIME} > 0.1")
+    tab.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+    assert faults_of_looks(tab, width) == no_fields
+
+
+def test_the_summary_of_a_video_plays(browser: Any, server: Server) -> None:
+    tab = opened(browser, server, "q=green&v=2&t=0-1")
+    playing(tab, "the sea.mp4", 0, 1.5)
+    assert tab.locator("#summary summary").inner_text() == "Summary: 0:02 in 2 segments"
+    tab.get_by_role("button", name="Play the summary").click()
+    playing(tab, "the sea.mp4", 1, 2.4)
+    playing(tab, "the sea.mp4", 4, 5.4)
+    until(tab, "document.querySelector('video').paused")
+    tab.locator("#summary li a").first.click()
+    playing(tab, "the sea.mp4", 1, 2.4)
+    assert tab.faults == []

@@ -57,7 +57,7 @@ def videos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def hear(video: str, *rest: object, transcribe: bool) -> object:
         return spoken(*texts.get(Path(video).name, ("silence.",))) if transcribe else None
 
-    monkeypatch.setattr(index, "_hear", hear)
+    monkeypatch.setattr(index, "hear", hear)
     return folder
 
 

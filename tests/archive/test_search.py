@@ -178,7 +178,7 @@ def test_a_picture_is_a_query(archive: Archive, videos: Path, monkeypatch: pytes
         "vidsum.features.pictures.features_of_views",
         lambda stills, extractor, views: np.array([[COLOURS["red"]]], np.float32),
     )
-    monkeypatch.setattr("vidsum.archive.archive.load_map", lambda: lambda rows: rows / np.linalg.norm(rows))
+    monkeypatch.setattr("vidsum.grounding.vse.load_map", lambda: lambda rows: rows / np.linalg.norm(rows))
     (found,) = archive.search(like=[str(picture)], top_k=1)
     assert (Path(found.video).name, found.start_s) == ("film.mp4", 0)
 
@@ -195,7 +195,7 @@ def test_what_is_said_is_found_by_words_and_meaning(
     archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = {"film.mp4": ("the sky is blue today.", "nothing else."), "sea.mp4": ("unrelated talk.",)}
-    monkeypatch.setattr(index, "_hear", lambda video, *rest, transcribe: spoken(*texts[Path(video).name]))
+    monkeypatch.setattr(index, "hear", lambda video, *rest, transcribe: spoken(*texts[Path(video).name]))
     archive.add([videos / name for name in texts], transcribe=True)
     found = archive.search("blue", evidence="said")
     assert (Path(found[0].video).name, found[0].evidence, found[0].start_s) == ("film.mp4", "said", 0)

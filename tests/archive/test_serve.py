@@ -92,6 +92,8 @@ def test_a_video_has_shots_and_words(server: Server) -> None:
     assert about["duration_s"] == pytest.approx(6)
     assert about["shots"][0]["start_s"] == 0
     assert [one["text"] for one in about["said"]] == ["Blue <b>blue</b>.", "Green yellow."]
+    assert about["summary"] == [{"start_s": 1, "end_s": 2}, {"start_s": 4, "end_s": 5}]
+    assert ask(server, "/api/video/1").json["summary"] == []
     seen = ask(server, "/api/archive").json
     assert (seen["videos"], seen["spoken"]) == (2, 1)
     assert [each["id"] for each in seen["latest"]] == [2, 1]

@@ -10,7 +10,6 @@ import pytest
 
 from tests.full_disk import files_up_to
 from vidsum.archive import store
-from vidsum.archive.archive import Archive
 from vidsum.archive.store import APPLICATION_ID, connect, faults
 from vidsum.errors import InputError, OutputError
 
@@ -36,7 +35,7 @@ def insert(connection: sqlite3.Connection, name: str, size: int = 10) -> None:
 def test_a_new_archive_says_what_it_is(file: Path) -> None:
     connection = sqlite3.connect(file)
     assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
-    assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+    assert connection.execute("PRAGMA user_version").fetchone() == (3,)
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     connection.close()
     assert [each.name for each in file.parent.iterdir()] == ["a.vidsum"]
@@ -184,14 +183,3 @@ def test_an_archive_that_may_only_be_read_can_be_searched(
     with pytest.raises(OutputError, match="readonly"), faults(file):
         insert(connection, "no")
     connection.close()
-
-
-def test_an_unused_archive_stays_while_another_has_it_open(tmp_path: Path) -> None:
-    mine = Archive(tmp_path / "a.vidsum")
-    with Archive(tmp_path / "a.vidsum"):
-        mine.discard_if_unused()
-        assert (tmp_path / "a.vidsum").exists()
-    (tmp_path / "a.vidsum").unlink()
-    alone = Archive(tmp_path / "a.vidsum")
-    alone.discard_if_unused()
-    assert list(tmp_path.iterdir()) == []

@@ -11,7 +11,6 @@ import pytest
 from tests.archive.made import film, use_archive
 from tests.archive.servers import started
 from tests.commands.conftest import Run
-from vidsum.archive.archive import Archive
 from vidsum.commands import index as index_command
 from vidsum.provenance import hash_file
 
@@ -283,13 +282,26 @@ def test_one_timeline_of_all_moments(run: Run, videos: Path) -> None:
     assert run("search", "red", "--export", "blue.otio", "--overwrite").code == 0
 
 
+def test_a_page_of_all_moments(run: Run, videos: Path) -> None:
+    run("index", videos, "-r", "--device", "cpu")
+    (videos / "below" / "sea.mp4").unlink()
+    assert "found.html" in run("search", "blue", "--not", "red", "--report", "found.html").out
+    page = Path("found.html").read_text()
+    assert page.count("<script") == 2
+    assert "<title>blue, not red" in page
+    stored = json.loads(page.split('id="stored">')[1].split("</script>")[0])
+    listed = json.loads(run("search", "blue", "--not", "red", "--json").out)["data"]["moments"]
+    assert [moment["video"] for moment in stored["moments"]] == [moment["video"] for moment in listed]
+    assert all(str(moment["shot"]) in stored["thumbs"] for moment in stored["moments"])
+    sources = {Path(each["video"]).name: each["source"] for each in stored["videos"].values()}
+    assert sources == {"film.mp4": os.path.relpath(videos / "film.mp4"), "sea.mp4": None}
+    assert run("search", "red", "--report", "found.html").code == 1  # exists, and differs
+    assert run("search", "red", "--report", "found.txt").code == 2
+
+
 @pytest.mark.parametrize("source", ["none.mp4", "empty"])
 def test_a_run_that_adds_nothing_leaves_no_archive(run: Run, tmp_path: Path, source: str) -> None:
     (tmp_path / "empty").mkdir()
     ran = run("index", tmp_path / source, "--archive", tmp_path / "new.vidsum")
     assert ran.code != 0
     assert not list(tmp_path.glob("new.vidsum*"))
-    with Archive(tmp_path / "old.vidsum"):
-        pass
-    run("index", tmp_path / source, "--archive", tmp_path / "old.vidsum")
-    assert (tmp_path / "old.vidsum").exists()

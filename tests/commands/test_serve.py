@@ -33,8 +33,8 @@ def archive(tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_it_serves_until_it_is_stopped(tmp_path: Path, stop: signal.Signals) -> None:
-    with Archive(tmp_path / "empty.vidsum"):
-        pass
+    with Archive(tmp_path / "empty.vidsum") as archive:
+        assert archive.videos() == []
     server = subprocess.Popen(
         [*SERVE, tmp_path / "empty.vidsum"],
         stdout=subprocess.PIPE,

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import os
 import re
 import shutil
@@ -9,21 +10,31 @@ import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from html import escape
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from vidsum.archive.archive import Archive, Match
+from vidsum.archive.texts import TABLES
 from vidsum.archive.wishes import Wishes
-from vidsum.errors import MissingError, UsageError
+from vidsum.errors import InputError, MissingError, UsageError
 from vidsum.options import Leaf, item_of, leaves, required
 from vidsum.outputs import as_utf8
-from vidsum.pipelines.timelines import film_format, film_text
+from vidsum.pipelines.timelines import film_format, film_text, relative
 from vidsum.results.cuts import Cut
+from vidsum.results.load import read_result
+from vidsum.results.media import url_of
+from vidsum.results.page import data_url, policy_of
+from vidsum.results.summary import Summary
 from vidsum.settings import UNLIKELY
 from vidsum.text_files import shown
+from vidsum.types import Interval
 from vidsum.version import __version__
 
 _CSV = ("rank", "video", "start_s", "end_s", "present", "score", "evidence", "text")
+_PICTURED = 16
+"""Shots of a video that a page without a server shows, beside those of its moments."""
 _LATEST = 24
 """Videos that the page shows before a search."""
 _MOST_MOMENTS = 200
@@ -85,12 +96,17 @@ def search(archive: Archive, asked: Mapping[str, Sequence[str]]) -> dict[str, An
     if "like" in values:
         values["like"] = tuple(_stretch(archive, shot) for shot in values["like"])
     text, wishes = " ".join(asked.get("q", ())) or None, Wishes(**values)
-    moments = []
-    for rank, match in enumerate(archive.find(text, wishes), 1):
-        number, shot = archive.place_of(match)
-        ((duration_s,),) = archive.rows("SELECT duration_s FROM videos WHERE id = ?", number)
-        moments.append({"rank": rank, **asdict(match), "id": number, "shot": shot, "duration_s": duration_s})
+    moments = _placed(archive, archive.find(text, wishes))
     return {"query": text, "moments": moments, "warnings": archive.doubts(text, wishes)}
+
+
+def _placed(archive: Archive, matches: Sequence[Match]) -> list[dict[str, Any]]:
+    """Moments as data, with the ids of video and shot."""
+    places = [
+        dict(zip(("id", "shot", "duration_s"), archive.place_of(match), strict=True)) for match in matches
+    ]
+    facts = zip(matches, places, strict=True)
+    return [{"rank": rank, **asdict(match), **place} for rank, (match, place) in enumerate(facts, 1)]
 
 
 def _value(leaf: Leaf, name: str, texts: Sequence[str]) -> Any:
@@ -138,14 +154,56 @@ def video(archive: Archive, number: int) -> dict[str, Any]:
     source = source_of(archive, number)
     of_shots = "SELECT id, start_s, end_s FROM shots WHERE id >= ? AND id < ?"
     shots = archive.rows(of_shots, source.first_shot, source.first_shot + source.n_shots)
-    said = archive.rows("SELECT start_s, end_s, text FROM sentences WHERE video = ? ORDER BY start_s", number)
+    texts = "SELECT start_s, end_s, text FROM {} WHERE video = ? ORDER BY start_s"
+    said, described = (archive.rows(texts.format(table), number) for table, _ in TABLES.values())
     return {
         "id": number,
         "video": source.path,
         "duration_s": source.duration_s,
         "shots": _named(shots, "id", "start_s", "end_s"),
         "said": _named(said, "start_s", "end_s", "text"),
+        "described": _named(described, "start_s", "end_s", "text"),
+        "summary": _named(_summary(source), "start_s", "end_s"),
     }
+
+
+def _summary(source: Source) -> Sequence[Interval]:
+    """The segments of the summary of a video whose JSON is beside it; none where there is none."""
+    try:
+        summary = read_result(f"{Path(source.path).with_suffix('')}_summary.json")
+    except InputError:
+        return ()
+    is_of_it = summary.provenance.get("video", {}).get("sha256") == source.sha256
+    return summary.segments if isinstance(summary, Summary) and is_of_it else ()
+
+
+def page(archive: Archive, title: str, matches: Sequence[Match], target: Path) -> str:
+    """The moments of a search as a page that needs no server; links to videos begin at its folder."""
+    moments, videos, thumbs = _placed(archive, matches), dict[int, Any](), dict[int, str]()
+    for number in {moment["id"] for moment in moments}:
+        about = videos[number] = video(archive, number)
+        is_there = Path(about["video"]).is_file()
+        about["source"] = url_of(relative(about["video"], target)) if is_there else None
+        shots = [shot["id"] for shot in about["shots"]]
+        shots = shots[:: -(-len(shots) // _PICTURED)]
+        shots += [moment["shot"] for moment in moments if moment["id"] == number]
+        thumbs |= {shot: data_url(picture(archive, shot)) for shot in shots}
+    facts = {"version": __version__, "unlikely": UNLIKELY, "title": title, "warnings": []}
+    stored = json.dumps({**facts, "moments": moments, "videos": videos, "thumbs": thumbs}).replace(
+        "<", "\\u003c"
+    )
+    html, script, *styles = (
+        files("vidsum").joinpath(name).read_text("utf-8")
+        for name in (
+            *("archive/templates/page.html", "archive/templates/page.js"),
+            *("results/templates/base.css", "archive/templates/page.css"),
+        )
+    )
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{policy_of(script)}">'
+    head = f"{policy}\n<style>{''.join(styles)}</style>"
+    end = f'<script type="application/json" id="stored">{stored}</script>\n<script>{script}</script>\n</body>'
+    html = re.sub('<link rel="stylesheet".*defer></script>', lambda _: head, html, flags=re.DOTALL)
+    return as_utf8(html.replace("<title>vidsum", f"<title>{escape(title)}").replace("</body>", end))
 
 
 def _named(rows: Sequence[tuple[Any, ...]], *names: str) -> list[dict[str, Any]]:

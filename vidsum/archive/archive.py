@@ -13,17 +13,19 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from vidsum.archive.packed import clip_type, read_records, rows_of
 from vidsum.archive.postgres import name_of
-from vidsum.archive.search import Request, Search, Step
-from vidsum.archive.spoken import has_speech, said_in
-from vidsum.archive.store import SQLite, connect, default_path, faults, made_from, space_of
+from vidsum.archive.search import Found, Search, Step
+from vidsum.archive.store import Database, connect, default_path, faults, made_from, space_of
+from vidsum.archive.texts import found_in, kinds_in
 from vidsum.archive.wishes import Wishes, has_words, is_server
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding.conse import name_embeddings
@@ -31,7 +33,7 @@ from vidsum.grounding.presence import cohort_of
 from vidsum.grounding.queries import read_queries
 from vidsum.grounding.spaces import STEP_S, embed_queries
 from vidsum.grounding.text import DIMS
-from vidsum.grounding.vse import EXTRACTOR, load_map
+from vidsum.grounding.vse import EXTRACTOR, row_of_picture
 from vidsum.options import from_keywords
 from vidsum.provenance import label_of
 from vidsum.scaling import unit_rows
@@ -44,8 +46,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from vidsum.archive.index import Added
-    from vidsum.archive.wishes import WishOptions
-    from vidsum.keywords import ReadingOptions
+    from vidsum.keywords import ReadingOptions, WishOptions
 
 _PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 
@@ -62,9 +63,9 @@ class Match:
     """Probability that the moment is what is asked for; None for pictures (`like`)."""
     score: float
     """Orders moments: `present`, or how alike they are."""
-    evidence: Literal["seen", "said"] = "seen"
+    evidence: Literal["seen", "said", "described"] = "seen"
     text: str = ""
-    """What is said."""
+    """What is said or described."""
     parts: tuple[Interval, ...] = ()
     """The moments of the steps that follow each other (`then`)."""
     also: tuple[str, ...] = ()
@@ -79,11 +80,9 @@ class Archive:
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None, *, create: bool = True) -> None:
-        self.path: Path | str = default_path() if path is None else Path(path)
-        if isinstance(path, str) and is_server(path):
-            self.path = path
-        self._is_new = not is_server(self.path) and not Path(self.path).exists()
-        self._connection = connect(self.path, create=create)
+        self.path = path if isinstance(path, str) and is_server(path) else Path(path or default_path())
+        if self.is_there or not create:
+            self._connection = connect(self.path, create=create)
 
     def __enter__(self) -> Archive:
         return self
@@ -98,17 +97,19 @@ class Archive:
         """Its path, or its address without user and password."""
         return name_of(str(self.path)) if is_server(self.path) else str(self.path)
 
+    @property
+    def is_there(self) -> bool:
+        """Whether its file has been made: it is once a video is to be added."""
+        return not isinstance(self.path, Path) or self.path.exists()
+
+    @cached_property
+    def _connection(self) -> Database:
+        return connect(self.path, create=True)
+
     def close(self) -> None:
         """Close it."""
-        self._connection.close()
-
-    def discard_if_unused(self) -> None:
-        """Close it and remove its file, if this object made the file, and nobody uses it or added a video."""
-        connection = self._connection
-        if self._is_new and isinstance(connection, SQLite):
-            if connection.is_alone() and not self._files(Wishes()):
-                Path(self.path).unlink(missing_ok=True)
-            self.close()
+        if "_connection" in self.__dict__:
+            self._connection.close()
 
     def add(
         self,
@@ -145,6 +146,8 @@ class Archive:
         from vidsum.archive import index
 
         with faults(self.path):
+            if not self.is_there:  # what holds no video makes no archive
+                index.plan_of(path, extraction)
             try:
                 return index.add(self._connection, path, extraction, transcribe=transcribe, progress=progress)
             except InputError:
@@ -196,38 +199,31 @@ class Archive:
         """`search` with its settings."""
         if not (has_words(text) if text else wishes.like):
             raise UsageError("nothing to search for", hint='vidsum search "a sailing boat", or --like FILE')
-        with faults(self.path), self._connection.snapshot():
+        # on a busy machine, threads of matrix products wait for each other longer than they compute
+        with faults(self.path), self._connection.snapshot(), threadpool_limits(1):
             space, axes = space_of(self._connection, made_from(), DIMS["minilm"])
             files = self._files(wishes)
             if not space or not files:
                 return []
-            request = self._request(text, wishes)
-            names = name_embeddings(EXTRACTOR)
-            search = Search(self._connection, request, names, cohort_of(names, request.vectors))
-            evidence = wishes.evidence
-            if evidence == "auto":
-                with_speech = text and not wishes.is_of_pictures and has_speech(self._connection, space)
-                evidence = "both" if with_speech else "seen"
-            elif evidence != "seen" and not has_speech(self._connection, space):
-                hint = "vidsum index FOLDER --transcribe"
-                raise InputError(f"{self.name}: none of its videos has a transcript", hint=hint)
-            matches = list[Match]()
-            if evidence != "seen" and text:
-                asked = (text, request.vectors[0])
-                heard = said_in(self._connection, space, asked, set(files), wishes.per_video)
-                if evidence == "both":  # as `vidsum.grounding.said.both` ranks them: said, and not seen
-                    sure = (one for one in heard if one.score >= UNLIKELY)
-                    heard = [replace(one, score=one.score * (1 - search.present(one.video))) for one in sure]
-                for one in heard:
-                    match = Match("", one.start_s, one.end_s, one.score, one.score, "said", one.text)
-                    matches += _of_files(match, files[one.video], each=wishes.duplicates)
-            if evidence != "said":
-                for found in search.run(space, axes, set(files)):
-                    present, also = None if wishes.like else found.present, [files[n] for n in found.also]
-                    match = Match("", found.start_s, found.end_s, present, found.present, parts=found.parts)
-                    match = replace(match, also=tuple(path for paths in also for path in paths))
-                    matches += _of_files(match, files[found.video], each=wishes.duplicates)
-            return _best(matches, wishes)
+            search, found = self._search(text, wishes), list[Found]()
+            kinds = kinds_in(self._connection, space)
+            if wishes.evidence == "seen" or not text or wishes.is_of_pictures:
+                kinds = []
+            elif wishes.evidence not in ("auto", *kinds) and not (wishes.evidence == "both" and kinds):
+                hint = f"vidsum index FOLDER{'' if wishes.evidence == 'described' else ' --transcribe'}"
+                texts = "descriptions" if wishes.evidence == "described" else "a transcript"
+                raise InputError(f"{self.name}: none of its videos has {texts}", hint=hint)
+            for why in kinds:
+                if text and wishes.evidence in ("auto", "both", why):
+                    asked = (text, search.vectors[0])
+                    found += found_in(self._connection, space, why, asked, {*files}, wishes.per_video)
+            if wishes.evidence not in ("said", "described"):
+                # as `vidsum.grounding.said.both` ranks them: said, and not seen
+                found = [one for one in found if one.present >= UNLIKELY]
+                seen = {video: search.present(video) for video in {one.video for one in found}}
+                found = [replace(one, present=one.present * (1 - seen[one.video])) for one in found]
+                found += search.run(space, axes, {*files})
+            return _best((match for one in found for match in _matches(one, files, wishes)), wishes)
 
     @staticmethod
     def doubts(text: str | None, wishes: Wishes) -> tuple[str, ...]:
@@ -240,15 +236,15 @@ class Archive:
         rows = self.rows("SELECT jpeg FROM pictures WHERE shot = ?", self.place_of(match)[1])
         return bytes(rows[0][0]) if rows else b""
 
-    def place_of(self, match: Match) -> tuple[int, int]:
-        """The ids of the video and of the shot in the middle of a moment; 0 where the archive has it not."""
+    def place_of(self, match: Match) -> tuple[int, int, float]:
+        """The ids of the video and of the shot in the middle of a moment, and the length of the video."""
         query = (
-            "SELECT videos.id, shots.id FROM files JOIN videos ON videos.id = video "
+            "SELECT videos.id, shots.id, duration_s FROM files JOIN videos ON videos.id = video "
             "JOIN shots ON shots.id >= first_shot AND shots.id < first_shot + n_shots "
             "WHERE path = ? AND (start_s <= ? OR shots.id = first_shot) ORDER BY shots.id DESC LIMIT 1"
         )
         rows = self.rows(query, os.fsencode(match.video), (match.start_s + match.end_s) / 2)
-        return rows[0] if rows else (0, 0)
+        return rows[0] if rows else (0, 0, 0.0)
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """What a query in SQL finds in the file; docs/formats.md has the tables."""
@@ -257,11 +253,12 @@ class Archive:
 
     def write_clip(self, match: Match, path: str | os.PathLike[str]) -> tuple[str, ...]:
         """Write a moment as an MP4, and return warnings; errors are those of `vidsum.write_clips`."""
+        from vidsum.video.probe import probe
         from vidsum.video.write import write_segments
 
         facts = {"vidsum": __version__, "moment": [match.video, match.start_s, match.end_s]}
         segments = [(match.start_s, match.end_s)]
-        return write_segments(match.video, segments, path, comment=label_of(facts)).warnings
+        return write_segments(probe(match.video), segments, path, comment=label_of(facts)).warnings
 
     def _files(self, wishes: Wishes) -> dict[int, list[str]]:
         """The paths of each video that passes the filters, by its id."""
@@ -274,28 +271,20 @@ class Archive:
                 found.setdefault(video, []).append(name)
         return found
 
-    def _request(self, text: str | None, wishes: Wishes) -> Request:
-        first = [*([text] if text else []), *wishes.also]
+    def _search(self, text: str | None, wishes: Wishes) -> Search:
+        wanted = [*([text] if text else []), *wishes.also]
         vectors = [self._row_of(like) for like in wishes.like]
-        if texts := [*first, *wishes.without, *wishes.then]:
+        if texts := [*wanted, *wishes.without, *wishes.then]:
             vectors.append(embed_queries("vse", read_queries(texts).texts))
-        n_wanted, n_first = len(wishes.like) + len(first), len(wishes.like) + len(first) + len(wishes.without)
-        steps = [Step(tuple(range(n_wanted)), tuple(range(n_wanted, n_first)))]
-        steps += [Step((n_first + number,)) for number in range(len(wishes.then))]
-        return Request(
-            np.concatenate(vectors),
-            tuple(steps),
-            wishes.top_k,
-            wishes.per_video,
-            wishes.min_present,
-            wishes.min_length_s,
-            wishes.duplicates,
-        )
+        rows, names = np.concatenate(vectors), name_embeddings(EXTRACTOR)
+        first, after = len(wishes.like) + len(wanted), len(rows) - len(wishes.then)
+        steps = [Step(tuple(range(first)), tuple(range(first, after)))]
+        steps += [Step((number,)) for number in range(after, len(rows))]
+        return Search(self._connection, wishes, tuple(steps), rows, names, cohort_of(names, rows))
 
     def _row_of(self, like: str) -> FloatArray:
         """[1, D] of a picture, or of a part of a video."""
         from vidsum.archive import index
-        from vidsum.features.pictures import Still, features_of_views
 
         path, at, part = like.rpartition("@")
         if Path(like).is_file():
@@ -305,10 +294,7 @@ class Archive:
         else:
             raise InputError(f"{like}: no such file", hint="--like PICTURE, or --like VIDEO@1:20-1:25")
         if Path(path).suffix.lower() in _PICTURES:
-            (((row,),)) = features_of_views([Still(Path(path))], EXTRACTOR, (0,))
-            if np.isnan(row).any():
-                raise InputError(f"{path}: the picture cannot be read")
-            return load_map()(row[None])
+            return row_of_picture(path)
         if (kept := self._kept_row(path, start_s, end_s)) is not None:
             return kept
         clips, _ = index.plan_of(path, Extraction()).run()
@@ -334,11 +320,15 @@ class Archive:
         return unit_rows(within.mean(axis=0, keepdims=True)) if len(within) else None
 
 
-def _of_files(match: Match, paths: Sequence[str], *, each: bool) -> list[Match]:
+def _matches(found: Found, files: dict[int, list[str]], wishes: Wishes) -> list[Match]:
     """A moment in the first of some identical files, the others beside; or one in each of them."""
-    if each:
-        return [replace(match, video=path) for path in paths]
-    return [replace(match, video=paths[0], also=(*paths[1:], *match.also))]
+    paths, also = files[found.video], [path for video in found.also for path in files[video]]
+    is_like = wishes.like and found.evidence == "seen"
+    present = None if is_like else found.present
+    facts = (found.start_s, found.end_s, present, found.present, found.evidence, found.text, found.parts)
+    if wishes.duplicates:
+        return [Match(path, *facts, tuple(also)) for path in paths]
+    return [Match(paths[0], *facts, (*paths[1:], *also))]
 
 
 def _best(matches: Iterable[Match], wishes: Wishes) -> list[Match]:

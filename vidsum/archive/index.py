@@ -2,35 +2,39 @@
 
 import io
 import os
+import socket
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from vidsum.archive.packed import AXES, pack_clips, pack_pieces, pack_rows
+from vidsum.archive.packed import AXES, pack_clips, pack_pieces
 from vidsum.archive.store import Database, made_from, space_of
+from vidsum.archive.texts import describe, descriptions_beside, hear, set_texts
 from vidsum.errors import InputError
-from vidsum.grounding.said import ENCODER, Passage, passages_of, sentences_of
 from vidsum.grounding.spaces import ClipEmbeddings
-from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.vse import load_map
 from vidsum.pipelines.moments import Sight, input_in, plan_sight
 from vidsum.pipelines.plan import Plan
-from vidsum.pipelines.speech import cached_transcript, in_english, plan_transcript
+from vidsum.pipelines.speech import cached_transcript
 from vidsum.provenance import of_file
-from vidsum.results.transcript import Transcript
-from vidsum.settings import Extraction, Retrieval, Transcription
+from vidsum.settings import Extraction, Retrieval
 from vidsum.types import FloatArray, Progress, VideoInfo
 from vidsum.video.frames import LongSide
-from vidsum.video.stills import read_frames_at
+from vidsum.video.read import read_frames_at
 
-State = Literal["added", "changed", "moved", "unchanged"]
+State = Literal["added", "changed", "moved", "unchanged", "claimed"]
+"""Claimed: another process is adding it."""
 
 _SIDE, _JPEG_QUALITY = 160, 75
 """Of the pictures of shots."""
+_CLAIM_S = 3600.0
+"""So long nobody else looks at a file, unless the process that looks at it is known to have ended."""
 
 
 @dataclass(frozen=True)
@@ -59,13 +63,18 @@ class _Seen:
     warnings: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class _Spoken:
-    """What it keeps of a transcript."""
+class _Known(NamedTuple):
+    """A video that an archive holds."""
 
-    sentences: Sequence[Passage]
-    content: bytes
-    """Records of their passages."""
+    id: int
+    shots: int
+    duration_s: float
+    is_silent: bool
+    """Whether it lacks a transcript."""
+    described_by: str | None
+
+
+_KNOWN = "videos.id, n_shots, duration_s, spoken IS NULL, described_by"
 
 
 def add(
@@ -76,7 +85,7 @@ def add(
     transcribe: bool = False,
     progress: Progress | None = None,
 ) -> Added:
-    """Bring a video into the archive, unless the same is there.
+    """Bring a video into the archive, unless the same is there or another process is at it.
 
     A file is known by its size and time, else by its SHA-256: one that moved, or a copy, is not decoded.
 
@@ -91,44 +100,102 @@ def add(
     except (OSError, ValueError):  # planning names the fault
         plan_of(path, extraction)
         raise
+    facts, content = (status.st_size, status.st_mtime_ns), descriptions_beside(video)
+    described_by = sha256(content).hexdigest() if content else None
     before = connection.execute(
-        "SELECT files.video, files.bytes, mtime_ns, n_shots, duration_s, made_from, fast, spoken IS NULL, "
-        "sha256 FROM files JOIN videos ON videos.id = files.video JOIN spaces ON spaces.id = space "
-        "WHERE path = ?",
+        f"SELECT files.bytes, mtime_ns, made_from, fast, sha256, {_KNOWN} FROM files "
+        "JOIN videos ON videos.id = files.video JOIN spaces ON spaces.id = space WHERE path = ?",
         (key,),
     ).fetchone()
-    facts = (status.st_size, status.st_mtime_ns)
-    if before and (before[1:3], before[5]) == (facts, space) and before[6] <= extraction.fast:
-        source = {"bytes": facts[0], "sha256": before[8]}
-        if not before[7] or not (transcribe or cached_transcript(path, extraction, source)):
+    known = _Known(*before[5:]) if before else None
+    if known and before[:3] == (*facts, space) and before[3] <= extraction.fast:
+        source = {"bytes": facts[0], "sha256": before[4]}
+        is_heard = not known.is_silent or not (transcribe or cached_transcript(path, extraction, source))
+        if is_heard and described_by in (None, known.described_by):
             with connection.transaction():
                 connection.execute("UPDATE files SET gone_s = NULL WHERE path = ?", (key,))
-            return Added(video, "unchanged", before[4], before[3])
-    sha256 = of_file(Path(path))["sha256"]
-    known = _known(connection, sha256, space, fast=extraction.fast)
+            return Added(video, "unchanged", known.duration_s, known.shots)
+    with _claimed(connection, key) as is_ours:
+        if not is_ours:
+            return Added(video, "claimed", 0.0, 0)
+        return _renew(connection, path, facts, known, extraction, transcribe, content, progress)
+
+
+def _renew(
+    connection: Database,
+    path: str,
+    facts: tuple[int, int],
+    before: _Known | None,
+    extraction: Extraction,
+    transcribe: bool,
+    descriptions: bytes,
+    progress: Progress | None,
+) -> Added:
+    """`add` of a file that is new, has changed, or of which more is to be known."""
+    key, space = _key(path), made_from()
+    digest = of_file(Path(path))["sha256"]
+    known = _known(connection, digest, space, fast=extraction.fast)
     seen = _see(path, extraction, progress) if known is None else None
-    is_silent = known is None or known[3]
-    spoken = _hear(path, extraction, progress, transcribe=transcribe) if is_silent else None
+    is_silent = known is None or known.is_silent
+    spoken = hear(path, extraction, progress, transcribe=transcribe) if is_silent else None
+    described_by = known.described_by if known else None
+    described, warnings = describe((path, digest), descriptions, described_by, extraction)
     with connection.transaction():
-        known = _known(connection, sha256, space, fast=extraction.fast)  # another process may have been first
+        known = _known(connection, digest, space, fast=extraction.fast)  # another process may have been first
         if known is None:
             if seen is None:
                 raise InputError(f"{path}: was removed from the archive meanwhile", hint="try again")
-            known = _insert(connection, sha256, status.st_size, space, seen)
-        if spoken and known[3]:
-            _set_spoken(connection, known[0], spoken)
-        moved_from = None if before else _forget_moved(connection, known[0])
+            known = _insert(connection, digest, facts[0], space, seen)
+        if spoken and known.is_silent:
+            set_texts(connection, known.id, spoken)
+        if described:
+            set_texts(connection, known.id, described)
+        moved_from = None if before else _forget_moved(connection, known.id)
         connection.execute(
             "INSERT INTO files VALUES (?, ?, ?, ?, NULL) ON CONFLICT (path) DO UPDATE SET "
             "video = excluded.video, bytes = excluded.bytes, mtime_ns = excluded.mtime_ns, gone_s = NULL",
-            (key, known[0], *facts),
+            (key, known.id, *facts),
         )
         drop_orphans(connection)
     state: State = "changed" if before else "moved" if moved_from else "added"
-    heard = spoken is not None and spoken.sentences
-    if before and seen is None and not heard and before[0] == known[0]:
+    if before and before.id == known.id and not (seen or described or (spoken and spoken.sentences)):
         state = "unchanged"
-    return Added(video, state, known[2], known[1], moved_from, seen.warnings if seen else ())
+    warnings = (*(seen.warnings if seen else ()), *warnings)
+    return Added(os.fsdecode(key), state, known.duration_s, known.shots, moved_from, warnings)
+
+
+@contextmanager
+def _claimed(connection: Database, key: bytes) -> Iterator[bool]:
+    """Whether a file is this process's own for now: no other has claimed it, or that one has ended."""
+    host = socket.gethostname()
+    with connection.transaction():
+        held = connection.execute("SELECT owner, until_s FROM claims WHERE path = ?", (key,)).fetchone()
+        is_ours = held is None or held[1] < time.time() or _has_ended(held[0], host)
+        if is_ours:
+            connection.execute(
+                "INSERT INTO claims VALUES (?, ?, ?) ON CONFLICT (path) DO UPDATE SET "
+                "owner = excluded.owner, until_s = excluded.until_s",
+                (key, f"{os.getpid()}@{host}", time.time() + _CLAIM_S),
+            )
+    try:
+        yield is_ours
+    finally:
+        if is_ours:
+            with connection.transaction():
+                connection.execute("DELETE FROM claims WHERE path = ?", (key,))
+
+
+def _has_ended(owner: str, host: str) -> bool:
+    """Whether PID@HOST names a process of this machine that is there no more; not known on Windows."""
+    number, _, its_host = owner.partition("@")
+    if its_host == host and os.name != "nt":  # there, signal 0 would end it
+        try:
+            os.kill(int(number), 0)
+        except ProcessLookupError:
+            return True
+        except PermissionError:
+            pass
+    return False
 
 
 def plan_of(video: str, extraction: Extraction) -> Plan[Sight]:
@@ -182,8 +249,8 @@ def drop_orphans(connection: Database) -> None:
     orphans = "SELECT id, first_shot, n_shots FROM videos WHERE id NOT IN (SELECT video FROM files)"
     for video, first, count in connection.execute(orphans).fetchall():
         _drop_shots(connection, first, count)
-        connection.execute("DELETE FROM sentences WHERE video = ?", (video,))
-        connection.execute("DELETE FROM videos WHERE id = ?", (video,))
+        for table, name in (("sentences", "video"), ("descriptions", "video"), ("videos", "id")):
+            connection.execute(f"DELETE FROM {table} WHERE {name} = ?", (video,))
 
 
 def _drop_shots(connection: Database, first: int, count: int) -> None:
@@ -191,18 +258,14 @@ def _drop_shots(connection: Database, first: int, count: int) -> None:
         connection.execute(f"DELETE FROM {table} WHERE {key} >= ? AND {key} < ?", (first, first + count))
 
 
-def _known(
-    connection: Database, sha256: str, space: str, *, fast: bool
-) -> tuple[int, int, float, bool] | None:
-    """Id, number of shots and length of a video, and whether it lacks a transcript; None if it is new, or
-    was seen by its key frames alone and that is not enough.
-    """
-    found: tuple[int, int, float, bool] | None = connection.execute(
-        "SELECT videos.id, n_shots, duration_s, spoken IS NULL FROM videos "
-        "JOIN spaces ON spaces.id = space WHERE sha256 = ? AND made_from = ? AND fast <= ?",
-        (sha256, space, int(fast)),
+def _known(connection: Database, digest: str, space: str, *, fast: bool) -> _Known | None:
+    """A video; None if it is new, or was seen by its key frames alone and that is not enough."""
+    row = connection.execute(
+        f"SELECT {_KNOWN} FROM videos JOIN spaces ON spaces.id = space "
+        "WHERE sha256 = ? AND made_from = ? AND fast <= ?",
+        (digest, space, int(fast)),
     ).fetchone()
-    return found
+    return _Known(*row) if row else None
 
 
 def _see(video: str, extraction: Extraction, progress: Progress | None) -> _Seen:
@@ -223,47 +286,25 @@ def _pictures(info: VideoInfo, times_s: Sequence[float]) -> list[bytes]:
 
     pictures = []
     size = LongSide(min(_SIDE, max(info.display_width, info.display_height)))
-    for frame in read_frames_at(info.path, times_s, size, info=info):
+    for frame in read_frames_at(info, times_s, size):
         Image.fromarray(frame.image).save(content := io.BytesIO(), "JPEG", quality=_JPEG_QUALITY)
         pictures.append(content.getvalue())
     return pictures
 
 
-def _hear(
-    video: str, extraction: Extraction, progress: Progress | None, *, transcribe: bool
-) -> _Spoken | None:
-    """What is said, in English; None where that is not known, and is not to be found out."""
-    try:
-        plan = plan_transcript(video, Transcription(), extraction)
-    except InputError:  # no sound
-        return _Spoken((), b"") if transcribe else None
-    if transcribe:
-        english: Transcript | None = in_english(plan.run(progress), video, extraction, progress)
-    else:
-        english = cached_transcript(video, extraction, english=True)
-    if english is None:
-        return None
-    sentences = sentences_of(english)
-    texts = [passage.text for passage in passages_of(sentences)]
-    vectors = load_text_encoder(ENCODER, extraction.device).encode(texts) if texts else None
-    return _Spoken(sentences, b"" if vectors is None else pack_rows(vectors).tobytes())
-
-
-def _insert(
-    connection: Database, sha256: str, size: int, made: str, seen: _Seen
-) -> tuple[int, int, float, bool]:
-    """Write a video, in place of what its key frames gave; what `_known` says of it then."""
+def _insert(connection: Database, digest: str, size: int, made: str, seen: _Seen) -> _Known:
+    """Write a video, in place of what its key frames gave."""
     clips, shots_s = seen.clips, seen.clips.shots_s
     assert shots_s is not None
     space, axes = space_of(connection, made, clips.rows.shape[1], _axes)
     coarse = "SELECT first_shot, n_shots FROM videos WHERE sha256 = ? AND space = ?"
-    for span in connection.execute(coarse, (sha256, space)).fetchall():
+    for span in connection.execute(coarse, (digest, space)).fetchall():
         _drop_shots(connection, *span)
     (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM shots").fetchone()
     pieces = pack_pieces(clips, np.array(seen.starts), axes)
     columns = "sha256, bytes, duration_s, space, fast, added_s, edges, first_shot, n_shots, scan"
     renewed = ", ".join(f"{name} = excluded.{name}" for name in columns.split(", "))
-    facts = (sha256, size, clips.duration_s, space, int(seen.fast), time.time(), shots_s.tobytes())
+    facts = (digest, size, clips.duration_s, space, int(seen.fast), time.time(), shots_s.tobytes())
     connection.execute(
         f"INSERT INTO videos ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
         f"ON CONFLICT (sha256, space) DO UPDATE SET {renewed}",
@@ -277,9 +318,9 @@ def _insert(
             (last + number, float(clips.timestamps[start]), float(end_s), records[start:end].tobytes()),
         )
         connection.execute("INSERT INTO pictures VALUES (?, ?)", (last + number, picture))
-    known = _known(connection, sha256, made, fast=seen.fast)
+    known = _known(connection, digest, made, fast=seen.fast)
     assert known is not None
-    connection.add_pieces(space, known[0], pieces)
+    connection.add_pieces(space, known.id, pieces)
     return known
 
 
@@ -288,13 +329,6 @@ def _axes() -> FloatArray:
     factor = load_map().tensors["cohort.weight"]
     _, directions = np.linalg.eigh(factor @ factor.T)
     return np.ascontiguousarray(directions[:, ::-1][:, :AXES], np.float32)
-
-
-def _set_spoken(connection: Database, video: int, spoken: _Spoken) -> None:
-    for one in spoken.sentences:
-        row = (one.text, video, one.start_s, one.end_s, one.certain)
-        connection.execute("INSERT INTO sentences VALUES (?, ?, ?, ?, ?)", row)
-    connection.execute("UPDATE videos SET spoken = ? WHERE id = ?", (spoken.content, video))
 
 
 def _forget_moved(connection: Database, video: int) -> str | None:

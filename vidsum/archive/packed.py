@@ -72,7 +72,7 @@ def unpack_clips(
     records: Records, names: FloatArray, duration_s: float, step_s: float, shots_s: TimeArray | None = None
 ) -> ClipEmbeddings:
     """The clips of `pack_clips`; `names` [K, D] are the embeddings of the classes' names."""
-    probabilities = _PROBABILITIES[records["classes"]]
+    probabilities = _PROBABILITIES.take(records["classes"])
     probabilities /= probabilities.sum(axis=1, keepdims=True)
     times = np.arange(len(records), dtype=np.float64) * step_s
     mixture = ClassMixture(probabilities, names)
@@ -99,7 +99,7 @@ def pack_pieces(video: ClipEmbeddings, first: npt.NDArray[np.int64], axes: Float
 
 def shares_of(records: Records) -> FloatArray:
     """[P, C] probabilities of the likeliest classes of pieces."""
-    return np.asarray(_PROBABILITIES[records["share"]])
+    return np.asarray(_PROBABILITIES.take(records["share"]))
 
 
 def pack_rows(rows: FloatArray) -> Records:

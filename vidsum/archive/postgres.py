@@ -29,12 +29,12 @@ _TYPES = (
     ("REAL", "DOUBLE PRECISION"),
     ("BLOB", "BYTEA"),
 )
-_SENTENCES = (
-    "CREATE TABLE sentences (text TEXT NOT NULL, video BIGINT NOT NULL, start_s DOUBLE PRECISION NOT NULL, "
+_TEXTS = (
+    "CREATE TABLE {0} (text TEXT NOT NULL, video BIGINT NOT NULL, start_s DOUBLE PRECISION NOT NULL, "
     "end_s DOUBLE PRECISION NOT NULL, certain DOUBLE PRECISION NOT NULL, "
     "words TSVECTOR GENERATED ALWAYS AS (to_tsvector('simple', text)) STORED)",
-    "CREATE INDEX sentences_of_video ON sentences(video)",
-    "CREATE INDEX sentences_with_words ON sentences USING gin(words)",
+    "CREATE INDEX {0}_of_video ON {0}(video)",
+    "CREATE INDEX {0}_with_words ON {0} USING gin(words)",
 )
 
 
@@ -68,9 +68,9 @@ class Postgres:
             self.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             yield
 
-    def with_words(self, words: Sequence[str]) -> Iterator[tuple[int]]:
-        """The videos of the sentences that hold some words, best first."""
-        query = "SELECT video FROM sentences, to_tsquery('simple', ?) AS asked WHERE words @@ asked "
+    def with_words(self, table: str, words: Sequence[str]) -> Iterator[tuple[int]]:
+        """The videos of the texts that hold some words, best first."""
+        query = f"SELECT video FROM {table}, to_tsquery('simple', ?) AS asked WHERE words @@ asked "
         text = " | ".join(f"'{word}'" for word in words)
         return iter(self.execute(f"{query} ORDER BY ts_rank(words, asked) DESC", (text,)))
 
@@ -136,7 +136,8 @@ class Postgres:
         for ours, theirs in _TYPES:
             script = script.replace(ours, theirs)
         for statement in script.split(";\n"):
-            for own in _SENTENCES if "VIRTUAL TABLE sentences" in statement else (statement,):
+            texts = re.search(r"VIRTUAL TABLE (\w+)", statement)
+            for own in [text.format(texts[1]) for text in _TEXTS] if texts else [statement]:
                 self.execute(own)
         self.execute("UPDATE schema SET version = ?", (version,))
 

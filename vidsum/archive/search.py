@@ -4,10 +4,15 @@ All shots are scanned by their records; the clips of the likeliest are then scor
 moments are found in the best videos as `ground` finds them. docs/archive.md has the rules.
 """
 
+from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from vidsum.archive.packed import (
     CLASSES,
@@ -19,6 +24,7 @@ from vidsum.archive.packed import (
     unpack_clips,
 )
 from vidsum.archive.store import Database
+from vidsum.archive.wishes import Wishes
 from vidsum.grounding.conse import SHARPNESS, log_likelihood
 from vidsum.grounding.presence import OFFSET, SLOPE, Cohort
 from vidsum.grounding.proposals import moments_of
@@ -28,6 +34,10 @@ from vidsum.types import FloatArray, Interval
 
 _BYTES_AT_ONCE = 800_000
 """Of records that are read at a time."""
+_BLOCKS_AHEAD = 4
+"""Blocks that wait for the thread that computes."""
+_NAMED = 10_000
+"""Up to so many videos are named to the database; of more, all are read."""
 _VIDEOS, _PIECES = 400, 5
 """Videos of which clips are scored exactly: the shots of so many pieces of each, per step."""
 _VIDEOS_AT_ONCE = 50
@@ -49,21 +59,6 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
-class Request:
-    """Steps that follow each other in a video, and the moments of them that are wished for."""
-
-    vectors: FloatArray
-    """[M, D] of length 1."""
-    steps: tuple[Step, ...]
-    top_k: int = 20
-    per_video: int = 3
-    min_present: float = 0.0
-    min_length_s: float = 0.0
-    duplicates: bool = False
-    """Whether moments of several videos that show the same are all listed."""
-
-
-@dataclass(frozen=True, eq=False)
 class Found:
     """A moment of a video."""
 
@@ -72,66 +67,88 @@ class Found:
     end_s: float
     present: float
     """Probability that the request is true of it."""
-    row: FloatArray
-    """[D] of length 1, the mean of its clips."""
+    row: FloatArray | None
+    """[D] of length 1, the mean of its clips; None of texts."""
+    evidence: Literal["seen", "said", "described"] = "seen"
+    text: str = ""
+    """What is said or described."""
     parts: tuple[Interval, ...] = ()
     """The moments of the steps, where there are several."""
     also: tuple[int, ...] = ()
     """Videos that show the same."""
 
 
+_Row = tuple[int, int, bytes]
+"""A video, its first shot, and the records of its pieces."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Scanned:
+    """The pieces [P] of some videos."""
+
+    block: list[_Row]
+    edges: npt.NDArray[np.int64]
+    """[V + 1] of the videos."""
+    log_present: FloatArray
+    """[steps, P]"""
+    shots: npt.NDArray[np.uint32]
+    """[P] number of the shot in its video."""
+
+
 @dataclass(frozen=True, eq=False)
 class Search:
-    """A request, and what its vectors are compared with."""
+    """Steps that follow each other in a video, and what their vectors are compared with."""
 
     connection: Database
-    request: Request
+    wishes: Wishes
+    steps: tuple[Step, ...]
+    vectors: FloatArray
+    """[M, D] of length 1."""
     names: FloatArray
     """[K, D] of the classes."""
     cohort: Cohort
 
     def run(self, space: int, axes: FloatArray, videos: set[int]) -> list[Found]:
         """The moments of some videos of a space with its axes [D, d], most probable first."""
-        request, kept = self.request, list[Found]()
+        wishes, kept = self.wishes, list[Found]()
         for video, present in self._exact(self._candidates(space, axes, videos)):
             surer = sum(each.present >= present for each in kept)
-            if surer >= request.top_k or present < request.min_present:
+            if surer >= wishes.top_k or present < wishes.min_present:
                 break
             kept = self._ranked([*kept, *self._moments(video)])
-        return kept[: request.top_k]
+        return kept[: wishes.top_k]
 
     def _candidates(self, space: int, axes: FloatArray, videos: set[int]) -> dict[int, list[int]]:
         """The likeliest videos by the records of pieces, with the ids of the likeliest shots of each."""
-        rows, logs, shots = list[tuple[int, int, int]](), list[FloatArray](), list[Records]()
-        wanted = [number for step in self.request.steps for number in step.wanted]
-        near = self.connection.near(space, self.request.vectors[wanted] @ axes, videos)
-        layout = piece_type(axes.shape[1], min(CLASSES, len(self.names)))
-        for block in self._blocks(space, videos, near):
-            rows += [(video, first, len(content) // layout.itemsize) for video, first, content in block]
-            records = read_records(b"".join(content for _, _, content in block), layout)
-            logs.append(self._by_records(records, axes))
-            shots.append(records["shot"].copy())
-        if not rows:
-            return {}
-        log_present, shot_of = np.concatenate(logs, axis=1), np.concatenate(shots)
-        ends = np.cumsum([count for _, _, count in rows])
-        best = np.maximum.reduceat(log_present, np.append(0, ends[:-1]), axis=1).sum(axis=0)
-        candidates = {}
-        for number in np.argsort(-best, kind="stable")[:_VIDEOS].tolist():
-            video, first, count = rows[number]
-            own = slice(ends[number] - count, ends[number])
-            places = np.argsort(-log_present[:, own], axis=1, kind="stable")[:, :_PIECES]
-            candidates[video] = (first + np.unique(shot_of[own][places])).tolist()
+        wanted = [number for step in self.steps for number in step.wanted]
+        near = self.connection.near(space, self.vectors[wanted] @ axes, videos)
+        best, candidates = dict[int, float](), dict[int, list[int]]()
+        for scanned in self._scanned(space, axes, videos if near is None else videos & near):
+            bests = np.maximum.reduceat(scanned.log_present, scanned.edges[:-1], axis=1).sum(axis=0)
+            best |= zip((video for video, *_ in scanned.block), bests.tolist(), strict=True)
+        likeliest = sorted(best, key=lambda video: (-best[video], video))[:_VIDEOS]
+        for scanned in self._scanned(space, axes, {*likeliest}):
+            for (video, first, _), (start, end) in zip(scanned.block, pairwise(scanned.edges), strict=True):
+                order = np.argsort(-scanned.log_present[:, start:end], axis=1, kind="stable")
+                candidates[video] = (first + np.unique(scanned.shots[start:end][order[:, :_PIECES]])).tolist()
         return candidates
 
-    def _blocks(
-        self, space: int, videos: set[int], near: set[int] | None
-    ) -> Iterator[list[tuple[int, int, bytes]]]:
-        """Videos with the id of the first shot, and their records."""
-        block, size = list[tuple[int, int, bytes]](), 0
-        only = "" if near is None else f" AND id IN ({', '.join(map(str, near or {0}))})"
+    def _scanned(self, space: int, axes: FloatArray, videos: set[int]) -> Iterator[_Scanned]:
+        """Blocks of videos; one thread reads while another computes."""
+        with ThreadPoolExecutor(1) as worker:
+            waiting = deque[Future[_Scanned]]()
+            for block in self._blocks(space, videos):
+                waiting.append(worker.submit(self._scan, block, axes))
+                if len(waiting) > _BLOCKS_AHEAD:
+                    yield waiting.popleft().result()
+            yield from (each.result() for each in waiting)
+
+    def _blocks(self, space: int, videos: set[int]) -> Iterator[list[_Row]]:
+        block, size = list[_Row](), 0
+        # numbers, not parameters: of those, SQLite takes some thousands at most
+        only = f" AND id IN ({', '.join(map(str, videos))})" if 0 < len(videos) <= _NAMED else ""
         query = f"SELECT id, first_shot, scan FROM videos WHERE space = ?{only} ORDER BY id"
-        for row in self.connection.stream(query, (space,)):
+        for row in self.connection.stream(query, (space,)) if videos else ():
             if row[0] in videos:
                 block.append(row)
                 size += len(row[2])
@@ -141,25 +158,27 @@ class Search:
         if block:
             yield block
 
-    def _by_records(self, records: Records, axes: FloatArray) -> FloatArray:
-        """[steps, P] log-probability of each piece, by its record."""
-        vectors = self.request.vectors
+    def _scan(self, block: list[_Row], axes: FloatArray) -> _Scanned:
+        layout = piece_type(axes.shape[1], min(CLASSES, len(self.names)))
+        records = read_records(b"".join(content for *_, content in block), layout)
+        edges = np.cumsum([0, *(len(content) // layout.itemsize for *_, content in block)])
         # the scale comes last: one pass over the rows less
-        cosines = np.asarray((vectors @ axes) @ records["row"].astype(np.float32).T, np.float32)
+        cosines = np.asarray((self.vectors @ axes) @ records["row"].astype(np.float32).T, np.float32)
         cosines *= records["scale"]
         shares, classes = shares_of(records), records["class"]
-        left = np.maximum(1 - shares.sum(axis=1), 0)
-        near = np.exp(np.float32(SHARPNESS) * (vectors @ self.names.T))
-        named = [np.einsum("pc,pc->p", row[classes], shares) + left * row.mean() for row in near]
-        return self._log_present(self.cohort.z(cosines, np.asarray(np.log(np.stack(named)), np.float32)))
+        left = np.maximum(1 - shares @ np.ones(shares.shape[1], np.float32), 0)
+        near = np.exp(np.float32(SHARPNESS) * (self.vectors @ self.names.T))
+        named = [np.einsum("pc,pc->p", row.take(classes), shares) + left * row.mean() for row in near]
+        z = self.cohort.z(cosines, np.asarray(np.log(np.stack(named)), np.float32))
+        return _Scanned(block, edges, self._log_present(z), records["shot"])
 
     def _log_present(self, z: FloatArray) -> FloatArray:
         """[steps, T] log-probability of each step, of z [M, T]: all that is wanted, and nothing unwanted."""
         logits = SLOPE * z + OFFSET
         steps = []
-        for step in self.request.steps:
+        for step in self.steps:
             signed = [*(-logits[row] for row in step.wanted), *(logits[row] for row in step.unwanted)]
-            steps.append(-np.sum([np.logaddexp(0, row) for row in signed], axis=0))
+            steps.append(-np.sum([np.log1p(np.exp(np.minimum(row, 80))) for row in signed], axis=0))
         return np.asarray(np.stack(steps), np.float32)
 
     def _exact(self, candidates: dict[int, list[int]]) -> Iterator[tuple[int, float]]:
@@ -168,7 +187,6 @@ class Search:
         for start in range(0, len(videos), _VIDEOS_AT_ONCE):
             block = videos[start : start + _VIDEOS_AT_ONCE]
             shots = [shot for video in block for shot in candidates[video]]
-            # numbers, not parameters: of those, SQLite takes some thousands at most
             query = f"SELECT id, clips FROM shots WHERE id IN ({', '.join(map(str, shots))})"
             clips_of = dict(self.connection.execute(query))
             lengths = [len(clips_of[shot]) // self._clip_bytes for shot in shots]
@@ -187,18 +205,18 @@ class Search:
         return present
 
     def _clips(self, content: bytes) -> Records:
-        return read_records(content, clip_type(self.request.vectors.shape[1], len(self.names)))
+        return read_records(content, clip_type(self.vectors.shape[1], len(self.names)))
 
     @property
     def _clip_bytes(self) -> int:
-        return clip_type(self.request.vectors.shape[1], len(self.names)).itemsize
+        return clip_type(self.vectors.shape[1], len(self.names)).itemsize
 
     def _smoothed(self, clips: ClipEmbeddings, lengths: Sequence[int]) -> FloatArray:
         """[steps, T] log-probability about each clip, by the mean z of three in a row, as in `presence`.
 
         `lengths` are those of the runs of clips that follow each other; at an end the nearest three count.
         """
-        vectors = self.request.vectors
+        vectors = self.vectors
         z = self.cohort.z(vectors @ clips.rows.T, log_likelihood(clips.mixtures[0], vectors))
         ends = np.repeat(np.cumsum(lengths), lengths)
         starts = ends - np.repeat(lengths, lengths)
@@ -210,7 +228,6 @@ class Search:
 
     def _moments(self, video: int) -> list[Found]:
         """The moments of a video; their edges and order are those of `ground`."""
-        request = self.request
         query = "SELECT duration_s, edges, first_shot, n_shots FROM videos WHERE id = ?"
         duration_s, edges, first, count = self.connection.execute(query, (video,)).fetchone()
         query = "SELECT clips FROM shots WHERE id >= ? AND id < ? ORDER BY id"
@@ -218,11 +235,11 @@ class Search:
         shots_s = read_records(edges, np.float64)
         clips = unpack_clips(self._clips(content), self.names, duration_s, STEP_S, shots_s)
         log_present = self._smoothed(clips, [len(clips)])
-        curves, several = similarity(clips, request.vectors), len(request.steps) > 1
+        curves, several = similarity(clips, self.vectors), len(self.steps) > 1
         by_step = []
-        for step, logs in zip(request.steps, log_present, strict=True):
+        for step, logs in zip(self.steps, log_present, strict=True):
             curve = curves[list(step.wanted)].sum(axis=0) - curves[list(step.unwanted)].sum(axis=0)
-            top_k = _MOMENTS if several else request.per_video
+            top_k = _MOMENTS if several else self.wishes.per_video
             moments = moments_of(curve, clips.timestamps, STEP_S, duration_s, top_k, shots_s=shots_s)
             found, most = list[Found](), float(np.exp(logs.max()))
             for moment in moments:
@@ -233,18 +250,15 @@ class Search:
                 (row,) = unit_rows(clips.rows[own].mean(axis=0, keepdims=True))
                 found.append(Found(video, moment.start_s, moment.end_s, present, row))
             by_step.append(found)
-        found = _chained(by_step) if several else by_step[0]
-        return [
-            each
-            for each in found
-            if each.present >= request.min_present and each.end_s - each.start_s >= request.min_length_s
-        ]
+        found, wishes = _chained(by_step) if several else by_step[0], self.wishes
+        long = (each for each in found if each.end_s - each.start_s >= wishes.min_length_s)
+        return [each for each in long if each.present >= wishes.min_present]
 
     def _ranked(self, found: Sequence[Found]) -> list[Found]:
         """Most probable first; what several videos show alike is listed once."""
         kept = list[Found]()
         for each in sorted(found, key=lambda one: -one.present):
-            same = () if self.request.duplicates else (n for n, one in enumerate(kept) if _is_same(one, each))
+            same = () if self.wishes.duplicates else (n for n, one in enumerate(kept) if _is_same(one, each))
             if (number := next(iter(same), None)) is None:
                 kept.append(each)
             else:
@@ -263,7 +277,9 @@ def _within(clips: ClipEmbeddings, start_s: float, end_s: float) -> slice:
 def _is_same(one: Found, other: Found) -> bool:
     lengths = sorted([one.end_s - one.start_s, other.end_s - other.start_s])
     is_as_long = lengths[0] >= _SAME_LENGTH * lengths[1]
-    return one.video != other.video and is_as_long and float(one.row @ other.row) > _SAME
+    if one.video == other.video or not is_as_long or one.row is None or other.row is None:
+        return False
+    return float(one.row @ other.row) > _SAME
 
 
 def _chained(by_step: Sequence[Sequence[Found]]) -> list[Found]:

@@ -66,9 +66,12 @@ class Server(ThreadingHTTPServer):
         self.token = token or ("" if self.is_local else secrets.token_urlsafe(16))
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self.archive = Archive(archive, create=False)  # stays open: others open it faster
-        self.archive.find("a video", Wishes(top_k=1))  # loads what a search needs
         try:
+            self.archive.find("a video", Wishes(top_k=1))  # loads what a search needs
             super().__init__((host, port), _Handler)
+        except VidsumError:
+            self.archive.close()
+            raise
         except OSError as error:
             fault = f"port {port} of {host} cannot be used ({(error.strerror or str(error)).lower()})"
             is_port = error.errno in (errno.EADDRINUSE, errno.EACCES)

@@ -1,14 +1,12 @@
 """What can be chosen about an archive and a search; the fields are the options of the command line."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypedDict
+from typing import Literal
 
 from vidsum.errors import UsageError
 from vidsum.options import check, option
-from vidsum.settings import Evidence
 from vidsum.times import parse_time
 
 
@@ -38,8 +36,8 @@ class Wishes:
     PANEL = "Search"
 
     top_k: int = option("Maximum number of moments.", 20, flags=("--top-k", "-k"), min=1)
-    evidence: Evidence = option(
-        "Search the picture, the speech, or both. auto: both if the archive has transcripts.",
+    evidence: Literal["auto", "seen", "said", "described", "both"] = option(
+        "Search the picture, the speech, descriptions, or all (both). auto: all that the archive has.",
         "auto",
         flags=("--in",),
         shared=False,
@@ -78,7 +76,7 @@ class Wishes:
         check(self)
         if self.after is not None:
             self.after_s  # noqa: B018  # refuses what is no date
-        if self.evidence in ("said", "both") and self.is_of_pictures:
+        if self.evidence not in ("auto", "seen") and self.is_of_pictures:
             fault = "--like, --and, --not and --then search the picture only"
             raise UsageError(fault, hint="--in seen")
         if self.like and self.min_present:
@@ -106,19 +104,3 @@ class Wishes:
 def has_words(text: str) -> bool:
     """Whether a text holds a letter or digit."""
     return any(map(str.isalnum, text))
-
-
-class WishOptions(TypedDict, total=False):
-    """The fields of `Wishes` but `top_k`, as keyword arguments."""
-
-    evidence: Evidence
-    like: Sequence[str]
-    also: Sequence[str]
-    without: Sequence[str]
-    then: Sequence[str]
-    path: Sequence[str]
-    after: str | None
-    min_length_s: float
-    min_present: float
-    per_video: int
-    duplicates: bool

@@ -3,7 +3,9 @@ const byId = id => document.getElementById(id);
 const form = document.querySelector("form"), video = document.querySelector("video"), lane = document.querySelector(".chart svg");
 const SEVERAL = ["and", "not", "then", "path"];
 const facts = new Map(), picked = new Map();
-let archive = { unlikely: 0, latest: [] }, found = [], shown = null, current = null, end = Infinity, asking = null;
+// a page that needs no server holds what it shows
+const stored = JSON.parse(document.getElementById("stored")?.textContent || "null");
+let archive = { unlikely: 0, latest: [] }, found = [], shown = null, current = null, end = Infinity, asking = null, reel = [];
 
 const make = (tag, attributes = {}, ...children) => {
   const svg = ["line", "rect"].includes(tag);
@@ -25,7 +27,9 @@ const split = path => { const at = Math.max(path.lastIndexOf("/"), path.lastInde
 const percent = share => `${Math.round(100 * share)} %`;
 const count = (number, one) => `${number.toLocaleString("en")} ${one}${number === 1 ? "" : "s"}`;
 const params = () => new URLSearchParams(location.hash.slice(1));
-const shotAt = (about, time) => about.shots.findLast(shot => shot.start_s <= time) || about.shots[0];
+const thumb = shot => stored ? stored.thumbs[shot] : `/thumb/${encodeURIComponent(shot)}.jpg`;
+const pictured = about => about.shots.filter(shot => thumb(shot.id));
+const shotAt = (about, time) => pictured(about).findLast(shot => shot.start_s <= time) || pictured(about)[0];
 
 const answer = async (url, options) => {
   const response = await fetch(url, options).catch(error => {
@@ -40,6 +44,7 @@ const say = (text, isFault = false) => {
   Object.assign(byId("status"), { textContent: text, className: isFault ? "soft fault" : "soft" });
 };
 const about = id => {
+  if (stored) return Promise.resolve(stored.videos[id]);
   if (!facts.has(id)) facts.set(id, json(`/api/video/${id}`).catch(error => { facts.delete(id); throw error; }));
   return facts.get(id);
 };
@@ -73,7 +78,7 @@ const scrubbed = (frame, id, shot, start, until, duration) => {
   const own = duration ? make("i") : "", head = make("i", { class: "head", hidden: true });
   const time = make("span", { class: "time" });
   const rest = () => {
-    image.src = `/thumb/${shot}.jpg`;
+    image.src = thumb(shot);
     time.textContent = duration ? times(start, until) : clock(until);
     head.hidden = true;
   };
@@ -86,9 +91,9 @@ const scrubbed = (frame, id, shot, start, until, duration) => {
     frame.inside = true;
     const known = await about(id).catch(() => null);
     if (!known || !frame.inside) return;
-    if (!frame.loaded) frame.loaded = known.shots.slice(0, 200).map(each => Object.assign(new Image(), { src: `/thumb/${each.id}.jpg` }));
+    if (!frame.loaded) frame.loaded = pictured(known).slice(0, 200).map(each => Object.assign(new Image(), { src: thumb(each.id) }));
     const at = share * known.duration_s;
-    image.src = `/thumb/${shotAt(known, at).id}.jpg`;
+    image.src = thumb(shotAt(known, at).id);
     time.textContent = clock(at);
     head.hidden = false;
     head.style.left = `${100 * share}%`;
@@ -99,9 +104,9 @@ const scrubbed = (frame, id, shot, start, until, duration) => {
 
 const keyOf = moment => `${moment.id}:${moment.start_s}:${moment.end_s}`;
 const card = moment => {
-  const unsure = moment.present !== null && moment.present < archive.unlikely, said = moment.evidence === "said";
+  const unsure = moment.present !== null && moment.present < archive.unlikely, said = moment.evidence !== "seen";
   const score = moment.present === null ? moment.score.toFixed(2) : percent(moment.present);
-  const why = said ? "said" : moment.parts.length ? `${moment.parts.length} steps` : "seen";
+  const why = said ? moment.evidence : moment.parts.length ? `${moment.parts.length} steps` : "seen";
   const range = times(moment.start_s, moment.end_s);
   const copies = moment.also.map(path => split(path)[1]);
   const frame = scrubbed(make("span", { class: "frame" }), moment.id, moment.shot, moment.start_s, moment.end_s, moment.duration_s);
@@ -113,7 +118,7 @@ const card = moment => {
       copies.length ? make("span", { class: "line", title: copies.join(", ") }, `also in ${count(copies.length, "video")}`) : ""));
   const box = make("input", { type: "checkbox", title: "Select", "aria-label": `Select ${range} of ${split(moment.video)[1]}`, onchange: () => pick(moment, box.checked) });
   box.checked = picked.has(keyOf(moment));
-  return make("li", { class: "moment" }, link, make("div", { class: "acts" },
+  return make("li", { class: "moment" }, link, stored ? "" : make("div", { class: "acts" },
     box,
     make("button", { type: "button", "aria-label": `More like ${range} of ${split(moment.video)[1]}`, onclick: () => like(moment.shot) }, "More like this")));
 };
@@ -138,7 +143,7 @@ const list = () => {
 const search = async (query, text) => {
   byId("more").hidden = true;
   asking?.abort();
-  if (!query.has("q") && !query.has("like")) {
+  if (!stored && !query.has("q") && !query.has("like")) {
     found = [];
     byId("results").replaceChildren(make("ol", { class: "cards latest" }, ...archive.latest.map(whole)));
     say(archive.videos ? (archive.latest.length < archive.videos ? "The latest videos" : "") : "The archive has no videos yet: vidsum index FOLDER");
@@ -147,13 +152,13 @@ const search = async (query, text) => {
   asking = new AbortController();
   say("Searching …");
   try {
-    const result = await json(`/api/search?${text}`, { signal: asking.signal });
+    const result = stored || await json(`/api/search?${text}`, { signal: asking.signal });
     found = result.moments;
     list();
     const videos = new Set(found.map(moment => moment.id)).size;
     const summary = found.length ? `${count(found.length, "moment")} in ${count(videos, "video")}` : "Nothing found";
     say([summary, ...result.warnings].join(". "));
-    byId("more").hidden = found.length < Number(query.get("k") || 20);
+    byId("more").hidden = stored || found.length < Number(query.get("k") || 20);
   } catch (error) {
     if (error.name === "AbortError") return;
     found = [];
@@ -171,9 +176,9 @@ const show = async () => {
     const open = [...query.keys()].some(name => !["q", "like", "k"].includes(name)) || !byId("filters").hidden;
     unfold(open);
     byId("like").hidden = !query.has("like");
-    byId("like").replaceChildren(...query.getAll("like").map(shot => make("img", { src: `/thumb/${encodeURIComponent(shot)}.jpg`, alt: "" })), "Looks like this",
+    byId("like").replaceChildren(...query.getAll("like").map(shot => make("img", { src: thumb(shot), alt: "" })), "Looks like this",
       make("button", { type: "button", onclick: () => ask(each => each.delete("like")) }, "Leave out"));
-    document.title = query.has("q") ? `${query.get("q")} – vidsum` : "vidsum";
+    if (!stored) document.title = query.has("q") ? `${query.get("q")} – vidsum` : "vidsum";
     await search(query, text);
     if (text !== shown) return;
   }
@@ -200,19 +205,28 @@ const play = async (id, range) => {
   const [folder, name] = split(known.video);
   const texts = { name, where: folder, length: clock(known.duration_s), now: until ? `Moment ${times(start, until)}` : "" };
   for (const [id, text] of Object.entries(texts)) byId(id).textContent = text;
-  byId("clip").hidden = byId("again").hidden = !until;
+  byId("again").hidden = !until;
+  byId("clip").hidden = stored || !until;
+  reel = [];
   draw();
   if (video.dataset.id !== String(known.id)) {
     video.dataset.id = known.id;
-    video.src = `/video/${known.id}`;
+    if (!stored || known.source) video.src = stored ? known.source : `/video/${known.id}`;
     describe();
   }
+  if (stored && !known.source) { video.removeAttribute("src"); byId("now").textContent = "The video is missing."; }
   seek(start || 0);
 };
 const seek = time => {
   const go = () => { video.currentTime = time; };
   if (video.readyState) go(); else video.addEventListener("loadedmetadata", go, { once: true });
   video.play().catch(() => {});
+};
+const next = () => {
+  const part = reel.shift();
+  end = part.end_s;
+  seek(part.start_s);
+  byId("now").textContent = `Summary: ${times(part.start_s, part.end_s)}`;
 };
 const close = () => {
   video.pause();
@@ -229,18 +243,20 @@ const draw = () => {
   const limit = time => make("line", { class: "limit", x1: x(time), x2: x(time), y1: 0, y2: 100 });
   const own = found.filter(moment => moment.id === current.id && moment.start_s !== current.start);
   lane.replaceChildren(...current.shots.filter((_, number) => number % 2).map(shot => band(shot.start_s, shot.end_s, "shot")),
-    ...own.map(moment => band(moment.start_s, moment.end_s, `chosen${moment.evidence === "said" ? " said" : ""}`)),
+    ...own.map(moment => band(moment.start_s, moment.end_s, `chosen${moment.evidence === "seen" ? "" : " said"}`)),
     ...(current.until ? [band(current.start, current.until, "chosen best"), limit(current.start), limit(current.until)] : []),
     make("line", { class: "head", x1: 0, x2: 0, y1: 0, y2: 100 }));
 };
 const describe = () => {
-  const link = (time, ...children) => make("a", { href: linkTo(current.id, time), "data-start": time, onclick: replay }, ...children);
-  byId("shots").querySelector("summary").textContent = count(current.shots.length, "shot");
-  byId("shots").querySelector("ol").replaceChildren(...current.shots.map(shot =>
-    make("li", {}, link(shot.start_s, make("img", { src: `/thumb/${shot.id}.jpg`, alt: "", loading: "lazy" }), clock(shot.start_s)))));
-  byId("said").hidden = !current.said.length;
-  byId("said").querySelector("summary").textContent = "Transcript";
-  byId("said").querySelector("ol").replaceChildren(...current.said.map(one => make("li", {}, link(one.start_s, make("span", {}, clock(one.start_s)), one.text))));
+  const link = (time, until, ...children) => make("a", { href: linkTo(current.id, time, until), "data-start": time, onclick: replay }, ...children);
+  const view = (shot, time, until = null) => make("li", {}, link(time, until, make("img", { src: thumb(shot.id), alt: "", loading: "lazy" }), clock(time)));
+  const fill = (id, items) => { byId(id).hidden = !items.length; byId(id).querySelector("ol").replaceChildren(...items); };
+  const head = (id, text) => { byId(id).querySelector("summary").textContent = text; };
+  head("shots", count(current.shots.length, "shot"));
+  fill("shots", pictured(current).map(shot => view(shot, shot.start_s)));
+  head("summary", `Summary: ${clock(current.summary.reduce((sum, part) => sum + part.end_s - part.start_s, 0))} in ${count(current.summary.length, "segment")}`);
+  fill("summary", current.summary.map(part => view(shotAt(current, (part.start_s + part.end_s) / 2), part.start_s, part.end_s)));
+  for (const id of ["said", "described"]) fill(id, current[id].map(one => make("li", {}, link(one.start_s, null, make("span", {}, clock(one.start_s)), one.text))));
 };
 const replay = event => {
   if (event.currentTarget.hash === location.hash && !event.ctrlKey && !event.metaKey && !event.shiftKey) { event.preventDefault(); show(); }
@@ -275,6 +291,7 @@ byId("filters").addEventListener("change", () => { if (asked().has("q") || asked
 byId("more").addEventListener("click", () => ask(query => query.set("k", 3 * Number(asked().get("k") || 20))));
 byId("close").addEventListener("click", () => leave());
 byId("again").addEventListener("click", () => { end = current.until; seek(current.start); });
+byId("reel").addEventListener("click", () => { reel = [...current.summary]; next(); });
 byId("alike").addEventListener("click", () => like(shotAt(current, video.currentTime).id));
 byId("clip").addEventListener("click", event => save(event.currentTarget, "/api/clip", [{ id: current.id, start_s: current.start, end_s: current.until }]));
 byId("clips").addEventListener("click", event => save(event.currentTarget, "/api/clip", [...picked.values()]));
@@ -287,11 +304,13 @@ byId("clear").addEventListener("click", () => {
 lane.addEventListener("click", event => {
   const box = lane.getBoundingClientRect();
   end = Infinity;
+  reel = [];
   seek((event.clientX - box.left) / box.width * current.duration_s);
 });
 video.addEventListener("error", () => {
   const id = video.dataset.id;
   if (!id) return;
+  if (stored) { byId("now").textContent = `The browser cannot play ${video.getAttribute("src")}.`; return; }
   answer(`/video/${id}`, { headers: { Range: "bytes=0-0" } })
     .then(() => "The browser cannot play this video. A saved clip is an MP4 that it can play.", error => error.message)
     .then(text => { if (video.dataset.id === id) byId("now").textContent = text; });
@@ -299,12 +318,13 @@ video.addEventListener("error", () => {
 video.addEventListener("timeupdate", () => {
   if (!current) return;
   for (const edge of ["x1", "x2"]) lane.querySelector(".head").setAttribute(edge, 1000 * video.currentTime / current.duration_s);
-  for (const panel of [byId("said"), byId("shots")]) {
+  for (const panel of ["summary", "said", "described", "shots"].map(byId)) {
     const lines = [...panel.querySelectorAll("a")];
     const now = lines.findLast(line => Number(line.dataset.start) <= video.currentTime + .05);
     for (const line of lines) if (line !== now) line.removeAttribute("aria-current"); else line.setAttribute("aria-current", "true");
   }
-  if (video.currentTime >= end) { end = Infinity; video.pause(); byId("now").textContent = "The moment is over. Space plays on."; }
+  if (video.currentTime >= end && reel.length) next();
+  else if (video.currentTime >= end) { end = Infinity; video.pause(); byId("now").textContent = "The moment is over. Space plays on."; }
 });
 const leave = () => {
   const chosen = document.querySelector(".cut[aria-current]");
@@ -340,7 +360,13 @@ document.addEventListener("keydown", event => {
 });
 
 addEventListener("hashchange", show);
-json("/api/archive").then(known => {
+if (stored) {
+  archive = stored;
+  form.hidden = byId("alike").hidden = byId("key").hidden = true;
+  byId("title").textContent = stored.title;
+  byId("made").textContent = `Made by vidsum ${stored.version}.`;
+  show();
+} else json("/api/archive").then(known => {
   archive = known;
   byId("about").textContent = `${count(known.videos, "video")}, ${clock(known.seconds)}${known.spoken ? `, ${known.spoken} with speech` : ""}`;
   byId("about").title = known.archive;
