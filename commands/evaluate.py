@@ -235,7 +235,7 @@ def _evaluate(
         from vidsum.lab.evaluation.report import document, table
         from vidsum.lab.sources import provenance
         from vidsum.provenance import label_of
-        from vidsum.results.documents import sealed, write_document
+        from vidsum.results.result import sealed, write_document
 
         request = requests[source]
         made_from = provenance(request)

@@ -134,7 +134,7 @@ def write_moments(
     Raises OutputError: an MP4 file exists and is another, or a file cannot be written.
     """
     from vidsum.pipelines import export
-    from vidsum.results.documents import write_document
+    from vidsum.results.result import write_document
 
     messages, clips = list(result.warnings), files.clips(document)
     if replaces == "outdated":

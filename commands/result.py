@@ -204,7 +204,7 @@ def render(result: Result, view: View, *, in_batch: bool = False) -> None:
 def _text(document: Mapping[str, Any] | str, *, in_a_line: bool) -> str:
     if isinstance(document, str):
         return document
-    from vidsum.results.documents import to_text
+    from vidsum.results.result import to_text
 
     return to_text(document, in_a_line=in_a_line)
 

@@ -47,7 +47,7 @@ def shots(
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.pipelines.summary import plan_shots
-        from vidsum.results.documents import write_document
+        from vidsum.results.result import write_document
 
         plan, files = plan_shots(source, settings, extraction), targets[source]
 

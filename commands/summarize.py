@@ -108,10 +108,10 @@ def summarize(
         from vidsum.pipelines.summary import plan_summary, require_attention
 
         files = targets[source]
-        attention = files.named.get("attention") if writes else None
+        part, attention = parse_attention_part(extra.attention_of), files.named.get("attention")
         if attention:
-            require_attention(selection.model)
-        drawing = (attention, parse_attention_part(extra.attention_of)) if attention else None
+            require_attention(selection.model, part, extraction.device)
+        drawing = (attention, part) if attention and writes else None
         plan = plan_summary(source, selection, shots, extraction, attention=drawing)
         if not writes:
             return _rendered(source, plan.run(progress), as_document=outputs.to_stdout)
@@ -190,7 +190,7 @@ def _written(
 ) -> Result:
     """Write all files, the JSON last: it tells that the others are there."""
     from vidsum.pipelines import export
-    from vidsum.results.documents import write_document
+    from vidsum.results.result import write_document
 
     messages, named = list(summary.warnings), files.named
     if "video" in named:

@@ -71,7 +71,7 @@ def transcribe(
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.pipelines.speech import as_text, plan_transcript, write_text
-        from vidsum.results.documents import write_document
+        from vidsum.results.result import write_document
 
         plan, files = plan_transcript(source, settings, extraction), targets[source]
 

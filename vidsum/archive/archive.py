@@ -253,11 +253,12 @@ class Archive:
 
     def write_clip(self, match: Match, path: str | os.PathLike[str]) -> tuple[str, ...]:
         """Write a moment as an MP4, and return warnings; errors are those of `vidsum.write_clips`."""
+        from vidsum.video.probe import probe
         from vidsum.video.write import write_segments
 
         facts = {"vidsum": __version__, "moment": [match.video, match.start_s, match.end_s]}
         segments = [(match.start_s, match.end_s)]
-        return write_segments(match.video, segments, path, comment=label_of(facts)).warnings
+        return write_segments(probe(match.video), segments, path, comment=label_of(facts)).warnings
 
     def _files(self, wishes: Wishes) -> dict[int, list[str]]:
         """The paths of each video that passes the filters, by its id."""

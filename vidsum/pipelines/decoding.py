@@ -196,11 +196,10 @@ def _decoded(
         if job.sampling and job.consumer and (meter or number in missing)
     }
     with read_frames(
-        video.path,
+        video,
         [sampling for sampling, _ in readers.values()],
         reader=how.reader,
         strict=how.strict,
-        info=video,
         hardware=hardware_for(video, how),
         fast=how.fast,
         meter=meter,

@@ -11,7 +11,7 @@ import av
 from vidsum.errors import InputError
 from vidsum.provenance import is_label
 from vidsum.types import VideoInfo
-from vidsum.video.picture import has_odd_pixels
+from vidsum.video.frames import has_odd_pixels
 from vidsum.video.playlist import is_text
 from vidsum.video.pyav_reader import DecodedFrame, decode_frames, first_pts_s, open_video, video_stream
 from vidsum.video.timing import Timing, timing_of
