@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from vidsum.pipelines.summary import find_shots as find_shots
     from vidsum.pipelines.summary import summarize as summarize
     from vidsum.pipelines.timelines import write_timeline as write_timeline
+    from vidsum.pipelines.watch import Alert as Alert
+    from vidsum.pipelines.watch import watch as watch
     from vidsum.results.descriptions import Description as Description
     from vidsum.results.descriptions import Descriptions as Descriptions
     from vidsum.results.feature_files import read_features as read_features
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
 turn_off()
 
 _NAMES = {
+    "pipelines.watch": "Alert watch",
     "archive.archive": "Archive",
     "errors": "VidsumError",
     "features.extractor": "OwnExtractor register_extractor",
