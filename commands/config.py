@@ -77,8 +77,7 @@ def _options(command: Any) -> dict[str, Any]:
 def use_config(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
     """Callback of `--config`: make the values of a file the defaults of this command's options.
 
-    Raises:
-        UsageError: the file is not valid, or a variable has the name of options that differ.
+    Raises UsageError: the file is not valid, or a variable has the name of options that differ.
     """
     for name, option in _options(context.command).items():
         if option.envvar is None and (variable := f"VIDSUM_{name.upper()}") in os.environ:

@@ -140,8 +140,7 @@ _LABELLED = (".mp4", ".png", ".svg")
 def require_ours(path: Path, *, overwrite: bool) -> None:
     """See to it that a picture may be drawn again: vidsum drew it, or it is not there.
 
-    Raises:
-        OutputError: it is something else, and `overwrite` does not allow to replace it.
+    Raises OutputError: it is something else, and `overwrite` does not allow to replace it.
     """
     if path.is_file() and not overwrite and not _has_label(path):
         raise OutputError(f"{path}: already exists, and was not drawn by vidsum", hint=HINT)
@@ -150,8 +149,7 @@ def require_ours(path: Path, *, overwrite: bool) -> None:
 def require_own(paths: Iterable[Path], record: Path) -> None:
     """See to it that files may be replaced: vidsum wrote those that exist, and nobody edited them since.
 
-    Raises:
-        OutputError: it did not write one, or somebody did.
+    Raises OutputError: it did not write one, or somebody did.
     """
     from vidsum.pipelines.export import read_record_of
 
@@ -172,8 +170,7 @@ def require_own(paths: Iterable[Path], record: Path) -> None:
 def require_made_from(paths: Iterable[Path], provenance: Mapping[str, Any], form: str = "") -> None:
     """See to it that the MP4, PNG and SVG files among some say that they were made from `provenance`.
 
-    Raises:
-        OutputError: one that exists was not, or a name is too long for a file.
+    Raises OutputError: one that exists was not, or a name is too long for a file.
     """
     from vidsum.pipelines.export import form_of
 

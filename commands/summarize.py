@@ -108,10 +108,10 @@ def summarize(
         from vidsum.pipelines.summary import plan_summary, require_attention
 
         files = targets[source]
-        attention = files.named.get("attention") if writes else None
+        part, attention = parse_attention_part(extra.attention_of), files.named.get("attention")
         if attention:
-            require_attention(selection.model)
-        drawing = (attention, parse_attention_part(extra.attention_of)) if attention else None
+            require_attention(selection.model, part, extraction.device)
+        drawing = (attention, part) if attention and writes else None
         plan = plan_summary(source, selection, shots, extraction, attention=drawing)
         if not writes:
             return _rendered(source, plan.run(progress), as_document=outputs.to_stdout)
@@ -123,10 +123,8 @@ def summarize(
             return _written(source, summary, files, encoding, extra.chapters, progress)
 
         form = encoding.form(chapters=extra.chapters)
-        result = unless_up_to_date(
-            "summarize", source, files, plan.provenance, make, replaces=outputs.replaces, form=form
-        )
-        return exports.write(result, files, replaces=outputs.replaces)
+        result = unless_up_to_date(source, files, plan.provenance, make, outputs, form=form)
+        return exports.write(result, files, outputs.replaces)
 
     run_batch("summarize", sources, view, step, batch=batch, outputs=outputs, targets=targets, facts=_FACTS)
 
@@ -172,12 +170,9 @@ def _refuse_video_of_features(
 
 def _rendered(source: str, summary: "Summary", as_document: bool) -> Result:
     """The result of a run that writes no file."""
-
     document = summary.to_dict()
     return Result(
-        "summarize",
-        source,
-        document,
+        data=document,
         lines=(_in_words(source, summary),),
         table=None if as_document else interval_table("segment", summary.segments),
         document=document if as_document else None,
@@ -195,7 +190,7 @@ def _written(
 ) -> Result:
     """Write all files, the JSON last: it tells that the others are there."""
     from vidsum.pipelines import export
-    from vidsum.results.documents import write_document
+    from vidsum.results.result import write_document
 
     messages, named = list(summary.warnings), files.named
     if "video" in named:
@@ -209,9 +204,7 @@ def _written(
     document = summary.to_dict()
     write_document(document, named["json"])
     return Result(
-        "summarize",
-        source,
-        {**files.facts(), **document},
+        data={**files.facts(), **document},
         lines=(_in_words(", ".join(map(str, files.all)), summary),),
         messages=tuple(dict.fromkeys(messages)),  # reader and writer may warn of the same
     )

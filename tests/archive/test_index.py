@@ -1,6 +1,5 @@
 """What an archive notices about files."""
 
-import json
 import os
 import shutil
 import socket
@@ -18,6 +17,7 @@ from vidsum.archive import index
 from vidsum.archive.archive import Archive
 from vidsum.archive.store import connect
 from vidsum.errors import InputError
+from vidsum.results.descriptions import Description, Descriptions
 from vidsum.settings import Extraction
 
 
@@ -327,14 +327,15 @@ def _index(path: Path, videos: Path) -> None:
         archive.add(videos)
 
 
-def describe(video: Path, *texts: str) -> Path:
+def describe(video: Path, *texts: str, of: Path | None = None) -> Path:
     """What `vidsum describe` writes beside a video."""
-    parts = [
-        {"start_s": 2.0 * place, "end_s": 2.0 * place + 2, "text": text, "confidence": 0.8}
-        for place, text in enumerate(texts)
-    ]
+    parts = [Description(2.0 * place, 2.0 * place + 2, text, 0.8) for place, text in enumerate(texts)]
+    writer = {"writer": "tags", "every_s": None, "min_sure": 0.5}
+    writer |= {"map_sha256": "0" * 64, "text_weights_sha256": "0" * 64}
+    source = index.of_file(of or video)
+    made_from = {"vidsum": "0", "extractor": "x", "descriptions": writer, "video": source}
     path = video.with_name(f"{video.stem}_descriptions.json")
-    path.write_text(json.dumps({"descriptions": parts}))
+    Descriptions(tuple(parts), "tags", 10.0, provenance=made_from).save(path)
     return path
 
 
@@ -364,5 +365,11 @@ def test_descriptions_that_cannot_be_read_are_told(archive: Archive, videos: Pat
     added = archive.add(videos / "a.mp4")[0]
     assert added.state == "added"
     (warning,) = added.warnings
-    assert "descriptions cannot be read" in warning
+    assert "descriptions are not used" in warning
     assert "\n" not in warning
+
+
+def test_descriptions_of_another_video_are_not_taken(archive: Archive, videos: Path) -> None:
+    describe(videos / "a.mp4", "a red wall", of=videos / "b.mp4")
+    assert "of another video" in archive.add(videos / "a.mp4")[0].warnings[0]
+    assert count(archive, "descriptions") == 0

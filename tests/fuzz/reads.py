@@ -122,7 +122,7 @@ def read_config(path: Path) -> None:
 
 def read_record(path: Path) -> None:
     from vidsum.pipelines.export import read_record_of
-    from vidsum.results.documents import to_text
+    from vidsum.results.result import to_text
 
     document = read_record_of(path)
     to_text(document)

@@ -26,7 +26,7 @@ from vidsum.provenance import of_file
 from vidsum.settings import Extraction, Retrieval
 from vidsum.types import FloatArray, Progress, VideoInfo
 from vidsum.video.frames import LongSide
-from vidsum.video.stills import read_frames_at
+from vidsum.video.read import read_frames_at
 
 State = Literal["added", "changed", "moved", "unchanged", "claimed"]
 """Claimed: another process is adding it."""
@@ -138,7 +138,8 @@ def _renew(
     seen = _see(path, extraction, progress) if known is None else None
     is_silent = known is None or known.is_silent
     spoken = hear(path, extraction, progress, transcribe=transcribe) if is_silent else None
-    described, warnings = describe(path, descriptions, known.described_by if known else None, extraction)
+    described_by = known.described_by if known else None
+    described, warnings = describe((path, digest), descriptions, described_by, extraction)
     with connection.transaction():
         known = _known(connection, digest, space, fast=extraction.fast)  # another process may have been first
         if known is None:
@@ -285,7 +286,7 @@ def _pictures(info: VideoInfo, times_s: Sequence[float]) -> list[bytes]:
 
     pictures = []
     size = LongSide(min(_SIDE, max(info.display_width, info.display_height)))
-    for frame in read_frames_at(info.path, times_s, size, info=info):
+    for frame in read_frames_at(info, times_s, size):
         Image.fromarray(frame.image).save(content := io.BytesIO(), "JPEG", quality=_JPEG_QUALITY)
         pictures.append(content.getvalue())
     return pictures

@@ -3,7 +3,6 @@
 A transcript comes from the cache, or is made; descriptions from the file that `vidsum describe` wrote.
 """
 
-import math
 import re
 from collections.abc import Sequence
 from contextlib import suppress
@@ -19,6 +18,8 @@ from vidsum.errors import InputError
 from vidsum.grounding.said import ENCODER, Passage, evidence_of, moments_said, passages_of, sentences_of
 from vidsum.grounding.text import load_text_encoder
 from vidsum.pipelines.speech import cached_transcript, in_english, plan_transcript
+from vidsum.results.descriptions import Descriptions
+from vidsum.results.load import fault_of, kind_of
 from vidsum.results.transcript import Transcript
 from vidsum.settings import Extraction, Transcription
 from vidsum.text_files import parse_json, read_bytes
@@ -68,32 +69,39 @@ def _texts(sentences: Sequence[Passage], why: Why, extraction: Extraction, made_
 
 
 def descriptions_beside(video: str) -> bytes:
-    """The content of what `vidsum describe` wrote beside a video; empty where it did not."""
-    with suppress(OSError, InputError):
-        return read_bytes(f"{Path(video).with_suffix('')}_descriptions.json")
+    """What `vidsum describe` wrote, beside a video or into the current folder; empty where it did not."""
+    file = Path(f"{Path(video).stem}_descriptions.json")
+    for path in (Path(video).with_name(file.name), file):
+        with suppress(OSError, InputError):
+            return read_bytes(path)
     return b""
 
 
 def describe(
-    video: str, content: bytes, known: str | None, extraction: Extraction
+    source: tuple[str, str], content: bytes, known: str | None, extraction: Extraction
 ) -> tuple[Texts | None, tuple[str, ...]]:
-    """The sentences of a file of descriptions with warnings; None where there are none, or those of the
-    digest `known`.
+    """The sentences of a file of descriptions, and warnings.
+
+    None where there are none, they are of another video than the `source` (its path and SHA-256), or those
+    of the digest `known`.
     """
     digest = sha256(content).hexdigest()
     if not content or digest == known:
         return None, ()
     try:
-        document = parse_json(content.decode(), f"the descriptions of {video}")
-        sentences = [
-            Passage(each["start_s"], each["end_s"], each["text"], certain=each.get("confidence", 1.0))
-            for each in document["descriptions"]
-            if each["text"] and 0 <= each["start_s"] < each["end_s"] < math.inf
-        ]
-        return _texts(sentences, "described", extraction, digest), ()
-    except (InputError, UnicodeDecodeError, AttributeError, KeyError, TypeError, ValueError) as error:
-        fault = f"its descriptions cannot be read ({' '.join(str(error).split())})"
-        return None, (f"{video}: {fault}",)
+        document = parse_json(content.decode(), "they")
+        fault = "not made by vidsum" if not isinstance(document, dict) else fault_of(document)
+        if fault is None and kind_of(document) != Descriptions.kind:
+            fault = "not descriptions"
+        if fault is None and document["provenance"]["video"]["sha256"] != source[1]:
+            fault = "of another video"
+    except (InputError, UnicodeDecodeError, KeyError, TypeError) as error:
+        fault = " ".join(str(error).split())
+    if fault is not None:
+        return None, (f"{source[0]}: its descriptions are not used ({fault})",)
+    found = Descriptions.from_dict(document).descriptions
+    sentences = [Passage(one.start_s, one.end_s, one.text, certain=one.confidence) for one in found]
+    return _texts(sentences, "described", extraction, digest), ()
 
 
 def set_texts(connection: Database, video: int, texts: Texts) -> None:

@@ -34,8 +34,8 @@ from vidsum.speech.voice import RATE, speech_in
 from vidsum.summary.score import best_score, candidates, weights_sha256
 from vidsum.types import FloatArray, Interval, Progress
 from vidsum.version import __version__
+from vidsum.video.audio import probe_sound, read_sound
 from vidsum.video.damage import DecodeLog
-from vidsum.video.listen import probe_sound, read_sound
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -29,7 +29,7 @@ from vidsum.video.encoders import animated
 from vidsum.video.frames import Exact
 from vidsum.video.playlist import is_playlist
 from vidsum.video.pyav_reader import open_video
-from vidsum.video.stills import read_frames_at
+from vidsum.video.read import read_frames_at
 
 PathLike = str | os.PathLike[str]
 
@@ -57,29 +57,30 @@ def write_video(
         progress: called while it runs.
 
     Raises:
-        UsageError: the summary is of features made elsewhere, the codec cannot be copied into MP4, or the
-            encoder does not know the quality or preset.
+        UsageError: the file is not named as an MP4, the summary is of features alone, the codec cannot be
+            copied into MP4, or the encoder does not know the quality or preset.
         InputError: the video is not there any more.
         OutputError: the file cannot be written.
     """
     from vidsum.video.copy import copy_segments, has_default_streams
     from vidsum.video.write import write_segments
 
+    if Path(path).suffix.lower() not in (".mp4", ".m4v", ".mov"):
+        raise UsageError(f"{os.fspath(path)}: must end in .mp4, .m4v or .mov")
     encoding = Encoding(codec="copy") if copy else encoding
     video, segments = _video_behind(summary), summary.segments
     how: dict[str, Any] = {
         "comment": label_of(summary.provenance, encoding.form(chapters=chapters)),
         "chapters": chapters,
         "progress": progress,
-        "info": video,
     }
     is_whole = len(segments) == 1 and segments[0][0] <= 0 and segments[0][1] >= video.duration_s
     if is_whole and encoding == Encoding() and has_default_streams(video):
         with suppress(InputError, UsageError):  # as its time stamps jump, for example
-            return copy_segments(video.path, segments, path, **how).warnings
+            return copy_segments(video, segments, path, **how).warnings
     if encoding.codec != "copy":
-        return write_segments(video.path, segments, path, **asdict(encoding), **how).warnings
-    written = copy_segments(video.path, segments, path, **how)
+        return write_segments(video, segments, path, **asdict(encoding), **how).warnings
+    written = copy_segments(video, segments, path, **how)
     chosen, copied = format_time(summary.duration_s), format_time(written.duration_s)
     note = f"copied segments begin and end at key frames: {copied} instead of {chosen}"
     return (note, *written.warnings)
@@ -119,7 +120,7 @@ def write_clips(
     warnings: list[str] = []
     for path, moment in clips_of(result, place, stem or Path(video.path).stem):
         segment = [(max(0.0, moment.start_s - pad_s), min(moment.end_s + pad_s, video.duration_s))]
-        written = write_segments(video.path, segment, path, comment=comment, progress=progress, info=video)
+        written = write_segments(video, segment, path, comment=comment, progress=progress)
         warnings += written.warnings
     return tuple(dict.fromkeys(warnings))
 
@@ -163,8 +164,8 @@ def label_on(path: PathLike) -> str | None:
 def read_record_of(path: Path) -> dict[str, Any]:
     """What a result file says about itself, with its provenance.
 
-    Raises:
-        InputError: it is missing, was not made by vidsum, or was changed since; the message does not name it.
+    Raises InputError: it is missing, was not made by vidsum, or was changed since; the message does not name
+    it.
     """
     if not is_feature_file(path.name):
         return read_record(path)
@@ -185,12 +186,11 @@ def write_storyboard(summary: Summary, path: PathLike, folder: PathLike) -> None
         InputError: the video is not there any more.
         OutputError: a file cannot be written.
     """
-    from vidsum.summary.pictures import key_frame_times, save_key_frames, save_picture
-    from vidsum.summary.storyboard import storyboard
+    from vidsum.summary.storyboard import key_frame_times, save_key_frames, save_picture, storyboard
 
     times = key_frame_times(summary)
     video = _video_behind(summary)
-    images = [frame.image for frame in read_frames_at(video.path, times, info=video)]
+    images = [frame.image for frame in read_frames_at(video, times)]
     save_key_frames(images, times, folder)
     save_picture(storyboard(summary, images), path, label_of(summary.provenance))
 
@@ -199,8 +199,7 @@ def write_plot(result: Summary | Grounding | Highlights, path: PathLike) -> tupl
     """Plot a summary's importance curve with its shots and segments, the saliency curve and moments of each
     query, or those of highlights; as PNG or SVG by the suffix. Returns warnings.
 
-    Raises:
-        OutputError: the file cannot be written.
+    Raises OutputError: the file cannot be written.
     """
     if isinstance(result, Grounding):
         from vidsum.grounding.plot import moments_plot
@@ -211,7 +210,7 @@ def write_plot(result: Summary | Grounding | Highlights, path: PathLike) -> tupl
 
         highlights_plot(result, path)
         return ()
-    from vidsum.summary.plot import importance_plot
+    from vidsum.summary.storyboard import importance_plot
 
     importance_plot(result, path)
     return ()
@@ -257,7 +256,7 @@ def previews(result: Cutting, format: PreviewFormat) -> Iterator[tuple[str, byte
         length_s = min(cut.end_s - cut.start_s, _LONGEST_S)
         n_pictures = max(1, math.ceil(length_s * _FPS - 1e-6))
         times_s = [cut.start_s + number / _FPS for number in range(n_pictures)]
-        pictures = [frame.image for frame in read_frames_at(info.path, times_s, size, info=info)]
+        pictures = [frame.image for frame in read_frames_at(info, times_s, size)]
         yield f"{name}.{format}", animated(pictures, format, _FPS)
 
 

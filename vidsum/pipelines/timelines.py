@@ -11,8 +11,7 @@ from typing import get_args
 from vidsum.errors import InputError, UsageError
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.sources import probe_video
-from vidsum.results.cuts import Cut, Cutting, cuts_of
-from vidsum.results.lists import LISTS
+from vidsum.results.cuts import LISTS, Cut, Cutting, cuts_of
 from vidsum.results.media import Media, check_place, media_of
 from vidsum.settings import ExportFormat, Extraction, MediaPaths
 from vidsum.types import VideoInfo
@@ -115,8 +114,7 @@ def film_text(cuts: Sequence[tuple[str, Cut]], format: str, target: Path) -> tup
         format: see `film_format`.
         target: the file that it is for.
 
-    Raises:
-        InputError: no cuts, a video cannot be read, or the format cannot express it.
+    Raises InputError: no cuts, a video cannot be read, or the format cannot express it.
     """
     if not cuts:
         raise InputError(f"{target}: cannot be written: no moments were found")

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Literal
 
-from vidsum.results.documents import number
-from vidsum.results.result import Result, named, origin_of
+from vidsum.results.result import Result, named, number, origin_of
 from vidsum.times import to_srt, to_vtt
 from vidsum.types import Interval, VideoInfo
 

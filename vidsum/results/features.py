@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import UsageError
-from vidsum.results.documents import numbers
-from vidsum.results.result import Result, named, pandas, video_data
+from vidsum.results.result import Result, named, numbers, pandas, video_data
 from vidsum.types import FloatArray, TimeArray, VideoInfo
 from vidsum.version import __version__
 from vidsum.video.probe import probe

@@ -8,8 +8,16 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from vidsum.results.documents import interval_data, number, numbers, optional
-from vidsum.results.result import ByContent, Result, named, origin_of
+from vidsum.results.result import (
+    ByContent,
+    Result,
+    interval_data,
+    named,
+    number,
+    numbers,
+    optional,
+    origin_of,
+)
 from vidsum.types import FloatArray, TimeArray, VideoInfo
 
 

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import UsageError
-from vidsum.results.documents import interval_data, number
-from vidsum.results.result import Result, named, origin_of
+from vidsum.results.result import Result, interval_data, named, number, origin_of
 from vidsum.types import Interval, TimeArray, VideoInfo
 
 

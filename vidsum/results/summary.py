@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from vidsum.results.documents import interval_data, number, numbers
-from vidsum.results.result import Result, named, origin_of
+from vidsum.results.result import Result, interval_data, named, number, numbers, origin_of
 from vidsum.types import FloatArray, Interval, TimeArray, VideoInfo
 
 

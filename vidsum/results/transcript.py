@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from vidsum.results.documents import number, optional
-from vidsum.results.result import Result, named, origin_of
+from vidsum.results.result import Result, named, number, optional, origin_of
 from vidsum.times import to_srt, to_vtt
 from vidsum.types import VideoInfo
 
