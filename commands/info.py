@@ -77,7 +77,7 @@ def _video(path: str, extraction: Extraction, config: str | None) -> Result:
 
 
 def _cache() -> Result:
-    from vidsum.pipelines.extraction import cache_state
+    from vidsum.pipelines.plan import cache_state
 
     now = cache_state()
     facts = {

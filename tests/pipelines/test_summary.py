@@ -17,7 +17,7 @@ from vidsum.models.transnetv2 import TransNetV2
 from vidsum.pipelines import decoding as jobs
 from vidsum.pipelines import export
 from vidsum.pipelines.export import read_record_of
-from vidsum.pipelines.extraction import extract
+from vidsum.pipelines.plan import extract
 from vidsum.pipelines.summary import plan_shots, plan_summary, summarize
 from vidsum.results import result as documents
 from vidsum.results.feature_files import write_features
