@@ -213,3 +213,15 @@ def test_a_program_that_speaks_nothing_is_an_error(
     assert (ran.code, "none of the descriptions" in ran.err) == (1, True)
     assert not Path("film_described.mp4").exists()
     assert not Path("film_descriptions.json").exists()
+
+
+def test_a_report_shows_the_sentences_under_the_pictures(run: Run, film: Path) -> None:
+    assert run("describe", film, *HOW).code == 0
+    assert run("shots", film, "--device", "cpu", "--report").code == 0
+    page = Path("film_shots.html").read_text()
+    assert [page.count(f"<q>{text}</q>") for text in TEXTS] == [1, 1, 1, 1]
+    Path("film_descriptions.json").write_text(
+        Path("film_descriptions.json").read_text().replace("sky", "<b>")
+    )
+    assert run("report", "film_shots.json").code == 0
+    assert "<q>" not in Path("report.html").read_text()  # it was edited
