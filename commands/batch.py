@@ -15,7 +15,7 @@ from click.exceptions import Exit
 
 from vidsum.commands import jobs
 from vidsum.commands.cluster import on_cluster
-from vidsum.commands.jobs import Call, Task, Work, in_workers
+from vidsum.commands.jobs import Call, Queue, Task, Work, in_workers
 from vidsum.commands.outputs import Files, Outputs
 from vidsum.commands.paths import claim, will_read
 from vidsum.commands.progress import BatchFile, Display, Facts, Outcome, batch_files, tally
@@ -142,7 +142,7 @@ def run_batch(
         _refuse_folder(command, task.path, batch)
         if task.files:
             files_of[task.path] = task.files
-        skipped = existing(command, task.path, task.files) if outputs.skip_existing and task.files else None
+        skipped = existing(task.files) if outputs.skip_existing and task.files else None
         return skipped or step(task.path, progress)
 
     def done(number: int, result: Result) -> None:
@@ -151,14 +151,14 @@ def run_batch(
     if jobs.current:
         jobs.current[0].serve(work)
         return
-    call, tasks = Call.here(command), [Task(path, files_of.get(path)) for path in inputs]
+    tasks = [Task(path, files_of.get(path)) for path in inputs]
     outcomes = [Outcome(path) for path in inputs]
     files = batch_files(command, outcomes, facts, batch.summary_json, batch.table) if batch else []
     results: list[Result] = []
     with (
         _told(files, outcomes, overwrite=outputs.overwrite),
         Display(view) as display,
-        contextlib.closing(_results(call, tasks, work, batch, display, done)) as made,
+        contextlib.closing(_results(command, tasks, work, batch, display, done)) as made,
     ):
         for result in made:
             with display.aside():
@@ -192,7 +192,7 @@ def _refuse_folder(command: str, path: str, batch: Batch | None) -> None:
 
 
 def _results(
-    call: Call,
+    command: str,
     tasks: Sequence[Task],
     work: Work,
     batch: Batch | None,
@@ -213,17 +213,16 @@ def _results(
         if result.fatal:
             raise result.fatal
 
-    if batch and (batch.ray or jobs > 1):
-        shown = (lambda number: display.of(labels[number]), done)
-        if batch.ray:
-            yield from on_cluster(call, tasks, batch.ray, *shown)
-        else:
-            yield from in_workers(call, tasks, jobs, *shown)
-        return
-    for number, task in enumerate(tasks):
-        result = work(task, display.of(labels[number]))
-        done(number, result)
-        yield result
+    queue = Queue(Call.here(command), tasks, lambda number: display.of(labels[number]), done)
+    if batch and batch.ray:
+        yield from on_cluster(queue, batch.ray)
+    elif jobs > 1:
+        yield from in_workers(queue, jobs)
+    else:
+        for number, task in enumerate(tasks):
+            result = work(task, queue.progress_of(number))
+            done(number, result)
+            yield result
 
 
 @contextlib.contextmanager

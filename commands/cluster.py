@@ -14,20 +14,20 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from ipaddress import ip_address
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TextIO
 
-from vidsum.commands.jobs import Call, Task, Worker
+from vidsum.commands.jobs import Call, Queue, Task, Worker
 from vidsum.commands.result import Result
 from vidsum.errors import UsageError, VidsumError
 from vidsum.packages import pip_install
 
 if TYPE_CHECKING:
-    from vidsum.types import Progress
+    pass
 
 
 class OwnStdout:
@@ -114,28 +114,16 @@ _kept: list[tuple[Worker, list[str]]] = []
 """In a process of Ray, which serves one batch: its worker, and the GPUs that Ray had given to it."""
 
 
-def on_cluster(
-    call: Call,
-    tasks: Sequence[Task],
-    address: str,
-    progress_of: Callable[[int], "Progress | None"],
-    done: Callable[[int, Result], None],
-) -> Generator[Result, None, None]:
+def on_cluster(queue: Queue, address: str) -> Generator[Result, None, None]:
     """The result of each task, in their order; later ones wait for their turn, and for nothing else.
 
-    Args:
-        call: of the command of this process.
-        tasks: what it is to be run on.
-        address: of the cluster; `local` starts one on this machine.
-        progress_of: gives the function to report the progress of an input to, by its place.
-        done: is called with a result when it is there, which may be before its turn.
-
-    Raises UsageError: Ray is not installed, there is no cluster, or `--device` names one of several GPUs.
+    The address `local` starts a cluster on this machine. Raises UsageError: Ray is not installed, there is no
+    cluster, or `--device` names one of several GPUs.
     """
-    takes_gpu = _takes_gpu(call)
+    takes_gpu = _takes_gpu(queue.call)
     with own_stdout() as out, _connected(address) as ray:
         n_gpus = 1 if takes_gpu and ray.cluster_resources().get("GPU", 0) else 0
-        for result in _in_turn(_as_they_finish(ray, n_gpus, call, tasks, progress_of, done)):
+        for result in _in_turn(_as_they_finish(ray, n_gpus, queue)):
             with out.open():
                 yield result
 
@@ -151,22 +139,15 @@ def _in_turn(finished: Iterable[tuple[int, Result]]) -> Iterator[Result]:
             turn += 1
 
 
-def _as_they_finish(
-    ray: Any,
-    n_gpus: int,
-    call: Call,
-    tasks: Sequence[Task],
-    progress_of: Callable[[int], "Progress | None"],
-    done: Callable[[int, Result], None],
-) -> Iterator[tuple[int, Result]]:
+def _as_they_finish(ray: Any, n_gpus: int, queue: Queue) -> Iterator[tuple[int, Result]]:
     """The results with their places. So many tasks are handed out that no core or GPU has to wait for one.
 
-    `n_gpus` is what a task asks for; the rest is as in `on_cluster`.
+    `n_gpus` is what a task asks for.
     """
     environment = {name: value for name, value in os.environ.items() if name.startswith("VIDSUM_")}
     run = ray.remote(num_cpus=1, num_gpus=n_gpus, max_retries=_RETRIES, max_calls=0)(_run)
-    shared = ray.put((call, str(Path.cwd()), environment))
-    waiting = iter(enumerate(tasks))
+    shared = ray.put((queue.call, str(Path.cwd()), environment))
+    waiting = iter(enumerate(queue.tasks))
     running: dict[Any, int] = {}
     shown = -1
     while True:
@@ -176,7 +157,7 @@ def _as_they_finish(
             running[run.remote(shared, task)] = number
         if not running:
             return
-        if (oldest := next(iter(running.values()))) != shown and (progress := progress_of(oldest)):
+        if (oldest := next(iter(running.values()))) != shown and (progress := queue.progress_of(oldest)):
             progress("waiting for the cluster", 0, 0)
         shown = oldest
         try:
@@ -184,8 +165,8 @@ def _as_they_finish(
         except SystemExit:  # on SIGTERM; Ray makes it one with a code of its own
             sys.exit(128 + signal.SIGTERM)
         number = running.pop(finished)
-        result = _received(ray, call, tasks[number], finished)
-        done(number, result)
+        result = _received(ray, queue.call, queue.tasks[number], finished)
+        queue.done(number, result)
         yield number, result
 
 

@@ -8,17 +8,15 @@ from vidsum.commands.options import Videos, Without, command
 from vidsum.commands.outputs import Files, Outputs, destinations
 from vidsum.commands.progress import Facts
 from vidsum.commands.records import unless_up_to_date
-from vidsum.commands.result import Result, Table, View
+from vidsum.commands.result import Result, View, text_table
 from vidsum.errors import UsageError
 from vidsum.options import option
 from vidsum.settings import Describing, Extraction
-from vidsum.times import format_time
 
 if TYPE_CHECKING:
     from vidsum.results.descriptions import Descriptions
     from vidsum.types import Progress
 
-_MOST_ROWS = 20
 _FACTS: Facts = {
     "length_s": lambda data: data["duration_s"],
     "descriptions": lambda data: len(data["descriptions"]),
@@ -89,16 +87,14 @@ def describe(
                 found = write_spoken(found, files.named["video"], extra.speak, progress=progress)
             document = found.to_dict()
             if outputs.to_stdout:
-                return Result("describe", source, document, document=document, messages=found.warnings)
+                return Result(data=document, document=document, messages=found.warnings)
             write_descriptions(found, files.named)
-            facts = {**files.facts(), **document}
-            return Result(
-                "describe", source, facts, (_line(files, found),), _table(found), messages=found.warnings
-            )
+            data, line = {**files.facts(), **document}, _line(files, found)
+            texts = found.descriptions
+            table = text_table((one.start_s, one.end_s, one.confidence, one.text) for one in texts)
+            return Result(data=data, lines=(line,), table=table, messages=found.warnings)
 
-        if outputs.to_stdout:
-            return make()
-        return unless_up_to_date("describe", source, files, plan.provenance, make, replaces=outputs.replaces)
+        return unless_up_to_date(source, files, plan.provenance, make, outputs)
 
     run_batch("describe", sources, view, step, batch=batch, outputs=outputs, targets=targets, facts=_FACTS)
 
@@ -119,14 +115,3 @@ def _line(files: Files, found: "Descriptions") -> str:
     return (
         f"{', '.join(map(str, files.all))}: {count} description{'s' * (count != 1)} by {found.writer}{unsure}"
     )
-
-
-def _table(found: "Descriptions") -> Table | None:
-    """The first descriptions, if there are any."""
-    rows = [
-        (format_time(one.start_s), format_time(one.end_s), f"{one.confidence:.0%}", one.text)
-        for one in found.descriptions[:_MOST_ROWS]
-    ]
-    if (more := len(found.descriptions) - _MOST_ROWS) > 0:
-        rows.append(("", "", "", f"... and {more} more"))
-    return Table(("start", "end", "sure", "text"), tuple(rows)) if rows else None

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from vidsum.commands.batch import run_batch
 from vidsum.commands.options import Argument, Given, Group, Without
-from vidsum.commands.outputs import Files, check_outputs, require_suffix
-from vidsum.commands.paths import require_ours
+from vidsum.commands.outputs import Files, Outputs, check_outputs, require_suffix
+from vidsum.commands.paths import require_own
 from vidsum.commands.records import unless_up_to_date
 from vidsum.commands.result import Result, Table, View
 from vidsum.errors import UsageError
@@ -90,8 +90,7 @@ def summary(
     if report.plot and not (data.data or chosen.get("captions")):
         raise UsageError("--plot needs videos with features", hint="--data FILE.h5")
     requests = [build(SummaryRequest, {**chosen, "data": each}) for each in data.data or (None,)]
-    sources = [str(request.source) for request in requests]
-    _evaluate("summary", sources, requests, _files(sources, report), report, view)
+    _evaluate("summary", {str(request.source): request for request in requests}, report, view)
 
 
 @evaluate.add
@@ -118,8 +117,7 @@ def moments(
     vidsum evaluate moments --data charades_test.json --run OUT --features charades_i3d
     """
     request = build(MomentsRequest, {**chosen, "predictions": tuple(predictions or ())})
-    files = _files([str(request.data)], report, read=request.predictions)
-    _evaluate("moments", [str(request.data)], [request], files, report, view)
+    _evaluate("moments", {str(request.data): request}, report, view)
 
 
 @evaluate.add
@@ -152,9 +150,8 @@ def highlights(
         raise UsageError("only one file of PREDICTIONS is measured", hint="PREDICTIONS ANNOTATIONS")
     positional = {"annotations": annotations, "predictions": given[0] if given else None}
     request = build(HighlightsRequest, {**chosen, **positional})
-    measured = [str(request.run or request.predictions)]
-    files = _files(measured, report, request.write_predictions, read=(annotations,))
-    _evaluate("highlights", measured, [request], files, report, view)
+    measured = str(request.run or request.predictions)
+    _evaluate("highlights", {measured: request}, report, view, request.write_predictions)
 
 
 @evaluate.add
@@ -172,9 +169,7 @@ def vse(
     vidsum evaluate vse --captions dataset_flickr8k.json --pictures images --checkpoint OUT/best.safetensors
     """
     request = build(VSERequest, chosen)
-    read = [] if request.captions.is_dir() else [request.captions]
-    files = _files([str(request.captions)], report, read=read)
-    _evaluate("vse", [str(request.captions)], [request], files, report, view)
+    _evaluate("vse", {str(request.captions): request}, report, view)
 
 
 @evaluate.add
@@ -203,21 +198,11 @@ def captions(
     vidsum evaluate captions DESCRIPTIONS --data activitynet/val_1.json --metric r@5/16
     """
     request = build(CaptionsRequest, {**chosen, "predictions": tuple(predictions)})
-    read = [path for path in request.predictions if not path.is_dir()]
-    _evaluate(
-        "captions",
-        [str(request.data)],
-        [request],
-        _files([str(request.data)], report, read=read),
-        report,
-        view,
-    )
+    _evaluate("captions", {str(request.data): request}, report, view)
 
 
-def _files(
-    sources: Sequence[str], report: ReportFiles, predictions: Path | None = None, read: Sequence[Path] = ()
-) -> Files:
-    """Where a report goes, checked before any work; `read` are other files that must not be overwritten.
+def _files(sources: Sequence[str], report: ReportFiles, predictions: Path | None) -> Files:
+    """Where a report goes, checked before any work.
 
     Raises:
         UsageError: a wrong suffix, several inputs for one file, or a file that is read.
@@ -231,29 +216,28 @@ def _files(
         require_suffix(path, suffixes[kind])
         if len(sources) > 1:
             raise UsageError(f"{path} is one file, but there are several inputs")
-        check_outputs([*((source, [path]) for source in sources), *((str(source), []) for source in read)])
+        check_outputs([(sources[0], [path])])
     return Files(files, nested=False, absent=("output", "plot"))
 
 
 def _evaluate(
     task: str,
-    sources: Sequence[str],
-    requests: Sequence[Request],
-    files: Files,
+    requests: Mapping[str, Request],
     report: ReportFiles,
     view: View,
+    predictions: Path | None = None,
 ) -> None:
-    """Make the report of each request, named after its source, unless its files are up to date."""
-    name, request_of = f"evaluate {task}", dict(zip(sources, requests, strict=True))
+    """Make the report of each request, by the name of its source, unless its files are up to date."""
+    name, files = f"evaluate {task}", _files([*requests], report, predictions)
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.lab.evaluate import evaluate
         from vidsum.lab.evaluation.report import document, table
         from vidsum.lab.sources import provenance
         from vidsum.provenance import label_of
-        from vidsum.results.documents import sealed, write_document
+        from vidsum.results.result import sealed, write_document
 
-        request = request_of[source]
+        request = requests[source]
         made_from = provenance(request)
 
         def make() -> Result:
@@ -263,20 +247,18 @@ def _evaluate(
             facts = sealed(document(made, made_from))
             messages = tuple(facts["warnings"])
             if report.output == "-":
-                return Result(name, source, facts, document=facts, messages=messages)
+                return Result(data=facts, document=facts, messages=messages)
             if "output" in files.named:
                 write_document(facts, files.named["output"])
             columns, rows, title, note = table(made, request.source.name)
             lines, data = (note, *map(str, files.all)), {**files.facts(), **facts}
-            return Result(name, source, data, lines, Table(columns, rows, title), messages=messages)
+            return Result(data=data, lines=lines, table=Table(columns, rows, title), messages=messages)
 
         # a plot alone does not tell what it was made from: it is drawn again
         if not {"output", "predictions"} & set(files.named):
-            for path in files.all:
-                require_ours(path, overwrite=report.overwrite)
+            if not report.overwrite:
+                require_own(files.all)
             return make()
-        return unless_up_to_date(
-            name, source, files, made_from, make, replaces="all" if report.overwrite else "none"
-        )
+        return unless_up_to_date(source, files, made_from, make, Outputs(overwrite=report.overwrite))
 
-    run_batch(name, sources, view, step)
+    run_batch(name, [*requests], view, step)

@@ -93,11 +93,10 @@ class Exports:
                 require_expressible(format, has_video=has_pictures(source))
                 require_nameable(format, source, self._targets(files.record)[format], self.media)
 
-    def write(self, result: Result, files: Files, *, replaces: Replaces) -> Result:
+    def write(self, result: Result, files: Files, replaces: Replaces) -> Result:
         """The result of a command with its exports, made of its data and written beside its JSON.
 
-        Raises:
-            OutputError: an export exists and differs, and is not to be replaced.
+        Raises OutputError: an export exists and differs, and is not to be replaced.
         """
         if not files.beside:
             return result
@@ -189,10 +188,10 @@ def export(
         target = bases[source]
         text, warnings = timeline_text(result, format, target, settings.media, settings.video)
         if outputs.to_stdout:
-            return Result("export", source, {"format": format}, document=text, messages=warnings)
+            return Result(data={"format": format}, document=text, messages=warnings)
         line = save_text(text, target, replaces=outputs.replaces)
         data = {"output": str(target), "format": format}
-        return Result("export", source, data, lines=(line,), messages=warnings)
+        return Result(data=data, lines=(line,), messages=warnings)
 
     run_batch("export", results, view, step, outputs=outputs, targets=targets)
 
@@ -200,8 +199,7 @@ def export(
 def save_text(text: str, target: Path, *, replaces: Replaces) -> str:
     """Write a file, unless the same one is there already; return a line about it.
 
-    Raises:
-        OutputError: it exists, differs and is not to be replaced; or it cannot be written.
+    Raises OutputError: it exists, differs and is not to be replaced; or it cannot be written.
     """
     return str(target) if save(text.encode(), target, replaces, target.parent) else f"{target}: up to date"
 

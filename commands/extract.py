@@ -1,7 +1,6 @@
 """`vidsum extract`: features of videos, into .npz or .h5 files."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from vidsum.commands.batch import Batch, run_batch
@@ -14,7 +13,6 @@ from vidsum.options import option
 from vidsum.settings import Extraction
 
 if TYPE_CHECKING:
-    from vidsum.results.features import Features
     from vidsum.types import Progress
 
 _FACTS: Facts = {
@@ -53,33 +51,25 @@ def extract(
     outputs.check(targets)
 
     def step(video: str, progress: "Progress | None") -> Result:
-        from vidsum.pipelines.extraction import plan_extraction, save_features
+        from vidsum.pipelines.plan import plan_extraction, save_features
 
         plan, files = plan_extraction(video, extraction), targets[video]
-        if outputs.to_stdout:
-            return _result(video, plan.run(progress), None)
 
         def make() -> Result:
             features = plan.run(progress)
-            save_features(features, files.record)
-            return _result(video, features, files.record)
+            facts = features.to_dict(with_arrays=outputs.to_stdout)
+            target = None if outputs.to_stdout else str(files.record)
+            if target:
+                save_features(features, files.record)
+            count = f"{len(features)} features of {features.dim} numbers"
+            line = f"{target or video}: {count}, one every {features.step_s:g} s"
+            return Result(
+                data={"output": target, **facts},
+                lines=(line,),
+                document=None if target else facts,
+                messages=features.warnings,
+            )
 
-        return unless_up_to_date("extract", video, files, plan.provenance, make, replaces=outputs.replaces)
+        return unless_up_to_date(video, files, plan.provenance, make, outputs)
 
     run_batch("extract", videos, view, step, batch=batch, outputs=outputs, targets=targets, facts=_FACTS)
-
-
-def _result(video: str, features: "Features", target: Path | None) -> Result:
-    """The result for people and as JSON; without a target the features themselves are the document."""
-
-    facts = features.to_dict(with_arrays=target is None)
-    count = f"{len(features)} features of {features.dim} numbers"
-    line = f"{target or video}: {count}, one every {features.step_s:g} s"
-    return Result(
-        "extract",
-        video,
-        {"output": str(target) if target else None, **facts},
-        lines=(line,),
-        document=None if target else facts,
-        messages=features.warnings,
-    )

@@ -123,22 +123,16 @@ def ground(
             grounding = plan.run(progress)
             document = grounding.to_dict(with_saliency=extra.saliency)
             if outputs.to_stdout:
-                return Result("ground", source, document, document=document, messages=grounding.warnings)
+                return Result(data=document, document=document, messages=grounding.warnings)
             without = ", which gives no match probability" if grounding.space == "clip" else ""
             by = f"(model: {grounding.model}, space: {grounding.space}{without})"
             line, messages = write_moments(grounding, document, files, outputs.replaces, progress)
             facts = {**files.facts(files.clips(document)), **document}
             lines = (*_doubts(grounding, has_clips=extra.clips is not None), f"{line} {by}")
-            return Result("ground", source, facts, lines, _table(grounding), messages=messages)
+            return Result(data=facts, lines=lines, table=_table(grounding), messages=messages)
 
-        result = (
-            make()
-            if outputs.to_stdout
-            else unless_up_to_date(
-                "ground", source, files, plan.provenance, make, replaces=outputs.replaces, part=curves
-            )
-        )
-        result = exports.write(result, files, replaces=outputs.replaces)
+        result = unless_up_to_date(source, files, plan.provenance, make, outputs, part=curves)
+        result = exports.write(result, files, outputs.replaces)
         is_ranked = all(query.get("present") is not None for query in result.data["queries"])
         if source == first and not is_ranked:  # of several, once is enough
             return replace(result, messages=(*result.messages, _OF_SEVERAL))

@@ -81,18 +81,13 @@ def highlights(
             found = plan.run(progress)
             document = found.to_dict()
             if outputs.to_stdout:
-                return Result("highlights", source, document, document=document, messages=found.warnings)
+                return Result(data=document, document=document, messages=found.warnings)
             line, messages = write_moments(found, document, files, outputs.replaces, progress)
             facts = {**files.facts(files.clips(document)), **document}
             rows = tuple(moment_row(rank, moment) for rank, moment in enumerate(found.moments, 1))
-            table = Table(MOMENT_COLUMNS, rows)
-            return Result("highlights", source, facts, (line,), table, messages=messages)
+            return Result(data=facts, lines=(line,), table=Table(MOMENT_COLUMNS, rows), messages=messages)
 
-        if outputs.to_stdout:
-            return make()
-        result = unless_up_to_date(
-            "highlights", source, files, plan.provenance, make, replaces=outputs.replaces
-        )
-        return exports.write(result, files, replaces=outputs.replaces)
+        result = unless_up_to_date(source, files, plan.provenance, make, outputs)
+        return exports.write(result, files, outputs.replaces)
 
     run_batch("highlights", sources, view, step, batch=batch, outputs=outputs, targets=targets, facts=_FACTS)

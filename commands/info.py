@@ -73,22 +73,17 @@ def _video(path: str, extraction: Extraction, config: str | None) -> Result:
     facts = asdict(video)
     if config:
         facts["config"] = config
-    return Result("info", path, facts, lines=_lines(facts), messages=describe_jumps(video))
+    return Result(data=facts, lines=_lines(facts), messages=describe_jumps(video))
 
 
 def _cache() -> Result:
-    from vidsum.pipelines.extraction import cache_state
+    from vidsum.pipelines.plan import cache_state
 
     now = cache_state()
-    facts = {
-        "folder": str(now.folder),
-        "entries": now.entries,
-        "bytes": now.bytes,
-        "limit_bytes": now.limit_bytes,
-    }
+    facts = {**asdict(now), "folder": str(now.folder)}
     used = f"{now.bytes / 2**20:.1f} of {now.limit_bytes / 2**20:.0f} MiB"
     text = f"{now.entries} entries, {used}, in {now.folder}"
-    return Result("info", data={"cache": facts}, lines=(text,))
+    return Result(data={"cache": facts}, lines=(text,))
 
 
 def _machine() -> Result:
@@ -115,7 +110,6 @@ def _machine() -> Result:
     }
     cache = _cache()
     return Result(
-        "info",
         data={**facts, **cache.data},
         lines=(*_lines(facts), f"{'cache':<20} {cache.lines[0]}"),
         messages=(f"{fault}: {pytorch_repair()}",) if fault else (),

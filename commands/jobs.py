@@ -76,6 +76,18 @@ Work = Callable[[Task, "Progress | None"], "Result"]
 
 
 @dataclass(frozen=True)
+class Queue:
+    """The tasks of a batch, for the processes that share them."""
+
+    call: Call
+    tasks: Sequence[Task]
+    progress_of: Callable[[int], "Progress | None"]
+    """Gives the function to report the progress of an input to, by its place."""
+    done: Callable[[int, Result], None]
+    """Is called with a result when it is there, which may be before its turn."""
+
+
+@dataclass(frozen=True)
 class Assignment:
     """What a worker does in place of its batch."""
 
@@ -174,22 +186,8 @@ def _pipes(process: "subprocess.Popen[bytes]") -> tuple[IO[bytes], IO[bytes]]:
     return process.stdin, process.stdout
 
 
-def in_workers(
-    call: Call,
-    tasks: Sequence[Task],
-    jobs: int,
-    progress_of: Callable[[int], "Progress | None"],
-    done: Callable[[int, Result], None],
-) -> Generator[Result, None, None]:
-    """The result of each task, in their order.
-
-    Args:
-        call: of the command of this process.
-        tasks: what it is to be run on.
-        jobs: number of workers. Each has its part of the threads that this process would have used.
-        progress_of: gives the function to report the progress of an input to, by its place.
-        done: is called with a result when it is there, which may be before its turn.
-    """
+def in_workers(queue: Queue, jobs: int) -> Generator[Result, None, None]:
+    """The result of each task, in their order; each worker has its part of this process's threads."""
     environment = {"OMP_NUM_THREADS": str(max(1, n_threads() // jobs))}
     own, workers, lock, is_over = local(), list[Worker](), Lock(), Event()
 
@@ -199,21 +197,21 @@ def in_workers(
             if is_over.is_set():
                 raise RuntimeError("the workers have been stopped")
             if not hasattr(own, "worker") or own.worker.is_over:
-                own.worker = Worker(call, environment)
+                own.worker = Worker(queue.call, environment)
                 workers.append(own.worker)
             worker: Worker = own.worker
             return worker
 
     def run(number: int) -> Result:
-        result = of_this_thread().run(tasks[number], progress_of(number))
+        result = of_this_thread().run(queue.tasks[number], queue.progress_of(number))
         if is_over.is_set() and result.errors:  # it did not fail: it was stopped
             raise RuntimeError("the workers have been stopped")
-        done(number, result)
+        queue.done(number, result)
         return result
 
     pool = ThreadPoolExecutor(jobs, initializer=_keep_interruptions_away)
     try:
-        for future in [pool.submit(run, number) for number in range(len(tasks))]:
+        for future in [pool.submit(run, number) for number in range(len(queue.tasks))]:
             yield future.result()
     finally:
         pool.shutdown(wait=False, cancel_futures=True)

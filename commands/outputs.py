@@ -136,8 +136,7 @@ def destinations(
 def require_one_text(sources: Sequence[str], outputs: Outputs) -> None:
     """See to it that stdout gets one text, if it gets texts: of several, only JSON can be told apart.
 
-    Raises:
-        UsageError: there are several inputs.
+    Raises UsageError: there are several inputs.
     """
     if outputs.to_stdout and len(sources) > 1:
         fault = f"-o - prints one file of this format, but there are {len(sources)} inputs"
@@ -145,11 +144,7 @@ def require_one_text(sources: Sequence[str], outputs: Outputs) -> None:
 
 
 def require_suffix(path: Path, suffixes: Sequence[str]) -> None:
-    """See to it that a file has one of the suffixes.
-
-    Raises:
-        UsageError: it has another one.
-    """
+    """See to it that a file has one of the suffixes. Raises UsageError: it has another one."""
     if path.suffix not in suffixes:
         hint = f"-o {path.with_suffix(suffixes[0])}" if path.name else None
         raise UsageError(f"{path}: output must end in {_listed(suffixes)}", hint=hint)

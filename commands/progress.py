@@ -19,9 +19,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from vidsum.commands.result import LOG, Problem, Result, Table, View, printable
-from vidsum.errors import InputError, OutputError
+from vidsum.errors import OutputError
 from vidsum.outputs import as_utf8, atomic_write
-from vidsum.text_files import read_json
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -51,10 +50,10 @@ class Display:
 
     def of(self, label: str) -> "Progress | None":
         """The function to report the progress of an input to; its steps are named after `label`, if any."""
-        if self._is_quiet:
-            return _logged(None, label) if self._is_logged else None
-        shown = self._line(label) if self._bars is None else self._bar(self._bars, label)
-        return _logged(shown, label) if self._is_logged else shown
+        shown = None
+        if not self._is_quiet:
+            shown = self._line(label) if self._bars is None else self._bar(self._bars, label)
+        return _logged(shown, label) if shown or self._is_logged else None
 
     def end(self, label: str) -> None:
         """Remove the bars of an input."""
@@ -186,8 +185,8 @@ class BatchFile:
     option: str
     path: Path
     what: str
-    is_one: Callable[[Path], bool]
-    """Whether a file is one of the kind, which may be replaced."""
+    head: str
+    """What a file of the kind, which may be replaced, begins with."""
     text: Callable[[], str]
 
     def check(self, *, overwrite: bool) -> None:
@@ -197,9 +196,10 @@ class BatchFile:
         """
         if overwrite or not self.path.is_file():  # what is no regular file is written into, not replaced
             return
-        if not self.is_one(self.path):
-            fault = f"{self.path}: already exists, and is not a {self.what}"
-            raise OutputError(fault, hint=f"{self.option} FILE")
+        with self.path.open("rb") as file:
+            if file.read(len(self.head)) != self.head.encode():
+                fault = f"{self.path}: already exists, and is not a {self.what}"
+                raise OutputError(fault, hint=f"{self.option} FILE")
 
     def write(self, *, overwrite: bool) -> None:
         """Write it. Raises OutputError: see `check`, or it cannot be written."""
@@ -214,11 +214,11 @@ def batch_files(
     """The files of `--summary-json` and `--table`, where these are asked for."""
     files = []
     if summary:
-        text = partial(_summary, command, outcomes)
-        files.append(BatchFile("--summary-json", summary, "batch summary", _is_summary, text))
+        head, text = f'{{\n "schema": "{BATCH_SCHEMA}"', partial(_summary, command, outcomes)
+        files.append(BatchFile("--summary-json", summary, "batch summary", head, text))
     if table:
-        text = partial(_csv, outcomes, tuple(facts))
-        files.append(BatchFile("--table", table, "table of a batch", _is_csv, text))
+        head, text = ",".join(_FIRST) + ",", partial(_csv, outcomes, tuple(facts))
+        files.append(BatchFile("--table", table, "table of a batch", head, text))
     return files
 
 
@@ -232,14 +232,6 @@ def _summary(command: str, outcomes: Sequence[Outcome]) -> str:
         "inputs": [asdict(outcome) for outcome in outcomes],
     }
     return json.dumps(document, indent=1) + "\n"
-
-
-def _is_summary(path: Path) -> bool:
-    try:
-        document = read_json(path)
-    except InputError:
-        return False
-    return isinstance(document, dict) and document.get("schema") == BATCH_SCHEMA
 
 
 _FIRST, _LAST = ("input", "state", "exit_code"), ("output", "warnings", "error")
@@ -257,9 +249,3 @@ def _csv(outcomes: Sequence[Outcome], facts: Sequence[str]) -> str:
         found = (one.facts.get(name) for name in facts)
         rows.writerow((one.input, one.state, one.exit_code, *found, output, warnings, errors))
     return text.getvalue()
-
-
-def _is_csv(path: Path) -> bool:
-    head = ",".join(_FIRST) + ","
-    with path.open("rb") as file:
-        return file.read(len(head)) == head.encode()

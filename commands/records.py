@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vidsum.commands.outputs import Files, Replaces
+from vidsum.commands.outputs import Files, Outputs, Replaces
 from vidsum.commands.paths import HINT, note, require_made_from, require_own
 from vidsum.commands.result import Result
 from vidsum.errors import InputError, OutputError
@@ -34,8 +34,7 @@ class OptionalPart:
     def check(self, document: Mapping[str, Any], record: Path, *, is_rewritten: bool) -> None:
         """See to it that a document has what is asked for, and is not rewritten without what it has.
 
-        Raises:
-            OutputError: it lacks the part, or would lose it.
+        Raises OutputError: it lacks the part, or would lose it.
         """
         has_it = self.is_in(document)
         if self.is_asked_for and not has_it:
@@ -46,24 +45,23 @@ class OptionalPart:
 
 
 def unless_up_to_date(
-    command: str,
     source: str,
     files: Files,
     provenance: Mapping[str, Any],
     make: Callable[[], Result],
+    outputs: Outputs,
     *,
-    replaces: Replaces,
     form: str = "",
     part: OptionalPart | None = None,
 ) -> Result:
     """Make the outputs of a result, unless they exist and were made from the same.
 
     Args:
-        command, source: names for the result.
+        source: the input.
         files: the outputs; MP4, PNG and SVG say themselves what they were made from.
         provenance: what they would be made from.
-        make: makes and writes them.
-        replaces: which of those that exist may be replaced.
+        make: makes and writes them, or what goes to stdout in their place.
+        outputs: which of those that exist may be replaced.
         form: of the encoding of an MP4 among them, see `vidsum.settings.Encoding`.
         part: of the JSON, that an earlier run may have left out or added.
 
@@ -71,6 +69,9 @@ def unless_up_to_date(
         OutputError: an output exists that was made from something else (if that is not to be replaced), was
             changed since, or is not ours.
     """
+    replaces = outputs.replaces
+    if outputs.to_stdout:
+        return make()
     try:
         document = None if replaces == "all" else _up_to_date(source, files, provenance, form, part)
     except OutputError:
@@ -84,7 +85,7 @@ def unless_up_to_date(
         names = ", ".join(map(str, [*files.all, *clips]))
         facts = {"up_to_date": True, **files.facts(clips), **document}
         messages = tuple(document["warnings"])
-        return Result(command, source, facts, lines=(f"{names}: up to date",), messages=messages)
+        return Result(data=facts, lines=(f"{names}: up to date",), messages=messages)
     if files.clip_folder:  # their names depend on the result: who writes them marks them
         return make()
     with unfinished(files.all, files.record, provenance):
@@ -96,8 +97,7 @@ def _up_to_date(
 ) -> dict[str, Any] | None:
     """The document of an earlier run if its outputs are those wanted; None if there are none, or not all.
 
-    Raises:
-        OutputError: an output is another.
+    Raises OutputError: an output is another.
     """
     document = _recorded(files, provenance, form)
     if document is None:
@@ -111,7 +111,7 @@ def _up_to_date(
     return document if is_whole else None
 
 
-def existing(command: str, source: str, files: Files) -> Result | None:
+def existing(files: Files) -> Result | None:
     """What `--skip-existing` says of outputs that all exist, whatever they were made from; else None.
 
     MP4 files of moments are not looked for: how many there are depends on the result.
@@ -119,7 +119,7 @@ def existing(command: str, source: str, files: Files) -> Result | None:
     if not all(path.exists() for path in (*files.all, *files.beside)) or _read_mark(files.record) is not None:
         return None
     names = ", ".join(map(str, files.all))
-    return Result(command, source, {"skipped": True, **files.facts()}, lines=(f"{names}: exists, skipped",))
+    return Result(data={"skipped": True, **files.facts()}, lines=(f"{names}: exists, skipped",))
 
 
 def write_moments(
@@ -131,11 +131,10 @@ def write_moments(
 ) -> tuple[str, tuple[str, ...]]:
     """Write moments or highlights with their clips, and return a line about the files, and warnings.
 
-    Raises:
-        OutputError: an MP4 file exists and is another, or a file cannot be written.
+    Raises OutputError: an MP4 file exists and is another, or a file cannot be written.
     """
     from vidsum.pipelines import export
-    from vidsum.results.documents import write_document
+    from vidsum.results.result import write_document
 
     messages, clips = list(result.warnings), files.clips(document)
     if replaces == "outdated":
@@ -176,12 +175,9 @@ def _refuse_other_playlist(document: Mapping[str, Any], source: str, record: Pat
     """Raise an OutputError where a record names a playlist that the user did not: exports would read it."""
     from vidsum.results.load import names_playlist
 
-    if names_playlist(document) and not _is_same_file(document["video"]["path"], source):
+    realpath = os.path.realpath
+    if names_playlist(document) and realpath(document["video"]["path"]) != realpath(source):
         raise OutputError(f"{record}: already exists, and names a playlist as its video", hint=HINT)
-
-
-def _is_same_file(path: str, other: str) -> bool:
-    return os.path.realpath(path) == os.path.realpath(other)
 
 
 def _recorded(files: Files, provenance: Mapping[str, Any], form: str) -> dict[str, Any] | None:

@@ -57,8 +57,8 @@ def report(
         made = [(name, read_result(each, allow_playlists=allowed)) for name, each in named.items()]
         text, warnings = report_text(made, target)
         if page.output == "-":
-            return Result("report", document=text, messages=warnings)
+            return Result(document=text, messages=warnings)
         line = save_text(text, target, replaces="all" if page.overwrite else "none")
-        return Result("report", data={"output": str(target)}, lines=(line,), messages=warnings)
+        return Result(data={"output": str(target)}, lines=(line,), messages=warnings)
 
     run_alone("report", view, step)

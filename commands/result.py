@@ -8,7 +8,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from logging import ERROR, INFO, WARNING
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -34,6 +34,8 @@ LOG.propagate = False
 LOG.addHandler(logging.NullHandler())
 
 SCHEMA = "vidsum.result/1"
+_MOST_ROWS = 20
+"""Of a table of texts."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """What moves a terminal's cursor, ends a line or turns the direction of text, and bytes that are not
@@ -105,6 +107,14 @@ def interval_table(what: str, intervals: "Iterable[Interval]") -> Table:
     return Table((what, "start", "end", "seconds"), tuple(rows))
 
 
+def text_table(texts: Iterable[tuple[float, float, float, str]]) -> Table | None:
+    """The first texts with their times and probabilities; None where there are none."""
+    rows = [(format_time(start), format_time(end), f"{sure:.0%}", text) for start, end, sure, text in texts]
+    if (more := len(rows) - _MOST_ROWS) > 0:
+        rows[_MOST_ROWS:] = [("", "", "", f"... and {more} more")]
+    return Table(("start", "end", "sure", "text"), tuple(rows)) if rows else None
+
+
 MOMENT_COLUMNS = ("rank", "start", "end", "seconds", "score")
 
 
@@ -116,9 +126,9 @@ def moment_row(rank: int, moment: "Moment") -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Result:
-    """What a command did with one input."""
+    """What a command did with one input. Who runs it fills in names that it lacks."""
 
-    command: str
+    command: str = ""
     input: str | None = None
     data: Mapping[str, Any] = field(default_factory=dict)
     """JSON-ready facts."""
@@ -154,7 +164,8 @@ def run_alone(command: str, view: View, step: Callable[[], Result]) -> None:
 def run_one(command: str, path: str | None, view: View, step: Callable[[], Result]) -> Result:
     """The result of a step; an exception becomes a failed result, its traceback shown with `-v` only."""
     try:
-        return step()
+        result = step()
+        return replace(result, command=result.command or command, input=result.input or path)
     except Exception as error:
         return failed(command, path, view, with_origin(error))
 
@@ -193,7 +204,7 @@ def render(result: Result, view: View, *, in_batch: bool = False) -> None:
 def _text(document: Mapping[str, Any] | str, *, in_a_line: bool) -> str:
     if isinstance(document, str):
         return document
-    from vidsum.results.documents import to_text
+    from vidsum.results.result import to_text
 
     return to_text(document, in_a_line=in_a_line)
 

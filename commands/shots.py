@@ -47,29 +47,22 @@ def shots(
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.pipelines.summary import plan_shots
-        from vidsum.results.documents import write_document
+        from vidsum.results.result import write_document
 
         plan, files = plan_shots(source, settings, extraction), targets[source]
-        if outputs.to_stdout:
-            shots = plan.run(progress)
-            document = shots.to_dict()
-            return Result("shots", source, document, document=document, messages=shots.warnings)
 
         def make() -> Result:
             shots = plan.run(progress)
             document = shots.to_dict()
+            if outputs.to_stdout:
+                return Result(data=document, document=document, messages=shots.warnings)
             write_document(document, files.record)
-            count = f"{len(shots)} shot{'s' if len(shots) > 1 else ''}"
-            return Result(
-                "shots",
-                source,
-                {**files.facts(), **document},
-                lines=(f"{files.record}: {count}",),
-                table=interval_table("shot", shots.intervals),
-                messages=shots.warnings,
-            )
+            line = f"{files.record}: {len(shots)} shot{'s' if len(shots) > 1 else ''}"
+            table = interval_table("shot", shots.intervals)
+            data = {**files.facts(), **document}
+            return Result(data=data, lines=(line,), table=table, messages=shots.warnings)
 
-        result = unless_up_to_date("shots", source, files, plan.provenance, make, replaces=outputs.replaces)
-        return exports.write(result, files, replaces=outputs.replaces)
+        result = unless_up_to_date(source, files, plan.provenance, make, outputs)
+        return exports.write(result, files, outputs.replaces)
 
     run_batch("shots", sources, view, step, batch=batch, outputs=outputs, targets=targets, facts=_FACTS)

@@ -67,8 +67,8 @@ def fulltransnet(data: SplitOptions, run: RunFolder, settings: FullTransNetSetti
 
     def train(prepared: "Run[FullTransNetSettings]", number: int, progress: "Progress | None") -> Result:
         trained = train_split(prepared, number, overwrite=run.overwrite, progress=progress)
-        folder, name = str(prepared.folder(number)), trained.split.name
-        return _fitted_result("train fulltransnet", folder, trained.fitted, name, trained.warnings)
+        folder = str(prepared.folder(number))
+        return _fitted_result(folder, trained.fitted, trained.warnings, trained.split.name)
 
     prepare = partial(prepare_run, settings=settings)
     _train_splits("train fulltransnet", data, run, prepare, train, settings.device, view)
@@ -94,7 +94,7 @@ def ridge(data: SplitOptions, run: RunFolder, settings: RidgeSettings, view: Vie
             "validation": fitted.validation,
         }
         line = f"{folder}: {fitted.split.name}, penalty {fitted.penalty:g}{rank}"
-        return Result("train ridge", folder, facts, lines=(line,))
+        return Result(data=facts, lines=(line,))
 
     _train_splits("train ridge", data, run, partial(prepare_ridge, settings=settings), train, "auto", view)
 
@@ -124,7 +124,7 @@ def mrnet(
         settings = build(MRNetSettings, chosen, preset)
         examples = moment_data(data, settings, progress)
         fitted = train_mrnet(examples, settings, Path(folder), overwrite=run.overwrite, progress=progress)
-        return _run_result("train mrnet", folder, fitted, examples)
+        return _run_result(folder, fitted, examples)
 
     run_batch("train mrnet", [str(run.out)], view, step)
 
@@ -156,7 +156,7 @@ def detr(
         fitted = train_detr(
             examples, choice.model, settings, Path(folder), overwrite=run.overwrite, progress=progress
         )
-        return _run_result("train detr", folder, fitted, examples)
+        return _run_result(folder, fitted, examples)
 
     run_batch("train detr", [str(run.out)], view, step)
 
@@ -219,7 +219,7 @@ def _train_on_pictures(
             "validation": validation,
         }
         line = f"{folder}: {words}{' (up to date)' if trained.up_to_date else ''}"
-        return Result(command, folder, facts, lines=(line,), messages=trained.warnings)
+        return Result(data=facts, lines=(line,), messages=trained.warnings)
 
     run_batch(command, [str(run.out)], view, step)
 
@@ -284,20 +284,16 @@ def _evaluation(
     return f"vidsum evaluate summary {given}{space} --run {quote(str(out))}"
 
 
-def _run_result(command: str, folder: str, fitted: "FitResult", data: "MomentData[Any]") -> Result:
+def _run_result(folder: str, fitted: "FitResult", data: "MomentData[Any]") -> Result:
     """The end of a run; with how to use the model, where `vidsum ground` makes such features."""
+    result = _fitted_result(folder, fitted, data.warnings)
     use = f"use it with: vidsum ground VIDEO --query TEXT --model {quote(str(fitted.checkpoint))}"
-    lines = (use,) if data.features["space"] in ("clip", "vse") else ()
-    return _fitted_result(command, folder, fitted, None, data.warnings, lines)
+    has_space = data.features["space"] in ("clip", "vse")
+    return replace(result, lines=(*result.lines, use)) if has_space else result
 
 
 def _fitted_result(
-    command: str,
-    folder: str,
-    fitted: "FitResult",
-    split: str | None,
-    warnings: tuple[str, ...],
-    lines: tuple[str, ...] = (),
+    folder: str, fitted: "FitResult", warnings: tuple[str, ...], split: str | None = None
 ) -> Result:
     best, n_epochs = fitted.best, len(fitted.history)
     validation = "" if best.validation is None else f", validation {best.validation:.3f}"
@@ -313,4 +309,4 @@ def _fitted_result(
         "validation": best.validation,
     }
     line = f"{folder}: {name}best epoch {best.epoch} of {n_epochs}{validation}{done}"
-    return Result(command, folder, facts, lines=(line, *lines), messages=warnings)
+    return Result(data=facts, lines=(line,), messages=warnings)

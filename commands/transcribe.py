@@ -9,16 +9,14 @@ from vidsum.commands.options import Argument, Only, command
 from vidsum.commands.outputs import Files, Outputs, destinations, require_one_text
 from vidsum.commands.progress import Facts
 from vidsum.commands.records import OptionalPart, unless_up_to_date
-from vidsum.commands.result import Result, Table, View
+from vidsum.commands.result import Result, View, text_table
 from vidsum.options import option
 from vidsum.settings import Extraction, Transcription
-from vidsum.times import format_time
 
 if TYPE_CHECKING:
     from vidsum.results.transcript import Transcript
     from vidsum.types import Progress
 
-_MOST_ROWS = 20
 _FACTS: Facts = {
     "length_s": lambda data: data["duration_s"],
     "segments": lambda data: len(data["segments"]),
@@ -73,7 +71,7 @@ def transcribe(
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.pipelines.speech import as_text, plan_transcript, write_text
-        from vidsum.results.documents import write_document
+        from vidsum.results.result import write_document
 
         plan, files = plan_transcript(source, settings, extraction), targets[source]
 
@@ -82,24 +80,16 @@ def transcribe(
             document = transcript.to_dict(with_words=extra.words)
             if outputs.to_stdout:
                 text = document if extra.format == "json" else as_text(transcript.segments, extra.format)
-                return Result("transcribe", source, document, document=text, messages=transcript.warnings)
+                return Result(data=document, document=text, messages=transcript.warnings)
             if extra.format != "json":
                 write_text(transcript, files.named[extra.format], extra.format)
             write_document(document, files.record)
-            return Result(
-                "transcribe",
-                source,
-                {**files.facts(), **document},
-                lines=(_line(files, transcript),),
-                table=_table(transcript),
-                messages=transcript.warnings,
-            )
+            data, line = {**files.facts(), **document}, _line(files, transcript)
+            texts = transcript.segments
+            table = text_table((one.start_s, one.end_s, one.probability, one.shown) for one in texts)
+            return Result(data=data, lines=(line,), table=table, messages=transcript.warnings)
 
-        if outputs.to_stdout:
-            return make()
-        return unless_up_to_date(
-            "transcribe", source, files, plan.provenance, make, replaces=outputs.replaces, part=words
-        )
+        return unless_up_to_date(source, files, plan.provenance, make, outputs, part=words)
 
     run_batch("transcribe", sources, view, step, batch=batch, outputs=outputs, targets=targets, facts=_FACTS)
 
@@ -129,17 +119,3 @@ def _line(files: Files, transcript: "Transcript") -> str:
     language = f"{transcript.language} ({transcript.language_probability:.0%})"
     translated = ", translated to en" if transcript.translated else ""
     return f"{names}: {count} segment{'s' if count > 1 else ''}, language: {language}{translated}"
-
-
-def _table(transcript: "Transcript") -> Table | None:
-    """The first segments, if there are any."""
-    if not transcript.segments:
-        return None
-    rows = [
-        (format_time(one.start_s), format_time(one.end_s), f"{one.probability:.0%}", one.shown)
-        for one in transcript.segments[:_MOST_ROWS]
-    ]
-    more = len(transcript.segments) - _MOST_ROWS
-    if more > 0:
-        rows.append(("", "", "", f"... and {more} more"))
-    return Table(("start", "end", "sure", "text"), tuple(rows))

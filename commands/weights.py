@@ -46,7 +46,7 @@ def list_(view: View) -> None:
             for status in statuses
         )
         table = Table(("name", "state", "size", "licence", "description"), rows)
-        return Result("weights list", data={"weights": [_facts(status) for status in statuses]}, table=table)
+        return Result(data={"weights": [_facts(status) for status in statuses]}, table=table)
 
     run_alone("weights list", view, step)
 
@@ -72,7 +72,7 @@ def pull(options: PullOptions, view: View, names: Names) -> None:
 
     def step(name: str, progress: "Progress | None") -> Result:
         path = checkpoints.fetch(name, progress)
-        return Result("weights pull", name, {"path": str(path)}, lines=(f"{name}: {path}",))
+        return Result(data={"path": str(path)}, lines=(f"{name}: {path}",))
 
     run_batch("weights pull", wanted, view, step)
 
@@ -88,9 +88,9 @@ def verify(view: View, names: Names) -> None:
         status = checkpoints.verify(name)
         line = f"{name}: {'verified' if status.state == 'present' else status.reason or status.state}"
         if status.state == "present":
-            return Result("weights verify", name, _facts(status), lines=(line,))
+            return Result(data=_facts(status), lines=(line,))
         problem = Problem("WeightsError", line, f"vidsum weights pull {name}")
-        return Result("weights verify", name, _facts(status), errors=(problem,), exit_code=4)
+        return Result(data=_facts(status), errors=(problem,), exit_code=4)
 
     run_batch("weights verify", wanted, view, step)
 
@@ -106,7 +106,7 @@ def path(name: Name, view: View) -> None:
         found = checkpoints.find(name)
         if found is None:
             raise WeightsError(f"{name}: its weights are not installed", hint=f"vidsum weights pull {name}")
-        return Result("weights path", name, {"path": str(found)}, lines=(str(found),))
+        return Result(input=name, data={"path": str(found)}, lines=(str(found),))
 
     run_alone("weights path", view, step)
 
@@ -143,9 +143,9 @@ def add(
             from vidsum.checkpoints.named import add_official
 
             path = add_official(file, name, format)
-            return Result("weights add", name, {"name": name, "path": str(path)}, lines=(f"{name}: {path}",))
+            return Result(input=name, data={"name": name, "path": str(path)}, lines=(f"{name}: {path}",))
         status = checkpoints.add(file, name)
-        return Result("weights add", name, _facts(status), lines=(f"{name}: {status.state}, {status.path}",))
+        return Result(input=name, data=_facts(status), lines=(f"{name}: {status.state}, {status.path}",))
 
     run_alone("weights add", view, step)
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from vidsum.pipelines.export import write_plot as write_plot
     from vidsum.pipelines.export import write_storyboard as write_storyboard
     from vidsum.pipelines.export import write_video as write_video
-    from vidsum.pipelines.extraction import extract as extract
     from vidsum.pipelines.highlights import find_highlights as find_highlights
     from vidsum.pipelines.moments import ground as ground
+    from vidsum.pipelines.plan import extract as extract
     from vidsum.pipelines.report import write_report as write_report
     from vidsum.pipelines.reusable import Grounder as Grounder
     from vidsum.pipelines.reusable import Summarizer as Summarizer
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from vidsum.pipelines.summary import find_shots as find_shots
     from vidsum.pipelines.summary import summarize as summarize
     from vidsum.pipelines.timelines import write_timeline as write_timeline
+    from vidsum.pipelines.watch import Alert as Alert
+    from vidsum.pipelines.watch import watch as watch
     from vidsum.results.descriptions import Description as Description
     from vidsum.results.descriptions import Descriptions as Descriptions
     from vidsum.results.feature_files import read_features as read_features
@@ -59,50 +61,38 @@ if TYPE_CHECKING:
 
 turn_off()
 
-_HOMES = {
-    "VidsumError": "vidsum.errors",
-    "OwnExtractor": "vidsum.features.extractor",
-    "register_extractor": "vidsum.features.extractor",
-    "read_features": "vidsum.results.feature_files",
-    "read_frames": "vidsum.pipelines.sources",
-    "write_features": "vidsum.results.feature_files",
-    "extract": "vidsum.pipelines.extraction",
-    "Archive": "vidsum.archive.archive",
-    "Grounder": "vidsum.pipelines.reusable",
-    "Summarizer": "vidsum.pipelines.reusable",
-    "Transcriber": "vidsum.pipelines.reusable",
-    "unload": "vidsum.memory",
-    "Video": "vidsum.pipelines.sources",
-    "find_shots": "vidsum.pipelines.summary",
-    "summarize": "vidsum.pipelines.summary",
-    "ground": "vidsum.pipelines.moments",
-    "find_highlights": "vidsum.pipelines.highlights",
-    "describe": "vidsum.pipelines.description",
-    "transcribe": "vidsum.pipelines.speech",
-    "write_clips": "vidsum.pipelines.export",
-    "write_json": "vidsum.results.result",
-    "write_plot": "vidsum.pipelines.export",
-    "write_spoken": "vidsum.pipelines.spoken",
-    "write_storyboard": "vidsum.pipelines.export",
-    "write_report": "vidsum.pipelines.report",
-    "write_timeline": "vidsum.pipelines.timelines",
-    "write_video": "vidsum.pipelines.export",
-    "load": "vidsum.results.load",
-    "Description": "vidsum.results.descriptions",
-    "Descriptions": "vidsum.results.descriptions",
-    "Features": "vidsum.results.features",
-    "Grounding": "vidsum.results.moments",
-    "Highlights": "vidsum.results.moments",
-    "Moment": "vidsum.results.moments",
-    "QueryMoments": "vidsum.results.moments",
-    "Result": "vidsum.results.result",
-    "Shots": "vidsum.results.shots",
-    "Summary": "vidsum.results.summary",
-    "Transcript": "vidsum.results.transcript",
-    "VideoInfo": "vidsum.types",
-    "probe": "vidsum.video.probe",
+_NAMES = {
+    "pipelines.watch": "Alert watch",
+    "archive.archive": "Archive",
+    "errors": "VidsumError",
+    "features.extractor": "OwnExtractor register_extractor",
+    "memory": "unload",
+    "pipelines.description": "describe",
+    "pipelines.export": "write_clips write_plot write_storyboard write_video",
+    "pipelines.highlights": "find_highlights",
+    "pipelines.moments": "ground",
+    "pipelines.plan": "extract",
+    "pipelines.report": "write_report",
+    "pipelines.reusable": "Grounder Summarizer Transcriber",
+    "pipelines.sources": "read_frames Video",
+    "pipelines.speech": "transcribe",
+    "pipelines.spoken": "write_spoken",
+    "pipelines.summary": "find_shots summarize",
+    "pipelines.timelines": "write_timeline",
+    "results.descriptions": "Description Descriptions",
+    "results.feature_files": "read_features write_features",
+    "results.features": "Features",
+    "results.load": "load",
+    "results.moments": "Grounding Highlights Moment QueryMoments",
+    "results.result": "write_json Result",
+    "results.shots": "Shots",
+    "results.summary": "Summary",
+    "results.transcript": "Transcript",
+    "types": "VideoInfo",
+    "video.probe": "probe",
 }
-
+"""The public names of each module."""
+_HOMES = {name: f"vidsum.{module}" for module, names in _NAMES.items() for name in names.split()}
 __all__ = ["__version__", *_HOMES]
 
 

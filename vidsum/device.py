@@ -107,8 +107,7 @@ def require_precision(device: str, precision: Precision) -> None:
 def choose_device(name: str = "auto") -> "torch.device":
     """The torch device of a name: `auto` (CUDA, then MPS, then CPU), `cpu`, `cuda`, `cuda:1` or `mps`.
 
-    Raises:
-        UsageError: the name is unknown, or that device is not on this machine.
+    Raises UsageError: the name is unknown, or that device is not on this machine.
     """
     import torch
 

@@ -57,11 +57,3 @@ def round_times(duration_s: float, most: int) -> list[float]:
     """0 and the multiples of a round time up to the end, at most `most` + 1 of them."""
     step = next((step for step in _ROUND_STEPS_S if duration_s / step <= most), duration_s / most)
     return [number * step for number in range(int(duration_s / step) + 1)]
-
-
-def clock(seconds: float) -> str:
-    """`1:05`, `2:01:05`, or `0:01.5` where whole seconds are too coarse."""
-    minutes, rest = divmod(round(seconds, 1), 60)
-    hours, minutes = divmod(int(minutes), 60)
-    tail = f"{rest:02.0f}" if rest == int(rest) else f"{rest:04.1f}"
-    return f"{hours}:{minutes:02d}:{tail}" if hours else f"{minutes}:{tail}"

@@ -80,6 +80,17 @@ class GrounderOptions(GroundOptions, total=False):
     top_k: int
 
 
+class WatchOptions(TypedDict, total=False):
+    """Options of `vidsum.settings.Watching`."""
+
+    like: str | Sequence[str]
+    min_present: float
+    for_s: float
+    pre_roll_s: float
+    follow: bool
+    idle_s: float | None
+
+
 class DescribeOptions(ReadingOptions, total=False):
     """Options of `vidsum.settings.Describing`."""
 

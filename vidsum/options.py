@@ -307,10 +307,10 @@ def _build_optional(
     if isinstance(switch, Mapping):
         return {name: from_mapping(kind, {**parts, **switch})}
     first, *others = _optional_leaves(name, kind)
-    for leaf in (leaf for leaf in others if leaf.name in chosen):
+    given = [(leaf.flags[0].split("/"), chosen[leaf.name]) for leaf in others if leaf.name in chosen]
+    if flags := " and ".join(flags[-1 if value is False else 0] for flags, value in given):
         hint = " or ".join(f"--{name} {choice}" for choice in first.choices)
-        flag = leaf.flags[0].split("/")[-1 if chosen[leaf.name] is False else 0]
-        raise UsageError(f"{flag}: there is no {name}", hint)
+        raise UsageError(f"{flags}: there is no {name}", hint)
     return {} if switch is MISSING else {name: switch}
 
 

@@ -18,8 +18,7 @@ _STEM = 40
 def check_name(path: Path) -> None:
     """See that a file may have such a name, whether it is there or not.
 
-    Raises:
-        OutputError: the name is too long, or the path cannot be followed.
+    Raises OutputError: the name is too long, or the path cannot be followed.
     """
     try:
         path.exists()
@@ -36,9 +35,8 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     through: it stays, and the file that it leads to is replaced. A device or named pipe is never replaced:
     the finished content is written into it.
 
-    Raises:
-        OutputError: the folder does not exist or cannot be written to, or `path` is a folder, holds a NUL, or
-            is a pipe that no process reads.
+    Raises OutputError: the folder does not exist or cannot be written to, or `path` is a folder, holds a NUL,
+    or is a pipe that no process reads.
     """
     target = Path(path)
     if "\0" in os.fspath(target):
@@ -71,8 +69,7 @@ def is_special(path: Path) -> bool:
 def open_existing(path: Path, flags: int = 0) -> int:
     """A file descriptor to write into what a path leads to; a pipe that no process reads does not block.
 
-    Raises:
-        OSError: it cannot be opened.
+    Raises OSError: it cannot be opened.
     """
     nonblocking = getattr(os, "O_NONBLOCK", 0)
     try:
@@ -87,11 +84,7 @@ def open_existing(path: Path, flags: int = 0) -> int:
 
 
 def check_target(target: Path) -> None:
-    """See that a file could be written, or replaced.
-
-    Raises:
-        OutputError: see `atomic_write`.
-    """
+    """See that a file could be written, or replaced. Raises OutputError: see `atomic_write`."""
     if target.is_dir():
         raise OutputError(f"{target}: is a folder, not a file to write")
     if is_special(target):
@@ -105,11 +98,7 @@ def check_target(target: Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, and those above it, unless it is there.
-
-    Raises:
-        OutputError: it cannot be made.
-    """
+    """Make a folder, and those above it, unless it is there. Raises OutputError: it cannot be made."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:  # ValueError: it holds a NUL

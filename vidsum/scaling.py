@@ -12,10 +12,10 @@ def unit_rows(rows: npt.NDArray[np.floating]) -> FloatArray:
     return np.asarray(rows / np.where(lengths > 0, lengths, 1), np.float32)
 
 
-def normed(rows: FloatArray, eps: float = 1e-5) -> FloatArray:
+def normed(rows: FloatArray) -> FloatArray:
     """Rows [N, D], each normalised (LayerNorm without weights)."""
     centred = rows - rows.mean(axis=1, keepdims=True)
-    return np.asarray(centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + eps), np.float32)
+    return np.asarray(centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-5), np.float32)
 
 
 def normed_mean(rows: FloatArray) -> FloatArray:

@@ -45,8 +45,7 @@ def named(text: str) -> str:
 def read_text(path: str | os.PathLike[str]) -> str:
     """The text of a file, without a byte order mark.
 
-    Raises:
-        InputError: it cannot be read, or is not UTF-8.
+    Raises InputError: it cannot be read, or is not UTF-8.
     """
     return _decoded(read_bytes(path), str(path))
 
@@ -75,8 +74,7 @@ def _decoded(content: bytes, name: str) -> str:
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
     """The content of a file, or of a pipe such as `<(command)`; `MOST_BYTES` at most.
 
-    Raises:
-        InputError: it cannot be read, is too large, or is a pipe that no process writes to.
+    Raises InputError: it cannot be read, is too large, or is a pipe that no process writes to.
     """
     source = Path(path)
     try:
@@ -128,19 +126,14 @@ def _bounded(content: bytes, name: str) -> bytes:
 
 
 def read_stdin() -> bytes:
-    """All of stdin, `MOST_BYTES` at most.
-
-    Raises:
-        InputError: it is longer.
-    """
+    """All of stdin, `MOST_BYTES` at most. Raises InputError: it is longer."""
     return _bounded(sys.stdin.buffer.read(MOST_BYTES + 1), "stdin")
 
 
 def read_json(path: str | os.PathLike[str]) -> Any:
     """What a JSON file holds, or stdin for the name `-`.
 
-    Raises:
-        InputError: it cannot be read, or is not JSON.
+    Raises InputError: it cannot be read, or is not JSON.
     """
     name, content = ("stdin", read_stdin()) if path == STDIN else (str(path), read_bytes(path))
     return parse_json(_decoded(content, name), name)
@@ -153,8 +146,7 @@ def parse_json(text: str, where: str) -> Any:
         text: one value.
         where: file, and line or key in it, for messages.
 
-    Raises:
-        InputError: it is not JSON, has a number or depth beyond what Python reads, or is too large.
+    Raises InputError: it is not JSON, has a number or depth beyond what Python reads, or is too large.
     """
     try:
         return _JSON.decode(text)
@@ -174,8 +166,7 @@ def parse_json(text: str, where: str) -> Any:
 def json_lines(path: str | os.PathLike[str], text: str) -> Iterator[tuple[str, Any]]:
     """The values of JSON lines, each with the file and line that it is from; blank lines are passed over.
 
-    Raises:
-        InputError: a line is not JSON.
+    Raises InputError: a line is not JSON.
     """
     for number, line in numbered(text):
         where = f"{path}: line {number}"

@@ -18,11 +18,7 @@ _LONG_MINUTES = re.compile(r"(\d+):([0-5]\d(?:\.\d*)?)", re.ASCII)
 
 
 def parse_time(text: str) -> float:
-    """Seconds of `90`, `90s`, `1:30` or `0:01:30.5`.
-
-    Raises:
-        UsageError: the text is none of these.
-    """
+    """Seconds of `90`, `90s`, `1:30` or `0:01:30.5`. Raises UsageError: the text is none of these."""
     text = text.strip()
     if match := _SECONDS.fullmatch(text):
         seconds = float(match[1])
@@ -50,8 +46,7 @@ def parse_every(text: str) -> float | None:
 def parse_interval(text: str) -> "Interval":
     """(start_s, end_s) of `START-END`, for example `1:00-1:30`.
 
-    Raises:
-        UsageError: the text is not two times with a dash between, or the end is not after the start.
+    Raises UsageError: the text is not two times with a dash between, or the end is not after the start.
     """
     start_text, dash, end_text = text.partition("-")
     if not dash:
@@ -68,8 +63,7 @@ def parse_budget(text: str | float, duration_s: float, least_s: float = 0.0) -> 
     A bare number up to 1 is a share, a larger one is seconds. A share is `least_s` at least, and all of a
     video that is not twice as long.
 
-    Raises:
-        UsageError: the text is neither, or the budget is not positive, or a share is above 100 %.
+    Raises UsageError: the text is neither, or the budget is not positive, or a share is above 100 %.
     """
     text = str(text).strip()
     try:
@@ -109,6 +103,14 @@ def format_time(seconds: float) -> str:
     minutes, rest = divmod(hundredths, 6000)
     hours, minutes = divmod(minutes, 60)
     tail = f"{rest // 100:02d}.{rest % 100:02d}"
+    return f"{hours}:{minutes:02d}:{tail}" if hours else f"{minutes}:{tail}"
+
+
+def short_clock(seconds: float) -> str:
+    """`1:05`, `2:01:05`, or `0:01.5` where whole seconds are too coarse."""
+    minutes, rest = divmod(round(seconds, 1), 60)
+    hours, minutes = divmod(int(minutes), 60)
+    tail = f"{rest:02.0f}" if rest == int(rest) else f"{rest:04.1f}"
     return f"{hours}:{minutes:02d}:{tail}" if hours else f"{minutes}:{tail}"
 
 

@@ -18,8 +18,7 @@ from vidsum.lab.evaluation.summary_metrics import kendall_tau_b
 from vidsum.lab.training.run import read_run
 from vidsum.lab.training.state import BEST
 from vidsum.models.fulltransnet import FullTransNet
-from vidsum.summary.decoding import Decoded
-from vidsum.summary.fulltransnet import curve_of, decode_samples
+from vidsum.summary.fulltransnet import Decoded, curve_of, decode_samples
 from vidsum.summary.summarizer import Summarizer, load_summarizer
 
 Curve = npt.NDArray[np.floating]

@@ -13,6 +13,7 @@ from vidsum.features import describe, load_extractor
 from vidsum.features.extractor import Extractor
 from vidsum.settings import DEFAULT_EXTRACTOR, EXTRACTORS
 from vidsum.types import FloatArray, Picture
+from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
 
 SUFFIXES = (".mp4", ".mkv", ".webm", ".mov")
@@ -56,7 +57,7 @@ DEGRADATIONS: tuple[Degradation, ...] = (frozen, dark, blurred, blank)
 
 def pictures_of(video: Path, extractor: Extractor) -> Picture:
     """[T, crop, crop, 3] what the extractor sees of a video."""
-    with read_frames(str(video), [extractor.spec.sampling]) as frames:
+    with read_frames(probe(str(video)), [extractor.spec.sampling]) as frames:
         return np.stack([extractor.spec.crop(frame.image) for _, frame in frames])
 
 

@@ -111,7 +111,7 @@ def composite(
 
 
 def features_of(path: Path, extractor: Extractor) -> Features:
-    frames = (frame for _, frame in read_frames(path, [extractor.spec.sampling]))
+    frames = (frame for _, frame in read_frames(probe(path), [extractor.spec.sampling]))
     return extract_features(frames, extractor, probe(path))
 
 
@@ -119,7 +119,7 @@ def compare_with_decoding(shared: Path, folder: Path) -> None:
     """Wall time of extraction against that of decoding alone, on a 1080p film of 60 s."""
     film, _ = composite(shared, folder, seed=0, seconds=60, size="1920x1080")
     every = Sampling(describe("mobilenet_v2").fps, describe("mobilenet_v2").preprocessing.size)
-    ways: dict[str, Callable[[], object]] = {"decode": lambda: list(read_frames(film, [every]))}
+    ways: dict[str, Callable[[], object]] = {"decode": lambda: list(read_frames(probe(film), [every]))}
     for precision in PRECISIONS[:2]:
         extractor = load_extractor(describe("mobilenet_v2"), precision=precision)
         ways[f"mobilenet_v2 {precision}"] = partial(features_of, film, extractor)
@@ -137,7 +137,7 @@ def compare_on_clips(shared: Path, count: int = 3) -> None:
     print(f"{torch.get_num_threads()} threads; seconds per minute of video, and times real time")
     for path in videos_in([shared / "videos"])[:count]:
         ways: dict[str, Callable[[], object]] = {
-            "decode": lambda path=path: list(read_frames(path, [every])),  # type: ignore[misc]
+            "decode": lambda path=path: list(read_frames(probe(path), [every])),  # type: ignore[misc]
             **{name: partial(features_of, path, extractor) for name, extractor in extractors.items()},
         }
         seconds, minutes = least_seconds(ways), probe(path).duration_s / 60

@@ -14,6 +14,7 @@ from docs.benchmarks.degraded import Degradation, Rng, blurred, dark, frozen
 from tests.conftest import SHARED
 from vidsum.types import FloatArray, Picture
 from vidsum.video.frames import Sampling, ShortSide
+from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
 
 FPS = 25
@@ -151,7 +152,7 @@ def _segment(read: Sequence[Picture], seen: list[Picture], is_dull: float, rng: 
 
 def _pictures(clip: Path) -> Picture:
     """[T, SIDE, SIDE, 3] the middle of a clip."""
-    with read_frames(str(clip), [Sampling(FPS, ShortSide(SIDE))]) as frames:
+    with read_frames(probe(str(clip)), [Sampling(FPS, ShortSide(SIDE))]) as frames:
         images = [frame.image for _, frame in frames]
     height, width = images[0].shape[:2]
     top, left = (height - SIDE) // 2, (width - SIDE) // 2

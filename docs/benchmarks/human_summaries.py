@@ -79,9 +79,6 @@ RIDGE: dict[str, Mapping[str, Any]] = {
     "ridge": {"ends": False},
     "ridge, ends": {},
     "ridge, ends, novelty": {"model": RidgeConfig(novelty=0.7)},
-    "kernel ridge": {"ends": False, "model": RidgeConfig(components=1000)},
-    "kernel ridge, ends": {"model": RidgeConfig(components=1000)},
-    "kernel ridge, ends, novelty": {"model": RidgeConfig(components=1000, novelty=0.7)},
     CLOCK: {},
 }
 RIDGE |= {f"ridge, ends, {name}": {} for name in STATISTICS}

@@ -35,6 +35,7 @@ from vidsum.results.features import Features
 from vidsum.scaling import unit_rows
 from vidsum.shots import find
 from vidsum.types import FloatArray
+from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
 
 SPEC = describe("efficientnet_lite0")
@@ -61,7 +62,7 @@ def ranges(clips: Sequence[Path]) -> dict[str, tuple[float, float]]:
     session = onnxruntime.InferenceSession(model.SerializeToString())
     found = dict.fromkeys(names, (0.0, 0.0))
     for clip in clips:
-        with read_frames(clip, [SPEC.sampling]) as frames:
+        with read_frames(probe(clip), [SPEC.sampling]) as frames:
             for _, pictures in iter_clips((frame for _, frame in frames), SPEC):
                 values = session.run(names, {"clips": np.stack(pictures)[None]})
                 for name, value in zip(names, values, strict=True):

@@ -11,11 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from vidsum.features.resample import resample
 from vidsum.grounding.grounder import MomentSource, ground_video, load_grounder
 from vidsum.grounding.spaces import ClipEmbeddings, guided_rows
 from vidsum.grounding.text import load_text_encoder
-from vidsum.grounding.windows import with_endpoints
+from vidsum.grounding.windows import resample, with_endpoints
 from vidsum.lab.datasets.examples import HighlightExample, MomentExample, Pair
 from vidsum.lab.datasets.moments import CLIP_S, Query, read_moments
 from vidsum.lab.datasets.published_features import read_moment_features

@@ -15,11 +15,11 @@ import numpy as np
 from docs.benchmarks import argument_parser
 from docs.benchmarks.grounding import by_spans, decoded
 from vidsum import checkpoints
-from vidsum.features.resample import resample
 from vidsum.grounding.find import Request, locate
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.vse import load_map
+from vidsum.grounding.windows import resample
 from vidsum.lab.datasets.clip_captions import embed_captions, read_clip_captions
 from vidsum.lab.datasets.moments import MomentVideo, Query, read_highlights, read_moments
 from vidsum.lab.evaluation.highlight_metrics import HighlightMeasures

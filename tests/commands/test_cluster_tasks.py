@@ -11,7 +11,7 @@ from tests.commands import stub_ray
 from tests.commands.conftest import Run
 from tests.commands.stub_ray import StubRay
 from vidsum.commands.cluster import on_cluster
-from vidsum.commands.jobs import Call, Task
+from vidsum.commands.jobs import Call, Queue, Task
 from vidsum.commands.result import Result
 from vidsum.settings import Extraction
 
@@ -29,7 +29,9 @@ def go_through(call: Call = INFO, address: str = "local") -> tuple[list[str], li
     """The paths of the results in their order, and the places in the order in which they were done."""
     done: list[int] = []
     results: list[Result] = []
-    for result in on_cluster(call, TASKS, address, lambda _: None, lambda number, _: done.append(number)):
+    for result in on_cluster(
+        Queue(call, TASKS, lambda _: None, lambda number, _: done.append(number)), address
+    ):
         results.append(result)
         assert set(done) >= set(range(len(results)))
     return [result.input or "" for result in results], done
@@ -50,7 +52,7 @@ def test_results_come_in_the_order_of_the_inputs(ray: StubRay, order: type) -> N
 
 
 def test_a_batch_may_be_left_in_the_middle(ray: StubRay, capsys: pytest.CaptureFixture[str]) -> None:
-    results = on_cluster(INFO, TASKS, "local", lambda _: None, lambda number, result: None)
+    results = on_cluster(Queue(INFO, TASKS, lambda _: None, lambda number, result: None), "local")
     assert next(results).input == "0.mp4"
     stdout = sys.stdout
     results.close()

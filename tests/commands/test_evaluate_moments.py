@@ -154,7 +154,7 @@ def test_recall_is_drawn(run: Run, data: Path, mine: Path) -> None:
         ),
         (["--data", "made.json", "--people", "none"], 3, "none"),
         (["--data", "made.json", "--people", "."], 3, "has no CSV file"),
-        (["--data", "made.json", "--comparison", "ge"], 2, "'ge'"),
+        (["--data", "made.json", "--comparison", "ge"], 2, "not ge"),
         (["--data", "made.json", "--seeds", "0"], 2, "--seeds"),
     ],
 )

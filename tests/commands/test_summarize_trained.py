@@ -104,6 +104,11 @@ def test_features_of_another_extractor_are_refused_before_the_video_is_read(
             2,
             "unknown layer 2",
         ),
+        (
+            ["--model", "best.safetensors", "--plot=attention", "--attention-of=99.99", "--dry-run"],
+            2,
+            "unknown layer 99",
+        ),
     ],
 )
 def test_what_will_not_do_is_one_line(

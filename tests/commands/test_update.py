@@ -12,6 +12,7 @@ from tests.commands.conftest import Run
 from tests.grounding.colours import use_colours
 from tests.speech import stub
 from vidsum.commands import paths
+from vidsum.video.probe import probe
 from vidsum.video.write import write_segments
 
 pytestmark = pytest.mark.usefixtures("loads")
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("loads")
 def half(film: Path) -> bytes:
     """The first part of the film, as it is while it is uploaded: its index is at the start."""
     indexed = film.with_name("indexed.mp4")
-    write_segments(film, [(0, 10)], indexed)
+    write_segments(probe(film), [(0, 10)], indexed)
     content = indexed.read_bytes()
     film.write_bytes(content)
     indexed.unlink()

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vidsum.errors import InputError, UsageError
+from vidsum.features import extract
 from vidsum.features.extract import extract_features, iter_clips
 from vidsum.features.extractor import HALF_RANGE, Extractor, Network, Preprocessing, Spec
 from vidsum.types import FloatArray, Picture, VideoInfo
@@ -116,29 +117,31 @@ def test_a_feature_of_one_frame_covers_the_time_to_the_next() -> None:
 
 
 @pytest.mark.parametrize("batch_size", [1, 3, 7, 100])
-def test_batches_do_not_change_the_features(video: VideoInfo, batch_size: int) -> None:
+def test_batches_do_not_change_the_features(
+    video: VideoInfo, batch_size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extract, "batch_size", lambda extractor: batch_size)
     extractor, batches = stand_in(spec_of(clip_frames=3, stride_frames=2))
-    features = extract_features(frames(20), extractor, video, batch_size=batch_size)
+    features = extract_features(frames(20), extractor, video)
     np.testing.assert_array_equal(features.array[:, 0], [0, 2, 4, 6, 8, 10, 12, 14, 16, 18])
     assert sum(batches) == 10
     assert all(size == batch_size for size in batches[:-1])
 
 
-@pytest.mark.parametrize("batch_size", [0, -1])
-def test_an_empty_batch_is_refused(video: VideoInfo, batch_size: int) -> None:
-    extractor, _ = stand_in(spec_of())
-    with pytest.raises(UsageError, match="at least 1, not"):
-        extract_features(frames(3), extractor, video, batch_size=batch_size)
-
-
-def test_logits_that_there_are_not_stop_the_run_at_once(video: VideoInfo) -> None:
+def test_logits_that_there_are_not_stop_the_run_at_once(
+    video: VideoInfo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extract, "batch_size", lambda extractor: 5)
     extractor, batches = stand_in(spec_of())
     with pytest.raises(UsageError, match="no class scores"):
-        extract_features(frames(50), extractor, video, batch_size=5, with_logits=True)
+        extract_features(frames(50), extractor, video, with_logits=True)
     assert batches == [5]
 
 
-def test_batches_are_formed_while_the_video_is_decoded(video: VideoInfo) -> None:
+def test_batches_are_formed_while_the_video_is_decoded(
+    video: VideoInfo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extract, "batch_size", lambda extractor: 8)
     extractor, batches = stand_in(spec_of())
     ahead: list[int] = []
 
@@ -147,14 +150,17 @@ def test_batches_are_formed_while_the_video_is_decoded(video: VideoInfo) -> None
             ahead.append(frame.index + 1 - sum(batches))
             yield frame
 
-    extract_features(watched(), extractor, video, batch_size=8)
+    extract_features(watched(), extractor, video)
     assert max(ahead) <= 9
 
 
-def test_progress_goes_up_to_the_length_of_the_video(video: VideoInfo) -> None:
+def test_progress_goes_up_to_the_length_of_the_video(
+    video: VideoInfo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extract, "batch_size", lambda extractor: 10)
     extractor, _ = stand_in(spec_of())
     calls: list[tuple[str, float, float]] = []
-    extract_features(frames(25), extractor, video, batch_size=10, progress=lambda *call: calls.append(call))
+    extract_features(frames(25), extractor, video, progress=lambda *call: calls.append(call))
     assert [what for what, _, _ in calls] == ["extracting features"] * 3
     np.testing.assert_allclose([done for _, done, _ in calls], [1.0, 2.0, 2.5])
     assert {total for _, _, total in calls} == {2.5}
@@ -186,13 +192,16 @@ def test_pictures_smaller_than_the_crop_are_refused() -> None:
 
 
 @pytest.mark.parametrize("batch_size", [1, 2, 7])
-def test_a_picture_that_stays_is_seen_once(video: VideoInfo, batch_size: int) -> None:
+def test_a_picture_that_stays_is_seen_once(
+    video: VideoInfo, batch_size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extract, "batch_size", lambda extractor: batch_size)
     extractor, batches = stand_in(spec_of())
     shown = list(frames(12))
     stays = [
         replace(frame, image=shown[max(0, number - number % 4)].image) for number, frame in enumerate(shown)
     ]
-    found = extract_features(stays, extractor, video, batch_size=batch_size)
+    found = extract_features(stays, extractor, video)
     assert sum(batches) == 3
     np.testing.assert_array_equal(found.timestamps, [frame.time_s for frame in shown])
     whole = extract_features(shown[::4], stand_in(spec_of())[0], video)

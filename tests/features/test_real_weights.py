@@ -39,7 +39,7 @@ def mobilenet_v2() -> Extractor:
 
 def best_class(extractor: Extractor, path: Path, most_frames: int) -> tuple[str, float]:
     """The likeliest class of a video's first frames by the logits averaged over them, and its probability."""
-    with read_frames(path, [extractor.spec.sampling]) as reader:
+    with read_frames(probe(path), [extractor.spec.sampling]) as reader:
         frames = (frame for _, frame in islice(reader, most_frames))
         features = extract_features(frames, extractor, probe(path), with_logits=True)
     assert features.logits is not None
@@ -97,7 +97,7 @@ def test_features_agree_with_torchvisions_preprocessing(
     model = spec.build(checkpoints.load_state_dict("mobilenet_v2")).backbone.eval()
     at_size = Sampling(spec.fps, size=None)
     both: dict[int, list[Picture]] = {0: [], 1: []}
-    with read_frames(shared_videos / name, [spec.sampling, at_size]) as frames:
+    with read_frames(probe(shared_videos / name), [spec.sampling, at_size]) as frames:
         for number, frame in islice(frames, 12):
             both[number].append(frame.image)
     ours = mobilenet_v2.encode(np.stack([spec.crop(image) for image in both[0]])[:, None])

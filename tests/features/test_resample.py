@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vidsum.features.resample import resample
+from vidsum.grounding.windows import resample
 
 
 def slowly(features: np.ndarray, n_clips: int) -> np.ndarray:

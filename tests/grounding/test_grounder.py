@@ -14,10 +14,10 @@ from torch import Tensor, nn
 
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import InputError, UsageError
-from vidsum.features.resample import resample
 from vidsum.grounding.grounder import Grounder, Prediction, ground_video, load_grounder
 from vidsum.grounding.proposals import moments_of
 from vidsum.grounding.spaces import ClipEmbeddings, guided_rows
+from vidsum.grounding.windows import resample
 from vidsum.intervals import iou
 from vidsum.models.configs import HEADS, DETRConfig, MaskConfig, MRNetConfig
 from vidsum.models.detr import Detections

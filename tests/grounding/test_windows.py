@@ -6,8 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vidsum.features.resample import resample
-from vidsum.grounding.windows import Windows, best_at, clips_of, grid, on_grid, placed, sliding_windows
+from vidsum.grounding.windows import (
+    Windows,
+    best_at,
+    clips_of,
+    grid,
+    on_grid,
+    placed,
+    resample,
+    sliding_windows,
+)
 from vidsum.results.features import Features
 
 T = 16

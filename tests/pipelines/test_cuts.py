@@ -14,6 +14,7 @@ import vidsum
 from tests import media
 from vidsum.pipelines import decoding as jobs
 from vidsum.results.shots import Shots
+from vidsum.video.probe import probe
 from vidsum.video.write import write_segments
 
 CUTS = (31, 77, 119, 164)
@@ -171,7 +172,7 @@ def test_no_clip_shows_a_frame_of_another_shot(kind: str, tmp_path: Path) -> Non
     film = film_of(tmp_path, kind).path
     for number, shot in enumerate(shots_of(film).intervals):
         clip = tmp_path / f"{number}.mp4"
-        write_segments(film, [shot], clip)
+        write_segments(probe(film), [shot], clip)
         assert shots_in(clip) == {number}
 
 
@@ -185,7 +186,7 @@ def test_a_summary_shows_whole_shots_alone(kind: str, tmp_path: Path) -> None:
             film.path, "30%", model=(numbers == wanted).astype(np.float32), extractor="cells"
         )
         assert len(found.segments) == 1
-        write_segments(film.path, found.segments, tmp_path / "summary.mp4")
+        write_segments(probe(film.path), found.segments, tmp_path / "summary.mp4")
         assert shots_in(tmp_path / "summary.mp4") == {wanted}
     edges = np.array([shot.start_s for shot in found.shots])
     assert np.abs(edges[:, None] - shots_of(film.path).edges_s[:-1]).min(axis=0).max() < 0.0011
@@ -221,7 +222,7 @@ def test_clips_of_joined_real_clips_hold_no_frame_of_each_other(
             if isinstance(found, vidsum.Highlights)
             else found.segments
         )
-        written = write_segments(film, segments, tmp_path / "out.mp4").segments
+        written = write_segments(probe(film), segments, tmp_path / "out.mp4").segments
         for start, end in written:
             assert not ((joins - 0.5 < start) & (start < joins - 1e-6)).any()
             assert not ((joins + 1e-6 < end) & (end < joins + 0.5)).any()

@@ -13,6 +13,7 @@ from PIL import Image
 from tests import media
 from vidsum.errors import InputError, UsageError
 from vidsum.pipelines.sources import expand, read_list
+from vidsum.video.probe import probe
 from vidsum.video.write import write_segments
 
 
@@ -73,8 +74,10 @@ def test_a_pipe_in_a_folder_is_not_waited_for(folder: Path) -> None:
 
 
 def test_what_vidsum_wrote_is_not_an_input_of_the_next_run(folder: Path) -> None:
-    write_segments(folder / "film.mp4", [(0, 0.5)], folder / "film_1_1.mp4", comment="vidsum " + "0f" * 16)
-    write_segments(folder / "film.mp4", [(0, 0.5)], folder / "mine.mp4", comment="vidsum is a program")
+    write_segments(
+        probe(folder / "film.mp4"), [(0, 0.5)], folder / "film_1_1.mp4", comment="vidsum " + "0f" * 16
+    )
+    write_segments(probe(folder / "film.mp4"), [(0, 0.5)], folder / "mine.mp4", comment="vidsum is a program")
     assert names(expand([str(folder)]), folder) == ["film.mp4", "mine.mp4"]
     assert expand([str(folder / "film_1_1.mp4")]) == [str(folder / "film_1_1.mp4")]  # named: taken
 

@@ -33,7 +33,7 @@ from vidsum.results.result import write_json
 from vidsum.settings import Extraction, Retrieval
 from vidsum.types import FloatArray
 from vidsum.video.probe import probe
-from vidsum.video.stills import read_frames_at
+from vidsum.video.read import read_frames_at
 
 SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/moments.schema.json").read_text())
 
@@ -215,7 +215,7 @@ def test_clips_are_the_moments(film: Path, colours: list[int], tmp_path: Path) -
     assert [path.name for path in clips] == ["film_1_1.mp4", "film_2_1.mp4"]
     for path, seconds, colour in zip(clips, (2, 4), ([30, 200, 30], [180, 180, 40]), strict=True):
         assert probe(path).duration_s == pytest.approx(seconds, abs=0.05)
-        (frame,) = read_frames_at(path, [1.0])
+        (frame,) = read_frames_at(probe(path), [1.0])
         np.testing.assert_allclose(frame.image.mean(axis=(0, 1)), colour, atol=12)
     with pytest.raises(OutputError, match="cannot be made"):
         export.write_clips(found, clips[0], "film")

@@ -17,9 +17,9 @@ from vidsum.models.transnetv2 import TransNetV2
 from vidsum.pipelines import decoding as jobs
 from vidsum.pipelines import export
 from vidsum.pipelines.export import read_record_of
-from vidsum.pipelines.extraction import extract
+from vidsum.pipelines.plan import extract
 from vidsum.pipelines.summary import plan_shots, plan_summary, summarize
-from vidsum.results import documents
+from vidsum.results import result as documents
 from vidsum.results.feature_files import write_features
 from vidsum.results.features import Features
 from vidsum.results.result import write_json
@@ -180,6 +180,8 @@ def test_own_features_and_scores_make_a_video(film: Path, tmp_path: Path) -> Non
     summary = summarize(features, "50%", model=scores, shots="uniform", max_shot_s=0.5)
     export.write_video(summary, tmp_path / "s.mp4")
     assert probe(tmp_path / "s.mp4").duration_s == pytest.approx(seconds / 2, abs=0.5)
+    with pytest.raises(UsageError, match=r"must end in \.mp4"):
+        export.write_video(summary, tmp_path / "s.txt")
     assert summary.segments[-1][1] == pytest.approx(seconds)
 
 

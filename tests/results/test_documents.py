@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vidsum.errors import InputError
-from vidsum.results.documents import to_text, write_document
 from vidsum.results.load import read_document
+from vidsum.results.result import to_text, write_document
 
 
 @given(st.binary(max_size=20).map(os.fsdecode))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.fuzz.good import film_and_results
-from vidsum.results.faults import fault_of
+from vidsum.results.load import fault_of
 
 SUMMARY, MOMENTS, HIGHLIGHTS, SHOTS, OLD_HIGHLIGHTS = range(5)
 Document = Callable[[], dict[str, Any]]

@@ -118,7 +118,7 @@ def test_features_are_saved_too(tmp_path: Path) -> None:
 
 
 def test_moments_written_without_their_curves_are_loaded(results: dict[str, Result], tmp_path: Path) -> None:
-    from vidsum.results.documents import write_document
+    from vidsum.results.result import write_document
 
     grounding = results["moments"]
     assert isinstance(grounding, Grounding)

@@ -7,6 +7,7 @@ import numpy.typing as npt
 import pytest
 
 from vidsum.video.frames import Exact, Sampling
+from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
 
 Rows = npt.NDArray[np.float32]
@@ -28,7 +29,7 @@ def real_rows(shared_videos: Path) -> Rows:
     rows = [
         np.concatenate([np.bincount(frame.image[..., c].ravel() >> 2, minlength=64) for c in range(3)])
         for name in CLIPS
-        for _, frame in read_frames(shared_videos / name, [Sampling(5.0, Exact(64, 36))])
+        for _, frame in read_frames(probe(shared_videos / name), [Sampling(5.0, Exact(64, 36))])
     ]
     counts = np.array(rows, np.float32)
     return np.asarray(counts / np.linalg.norm(counts, axis=1, keepdims=True), np.float32)

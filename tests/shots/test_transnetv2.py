@@ -143,7 +143,7 @@ def test_published_weights_see_the_cuts_between_joined_clips(shared: Path, tmp_p
     moments = json.loads(film.with_suffix(".json").read_text())["moments"]
     truth = np.array([moment["start"] for moment in moments[1:]])
 
-    frames = (frame for _, frame in read_frames(film, [SAMPLING]))
+    frames = (frame for _, frame in read_frames(probe(film), [SAMPLING]))
     cuts = cuts_of(see_transitions(frames, load_model("cpu"), probe(film)))
 
     assert len(truth) >= 2

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.fulltransnet import FullTransNet
-from vidsum.summary.decoding import decode
+from vidsum.summary.fulltransnet import decode
 
 SMALL = FullTransNetConfig(dim_in=6, d=16, layers=2, heads=4, d_ff=24, head="pointer")
 

@@ -16,8 +16,7 @@ from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.fulltransnet import FullTransNet, global_tokens
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
-from vidsum.summary.decoding import Decoded, decode
-from vidsum.summary.fulltransnet import curve_of, over_windows, windows
+from vidsum.summary.fulltransnet import Decoded, curve_of, decode, over_windows, windows
 from vidsum.summary.summarizer import Summarizer, importance, load_summarizer, require_kind
 
 CONFIG = FullTransNetConfig(dim_in=6, d=16, layers=1, heads=2, d_ff=8, window=3, t_max=24)

@@ -13,7 +13,7 @@ from vidsum.errors import UsageError
 from vidsum.pipelines.summary import summarize
 from vidsum.results.features import Features
 from vidsum.results.summary import Summary
-from vidsum.summary import own_scorers
+from vidsum.summary import score as own_scorers
 
 FEATURES = Features.from_array(np.random.default_rng(0).normal(size=(60, 8)), fps=2.0)
 PEAK = np.exp(-(((np.arange(60) - 40) / 4) ** 2))

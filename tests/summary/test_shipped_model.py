@@ -93,7 +93,6 @@ def test_its_scores_are_those_of_its_weights_and_of_novelty() -> None:
         padded = np.concatenate([rows[:1]] * half + [rows] + [rows[-1:]] * half)
         return np.stack([padded[t : t + config.window].mean(axis=0) for t in range(len(rows))])
 
-    assert not config.components
     scores = smooth(smooth(x) @ tensors["weights"])
     scores = (scores - scores.mean()) / tensors["spread"]
     if config.novelty:

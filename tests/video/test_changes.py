@@ -18,7 +18,7 @@ from vidsum.video.segments import changes_within
 def measured(path: Path, fps: float | None = None, *, strict: bool = False) -> Changes:
     """The changes of what is decoded for samples at a rate."""
     meter = ChangeMeter()
-    with read_frames(path, [Sampling(fps, Exact(32, 18))], strict=strict, meter=meter) as frames:
+    with read_frames(probe(path), [Sampling(fps, Exact(32, 18))], strict=strict, meter=meter) as frames:
         for _ in frames:
             pass
     return meter.measured(str(path))

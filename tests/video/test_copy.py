@@ -23,6 +23,7 @@ from tests.video.clips import (
 from tests.video.conftest import Made
 from vidsum.errors import InputError, UsageError
 from vidsum.video.copy import copy_segments
+from vidsum.video.probe import probe
 
 SYNC_S = 0.04
 NOT_IN_MP4 = {"vp8", "raw_h264"}
@@ -61,7 +62,7 @@ def test_the_clip_shows_all_frames_of_what_the_segments_became(kind: str, made: 
     video = made(kind)
     length = video.duration_s
     segments = [(0.35 * length, 0.5 * length), (0.72 * length, 0.9 * length)]
-    written = copy_segments(video.path, segments, clip)
+    written = copy_segments(probe(video.path), segments, clip)
     expected = frames_within(video, written.segments)
     assert numbers_by_pyav(clip) == expected
     assert written.n_frames == len(expected)
@@ -72,7 +73,7 @@ def test_the_clip_shows_all_frames_of_what_the_segments_became(kind: str, made: 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_segments_grow_to_key_frames(edges: list[int], b_frames: MadeVideo, clip: Path) -> None:
     segments = [(a / 1000, b / 1000) for a, b in zip(edges[::2], edges[1::2], strict=False)]
-    written = copy_segments(b_frames.path, segments, clip)
+    written = copy_segments(probe(b_frames.path), segments, clip)
     assert numbers_by_pyav(clip) == frames_within(b_frames, written.segments)
     keys = {float(packet.pts * packet.time_base) for packet in packets(b_frames.path) if packet.is_keyframe}
     assert {start for start, _ in written.segments} <= keys
@@ -81,12 +82,12 @@ def test_any_segments_grow_to_key_frames(edges: list[int], b_frames: MadeVideo, 
 
 
 def test_a_segment_grows_by_a_few_frames_only_at_its_end(b_frames: MadeVideo, clip: Path) -> None:
-    written = copy_segments(b_frames.path, [(1.5, 1.8)], clip)
+    written = copy_segments(probe(b_frames.path), [(1.5, 1.8)], clip)
     assert written.segments[0][1] - 1.8 < 0.2
 
 
 def test_packets_are_those_of_the_source(b_frames: MadeVideo, clip: Path) -> None:
-    copy_segments(b_frames.path, [(1.2, 1.6), (3.1, 3.9)], clip)
+    copy_segments(probe(b_frames.path), [(1.2, 1.6), (3.1, 3.9)], clip)
     for kind in ("video", "audio"):
         stored = {bytes(packet) for packet in packets(b_frames.path, kind)}
         copied = packets(clip, kind)
@@ -99,7 +100,7 @@ def test_time_stamps_rise_from_nought(suffix: str, tmp_path: Path, clip: Path) -
     video = make_video(
         tmp_path / f"source{suffix}", n_frames=200, gop=20, b_frames=3, start_s=2.0, sound=True
     )
-    copy_segments(video.path, [(0.5, 1.0), (3.1, 3.2), (6.6, 8.0)], clip)
+    copy_segments(probe(video.path), [(0.5, 1.0), (3.1, 3.2), (6.6, 8.0)], clip)
     for kind in ("video", "audio"):
         dts = [packet.dts for packet in packets(clip, kind)]
         assert all(later > earlier for earlier, later in pairwise(dts))
@@ -109,7 +110,7 @@ def test_time_stamps_rise_from_nought(suffix: str, tmp_path: Path, clip: Path) -
 
 
 def test_segments_that_grow_together_become_one(b_frames: MadeVideo, clip: Path) -> None:
-    written = copy_segments(b_frames.path, [(1.3, 1.4), (1.7, 1.8)], clip)
+    written = copy_segments(probe(b_frames.path), [(1.3, 1.4), (1.7, 1.8)], clip)
     assert len(written.segments) == 1
     numbers = numbers_by_pyav(clip)
     assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
@@ -133,7 +134,7 @@ def test_flashes_and_beeps_stay_together_at_every_cut(
     suffix: str, sound: dict[str, object], tmp_path: Path, clip: Path
 ) -> None:
     source = make_flash_beep(tmp_path / f"source{suffix}", duration_s=12, gop=20, **sound)
-    written = copy_segments(source.path, [(0.3, 0.9), (2.5, 3.1), (4.9, 6.6), (9.1, 11.3)], clip)
+    written = copy_segments(probe(source.path), [(0.3, 0.9), (2.5, 3.1), (4.9, 6.6), (9.1, 11.3)], clip)
     flashes_s, _, apart_s = worst_offsets_s(source, clip, written.segments)
     assert flashes_s < 0.002
     assert apart_s < SYNC_S
@@ -142,20 +143,20 @@ def test_flashes_and_beeps_stay_together_at_every_cut(
 @pytest.mark.parametrize("kind", ["rotated_90", "rotated_180", "rotated_270"])
 def test_rotation_stays_in_the_file(kind: str, made: Made, clip: Path) -> None:
     video = made(kind)
-    copy_segments(video.path, [(0.0, 0.5)], clip)
+    copy_segments(probe(video.path), [(0.0, 0.5)], clip)
     with av.open(str(clip)) as container:
         assert next(container.decode(video=0)).rotation % 360 == -video.rotation_deg % 360
     assert numbers_by_opencv(clip)[0] == 0
 
 
 def test_pixels_keep_their_shape(made: Made, clip: Path) -> None:
-    copy_segments(made("wide_pixels").path, [(0.0, 0.5)], clip)
+    copy_segments(probe(made("wide_pixels").path), [(0.0, 0.5)], clip)
     with av.open(str(clip)) as container:
         assert container.streams.video[0].sample_aspect_ratio == Fraction(4, 3)
 
 
 def test_hevc_is_tagged_as_apple_players_want(made: Made, clip: Path) -> None:
-    copy_segments(made("hevc").path, [(0.0, 0.5)], clip)
+    copy_segments(probe(made("hevc").path), [(0.0, 0.5)], clip)
     assert b"hvc1" in clip.read_bytes()
 
 
@@ -164,14 +165,14 @@ def test_a_chapter_begins_with_the_first_frame_of_its_segment(kind: str, made: M
     video = made(kind)
     length = video.duration_s
     segments = [(0.35 * length, 0.5 * length), (0.72 * length, 0.9 * length)]
-    written = copy_segments(video.path, segments, clip, chapters=True)
+    written = copy_segments(probe(video.path), segments, clip, chapters=True)
     assert [numbers_between(clip, chapter) for chapter in chapters_of(clip)] == [
         frames_within(video, (segment,)) for segment in written.segments
     ]
 
 
 def test_the_file_can_be_streamed_and_keeps_its_comment(b_frames: MadeVideo, clip: Path) -> None:
-    copy_segments(b_frames.path, [(1.2, 1.6)], clip, comment="sha256:0123abcd")
+    copy_segments(probe(b_frames.path), [(1.2, 1.6)], clip, comment="sha256:0123abcd")
     data = clip.read_bytes()
     assert data.index(b"moov") < data.index(b"mdat")
     with av.open(str(clip)) as container:
@@ -181,14 +182,14 @@ def test_the_file_can_be_streamed_and_keeps_its_comment(b_frames: MadeVideo, cli
 def test_the_same_input_gives_the_same_bytes(b_frames: MadeVideo, clip: Path) -> None:
     files = set()
     for _ in range(3):
-        copy_segments(b_frames.path, [(1.2, 1.6), (3.1, 3.9)], clip)
+        copy_segments(probe(b_frames.path), [(1.2, 1.6), (3.1, 3.9)], clip)
         files.add(clip.read_bytes())
     assert len(files) == 1
 
 
 def test_a_codec_that_mp4_does_not_hold_is_refused(made: Made, clip: Path) -> None:
     with pytest.raises(UsageError, match="video of the codec vp8 cannot be copied into an MP4") as caught:
-        copy_segments(made("vp8").path, [(0.0, 0.5)], clip)
+        copy_segments(probe(made("vp8").path), [(0.0, 0.5)], clip)
     assert caught.value.hint == "leave --copy out to encode it again"
     assert not clip.exists()
 
@@ -197,21 +198,21 @@ def test_a_codec_that_mp4_does_not_hold_is_refused(made: Made, clip: Path) -> No
 def test_pictures_without_presentation_times_are_refused(name: str, tmp_path: Path, clip: Path) -> None:
     video = make_video(tmp_path / name, b_frames=2)
     with pytest.raises(UsageError, match="has no presentation times") as caught:
-        copy_segments(video.path, [(0.0, 0.5)], clip)
+        copy_segments(probe(video.path), [(0.0, 0.5)], clip)
     assert caught.value.hint == "leave --copy out to encode it again"
     assert not clip.exists()
 
 
 def test_packets_with_the_same_decoding_time_are_all_copied(tmp_path: Path, clip: Path) -> None:
     video = make_video(tmp_path / "clip.mxf", n_frames=100, codec="mpeg2video", pix_fmt="yuv420p", b_frames=0)
-    written = copy_segments(video.path, [(0.1, 0.5), (2.0, 2.6)], clip)
+    written = copy_segments(probe(video.path), [(0.1, 0.5), (2.0, 2.6)], clip)
     assert numbers_by_pyav(clip) == frames_within(video, written.segments)
 
 
 def test_sound_that_mp4_does_not_hold_is_refused(tmp_path: Path, clip: Path) -> None:
     source = make_flash_beep(tmp_path / "source.mkv", sound_codec="pcm_u8", duration_s=2)
     with pytest.raises(UsageError, match="audio of the codec pcm_u8 cannot be copied into an MP4"):
-        copy_segments(source.path, [(0.0, 0.5)], clip)
+        copy_segments(probe(source.path), [(0.0, 0.5)], clip)
 
 
 @pytest.mark.parametrize("segments", [[], [(1.0, 1.0)], [(0.5, 1.0), (0.9, 1.2)], [(7.0, 8.0)]])
@@ -219,7 +220,7 @@ def test_senseless_segments_are_refused(
     segments: list[tuple[float, float]], b_frames: MadeVideo, clip: Path
 ) -> None:
     with pytest.raises(UsageError):
-        copy_segments(b_frames.path, segments, clip)
+        copy_segments(probe(b_frames.path), segments, clip)
 
 
 def test_sound_that_no_mp4_takes_is_an_input_error(tmp_path: Path, clip: Path) -> None:
@@ -232,7 +233,7 @@ def test_sound_that_no_mp4_takes_is_an_input_error(tmp_path: Path, clip: Path) -
     path = tmp_path / "damaged.ts"
     path.write_bytes(data)
     with pytest.raises(InputError, match="MP4") as caught:
-        copy_segments(path, [(1.0, 5.0)], clip)
+        copy_segments(probe(path), [(1.0, 5.0)], clip)
     assert "--copy" in str(caught.value.hint)
     assert not clip.exists()
 
@@ -244,23 +245,23 @@ def test_a_file_that_is_cut_short_is_copied_as_far_as_it_goes(
     options = {"movflags": "faststart"} if suffix == ".mp4" else None
     video = make_video(tmp_path / f"whole{suffix}", n_frames=200, gop=25, container_options=options)
     path = cut_short(video.path, tmp_path / f"cut{suffix}", keep=0.6)
-    written = copy_segments(path, [(1.1, 2.0), (6.5, 7.5)], clip)
+    written = copy_segments(probe(path), [(1.1, 2.0), (6.5, 7.5)], clip)
     assert len(written.segments) == 1
     assert numbers_by_pyav(clip) == frames_within(video, written.segments)
     assert written.warnings == (f"{path}: has no pictures for 1.0 s of the segments, which are left out",)
     with pytest.raises(InputError, match="no frame of the segments"):
-        copy_segments(path, [(6.5, 7.5)], clip)
+        copy_segments(probe(path), [(6.5, 7.5)], clip)
 
 
 def test_an_unreadable_source_is_an_input_error(tmp_path: Path, clip: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
-        copy_segments(tmp_path / "nothing.mp4", [(0.0, 1.0)], clip)
+        copy_segments(probe(tmp_path / "nothing.mp4"), [(0.0, 1.0)], clip)
 
 
 def test_progress_rises_to_the_total(b_frames: MadeVideo, clip: Path) -> None:
     calls: list[tuple[str, float, float]] = []
     segments = [(0.5, 1.0), (2.0, 2.5)]
-    copy_segments(b_frames.path, segments, clip, progress=lambda *call: calls.append(call))
+    copy_segments(probe(b_frames.path), segments, clip, progress=lambda *call: calls.append(call))
     assert calls == [("copying", 0.5, 1.0), ("copying", 1.0, 1.0)]
 
 
@@ -270,7 +271,9 @@ def test_real_clips_are_copied_without_a_hole(shared_videos: Path, clip: Path) -
         with av.open(str(path)) as container:
             times = np.array([frame.time for frame in container.decode(video=0)])
         length = times[-1]
-        written = copy_segments(path, [(0.2 * length, 0.3 * length), (0.7 * length, 0.8 * length)], clip)
+        written = copy_segments(
+            probe(path), [(0.2 * length, 0.3 * length), (0.7 * length, 0.8 * length)], clip
+        )
         expected = sum(
             int(((times >= start - 1e-3) & (times < end - 1e-3)).sum()) for start, end in written.segments
         )

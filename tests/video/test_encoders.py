@@ -7,7 +7,9 @@ import pytest
 
 from tests import media
 from vidsum.errors import UsageError
+from vidsum.video import encoders
 from vidsum.video.encoders import ENCODERS, can_encode, choose_encoder
+from vidsum.video.probe import probe
 from vidsum.video.write import write_segments
 
 SIZE = (640, 360)
@@ -25,7 +27,7 @@ def test_each_codec_holds_the_frames_and_a_key_frame_at_each_cut(
     film: Path, tmp_path: Path, codec: str, tag: str
 ) -> None:
     clip = tmp_path / "clip.mp4"
-    written = write_segments(film, [(0.2, 0.8), (1.2, 2.0)], clip, codec=codec, crf=10)
+    written = write_segments(probe(film), [(0.2, 0.8), (1.2, 2.0)], clip, codec=codec, crf=10)
     with av.open(str(clip)) as container:
         stream = container.streams.video[0]
         assert (stream.codec_context.name.replace("libdav1d", "av1"), stream.codec_context.codec_tag) == (
@@ -45,7 +47,7 @@ def test_the_rate_factor_sets_the_size(tmp_path: Path, codec: str) -> None:
     media.make_video(silent, n_frames=60, fps=25)
     sizes = []
     for crf in (10, 45):
-        write_segments(silent, [(0.0, 2.0)], tmp_path / "clip.mp4", codec=codec, crf=crf)
+        write_segments(probe(silent), [(0.0, 2.0)], tmp_path / "clip.mp4", codec=codec, crf=crf)
         sizes.append((tmp_path / "clip.mp4").stat().st_size)
     assert sizes[0] > sizes[1]
 
@@ -62,18 +64,21 @@ def test_the_rate_factor_sets_the_size(tmp_path: Path, codec: str) -> None:
     ],
 )
 def test_the_cpu_encodes_where_the_gpu_cannot_and_a_line_says_so(
-    name: str | None, here: bool, chosen: str, warns: bool
+    name: str | None, here: bool, chosen: str, warns: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    choice = choose_encoder("hevc", name, None, None, SIZE, lambda *_: here)
+    monkeypatch.setattr(encoders, "can_encode", lambda *_: here)
+    choice = choose_encoder("hevc", name, None, None, SIZE)
     assert choice.encoder.name == chosen
     assert bool(choice.warnings) == warns
     assert all("hevc_nvenc" in line and "libx265" in line for line in choice.warnings)
 
 
-def test_a_preset_of_the_encoder_that_is_not_used_is_left_out() -> None:
-    options = choose_encoder("h264", "auto", 30, "p7", SIZE, lambda *_: False).options
+def test_a_preset_of_the_encoder_that_is_not_used_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoders, "can_encode", lambda *_: False)
+    options = choose_encoder("h264", "auto", 30, "p7", SIZE).options
     assert (options["preset"], options["crf"]) == (ENCODERS["libx264"].preset, "30")
-    options = choose_encoder("h264", "auto", 30, "p7", SIZE, lambda *_: True).options
+    monkeypatch.setattr(encoders, "can_encode", lambda *_: True)
+    options = choose_encoder("h264", "auto", 30, "p7", SIZE).options
     assert (options["preset"], options["cq"]) == ("p7", "30")
 
 

@@ -22,8 +22,7 @@ from vidsum.video.copy import copy_segments
 from vidsum.video.frames import Frame, Sampling
 from vidsum.video.jumps import BACK_S, GAP_S, Jumps, Mover, Stamps, find_jumps, moved
 from vidsum.video.probe import probe
-from vidsum.video.read import READERS, read_frames
-from vidsum.video.stills import read_frames_at
+from vidsum.video.read import READERS, read_frames, read_frames_at
 from vidsum.video.write import write_segments
 
 STEP_S = 0.04
@@ -164,7 +163,7 @@ def twice(video: MadeVideo, target: Path) -> Path:
 def all_frames(
     path: Path, reader: str = "pyav", fps: float | None = None
 ) -> tuple[list[Frame], tuple[str, ...]]:
-    with read_frames(path, [Sampling(fps)], reader=reader) as frames:
+    with read_frames(probe(path), [Sampling(fps)], reader=reader) as frames:
         return [frame for _, frame in frames], frames.warnings
 
 
@@ -185,7 +184,7 @@ def test_joined_recordings_are_read_to_the_end(reader: str, tmp_path: Path) -> N
 def test_joined_recordings_are_no_damage(tmp_path: Path) -> None:
     path = twice(make_video(tmp_path / "a.ts", n_frames=50), tmp_path / "aa.ts")
     try:
-        with read_frames(path, [Sampling(2.0)], strict=True) as frames:
+        with read_frames(probe(path), [Sampling(2.0)], strict=True) as frames:
             assert len(list(frames)) == 8
     except DamagedError as error:
         pytest.fail(error.message)
@@ -193,7 +192,7 @@ def test_joined_recordings_are_no_damage(tmp_path: Path) -> None:
 
 def test_stills_of_joined_recordings(tmp_path: Path) -> None:
     path = twice(make_video(tmp_path / "a.ts", n_frames=50), tmp_path / "aa.ts")
-    stills = read_frames_at(path, [3.0, 0.4, 2.0])
+    stills = read_frames_at(probe(path), [3.0, 0.4, 2.0])
     assert [read_number(still.image) for still in stills] == [25, 10, 0]
 
 
@@ -202,7 +201,7 @@ def test_clips_of_joined_recordings_with_their_sound(tmp_path: Path) -> None:
     path = tmp_path / "aa.ts"
     path.write_bytes(made.path.read_bytes() * 2)
     segments = [(0.9, 1.5), (3.5, 5.4), (6.9, 7.4)]
-    written = write_segments(path, segments, tmp_path / "clip.mp4")
+    written = write_segments(probe(path), segments, tmp_path / "clip.mp4")
     assert written.segments == tuple(pytest.approx(segment, abs=0.021) for segment in segments)
     whole = FlashBeep(path, made.fps, 0.0, 8.0)
     # AAC ends a part with silence that fills its last packet: there, at 4.0 s, sound may be 50 ms off
@@ -212,7 +211,7 @@ def test_clips_of_joined_recordings_with_their_sound(tmp_path: Path) -> None:
 def test_joined_recordings_are_not_copied(tmp_path: Path) -> None:
     path = twice(make_video(tmp_path / "a.ts", n_frames=50), tmp_path / "aa.ts")
     with pytest.raises(UsageError, match="jump") as caught:
-        copy_segments(path, [(0.0, 1.0)], tmp_path / "clip.mp4")
+        copy_segments(probe(path), [(0.0, 1.0)], tmp_path / "clip.mp4")
     assert "--copy" in str(caught.value.hint)
 
 
@@ -237,9 +236,9 @@ def test_a_gap_is_left_out(name: str, leap_s: float, reader: str, tmp_path: Path
     frames, warnings = all_frames(path, reader, fps=5.0)
     assert [read_number(frame.image) for frame in frames] == list(range(0, 60, 5))
     assert any("left out" in warning and f"{leap_s:.0f} s at 1.20 s" in warning for warning in warnings)
-    written = write_segments(path, [(0.8, 1.6)], tmp_path / "clip.mp4")
+    written = write_segments(probe(path), [(0.8, 1.6)], tmp_path / "clip.mp4")
     assert numbers_by_pyav(written.path) == list(range(20, 40))
-    assert read_number(read_frames_at(path, [2.0])[0].image) == 50
+    assert read_number(read_frames_at(probe(path), [2.0])[0].image) == 50
 
 
 @pytest.mark.parametrize(

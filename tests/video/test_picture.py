@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from tests.media import colour_picture, make_video
-from vidsum.video.picture import PictureMaker
+from vidsum.video.frames import PictureMaker
 
 KR_KB = {None: (0.299, 0.114), 5: (0.299, 0.114), 1: (0.2126, 0.0722)}
 """Weights of red and blue in luma: BT.601, which untagged video counts as, and BT.709."""

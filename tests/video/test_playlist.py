@@ -13,8 +13,7 @@ from vidsum.video.copy import copy_segments
 from vidsum.video.frames import Sampling
 from vidsum.video.playlist import files_of, is_playlist
 from vidsum.video.probe import probe
-from vidsum.video.read import READERS, read_frames
-from vidsum.video.stills import read_frames_at
+from vidsum.video.read import READERS, read_frames, read_frames_at
 from vidsum.video.write import write_segments
 
 HLS = "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:4\n"
@@ -136,7 +135,7 @@ def test_a_list_is_read_as_one_video(reader: str, film: MadeVideo) -> None:
     info = probe(path, allow_playlists=True)
     assert is_playlist(info)
     assert (info.n_frames, info.duration_s) == (75, pytest.approx(3.0, abs=0.05))
-    with read_frames(path, [Sampling(None)], reader=reader, info=info) as frames:
+    with read_frames(info, [Sampling(None)], reader=reader) as frames:
         numbers = [read_number(frame.image) for _, frame in frames]
     assert numbers == [*range(50), *range(25)]
 
@@ -145,8 +144,8 @@ def test_an_hls_playlist_is_read_as_one_video(film: MadeVideo) -> None:
     path = hls(film.path.parent, "film.ts")
     info = probe(path, allow_playlists=True)
     assert (info.container, info.duration_s) == ("hls", pytest.approx(2.0, abs=0.001))
-    assert [read_number(still.image) for still in read_frames_at(path, [0.4], info=info)] == [10]
-    written = write_segments(path, [(0.4, 0.8)], film.path.parent / "clip.mp4", info=info)
+    assert [read_number(still.image) for still in read_frames_at(info, [0.4])] == [10]
+    written = write_segments(info, [(0.4, 0.8)], film.path.parent / "clip.mp4")
     assert numbers_by_pyav(written.path) == list(range(10, 20))
 
 
@@ -154,12 +153,12 @@ def test_clips_of_a_list_have_its_sound(tmp_path: Path) -> None:
     make_flash_beep(tmp_path / "film.mp4", duration_s=6.0)
     path = concat(tmp_path, "file film.mp4", name="list.txt")
     info = probe(path, allow_playlists=True)
-    written = write_segments(path, [(0.5, 1.5), (4.6, 5.3)], tmp_path / "clip.mp4", info=info)
+    written = write_segments(info, [(0.5, 1.5), (4.6, 5.3)], tmp_path / "clip.mp4")
     whole = FlashBeep(path, 25.0, 0.0, 6.0)
     assert max(worst_offsets_s(whole, written.path, written.segments)) < 0.04
-    assert read_frames_at(path, [5.1, 0.1, 4.5], info=info)[1].image.mean() > 200
+    assert read_frames_at(info, [5.1, 0.1, 4.5])[1].image.mean() > 200
     with pytest.raises(UsageError, match="playlist"):
-        copy_segments(path, [(0.5, 1.5)], tmp_path / "clip.mp4", info=info)
+        copy_segments(info, [(0.5, 1.5)], tmp_path / "clip.mp4")
 
 
 def test_a_video_is_read_the_same_with_playlists_allowed(film: MadeVideo) -> None:

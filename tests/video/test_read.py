@@ -55,7 +55,7 @@ def test_strict_holds_where_pyav_steps_in(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setattr(pyav_reader, "read_samples", read_samples)
     film = make_video(tmp_path / "a%b.mp4")  # OpenCV would take it for a series of pictures
     for strict in (True, False):
-        with read_frames(film.path, [Sampling(2.0)], reader="opencv", strict=strict) as frames:
+        with read_frames(probe(film.path), [Sampling(2.0)], reader="opencv", strict=strict) as frames:
             list(frames)
     assert asked == [True, False]
 
@@ -130,7 +130,7 @@ def test_dropping_it_ends_the_thread() -> None:
 
 def test_a_consumer_that_raises_leaves_no_thread(made: Made) -> None:
     def consume() -> None:
-        for _ in read_frames(made("plain").path, [Sampling(None)]):
+        for _ in read_frames(probe(made("plain").path), [Sampling(None)]):
             raise RuntimeError("enough")
 
     with pytest.raises(RuntimeError, match="enough"):
@@ -140,7 +140,7 @@ def test_a_consumer_that_raises_leaves_no_thread(made: Made) -> None:
 @needs_proc
 def test_stopping_early_closes_the_file(made: Made) -> None:
     path = made("plain").path
-    with read_frames(path, [Sampling(None)]) as frames:
+    with read_frames(probe(path), [Sampling(None)]) as frames:
         next(frames)
         assert is_open(path)
     assert not is_open(path)
@@ -149,7 +149,7 @@ def test_stopping_early_closes_the_file(made: Made) -> None:
 @needs_proc
 def test_reading_to_the_end_closes_the_file(made: Made) -> None:
     path = made("plain").path
-    frames = read_frames(path, [Sampling(2.0)])
+    frames = read_frames(probe(path), [Sampling(2.0)])
     assert len(list(frames)) == 5
     assert not is_open(path)
 
@@ -169,8 +169,9 @@ def peak_megabytes(path: Path) -> float:
     program = f"""
         import resource, time
         from vidsum.video.frames import Sampling
+        from vidsum.video.probe import probe
         from vidsum.video.read import read_frames
-        for number, _ in enumerate(read_frames({str(path)!r}, [Sampling(None)])):
+        for number, _ in enumerate(read_frames(probe({str(path)!r}), [Sampling(None)])):
             if number % 100 == 0:
                 time.sleep(0.02)
         print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
@@ -191,20 +192,20 @@ def test_few_large_or_many_small_pictures_wait(made: Made) -> None:
 
 def test_an_unknown_reader_is_refused(made: Made) -> None:
     with pytest.raises(UsageError, match="unknown reader 'vlc'") as caught:
-        read_frames(made("plain").path, [Sampling(2.0)], reader="vlc")
+        read_frames(probe(made("plain").path), [Sampling(2.0)], reader="vlc")
     assert "pyav" in str(caught.value.hint)
 
 
 def test_no_sampling_is_refused(made: Made) -> None:
     with pytest.raises(UsageError, match="no sampling"):
-        read_frames(made("plain").path, [])
+        read_frames(probe(made("plain").path), [])
 
 
 def test_decord_that_is_not_installed_is_refused(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "decord", None)
     monkeypatch.delitem(sys.modules, "vidsum.video.decord_reader", raising=False)
     with pytest.raises(UsageError, match="decord is not installed") as caught:
-        read_frames(made("plain").path, [Sampling(2.0)], reader="decord")
+        read_frames(probe(made("plain").path), [Sampling(2.0)], reader="decord")
     assert "--reader pyav" in str(caught.value.hint)
 
 
@@ -212,13 +213,13 @@ def test_decord_that_is_not_installed_is_refused(made: Made, monkeypatch: pytest
 def test_what_is_no_video_is_refused_before_reading(reader: str, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("some words\n" * 50)
     with pytest.raises(InputError, match="is text"):
-        read_frames(tmp_path / "notes.txt", [Sampling(2.0)], reader=reader)
+        read_frames(probe(tmp_path / "notes.txt"), [Sampling(2.0)], reader=reader)
 
 
 def test_a_file_that_vanishes_is_reported(made: Made, tmp_path: Path) -> None:
     info = replace(probe(made("plain").path), path=str(tmp_path / "gone.mp4"))
     with pytest.raises(InputError, match="no such file"):
-        next(read_frames(info.path, [Sampling(2.0)], info=info))
+        next(read_frames(info, [Sampling(2.0)]))
 
 
 # --- losses in words ---

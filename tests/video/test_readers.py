@@ -23,6 +23,7 @@ from tests.media import (
 )
 from vidsum.errors import DamagedError
 from vidsum.video.frames import Exact, Frame, Sampling, ShortSide
+from vidsum.video.probe import probe
 from vidsum.video.read import READERS, FrameReader, read_frames
 
 Made = Callable[[str], MadeVideo]
@@ -61,7 +62,7 @@ def reader(request: pytest.FixtureRequest) -> str:
 @pytest.mark.parametrize("kind", GOOD_VIDEOS)
 def test_samples_show_the_frame_on_screen(kind: str, reader: str, made: Made) -> None:
     video = made(kind)
-    frames = read_frames(video.path, [Sampling(7.0, SIZE)], reader=reader)
+    frames = read_frames(probe(video.path), [Sampling(7.0, SIZE)], reader=reader)
     assert numbers(frames) == expected_numbers(video, 7.0)
     assert stepped_in(frames) == ((reader, kind) in STEPS_IN)
     assert len(frames.warnings) == stepped_in(frames)
@@ -71,7 +72,7 @@ def test_samples_show_the_frame_on_screen(kind: str, reader: str, made: Made) ->
 @pytest.mark.parametrize("kind", GOOD_VIDEOS)
 def test_every_frame_is_read_once_at_its_time(kind: str, reader: str, made: Made) -> None:
     video = made(kind)
-    frames = [frame for _, frame in read_frames(video.path, [Sampling(None, SIZE)], reader=reader)]
+    frames = [frame for _, frame in read_frames(probe(video.path), [Sampling(None, SIZE)], reader=reader)]
     assert [read_number(frame.image) for frame in frames] == list(range(len(video.times_s)))
     assert [frame.index for frame in frames] == list(range(len(video.times_s)))
     assert [frame.pts_s for frame in frames] == pytest.approx(video.times_s, abs=1e-6)
@@ -81,7 +82,7 @@ def test_every_frame_is_read_once_at_its_time(kind: str, reader: str, made: Made
 @pytest.mark.parametrize("fps", [2.0, 25.0, 60.0])
 def test_a_rate_may_be_the_videos_own_or_above(fps: float, reader: str, made: Made) -> None:
     video = made("plain")
-    assert numbers(read_frames(video.path, [Sampling(fps, SIZE)], reader=reader)) == expected_numbers(
+    assert numbers(read_frames(probe(video.path), [Sampling(fps, SIZE)], reader=reader)) == expected_numbers(
         video, fps
     )
 
@@ -90,7 +91,7 @@ def test_several_samplings_take_one_pass(reader: str, made: Made) -> None:
     video = made("vfr")
     samplings = [Sampling(2.0, SIZE), Sampling(None, Exact(40, 32)), Sampling(9.0, None)]
     got: list[list[Frame]] = [[], [], []]
-    for i, frame in read_frames(video.path, samplings, reader=reader):
+    for i, frame in read_frames(probe(video.path), samplings, reader=reader):
         got[i].append(frame)
     assert [read_number(frame.image) for frame in got[0]] == expected_numbers(video, 2.0)
     assert [read_number(frame.image) for frame in got[1]] == list(range(len(video.times_s)))
@@ -113,7 +114,7 @@ def test_several_samplings_take_one_pass(reader: str, made: Made) -> None:
 def test_pictures_are_upright_with_square_pixels(
     kind: str, shape: tuple[int, ...], reader: str, made: Made
 ) -> None:
-    for _, frame in read_frames(made(kind).path, [Sampling(10.0)], reader=reader):
+    for _, frame in read_frames(probe(made(kind).path), [Sampling(10.0)], reader=reader):
         assert frame.image.shape == shape
         assert frame.image.dtype == np.uint8
         assert frame.image.flags.c_contiguous
@@ -123,7 +124,7 @@ def test_pictures_are_upright_with_square_pixels(
 @pytest.mark.parametrize("suffix", [".png", ".jpg"])
 def test_a_still_image_is_one_frame(suffix: str, reader: str, tmp_path: Path) -> None:
     path = make_still(tmp_path / f"still{suffix}", number=77)
-    frames = read_frames(path, [Sampling(2.0, SIZE)], reader=reader)
+    frames = read_frames(probe(path), [Sampling(2.0, SIZE)], reader=reader)
     assert numbers(frames) == [77]
     assert stepped_in(frames) == ((reader, "still") in STEPS_IN)
 
@@ -133,7 +134,7 @@ def test_a_colon_in_a_name_does_not_name_a_protocol(
 ) -> None:
     make_video(tmp_path / "plain.mp4").path.rename(tmp_path / "http:a.mp4")
     monkeypatch.chdir(tmp_path)
-    frames = read_frames("http:a.mp4", [Sampling(None, SIZE)], reader=reader)
+    frames = read_frames(probe("http:a.mp4"), [Sampling(None, SIZE)], reader=reader)
     assert numbers(frames) == list(range(30))
     assert not frames.warnings
 
@@ -145,7 +146,7 @@ def test_frames_that_an_edit_list_hides_are_not_read(reader: str, tmp_path: Path
         start_s=-0.4,
         container_options={"avoid_negative_ts": "disabled"},
     )
-    frames = read_frames(video.path, [Sampling(None, SIZE), Sampling(5.0, SIZE)], reader=reader)
+    frames = read_frames(probe(video.path), [Sampling(None, SIZE), Sampling(5.0, SIZE)], reader=reader)
     got = [(i, read_number(frame.image)) for i, frame in frames]
     assert [number for i, number in got if i == 0] == list(range(10, 60))
     assert [number for i, number in got if i == 1] == list(range(10, 60, 5))
@@ -154,7 +155,7 @@ def test_frames_that_an_edit_list_hides_are_not_read(reader: str, tmp_path: Path
 
 def test_avi_with_b_frames_keeps_all_frames_in_order(tmp_path: Path) -> None:
     video = make_video(tmp_path / "clip.avi", n_frames=60, b_frames=3)
-    frames = [frame for _, frame in read_frames(video.path, [Sampling(None, SIZE)])]
+    frames = [frame for _, frame in read_frames(probe(video.path), [Sampling(None, SIZE)])]
     assert [read_number(frame.image) for frame in frames] == list(range(60))
     assert np.diff([frame.pts_s for frame in frames]) == pytest.approx(1 / 25)
 
@@ -166,7 +167,9 @@ COLOURS_APART = {"opencv": 2.0, "decord": 3.0}
 
 
 def pictures(path: Path, reader: str) -> list[Picture]:
-    return [frame.image for _, frame in read_frames(path, [Sampling(5.0, Exact(224, 224))], reader=reader)]
+    return [
+        frame.image for _, frame in read_frames(probe(path), [Sampling(5.0, Exact(224, 224))], reader=reader)
+    ]
 
 
 def difference(path: Path, reader: str) -> float:
@@ -212,7 +215,7 @@ def test_half_a_file_is_used_with_a_warning(
     kind: str, reader: str, long_videos: dict[str, MadeVideo], tmp_path: Path
 ) -> None:
     path = cut_short(long_videos[kind].path, tmp_path / f"half.{kind}")
-    frames = read_frames(path, [Sampling(2.0, SIZE)], reader=reader)
+    frames = read_frames(probe(path), [Sampling(2.0, SIZE)], reader=reader)
     shown = numbers(frames)
     assert shown == expected_numbers(long_videos[kind], 2.0)[: len(shown)]
     assert len(shown) == np.ceil((frames.end_s - 0.0006) * 2)
@@ -226,7 +229,7 @@ def test_a_file_damaged_in_the_middle_is_read_on_to_its_end(
     kind: str, reader: str, long_videos: dict[str, MadeVideo], tmp_path: Path
 ) -> None:
     path = damage(long_videos[kind].path, tmp_path / f"damaged.{kind}", n_bytes=6000)
-    frames = read_frames(path, [Sampling(2.0, SIZE)], reader=reader)
+    frames = read_frames(probe(path), [Sampling(2.0, SIZE)], reader=reader)
     got = [frame for _, frame in frames]
     assert len(got) == 60
     assert read_number(got[0].image) == 0
@@ -240,12 +243,12 @@ def test_strict_takes_no_damaged_video(
 ) -> None:
     path = spoil(long_videos["mp4"].path, tmp_path / "spoilt.mp4")
     with pytest.raises(DamagedError, match="of 720 frames") as caught:
-        list(read_frames(path, [Sampling(2.0, SIZE)], reader=reader, strict=True))
+        list(read_frames(probe(path), [Sampling(2.0, SIZE)], reader=reader, strict=True))
     assert caught.value.exit_code == 3
 
 
 def test_strict_takes_a_sound_video(reader: str, made: Made) -> None:
-    assert numbers(read_frames(made("plain").path, [Sampling(2.0, SIZE)], reader=reader, strict=True))
+    assert numbers(read_frames(probe(made("plain").path), [Sampling(2.0, SIZE)], reader=reader, strict=True))
 
 
 # --- real clips ---
@@ -254,7 +257,7 @@ def test_strict_takes_a_sound_video(reader: str, made: Made) -> None:
 @pytest.mark.shared
 @pytest.mark.parametrize("name", ["rotated_0.mov", "rotated_90.mov", "rotated_180.mov"])
 def test_a_phones_clips_are_turned_upright(name: str, reader: str, shared_videos: Path) -> None:
-    frames = read_frames(shared_videos / "odd" / name, [Sampling(None)], reader=reader)
+    frames = read_frames(probe(shared_videos / "odd" / name), [Sampling(None)], reader=reader)
     shapes = {frame.image.shape for _, frame in frames}
     assert shapes == {(568, 320, 3) if name == "rotated_90.mov" else (320, 568, 3)}
     assert not frames.warnings
@@ -262,7 +265,7 @@ def test_a_phones_clips_are_turned_upright(name: str, reader: str, shared_videos
 
 @pytest.mark.shared
 def test_a_real_corrupted_clip_is_read_with_a_warning(reader: str, shared_videos: Path) -> None:
-    frames = read_frames(shared_videos / "odd" / "corrupted.mp4", [Sampling(2.0, SIZE)], reader=reader)
+    frames = read_frames(probe(shared_videos / "odd" / "corrupted.mp4"), [Sampling(2.0, SIZE)], reader=reader)
     assert [frame.time_s for _, frame in frames] == [k / 2 for k in range(10)]
     assert "49 of 50 frames decoded (98 %)" in frames.warnings[-1]
 
@@ -271,7 +274,9 @@ def test_a_real_corrupted_clip_is_read_with_a_warning(reader: str, shared_videos
 def test_a_clip_with_frames_out_of_order_comes_in_order(reader: str, shared_videos: Path) -> None:
     frames = [
         frame
-        for _, frame in read_frames(shared_videos / "odd" / "unordered.mov", [Sampling(None)], reader=reader)
+        for _, frame in read_frames(
+            probe(shared_videos / "odd" / "unordered.mov"), [Sampling(None)], reader=reader
+        )
     ]
     assert [frame.pts_s for frame in frames] == pytest.approx([0.0, 1 / 32, 2 / 32, 3 / 32])
 

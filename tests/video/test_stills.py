@@ -16,8 +16,7 @@ from vidsum.video.damage import DecodeLog
 from vidsum.video.frames import Exact, Sampling, ShortSide
 from vidsum.video.probe import probe
 from vidsum.video.pyav_reader import decode_frames, open_video, read_packets, video_stream
-from vidsum.video.read import read_frames
-from vidsum.video.stills import read_frames_at
+from vidsum.video.read import read_frames, read_frames_at
 from vidsum.video.write import write_segments
 
 Made = Callable[[str], MadeVideo]
@@ -31,7 +30,7 @@ def number_at(video: MadeVideo, time_s: float) -> int:
 def test_each_time_gives_the_frame_on_screen(kind: str, made: Made) -> None:
     video = made(kind)
     times_s = np.random.default_rng(1).uniform(0, video.duration_s, 12).tolist()
-    frames = read_frames_at(video.path, times_s, ShortSide(64))
+    frames = read_frames_at(probe(video.path), times_s, ShortSide(64))
     assert [read_number(frame.image) for frame in frames] == [number_at(video, time_s) for time_s in times_s]
     assert [frame.time_s for frame in frames] == times_s
     assert [frame.index for frame in frames] == list(range(12))
@@ -42,35 +41,35 @@ def test_each_time_gives_the_frame_on_screen(kind: str, made: Made) -> None:
 def test_far_jumps_land_exactly(suffix: str, gop: int, tmp_path: Path) -> None:
     video = make_video(tmp_path / f"long{suffix}", n_frames=400, gop=gop, start_s=3.0)
     times_s = [0.0, 15.99, 5.31, 5.35, 13.0, 9.0]
-    frames = read_frames_at(video.path, times_s, ShortSide(64))
+    frames = read_frames_at(probe(video.path), times_s, ShortSide(64))
     assert [read_number(frame.image) for frame in frames] == [number_at(video, time_s) for time_s in times_s]
 
 
 def test_a_file_without_time_stamps_is_decoded_up_to_each_time(tmp_path: Path) -> None:
     video = make_video(tmp_path / "long.h264", n_frames=300)
     times_s = [11.0, 0.5, 5.0]
-    frames = read_frames_at(video.path, times_s, ShortSide(64))
+    frames = read_frames_at(probe(video.path), times_s, ShortSide(64))
     assert [read_number(frame.image) for frame in frames] == [number_at(video, time_s) for time_s in times_s]
 
 
 def test_times_outside_give_the_first_and_the_last_frame(made: Made) -> None:
-    before, after = read_frames_at(made("plain").path, [-1.0, 1000.0], Exact(48, 48))
+    before, after = read_frames_at(probe(made("plain").path), [-1.0, 1000.0], Exact(48, 48))
     assert (read_number(before.image), read_number(after.image)) == (0, 59)
     assert after.image.shape == (48, 48, 3)
 
 
 def test_no_times_give_no_frames(made: Made) -> None:
-    assert read_frames_at(made("plain").path, []) == []
+    assert read_frames_at(probe(made("plain").path), []) == []
 
 
 def test_a_still_image_is_shown_at_any_time(tmp_path: Path) -> None:
     path = make_still(tmp_path / "still.png", number=9)
-    assert [read_number(frame.image) for frame in read_frames_at(path, [0.0, 5.0])] == [9, 9]
+    assert [read_number(frame.image) for frame in read_frames_at(probe(path), [0.0, 5.0])] == [9, 9]
 
 
 def test_a_file_that_is_no_video_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
-        read_frames_at(tmp_path / "none.mp4", [0.0])
+        read_frames_at(probe(tmp_path / "none.mp4"), [0.0])
 
 
 # --- the decoding below ---
@@ -112,11 +111,11 @@ def test_pixels_of_an_absurd_shape_are_square(tmp_path: Path) -> None:
     path.write_bytes(data[:pixels] + chunk + data[pixels:])
     info = probe(path)
     assert (info.display_width, info.display_height) == (info.width, info.height)
-    assert read_frames_at(path, [0.0])[0].image.shape == (48, 64, 3)
-    with read_frames(path, [Sampling(1.0)]) as frames:
+    assert read_frames_at(probe(path), [0.0])[0].image.shape == (48, 64, 3)
+    with read_frames(probe(path), [Sampling(1.0)]) as frames:
         list(frames)
     assert any("square" in warning for warning in frames.warnings)
-    write_segments(path, [(0.0, 0.02)], tmp_path / "clip.mp4")
+    write_segments(probe(path), [(0.0, 0.02)], tmp_path / "clip.mp4")
     assert probe(tmp_path / "clip.mp4").sample_aspect_ratio == 1
 
 

@@ -19,6 +19,7 @@ from vidsum.errors import UsageError
 from vidsum.settings import Extraction
 from vidsum.video.damage import DecodeLog
 from vidsum.video.frames import Exact, Frame, Sampling
+from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
 from vidsum.video.unseen import Unseen
 
@@ -37,7 +38,7 @@ DENSE: dict[str, dict[str, Any]] = {
 
 
 def samples(path: Path, fps: tuple[float | None, ...], strict: bool) -> list[tuple[int, int, float, bytes]]:
-    with read_frames(path, [Sampling(each, Exact(32, 24)) for each in fps], strict=strict) as frames:
+    with read_frames(probe(path), [Sampling(each, Exact(32, 24)) for each in fps], strict=strict) as frames:
         return [(i, frame.index, frame.pts_s, frame.image.tobytes()) for i, frame in frames]
 
 
@@ -88,7 +89,7 @@ def test_most_pictures_between_references_are_left_out(tmp_path: Path) -> None:
 def test_what_is_left_out_counts_as_seen(tmp_path: Path) -> None:
     path = tmp_path / "film.mp4"
     make_video(path, n_frames=120, codec_options={"x264-params": "bframes=3:b-adapt=0"})
-    with read_frames(path, [Sampling(2.0)]) as frames:
+    with read_frames(probe(path), [Sampling(2.0)]) as frames:
         list(frames)
         assert frames.warnings == ()
         assert frames.end_s == pytest.approx(4.8)
@@ -138,7 +139,7 @@ def test_fast_shows_the_key_frame_before(kind: str, tmp_path: Path) -> None:
     options = {"n_frames": 120, **DENSE[kind]}
     path = tmp_path / f"film{options.pop('suffix', '.mkv')}"
     make_video(path, **options)
-    with read_frames(path, [Sampling(None)]) as frames:
+    with read_frames(probe(path), [Sampling(None)]) as frames:
         whole = {frame.pts_s: frame.image for _, frame in frames}
     with av.open(str(path)) as container:
         stream = container.streams.video[0]
@@ -156,7 +157,7 @@ def test_fast_shows_the_key_frame_before(kind: str, tmp_path: Path) -> None:
 
 
 def shown_by(path: Path, *, fast: bool) -> list[Frame]:
-    with read_frames(path, [Sampling(2.0)], fast=fast) as frames:
+    with read_frames(probe(path), [Sampling(2.0)], fast=fast) as frames:
         shown = [frame for _, frame in frames]
     assert frames.warnings == ()
     assert frames.end_s == frames.info.duration_s
@@ -174,7 +175,10 @@ def test_fast_changes_nothing_for_dense_samples(tmp_path: Path) -> None:
     make_video(path, n_frames=60, codec_options={"x264-params": "bframes=3:b-adapt=0"})
     for fps in ((5.5,), (25.0,), (2.0, 25.0)):
         whole, fast = (
-            [(i, frame.pts_s) for i, frame in read_frames(path, [Sampling(each) for each in fps], fast=fast)]
+            [
+                (i, frame.pts_s)
+                for i, frame in read_frames(probe(path), [Sampling(each) for each in fps], fast=fast)
+            ]
             for fast in (False, True)
         )
         assert fast == whole
@@ -188,6 +192,6 @@ def test_fast_counts_pictures_that_are_hardly_on_screen(tmp_path: Path) -> None:
 
 def test_fast_is_for_one_reader_and_does_not_go_with_strict(made: Made) -> None:
     with pytest.raises(UsageError, match=r"--fast is of the reader pyav"):
-        read_frames(made("plain").path, [Sampling(2.0)], reader="opencv", fast=True)
+        read_frames(probe(made("plain").path), [Sampling(2.0)], reader="opencv", fast=True)
     with pytest.raises(UsageError, match=r"--fast and --strict exclude each other"):
         Extraction(fast=True, strict=True)

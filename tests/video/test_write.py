@@ -34,6 +34,7 @@ from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.times import parse_time
 from vidsum.video.damage import DecodeLog
 from vidsum.video.jumps import Jumps
+from vidsum.video.probe import probe
 from vidsum.video.pyav_reader import open_video, video_stream
 from vidsum.video.segments import in_ticks, segment_frames
 from vidsum.video.write import write_segments
@@ -70,7 +71,7 @@ def shares(video: MadeVideo, *segments: tuple[float, float]) -> list[tuple[float
 def test_writes_exactly_the_frames_of_the_segments(kind: str, tmp_path: Path, clip: Path) -> None:
     video = GOOD_VIDEOS[kind](tmp_path)
     segments = shares(video, (0.0, 0.11), (0.32, 0.58), (0.77, 1.0))
-    written = write_segments(video.path, segments, clip)
+    written = write_segments(probe(video.path), segments, clip)
     expected = numbers_within(video, segments)
     assert numbers_by_pyav(clip) == expected
     assert numbers_by_opencv(clip) == expected
@@ -85,9 +86,9 @@ def test_any_segments_give_their_frames(edges: list[int], plain: MadeVideo, clip
     expected = numbers_within(plain, segments)
     if not expected:
         with pytest.raises((InputError, UsageError)):
-            write_segments(plain.path, segments, clip, preset="ultrafast")
+            write_segments(probe(plain.path), segments, clip, preset="ultrafast")
         return
-    assert write_segments(plain.path, segments, clip, preset="ultrafast").n_frames == len(expected)
+    assert write_segments(probe(plain.path), segments, clip, preset="ultrafast").n_frames == len(expected)
     assert numbers_by_pyav(clip) == expected
 
 
@@ -95,7 +96,7 @@ def test_any_segments_give_their_frames(edges: list[int], plain: MadeVideo, clip
 def test_far_apart_segments_are_found(suffix: str, tmp_path: Path, clip: Path) -> None:
     video = make_video(tmp_path / f"long{suffix}", n_frames=600, gop=48, start_s=1.4)
     segments = [(1.3, 1.5), (9.0, 9.5), (16.3, 16.4), (20.0, 20.2), (23.5, 25.0)]
-    write_segments(video.path, segments, clip)
+    write_segments(probe(video.path), segments, clip)
     assert numbers_by_pyav(clip) == numbers_within(video, segments)
 
 
@@ -110,14 +111,14 @@ def test_what_lies_between_segments_is_not_decoded(tmp_path: Path) -> None:
 
 
 def test_segments_that_touch_are_written_as_one(plain: MadeVideo, clip: Path) -> None:
-    write_segments(plain.path, [(0.5, 1.0), (1.0, 1.5)], clip)
+    write_segments(probe(plain.path), [(0.5, 1.0), (1.0, 1.5)], clip)
     apart = clip.read_bytes()
-    write_segments(plain.path, [(0.5, 1.5)], clip)
+    write_segments(probe(plain.path), [(0.5, 1.5)], clip)
     assert clip.read_bytes() == apart
 
 
 def test_a_segment_beyond_the_end_is_clipped(plain: MadeVideo, clip: Path) -> None:
-    written = write_segments(plain.path, [(2.8, 10.0), (20.0, 30.0)], clip)
+    written = write_segments(probe(plain.path), [(2.8, 10.0), (20.0, 30.0)], clip)
     assert numbers_by_pyav(clip) == [70, 71, 72, 73, 74]
     assert written.segments == ((2.8, 3.0),)
 
@@ -132,7 +133,7 @@ def test_a_constant_frame_rate_stays_exactly_constant(
     suffix: str, fps: Fraction, tmp_path: Path, clip: Path
 ) -> None:
     video = make_video(tmp_path / f"steady{suffix}", n_frames=90, fps=fps)
-    write_segments(video.path, [(0.2, 0.7), (0.9, 1.3)], clip)
+    write_segments(probe(video.path), [(0.2, 0.7), (0.9, 1.3)], clip)
     frames = decode_all(clip)
     assert [frame.pts * frame.time_base * fps for frame in frames] == list(range(len(frames)))
 
@@ -140,7 +141,7 @@ def test_a_constant_frame_rate_stays_exactly_constant(
 @pytest.mark.parametrize("kind", ["vfr", "vfr_mkv"])
 def test_frames_of_a_variable_rate_keep_their_durations(kind: str, tmp_path: Path, clip: Path) -> None:
     video = GOOD_VIDEOS[kind](tmp_path)
-    written = write_segments(video.path, [(0.5, 2.0), (3.0, 5.0)], clip)
+    written = write_segments(probe(video.path), [(0.5, 2.0), (3.0, 5.0)], clip)
     frames = decode_all(clip)
     shown = [frame.time for frame in frames] + [written.duration_s]
     ends = {number: min(end, 2.0 if end < 2.5 else 5.0) for number, end in enumerate(video.times_s[1:])}
@@ -155,7 +156,7 @@ def test_frames_of_a_variable_rate_keep_their_durations(kind: str, tmp_path: Pat
 def test_a_track_of_a_variable_rate_is_as_long_as_its_frames(tmp_path: Path, clip: Path) -> None:
     times = [*np.arange(20) / 10, 9.0, 9.1, 9.2, 20.0, 20.1, 29.9, 30.0]
     video = make_video(tmp_path / "screen.mkv", times_s=times, fps=10, b_frames=2, sound=True)
-    written = write_segments(video.path, [(0.0, 3.0), (8.5, 12.0), (19.0, 21.05)], clip)
+    written = write_segments(probe(video.path), [(0.0, 3.0), (8.5, 12.0), (19.0, 21.05)], clip)
     with av.open(str(clip)) as container:
         lengths = [float(stream.duration * stream.time_base) for stream in container.streams]
         assert lengths == pytest.approx([8.55, 8.55], abs=0.001)
@@ -174,7 +175,7 @@ def test_a_segment_in_which_no_frame_begins_shows_the_one_on_screen(
     suffix: str, start: float, end: float, tmp_path: Path, clip: Path
 ) -> None:
     video = make_video(tmp_path / f"ten{suffix}", n_frames=60, fps=10)
-    written = write_segments(video.path, [(start, end)], clip)
+    written = write_segments(probe(video.path), [(start, end)], clip)
     assert numbers_by_pyav(clip) == [int(start * 10)]
     assert written.segments == (pytest.approx((start, start + max(end - start, 0.1)), abs=0.101),)
     with av.open(str(clip)) as container:
@@ -184,7 +185,7 @@ def test_a_segment_in_which_no_frame_begins_shows_the_one_on_screen(
 
 def test_slides_are_shown_from_the_segments_start(tmp_path: Path, clip: Path) -> None:
     video = make_video(tmp_path / "slides.mp4", n_frames=20, fps=1)
-    written = write_segments(video.path, [(2.5, 4.2), (10.8, 12.0)], clip)
+    written = write_segments(probe(video.path), [(2.5, 4.2), (10.8, 12.0)], clip)
     assert numbers_by_pyav(clip) == [2, 3, 4, 11]  # of slide 10 less than a third of a second is left
     assert written.segments[0] == pytest.approx((2.5, 4.2), abs=0.001)
 
@@ -198,7 +199,7 @@ def test_slides_are_shown_from_the_segments_start(tmp_path: Path, clip: Path) ->
 )
 def test_pictures_are_upright_and_even(kind: str, size: tuple[int, int], tmp_path: Path, clip: Path) -> None:
     video = GOOD_VIDEOS[kind](tmp_path)
-    write_segments(video.path, [(0.0, 0.4)], clip)
+    write_segments(probe(video.path), [(0.0, 0.4)], clip)
     frame = decode_all(clip)[0]
     assert (frame.width, frame.height) == size
     assert frame.rotation == 0
@@ -206,7 +207,7 @@ def test_pictures_are_upright_and_even(kind: str, size: tuple[int, int], tmp_pat
 
 def test_an_odd_size_repeats_its_last_column_and_row(tmp_path: Path, clip: Path) -> None:
     video = make_video(tmp_path / "odd.mp4", width=75, height=53, pix_fmt="yuv444p", paint=colour_picture)
-    write_segments(video.path, [(0.0, 0.4)], clip, crf=1)
+    write_segments(probe(video.path), [(0.0, 0.4)], clip, crf=1)
     source, written = (decode_all(path)[0].to_ndarray(format="gray") for path in (video.path, clip))
     np.testing.assert_allclose(written[:53, :75].astype(int), source, atol=4)
     np.testing.assert_allclose(written[53, :75].astype(int), source[52], atol=4)
@@ -219,7 +220,7 @@ def test_an_odd_size_repeats_its_last_column_and_row(tmp_path: Path, clip: Path)
 )
 def test_pixels_keep_their_shape(kind: str, shape: Fraction, tmp_path: Path, clip: Path) -> None:
     video = GOOD_VIDEOS[kind](tmp_path)
-    write_segments(video.path, [(0.0, 0.4)], clip)
+    write_segments(probe(video.path), [(0.0, 0.4)], clip)
     with av.open(str(clip)) as container:
         assert container.streams.video[0].sample_aspect_ratio == shape
 
@@ -244,7 +245,7 @@ def test_any_pixel_format_keeps_its_colours(codec: str, pix_fmt: str, tmp_path: 
     source = make_video(
         path, n_frames=5, codec=codec, pix_fmt=pix_fmt, paint=colour_picture, width=320, height=240
     )
-    write_segments(source.path, [(0.0, 1.0)], clip, crf=1)
+    write_segments(probe(source.path), [(0.0, 1.0)], clip, crf=1)
     before, after = decode_all(source.path)[0], decode_all(clip)[0]
     assert after.format.name in ("yuv420p", "yuvj420p")
     difference = after.to_ndarray(format="rgb24").astype(int) - before.to_ndarray(format="rgb24")
@@ -253,7 +254,7 @@ def test_any_pixel_format_keeps_its_colours(codec: str, pix_fmt: str, tmp_path: 
 
 def test_an_animated_gif_is_a_video_like_any_other(tmp_path: Path, clip: Path) -> None:
     gif = make_video(tmp_path / "source.gif", n_frames=20, fps=10, codec="gif", pix_fmt="gray")
-    write_segments(gif.path, [(0.5, 1.2)], clip)
+    write_segments(probe(gif.path), [(0.5, 1.2)], clip)
     assert numbers_by_pyav(clip) == [5, 6, 7, 8, 9, 10, 11]
 
 
@@ -269,7 +270,7 @@ def test_colours_keep_their_tags(
         paint=colour_picture,
         codec_options={"x264-params": f"colorprim=bt709:transfer=bt709:colormatrix={MATRICES[number]}"},
     )
-    write_segments(video.path, [(0.0, 1.0)], clip, crf=1)
+    write_segments(probe(video.path), [(0.0, 1.0)], clip, crf=1)
     with av.open(str(clip)) as container:
         tags = container.streams.video[0].codec_context
         assert (tags.colorspace, tags.color_primaries, tags.color_trc) == (number, 1, 1)
@@ -288,7 +289,7 @@ def test_high_dynamic_range_becomes_8_bits_with_its_tags(tmp_path: Path, clip: P
         pix_fmt="yuv420p10le",
         codec_options={"x264-params": "colorprim=bt2020:transfer=smpte2084:colormatrix=bt2020nc"},
     )
-    write_segments(video.path, [(0.0, 1.0)], clip)
+    write_segments(probe(video.path), [(0.0, 1.0)], clip)
     with av.open(str(clip)) as container:
         tags = container.streams.video[0].codec_context
         assert tags.pix_fmt == "yuv420p"
@@ -307,20 +308,20 @@ def test_tiny_pictures_can_be_written(size: tuple[int, int], tmp_path: Path, cli
         pix_fmt="bgr0",
         paint=colour_picture,
     )
-    assert write_segments(video.path, [(0.0, 1.0)], clip).n_frames == 3
+    assert write_segments(probe(video.path), [(0.0, 1.0)], clip).n_frames == 3
     assert (decode_all(clip)[0].width, decode_all(clip)[0].height) == (width + width % 2, height + height % 2)
 
 
 def test_pictures_that_are_too_wide_are_an_input_error(tmp_path: Path, clip: Path) -> None:
     video = make_video(tmp_path / "wide.mkv", codec="ffv1", width=17_000, height=2, n_frames=2)
     with pytest.raises(InputError, match="17000 x 2"):
-        write_segments(video.path, [(0.0, 0.08)], clip)
+        write_segments(probe(video.path), [(0.0, 0.08)], clip)
 
 
 def test_a_long_last_frame_does_not_change_the_rate(tmp_path: Path, clip: Path) -> None:
     times = [number / 25 for number in range(30)]
     video = make_video(tmp_path / "held.mp4", times_s=times, fps=1)  # the last frame stays for a second
-    write_segments(video.path, [(0.2, 0.8)], clip)
+    write_segments(probe(video.path), [(0.2, 0.8)], clip)
     frames = decode_all(clip)
     assert numbers_by_pyav(clip) == list(range(5, 20))
     assert [frame.time for frame in frames] == pytest.approx([number / 25 for number in range(15)])
@@ -328,7 +329,7 @@ def test_a_long_last_frame_does_not_change_the_rate(tmp_path: Path, clip: Path) 
 
 def test_a_picture_held_for_long_keeps_its_sound(tmp_path: Path, clip: Path) -> None:
     slides = make_video(tmp_path / "slides.mp4", times_s=[0.0, 20.0, 40.0], sound=True)
-    written = write_segments(slides.path, [(0.0, 38.0)], clip)
+    written = write_segments(probe(slides.path), [(0.0, 38.0)], clip)
     assert (written.n_frames, written.duration_s) == (2, 38.0)
     with av.open(str(clip)) as container:
         wave = np.concatenate([frame.to_ndarray()[0] for frame in container.decode(audio=0)])
@@ -369,7 +370,7 @@ def test_flashes_and_beeps_stay_together_at_every_cut(
     suffix: str, sound: dict[str, object], tmp_path: Path, clip: Path
 ) -> None:
     source = make_flash_beep(tmp_path / f"source{suffix}", **sound)
-    written = write_segments(source.path, MANY_CUTS, clip)
+    written = write_segments(probe(source.path), MANY_CUTS, clip)
     flashes_s, beeps_s, apart_s = worst_offsets_s(source, clip, written.segments)
     assert flashes_s < 0.002
     assert beeps_s < 0.012
@@ -379,7 +380,7 @@ def test_flashes_and_beeps_stay_together_at_every_cut(
 def test_sound_does_not_drift_over_many_cuts(tmp_path: Path, clip: Path) -> None:
     source = make_flash_beep(tmp_path / "long.mp4", duration_s=36, fps=NTSC, sample_rate=44_100)
     segments = [(start, start + 0.41) for start in np.arange(0.13, 35.5, 0.59)]
-    written = write_segments(source.path, segments, clip, preset="ultrafast")
+    written = write_segments(probe(source.path), segments, clip, preset="ultrafast")
     assert len(written.segments) == 60
     assert worst_offsets_s(source, clip, written.segments)[2] < SYNC_S
     with av.open(str(clip)) as container:
@@ -389,7 +390,7 @@ def test_sound_does_not_drift_over_many_cuts(tmp_path: Path, clip: Path) -> None
 
 def test_sound_in_stereo_keeps_its_sides(tmp_path: Path, clip: Path) -> None:
     source = make_flash_beep(tmp_path / "source.mp4", layout="stereo", right_silent=True)
-    write_segments(source.path, [(1.0, 3.0)], clip)
+    write_segments(probe(source.path), [(1.0, 3.0)], clip)
     with av.open(str(clip)) as container:
         wave = np.concatenate([frame.to_ndarray() for frame in container.decode(audio=0)], axis=1)
     left, right = np.abs(wave).max(axis=1)
@@ -399,7 +400,7 @@ def test_sound_in_stereo_keeps_its_sides(tmp_path: Path, clip: Path) -> None:
 
 def test_a_video_without_sound_gives_a_clip_without(tmp_path: Path, clip: Path) -> None:
     video = GOOD_VIDEOS["no_sound"](tmp_path)
-    assert not write_segments(video.path, [(0.5, 1.0)], clip).has_audio
+    assert not write_segments(probe(video.path), [(0.5, 1.0)], clip).has_audio
     with av.open(str(clip)) as container:
         assert not container.streams.audio
 
@@ -413,7 +414,7 @@ def test_sound_that_cannot_be_decoded_is_left_out_with_a_warning(
     data[decoder_description + 5] = codec_number
     path = tmp_path / "unknown_sound.mp4"
     path.write_bytes(data)
-    written = write_segments(path, [(0.5, 1.0)], clip)
+    written = write_segments(probe(path), [(0.5, 1.0)], clip)
     assert not written.has_audio
     assert written.warnings == (f"{path}: the sound cannot be decoded and is left out",)
     assert len(numbers_by_pyav(clip)) == 12
@@ -423,7 +424,7 @@ def test_sound_that_cannot_be_decoded_is_left_out_with_a_warning(
 
 
 def test_the_file_is_what_browsers_play(plain: MadeVideo, clip: Path) -> None:
-    write_segments(plain.path, [(0.5, 1.0), (2.0, 2.5)], clip)
+    write_segments(probe(plain.path), [(0.5, 1.0), (2.0, 2.5)], clip)
     data = clip.read_bytes()
     assert 0 < data.index(b"ftyp") < data.index(b"moov") < data.index(b"mdat")
     assert b"avc1" in data
@@ -436,7 +437,7 @@ def test_the_file_is_what_browsers_play(plain: MadeVideo, clip: Path) -> None:
 
 
 def test_every_segment_begins_with_a_key_frame(plain: MadeVideo, clip: Path) -> None:
-    write_segments(plain.path, [(0.5, 1.0), (1.4, 1.8), (2.0, 2.5)], clip)
+    write_segments(probe(plain.path), [(0.5, 1.0), (1.4, 1.8), (2.0, 2.5)], clip)
     with av.open(str(clip)) as container:
         keys = [float(p.pts * p.time_base) for p in container.demux(video=0) if p.is_keyframe and p.size]
     assert keys == pytest.approx([0, 0.48, 0.88])
@@ -444,7 +445,7 @@ def test_every_segment_begins_with_a_key_frame(plain: MadeVideo, clip: Path) -> 
 
 def test_sound_lies_beside_its_pictures(tmp_path: Path, clip: Path) -> None:
     source = make_flash_beep(tmp_path / "source.mp4", duration_s=40)
-    write_segments(source.path, [(1, 15), (20, 38)], clip)
+    write_segments(probe(source.path), [(1, 15), (20, 38)], clip)
     with av.open(str(clip)) as container:
         times = [(p.stream.type, float(p.dts * p.time_base)) for p in container.demux() if p.size]
     reached = {"video": 0.0, "audio": 0.0}
@@ -454,7 +455,7 @@ def test_sound_lies_beside_its_pictures(tmp_path: Path, clip: Path) -> None:
 
 
 def test_the_comment_is_kept(plain: MadeVideo, clip: Path) -> None:
-    write_segments(plain.path, [(0.5, 1.0)], clip, comment="vidsum 0.1.0 sha256:0123abcd")
+    write_segments(probe(plain.path), [(0.5, 1.0)], clip, comment="vidsum 0.1.0 sha256:0123abcd")
     with av.open(str(clip)) as container:
         assert container.metadata["comment"] == "vidsum 0.1.0 sha256:0123abcd"
 
@@ -463,7 +464,7 @@ def test_the_comment_is_kept(plain: MadeVideo, clip: Path) -> None:
 def test_a_chapter_begins_with_the_first_frame_of_its_segment(kind: str, tmp_path: Path, clip: Path) -> None:
     video = GOOD_VIDEOS[kind](tmp_path)
     segments = shares(video, (0.0, 0.11), (0.32, 0.58), (0.77, 1.0))
-    written = write_segments(video.path, segments, clip, chapters=True)
+    written = write_segments(probe(video.path), segments, clip, chapters=True)
     chapters = chapters_of(clip)
     assert [numbers_between(clip, chapter) for chapter in chapters] == [
         numbers_within(video, [segment]) for segment in segments
@@ -476,7 +477,7 @@ def test_a_chapter_begins_with_the_first_frame_of_its_segment(kind: str, tmp_pat
 
 
 def test_there_are_chapters_only_where_they_are_asked_for(plain: MadeVideo, clip: Path) -> None:
-    write_segments(plain.path, [(0.5, 1.0)], clip)
+    write_segments(probe(plain.path), [(0.5, 1.0)], clip)
     assert chapters_of(clip) == []
 
 
@@ -486,7 +487,7 @@ def test_the_same_input_gives_the_same_bytes(tmp_path: Path, clip: Path) -> None
     )
     files, litter = set(), []
     for number in range(10):
-        write_segments(source.path, [(0.5, 1.1), (1.7, 2.2)], clip, comment="same")
+        write_segments(probe(source.path), [(0.5, 1.1), (1.7, 2.2)], clip, comment="same")
         files.add(clip.read_bytes())
         litter.append(np.full(70_000 * number, number, dtype=np.uint8))  # moves what is allocated next
     assert len(files) == 1
@@ -494,21 +495,21 @@ def test_the_same_input_gives_the_same_bytes(tmp_path: Path, clip: Path) -> None
 
 @pytest.mark.parametrize("crf", [10, 40])
 def test_the_rate_factor_sets_the_size(crf: int, plain: MadeVideo, clip: Path) -> None:
-    write_segments(plain.path, [(0.0, 3.0)], clip)
+    write_segments(probe(plain.path), [(0.0, 3.0)], clip)
     usual = clip.stat().st_size
-    write_segments(plain.path, [(0.0, 3.0)], clip, crf=crf)
+    write_segments(probe(plain.path), [(0.0, 3.0)], clip, crf=crf)
     assert (clip.stat().st_size > usual) == (crf < 20)
 
 
 def test_a_still_image_is_a_video_of_one_frame(tmp_path: Path, clip: Path) -> None:
     still = make_still(tmp_path / "still.png", number=77)
-    assert write_segments(still, [(0.0, 0.04)], clip).n_frames == 1
+    assert write_segments(probe(still), [(0.0, 0.04)], clip).n_frames == 1
     assert numbers_by_opencv(clip) == [77]
 
 
 def test_progress_rises_to_the_total(plain: MadeVideo, clip: Path) -> None:
     calls: list[tuple[str, float, float]] = []
-    write_segments(plain.path, [(0.5, 1.0), (2, 2.5)], clip, progress=lambda *call: calls.append(call))
+    write_segments(probe(plain.path), [(0.5, 1.0), (2, 2.5)], clip, progress=lambda *call: calls.append(call))
     assert {(what, total) for what, _, total in calls} == {("writing", 1.0)}
     done = [done for _, done, _ in calls]
     assert done == sorted(done)
@@ -534,7 +535,7 @@ def test_senseless_segments_are_refused(
     segments: list[tuple[float, float]], message: str, plain: MadeVideo, clip: Path
 ) -> None:
     with pytest.raises(UsageError) as caught:
-        write_segments(plain.path, segments, clip)
+        write_segments(probe(plain.path), segments, clip)
     assert caught.value.message == message
     assert list(clip.parent.iterdir()) == []
 
@@ -542,13 +543,13 @@ def test_senseless_segments_are_refused(
 @pytest.mark.parametrize("options", [{"crf": 0}, {"crf": 52}, {"preset": "instant"}])
 def test_senseless_options_are_refused(options: dict[str, object], plain: MadeVideo, clip: Path) -> None:
     with pytest.raises(UsageError, match=r"crf|unknown libx264 preset"):
-        write_segments(plain.path, [(0.5, 1.0)], clip, **options)
+        write_segments(probe(plain.path), [(0.5, 1.0)], clip, **options)
 
 
 def test_damaged_packets_are_skipped_with_a_warning(tmp_path: Path, clip: Path) -> None:
     video = make_video(tmp_path / "whole.mp4", n_frames=100, width=320, height=240, paint=colour_picture)
     path = damage(video.path, tmp_path / "damaged.mp4", at=0.4, n_bytes=3000)
-    written = write_segments(path, [(0.5, 3.5)], clip)
+    written = write_segments(probe(path), [(0.5, 3.5)], clip)
     assert any("damaged" in warning for warning in written.warnings)
     assert 40 < len(decode_all(clip)) <= 75
     assert written.duration_s == pytest.approx(3.0, abs=0.05)
@@ -565,7 +566,7 @@ def test_sound_that_is_damaged_midway_is_silent_from_there(tmp_path: Path, clip:
         data[at : at + len(content)] = b"\xff" * len(content)
     path = tmp_path / "damaged.mkv"
     path.write_bytes(data)
-    written = write_segments(path, [(1.0, 3.0), (7.0, 9.0)], clip)
+    written = write_segments(probe(path), [(1.0, 3.0), (7.0, 9.0)], clip)
     assert sum("sound" in warning for warning in written.warnings) == 1
     assert (written.has_audio, written.n_frames) == (True, 100)
     with av.open(str(clip)) as container:
@@ -584,7 +585,7 @@ def test_a_file_that_is_cut_short_is_written_as_far_as_it_goes(
         container_options={"movflags": "faststart"} if suffix == ".mp4" else None,
     )
     path = cut_short(video.path, tmp_path / f"cut{suffix}", keep=0.7)
-    written = write_segments(path, [(1.0, 2.0), (3.0, 7.5)], clip)
+    written = write_segments(probe(path), [(1.0, 2.0), (3.0, 7.5)], clip)
     whole = numbers_within(video, [(1.0, 2.0), (3.0, 7.5)])
     assert 40 < written.n_frames < len(whole)
     assert numbers_by_pyav(clip) == whole[: written.n_frames]
@@ -593,14 +594,14 @@ def test_a_file_that_is_cut_short_is_written_as_far_as_it_goes(
         f"{path}: has no pictures for {lost_s:.1f} s of the segments, which are left out",
     )
     with pytest.raises(InputError, match="no frame of the segments"):
-        write_segments(path, [(7.0, 7.5)], clip)
+        write_segments(probe(path), [(7.0, 7.5)], clip)
 
 
 def test_an_unreadable_source_is_an_input_error(tmp_path: Path, clip: Path) -> None:
     path = tmp_path / "text.mp4"
     path.write_text("not a video")
     with pytest.raises(InputError, match=r"text\.mp4"):
-        write_segments(path, [(0.5, 1.0)], clip)
+        write_segments(probe(path), [(0.5, 1.0)], clip)
 
 
 def test_a_failure_leaves_the_old_file_and_no_half_one(plain: MadeVideo, clip: Path) -> None:
@@ -611,7 +612,7 @@ def test_a_failure_leaves_the_old_file_and_no_half_one(plain: MadeVideo, clip: P
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        write_segments(plain.path, [(0.5, 2.0)], clip, progress=interrupt)
+        write_segments(probe(plain.path), [(0.5, 2.0)], clip, progress=interrupt)
     assert clip.read_bytes() == b"old"
     assert list(clip.parent.iterdir()) == [clip]
 
@@ -622,7 +623,7 @@ def test_a_full_disk_is_an_output_error_and_leaves_nothing(plain: MadeVideo, cli
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
     try:
         with pytest.raises(OutputError, match="cannot be written"):
-            write_segments(plain.path, [(0.0, 3.0)], clip, crf=1)
+            write_segments(probe(plain.path), [(0.0, 3.0)], clip, crf=1)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert list(clip.parent.iterdir()) == []
@@ -630,13 +631,13 @@ def test_a_full_disk_is_an_output_error_and_leaves_nothing(plain: MadeVideo, cli
 
 def test_a_missing_folder_is_an_output_error(plain: MadeVideo, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="no folder"):
-        write_segments(plain.path, [(0.5, 1.0)], tmp_path / "nowhere" / "clip.mp4")
+        write_segments(probe(plain.path), [(0.5, 1.0)], tmp_path / "nowhere" / "clip.mp4")
 
 
 def test_the_source_may_be_replaced_by_its_clip(plain: MadeVideo, tmp_path: Path) -> None:
     path = tmp_path / "video.mp4"
     path.write_bytes(plain.path.read_bytes())
-    write_segments(path, [(0.5, 1.0)], path)
+    write_segments(probe(path), [(0.5, 1.0)], path)
     assert numbers_by_pyav(path) == numbers_within(plain, [(0.5, 1.0)])
 
 
@@ -649,7 +650,7 @@ def test_real_clips_are_cut_at_the_right_frames(shared_videos: Path, clip: Path)
         times = [frame.time for frame in decode_all(path)]
         length = times[-1]
         segments = [(0.0, 0.1 * length), (0.5 * length, 0.62 * length)]
-        written = write_segments(path, segments, clip, preset="ultrafast")
+        written = write_segments(probe(path), segments, clip, preset="ultrafast")
         expected = [time for time in times for start, end in segments if start - 5e-4 <= time < end - 5e-4]
         assert written.n_frames == len(expected) == len(decode_all(clip)), path.name
         assert written.segments[1][0] == pytest.approx(
@@ -660,7 +661,7 @@ def test_real_clips_are_cut_at_the_right_frames(shared_videos: Path, clip: Path)
 @pytest.mark.shared
 def test_pictures_of_444_are_right_after_a_gap(shared_videos: Path, clip: Path) -> None:
     source = shared_videos / "wide" / "cockatoo.mp4"  # by an x264 of before build 151
-    write_segments(source, [(7.15, 8.0)], clip, crf=1)
+    write_segments(probe(source), [(7.15, 8.0)], clip, crf=1)
     with av.open(str(source)) as container:
         decoded = [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
     with av.open(str(clip)) as container:

@@ -26,7 +26,7 @@ from vidsum.provenance import of_file
 from vidsum.settings import Extraction, Retrieval
 from vidsum.types import FloatArray, Progress, VideoInfo
 from vidsum.video.frames import LongSide
-from vidsum.video.stills import read_frames_at
+from vidsum.video.read import read_frames_at
 
 State = Literal["added", "changed", "moved", "unchanged", "claimed"]
 """Claimed: another process is adding it."""
@@ -286,7 +286,7 @@ def _pictures(info: VideoInfo, times_s: Sequence[float]) -> list[bytes]:
 
     pictures = []
     size = LongSide(min(_SIDE, max(info.display_width, info.display_height)))
-    for frame in read_frames_at(info.path, times_s, size, info=info):
+    for frame in read_frames_at(info, times_s, size):
         Image.fromarray(frame.image).save(content := io.BytesIO(), "JPEG", quality=_JPEG_QUALITY)
         pictures.append(content.getvalue())
     return pictures

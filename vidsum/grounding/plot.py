@@ -8,11 +8,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from vidsum.figures import clock, new_figure, round_times, save_figure, title
+from vidsum.figures import new_figure, round_times, save_figure, title
 from vidsum.grounding.queries import in_short
 from vidsum.outputs import as_utf8
 from vidsum.provenance import label_of
 from vidsum.results.moments import Grounding, Highlights, Moment
+from vidsum.times import short_clock
 from vidsum.types import FloatArray
 
 MOST_ROWS = 12
@@ -80,6 +81,6 @@ def _finish(figure: Figure, last: Axes, duration_s: float, heading: str) -> None
     """The axis of time below the last row, and a heading above the first."""
     last.set_xlim(0, duration_s)
     last.set_xticks(round_times(duration_s, 12))
-    last.xaxis.set_major_formatter(FuncFormatter(lambda time_s, _: clock(time_s)))
+    last.xaxis.set_major_formatter(FuncFormatter(lambda time_s, _: short_clock(time_s)))
     last.set_xlabel("time (min:s)")
     figure.suptitle(as_utf8(heading), x=0.01, ha="left", fontsize=11, fontweight="bold", parse_math=False)

@@ -127,15 +127,15 @@ def _check(max_iou: float, top_k: int) -> None:
         raise UsageError(f"top_k must be at least 1, not {top_k}")
 
 
-def snapped(moments: Sequence[Moment], edges_s: TimeArray, reach_s: float = REACH_S) -> list[Moment]:
-    """The moments of a query, each edge moved to the nearest of the shots' edges [S + 1] within `reach_s`.
+def snapped(moments: Sequence[Moment], edges_s: TimeArray) -> list[Moment]:
+    """The moments of a query, each edge moved to the nearest of the shots' edges [S + 1] within `REACH_S`.
 
     A moment of which nothing would be left stays as it is.
     """
 
     def near(time_s: float) -> float:
         nearest = float(edges_s[np.abs(edges_s - time_s).argmin()])
-        return nearest if abs(nearest - time_s) <= reach_s else time_s
+        return nearest if abs(nearest - time_s) <= REACH_S else time_s
 
     moved = [replace(moment, start_s=near(moment.start_s), end_s=near(moment.end_s)) for moment in moments]
     return [new if new.start_s < new.end_s else old for old, new in zip(moments, moved, strict=True)]

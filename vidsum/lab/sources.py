@@ -23,8 +23,7 @@ from vidsum.lab.evaluation.settings import (
 )
 from vidsum.outputs import as_utf8
 from vidsum.provenance import of_file
-from vidsum.results.faults import kind_of
-from vidsum.results.load import read_document, read_result
+from vidsum.results.load import kind_of, read_document, read_result
 from vidsum.results.summary import Summary
 from vidsum.summary.score import checkpoint_sha256
 from vidsum.text_files import named

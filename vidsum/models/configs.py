@@ -148,7 +148,6 @@ class RidgeConfig:
     dim_in: Dimension = 1024
     """D, of the input."""
     window: int = option("Smoothing window of features and scores in samples; odd.", 7, min=1)
-    components: int = option("Random features of a Gaussian kernel; 0: linear in the features.", 0, min=0)
     novelty: float = option(
         "Weight of the scorer contrastive's curve beside the model's, both of deviation 1.", 0.0, min=0
     )

@@ -218,11 +218,7 @@ class LinearHead(nn.Module):
         self.scores = nn.Linear(config.d, config.t_max, bias=False)
 
     def forward(self, s: Tensor, memory: Tensor) -> Tensor:
-        """[B, L, T] logits.
-
-        Raises:
-            ValueError: the video has more than t_max samples.
-        """
+        """[B, L, T] logits. Raises ValueError: the video has more than t_max samples."""
         n_samples, t_max = memory.shape[1], self.scores.out_features
         if n_samples > t_max:
             raise ValueError(f"{n_samples} samples are more than t_max = {t_max}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -22,6 +22,7 @@ from vidsum.options import all_from_keywords, without_defaults
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.plan import Input, Plan, video_input
 from vidsum.pipelines.sources import Video, VideoPath, has_pictures
+from vidsum.pipelines.speech import blocks_of
 from vidsum.provenance import of_file
 from vidsum.results.descriptions import Description, Descriptions
 from vidsum.results.features import Features
@@ -34,8 +35,8 @@ from vidsum.speech.voice import RATE, speech_in
 from vidsum.summary.score import best_score, candidates, weights_sha256
 from vidsum.types import FloatArray, Interval, Progress
 from vidsum.version import __version__
+from vidsum.video.audio import probe_sound
 from vidsum.video.damage import DecodeLog
-from vidsum.video.listen import probe_sound, read_sound
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
 
 LONGEST_SHOT_S = 10.0
 """Longer shots are split: more happens in them than one sentence says."""
-_BLOCK_S = 30.0
-"""Sound that is in memory at once."""
 
 
 def describe(
@@ -160,14 +159,11 @@ def _speech(given: Input, progress: Progress | None) -> list[Interval]:
         return []
     sound = probe_sound(given.video.path, given.video)
 
-    def blocks() -> Iterator[FloatArray]:
-        for number, block in enumerate(read_sound(sound, RATE, _BLOCK_S, DecodeLog())):
-            if progress:
-                progress("listening", number * _BLOCK_S, sound.duration_s)
-            yield block
-
     def listen() -> FloatArray:
-        spans = [(piece.start_s, piece.start_s + piece.length_s) for piece in speech_in(blocks())]
+        spans = [
+            (piece.start_s, piece.start_s + piece.length_s)
+            for piece in speech_in(blocks_of(sound, DecodeLog(), progress))
+        ]
         return np.array(spans, np.float32).reshape(-1, 2)
 
     made_from = {"vidsum": __version__, "video": given.provenance["video"], "rate": RATE}

@@ -14,22 +14,20 @@ from typing import Any
 from vidsum.errors import InputError, UsageError
 from vidsum.labels import label_in
 from vidsum.outputs import make_folder
-from vidsum.pipelines.sources import probe_video
-from vidsum.pipelines.timelines import video_behind
+from vidsum.pipelines.timelines import video_of
 from vidsum.provenance import form_in, label_of
 from vidsum.results.cuts import Cut, Cutting, groups_of
 from vidsum.results.feature_files import is_feature_file, read_features
 from vidsum.results.load import read_record
 from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
 from vidsum.results.summary import Summary
-from vidsum.settings import UNLIKELY, Encoding, Extraction, PreviewFormat
+from vidsum.settings import UNLIKELY, Encoding, PreviewFormat
 from vidsum.times import format_time
 from vidsum.types import Progress, VideoInfo
 from vidsum.video.encoders import animated
 from vidsum.video.frames import Exact
-from vidsum.video.playlist import is_playlist
 from vidsum.video.pyav_reader import open_video
-from vidsum.video.stills import read_frames_at
+from vidsum.video.read import read_frames_at
 
 PathLike = str | os.PathLike[str]
 
@@ -57,29 +55,30 @@ def write_video(
         progress: called while it runs.
 
     Raises:
-        UsageError: the summary is of features made elsewhere, the codec cannot be copied into MP4, or the
-            encoder does not know the quality or preset.
+        UsageError: the file is not named as an MP4, the summary is of features alone, the codec cannot be
+            copied into MP4, or the encoder does not know the quality or preset.
         InputError: the video is not there any more.
         OutputError: the file cannot be written.
     """
     from vidsum.video.copy import copy_segments, has_default_streams
     from vidsum.video.write import write_segments
 
+    if Path(path).suffix.lower() not in (".mp4", ".m4v", ".mov"):
+        raise UsageError(f"{os.fspath(path)}: must end in .mp4, .m4v or .mov")
     encoding = Encoding(codec="copy") if copy else encoding
-    video, segments = _video_behind(summary), summary.segments
+    video, segments = video_of(summary), summary.segments
     how: dict[str, Any] = {
         "comment": label_of(summary.provenance, encoding.form(chapters=chapters)),
         "chapters": chapters,
         "progress": progress,
-        "info": video,
     }
     is_whole = len(segments) == 1 and segments[0][0] <= 0 and segments[0][1] >= video.duration_s
     if is_whole and encoding == Encoding() and has_default_streams(video):
         with suppress(InputError, UsageError):  # as its time stamps jump, for example
-            return copy_segments(video.path, segments, path, **how).warnings
+            return copy_segments(video, segments, path, **how).warnings
     if encoding.codec != "copy":
-        return write_segments(video.path, segments, path, **asdict(encoding), **how).warnings
-    written = copy_segments(video.path, segments, path, **how)
+        return write_segments(video, segments, path, **asdict(encoding), **how).warnings
+    written = copy_segments(video, segments, path, **how)
     chosen, copied = format_time(summary.duration_s), format_time(written.duration_s)
     note = f"copied segments begin and end at key frames: {copied} instead of {chosen}"
     return (note, *written.warnings)
@@ -113,13 +112,13 @@ def write_clips(
 
     if not pad_s >= 0:
         raise UsageError(f"pad_s must be at least 0, not {pad_s}")
-    video, comment = _video_behind(result), label_of(result.provenance, padded_form(pad_s))
+    video, comment = video_of(result), label_of(result.provenance, padded_form(pad_s))
     place = Path(folder)
     make_folder(place)
     warnings: list[str] = []
     for path, moment in clips_of(result, place, stem or Path(video.path).stem):
         segment = [(max(0.0, moment.start_s - pad_s), min(moment.end_s + pad_s, video.duration_s))]
-        written = write_segments(video.path, segment, path, comment=comment, progress=progress, info=video)
+        written = write_segments(video, segment, path, comment=comment, progress=progress)
         warnings += written.warnings
     return tuple(dict.fromkeys(warnings))
 
@@ -163,8 +162,8 @@ def label_on(path: PathLike) -> str | None:
 def read_record_of(path: Path) -> dict[str, Any]:
     """What a result file says about itself, with its provenance.
 
-    Raises:
-        InputError: it is missing, was not made by vidsum, or was changed since; the message does not name it.
+    Raises InputError: it is missing, was not made by vidsum, or was changed since; the message does not name
+    it.
     """
     if not is_feature_file(path.name):
         return read_record(path)
@@ -185,12 +184,11 @@ def write_storyboard(summary: Summary, path: PathLike, folder: PathLike) -> None
         InputError: the video is not there any more.
         OutputError: a file cannot be written.
     """
-    from vidsum.summary.pictures import key_frame_times, save_key_frames, save_picture
-    from vidsum.summary.storyboard import storyboard
+    from vidsum.summary.storyboard import key_frame_times, save_key_frames, save_picture, storyboard
 
     times = key_frame_times(summary)
-    video = _video_behind(summary)
-    images = [frame.image for frame in read_frames_at(video.path, times, info=video)]
+    video = video_of(summary)
+    images = [frame.image for frame in read_frames_at(video, times)]
     save_key_frames(images, times, folder)
     save_picture(storyboard(summary, images), path, label_of(summary.provenance))
 
@@ -199,8 +197,7 @@ def write_plot(result: Summary | Grounding | Highlights, path: PathLike) -> tupl
     """Plot a summary's importance curve with its shots and segments, the saliency curve and moments of each
     query, or those of highlights; as PNG or SVG by the suffix. Returns warnings.
 
-    Raises:
-        OutputError: the file cannot be written.
+    Raises OutputError: the file cannot be written.
     """
     if isinstance(result, Grounding):
         from vidsum.grounding.plot import moments_plot
@@ -211,7 +208,7 @@ def write_plot(result: Summary | Grounding | Highlights, path: PathLike) -> tupl
 
         highlights_plot(result, path)
         return ()
-    from vidsum.summary.plot import importance_plot
+    from vidsum.summary.storyboard import importance_plot
 
     importance_plot(result, path)
     return ()
@@ -220,13 +217,6 @@ def write_plot(result: Summary | Grounding | Highlights, path: PathLike) -> tupl
 def _gets_clips(query: QueryMoments) -> bool:
     """Whether a query's moments are written: not if it is probably absent, unless it is said."""
     return query.present is None or query.present >= UNLIKELY or query.moments[0].evidence == "said"
-
-
-def _video_behind(result: Summary | Grounding | Highlights) -> VideoInfo:
-    """The video as it is now."""
-    if result.video is None:
-        raise UsageError("cannot write a video: this was computed from features only")
-    return probe_video(result.video.path, Extraction(allow_playlists=is_playlist(result.video)))
 
 
 _FPS = 8
@@ -248,16 +238,13 @@ def previews(result: Cutting, format: PreviewFormat) -> Iterator[tuple[str, byte
         UsageError: the result is of features.
         InputError: the video is missing or another one.
     """
-    if result.video is None:
-        fault = "cannot write previews: the result was computed from features only"
-        raise UsageError(fault, hint="give the video")
-    info = video_behind(result.video)
+    info = video_of(result)
     size = _size(info)
     for name, cut in _numbered(result):
         length_s = min(cut.end_s - cut.start_s, _LONGEST_S)
         n_pictures = max(1, math.ceil(length_s * _FPS - 1e-6))
         times_s = [cut.start_s + number / _FPS for number in range(n_pictures)]
-        pictures = [frame.image for frame in read_frames_at(info.path, times_s, size, info=info)]
+        pictures = [frame.image for frame in read_frames_at(info, times_s, size)]
         yield f"{name}.{format}", animated(pictures, format, _FPS)
 
 

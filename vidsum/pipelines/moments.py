@@ -257,8 +257,7 @@ def plan_moments(
         extraction: how features are made; the space chooses the extractor and its clips.
         encode_text: see `ground`.
 
-    Raises:
-        InputError, WeightsError, UsageError: see `ground`.
+    Raises InputError, WeightsError, UsageError: see `ground`.
     """
     if isinstance(source, Features) or not has_pictures(source):
         given = input_of(source, extraction)

@@ -19,7 +19,7 @@ from vidsum.results.page import Film, data_url, picture_times, render
 from vidsum.results.shots import Shots
 from vidsum.types import Picture, VideoInfo
 from vidsum.video.frames import LongSide
-from vidsum.video.stills import read_frames_at
+from vidsum.video.read import read_frames_at
 
 PathLike = str | os.PathLike[str]
 
@@ -109,7 +109,7 @@ def _film(results: Sequence[tuple[str, Cutting]], target: Path, warnings: list[s
 
 
 def _pictures(info: VideoInfo, times_s: list[float]) -> dict[float, str]:
-    frames = read_frames_at(info.path, times_s, LongSide(_PICTURE_SIDE), info=info) if times_s else []
+    frames = read_frames_at(info, times_s, LongSide(_PICTURE_SIDE)) if times_s else []
     return {time: data_url(_jpeg(frame.image)) for time, frame in zip(times_s, frames, strict=True)}
 
 

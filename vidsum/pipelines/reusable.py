@@ -22,7 +22,7 @@ from vidsum.results.moments import Grounding
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
 from vidsum.settings import DEFAULT_MODEL, Extraction, Selection, ShotMethod, ShotSettings, Transcription
-from vidsum.summary.own_scorers import OwnScores
+from vidsum.summary.score import OwnScores
 from vidsum.types import Progress
 
 if TYPE_CHECKING:

@@ -105,8 +105,7 @@ def kept_said(
 ) -> list[Interval]:
     """(start_s, end_s) of the passage that each text describes, of what was heard in a video.
 
-    Raises:
-        UsageError: nothing of what is said fits one of the texts.
+    Raises UsageError: nothing of what is said fits one of the texts.
     """
     if not texts or given.video is None:
         return []

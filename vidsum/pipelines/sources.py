@@ -19,7 +19,7 @@ from vidsum.text_files import read_bytes, read_stdin
 from vidsum.types import Picture, TimeArray, VideoInfo
 from vidsum.video.frames import LongSide
 from vidsum.video.probe import is_video, probe
-from vidsum.video.stills import read_frames_at
+from vidsum.video.read import read_frames_at
 from vidsum.video.timing import jumps_of
 
 VideoPath = str | os.PathLike[str]
@@ -173,5 +173,5 @@ def read_frames(
     info = probe_video(path_of(source), Extraction(allow_playlists=allow_playlists))
     shown = max(info.display_width, info.display_height)
     size = None if max_side is None else LongSide(min(max_side, shown))
-    frames = read_frames_at(info.path, times.tolist(), size, info=info)
+    frames = read_frames_at(info, times.tolist(), size)
     return [frame.image for frame in frames]

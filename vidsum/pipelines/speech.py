@@ -16,41 +16,20 @@ from vidsum.options import from_keywords, without_defaults
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.plan import Plan
 from vidsum.pipelines.sources import path_of
-from vidsum.results.transcript import Segment, SpokenQuery, TextFormat, Transcript
+from vidsum.results.transcript import SpokenQuery, TextFormat, Transcript
 from vidsum.results.transcript import as_text as as_text
 from vidsum.settings import Extraction, Transcription
 from vidsum.speech import cached
-from vidsum.speech.recognize import (
-    BEAMS,
-    CERTAIN,
-    CHECKPOINT,
-    CLEAR,
-    LANGUAGES,
-    NO_REPEAT,
-    NO_SPEECH,
-    NO_SPEECH_LOG_PROBABILITY,
-    NO_WORDS,
-    SPLIT,
-    SWITCH,
-    Heard,
-    changes_of,
-    in_one_language,
-    language_of,
-    load_recognizer,
-    precision_on,
-    recognize,
-    with_main_language,
-)
+from vidsum.speech.recognize import CHECKPOINT, LANGUAGES, changes_of, load_recognizer, rules_on, said_in
 from vidsum.speech.voice import RATE, speech_in, windows_of
 from vidsum.text_files import read_stdin
 from vidsum.times import format_time
 from vidsum.types import FloatArray, Progress, VideoInfo
 from vidsum.version import __version__
+from vidsum.video.audio import SoundInfo, probe_sound, read_sound
 from vidsum.video.damage import DecodeLog
-from vidsum.video.listen import SoundInfo, probe_sound, read_sound
 
 if TYPE_CHECKING:
-    from faster_whisper import WhisperModel
     from typing_extensions import Unpack
 
     from vidsum.keywords import SpeechOptions
@@ -168,7 +147,10 @@ def _heard(
     """What is said, and the number of packets that are damaged."""
     model, log = load_recognizer(device, progress), DecodeLog()
     with returning_blocks():
-        language, probability, segments = _segments(model, settings, _blocks(sound, log, progress))
+        # before each: what the last one leaves, and the detector, would add to what Whisper needs
+        windows = trimming(windows_of(speech_in(blocks_of(sound, log, progress))), every_s=0.0)
+        heard = said_in(model, windows, settings.language, translate=settings.translate)
+    language, probability, segments = heard
     transcript = Transcript(
         segments=segments,
         language=language,
@@ -180,24 +162,8 @@ def _heard(
     return transcript, log.errors
 
 
-def _segments(
-    model: WhisperModel, settings: Transcription, blocks: Iterator[FloatArray]
-) -> tuple[str | None, float | None, tuple[Segment, ...]]:
-    """Language, its probability and the segments; each window may be in a language of its own."""
-    named, before, heard = settings.language, None, list[Heard]()
-    # before each: what the last one leaves, and the detector, would add to what Whisper needs
-    for window in trimming(windows_of(speech_in(blocks)), every_s=0.0):
-        for part, probabilities in in_one_language(model, window):
-            language = named or language_of(probabilities, before)
-            translate = settings.translate and language != "en"
-            likelihood = max(probabilities.values())
-            if segments := list(recognize(model, part, language, likelihood, translate=translate)):
-                heard.append(Heard(language, 1.0 if named else probabilities[language], segments))
-                before = language
-    return with_main_language(heard)
-
-
-def _blocks(sound: SoundInfo, log: DecodeLog, progress: Progress | None) -> Iterator[FloatArray]:
+def blocks_of(sound: SoundInfo, log: DecodeLog, progress: Progress | None) -> Iterator[FloatArray]:
+    """[N] samples for a recognizer, block by block; the log counts damage."""
     for number, block in enumerate(read_sound(sound, RATE, _BLOCK_S, log)):
         if progress:
             progress("listening", number * _BLOCK_S, sound.duration_s)
@@ -280,13 +246,7 @@ def _made_from(source: Mapping[str, Any], settings: Transcription, device: str) 
             "weights_sha256": checkpoints.sha256_of(CHECKPOINT),
             "language": settings.language,
             "translate": settings.translate,
-            "beams": BEAMS,
-            "no_repeat": NO_REPEAT,
-            "no_speech": [NO_SPEECH, NO_SPEECH_LOG_PROBABILITY],
-            "no_words": NO_WORDS,
-            "certain": CERTAIN,
-            "languages": [SWITCH, CLEAR, SPLIT],
-            "precision": precision_on(device),
+            **rules_on(device),
             **without_defaults(settings, "language", "translate"),
         },
     }

@@ -27,8 +27,16 @@ from vidsum.results.transcript import Transcript
 from vidsum.settings import AttentionPart, Extraction, Selection, ShotMethod, ShotSettings
 from vidsum.shots import find
 from vidsum.summary.guided import guided, require_readable, texts_of
-from vidsum.summary.own_scorers import OwnScorer, OwnScores, installed_scorer, own_scorer
-from vidsum.summary.score import best_score, candidates, draw_attention, weights_sha256
+from vidsum.summary.score import (
+    OwnScorer,
+    OwnScores,
+    best_score,
+    candidates,
+    draw_attention,
+    installed_scorer,
+    own_scorer,
+    weights_sha256,
+)
 from vidsum.summary.score import require_attention as require_attention
 from vidsum.summary.selection import select
 from vidsum.times import format_time, parse_budget
@@ -59,8 +67,7 @@ def find_shots(
         **options: other fields of `vidsum.settings.ShotSettings`, such as `max_shots=10`, and those of
             `vidsum.settings.Extraction` for a video.
 
-    Raises:
-        InputError, WeightsError, UsageError: see `extract`.
+    Raises InputError, WeightsError, UsageError: see `extract`.
     """
     kinds, given = (ShotSettings, Extraction), {"shots": shots, **options}
     settings, extraction = all_from_keywords(find_shots, kinds, given)
@@ -88,8 +95,7 @@ def summarize(
         **options: other fields of `vidsum.settings.Selection`, such as `keep=[(10, 20)]` or `about="a dog"`,
             and what `find_shots` takes.
 
-    Raises:
-        InputError, WeightsError, UsageError: see `extract`.
+    Raises InputError, WeightsError, UsageError: see `extract`.
     """
     name, own = model_of(model)
     given = {"budget": budget, "model": name, "shots": shots, **options}
@@ -110,8 +116,7 @@ def model_of(model: str | os.PathLike[str] | OwnScores) -> tuple[str, OwnScorer 
 def plan_shots(source: Source, settings: ShotSettings, extraction: Extraction) -> Plan[Shots]:
     """Plan the shots of a video or of features.
 
-    Raises:
-        InputError, UsageError: see `find_shots`.
+    Raises InputError, UsageError: see `find_shots`.
     """
     given = _input_for(source, settings, extraction, with_features=False)
     made_from = {**given.provenance, "shots": without_defaults(settings)}
@@ -153,8 +158,7 @@ def plan_summary(
         own: gives the scores, if it is not found by the name of the model.
         attention: where to draw what a trained model attended to, if anywhere.
 
-    Raises:
-        InputError, WeightsError, UsageError: see `summarize`.
+    Raises InputError, WeightsError, UsageError: see `summarize`.
     """
     given = _input_for(source, settings, extraction)
     if texts := texts_of(selection):

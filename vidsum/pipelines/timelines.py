@@ -11,9 +11,9 @@ from typing import get_args
 from vidsum.errors import InputError, UsageError
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.sources import probe_video
-from vidsum.results.cuts import Cut, Cutting, cuts_of
-from vidsum.results.lists import LISTS
+from vidsum.results.cuts import LISTS, Cut, Cutting, cuts_of
 from vidsum.results.media import Media, check_place, media_of
+from vidsum.results.result import Result
 from vidsum.settings import ExportFormat, Extraction, MediaPaths
 from vidsum.types import VideoInfo
 from vidsum.video.playlist import is_playlist
@@ -115,8 +115,7 @@ def film_text(cuts: Sequence[tuple[str, Cut]], format: str, target: Path) -> tup
         format: see `film_format`.
         target: the file that it is for.
 
-    Raises:
-        InputError: no cuts, a video cannot be read, or the format cannot express it.
+    Raises InputError: no cuts, a video cannot be read, or the format cannot express it.
     """
     if not cuts:
         raise InputError(f"{target}: cannot be written: no moments were found")
@@ -182,6 +181,14 @@ def absolute(path: PathLike) -> str:
 def relative(path: PathLike, target: Path) -> str:
     """A path from the folder of the file that names it."""
     return os.path.relpath(absolute(path), target.parent.resolve())
+
+
+def video_of(result: Result) -> VideoInfo:
+    """The video of a result as it is now. Raises UsageError: of features; or see `video_behind`."""
+    if result.video is None:
+        fault = "cannot write a video: the result was computed from features only"
+        raise UsageError(fault, hint="give the video")
+    return video_behind(result.video)
 
 
 def video_behind(known: VideoInfo, video: PathLike | None = None) -> VideoInfo:

@@ -1,7 +1,15 @@
-"""Reading results back from files, which anyone may have edited."""
+"""Reading results back from files, which anyone may have edited.
 
+A schema cannot say that an end comes after its start, or that a curve has one score per time. `fault_of`
+checks it once, where a document is read, so that exports, reports and `load` need not.
+"""
+
+import json
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +17,13 @@ from vidsum.errors import InputError
 from vidsum.provenance import digest_of
 from vidsum.results.cuts import Cutting
 from vidsum.results.descriptions import Descriptions
-from vidsum.results.documents import to_text
-from vidsum.results.faults import RESULTS, fault_of, kind_of
 from vidsum.results.feature_files import is_feature_file, read_features
 from vidsum.results.moments import Grounding, Highlights
-from vidsum.results.result import Result
+from vidsum.results.result import Result, to_text
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
-from vidsum.text_files import read_json
+from vidsum.text_files import named, read_json, shown
 from vidsum.video.playlist import HINT, PLAYLISTS
 
 _CUTTING: dict[str, type[Cutting]] = {kind.kind: kind for kind in (Summary, Shots, Grounding, Highlights)}
@@ -32,8 +38,7 @@ def load(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Resu
         path: the file.
         allow_playlists: its video may be a playlist of other files.
 
-    Raises:
-        InputError: the file is missing, was not written by vidsum, was changed since, or names a playlist.
+    Raises InputError: the file is missing, was not written by vidsum, was changed since, or names a playlist.
     """
     if is_feature_file(os.fspath(path)):
         return read_features(path)
@@ -63,9 +68,8 @@ def result_of(document: Mapping[str, Any]) -> Cutting:
 def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The JSON object in a file.
 
-    Raises:
-        InputError: the file cannot be read, is not a JSON object, or holds what no document does: NaN, or
-            lists in lists that cannot be written again.
+    Raises InputError: the file cannot be read, is not a JSON object, or holds what no document does: NaN, or
+    lists in lists that cannot be written again.
     """
     document = read_json(path)
     if not isinstance(document, dict):
@@ -80,9 +84,8 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
 def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     """A document that vidsum wrote and nobody changed since.
 
-    Raises:
-        InputError: it is missing, of no schema that is known, its digest does not fit, or see `fault_of`.
-            The message does not name the file.
+    Raises InputError: it is missing, of no schema that is known, its digest does not fit, or see `fault_of`.
+    The message does not name the file.
     """
     unknown = InputError("is not known to be made by vidsum")
     try:
@@ -101,9 +104,8 @@ def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
 def read_result(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Cutting:
     """The result in a document of summarize, shots, ground or highlights, as written or edited since.
 
-    Raises:
-        InputError: it cannot be read, is a document of another kind, or see `fault_of` and
-            `refuse_playlist`.
+    Raises InputError: it cannot be read, is a document of another kind, or see `fault_of` and
+    `refuse_playlist`.
     """
     document = read_document(path)
     if kind_of(document) not in RESULTS:
@@ -130,3 +132,145 @@ def names_playlist(document: Mapping[str, Any]) -> bool:
     """Whether the video of a document is a playlist of others, by what the document says."""
     video = document.get("video")
     return isinstance(video, Mapping) and video.get("container") in PLAYLISTS
+
+
+RESULTS = ("summary", "shots", "moments", "highlights")
+"""The kinds of documents that describe a video by segments and curves."""
+
+_LONGEST_S = 1e9
+"""A time or length in seconds: 31 years."""
+_HIGHEST_RATE = 1e6
+"""Frames per second."""
+_LARGEST = 2.0**53
+"""Any number: up to here, JSON's numbers are exact to 1."""
+_LONGEST_PATH = 4096
+"""In bytes; Linux opens no longer ones."""
+_FREE = ("provenance.", "budget.asked_s")
+"""Here numbers may be as large as they were typed: a seed, a budget."""
+_DEEPEST = 64
+"""Lists and objects inside each other."""
+_LATE_S, _LATE_FRACTION = 2.0, 0.02
+"""A segment may end after its video by this, or by this fraction of it: decoders and headers disagree."""
+
+
+def fault_of(document: Mapping[str, Any]) -> str | None:
+    """What is wrong with a document, in one line; None if nothing is."""
+    kind = kind_of(document)
+    if kind is None:
+        return "names no schema of vidsum"
+    faults = [_absurd_values(document), _against_schema(document, kind)]
+    if kind in (*RESULTS, "descriptions"):
+        faults += [_wrong_video(document), _wrong_segments(document), _wrong_curves(document)]
+    return next((fault for found in faults for fault in found), None)
+
+
+def kind_of(document: Mapping[str, Any]) -> str | None:
+    """The kind that a document's schema names, such as `summary`; None if vidsum has no such schema."""
+    match = re.fullmatch(r"vidsum\.(\w+)/\d+", str(document.get("schema")))
+    return match[1] if match and _schema_of(match[1]).is_file() else None
+
+
+def _schema_of(kind: str) -> Any:
+    return files("vidsum") / "schemas" / f"{kind}.schema.json"
+
+
+def _absurd_values(document: Mapping[str, Any]) -> Iterator[str]:
+    """Numbers that nothing can be computed with, and a depth that readers cannot follow."""
+    waiting: list[tuple[str, Any, int]] = [("", document, 0)]
+    while waiting:
+        where, value, depth = waiting.pop()
+        if depth > _DEEPEST:
+            yield "is nested too deep"
+        elif isinstance(value, Mapping):
+            waiting += [(f"{where}.{key}" if where else key, each, depth + 1) for key, each in value.items()]
+        elif isinstance(value, list):
+            waiting += [(f"{where}[{number}]", each, depth + 1) for number, each in enumerate(value)]
+        elif isinstance(value, int | float) and not abs(value) <= _LARGEST and not where.startswith(_FREE):
+            yield f"{named(where)}: {shown(value)} is too large"
+
+
+def _against_schema(document: Mapping[str, Any], kind: str) -> Iterator[str]:
+    from jsonschema import Draft202012Validator  # 0.1 s, which is well spent where there is one to check
+    from jsonschema.exceptions import best_match
+
+    rules = json.loads(_schema_of(kind).read_text(encoding="utf-8"))
+    error = best_match(Draft202012Validator(rules).iter_errors(document))
+    if error is not None:
+        is_of_keys = error.validator in ("required", "additionalProperties")
+        what = named(error.message) if is_of_keys else f"{shown(error.instance)} does not fit"
+        yield f"{named(error.json_path[2:]) or kind}: {what} (not valid by the schema of {kind})"
+
+
+def _wrong_video(document: Mapping[str, Any]) -> Iterator[str]:
+    video = document["video"]
+    if video is not None and not _is_path(video["path"]):
+        yield f"video.path: {shown(video['path'])} is not a path"
+    rates = {"video_fps": document.get("video_fps"), "video.fps": video and video["fps"]}
+    for where, rate in rates.items():
+        if rate is not None and not 1 / _LONGEST_S <= rate <= _HIGHEST_RATE:
+            yield f"{where}: {shown(rate)} is not a frame rate"
+    lengths = {"duration_s": document.get("duration_s"), "video.duration_s": video and video["duration_s"]}
+    for where, length in lengths.items():
+        if length is not None and not 0 < length <= _LONGEST_S:
+            yield f"{where}: {shown(length)} is not the length of a video"
+
+
+def _is_path(text: str) -> bool:
+    """Whether a file could have such a path, on any system."""
+    try:
+        return 0 < len(os.fsencode(text)) <= _LONGEST_PATH and "\0" not in text
+    except UnicodeEncodeError:  # a surrogate that stands for no byte
+        return False
+
+
+def _wrong_segments(document: Mapping[str, Any]) -> Iterator[str]:
+    """Segments that end before they begin, or after the video."""
+    video = document["video"]
+    duration_s = document.get("duration_s", video["duration_s"] if video else _LONGEST_S)
+    latest_s = duration_s + max(_LATE_S, _LATE_FRACTION * duration_s)
+    for where, each in _segments(document):
+        start_s, end_s = each["start_s"], each["end_s"]
+        if end_s < start_s or (end_s == start_s and "moments" not in where):
+            yield f"{where}: ends at {end_s:g} s, but begins at {start_s:g} s"
+        if end_s > (_LONGEST_S if each.get("evidence") == "said" else latest_s):  # sound may go on for longer
+            yield f"{where}: ends at {end_s:g} s, but the video has {duration_s:g} s"
+        if each.get("last_frame", 0) < each.get("first_frame", 0):
+            yield f"{where}: last_frame is before first_frame"
+    if kind_of(document) == "shots":
+        for number, (before, after) in enumerate(pairwise(document["shots"]), 1):
+            if before["end_s"] != after["start_s"]:
+                yield f"shots[{number}]: does not begin where the shot before it ends"
+
+
+def _segments(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The segments, shots and moments of a result, with their places."""
+    lists = {
+        name: document[name] for name in ("segments", "shots", "moments", "descriptions") if name in document
+    }
+    queries = enumerate(document.get("queries", ()))
+    lists |= {f"queries[{number}].moments": query["moments"] for number, query in queries}
+    for name, items in lists.items():
+        yield from ((f"{name}[{number}]", each) for number, each in enumerate(items))
+
+
+def _wrong_curves(document: Mapping[str, Any]) -> Iterator[str]:
+    """Curves that do not have one score per time, or whose times do not increase."""
+    for where, times_s, scores in _curves(document):
+        if len(times_s) != len(scores):
+            yield f"{where}: has {len(scores)} scores for {len(times_s)} times"
+        if any(later <= earlier for earlier, later in pairwise(times_s)):
+            yield f"{where}: its times do not increase"
+        if any(time_s > _LONGEST_S for time_s in times_s[-1:]):
+            yield f"{where}: ends at {times_s[-1]:g} s"
+
+
+def _curves(document: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[float], Sequence[float]]]:
+    """The times and scores of each curve of a result, with its place."""
+    for name in ("importance", "saliency"):
+        if name in document:
+            yield name, document[name]["timestamps_s"], document[name]["scores"]
+    times_s = document.get("timestamps_s", ())
+    for number, query in enumerate(document.get("queries", ())):
+        yield f"queries[{number}].saliency", times_s, query.get("saliency", ())
+        if "said" in query:
+            yield f"queries[{number}].said", times_s, query["said"]

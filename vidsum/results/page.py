@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from vidsum.provenance import flat
-from vidsum.results.cuts import Cut, Cutting, groups_of
+from vidsum.results.cuts import Cut, Cutting, best_time, groups_of
 from vidsum.results.moments import Grounding, Highlights, QueryMoments
 from vidsum.results.shots import Shots
 from vidsum.results.summary import ScoredShot, Summary
@@ -153,7 +153,7 @@ def policy_of(script: str) -> str:
 def picture_times(result: Cutting) -> list[list[float]]:
     """The times in seconds whose frames stand for the segments of each group of a result, in their order."""
     return [
-        [_best_time(cut, curve) for cut in cuts]
+        [best_time(cut.start_s, cut.end_s, *curve) for cut in cuts]
         for cuts, curve in zip(groups_of(result), _curves_of(result), strict=True)
     ]
 
@@ -175,14 +175,6 @@ def _curves_of(result: Cutting) -> list[Curve]:
     if isinstance(result, Grounding):
         return [(times, query.saliency.tolist()) if times else _NO_CURVE for query in result.queries]
     return [(times, (result.importance if isinstance(result, Summary) else result.saliency).tolist())]
-
-
-def _best_time(cut: Cut, curve: Curve) -> float:
-    """The time of the highest sample in a cut, the middle one of several; else the middle."""
-    inside = [(score, time) for time, score in zip(*curve, strict=True) if cut.start_s <= time < cut.end_s]
-    top = max(inside, default=(0.0, 0.0))[0]
-    best = [time for score, time in inside if score == top]
-    return best[len(best) // 2] if best else (cut.start_s + cut.end_s) / 2
 
 
 def _section(film: Film, name: str, result: Cutting) -> Section:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from vidsum.results.documents import number, optional
-from vidsum.results.result import Result, named, origin_of
+from vidsum.results.result import Result, named, number, optional, origin_of
 from vidsum.times import to_srt, to_vtt
-from vidsum.types import VideoInfo
 
 TextFormat = Literal["srt", "vtt", "txt"]
 UNCERTAIN = "(?)"
@@ -70,10 +68,6 @@ class Transcript(Result):
     duration_s: float
     translated: bool = False
     """Whether the text is a translation to English."""
-    video: VideoInfo | None = None
-    """None for sound without pictures."""
-    provenance: Mapping[str, Any] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         said = f"{len(self.segments)} segments, language {self.language}"

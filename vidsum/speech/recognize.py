@@ -2,7 +2,7 @@
 
 import math
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -152,6 +152,19 @@ def precision_on(device: str) -> str:
     return "int8" if _runs_on(device) == "cpu" else "float16"
 
 
+def rules_on(device: str) -> dict[str, Any]:
+    """What a transcript depends on beside weights and settings."""
+    return {
+        "beams": BEAMS,
+        "no_repeat": NO_REPEAT,
+        "no_speech": [NO_SPEECH, NO_SPEECH_LOG_PROBABILITY],
+        "no_words": NO_WORDS,
+        "certain": CERTAIN,
+        "languages": [SWITCH, CLEAR, SPLIT],
+        "precision": precision_on(device),
+    }
+
+
 def _runs_on(device: str) -> str:
     return "cpu" if device in ("auto", "mps") else device
 
@@ -186,6 +199,22 @@ def in_one_language(model: "WhisperModel", window: Window) -> Iterator[tuple[Win
         first, last = (middle, last) if language_at(middle) == before else (first, middle)
     for part in (Window(window.pieces[:last]), Window(window.pieces[last:])):
         yield part, language_probabilities(model, part)
+
+
+def said_in(
+    model: "WhisperModel", windows: Iterable[Window], language: str | None, *, translate: bool
+) -> tuple[str | None, float | None, tuple[Segment, ...]]:
+    """Language, its probability and the segments; unless it is named, each window has one of its own."""
+    before, heard = None, list[Heard]()
+    for window in windows:
+        for part, probabilities in in_one_language(model, window):
+            spoken = language or language_of(probabilities, before)
+            to_english = translate and spoken != "en"
+            likelihood = max(probabilities.values())
+            if segments := list(recognize(model, part, spoken, likelihood, translate=to_english)):
+                heard.append(Heard(spoken, 1.0 if language else probabilities[spoken], segments))
+                before = spoken
+    return with_main_language(heard)
 
 
 def recognize(

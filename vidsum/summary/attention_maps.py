@@ -13,15 +13,16 @@ import torch
 from torch import Tensor, nn
 
 from vidsum.errors import UsageError
-from vidsum.figures import clock
 from vidsum.models.attention.heads import MultiHeadAttention
 from vidsum.models.attention.learned_mask import LearnedMask, SoftMask
 from vidsum.models.attention.local_global import local_global_mask
 from vidsum.models.fulltransnet import DecoderLayer, EncoderLayer, FullTransNet, global_tokens
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
+from vidsum.settings import AttentionPart
 from vidsum.summary.fulltransnet import IntArray, decode_samples, windows
 from vidsum.summary.summarizer import Summarizer
+from vidsum.times import short_clock
 from vidsum.types import FloatArray, TimeArray
 
 LONGEST = 1536
@@ -88,9 +89,7 @@ def attention_maps(
 
     Raises UsageError where the model has no such layer or head.
     """
-    model = summarizer.model
-    if not isinstance(model, FullTransNet):
-        raise UsageError(f"{summarizer.name} has no decoder, whose attention is drawn")
+    model = _network(summarizer)
     all_shots = shots.numbers_at(features.timestamps)
     window = windows(all_shots, min(LONGEST, model.config.t_max))[0]
     array, shot_of_sample = summarizer.inputs.of(features)[window], all_shots[window]
@@ -189,6 +188,19 @@ def pooled(weights: Tensor, per_row: int, per_column: int) -> FloatArray:
     return np.asarray(sums / counts[:, None], np.float32)
 
 
+def require_part(summarizer: Summarizer, part: AttentionPart) -> None:
+    """Raise UsageError where the model has no such layer or head, or no decoder."""
+    config, (layer, head) = _network(summarizer).config, part if isinstance(part, tuple) else (0, 0)
+    _numbers("layer", [layer], config.layers)
+    _numbers("head", [head], config.heads)
+
+
+def _network(summarizer: Summarizer) -> FullTransNet:
+    if not isinstance(summarizer.model, FullTransNet):
+        raise UsageError(f"{summarizer.name} has no decoder, whose attention is drawn")
+    return summarizer.model
+
+
 def _numbers(what: str, chosen: Sequence[int] | None, count: int) -> tuple[int, ...]:
     for number in chosen or ():
         if not 0 <= number < count:
@@ -217,5 +229,5 @@ def _weights(
 def _warnings(features: Features, n_samples: int) -> tuple[str, ...]:
     if n_samples == len(features):
         return ()
-    until = clock(float(features.timestamps[n_samples]))
-    return (f"attention is shown for 0:00-{until} only, of {clock(features.duration_s)}",)
+    until = short_clock(float(features.timestamps[n_samples]))
+    return (f"attention is shown for 0:00-{until} only, of {short_clock(features.duration_s)}",)

@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
 
-from vidsum.figures import clock, new_figure, round_times, save_figure
+from vidsum.figures import new_figure, round_times, save_figure
 from vidsum.summary.attention_maps import AttentionMaps
+from vidsum.times import short_clock
 from vidsum.types import FloatArray, TimeArray
 
 _COLOURS = LinearSegmentedColormap.from_list(
@@ -112,7 +113,7 @@ def _mark_times(axis: Axis, maps: AttentionMaps) -> None:
     """Ticks at round times, on an axis of cells."""
     end_s = min(float(maps.edges_s[-1]), _end_s(maps))
     times = np.array([time_s for time_s in round_times(end_s, 8) if time_s >= maps.timestamps[0]])
-    axis.set_ticks(_cells(maps, times), [clock(time_s) for time_s in times], fontsize=8)
+    axis.set_ticks(_cells(maps, times), [short_clock(time_s) for time_s in times], fontsize=8)
 
 
 def _mark_steps(axis: Axis, maps: AttentionMaps, first: str = "1") -> None:

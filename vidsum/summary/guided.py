@@ -55,8 +55,7 @@ def guided(
     that of 3 (z(best of their s) + .25 z(that sum) - 1): what is no nearer to them than the rest of the
     video has .05.
 
-    Raises:
-        WeightsError: the weights of the text encoder cannot be had.
+    Raises WeightsError: the weights of the text encoder cannot be had.
     """
     rows = np.asarray(features.array, np.float32)
     rows = unit_rows(rows if features.extractor in SENTENCES else vse.load_map()(rows))

@@ -1,9 +1,14 @@
 """Importance scores by the chosen model: a scorer that needs no training, or a trained model."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from vidsum import checkpoints
 from vidsum.checkpoints.named import named_file, named_sha256
@@ -14,6 +19,7 @@ from vidsum.memory import kept
 from vidsum.names import unknown
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
+from vidsum.scaling import unit_range
 from vidsum.settings import SHIPPED_MODEL, SHIPPED_MODELS, AttentionPart, Selection
 from vidsum.summary.importance import SCORERS
 from vidsum.summary.liveness import liveness, motion
@@ -22,6 +28,7 @@ from vidsum.types import FloatArray
 
 if TYPE_CHECKING:
     from vidsum.summary.summarizer import Summarizer
+
 
 _SHIPPED_READS = ("efficientnet_lite0", 2.0, 1280)
 """Extractor, features per second and D of the checkpoint that ships."""
@@ -151,11 +158,14 @@ def score(
     return curve * liveness(features) if selection.model in SHIPPED_MODELS else curve
 
 
-def require_attention(model: str) -> None:
-    """Raise UsageError, before a video is decoded, for a model that may have no attention to draw."""
+def require_attention(model: str, part: AttentionPart = "mean", device: str = "auto") -> None:
+    """Raise UsageError, before a video is decoded, for a model that may have no such attention to draw."""
     if model == "auto" or model in (SHIPPED_MODEL, *SCORERS):
         hint = "--model fulltransnet"
         raise UsageError(f"{model} has no attention to draw", hint=hint)
+    from vidsum.summary.attention_maps import require_part
+
+    require_part(_summarizer(model, device), part)
 
 
 def draw_attention(
@@ -225,3 +235,55 @@ def _loaded(model: str, device: str, sha256: str) -> "Summarizer":
 def _require_known(model: str) -> None:
     if model not in MODELS and not model.endswith(".safetensors"):
         raise unknown("model", model, MODELS, ", or name a checkpoint: OUT/split_0/best.safetensors")
+
+
+GROUP = "vidsum.scorers"
+"""Entry points in which packages name their scorers; `--model NAME` finds them."""
+
+OwnScores = Callable[[Features], npt.ArrayLike] | npt.ArrayLike
+"""A function of features, or its result: [T] finite numbers, of any range."""
+
+
+@dataclass(frozen=True)
+class OwnScorer:
+    """A scorer that is not vidsum's."""
+
+    name: str
+    score: Callable[[Features], npt.ArrayLike] = field(repr=False)
+    sha256: str | None = None
+    """Hash of scores that were given as numbers; what a function does is not known."""
+
+    def scored(self, features: Features) -> Scored:
+        """The curve. Raises UsageError where it is not one finite number for each feature."""
+        return scored_once(self.name, _curve(self.score(features), features, self.name))
+
+
+def own_scorer(model: OwnScores) -> OwnScorer:
+    """The scorer of a function or of numbers."""
+    if callable(model):
+        return OwnScorer(getattr(model, "__qualname__", type(model).__qualname__), model)
+    scores = np.asarray(model)
+    return OwnScorer("scores", lambda _: scores, hashlib.sha256(scores.tobytes()).hexdigest())
+
+
+def installed_scorer(name: str) -> OwnScorer | None:
+    """The scorer that an installed package registers under a name, which is not one of vidsum's own."""
+    if name in MODELS or name.endswith(".safetensors"):
+        return None
+    entry = next(iter(entry_points(group=GROUP, name=name)), None)
+    return None if entry is None else OwnScorer(name, entry.load())
+
+
+def _curve(given: npt.ArrayLike, features: Features, name: str) -> FloatArray:
+    """[T] in [0, 1]: as given where all lie there, else scaled to its range."""
+    try:
+        scores = np.asarray(given, np.float32)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{name}: not an array of numbers ({error})") from error
+    if scores.shape != (len(features),):
+        shape = list(scores.shape)
+        raise UsageError(f"{name}: scores of shape {shape}, not [{len(features)}], one for each feature")
+    if not np.isfinite(scores).all():
+        raise UsageError(f"{name}: scores hold NaN or infinite values")
+    is_unit = scores.min() >= 0 and scores.max() <= 1
+    return scores if is_unit else unit_range(scores, 0.5)

@@ -1,6 +1,8 @@
-"""A storyboard: the key frames of a summary on one sheet."""
+"""Pictures of a summary: its key frames, a sheet of them, and a plot of its importance."""
 
 import math
+import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -9,13 +11,62 @@ from pathlib import Path
 import cv2
 import matplotlib as mpl
 import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 from PIL import Image, ImageDraw, ImageFont
 
 from vidsum.errors import UsageError
-from vidsum.figures import ACCENT, clock, round_times, title
+from vidsum.figures import ACCENT, new_figure, round_times, save_figure, title
+from vidsum.labels import labelled
+from vidsum.outputs import atomic_write, make_folder
+from vidsum.provenance import label_of
+from vidsum.results.cuts import best_time
 from vidsum.results.summary import Summary
-from vidsum.times import format_time
+from vidsum.times import format_time, short_clock
 from vidsum.types import Interval, Picture
+
+_JPEG_QUALITY = 92
+_KEY_FRAME_NAME = re.compile(r"\d+_\d+\.\d\ds\.jpg")
+
+
+def key_frame_times(summary: Summary) -> list[float]:
+    """Seconds of the frame that stands for each segment: its most important sample, or else its middle."""
+    curve = summary.timestamps.tolist(), summary.importance.tolist()
+    return [best_time(*segment, *curve) for segment in summary.segments]
+
+
+def save_key_frames(
+    images: Sequence[Picture], times_s: Sequence[float], folder: str | os.PathLike[str]
+) -> list[Path]:
+    """Write pictures as `NN_SECONDSs.jpg` into a folder, made if needed; return their paths.
+
+    Key frames of an earlier run with another name are removed. Raises OutputError.
+    """
+    folder = Path(folder)
+    make_folder(folder)
+    digits = max(2, len(str(len(images))))
+    paths = [folder / f"{number:0{digits}d}_{time_s:.2f}s.jpg" for number, time_s in enumerate(times_s, 1)]
+    for path, image in zip(paths, images, strict=True):
+        save_picture(image, path)
+    for old in folder.iterdir():
+        if _KEY_FRAME_NAME.fullmatch(old.name) and old not in paths:
+            old.unlink(missing_ok=True)  # another process may be at the same folder
+    return paths
+
+
+def save_picture(image: Picture, target: str | os.PathLike[str], label: str | None = None) -> None:
+    """Write a picture as PNG or JPEG by the suffix; see `vidsum.labels` for the label.
+
+    Raises UsageError for another suffix, and OutputError where the file cannot be written.
+    """
+    suffix = Path(target).suffix.lower()
+    if suffix not in (".png", ".jpg", ".jpeg"):
+        raise UsageError(f"{target}: picture must end in .png or .jpg")
+    options = [] if suffix == ".png" else [cv2.IMWRITE_JPEG_QUALITY, _JPEG_QUALITY]
+    _, data = cv2.imencode(suffix, cv2.cvtColor(image, cv2.COLOR_RGB2BGR), options)
+    with atomic_write(target) as part:
+        part.write_bytes(labelled(data.tobytes(), suffix, label))
+
 
 _WIDE_CELL, _UPRIGHT_CELL = 384, 288
 """Pixels from left to right."""
@@ -55,20 +106,17 @@ class _Layout:
         return _MARGIN + column * (self.cell_width + _GAP), _MARGIN + _HEADER_HEIGHT + row * row_height
 
 
-def storyboard(summary: Summary, images: Sequence[Picture], *, columns: int | None = None) -> Picture:
+def storyboard(summary: Summary, images: Sequence[Picture]) -> Picture:
     """A sheet of a summary's key frames, with the time and score of each segment.
 
     A strip below shows where in the video they are: its shots in shades of grey, the segments in colour.
-    `images` are a picture per segment, all of one shape; `columns` is 4 if not given, 5 for upright pictures.
-    Raises UsageError for another number of pictures, or no columns.
+    `images` are a picture per segment, all of one shape. Raises UsageError for another number of pictures.
     """
     if not images or len(images) != len(summary.segments):
         raise UsageError(f"{len(images)} pictures for the {len(summary.segments)} segments of a summary")
-    if columns is not None and columns < 1:
-        raise UsageError(f"columns must be at least 1, not {columns}")
     height, width = images[0].shape[:2]
     cell_width, usual = (_WIDE_CELL, 4) if width >= height else (_UPRIGHT_CELL, 5)
-    n_columns = max(min(columns or usual, len(images)), 2)  # a single one leaves no room for the header
+    n_columns = max(min(usual, len(images)), 2)  # a single one leaves no room for the header
     layout = _Layout(len(images), n_columns, cell_width, round(cell_width * height / width))
     sheet = Image.new("RGB", (layout.width, layout.height), _PAPER)
     draw = ImageDraw.Draw(sheet)
@@ -138,7 +186,7 @@ def _draw_strip(draw: ImageDraw.ImageDraw, summary: Summary, sides: tuple[int, i
     for time_s in round_times(summary.video_duration_s, 8):
         anchor = "ls" if time_s == 0 else "ms"
         draw.line((x(time_s), bottom, x(time_s), bottom + 5), _SOFT_INK)
-        draw.text((x(time_s), bottom + 21), clock(time_s), _SOFT_INK, _font(14), anchor=anchor)
+        draw.text((x(time_s), bottom + 21), short_clock(time_s), _SOFT_INK, _font(14), anchor=anchor)
 
 
 @cache
@@ -146,3 +194,50 @@ def _font(size: int, *, bold: bool = False) -> ImageFont.FreeTypeFont:
     """The font that Matplotlib brings along, so that the same picture comes out everywhere."""
     name = "DejaVuSans-Bold.ttf" if bold else "DejaVuSans.ttf"
     return ImageFont.truetype(str(Path(mpl.get_data_path()) / "fonts" / "ttf" / name), size)
+
+
+def importance_plot(summary: Summary, target: str | os.PathLike[str]) -> None:
+    """Plot the importance curve with the shots, their scores and the segments, as PNG or SVG by the suffix.
+
+    The same summary gives the same bytes. Errors are those of `save_figure`.
+    """
+    save_figure(_draw_plot(summary), target, label_of(summary.provenance))
+
+
+def _draw_plot(summary: Summary) -> Figure:
+    figure = new_figure(11, 3.6)
+    axes = figure.add_subplot()
+    for number, (start, end) in enumerate(summary.segments):
+        label = "selected" if number == 0 else None
+        axes.axvspan(start, end, color=_unit(ACCENT), alpha=0.16, linewidth=0, label=label)
+    edges = [shot.start_s for shot in summary.shots[1:]]
+    axes.vlines(
+        edges, 0, 1, transform=axes.get_xaxis_transform(), color="#9ca3af", linewidth=0.6, label="shot border"
+    )
+    scores, borders = [shot.score for shot in summary.shots], [summary.shots[0].start_s, *edges]
+    borders.append(summary.shots[-1].end_s)
+    axes.stairs(scores, borders, baseline=None, color="#d97706", linewidth=1.6, label="shot score")
+    axes.plot(
+        summary.timestamps,
+        summary.importance,
+        drawstyle="steps-post",  # a sample stands for the time up to the next
+        color=_unit(ACCENT),
+        linewidth=1.3,
+        label="importance",
+    )
+    axes.set_xlim(0, summary.video_duration_s)
+    axes.set_ylim(bottom=0)  # so that a nearly level curve looks level
+    axes.set_xticks(round_times(summary.video_duration_s, 12))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda time_s, _: short_clock(time_s)))
+    axes.set_xlabel("time (min:s)")
+    axes.set_ylabel("importance")
+    axes.set_title(
+        title(summary.video, "Summary"), loc="left", fontsize=11, fontweight="bold", parse_math=False
+    )
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=4, frameon=False, fontsize=9)
+    return figure
+
+
+def _unit(colour: tuple[int, int, int]) -> tuple[float, ...]:
+    return tuple(part / 255 for part in colour)

@@ -137,7 +137,9 @@ def _require_its_map(trained: Trained, inputs: Inputs, name: str) -> None:
 
 def _ridge(trained: Trained, name: str) -> RidgeScorer:
     try:
-        model = scorer_of(RidgeConfig(**trained.config), trained.tensors)
+        # older ones name the number of random features, 0 where there are none
+        config = {key: value for key, value in trained.config.items() if key != "components"}
+        model = scorer_of(RidgeConfig(**config), trained.tensors)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name}: its tensors and its configuration do not fit together") from error
     if not all(np.isfinite(array).all() for array in model.arrays.values()):
@@ -166,10 +168,9 @@ def importance(
         shots: of the video; their first, middle and last samples are the global tokens. Ridge regression
             does without.
         fraction: the summary's fraction of the video, at which decoding stops.
-        width: beams, see `vidsum.summary.decoding.decode`.
+        width: beams, see `vidsum.summary.fulltransnet.decode`.
 
-    Raises:
-        UsageError: see `require_readable`.
+    Raises UsageError: see `require_readable`.
     """
     require_readable(summarizer, features)
     model = summarizer.model

@@ -16,7 +16,11 @@ from vidsum.errors import InputError, UsageError
 from vidsum.outputs import atomic_write
 from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.damage import DecodeLog
-from vidsum.video.mp4 import (
+from vidsum.video.playlist import is_playlist
+from vidsum.video.pyav_reader import first_pts_s, open_source, open_video, read_packets, seek, video_stream
+from vidsum.video.segments import in_ticks
+from vidsum.video.timing import jumps_of
+from vidsum.video.write import (
     WrittenVideo,
     add_chapters,
     checked_segments,
@@ -24,11 +28,6 @@ from vidsum.video.mp4 import (
     errors_of_ffmpeg,
     open_mp4,
 )
-from vidsum.video.playlist import is_playlist
-from vidsum.video.probe import probe
-from vidsum.video.pyav_reader import first_pts_s, open_source, open_video, read_packets, seek, video_stream
-from vidsum.video.segments import in_ticks
-from vidsum.video.timing import jumps_of
 
 _ENCODE_INSTEAD = "leave --copy out to encode it again"
 _STEPS_BACK_S = (0, 1, 4, 16, 64, 10**6)
@@ -37,14 +36,13 @@ _BEFORE_ALL = -(2**62)
 
 
 def copy_segments(
-    source: str | os.PathLike[str],
+    info: VideoInfo,
     segments: Sequence[Interval],
     target: str | os.PathLike[str],
     *,
     comment: str | None = None,
     chapters: bool = False,
     progress: Progress | None = None,
-    info: VideoInfo | None = None,
     added: Callable[[Any], "AddedTrack"] | None = None,
 ) -> WrittenVideo:
     """Copy segments of a video one after the other into an MP4, pictures and sound as they are stored.
@@ -59,7 +57,7 @@ def copy_segments(
         InputError: the source cannot be read, has no key frame to begin at, or ends before the segments.
         OutputError: the target cannot be written.
     """
-    source, info = Path(source), info or probe(source)
+    source = Path(info.path)
     if jumps_of(info):
         raise UsageError(f"{source}: has time stamps that jump, and cannot be copied", hint=_ENCODE_INSTEAD)
     if is_playlist(info):
@@ -133,7 +131,7 @@ class _PictureCopy:
         self.starts_s: list[float] = []
         """When each begins in the clip."""
         self._source, self._container, self._stream = source, container, stream
-        self._output, self._copied = output, _copied_stream(source, stream, output)
+        self._output, self._copied = output, copied_stream(source, stream, output)
         self._copied.set_display_rotation(-turn_deg)
         self._frame_ticks = round(1 / ((stream.average_rate or 25) * stream.time_base))
         self._shift = 0
@@ -231,7 +229,7 @@ class _SoundCopy:
 
     def __init__(self, source: Path, container: Any, stream: Any, video_start_s: float, output: Any) -> None:
         self._container, self._stream = container, stream
-        self._output, self._copied = output, _copied_stream(source, stream, output)
+        self._output, self._copied = output, copied_stream(source, stream, output)
         self._origin = round(Fraction(video_start_s) / stream.time_base)
         """Time stamp of the first picture."""
         self._packets: Iterator[Any] = iter(())
@@ -302,7 +300,7 @@ def _with_dts(packets: list[Any]) -> list[Any]:
     return packets
 
 
-def _copied_stream(source: Path, stream: Any, output: Any) -> Any:
+def copied_stream(source: object, stream: Any, output: Any) -> Any:
     """A stream of the clip for packets of `stream`. Raises UsageError where MP4 cannot hold its codec."""
     name = stream.codec_context.codec.canonical_name if stream.codec_context is not None else "unknown"
     try:

@@ -12,9 +12,16 @@ import numpy as np
 
 from vidsum.types import Picture, TimeArray, VideoInfo
 from vidsum.video.damage import CannotReadError, DecodeLog
-from vidsum.video.frames import TOLERANCE_S, Frame, Sampling, check_plain, pixel_size, sample_stream
+from vidsum.video.frames import (
+    TOLERANCE_S,
+    Frame,
+    PictureMaker,
+    Sampling,
+    check_plain,
+    pixel_size,
+    sample_stream,
+)
 from vidsum.video.jumps import Jumps
-from vidsum.video.picture import PictureMaker
 from vidsum.video.pyav_reader import open_video, video_stream
 
 decord.logging.set_level(decord.logging.QUIET)  # its FFmpeg writes to stderr behind Python's back
@@ -28,8 +35,7 @@ def read_samples(
 ) -> Iterator[tuple[int, Frame]]:
     """(i, frame) of each sampling i, in time order.
 
-    Raises:
-        CannotReadError: decord fails on the video, or is known to get it wrong.
+    Raises CannotReadError: decord fails on the video, or is known to get it wrong.
     """
     check_plain(info, jumps, "decord")
     if not _gives_right_frames(info):

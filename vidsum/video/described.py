@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 
 import av
 import numpy as np
@@ -14,8 +13,8 @@ from av.stream import Disposition
 from vidsum.types import FloatArray, Progress, VideoInfo
 from vidsum.video.audio import SoundSource, SoundTrack, open_sound
 from vidsum.video.copy import copy_segments
-from vidsum.video.mp4 import WrittenVideo
 from vidsum.video.timing import jumps_of
+from vidsum.video.write import WrittenVideo
 
 DUCKED_DB, RAMP_S = -12.0, 0.2
 """How far the film's sound is lowered under a description, and how long that takes."""
@@ -109,11 +108,10 @@ def write_described(
         source = files.enter_context(open_sound(info, jumps_of(info))) if info.audio_codec else None
         sound = DuckedSound(source, spoken)
         return copy_segments(
-            Path(info.path),
+            info,
             [(0.0, info.duration_s)],
             target,
             comment=comment,
             progress=progress,
-            info=info,
             added=lambda container: _DescribedTrack(sound, container),
         )

@@ -1,7 +1,7 @@
 """FFmpeg's encoders for clips: their quality and speed, and which can be used here."""
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -83,12 +83,7 @@ class Choice:
 
 
 def choose_encoder(
-    codec: str,
-    name: str | None,
-    crf: int | None,
-    preset: str | None,
-    size: tuple[int, int],
-    is_usable: Callable[[str, tuple[int, int]], bool] | None = None,
+    codec: str, name: str | None, crf: int | None, preset: str | None, size: tuple[int, int]
 ) -> Choice:
     """The encoder that is asked for, or that of the CPU where it cannot be used.
 
@@ -98,7 +93,6 @@ def choose_encoder(
         crf: quality, 1 is best; None for the encoder's own.
         preset: speed; None for the encoder's own.
         size: (width, height) of the pictures.
-        is_usable: whether an encoder can be used here for such pictures; asks FFmpeg if None.
 
     Raises UsageError: the encoder is unknown or of another codec, or does not take the quality or preset.
     """
@@ -109,7 +103,7 @@ def choose_encoder(
     if wanted.codec != codec:
         raise UsageError(f"{name} is an encoder of {wanted.codec}", hint=f"--codec {wanted.codec}")
     chosen, warnings = wanted, tuple[str, ...]()
-    if wanted is hardware and not (is_usable or can_encode)(wanted.name, size):
+    if wanted is hardware and not can_encode(wanted.name, size):
         chosen, warnings = software, (f"{wanted.name} cannot be used here: encoded with {software.name}",)
     if (chosen is not wanted or name == "auto") and preset in (*software.presets, *hardware.presets):
         preset = preset if preset in chosen.presets else None  # it is that of the other one

@@ -13,7 +13,7 @@ from av.video.reformatter import ColorRange, Colorspace, VideoReformatter
 
 from vidsum.types import VideoInfo
 from vidsum.video.encoders import Choice
-from vidsum.video.picture import has_odd_pixels
+from vidsum.video.frames import has_odd_pixels
 from vidsum.video.pyav_reader import DecodedFrame
 
 _Plane: TypeAlias = npt.NDArray[np.uint8]

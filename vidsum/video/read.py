@@ -1,13 +1,16 @@
-"""The one frame reader: sampled frames of a video, at given sizes, in one decode pass.
+"""The one frame reader: sampled frames of a video, at given sizes, in one decode pass; a few single frames.
 
 Decoding runs in a thread, a bounded number of pictures ahead: it overlaps with what the caller does, and
 memory does not grow with the video's length.
 """
 
-import os
+import math
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+
+import av
+import numpy as np
 
 from vidsum.errors import DamagedError, InputError, UsageError
 from vidsum.names import unknown
@@ -15,10 +18,9 @@ from vidsum.packages import pip_install
 from vidsum.types import VideoInfo
 from vidsum.video.changes import ChangeMeter
 from vidsum.video.damage import CannotReadError, DecodeLog, describe_damage, end_of_pictures
-from vidsum.video.frames import Frame, Sampling, pixel_size
+from vidsum.video.frames import TOLERANCE_S, Frame, PictureMaker, Sampling, Size, has_odd_pixels, pixel_size
 from vidsum.video.jumps import Jumps
-from vidsum.video.picture import has_odd_pixels
-from vidsum.video.probe import probe
+from vidsum.video.pyav_reader import can_seek, decode_frames, open_source, video_stream
 from vidsum.video.threads import ReadAhead
 from vidsum.video.timing import jumps_of
 
@@ -62,22 +64,21 @@ class FrameReader(ReadAhead[tuple[int, Frame]]):
 
 
 def read_frames(
-    path: str | os.PathLike[str],
+    info: VideoInfo,
     samplings: Sequence[Sampling],
     *,
     reader: str = "pyav",
     strict: bool = False,
-    info: VideoInfo | None = None,
     hardware: str | None = None,
     fast: bool = False,
     meter: ChangeMeter | None = None,
 ) -> FrameReader:
-    """Read the frames on screen at k / fps for each k and each sampling, in one decode pass.
+    """Read the frames of a video on screen at k / fps for each k and each sampling, in one decode pass.
 
     Sample k shows the last frame whose time, counted from the first picture, is not after k / fps; before the
     first frame that decodes, that one. There is a sample for every k with k / fps before the pictures' end.
 
-    Where decord or OpenCV fails, PyAV steps in, with a warning. `info` is from `probe`, if known already.
+    Where decord or OpenCV fails, PyAV steps in, with a warning.
     With PyAV only, `hardware` decodes in place of the CPU (see `decoding_hardware`), and `fast` decodes key
     frames alone: a sample shows the last one before it (see `vidsum.video.unseen`); `meter` sees all frames
     that are decoded.
@@ -90,7 +91,7 @@ def read_frames(
     if not samplings:
         raise UsageError("no sampling given")
     read_samples = _read_samples_of(reader, hardware=hardware, strict=strict, fast=fast, meter=meter)
-    return FrameReader(info or probe(path), samplings, read_samples, strict)
+    return FrameReader(info, samplings, read_samples, strict)
 
 
 def _read_samples_of(
@@ -158,3 +159,47 @@ def _read(
         pixels = f"pixels of {info.sample_aspect_ratio:g} times their height"
         outcome.warnings.append(f"{info.path}: {pixels} are treated as square")
     outcome.warnings += [*jumps.describe(info.path), *([damage] if damage else [])]
+
+
+_KEY_FRAME_GAP_S = 3.0
+"""Assumed where the file has no index that tells it."""
+
+
+def read_frames_at(info: VideoInfo, times_s: Sequence[float], size: Size = None) -> list[Frame]:
+    """The frame of a probed video on screen at each of some times, always read with PyAV.
+
+    Jumps to a time that lies further ahead than key frames are apart, and decodes on to a nearer one. A time
+    before the start or after the end gives the first or last frame.
+
+    Returns:
+        One frame for each time, in their order; `index` counts them. Raises InputError where there is none.
+    """
+    maker = PictureMaker(*pixel_size(size, info.display_width, info.display_height))
+    jumps = jumps_of(info)
+    with open_source(info) as container:
+        stream = video_stream(container, info.path)
+        key_gap_s = _key_frame_gap_s(container, stream, jumps)
+        frames = decode_frames(container, stream, jumps=jumps)
+        shown = upcoming = next(frames, None)
+        stills: dict[int, Frame] = {}
+        for index, time_s in sorted(enumerate(times_s), key=lambda item: item[1]):
+            if shown is not None and time_s - shown.time_s > key_gap_s:
+                frames = decode_frames(container, stream, start_s=min(time_s, info.duration_s))
+                shown = upcoming = next(frames, None)
+            while upcoming is not None and upcoming.time_s <= time_s + TOLERANCE_S:
+                shown, upcoming = upcoming, next(frames, None)
+            if shown is None:
+                raise InputError(f"{info.path}: no frame can be decoded at {time_s:.2f} s")
+            picture = maker.from_frame(shown.frame, shown.turn_deg)
+            stills[index] = Frame(index, time_s, shown.time_s, picture)
+    return [stills[index] for index in range(len(times_s))]
+
+
+def _key_frame_gap_s(container: av.container.InputContainer, stream: av.VideoStream, jumps: Jumps) -> float:
+    """Median time from one key frame to the next, from the file's index; without end where no seek helps."""
+    if not can_seek(container, stream, jumps):
+        return math.inf
+    times = [entry.timestamp for entry in stream.index_entries if entry.is_keyframe]
+    if len(times) < 2 or stream.time_base is None:
+        return _KEY_FRAME_GAP_S
+    return float(np.median(np.diff(times)) * stream.time_base)

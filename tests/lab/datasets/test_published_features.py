@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from vidsum.errors import InputError
-from vidsum.features.resample import resample
+from vidsum.grounding.windows import resample
 from vidsum.lab.datasets.published_features import (
     check_features,
     read_clips,

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.lab.datasets.moment_layouts import moment_video
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import InputError, UsageError, WeightsError
-from vidsum.features.resample import resample
 from vidsum.grounding.text import TextEncoder
+from vidsum.grounding.windows import resample
 from vidsum.intervals import iou
 from vidsum.lab.datasets.moments import Query
 from vidsum.lab.datasets.published_features import read_clips

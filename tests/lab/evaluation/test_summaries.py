@@ -14,7 +14,7 @@ from vidsum.lab.evaluation.reference import at_every_frame, key_shots
 from vidsum.lab.evaluation.report import Report, document
 from vidsum.lab.evaluation.summaries import evaluate_summaries
 from vidsum.lab.evaluation.summary_metrics import SummaryMeasures, VideoMeasures
-from vidsum.results.documents import to_text
+from vidsum.results.result import to_text
 
 SummaryReport = Report[SummaryMeasures]
 

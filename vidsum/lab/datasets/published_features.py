@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import InputError
-from vidsum.features.resample import resample
+from vidsum.grounding.windows import resample
 from vidsum.lab.datasets.clip_captions import embed_captions, is_captions, read_clip_captions
 from vidsum.lab.datasets.moments import Query
 from vidsum.numpy_files import read_array, read_arrays, refusing

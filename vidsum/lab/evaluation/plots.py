@@ -10,12 +10,13 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from vidsum.errors import UsageError
-from vidsum.figures import clock, new_figure, round_times, save_figure
+from vidsum.figures import new_figure, round_times, save_figure
 from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.lab.evaluation.moment_metrics import CURVE, RANDOM, THRESHOLDS, WHOLE, MomentMeasures
 from vidsum.lab.evaluation.report import Report
 from vidsum.outputs import as_utf8
 from vidsum.scaling import unit_range
+from vidsum.times import short_clock
 from vidsum.types import FloatArray
 
 _BLUE, _GREY = "#2563eb", "#6b7280"
@@ -86,7 +87,7 @@ def _draw_video(axes: Axes, video: AnnotatedVideo, rows: Mapping[str, FloatArray
     axes.set_xlim(0, duration_s)
     axes.set_ylim(-0.04, 1.04)
     axes.set_xticks(round_times(duration_s, 8))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda time_s, _: clock(time_s)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda time_s, _: short_clock(time_s)))
     axes.set_yticks([0, 1], ["lowest", "highest"], fontsize=8)
     axes.spines[["top", "right"]].set_visible(False)
 

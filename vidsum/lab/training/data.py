@@ -9,10 +9,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from vidsum.errors import UsageError
-from vidsum.features.resample import resample
 from vidsum.grounding.spaces import text_encoder_of
 from vidsum.grounding.text import DIMS, load_text_encoder
-from vidsum.grounding.windows import with_endpoints
+from vidsum.grounding.windows import resample, with_endpoints
 from vidsum.intervals import stacked
 from vidsum.lab.datasets.examples import MOST_SALIENT, HighlightExample, MomentExample, scores_at
 from vidsum.lab.datasets.moments import CLIP_S, MomentVideo, Query, read_moments, repaired

@@ -17,8 +17,7 @@ from vidsum.lab.training.run import NAME as RUN
 from vidsum.lab.training.run import read_run
 from vidsum.lab.training.state import BEST
 from vidsum.models.fulltransnet import FullTransNet
-from vidsum.summary.decoding import Decoded
-from vidsum.summary.fulltransnet import curve_of
+from vidsum.summary.fulltransnet import Decoded, curve_of
 from vidsum.summary.summarizer import Inputs, Summarizer, importance, require_readable, summarizer_of
 from vidsum.types import FloatArray, Progress
 

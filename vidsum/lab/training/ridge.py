@@ -6,8 +6,8 @@ over the frames of its video, with which tests compare it. Sums over frames are 
 simulated features cost no memory.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -73,18 +73,20 @@ class Fitted(NamedTuple):
 
 def fit_ridge(run: Run[RidgeSettings], names: Sequence[str], progress: Progress | None = None) -> Fitted:
     """The regression of some videos of a run. Raises UsageError where they are too few for a penalty."""
-    settings = run.settings
-    basis = _basis((_rows(run, name, 0) for name in names), settings)
+    settings, window = run.settings, run.settings.model.window
     videos = []
     for done, name in enumerate(names, 1):
-        videos.append(_fitted_to(run, name, basis))
+        videos.append(_fitted_to(run, name))
         if progress:
             progress("videos", done, len(names))
     penalty, validation = settings.penalty, None
     if penalty is None:
         penalty, validation = _choose(videos, settings)
     (weights,) = _solve(videos, [penalty])
-    return Fitted(_with_weights(basis, weights, videos, settings), penalty, validation)
+    spread = float(np.mean([_smooth(video.draws[0] @ weights, window).std() for video in videos]))
+    scaled = np.asarray(weights, np.float32) * _scales(settings)
+    # a spread of 0 where all annotators give all frames one score; then so is the model's
+    return Fitted(RidgeScorer(settings.model, scaled, spread or 1.0), penalty, validation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,20 +94,18 @@ class _Video:
     """What the regression needs of a video: its share of the normal equations, and rows to validate on."""
 
     products: TimeArray
-    """[C, C] mean over frames and draws of phi phi^T, less the mean of phi over the video."""
+    """[D, D] mean over frames and draws of x x^T."""
     moments: TimeArray
-    """[C] mean of phi times the target."""
+    """[D] mean of x times the target."""
     draws: Sequence[FloatArray]
-    """[T, C] phi of each draw, less its mean."""
+    """[T, D] x of each draw, see `_rows`."""
     target: FloatArray
     """[T]"""
 
 
-def _fitted_to(run: Run[RidgeSettings], name: str, basis: RidgeScorer) -> _Video:
+def _fitted_to(run: Run[RidgeSettings], name: str) -> _Video:
     target = target_of(run.videos[name])
-    draws = [
-        _expanded(basis, _rows(run, name, draw)) for draw in range(run.settings.draws if run.draw else 1)
-    ]
+    draws = [_rows(run, name, draw) for draw in range(run.settings.draws if run.draw else 1)]
     stacked = np.concatenate(draws).astype(np.float64)
     products = stacked.T @ stacked / len(stacked)
     moments = stacked.T @ np.tile(target, len(draws)) / len(stacked)
@@ -113,8 +113,10 @@ def _fitted_to(run: Run[RidgeSettings], name: str, basis: RidgeScorer) -> _Video
 
 
 def _rows(run: Run[RidgeSettings], name: str, draw: int) -> FloatArray:
-    """[T, D] what the model reads of a draw of a video, with the ends scaled up."""
-    return run.inputs.of(run.drawn(name, run.settings.seed, draw).features) * _scales(run.settings)
+    """[T, D] what the model reads of a draw of a video, with the ends scaled up, smooth, less its mean."""
+    features = run.drawn(name, run.settings.seed, draw).features
+    rows = averaged(run.inputs.of(features) * _scales(run.settings), run.settings.model.window)
+    return np.asarray(rows - rows.mean(axis=0), np.float32)
 
 
 def _scales(settings: RidgeSettings) -> FloatArray:
@@ -125,30 +127,8 @@ def _scales(settings: RidgeSettings) -> FloatArray:
     return scales
 
 
-def _expanded(basis: RidgeScorer, rows: FloatArray) -> FloatArray:
-    """[T, C] phi of rows [T, D], less its mean over the video."""
-    phi = basis.expand(rows)
-    return np.asarray(phi - phi.mean(axis=0), np.float32)
-
-
-def _basis(videos: Iterable[FloatArray], settings: RidgeSettings) -> RidgeScorer:
-    """A model without weights; a kernel is as wide as frames of one video are apart."""
-    config = settings.model
-    if not config.components:
-        return RidgeScorer(config, np.zeros(config.dim_in, np.float32))
-    smooth = [averaged(rows, config.window) for rows in videos]
-    variance = float(np.mean([rows.var(axis=0).sum() for rows in smooth]))
-    rng = np.random.default_rng(settings.seed)
-    shape = (config.components, config.dim_in)
-    projection = rng.standard_normal(shape) * np.sqrt(2 * settings.gamma / variance)
-    offset = rng.uniform(0, 2 * np.pi, config.components)
-    weights = np.zeros(config.components, np.float32)
-    random = (np.asarray(array, np.float32) for array in (projection, offset))
-    return RidgeScorer(config, weights, 1.0, *random)
-
-
 def _solve(videos: Sequence[_Video], penalties: Sequence[float]) -> list[TimeArray]:
-    """[C] the weights that minimise the mean squared error over videos, plus each penalty."""
+    """[D] the weights that minimise the mean squared error over videos, plus each penalty."""
     products = np.mean([video.products for video in videos], axis=0)
     moments = np.mean([video.moments for video in videos], axis=0)
     identity = np.eye(len(moments))
@@ -176,15 +156,3 @@ def _choose(videos: Sequence[_Video], settings: RidgeSettings) -> tuple[float, f
 
 def _smooth(scores: TimeArray, window: int) -> FloatArray:
     return averaged(scores[:, None], window)[:, 0]
-
-
-def _with_weights(
-    basis: RidgeScorer, weights: TimeArray, videos: Sequence[_Video], settings: RidgeSettings
-) -> RidgeScorer:
-    """The model with its weights, the scale of the ends among them, and the spread of its scores."""
-    spreads = [_smooth(video.draws[0] @ weights, basis.config.window).std() for video in videos]
-    # 0 where all annotators give all frames one score; then so is the model's
-    fitted = replace(basis, weights=np.asarray(weights, np.float32), spread=float(np.mean(spreads)) or 1.0)
-    if fitted.projection is not None:
-        return replace(fitted, projection=fitted.projection * _scales(settings))
-    return replace(fitted, weights=fitted.weights * _scales(settings))

@@ -11,9 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from vidsum.errors import UsageError
-from vidsum.features.resample import resample
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, guided_rows
-from vidsum.grounding.windows import clips_of, grid
+from vidsum.grounding.windows import clips_of, grid, resample
 from vidsum.intervals import stacked
 from vidsum.lab.datasets.examples import MOST_SALIENT, HighlightExample, MomentExample, Pair, scores_at
 from vidsum.lab.training.captions import Captions, Words

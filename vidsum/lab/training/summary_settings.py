@@ -131,13 +131,11 @@ class RidgeSettings(Checked):
         above=0,
         shown="chosen by five folds of the training videos",
     )
-    gamma: float = option("With --components: width of the kernel; larger is narrower.", 0.5, above=0)
-    """Of exp(-gamma |x - y|^2), where the mean of |x - y|^2 within a video is 2."""
     ends: bool = option(
         "Also read the time from the start and to the end.", True, flags=("--ends/--no-ends",)
     )
     draws: int = option("With --space vse: simulations of each video.", 6, min=1)
-    seed: int = option("Random seed of the folds and of the random features.", 0, min=0)
+    seed: int = option("Random seed of the folds and of the simulations.", 0, min=0)
 
     @property
     def own(self) -> dict[str, Any]:

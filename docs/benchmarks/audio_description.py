@@ -1,0 +1,281 @@
+"""LAM's and STAMP's Tables 2 and 3 in small: audio description of joined photographs, with and without masks.
+
+OMP_NUM_THREADS=1 nice -n 19 python -m docs.benchmarks.audio_description captions.csv.gz images --work FOLDER
+
+A clip of 2 s shows two photographs of Flickr8k one after the other, as 10 visual tokens: the vector of the
+map `vse` with noise in each frame. The one to describe is the one that is heard: while it is seen, the 10
+sound tokens hold a vector of its class (of 16, by the nearest of 16 photographs) with noise, else noise. A
+model must find out from the sound which pictures count. The sound is made up, photographs and sentences are
+real.
+
+`language` is trained once on the sentences of the training pictures, and frozen in place of LLaMA's weights;
+each row then trains in the paper's two phases from the same seeds and clips. It is measured on the held-out
+eighth of the pictures, each described once. What is done is kept in FOLDER: a run that was stopped goes on.
+"""
+
+import csv
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from docs.benchmarks import argument_parser
+from vidsum.features.pictures import features_of_views
+from vidsum.grounding.vse import load_map
+from vidsum.lab.datasets.captioned_pictures import read_captioned_pictures
+from vidsum.lab.evaluation.caption_metrics import cider, mean_of, recall_in_windows, rouge_l, tokenize
+from vidsum.lab.evaluation.vse import embed_sentences
+from vidsum.models.attention.learned_mask import static_sparsity
+from vidsum.models.audio_description import (
+    SMALL,
+    STAMP,
+    AudioDescription,
+    AudioDescriptionConfig,
+    Phase,
+    train_in,
+)
+from vidsum.models.configs import MaskConfig
+
+HE: Final = replace(STAMP, init="he")
+"""At depth 16 other weights start a mask that is the same for all tokens."""
+ROWS: Final[dict[str, AudioDescriptionConfig]] = {
+    "full attention": SMALL,
+    "static mask": replace(SMALL, mask=MaskConfig(kind="static")),
+    "one mask (STAMP)": replace(SMALL, mask=replace(HE, shared=True)),
+    "mask per layer (STAMP, depth 16)": replace(SMALL, mask=HE),
+    "mask per layer (LAM, depth 2)": replace(SMALL, mask=MaskConfig(kind="lam")),
+    "+ linear layers": replace(SMALL, linear_layers=15),
+    "+ transformer layers": replace(SMALL, layers=9),
+}
+END, UNKNOWN, BEGIN = 0, 1, 2
+MOST = 10
+"""Words of a sentence."""
+BATCH = 16
+"""Clips of a step, each with all five sentences."""
+NOISE = 0.5
+"""Length of the noise of a token, whose vector has length 1."""
+CLASSES = 16
+RATE = 3e-3
+STEPS: Final[dict[Phase, int]] = {"language": 1000, "align": 2000, "tune": 500}
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Photographs of a split."""
+
+    vectors: Tensor
+    """[N, 384] of the map, of length 1."""
+    sounds: Tensor
+    """[N, dim_audio] of their classes, of length 1."""
+    words: Tensor
+    """[N, 5, MOST + 1] numbers of the words of sentences, `END` behind them."""
+    sentences: list[tuple[str, ...]]
+
+
+def clips(pictures: Pictures, chosen: Tensor, seeded: torch.Generator) -> tuple[Tensor, Tensor]:
+    """[B, S, 384] and [B, S, dim_audio]: the clips that have the chosen pictures [B] to describe."""
+    n_tokens, n = SMALL.n_tokens, len(chosen)
+    others = torch.randint(len(pictures.vectors), (n,), generator=seeded)
+    cut = torch.randint(3, n_tokens - 2, (n, 1), generator=seeded)
+    is_first = torch.rand(n, 1, generator=seeded) < 0.5
+    heard = ((torch.arange(n_tokens) < cut) == is_first)[..., None]
+    visual = torch.where(heard, pictures.vectors[chosen][:, None], pictures.vectors[others][:, None])
+    audio = torch.where(heard, pictures.sounds[chosen][:, None], torch.zeros(()))
+    return _noisy(visual, seeded), _noisy(audio, seeded)
+
+
+def _noisy(tokens: Tensor, seeded: torch.Generator) -> Tensor:
+    noise = torch.randn(tokens.shape, generator=seeded) * NOISE / tokens.shape[2] ** 0.5
+    return tokens + noise
+
+
+def read(captions: Path, folder: Path) -> tuple[dict[str, Pictures], list[str]]:
+    """The pictures of each split, and the vocabulary."""
+    pictures, _ = read_captioned_pictures(captions, folder)
+    by_split = {
+        split: [each for each in pictures if each.split == split] for split in ("train", "val", "test")
+    }
+    counts = Counter(word for each in by_split["train"] for text in each.sentences for word in tokenize(text))
+    words = ["", "?", "", *(word for word, _ in counts.most_common(SMALL.vocabulary - 3))]
+    number_of = {word: number for number, word in enumerate(words) if word}
+    seeded = torch.Generator().manual_seed(0)
+    marks = nn.functional.normalize(torch.randn(CLASSES, SMALL.dim_audio, generator=seeded), dim=1)
+    vse, prototypes, parts = load_map(), None, {}
+    for split, own in by_split.items():
+        features = features_of_views([each.still for each in own], "efficientnet_lite0", [0])[0]
+        vectors = torch.from_numpy(vse(features))
+        if prototypes is None:
+            prototypes = vectors[torch.randperm(len(vectors), generator=seeded)[:CLASSES]]
+        numbers = torch.zeros(len(own), 5, MOST + 1, dtype=torch.long)
+        for row, each in enumerate(own):
+            for column in range(5):
+                text = tokenize(each.sentences[column % len(each.sentences)])[:MOST]
+                numbers[row, column, : len(text)] = torch.tensor(
+                    [number_of.get(word, UNKNOWN) for word in text]
+                )
+        sounds = marks[(vectors @ prototypes.T).argmax(dim=1)]
+        parts[split] = Pictures(vectors, sounds, numbers, [each.sentences for each in own])
+    return parts, words
+
+
+def train(model: AudioDescription, pictures: Pictures, phase: Phase, seed: int) -> float:
+    """Train in one phase; returns the mean loss of its last tenth."""
+    steps, seeded = STEPS[phase], torch.Generator().manual_seed(seed)
+    parameters = train_in(model, phase)
+    optimizer = torch.optim.AdamW(parameters, RATE, weight_decay=0.05, fused=True)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=steps, pct_start=0.1)
+    model.train()
+    losses = []
+    for step in range(steps):
+        chosen = torch.randint(len(pictures.vectors), (BATCH,), generator=seeded)
+        words = pictures.words[chosen].flatten(0, 1)
+        given = torch.cat([torch.full((len(words), 1), BEGIN), words[:, :-1]], dim=1)
+        evidence = None
+        if phase != "language":
+            evidence = model.evidence(*clips(pictures, chosen, seeded)).repeat_interleave(5, dim=1)
+        # each sentence has one end, the rest behind it does not count
+        target = words.masked_fill((words == END) & (given == END), -100)
+        logits = model(given, evidence)
+        loss = cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=-100)
+        losses.append(loss.item())
+        optimizer.zero_grad()
+        (loss + 0.5 * static_sparsity(model)).backward()
+        nn.utils.clip_grad_norm_(parameters, 1.0)
+        optimizer.step()
+        schedule.step()
+        if step % 250 == 249:
+            print(phase, step + 1, f"{np.mean(losses[-250:]):.3f}", flush=True)
+    return float(np.mean(losses[-steps // 10 :]))
+
+
+def written(model: AudioDescription, pictures: Pictures, words: list[str]) -> list[str]:
+    """The likeliest sentence of a clip of each picture; the clips are the same for all models."""
+    model.eval()
+    seeded = torch.Generator().manual_seed(1)
+    texts = []
+    for chosen in torch.arange(len(pictures.vectors)).split(256):
+        with torch.no_grad():
+            evidence = model.evidence(*clips(pictures, chosen, seeded))
+        sentences = model.write(evidence, torch.tensor([BEGIN]), END, MOST).tolist()
+        texts += [" ".join(words[token] for token in tokens if token != END) for tokens in sentences]
+    return texts
+
+
+def run(
+    row: str, seed: int, language: dict[str, Tensor], parts: dict[str, Pictures], words: list[str]
+) -> Any:
+    """Train a row, and write the captions of the test pictures."""
+    torch.manual_seed(seed)
+    model = AudioDescription(ROWS[row])
+    model.load_state_dict(language, strict=False)
+    start = time.process_time()
+    losses = {phase: train(model, parts["train"], phase, seed) for phase in ("align", "tune")}
+    seconds = time.process_time() - start
+    count = sum(parameter.numel() for parameter in model.parameters())
+    captions = written(model, parts["test"], words)
+    return {"row": row, "seed": seed, "parameters": count, "cpu_s": seconds, **losses, "captions": captions}
+
+
+def language_of(parts: dict[str, Pictures], kept: Path) -> dict[str, Tensor]:
+    """The parameters of the language model that all rows share."""
+    if not kept.exists():
+        torch.manual_seed(0)
+        model = AudioDescription(SMALL)
+        print("language model: loss", train(model, parts["train"], "language", 0), flush=True)
+        shared = ("words", "language", "norm", "output")
+        torch.save({name: each for name, each in model.state_dict().items() if name.startswith(shared)}, kept)
+    state: dict[str, Tensor] = torch.load(kept, weights_only=True)
+    return state
+
+
+def measured(captions: list[str], pictures: Pictures) -> dict[str, np.ndarray]:
+    """[N, 2] sums and counts of each measure."""
+    tokens = [tokenize(caption) for caption in captions]
+    references = [[tokenize(text) for text in own] for own in pictures.sentences]
+    own = embed_sentences(captions, "cpu", None)
+    sentences = embed_sentences([text for each in pictures.sentences for text in each], "cpu", None)
+    theirs = sentences.reshape(len(captions), 5, -1)
+
+    def alike(items: slice) -> np.ndarray:
+        nearest: np.ndarray = np.einsum("id,jkd->ijk", own[items], theirs[items]).max(axis=2)
+        return nearest
+
+    return {
+        "CIDEr-D": mean_of(cider(tokens, references)).parts,
+        "ROUGE-L": mean_of(rouge_l(tokens, references)).parts,
+        "R@5/16 (minilm)": recall_in_windows(alike, len(captions), 5, 16),
+    }
+
+
+def table(results: list[Any], pictures: Pictures) -> Iterator[dict[str, object]]:
+    """A line per row and measure: the mean over seeds, and its paired difference from full attention.
+
+    Intervals are 95 % of a bootstrap over pictures and seeds.
+    """
+    kept = {(each["row"], each["seed"]): measured(each["captions"], pictures) for each in results}
+    seeds = sorted({seed for _, seed in kept if all((row, seed) in kept for row in ROWS)})
+    first = next(iter(ROWS))
+    draws = np.random.default_rng(0)
+    picks = [(draws.choice(seeds, len(seeds)), draws.integers(1012, size=1012)) for _ in range(1000)]
+    for row in ROWS:
+        of_row = [each for each in results if each["row"] == row and each["seed"] in seeds]
+        for name in ("CIDEr-D", "ROUGE-L", "R@5/16 (minilm)"):
+
+            def value(row: str, seeds: Any, items: Any, name: str = name) -> float:
+                sums = sum(kept[row, seed][name][items].sum(axis=0) for seed in seeds)
+                return float(100 * sums[0] / sums[1])
+
+            whole = np.arange(len(pictures.sentences))
+            gaps = [value(row, *pick) - value(first, *pick) for pick in picks]
+            low, high = np.percentile(gaps, (2.5, 97.5))
+            yield {
+                "row": row,
+                "parameters": of_row[0]["parameters"],
+                "seeds": len(seeds),
+                "measure": name,
+                "mean": round(value(row, seeds, whole), 2),
+                "of_seeds": " ".join(f"{value(row, [seed], whole):.2f}" for seed in seeds),
+                "difference": round(value(row, seeds, whole) - value(first, seeds, whole), 2),
+                "low": round(low, 2),
+                "high": round(high, 2),
+                "loss": round(float(np.mean([each["tune"] for each in of_row])), 3),
+                "cpu_s": round(float(np.mean([each["cpu_s"] for each in of_row])), 1),
+            }
+
+
+def main() -> None:
+    """Run what is not done, row by row for each seed, and write the table."""
+    parser = argument_parser(__doc__)
+    parser.add_argument("captions", type=Path)
+    parser.add_argument("pictures", type=Path)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--seeds", type=int, default=3)
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    parts, words = read(arguments.captions, arguments.pictures)
+    language = language_of(parts, arguments.work / "language.pt")
+    results = []
+    for seed in range(arguments.seeds):
+        for number, row in enumerate(ROWS):
+            kept = arguments.work / f"{seed}_{number}.json"
+            if not kept.exists():
+                kept.write_text(json.dumps(run(row, seed, language, parts, words)))
+            results.append(json.loads(kept.read_text()))
+            print(row, seed, {key: results[-1][key] for key in ("align", "tune", "cpu_s")}, flush=True)
+    lines = list(table(results, parts["test"]))
+    with (Path(__file__).parent / "audio_description.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, lines[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""The audio description model: its size on paper, its phases, and a small one that learns."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+
+from vidsum.models.audio_description import (
+    SMALL,
+    STAMP,
+    AudioDescription,
+    AudioDescriptionConfig,
+    Phase,
+    rotated,
+    train_in,
+)
+from vidsum.models.configs import MaskConfig
+from vidsum.settings import MaskKind
+
+PAPER = AudioDescriptionConfig()
+TINY = replace(SMALL, dim_visual=6, dim_audio=4, d=16, d_ff=16, layers=2, n_tokens=3, d_adapter=16, d_lm=16)
+TINY = replace(TINY, lm_ff=16, vocabulary=9, lora_rank=2, dropout=0.0)
+
+
+def count(config: AudioDescriptionConfig) -> int:
+    with torch.device("meta"):
+        return sum(each.numel() for each in AudioDescription(config).parameters())
+
+
+def test_the_papers_model_has_the_papers_size() -> None:
+    """Table 3 of STAMP: 6.93 B and 7.07 B."""
+    plain = count(PAPER)
+    assert plain == 6_923_449_856
+    assert plain == pytest.approx(6.93e9, rel=0.001)
+    masks = 16 * (15 * (768**2 + 768) + 768 * 50 + 50)
+    assert count(replace(PAPER, mask=STAMP)) == plain + masks == 7_065_807_136
+    assert round((plain + masks) / 1e9, 2) == 7.07
+    assert count(replace(PAPER, mask=replace(STAMP, shared=True))) == plain + masks // 16
+    static = replace(PAPER, mask=MaskConfig(kind="static"))
+    assert count(static) == plain + 16 * 50**2
+    linear, more = (count(replace(PAPER, **{key: n})) for key, n in (("linear_layers", 15), ("layers", 36)))
+    assert linear == pytest.approx(plain + masks, rel=1e-4)
+    assert more == pytest.approx(plain + masks, rel=1e-4)
+
+
+def test_llama_7b_is_what_is_left_without_the_adapter() -> None:
+    with torch.device("meta"):
+        model = AudioDescription(PAPER)
+    train_in(model, "language")
+    assert sum(each.numel() for each in model.parameters() if each.requires_grad) == 6_738_415_616
+
+
+def inputs(n: int = 4) -> tuple[Tensor, Tensor, Tensor]:
+    torch.manual_seed(0)
+    visual, audio = torch.randn(n, 3, TINY.dim_visual), torch.randn(n, 3, TINY.dim_audio)
+    return visual, audio, torch.randint(9, (n, 5))
+
+
+def model_of(config: AudioDescriptionConfig = TINY) -> AudioDescription:
+    torch.manual_seed(1)
+    return AudioDescription(config).eval()
+
+
+@pytest.mark.parametrize("kind", ["lam", "stamp", "static"])
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_mask_that_starts_as_none_changes_nothing(kind: MaskKind, shared: bool) -> None:
+    visual, audio, tokens = inputs()
+    plain = model_of()
+    mask = MaskConfig(kind=kind, shared=shared, identity=True)
+    masked = model_of(replace(TINY, mask=mask))
+    masked.load_state_dict(plain.state_dict(), strict=False)
+    outs = [model(tokens, model.evidence(visual, audio)) for model in (plain, masked)]
+    assert torch.allclose(*outs, atol=0.05 if kind == "static" else 1e-5)
+
+
+def test_the_gate_starts_closed_and_then_lets_evidence_in() -> None:
+    visual, audio, tokens = inputs()
+    model = model_of()
+    evidence = model.evidence(visual, audio)
+    assert evidence.shape == (TINY.adapted, 4, TINY.n_queries, TINY.d_lm)
+    assert torch.allclose(model(tokens, evidence), model(tokens))
+    with torch.no_grad():
+        model.language[-1].gate.fill_(1.0)  # type: ignore[operator, union-attr]
+    assert not torch.allclose(model(tokens, evidence), model(tokens), atol=1e-4)
+
+
+def test_words_do_not_see_those_behind_them() -> None:
+    tokens = inputs()[2]
+    model = model_of()
+    other = tokens.clone()
+    other[:, 3:] = (other[:, 3:] + 1) % 9
+    assert torch.allclose(model(tokens)[:, :3], model(other)[:, :3], atol=1e-6)
+    assert not torch.allclose(model(tokens)[:, 3:], model(other)[:, 3:], atol=1e-3)
+
+
+def test_rotation_keeps_lengths_and_turns_by_distance() -> None:
+    q, k = torch.randn(2, 1, 1, 1, 8).unbind()
+    q, k = (rotated(each.expand(1, 1, 6, 8)) for each in (q, k))
+    assert torch.allclose(q.norm(dim=3), q[:, :, :1].norm(dim=3).expand(1, 1, 6))
+    products = (q @ k.mT)[0, 0]
+    assert torch.allclose(products.diagonal(-2), products[2, 0].expand(4), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("phase", "trained"),
+    [
+        ("language", {"words", "language", "norm", "output"}),
+        ("align", {"encoder", "adapter", "language"}),
+        ("tune", {"encoder", "language", "norm"}),
+    ],
+)
+def test_phases_train_what_the_paper_says(phase: Phase, trained: set[str]) -> None:
+    model = model_of()
+    parameters = train_in(model, phase)
+    names = [name for name, each in model.named_parameters() if each.requires_grad]
+    assert len(parameters) == len(names)
+    assert {name.partition(".")[0] for name in names} == trained
+    of_language = {name.split(".")[-1] for name in names if name.startswith("language")}
+    if phase == "align":
+        assert of_language == {"gate"}
+    if phase == "tune":
+        assert of_language == {"gate", "bias", "lora_up", "lora_down", "0", "1"}  # and the two norms
+        assert "language.0.q.weight" not in names
+
+
+def test_a_small_model_learns_what_it_sees_and_ends() -> None:
+    """Of three clips each has one sentence, which the language model alone cannot tell."""
+    torch.manual_seed(0)
+    visual, audio, _ = inputs(3)
+    sentences = torch.tensor([[2, 3, 0, 0], [2, 4, 5, 0], [2, 6, 0, 0]])
+    given = torch.cat([torch.full((3, 1), 8), sentences[:, :-1]], dim=1)
+    model = AudioDescription(replace(TINY, mask=MaskConfig(kind="stamp")))
+    for phase, steps in (("language", 80), ("align", 150)):
+        optimizer = torch.optim.Adam(train_in(model, phase), 0.02)  # type: ignore[arg-type]
+        for _ in range(steps):
+            evidence = None if phase == "language" else model.evidence(visual, audio)
+            logits = model(given, evidence)
+            loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), sentences.flatten())
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    model.eval()
+    written = model.write(model.evidence(visual, audio), torch.tensor([8]), 0, 6)
+    assert written.tolist() == [[2, 3, 0, 0, 0, 0], [2, 4, 5, 0, 0, 0], [2, 6, 0, 0, 0, 0]]

@@ -1,0 +1,295 @@
+"""Audio description as LAM and STAMP describe it: AV encoder, LLaMA-Adapter V2, and a frozen LLaMA.
+
+    AV(V, A) -> E_va                            STAMP Eq. 6: 25 visual and 25 audio tokens of 5 s
+    p(w_i | w_1 ... w_{i-1}),  F(H(x), P(x'))   Eq. 7-8: a language model H with an adapter P
+
+The learned mask is in the layers of the AV encoder and nowhere else (LAM Sec. 4.3). The defaults of
+`AudioDescriptionConfig` are the paper's sizes: 6.92 B parameters without masks and 7.07 B with one in each
+layer (Table 3: 6.93 B, 7.07 B), more than ordinary machines train. `SMALL` is trained in
+docs/benchmarks/audio_description.py. docs/algorithms/learned-masks.md says what the papers leave open.
+
+What they name only by reference is that of LLaMA (Touvron et al. 2023) and LLaMA-Adapter V2 (Gao et al.
+2023): RMSNorm, rotary positions, SwiGLU; queries attended beside the words, with a gate that starts at 0.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import embedding, linear, pad, rms_norm, scaled_dot_product_attention, silu
+
+from vidsum.models.attention.heads import MultiHeadAttention, join_heads, sines, split_heads
+from vidsum.models.attention.learned_mask import learned_masks, shared_mask
+from vidsum.models.configs import DETRConfig, MaskConfig
+from vidsum.models.detr import EncoderLayer
+
+PROMPT: Final = (
+    "Below is an instruction that describes a task\n### Instruction:\nGenerate caption of this video.\n"
+    "### Response:\n"
+)
+"""Fig. S3 of STAMP, S7 of LAM."""
+TOKENS_PER_S: Final = 5
+"""Of either kind."""
+
+Phase = Literal["language", "align", "tune"]
+
+
+@dataclass(frozen=True)
+class AudioDescriptionConfig:
+    """Sizes; the defaults are the paper's, and LLaMA 7B's."""
+
+    dim_visual: int = 512
+    """CLIP's."""
+    dim_audio: int = 512
+    """OpenL3's."""
+    n_tokens: int = 25
+    """S of either kind."""
+    d: int = 768
+    heads: int = 12
+    d_ff: int = 3072
+    layers: int = 16
+    mask: MaskConfig | None = None
+    """Table 2: none is full attention."""
+    linear_layers: int = 0
+    """Of width d behind each layer: "+ Linear Layers" of Table 3, so many as a mask has but the last."""
+    dropout: float = 0.1
+
+    d_adapter: int = 512
+    adapter_heads: int = 16
+    adapter_layers: int = 8
+    n_queries: int = 16
+
+    d_lm: int = 4096
+    lm_heads: int = 32
+    lm_ff: int = 11008
+    lm_layers: int = 32
+    adapted: int = 31
+    """The last so many layers attend to the queries."""
+    vocabulary: int = 32000
+    lora_rank: int = 16
+
+
+STAMP: Final = MaskConfig(kind="stamp", depth=16)
+"""The mask of the paper's Table 2."""
+SMALL: Final = AudioDescriptionConfig(
+    dim_visual=384,
+    dim_audio=32,
+    n_tokens=10,
+    d=32,
+    heads=4,
+    d_ff=64,
+    layers=3,
+    d_adapter=32,
+    adapter_heads=4,
+    adapter_layers=1,
+    n_queries=4,
+    d_lm=64,
+    lm_heads=4,
+    lm_ff=128,
+    lm_layers=3,
+    adapted=2,
+    vocabulary=600,
+    lora_rank=4,
+)
+"""Clips of 2 s: 384 numbers of the map `vse`, and made-up sound. It trains on any machine."""
+
+
+class AudiovisualEncoder(nn.Module):
+    """AV of Eq. 6: a transformer (Vaswani et al. 2017) over the tokens of both kinds, side by side."""
+
+    def __init__(self, config: AudioDescriptionConfig) -> None:
+        super().__init__()
+        self.visual = nn.Linear(config.dim_visual, config.d)
+        self.audio = nn.Linear(config.dim_audio, config.d)
+        self.kinds = nn.Parameter(torch.zeros(2, 1, config.d))
+        sizes = DETRConfig(d=config.d, heads=config.heads, d_ff=config.d_ff, dropout=config.dropout)
+        masks = learned_masks(config.mask, config.d, 2 * config.n_tokens, config.layers)
+        self.layers = nn.ModuleList(EncoderLayer(sizes, mask, nn.ReLU()) for mask in masks)
+        self.linear = nn.ModuleList(
+            nn.Sequential(*_linear_layers(config.d, config.linear_layers))
+            for _ in range(config.layers if config.linear_layers else 0)
+        )
+        self.out = nn.Linear(config.d, config.d_adapter)
+
+    def forward(self, visual: Tensor, audio: Tensor) -> Tensor:
+        """[B, 2 S, d_adapter] E_va of tokens [B, S, dim_visual] and [B, S, dim_audio]."""
+        tokens = [self.visual(visual) + self.kinds[0], self.audio(audio) + self.kinds[1]]
+        x = torch.cat(tokens, dim=1)
+        steps = torch.arange(visual.shape[1], device=x.device).repeat(2) / visual.shape[1]
+        positions = sines(steps, x.shape[2]).expand_as(x)
+        is_token = x.new_ones(x.shape[:2], dtype=torch.bool)
+        shared = shared_mask(self.layers, x)
+        for number, layer in enumerate(self.layers):
+            x = layer(x, positions, is_token, shared)
+            x = x + self.linear[number](x) if self.linear else x
+        out: Tensor = self.out(x)
+        return out
+
+
+def _linear_layers(d: int, count: int) -> Iterator[nn.Module]:
+    for number in range(count):
+        if number:
+            yield nn.ReLU()
+        yield nn.Linear(d, d)
+
+
+class Adapter(nn.Module):
+    """P of Eq. 8: queries read E_va in the blocks of a ViT; each adapted layer adds queries of its own."""
+
+    def __init__(self, config: AudioDescriptionConfig) -> None:
+        super().__init__()
+        d = config.d_adapter
+        self.norm = nn.LayerNorm(d)
+        self.queries = nn.Parameter(0.02 * torch.randn(config.n_queries, d))
+        self.blocks = nn.ModuleList(ViTBlock(d, config.adapter_heads) for _ in range(config.adapter_layers))
+        self.out = nn.Sequential(nn.Linear(d, config.d_lm), nn.LayerNorm(config.d_lm))
+        per_layer = torch.empty(config.adapted, config.n_queries, config.d_lm)
+        self.per_layer = nn.Parameter(per_layer.normal_(std=0.02))
+
+    def forward(self, features: Tensor) -> Tensor:
+        """[adapted, B, n_queries, d_lm] of E_va [B, N, d_adapter]."""
+        x = torch.cat([self.queries.expand(len(features), -1, -1), self.norm(features)], dim=1)
+        for block in self.blocks:
+            x = block(x)
+        out: Tensor = self.out(x[:, : len(self.queries)]) + self.per_layer[:, None]
+        return out
+
+
+class ViTBlock(nn.Module):
+    """A block of a vision transformer (Dosovitskiy et al. 2021): norms before, GELU, MLP of four times d."""
+
+    def __init__(self, d: int, heads: int) -> None:
+        super().__init__()
+        self.norms = nn.ModuleList(nn.LayerNorm(d) for _ in range(2))
+        self.attention = MultiHeadAttention(d, heads)
+        self.mlp = nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[B, N, d] to the same."""
+        normed = self.norms[0](x)
+        q, (k, v) = self.attention.queries(normed), self.attention.keys_values(normed)
+        x = x + self.attention.join(scaled_dot_product_attention(q, k, v))
+        out: Tensor = x + self.mlp(self.norms[1](x))
+        return out
+
+
+class TunedLinear(nn.Module):
+    """A frozen linear layer of LLaMA, which has no bias, with LoRA (Hu et al. 2022) and a bias that train."""
+
+    def __init__(self, before: int, after: int, rank: int, *, bias: bool = True) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(after, before))
+        self.lora_down = nn.Parameter(torch.empty(rank, before))
+        self.lora_up = nn.Parameter(torch.zeros(after, rank))
+        self.bias = nn.Parameter(torch.zeros(after)) if bias else None
+        for weight in (self.weight, self.lora_down):
+            nn.init.kaiming_uniform_(weight, a=math.sqrt(5))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[..., before] to [..., after]."""
+        return linear(x, self.weight, self.bias) + linear(linear(x, self.lora_down), self.lora_up)
+
+
+class LanguageLayer(nn.Module):
+    """A layer of LLaMA, whose words also attend to the adapter's queries, by a softmax of their own."""
+
+    def __init__(self, config: AudioDescriptionConfig) -> None:
+        super().__init__()
+        d, d_ff, rank, self.heads = config.d_lm, config.lm_ff, config.lora_rank, config.lm_heads
+        self.norms = nn.ParameterList(torch.ones(d) for _ in range(2))
+        self.q, self.out = (TunedLinear(d, d, rank) for _ in range(2))
+        self.k, self.v = (TunedLinear(d, d, rank, bias=False) for _ in range(2))
+        self.gate = nn.Parameter(torch.zeros(self.heads))
+        self.w1, self.w3 = (TunedLinear(d, d_ff, rank) for _ in range(2))
+        self.w2 = TunedLinear(d_ff, d, rank)
+
+    def forward(self, x: Tensor, queries: Tensor | None) -> Tensor:
+        """[B, L, d_lm] to the same; queries [B, n_queries, d_lm] of the adapter, if the layer is adapted."""
+        normed = _rms(x, self.norms[0])
+        q, k, v = (split_heads(each(normed), self.heads) for each in (self.q, self.k, self.v))
+        q, k = rotated(q), rotated(k)
+        heads = scaled_dot_product_attention(q, k, v, is_causal=True)
+        if queries is not None:
+            keys, values = (split_heads(each(queries), self.heads) for each in (self.k, self.v))
+            gate = self.gate.tanh()[:, None, None]
+            heads = heads + gate * scaled_dot_product_attention(q, keys, values)
+        x = x + self.out(join_heads(heads))
+        normed = _rms(x, self.norms[1])
+        out: Tensor = x + self.w2(silu(self.w1(normed)) * self.w3(normed))
+        return out
+
+
+def _rms(x: Tensor, weight: Tensor) -> Tensor:
+    return rms_norm(x, weight.shape, weight, 1e-6)
+
+
+def rotated(x: Tensor) -> Tensor:
+    """[B, h, L, d_k] with rotary positions (Su et al. 2021), neighbouring numbers as pairs, as in LLaMA."""
+    rates = 10000.0 ** -(torch.arange(0, x.shape[3], 2, device=x.device) / x.shape[3])
+    angles = torch.arange(x.shape[2], device=x.device)[:, None] * rates
+    even, odd = x[..., ::2], x[..., 1::2]
+    cos, sin = angles.cos(), angles.sin()
+    return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(3)
+
+
+class AudioDescription(nn.Module):
+    """The whole model: sounds and pictures of a clip, and the words so far, to the next word."""
+
+    def __init__(self, config: AudioDescriptionConfig) -> None:
+        super().__init__()
+        self.encoder = AudiovisualEncoder(config)
+        self.adapter = Adapter(config)
+        self.words = nn.Parameter(0.02 * torch.randn(config.vocabulary, config.d_lm))
+        self.language = nn.ModuleList(LanguageLayer(config) for _ in range(config.lm_layers))
+        self.norm = nn.Parameter(torch.ones(config.d_lm))
+        self.output = nn.Linear(config.d_lm, config.vocabulary, bias=False)
+
+    def evidence(self, visual: Tensor, audio: Tensor) -> Tensor:
+        """[adapted, B, n_queries, d_lm] what the language model attends to of a clip; see the encoder."""
+        queries: Tensor = self.adapter(self.encoder(visual, audio))
+        return queries
+
+    def forward(self, tokens: Tensor, evidence: Tensor | None = None) -> Tensor:
+        """[B, L, vocabulary] logits of the token after each of [B, L]; without evidence, of words alone."""
+        x = embedding(tokens, self.words)
+        plain = len(self.language) - (0 if evidence is None else len(evidence))
+        for number, layer in enumerate(self.language):
+            x = layer(x, None if evidence is None or number < plain else evidence[number - plain])
+        logits: Tensor = self.output(_rms(x, self.norm))
+        return logits
+
+    @torch.no_grad()
+    def write(self, evidence: Tensor, prompt: Tensor, end: int, most: int) -> Tensor:
+        """[B, most] the likeliest tokens one by one after a prompt [P]; `end` fills up what is over."""
+        tokens = prompt.expand(evidence.shape[1], -1)
+        is_over = torch.zeros(evidence.shape[1], dtype=torch.bool, device=prompt.device)
+        for _ in range(most):
+            following = self(tokens, evidence)[:, -1].argmax(dim=1).masked_fill(is_over, end)
+            is_over |= following == end
+            tokens = torch.cat([tokens, following[:, None]], dim=1)
+            if is_over.all():
+                break
+        written = tokens[:, len(prompt) :]
+        return pad(written, (0, most - written.shape[1]), value=end)
+
+
+def train_in(model: AudioDescription, phase: Phase) -> list[nn.Parameter]:
+    """Freeze all parameters but those that a phase trains, and return these.
+
+    language: the language model before anything is adapted, in place of LLaMA's weights.
+    align: phase 1 of the paper, 2 epochs: the encoder and the adapter with its gates.
+    tune: phase 2, up to 20 epochs: the encoder, and of the language model gates, biases, norms and LoRA.
+    """
+    for name, parameter in model.named_parameters():
+        part, leaf = name.partition(".")[0], name.rpartition(".")[2]
+        is_own = leaf in ("bias", "lora_up", "lora_down", "gate")
+        is_tuned = part == "language" and (is_own or ".norms." in name)
+        parameter.requires_grad = {
+            "language": part not in ("encoder", "adapter") and not is_own,
+            "align": part in ("encoder", "adapter") or leaf == "gate",
+            "tune": part == "encoder" or is_tuned or name == "norm",
+        }[phase]
+    return [parameter for parameter in model.parameters() if parameter.requires_grad]
