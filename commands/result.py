@@ -187,11 +187,16 @@ def render(result: Result, view: View, *, in_batch: bool = False) -> None:
     if view.json:
         print(json.dumps(_envelope(result)), file=sys.stdout, flush=True)  # ASCII: valid in any encoding
         return
-    if result.document is not None:
-        print(_text(result.document, in_a_line=in_batch), end="", file=sys.stdout, flush=True)
+    stream = sys.stdout
+    if result.document is not None:  # people read about it elsewhere
+        print(_text(result.document, in_a_line=in_batch), end="", file=stream, flush=True)
+        stream = sys.stderr
     of = f"{result.input}: " if in_batch else ""
     if not view.quiet:
-        _print_for_people(result, _aside(result))
+        if result.table is not None:
+            print_table(result.table, stream)
+        for line in result.lines:
+            print(printable(line), file=stream)
         for message in result.messages:
             print(f"warning: {printable(_named(message, of))}", file=sys.stderr)
     for problem in result.errors:
@@ -225,11 +230,6 @@ def _log(result: Result) -> None:
             LOG.log(level, printable(f"{what}: {text.removeprefix(f'{result.input}: ')}"))
 
 
-def _aside(result: Result) -> TextIO:
-    """Where people read about a result: not on stdout where its document is there."""
-    return sys.stdout if result.document is None else sys.stderr
-
-
 def _envelope(result: Result) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
@@ -241,13 +241,6 @@ def _envelope(result: Result) -> dict[str, Any]:
         "messages": list(result.messages),
         "errors": [asdict(problem) for problem in result.errors],
     }
-
-
-def _print_for_people(result: Result, stream: TextIO) -> None:
-    if result.table is not None:
-        print_table(result.table, stream)
-    for line in result.lines:
-        print(printable(line), file=stream)
 
 
 def print_table(table: Table, stream: TextIO) -> None:
