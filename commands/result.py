@@ -248,11 +248,9 @@ def print_table(table: Table, stream: TextIO) -> None:
     if table.title:
         print(printable(table.title), file=stream)
     grid = [[printable(cell) for cell in row] for row in (table.columns, *table.rows)]
-    widths = [max(len(row[column]) for row in grid) for column in range(len(table.columns))]
-    right = [
-        bool(table.rows) and all(row[column][:1].isdigit() for row in table.rows)
-        for column in range(len(table.columns))
-    ]
+    columns = [*zip(*grid, strict=True)]
+    widths = [max(map(len, cells)) for cells in columns]
+    right = [bool(table.rows) and all(cell[:1].isdigit() for cell in cells[1:]) for cells in columns]
     for row in grid:
         cells = [
             cell.rjust(width) if to_right else cell.ljust(width)
@@ -278,12 +276,14 @@ def start_log(path: Path) -> None:
         handler.close()
     claim(path, "--log-file")
     check_target(path)
-    if not _may_be_appended_to(path):
+    if path.is_file() and (head := _head(path)) and not _LINE.match(head):
         raise OutputError(f"{path}: already exists, and is not a log of vidsum", hint="--log-file FILE")
+    flags = os.O_APPEND | (0 if is_special(path) else os.O_CREAT)
     try:
-        handler = _Handler(_opened(path), path)
+        stream = os.fdopen(open_existing(path, flags), "a", encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise OutputError(f"{path}: cannot be written ({error.strerror})") from error
+    handler = _Handler(stream, path)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     LOG.addHandler(handler)
     LOG.setLevel(logging.INFO)
@@ -319,15 +319,6 @@ class _Handler(logging.StreamHandler[TextIO]):
             self.stream.close()
 
 
-def _opened(path: Path) -> TextIO:
-    flags = os.O_APPEND | (0 if is_special(path) else os.O_CREAT)
-    return os.fdopen(open_existing(path, flags), "a", encoding="utf-8", errors="backslashreplace")
-
-
-def _may_be_appended_to(path: Path) -> bool:
-    """Whether a path is a log, is empty or not there yet, or is no regular file."""
-    if not path.is_file():
-        return True
+def _head(path: Path) -> bytes:
     with path.open("rb") as file:
-        head = file.read(_LINE_BYTES)
-    return not head or _LINE.match(head) is not None
+        return file.read(_LINE_BYTES)
