@@ -14,7 +14,9 @@ import pytest
 import vidsum
 from tests import media
 from tests.commands.conftest import Run
+from vidsum import checkpoints
 from vidsum.grounding import writers
+from vidsum.grounding.writers import Seen, Sentence
 from vidsum.pipelines import description
 from vidsum.results.descriptions import Descriptions
 from vidsum.scaling import unit_rows
@@ -119,6 +121,21 @@ def test_a_batch_goes_on_after_a_bad_video(run: Run, film: Path) -> None:
     ran = run("describe", "broken.mp4", film, *HOW, "--json")
     assert [line["exit_code"] for line in ran.json_lines] == [3, 0]
     assert run("describe", film, *HOW, "-o", "-").json["writer"] == "retrieve"
+
+
+def test_the_captioner_writes(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shots: list[int] = []
+
+    def write(seen: Seen) -> list[Sentence]:
+        shots.append(len(seen.features))
+        return [Sentence(f"Shot {number}.", 0.9) for number in range(len(seen.features))]
+
+    monkeypatch.setattr(description, "written", write)
+    data = run("describe", film, "--writer", "write", "--device", "cpu", "-o", "-").json
+    assert data["writer"] == "write"
+    assert [one["text"] for one in data["descriptions"]] == [f"Shot {number}." for number in range(shots[0])]
+    settings = data["provenance"]["descriptions"]
+    assert settings["writer_sha256"] == checkpoints.sha256_of("captioner")
 
 
 @pytest.mark.parametrize(
