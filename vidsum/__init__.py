@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from vidsum.pipelines.export import write_plot as write_plot
     from vidsum.pipelines.export import write_storyboard as write_storyboard
     from vidsum.pipelines.export import write_video as write_video
-    from vidsum.pipelines.extraction import extract as extract
     from vidsum.pipelines.highlights import find_highlights as find_highlights
     from vidsum.pipelines.moments import ground as ground
+    from vidsum.pipelines.plan import extract as extract
     from vidsum.pipelines.report import write_report as write_report
     from vidsum.pipelines.reusable import Grounder as Grounder
     from vidsum.pipelines.reusable import Summarizer as Summarizer
@@ -69,9 +69,9 @@ _NAMES = {
     "memory": "unload",
     "pipelines.description": "describe",
     "pipelines.export": "write_clips write_plot write_storyboard write_video",
-    "pipelines.extraction": "extract",
     "pipelines.highlights": "find_highlights",
     "pipelines.moments": "ground",
+    "pipelines.plan": "extract",
     "pipelines.report": "write_report",
     "pipelines.reusable": "Grounder Summarizer Transcriber",
     "pipelines.sources": "read_frames Video",

@@ -182,7 +182,7 @@ def read_run(path: Path) -> None:
 
 def read_weights(path: Path) -> None:
     from vidsum.checkpoints import registry
-    from vidsum.checkpoints.cached import status_of
+    from vidsum.checkpoints.registry import status_of
 
     folder = path.parent / "weights" / "mobilenet_v2"
     folder.mkdir(parents=True, exist_ok=True)
