@@ -22,7 +22,7 @@ from vidsum.names import guess
 
 COMMANDS = (
     *("extract", "shots", "summarize", "ground", "highlights"),
-    *("transcribe", "describe", "index", "search", "serve", "export", "report", "info", "help"),
+    *("transcribe", "describe", "index", "search", "serve", "watch", "export", "report", "info", "help"),
     *("train", "evaluate", "weights"),
 )
 """Each is a command of that name in the module of that name, but for `help`, which is here."""

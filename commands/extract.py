@@ -51,7 +51,7 @@ def extract(
     outputs.check(targets)
 
     def step(video: str, progress: "Progress | None") -> Result:
-        from vidsum.pipelines.extraction import plan_extraction, save_features
+        from vidsum.pipelines.plan import plan_extraction, save_features
 
         plan, files = plan_extraction(video, extraction), targets[video]
 

@@ -8,7 +8,15 @@ from typing import Any, Literal, get_args, get_origin
 
 from vidsum.archive.wishes import Wishes
 from vidsum.options import item_of, leaves, required
-from vidsum.settings import Describing, Extraction, Retrieval, Selection, ShotSettings, Transcription
+from vidsum.settings import (
+    Describing,
+    Extraction,
+    Retrieval,
+    Selection,
+    ShotSettings,
+    Transcription,
+    Watching,
+)
 
 _HEAD = '''"""The options of Python functions as types of keywords; made by `python -m docs.keywords`."""
 
@@ -24,6 +32,7 @@ _TYPES: dict[str, tuple[str, type[Any], tuple[str, ...]]] = {
     "SummarizerOptions": ("SummaryOptions", Selection, ("budget",)),
     "GroundOptions": ("ReadingOptions", Retrieval, ()),
     "GrounderOptions": ("GroundOptions", Retrieval, ("top_k",)),
+    "WatchOptions": ("TypedDict", Watching, ()),
     "DescribeOptions": ("ReadingOptions", Describing, ()),
     "SpeechOptions": ("TypedDict", Transcription, ()),
     "WishOptions": ("TypedDict", Wishes, tuple(leaf.name for leaf in leaves(Wishes) if leaf.name != "top_k")),

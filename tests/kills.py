@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from vidsum.checkpoints.cached import weights_folder
+from vidsum.checkpoints.registry import weights_folder
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 SAMPLE = CHECKOUT / "docs" / "sample" / "big_buck_bunny.mp4"

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from vidsum.pipelines.export import write_plot as write_plot
     from vidsum.pipelines.export import write_storyboard as write_storyboard
     from vidsum.pipelines.export import write_video as write_video
-    from vidsum.pipelines.extraction import extract as extract
     from vidsum.pipelines.highlights import find_highlights as find_highlights
     from vidsum.pipelines.moments import ground as ground
+    from vidsum.pipelines.plan import extract as extract
     from vidsum.pipelines.report import write_report as write_report
     from vidsum.pipelines.reusable import Grounder as Grounder
     from vidsum.pipelines.reusable import Summarizer as Summarizer
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from vidsum.pipelines.summary import find_shots as find_shots
     from vidsum.pipelines.summary import summarize as summarize
     from vidsum.pipelines.timelines import write_timeline as write_timeline
+    from vidsum.pipelines.watch import Alert as Alert
+    from vidsum.pipelines.watch import watch as watch
     from vidsum.results.descriptions import Description as Description
     from vidsum.results.descriptions import Descriptions as Descriptions
     from vidsum.results.feature_files import read_features as read_features
@@ -60,15 +62,16 @@ if TYPE_CHECKING:
 turn_off()
 
 _NAMES = {
+    "pipelines.watch": "Alert watch",
     "archive.archive": "Archive",
     "errors": "VidsumError",
     "features.extractor": "OwnExtractor register_extractor",
     "memory": "unload",
     "pipelines.description": "describe",
     "pipelines.export": "write_clips write_plot write_storyboard write_video",
-    "pipelines.extraction": "extract",
     "pipelines.highlights": "find_highlights",
     "pipelines.moments": "ground",
+    "pipelines.plan": "extract",
     "pipelines.report": "write_report",
     "pipelines.reusable": "Grounder Summarizer Transcriber",
     "pipelines.sources": "read_frames Video",

@@ -80,11 +80,22 @@ class GrounderOptions(GroundOptions, total=False):
     top_k: int
 
 
+class WatchOptions(TypedDict, total=False):
+    """Options of `vidsum.settings.Watching`."""
+
+    like: str | Sequence[str]
+    min_present: float
+    for_s: float
+    pre_roll_s: float
+    follow: bool
+    idle_s: float | None
+
+
 class DescribeOptions(ReadingOptions, total=False):
     """Options of `vidsum.settings.Describing`."""
 
     every_s: float | None
-    writer: Literal["auto", "retrieve", "tags"]
+    writer: Literal["auto", "write", "retrieve", "tags"]
     sentences: str | None
     min_sure: float
     in_gaps: bool

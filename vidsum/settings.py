@@ -53,7 +53,7 @@ MaskKind = Literal["lam", "stamp", "static"]
 """Learned masks of a model's attention. LAM and STAMP differ in cross-attention alone: STAMP reads the tokens
 that attend, LAM the logits Q K^T. The static one reads nothing."""
 
-WriterChoice = Literal["auto", "retrieve", "tags"]
+WriterChoice = Literal["auto", "write", "retrieve", "tags"]
 """What writes descriptions."""
 
 UNLIKELY = 0.2
@@ -260,6 +260,47 @@ class Retrieval(Checked):
         "Use motion features too, for queries about actions (space vse, similarity); slower.", False
     )
     alone: bool = option("A trained model's own answers, not added to similarity.", False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watching(Checked):
+    """What a source is watched for, and when that is told."""
+
+    PANEL = "Queries and alerts"
+
+    like: tuple[str, ...] = option(
+        "Also look for what this picture shows. Can be repeated.", (), metavar="PICTURE"
+    )
+    min_present: float = option("Alert where the match probability is at least this.", 0.5, above=0, max=1)
+    for_s: float = option(
+        "An alert begins, and ends, when this has lasted so long.",
+        2.0,
+        min=0,
+        flags=("--for",),
+        shown="2s",
+        metavar="TIME",
+        parse=parse_time,
+    )
+    pre_roll_s: float = option(
+        "Clips begin so long before an alert, and end so long after it.",
+        5.0,
+        min=0,
+        max=60,
+        flags=("--pre-roll",),
+        shown="5s",
+        metavar="TIME",
+        parse=parse_time,
+    )
+    follow: bool = option("The file is still being written: wait for more at its end.", False, shared=False)
+    idle_s: float | None = option(
+        "Stop when nothing new has come for so long.",
+        None,
+        above=0,
+        flags=("--idle",),
+        shown="10s for folders and --follow; else never",
+        metavar="TIME",
+        parse=parse_time,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

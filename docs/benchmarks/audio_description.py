@@ -58,12 +58,13 @@ ROWS: Final[dict[str, AudioDescriptionConfig]] = {
 END, UNKNOWN, BEGIN = 0, 1, 2
 MOST = 10
 """Words of a sentence."""
-BATCH = 64
+BATCH = 16
+"""Clips of a step, each with all five sentences."""
 NOISE = 0.5
 """Length of the noise of a token, whose vector has length 1."""
 CLASSES = 16
 RATE = 3e-3
-STEPS: Final[dict[Phase, int]] = {"language": 600, "align": 220, "tune": 80}
+STEPS: Final[dict[Phase, int]] = {"language": 1000, "align": 2000, "tune": 500}
 
 
 @dataclass(frozen=True)
@@ -133,11 +134,13 @@ def train(model: AudioDescription, pictures: Pictures, phase: Phase, seed: int) 
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=steps, pct_start=0.1)
     model.train()
     losses = []
-    for _ in range(steps):
+    for step in range(steps):
         chosen = torch.randint(len(pictures.vectors), (BATCH,), generator=seeded)
-        words = pictures.words[chosen, torch.randint(5, (BATCH,), generator=seeded)]
-        given = torch.cat([torch.full((BATCH, 1), BEGIN), words[:, :-1]], dim=1)
-        evidence = None if phase == "language" else model.evidence(*clips(pictures, chosen, seeded))
+        words = pictures.words[chosen].flatten(0, 1)
+        given = torch.cat([torch.full((len(words), 1), BEGIN), words[:, :-1]], dim=1)
+        evidence = None
+        if phase != "language":
+            evidence = model.evidence(*clips(pictures, chosen, seeded)).repeat_interleave(5, dim=1)
         # each sentence has one end, the rest behind it does not count
         target = words.masked_fill((words == END) & (given == END), -100)
         logits = model(given, evidence)
@@ -148,6 +151,8 @@ def train(model: AudioDescription, pictures: Pictures, phase: Phase, seed: int) 
         nn.utils.clip_grad_norm_(parameters, 1.0)
         optimizer.step()
         schedule.step()
+        if step % 250 == 249:
+            print(phase, step + 1, f"{np.mean(losses[-250:]):.3f}", flush=True)
     return float(np.mean(losses[-steps // 10 :]))
 
 

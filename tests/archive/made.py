@@ -1,6 +1,7 @@
 """Archives without weights: a second of a video is its mean colour, and so is a query."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -8,9 +9,10 @@ import numpy as np
 import pytest
 
 from tests import media
-from tests.grounding.colours import ENCODER, use_colours
+from tests.grounding.colours import ENCODER, extractor_of_colours, use_colours
 from vidsum.archive.packed import pack_rows
 from vidsum.archive.texts import Texts
+from vidsum.features.extractor import Extractor
 from vidsum.grounding.conse import ClassMixture
 from vidsum.grounding.said import Passage, passages_of
 from vidsum.grounding.spaces import ClipEmbeddings
@@ -18,6 +20,7 @@ from vidsum.grounding.windows import grid, on_grid
 from vidsum.models.vse import CLASSES
 from vidsum.results.features import Features
 from vidsum.scaling import softmax, unit_rows
+from vidsum.settings import Extraction
 from vidsum.types import FloatArray
 
 COLOURS = {"red": (200, 30, 30), "green": (30, 200, 30), "blue": (30, 30, 200), "yellow": (180, 180, 40)}
@@ -36,12 +39,28 @@ def use_archive(monkeypatch: pytest.MonkeyPatch) -> None:
         CLASSES: rng.random((16, len(COLOURS))).astype(np.float32),
     }
     monkeypatch.setattr("vidsum.pipelines.moments.embed_video", embed_video)
-    for module in ("archive.archive", "archive.index", "grounding.presence"):
+    for module in ("archive.index", "grounding.presence", "grounding.vse"):
         monkeypatch.setattr(f"vidsum.{module}.load_map", lambda: SimpleNamespace(tensors=tensors))
     monkeypatch.setattr("vidsum.archive.archive.embed_queries", lambda space, texts: ENCODER.encode(texts))
     monkeypatch.setattr("vidsum.archive.archive.name_embeddings", lambda extractor: NAMES)
     monkeypatch.setattr("vidsum.archive.archive.DIMS", {"minilm": 3})
     monkeypatch.setattr("vidsum.archive.texts.load_text_encoder", lambda *_: ENCODER)
+
+
+def use_live(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let `vidsum watch` compare colours; its network gives the mean colour, and names it."""
+    use_archive(monkeypatch)
+    monkeypatch.setattr("vidsum.grounding.live.load_map", lambda: unit_rows)
+    monkeypatch.setattr("vidsum.grounding.live.name_embeddings", lambda extractor, device: NAMES)
+    monkeypatch.setattr("vidsum.pipelines.watch.extractor_of", namer_of_colours)
+    monkeypatch.setattr(
+        "vidsum.pipelines.watch.embed_queries", lambda space, texts, device: ENCODER.encode(texts)
+    )
+
+
+def namer_of_colours(how: Extraction) -> Extractor:
+    """Mean colours with class scores; the probabilities of classes halve them."""
+    return replace(extractor_of_colours(how), classify=lambda rows: 10 * unit_rows(rows) @ NAMES.T)
 
 
 def embed_video(space: str, features: Sequence[Features], device: str = "cpu") -> ClipEmbeddings:

@@ -178,7 +178,7 @@ def test_a_picture_is_a_query(archive: Archive, videos: Path, monkeypatch: pytes
         "vidsum.features.pictures.features_of_views",
         lambda stills, extractor, views: np.array([[COLOURS["red"]]], np.float32),
     )
-    monkeypatch.setattr("vidsum.archive.archive.load_map", lambda: lambda rows: rows / np.linalg.norm(rows))
+    monkeypatch.setattr("vidsum.grounding.vse.load_map", lambda: lambda rows: rows / np.linalg.norm(rows))
     (found,) = archive.search(like=[str(picture)], top_k=1)
     assert (Path(found.video).name, found.start_s) == ("film.mp4", 0)
 

@@ -92,6 +92,18 @@ def test_moments_are_drawn_by_video_and_looked_for_in_time(run: Run) -> None:
     assert said["measures"]["R@1/8 (minilm)"] == {"value": 1, "low": 1, "high": 1}
 
 
+def test_moments_of_one_video_are_drawn_one_by_one(run: Run) -> None:
+    times = [[number, number + 1] for number in range(10)]
+    films = {"film": {"duration": 30, "timestamps": times, "sentences": [f"the {word}" for word in WORDS]}}
+    Path("films.json").write_text(json.dumps(films))
+    rows = [f"film,{n},{n + 1},{'the' if n % 2 else 'a'} {word}" for n, word in enumerate(WORDS)]
+    Path("mine.csv").write_text("\n".join(["video,start,end,caption", *rows]))
+    ran = run("evaluate", "captions", "mine.csv", "--data", "films.json", "--metric", "rouge-l", "-o", "-")
+    measured = ran.json["rows"][0]["measures"]["ROUGE-L"]
+    assert measured["value"] == pytest.approx(0.75)
+    assert 0.5 < measured["low"] < 0.75 < measured["high"] < 1
+
+
 def test_captions_without_words_count_for_nothing(run: Run) -> None:
     rows = Path("good.csv").read_text().splitlines()
     Path("good.csv").write_text("\n".join([*rows[:-1], "39.jpg,..."]))

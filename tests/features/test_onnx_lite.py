@@ -22,7 +22,7 @@ from vidsum.features.onnx_backend import graph_extractor
 from vidsum.features.onnx_lite import mean_above
 from vidsum.features.torch_backend import torch_extractor
 from vidsum.pipelines.decoding import extraction_job
-from vidsum.pipelines.extraction import extract
+from vidsum.pipelines.plan import extract
 from vidsum.scaling import unit_rows
 from vidsum.settings import Extraction
 from vidsum.video.probe import probe

@@ -12,7 +12,7 @@ from tests import media
 from vidsum.errors import UsageError
 from vidsum.features import extractor
 from vidsum.features.extractor import OwnExtractor, register_extractor
-from vidsum.pipelines.extraction import extract
+from vidsum.pipelines.plan import extract
 from vidsum.pipelines.summary import find_shots
 from vidsum.types import Picture
 

@@ -136,6 +136,16 @@ b.jpg,a cat,test,1.5
 c.jpg,snow,dev,0
 """
 FLICKR8K = "a.jpg#0\ta dog runs\na.jpg#1\ta brown dog\nb.jpg#0\ta cat\nc.jpg#0\tsnow\n"
+COCO = {"annotations": [{"image_id": 7, "id": 1, "caption": "a dog"}, {"image_id": 8, "caption": "a cat"}]}
+MSRVTT = {"videos": [], "sentences": [{"sen_id": 1, "video_id": "video7", "caption": "a dog runs"}]}
+MAD = {str(n): {"movie": "v_a", "timestamps": [n, n + 1.5], "sentence": "He runs."} for n in range(2)}
+MOMENTS_CSV = "movie,start,end,text\nv_a,0.5,2,He runs.\nv_a,3,4.5,She sits.\n"
+COCO_RESULTS = [{"image_id": 7, "caption": "a dog"}, {"image_id": 8, "caption": ""}]
+RESULTS = {"results": {"v_a": [{"sentence": "He runs.", "timestamp": [0, 3.5]}]}}
+DESCRIPTIONS = {
+    "video": {"path": "v_a.mp4"},
+    "segments": [{"start_s": 0, "end_s": 2.5, "text": "He runs.", "confidence": 0.4}],
+}
 KARPATHY = {
     "dataset": "made",
     "images": [

@@ -109,6 +109,23 @@ def of_pictures(rng: random.Random) -> Case:
     return Case(name, damage_text(text, rng), reads.read_captioned_pictures)
 
 
+def of_described(rng: random.Random) -> Case:
+    """Sentences of people and captions, as `evaluate captions` reads them."""
+    if rng.random() < 0.3:
+        return Case("moments.csv", damage_text(good.MOMENTS_CSV, rng), reads.read_described)
+    data, read = rng.choice(
+        [
+            (good.COCO, reads.read_described),
+            (good.MSRVTT, reads.read_described),
+            (good.MAD, reads.read_described),
+            (good.COCO_RESULTS, reads.read_captions_of_pictures),
+            (good.RESULTS, reads.read_captions_of_moments),
+            (good.DESCRIPTIONS, reads.read_captions_of_moments),
+        ]
+    )
+    return Case("v_a_descriptions.json", damage_json(data, rng), read)
+
+
 def of_h5(rng: random.Random) -> Case:
     """Features and annotated videos, as `summarize`, `train` and `evaluate` read them."""
     return Case("made.h5", arrays.h5(rng), rng.choice([reads.read_features, reads.read_annotated]))
@@ -133,5 +150,6 @@ KINDS: dict[str, Callable[[random.Random], Case]] = {
     "h5": of_h5,
     "people": of_people,
     "pictures": of_pictures,
+    "described": of_described,
 }
 """Ways to make a case, by the names of the kinds."""

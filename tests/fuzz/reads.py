@@ -182,7 +182,7 @@ def read_run(path: Path) -> None:
 
 def read_weights(path: Path) -> None:
     from vidsum.checkpoints import registry
-    from vidsum.checkpoints.cached import status_of
+    from vidsum.checkpoints.registry import status_of
 
     folder = path.parent / "weights" / "mobilenet_v2"
     folder.mkdir(parents=True, exist_ok=True)
@@ -238,6 +238,31 @@ def read_captioned_pictures(path: Path) -> None:
         assert all(sentence.strip() for sentence in picture.sentences)
         assert picture.split in ("train", "val", "test")
         finite(picture.still.time_s or 0.0)
+
+
+def read_described(path: Path) -> None:
+    from vidsum.lab.datasets.described import read_described
+
+    items = read_described(path)
+    assert items
+    for item in items.values():
+        assert item.sentences
+        assert all(sentence.strip() for sentence in item.sentences)
+        finite(*(item.window or ()))
+
+
+def read_captions_of_pictures(path: Path) -> None:
+    from vidsum.lab.datasets.described import Described, read_captions
+
+    items = {name: Described(("a dog",)) for name in ("7", "8")}
+    assert read_captions(path, items).keys() <= items.keys()
+
+
+def read_captions_of_moments(path: Path) -> None:
+    from vidsum.lab.datasets.described import Described, read_captions
+
+    items = {f"v_a#{n}": Described(("He runs.",), "v_a", (n, n + 1.0)) for n in range(4)}
+    assert read_captions(path, items).keys() <= items.keys()
 
 
 def read_people(path: Path) -> None:

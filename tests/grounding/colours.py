@@ -20,7 +20,7 @@ MOST_WORDS = 50
 
 def use_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `vidsum.pipelines.moments` compare colours; nothing is fetched, no network runs."""
-    monkeypatch.setattr("vidsum.pipelines.decoding._extractor", _extractor)
+    monkeypatch.setattr("vidsum.pipelines.decoding.extractor_of", extractor_of_colours)
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: None if name == "clip" else name)
     # the checkpoint reads no colours
     monkeypatch.setattr("vidsum.summary.score._SHIPPED_READS", ("pictures", 2.0, 3))
@@ -50,7 +50,8 @@ def _encode_words(texts: Sequence[str]) -> list[FloatArray]:
 ENCODER = TextEncoder("colours", 3, _encode, _encode_words, lambda text: len(text.split()), MOST_WORDS)
 
 
-def _extractor(how: Extraction) -> Extractor:
+def extractor_of_colours(how: Extraction) -> Extractor:
+    """A network that gives mean colours."""
     spec = describe(how.extractor, fps=how.fps)
     return Extractor(spec, _mean_colour, device="cpu", precision="fp32", backend="torch")
 

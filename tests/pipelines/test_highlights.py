@@ -13,8 +13,8 @@ from tests.conftest import real_weights
 from tests.grounding.colours import use_colours
 from vidsum.errors import InputError, UsageError
 from vidsum.pipelines import decoding, export
-from vidsum.pipelines.extraction import extract
 from vidsum.pipelines.highlights import find_highlights, plan_highlights
+from vidsum.pipelines.plan import extract
 from vidsum.pipelines.summary import summarize
 from vidsum.results.feature_files import read_features, write_features
 from vidsum.results.features import Features

@@ -17,7 +17,7 @@ from vidsum.models.transnetv2 import TransNetV2
 from vidsum.pipelines import decoding as jobs
 from vidsum.pipelines import export
 from vidsum.pipelines.export import read_record_of
-from vidsum.pipelines.extraction import extract
+from vidsum.pipelines.plan import extract
 from vidsum.pipelines.summary import plan_shots, plan_summary, summarize
 from vidsum.results import result as documents
 from vidsum.results.feature_files import write_features
@@ -49,7 +49,7 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     torch.manual_seed(0)
     model = TransNetV2().eval()
     monkeypatch.setattr(jobs, "read_frames", counted)
-    monkeypatch.setattr(jobs, "_extractor", extractor)
+    monkeypatch.setattr(jobs, "extractor_of", extractor)
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: Path(name))
     monkeypatch.setattr("vidsum.shots.transnetv2.load_model", lambda device, progress: model)
     return served

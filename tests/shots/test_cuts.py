@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from vidsum.results.features import Features
 from vidsum.shots import find
-from vidsum.shots.cuts import Pictures, starts_of_shots, within_limits
+from vidsum.shots.find import Pictures, starts_of_shots, within_limits
 from vidsum.types import Interval
 
 FPS = 25

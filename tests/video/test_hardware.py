@@ -11,7 +11,7 @@ from tests import media
 from vidsum.errors import UsageError
 from vidsum.features import extractor
 from vidsum.features.extractor import OwnExtractor, register_extractor
-from vidsum.pipelines.extraction import extract
+from vidsum.pipelines.plan import extract
 from vidsum.results.features import Features
 from vidsum.video import pyav_reader
 from vidsum.video.probe import probe

@@ -33,7 +33,7 @@ from vidsum.grounding.presence import cohort_of
 from vidsum.grounding.queries import read_queries
 from vidsum.grounding.spaces import STEP_S, embed_queries
 from vidsum.grounding.text import DIMS
-from vidsum.grounding.vse import EXTRACTOR, load_map
+from vidsum.grounding.vse import EXTRACTOR, row_of_picture
 from vidsum.options import from_keywords
 from vidsum.provenance import label_of
 from vidsum.scaling import unit_rows
@@ -285,7 +285,6 @@ class Archive:
     def _row_of(self, like: str) -> FloatArray:
         """[1, D] of a picture, or of a part of a video."""
         from vidsum.archive import index
-        from vidsum.features.pictures import Still, features_of_views
 
         path, at, part = like.rpartition("@")
         if Path(like).is_file():
@@ -295,10 +294,7 @@ class Archive:
         else:
             raise InputError(f"{like}: no such file", hint="--like PICTURE, or --like VIDEO@1:20-1:25")
         if Path(path).suffix.lower() in _PICTURES:
-            (((row,),)) = features_of_views([Still(Path(path))], EXTRACTOR, (0,))
-            if np.isnan(row).any():
-                raise InputError(f"{path}: the picture cannot be read")
-            return load_map()(row[None])
+            return row_of_picture(path)
         if (kept := self._kept_row(path, start_s, end_s)) is not None:
             return kept
         clips, _ = index.plan_of(path, Extraction()).run()

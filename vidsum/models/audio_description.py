@@ -89,8 +89,8 @@ SMALL: Final = AudioDescriptionConfig(
     d_lm=64,
     lm_heads=4,
     lm_ff=128,
-    lm_layers=2,
-    adapted=1,
+    lm_layers=3,
+    adapted=2,
     vocabulary=600,
     lora_rank=4,
 )

@@ -18,7 +18,7 @@ from vidsum.options import without_defaults
 from vidsum.provenance import digest_of
 from vidsum.results.features import Features
 from vidsum.settings import Extraction
-from vidsum.shots.cuts import as_features
+from vidsum.shots.find import as_features
 from vidsum.types import Progress, VideoInfo
 from vidsum.version import __version__
 from vidsum.video import changes
@@ -70,7 +70,7 @@ def extraction_job(video: VideoInfo, how: Extraction) -> Job:
     def consumer(progress: Progress | None) -> Consumer[Features]:
         if not spec.own and checkpoints.find(spec.checkpoint) is None:
             checkpoints.fetch(spec.checkpoint, progress)
-        extractor = _extractor(how)
+        extractor = extractor_of(how)
         return partial(
             extract_features, extractor=extractor, video=video, with_logits=how.logits, progress=progress
         )
@@ -224,7 +224,7 @@ def _pass_by(frames: Iterable[Frame]) -> None:
         pass
 
 
-def _extractor(how: Extraction) -> Extractor:
+def extractor_of(how: Extraction) -> Extractor:
     """An extractor, kept for the next video of a batch."""
     spec = spec_of(how)
     return kept_extractor(spec, device=how.device, precision=_precision_of(how, spec), backend=how.backend)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -13,6 +13,8 @@ import numpy as np
 from vidsum import checkpoints
 from vidsum.disk_cache import kept_rows
 from vidsum.errors import UsageError
+from vidsum.grounding.captioner import NAME as CAPTIONER
+from vidsum.grounding.captioner import write as written
 from vidsum.grounding.spaces import extractions_of
 from vidsum.grounding.vse import NAME as MAP
 from vidsum.grounding.vse import load_map
@@ -22,6 +24,7 @@ from vidsum.options import all_from_keywords, without_defaults
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.plan import Input, Plan, video_input
 from vidsum.pipelines.sources import Video, VideoPath, has_pictures
+from vidsum.pipelines.speech import blocks_of
 from vidsum.provenance import of_file
 from vidsum.results.descriptions import Description, Descriptions
 from vidsum.results.features import Features
@@ -34,7 +37,7 @@ from vidsum.speech.voice import RATE, speech_in
 from vidsum.summary.score import best_score, candidates, weights_sha256
 from vidsum.types import FloatArray, Interval, Progress
 from vidsum.version import __version__
-from vidsum.video.audio import probe_sound, read_sound
+from vidsum.video.audio import probe_sound
 from vidsum.video.damage import DecodeLog
 
 if TYPE_CHECKING:
@@ -44,8 +47,6 @@ if TYPE_CHECKING:
 
 LONGEST_SHOT_S = 10.0
 """Longer shots are split: more happens in them than one sentence says."""
-_BLOCK_S = 30.0
-"""Sound that is in memory at once."""
 
 
 def describe(
@@ -132,17 +133,19 @@ def _facts(settings: Describing) -> dict[str, Any]:
         "map_sha256": checkpoints.sha256_of(MAP),
         "text_weights_sha256": checkpoints.sha256_of("minilm"),
     }
+    if writer == "write":
+        facts["writer_sha256"] = checkpoints.sha256_of(CAPTIONER)
     if writer == "retrieve":
         if settings.sentences is None:
             fault = "the writer retrieve chooses from sentences of yours"
-            raise UsageError(fault, hint="--sentences captions.csv, or --writer tags")
+            raise UsageError(fault, hint="--sentences captions.csv, or --writer write")
         facts["sentences_sha256"] = of_file(Path(settings.sentences))["sha256"]
     return facts
 
 
 def _writer(settings: Describing, facts: Mapping[str, Any], progress: Progress | None) -> Writer:
-    if facts["writer"] == "tags":
-        return tags
+    if facts["writer"] != "retrieve":
+        return {"write": written, "tags": tags}[facts["writer"]]
     path = Path(str(settings.sentences))
     return retrieving(_bank(_Asked(path, facts["sentences_sha256"], progress)))
 
@@ -160,14 +163,11 @@ def _speech(given: Input, progress: Progress | None) -> list[Interval]:
         return []
     sound = probe_sound(given.video.path, given.video)
 
-    def blocks() -> Iterator[FloatArray]:
-        for number, block in enumerate(read_sound(sound, RATE, _BLOCK_S, DecodeLog())):
-            if progress:
-                progress("listening", number * _BLOCK_S, sound.duration_s)
-            yield block
-
     def listen() -> FloatArray:
-        spans = [(piece.start_s, piece.start_s + piece.length_s) for piece in speech_in(blocks())]
+        spans = [
+            (piece.start_s, piece.start_s + piece.length_s)
+            for piece in speech_in(blocks_of(sound, DecodeLog(), progress))
+        ]
         return np.array(spans, np.float32).reshape(-1, 2)
 
     made_from = {"vidsum": __version__, "video": given.provenance["video"], "rate": RATE}

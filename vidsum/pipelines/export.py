@@ -14,20 +14,18 @@ from typing import Any
 from vidsum.errors import InputError, UsageError
 from vidsum.labels import label_in
 from vidsum.outputs import make_folder
-from vidsum.pipelines.sources import probe_video
-from vidsum.pipelines.timelines import video_behind
+from vidsum.pipelines.timelines import video_of
 from vidsum.provenance import form_in, label_of
 from vidsum.results.cuts import Cut, Cutting, groups_of
 from vidsum.results.feature_files import is_feature_file, read_features
 from vidsum.results.load import read_record
 from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
 from vidsum.results.summary import Summary
-from vidsum.settings import UNLIKELY, Encoding, Extraction, PreviewFormat
+from vidsum.settings import UNLIKELY, Encoding, PreviewFormat
 from vidsum.times import format_time
 from vidsum.types import Progress, VideoInfo
 from vidsum.video.encoders import animated
 from vidsum.video.frames import Exact
-from vidsum.video.playlist import is_playlist
 from vidsum.video.pyav_reader import open_video
 from vidsum.video.read import read_frames_at
 
@@ -68,7 +66,7 @@ def write_video(
     if Path(path).suffix.lower() not in (".mp4", ".m4v", ".mov"):
         raise UsageError(f"{os.fspath(path)}: must end in .mp4, .m4v or .mov")
     encoding = Encoding(codec="copy") if copy else encoding
-    video, segments = _video_behind(summary), summary.segments
+    video, segments = video_of(summary), summary.segments
     how: dict[str, Any] = {
         "comment": label_of(summary.provenance, encoding.form(chapters=chapters)),
         "chapters": chapters,
@@ -114,7 +112,7 @@ def write_clips(
 
     if not pad_s >= 0:
         raise UsageError(f"pad_s must be at least 0, not {pad_s}")
-    video, comment = _video_behind(result), label_of(result.provenance, padded_form(pad_s))
+    video, comment = video_of(result), label_of(result.provenance, padded_form(pad_s))
     place = Path(folder)
     make_folder(place)
     warnings: list[str] = []
@@ -189,7 +187,7 @@ def write_storyboard(summary: Summary, path: PathLike, folder: PathLike) -> None
     from vidsum.summary.storyboard import key_frame_times, save_key_frames, save_picture, storyboard
 
     times = key_frame_times(summary)
-    video = _video_behind(summary)
+    video = video_of(summary)
     images = [frame.image for frame in read_frames_at(video, times)]
     save_key_frames(images, times, folder)
     save_picture(storyboard(summary, images), path, label_of(summary.provenance))
@@ -221,13 +219,6 @@ def _gets_clips(query: QueryMoments) -> bool:
     return query.present is None or query.present >= UNLIKELY or query.moments[0].evidence == "said"
 
 
-def _video_behind(result: Summary | Grounding | Highlights) -> VideoInfo:
-    """The video as it is now."""
-    if result.video is None:
-        raise UsageError("cannot write a video: this was computed from features only")
-    return probe_video(result.video.path, Extraction(allow_playlists=is_playlist(result.video)))
-
-
 _FPS = 8
 _LONGEST_S = 6.0
 _SIDE = 320
@@ -247,10 +238,7 @@ def previews(result: Cutting, format: PreviewFormat) -> Iterator[tuple[str, byte
         UsageError: the result is of features.
         InputError: the video is missing or another one.
     """
-    if result.video is None:
-        fault = "cannot write previews: the result was computed from features only"
-        raise UsageError(fault, hint="give the video")
-    info = video_behind(result.video)
+    info = video_of(result)
     size = _size(info)
     for name, cut in _numbered(result):
         length_s = min(cut.end_s - cut.start_s, _LONGEST_S)

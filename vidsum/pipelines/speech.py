@@ -148,7 +148,7 @@ def _heard(
     model, log = load_recognizer(device, progress), DecodeLog()
     with returning_blocks():
         # before each: what the last one leaves, and the detector, would add to what Whisper needs
-        windows = trimming(windows_of(speech_in(_blocks(sound, log, progress))), every_s=0.0)
+        windows = trimming(windows_of(speech_in(blocks_of(sound, log, progress))), every_s=0.0)
         heard = said_in(model, windows, settings.language, translate=settings.translate)
     language, probability, segments = heard
     transcript = Transcript(
@@ -162,7 +162,8 @@ def _heard(
     return transcript, log.errors
 
 
-def _blocks(sound: SoundInfo, log: DecodeLog, progress: Progress | None) -> Iterator[FloatArray]:
+def blocks_of(sound: SoundInfo, log: DecodeLog, progress: Progress | None) -> Iterator[FloatArray]:
+    """[N] samples for a recognizer, block by block; the log counts damage."""
     for number, block in enumerate(read_sound(sound, RATE, _BLOCK_S, log)):
         if progress:
             progress("listening", number * _BLOCK_S, sound.duration_s)

@@ -13,6 +13,7 @@ from vidsum.outputs import atomic_write
 from vidsum.pipelines.sources import probe_video
 from vidsum.results.cuts import LISTS, Cut, Cutting, cuts_of
 from vidsum.results.media import Media, check_place, media_of
+from vidsum.results.result import Result
 from vidsum.settings import ExportFormat, Extraction, MediaPaths
 from vidsum.types import VideoInfo
 from vidsum.video.playlist import is_playlist
@@ -180,6 +181,14 @@ def absolute(path: PathLike) -> str:
 def relative(path: PathLike, target: Path) -> str:
     """A path from the folder of the file that names it."""
     return os.path.relpath(absolute(path), target.parent.resolve())
+
+
+def video_of(result: Result) -> VideoInfo:
+    """The video of a result as it is now. Raises UsageError: of features; or see `video_behind`."""
+    if result.video is None:
+        fault = "cannot write a video: the result was computed from features only"
+        raise UsageError(fault, hint="give the video")
+    return video_behind(result.video)
 
 
 def video_behind(known: VideoInfo, video: PathLike | None = None) -> VideoInfo:

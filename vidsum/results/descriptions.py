@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
 from vidsum.results.result import Result, named, number, origin_of
 from vidsum.times import to_srt, to_vtt
-from vidsum.types import Interval, VideoInfo
+from vidsum.types import Interval
 
 _HEAD = "WEBVTT\nKind: descriptions\nLanguage: en\n"
 """Players take the kind from the page; these lines tell people and editors."""
@@ -45,9 +45,6 @@ class Descriptions(Result):
     """Segments of which nothing is said, since no sentence is sure enough."""
     gaps: tuple[Interval, ...] | None = None
     """The pauses of speech, where descriptions were fitted into them; else None."""
-    video: VideoInfo | None = None
-    provenance: Mapping[str, Any] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         found = f"{len(self.descriptions)} descriptions, {self.video_duration_s:g} s"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -47,9 +46,6 @@ class Features(Result):
     extractor: str = "custom"
     logits: FloatArray | None = None
     """[T, K] class scores before the softmax, where they were asked for."""
-    video: VideoInfo | None = None
-    provenance: Mapping[str, Any] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.array.ndim != 2 or 0 in self.array.shape:

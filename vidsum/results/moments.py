@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -18,7 +18,7 @@ from vidsum.results.result import (
     optional,
     origin_of,
 )
-from vidsum.types import FloatArray, TimeArray, VideoInfo
+from vidsum.types import FloatArray, TimeArray
 
 
 @dataclass(frozen=True)
@@ -104,9 +104,6 @@ class Grounding(Result):
     """What gave the moments: `similarity`, a model that ships, or a checkpoint."""
     space: str
     """The space in which text and video were compared."""
-    video: VideoInfo | None = None
-    provenance: Mapping[str, Any] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
     evidence: str = "seen"
     """What moments were found in: `seen`, `said` or `both`."""
 
@@ -169,9 +166,6 @@ class Highlights(Result):
     model: str = ""
     """What gave the saliency, and why that model, in one line."""
     model_reason: str = ""
-    video: VideoInfo | None = None
-    provenance: Mapping[str, Any] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         found = f"{len(self.moments)} moments, {self.video_duration_s:g} s"

@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, field, fields
 from html import escape
 from importlib import import_module
 from pathlib import Path
@@ -96,13 +96,15 @@ def _same(one: object, other: object) -> bool:
     return one == other
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Result(ByContent):
     """Features, shots, a summary, moments, highlights or a transcript of one video."""
 
     kind: ClassVar[str]
-    video: VideoInfo | None
-    provenance: Mapping[str, Any]
-    warnings: tuple[str, ...]
+    video: VideoInfo | None = None
+    """None for features made elsewhere, and for sound without pictures."""
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready data, curves included: what `save` writes."""

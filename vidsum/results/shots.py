@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from vidsum.errors import UsageError
 from vidsum.results.result import Result, interval_data, named, number, origin_of
-from vidsum.types import Interval, TimeArray, VideoInfo
+from vidsum.types import Interval, TimeArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,10 +24,7 @@ class Shots(Result):
     edges_s: TimeArray
     """[S + 1] seconds; shot i is [edges_s[i], edges_s[i + 1]); from 0 to the video's end."""
     method: str
-    video: VideoInfo | None = None
     video_fps: float = 30.0
-    provenance: Mapping[str, Any] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.edges_s.ndim != 1 or len(self.edges_s) < 2 or (np.diff(self.edges_s) <= 0).any():

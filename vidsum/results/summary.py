@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from vidsum.results.result import Result, interval_data, named, number, numbers, origin_of
-from vidsum.types import FloatArray, Interval, TimeArray, VideoInfo
+from vidsum.types import FloatArray, Interval, TimeArray
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,6 @@ class Summary(Result):
     shot_method: str
     model_reason: str = ""
     """Why that model: one line."""
-    video: VideoInfo | None = None
-    provenance: Mapping[str, Any] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
 
     @property
     def duration_s(self) -> float:

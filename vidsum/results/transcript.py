@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any, ClassVar, Literal
 
@@ -11,7 +11,6 @@ import numpy as np
 
 from vidsum.results.result import Result, named, number, optional, origin_of
 from vidsum.times import to_srt, to_vtt
-from vidsum.types import VideoInfo
 
 TextFormat = Literal["srt", "vtt", "txt"]
 UNCERTAIN = "(?)"
@@ -69,10 +68,6 @@ class Transcript(Result):
     duration_s: float
     translated: bool = False
     """Whether the text is a translation to English."""
-    video: VideoInfo | None = None
-    """None for sound without pictures."""
-    provenance: Mapping[str, Any] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         said = f"{len(self.segments)} segments, language {self.language}"

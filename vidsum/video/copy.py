@@ -131,7 +131,7 @@ class _PictureCopy:
         self.starts_s: list[float] = []
         """When each begins in the clip."""
         self._source, self._container, self._stream = source, container, stream
-        self._output, self._copied = output, _copied_stream(source, stream, output)
+        self._output, self._copied = output, copied_stream(source, stream, output)
         self._copied.set_display_rotation(-turn_deg)
         self._frame_ticks = round(1 / ((stream.average_rate or 25) * stream.time_base))
         self._shift = 0
@@ -229,7 +229,7 @@ class _SoundCopy:
 
     def __init__(self, source: Path, container: Any, stream: Any, video_start_s: float, output: Any) -> None:
         self._container, self._stream = container, stream
-        self._output, self._copied = output, _copied_stream(source, stream, output)
+        self._output, self._copied = output, copied_stream(source, stream, output)
         self._origin = round(Fraction(video_start_s) / stream.time_base)
         """Time stamp of the first picture."""
         self._packets: Iterator[Any] = iter(())
@@ -300,7 +300,7 @@ def _with_dts(packets: list[Any]) -> list[Any]:
     return packets
 
 
-def _copied_stream(source: Path, stream: Any, output: Any) -> Any:
+def copied_stream(source: object, stream: Any, output: Any) -> Any:
     """A stream of the clip for packets of `stream`. Raises UsageError where MP4 cannot hold its codec."""
     name = stream.codec_context.codec.canonical_name if stream.codec_context is not None else "unknown"
     try:

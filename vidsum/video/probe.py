@@ -72,7 +72,7 @@ def probe(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Vid
         timing = timing_of(path, allow_playlists=allow_playlists)
         audio = [_codec_name(sound) for sound in container.streams.audio]
         aspect = float(stream.sample_aspect_ratio or 1)
-        display_width, display_height = _display_size(first, aspect)
+        display_width, display_height = display_size(first, aspect)
         return VideoInfo(
             path=path,
             bytes=Path(path).stat().st_size,
@@ -98,7 +98,7 @@ def _codec_name(sound: av.AudioStream) -> str:
     return sound.codec_context.codec.canonical_name if sound.codec_context is not None else "unknown"
 
 
-def _display_size(first: DecodedFrame, aspect: float) -> tuple[int, int]:
+def display_size(first: DecodedFrame, aspect: float) -> tuple[int, int]:
     """(width, height) as shown: the height as stored, the width that makes pixels square, then turned.
 
     An impossible shape of pixels is taken for square.

@@ -8,11 +8,19 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
+from torch.nn.functional import layer_norm, silu
 
-from vidsum.models.attention.heads import sines
+from vidsum.models.attention.heads import join_heads, sines
 from vidsum.models.attention.learned_mask import SoftMask, sparse_mask
-from vidsum.models.attention.retention import MaskRetention, decay_mask, xpos
-from vidsum.models.configs import Fusion, MRNetConfig, Region
+from vidsum.models.attention.retention import (
+    MaskRetention,
+    chunkwise_retention,
+    decay_mask,
+    recurrent_retention,
+    turn_of,
+    xpos,
+)
+from vidsum.models.configs import Decay, Fusion, MRNetConfig, Region
 
 
 def as_complex(x: Tensor) -> list[complex]:
@@ -69,43 +77,80 @@ def test_the_forward_mask_and_its_transpose_have_a_doubled_diagonal() -> None:
     assert torch.allclose(forward + forward.T, decay_mask(7, 0.98, diagonal=2.0))
 
 
-@given(st.integers(1, 40), st.floats(0.05, 1.0), st.integers(0, 1000))
-@settings(max_examples=30, deadline=None)
-def test_two_recurrences_are_the_parallel_form(length: int, gamma: float, seed: int) -> None:
-    q, k, v = torch.randn(3, 2, length, 4, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-    q, k = xpos(q), xpos(k, inverse=True)
-    assert torch.allclose(recurrent_retention(q, k, v, gamma), parallel_retention(q, k, v, gamma), atol=1e-5)
+def parallel_retention(
+    q: Tensor, k: Tensor, v: Tensor, gamma: float, decay: Decay = "bidirectional"
+) -> Tensor:
+    """Eq. 3, (Q K^T * M_RD) V without a softmax: xPos and the mask written out for every pair of clips."""
+    length, d = q.shape[-2:]
+    weights = torch.zeros(*q.shape[:-2], length, length, dtype=q.dtype)
+    for pair in range(d // 2):
+        own = torch.complex(q[..., 2 * pair], q[..., 2 * pair + 1])
+        other = torch.complex(k[..., 2 * pair], k[..., 2 * pair + 1]).conj()
+        zeta = (2 * pair / d + 0.4) / 1.4
+        step = zeta ** (1 / 512) * cmath.exp(1j * 10000 ** (-2 * pair / d))
+        for n in range(length):
+            for m in range(n + 1 if decay == "forward" else length):
+                weights[..., n, m] += (own[..., n] * other[..., m] * step ** (n - m)).real * gamma ** abs(
+                    n - m
+                )
+    return weights @ v
 
 
-def test_the_diagonal_counts_once() -> None:
-    one = torch.ones(1, 1, 2)
-    for form in (recurrent_retention, parallel_retention):
-        assert torch.allclose(form(one, one, one, 0.5), torch.full((1, 1, 2), 2.0))
+def drawn(seed: int, length: int) -> Tensor:
+    """[3, 2, length, 4]: queries, keys and values of two heads."""
+    return torch.randn(3, 2, length, 4, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-def parallel_retention(q: Tensor, k: Tensor, v: Tensor, gamma: float) -> Tensor:
-    """Eq. 3: (Q K^T * M_RD) V without a softmax, in O(T^2); all [..., T, d]."""
-    return (q @ k.mT * decay_mask(q.shape[-2], gamma).to(q.dtype)) @ v
+@given(st.integers(1, 25), st.integers(1, 25), st.integers(1, 30), st.floats(0.05, 1.0), st.integers(0, 1000))
+@settings(max_examples=15, deadline=None)
+def test_three_forms_of_retention_are_one(
+    length: int, first: int, chunk: int, gamma: float, seed: int
+) -> None:
+    q, k, v = drawn(seed, length)
+    expected = parallel_retention(q, k, v, gamma, "forward")
+    turn = turn_of(4)
+    recurrent, state = recurrent_retention(q, k, v, gamma, turn)
+    assert torch.allclose(recurrent, expected, atol=1e-6)
+    chunked, chunk_state = chunkwise_retention(q, k, v, gamma, turn, chunk=chunk)
+    assert torch.allclose(chunked, expected, atol=1e-6)
+    assert torch.allclose(state, chunk_state, atol=1e-9)
+    # and it goes on from a state, in either form
+    for form in (recurrent_retention, chunkwise_retention):
+        if first < length:
+            _, before = recurrent_retention(q[:, :first], k[:, :first], v[:, :first], gamma, turn)
+            rest, _ = form(q[:, first:], k[:, first:], v[:, first:], gamma, turn, before)
+            assert torch.allclose(rest, expected[:, first:], atol=1e-6)
 
 
-def recurrent_retention(q: Tensor, k: Tensor, v: Tensor, gamma: float) -> Tensor:
-    """Eq. A3-A4 of the supplement: the same by two recurrences in O(T).
+@given(st.integers(1, 25), st.floats(0.05, 1.0), st.integers(0, 1000))
+@settings(max_examples=15, deadline=None)
+def test_two_recurrences_are_the_form_that_looks_ahead_too(length: int, gamma: float, seed: int) -> None:
+    """Eq. A3-A4, whose second sum starts at m = n + 1: the clip itself counts once."""
+    q, k, v = drawn(seed, length)
+    turn = turn_of(4)
+    behind, _ = recurrent_retention(q, k, v, gamma, turn)
+    ahead, _ = recurrent_retention(q.flip(-2), k.flip(-2), v.flip(-2), gamma, 1 / turn)
+    itself = (q * k).sum(-1, keepdim=True) * v
+    expected = parallel_retention(q, k, v, gamma)
+    assert torch.allclose(behind + ahead.flip(-2) - itself, expected, atol=1e-6)
 
-    One goes through the clips and one back, each with a state [d, d] that fades by gamma a step. The first
-    sum holds the clip itself, so the second is read before the clip is added: Eq. A3 starts it at m = n + 1.
-    """
-    length, products = q.shape[-2], k[..., None] * v[..., None, :]
-    outputs: list[Tensor] = []
-    state = torch.zeros_like(products[..., 0, :, :])
-    for n in range(length):
-        state = gamma * state + products[..., n, :, :]
-        outputs.append(q[..., n, None, :] @ state)
-    state = torch.zeros_like(state)
-    for n in reversed(range(length)):
-        state = gamma * state
-        outputs[n] = outputs[n] + q[..., n, None, :] @ state
-        state = state + products[..., n, :, :]
-    return torch.cat(outputs, dim=-2)
+
+def test_the_recurrence_is_the_module_that_reads_clips_alone() -> None:
+    """`MaskRetention` with its gate, the forward decay and no sparse mask: what `vidsum watch` runs live."""
+    module = layer(decay="forward", nonlinearity="gate", sparse=False, cross_modal=False)
+    x = torch.randn(2, 9, 8)
+    with torch.no_grad():
+        q, k, v = module._split(module.video_projections, x, x, x)
+        retained, _ = recurrent_retention(q, k, v / 2, 0.7, turn_of(4))  # sqrt(d_k) = 2
+        gated = silu(module.gate(x)) * join_heads(layer_norm(retained, retained.shape[3:]))  # type: ignore[misc]
+        assert torch.allclose(module.out(gated), module(torch.cat([x[:, :1], x], dim=1), 1)[:, 1:], atol=1e-5)
+
+
+def test_retention_without_positions_and_without_fading_is_a_running_sum() -> None:
+    one = torch.ones(1, 3, 2)
+    out, state = recurrent_retention(one, one, one, 1.0, torch.ones(1))
+    assert out[0, :, 0].tolist() == [2, 4, 6]
+    assert state.shape == (1, 1, 2)
 
 
 def layer(**options: object) -> MaskRetention:
@@ -276,7 +321,7 @@ def test_without_a_nonlinearity_it_is_the_retention_of_eq_3() -> None:
     module = layer(sparse=False, nonlinearity="none", cross_modal=False)
     x = torch.randn(2, 6, 8)
     with torch.no_grad():
-        q, k, v = (one[:, :, 2:] for one in module._project(x, 2))
+        q, k, v = module._split(module.video_projections, *[x[:, 2:]] * 3)
         heads = parallel_retention(q / 2, k, v, 0.7)
         expected = module.out(heads.transpose(1, 2).flatten(2))
         assert torch.allclose(module(x, 2)[:, 2:], expected, atol=1e-5)

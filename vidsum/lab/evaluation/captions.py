@@ -83,7 +83,7 @@ def evaluate_captions(
         measured[PEOPLE] = measure(request, one, left, progress)
     n_videos = len({item.video for item in described.values() if item.window})
     n_sentences = sum(len(item.sentences) for item in described.values())
-    of = "videos" if n_videos else "items"
+    of = "videos" if n_videos > 1 else "items"
     return Report(
         "captions",
         tuple(Row(row, CaptionMeasures(measures)) for row, measures in measured.items()),
@@ -158,8 +158,9 @@ def _recall(own: FloatArray, theirs: FloatArray, items: Items, top: int, window:
 
 
 def _with_intervals(measures: Mapping[str, Measure], items: Items) -> dict[str, Measured]:
-    """Each measure with the bootstrap over videos, or over items that are no moments of videos."""
-    units = [item.video if item.window else name for name, item in items.items()]
+    """Each measure with the bootstrap over videos, or over items that are of no video or all of one."""
+    are_videos = len({item.video for item in items.values()}) > 1
+    units = [item.video if are_videos else name for name, item in items.items()]
     _, unit_of = np.unique(units, return_inverse=True)
     n_units = int(unit_of.max()) + 1
     sums = {name: np.zeros((n_units, each.parts.shape[1])) for name, each in measures.items()}

@@ -61,6 +61,86 @@ def decay_mask(
     return mask + torch.eye(length, device=device) * (diagonal - 1)
 
 
+def turn_of(d: int) -> Tensor:
+    """[d / 2] complex: what xPos does to each pair of numbers from one position to the next."""
+    pair = torch.arange(0, d, 2, dtype=torch.float64) / d
+    return torch.polar(((pair + 0.4) / 1.4) ** (1 / _SCALE_BASE), 10000.0**-pair)
+
+
+def recurrent_retention(
+    q: Tensor, k: Tensor, v: Tensor, gamma: float, turn: Tensor, state: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """Eq. A3, the sum over the clips so far, one clip after the other: O(T) time, and O(1) memory a clip.
+
+        S_n = gamma turn S_(n-1) + conj(k_n)^T v_n,    o_n = Re(q_n S_n)
+
+    Pairs of q and k are complex numbers here. This is `(Q K^T * M) V` with the `forward` mask of `decay_mask`
+    and `xpos`, whose positions count from any clip: the state turns with them. There is no softmax, which
+    needs all clips at once. Eq. 3, which looks ahead too, adds the same of the reversed clips with 1 / turn,
+    less the diagonal.
+
+    Args:
+        q, k: [..., T, d], without positions; d even.
+        v: [..., T, d_v]
+        gamma: retention from one clip to the next.
+        turn: see `turn_of`; ones for no positions.
+        state: [..., d / 2, d_v] complex, of the clips before; None for none.
+
+    Returns:
+        [..., T, d_v] and the state after the last clip.
+    """
+    queries, keys, factor = _pairs(q), _pairs(k).conj(), _factor(q, gamma, turn)
+    if state is None:
+        state = keys.new_zeros(*keys.shape[:-2], keys.shape[-1], v.shape[-1])
+    outputs = []
+    for n in range(q.shape[-2]):
+        state = factor[:, None] * state + keys[..., n, :, None] * v[..., n, None, :]
+        outputs.append((queries[..., n, None, :] @ state).real)
+    return torch.cat(outputs, dim=-2), state
+
+
+def chunkwise_retention(
+    q: Tensor, k: Tensor, v: Tensor, gamma: float, turn: Tensor, state: Tensor | None = None, chunk: int = 64
+) -> tuple[Tensor, Tensor]:
+    """The same in chunks, each in parallel and the state between them: memory O(chunk), few steps.
+
+    Arguments and results are those of `recurrent_retention`.
+    """
+    outputs = []
+    for start in range(0, q.shape[-2], chunk):
+        part = slice(start, start + chunk)
+        out, state = _one_chunk(q[..., part, :], k[..., part, :], v[..., part, :], gamma, turn, state)
+        outputs.append(out)
+    assert state is not None, "no clips"
+    return torch.cat(outputs, dim=-2), state
+
+
+def _one_chunk(
+    q: Tensor, k: Tensor, v: Tensor, gamma: float, turn: Tensor, state: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    length, factor = q.shape[-2], _factor(q, gamma, turn)
+    position = torch.arange(length, device=q.device)[:, None]
+    queries, keys = _pairs(q), _pairs(k).conj()
+    turns = turn.to(factor)
+    within = ((queries * turns**position) @ (keys * turns**-position).mT).real
+    out = (within * decay_mask(length, gamma, "forward", device=q.device).to(q.dtype)) @ v
+    added = (keys * factor ** (length - 1 - position)).mT @ v.to(factor.dtype)
+    if state is None:
+        return out, added
+    out = out + ((queries * factor ** (position + 1)) @ state).real
+    return out, factor[:, None] ** length * state + added
+
+
+def _pairs(x: Tensor) -> Tensor:
+    """[..., d / 2] complex numbers of [..., d]: pair p is number 2p and, imaginary, the next."""
+    return torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2).contiguous())
+
+
+def _factor(q: Tensor, gamma: float, turn: Tensor) -> Tensor:
+    """[d / 2] by which a state fades and turns in one clip, in the precision of q."""
+    return (gamma * turn).to(q.device, torch.complex128 if q.dtype == torch.float64 else torch.complex64)
+
+
 class MaskRetention(nn.Module):
     """Eq. 1-2 and 7-8, with the four attention regions and every switch of the paper's ablations.
 

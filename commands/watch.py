@@ -1,0 +1,113 @@
+"""`vidsum watch`: alerts from a camera, a stream, or files as they are recorded."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from vidsum.commands.options import Argument, Only, command
+from vidsum.commands.result import Result, View, printable, render, run_alone
+from vidsum.errors import UsageError
+from vidsum.options import option
+from vidsum.settings import Extraction, Watching
+from vidsum.times import format_time
+
+Source = Annotated[
+    str, Argument("File, folder of segments, URL, camera or camera:1, or - for stdin.", "SOURCE")
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WatchOptions:
+    """What to look for, and what is written."""
+
+    PANEL = "Queries and alerts"
+
+    query: tuple[str, ...] = option("What to look for, in English. Can be repeated.", (), metavar="TEXT")
+    clips: str | None = option(
+        "Also an MP4 of each alert, {query}_{time}.mp4, in this folder, or the current one.",
+        None,
+        metavar="[FOLDER]",
+        alone=".",
+    )
+
+
+@command
+def watch(
+    source: Source,
+    asked: WatchOptions,
+    settings: Watching,
+    extraction: Annotated[Extraction, Only(("device",))],
+    view: View,
+) -> None:
+    """Watch a camera, a stream or a recording in progress, and alert when something is seen.
+
+    Prints an alert when a query has matched for --for, and again when it is over. With --json, also one line
+    per second with the match probability of each query. Ctrl-C stops it.
+
+    vidsum watch rtsp://192.0.2.7/stream --query "a person at the door" --clips alerts
+
+    vidsum watch recording.ts --follow --query "a dog" --json
+
+    vidsum watch recordings --query "a truck" --min-present 0.8 --for 5s
+
+    ffmpeg ... -f mpegts - | vidsum watch - --like parcel.jpg
+    """
+
+    def step() -> Result:
+        from vidsum.pipelines.watch import Second
+        from vidsum.pipelines.watch import watch as watched
+
+        if view.quiet and not view.json and asked.clips is None:
+            raise UsageError("--quiet would print nothing", hint="--json, or --clips FOLDER")
+        counts, lags = {"seconds": 0, "alerts": 0}, [0.0]
+        queries = [*asked.query, *settings.like]
+        events = watched(
+            source,
+            asked.query,
+            clips=None if asked.clips is None else Path(asked.clips),
+            device=extraction.device,
+            warn=_warn,
+            **{name: getattr(settings, name) for name in vars(settings)},
+        )
+        try:
+            for event in events:
+                if isinstance(event, Second):
+                    counts["seconds"] += 1
+                    lags[0] = max(lags[0], event.lag_s)
+                    present = {query: round(p, 3) for query, p in zip(queries, event.present, strict=True)}
+                    data: dict[str, Any] = {"time_s": event.time_s, "present": present}
+                    _tell(Result("watch", source, {**data, "lag_s": round(event.lag_s, 3)}), view)
+                    continue
+                counts["alerts"] += event.end_s is None
+                data = {**vars(event), "present": round(event.present, 3)}
+                data["clip"] = None if event.clip is None else str(event.clip)
+                _tell(Result("watch", source, {"alert": data}, (_in_words(event, data["clip"]),)), view)
+        except KeyboardInterrupt:  # how it is ended
+            events.close()
+        data = {**counts, "longest_lag_s": round(lags[0], 3)}
+        return Result("watch", source, {"ended": data}, (_ending(counts),))
+
+    run_alone("watch", view, step)
+
+
+def _tell(result: Result, view: View) -> None:
+    if view.json or result.lines:
+        render(result, view)
+
+
+def _in_words(alert: Any, clip: str | None) -> str:
+    start, query = format_time(alert.start_s), printable(alert.query)
+    if alert.end_s is None:
+        return f"{start}  {query} ({alert.present:.2f})"
+    file = f"; {clip}" if clip else ""
+    return f"{start}-{format_time(alert.end_s)}  {query}: over (at most {alert.present:.2f}){file}"
+
+
+def _ending(counts: dict[str, int]) -> str:
+    alerts = "1 alert" if counts["alerts"] == 1 else f"{counts['alerts']} alerts"
+    return f"{counts['seconds']} s watched, {alerts}"
+
+
+def _warn(message: str) -> None:
+    print(f"warning: {printable(message)}", file=sys.stderr, flush=True)

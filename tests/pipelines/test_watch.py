@@ -1,0 +1,105 @@
+"""Watching a source: its seconds, alerts and clips, by colours."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.archive.made import embed_video, film, namer_of_colours, use_live
+from tests.grounding.colours import ENCODER
+from tests.video.clips import decode_all
+from vidsum.errors import InputError, UsageError
+from vidsum.features.extract import extract_features
+from vidsum.grounding.presence import OFFSET, SLOPE, curves_of
+from vidsum.pipelines.watch import Alert, Second, _Alarm, _free, watch
+from vidsum.scaling import logistic
+from vidsum.settings import Extraction, Watching
+from vidsum.video.probe import probe
+from vidsum.video.read import read_frames
+
+
+@pytest.fixture(autouse=True)
+def _live(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_live(monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def colours(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Red, green, blue, and four seconds of yellow."""
+    return film(tmp_path_factory.mktemp("watch") / "film.mp4")
+
+
+def test_the_seconds_of_a_file_are_those_of_the_batch_run(colours: Path) -> None:
+    texts, video = ["red", "yellow"], probe(colours)
+    seconds = [event for event in watch(str(colours), texts) if isinstance(event, Second)]
+    extractor = namer_of_colours(Extraction(extractor="efficientnet_lite0"))
+    with read_frames(video, [extractor.spec.sampling]) as frames:
+        shown = [frame for _, frame in frames]
+    features = extract_features(shown, extractor, video, with_logits=True)
+    z = curves_of(embed_video("vse", [features]), ENCODER.encode(texts))
+    assert [second.time_s for second in seconds] == list(map(float, range(10)))
+    assert np.allclose([second.present for second in seconds], logistic(SLOPE * z + OFFSET).T, atol=1e-4)
+
+
+def test_an_alert_begins_after_a_while_and_tells_of_its_end(colours: Path, tmp_path: Path) -> None:
+    options = {"min_present": 0.3, "pre_roll_s": 1.0}
+    events = list(watch(str(colours), ["green"], clips=tmp_path / "clips", **options))  # type: ignore[arg-type]
+    began, ended = [event for event in events if isinstance(event, Alert)]
+    assert (began.query, began.start_s, began.end_s) == ("green", 2.0, None)
+    assert (ended.start_s, ended.end_s) == (2.0, 4.0)
+    assert ended.clip == began.clip == tmp_path / "clips" / "green_0h00m02s.mp4"
+    # told two seconds after it began, and two after it was over
+    assert events.index(began) == 4
+    assert events.index(ended) == 7
+    pictures = [frame.to_ndarray(format="rgb24")[-8:, -8:].mean((0, 1)) for frame in decode_all(ended.clip)]
+    assert len(pictures) >= 30
+    assert sum(picture.argmax() == 1 for picture in pictures) == 20
+
+
+def test_an_alert_that_lasts_to_the_end_is_ended(colours: Path) -> None:
+    events = [event for event in watch(str(colours), ["yellow"], min_present=0.3) if isinstance(event, Alert)]
+    assert [(event.start_s, event.end_s) for event in events] == [(6.0, None), (6.0, 10.0)]
+
+
+@given(
+    present=st.lists(st.floats(0, 1), min_size=1, max_size=40),
+    at_least=st.floats(0.05, 1),
+    for_s=st.integers(0, 5),
+)
+@settings(max_examples=60)
+def test_alerts_are_the_long_runs(present: list[float], at_least: float, for_s: int) -> None:
+    """Against the definition: an alert begins with a likely run of `for_s`, and ends with an unlikely one."""
+    alarm = _Alarm("a dog", Watching(min_present=at_least, for_s=float(for_s)), None, None)
+    found = [alarm.hear(float(t), p) for t, p in enumerate(present)]
+    found.append(alarm.end(float(len(present))))
+    alerts = [(alert.start_s, alert.end_s) for alert in found if alert and alert.end_s is not None]
+    expected, t, length = [], 0, max(1, for_s)
+    likely = [p >= at_least for p in present]
+    while t + length <= len(likely):
+        if all(likely[t : t + length]):
+            end = next(
+                (u for u in range(t + length, len(likely) - length + 1) if not any(likely[u : u + length])),
+                len(likely),
+            )
+            expected.append((float(t), float(end)))
+            t = end
+        else:
+            t += 1
+    assert alerts == expected
+
+
+def test_names_of_clips(tmp_path: Path) -> None:
+    assert _free(tmp_path, "A dog, or a cat?", 3725.0).name == "a-dog-or-a-cat_1h02m05s.mp4"
+    (tmp_path / "parcel_0h00m00s.mp4").touch()
+    assert _free(tmp_path, "photos/parcel.jpg", 0.4).name == "parcel_0h00m00s-2.mp4"
+
+
+def test_there_must_be_something_to_watch_for(colours: Path) -> None:
+    with pytest.raises(UsageError, match="nothing to watch for"):
+        watch(str(colours))
+    with pytest.raises(InputError, match="no such file"):
+        watch("none.mp4", ["a dog"])
+    with pytest.raises(UsageError, match="min_present"):
+        watch(str(colours), ["red"], min_present=2.0)

@@ -1,0 +1,211 @@
+"""Sources that arrive while they are read, and the clips of their last seconds."""
+
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import av
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.media import MadeVideo, make_video, read_number
+from tests.video.clips import numbers_by_pyav
+from vidsum.errors import InputError
+from vidsum.video import live, preroll
+from vidsum.video.frames import Sampling
+from vidsum.video.live import LiveFrame, live_frames, source_of
+from vidsum.video.preroll import PreRoll
+from vidsum.video.probe import probe
+from vidsum.video.read import read_frames
+
+SAMPLING = Sampling(2.0)
+_EVERY_FIFTH = {"x264-params": "keyint=5:min-keyint=5:scenecut=0:bframes=0"}
+"""Frame is a key frame."""
+
+
+@pytest.fixture(scope="module")
+def film(tmp_path_factory: pytest.TempPathFactory) -> MadeVideo:
+    """Seven seconds of MPEG-TS with sound; its time stamps do not begin at 0."""
+    path = tmp_path_factory.mktemp("live") / "film.ts"
+    return make_video(path, n_frames=70, fps=10, gop=5, start_s=3.0, sound=True, codec_options=_EVERY_FIFTH)
+
+
+@pytest.fixture(autouse=True)
+def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "LOOK_S", 0.01)
+    monkeypatch.setattr(live, "_BACK_OFF_S", (0.05,))
+
+
+def shown(frames: Iterator[LiveFrame]) -> list[tuple[float, int]]:
+    return [(frame.time_s, read_number(frame.image)) for frame in frames]
+
+
+def in_batch(path: Path, sampling: Sampling = SAMPLING) -> list[tuple[float, int]]:
+    with read_frames(probe(path), [sampling]) as frames:
+        return [(frame.time_s, read_number(frame.image)) for _, frame in frames]
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".ts"])
+@pytest.mark.parametrize("fps", [2.0, 3.0])
+def test_a_file_gives_the_samples_of_the_batch_reader(tmp_path: Path, suffix: str, fps: float) -> None:
+    path = make_video(tmp_path / f"film{suffix}", n_frames=47, fps=25, start_s=0.5, b_frames=2).path
+    sampling, warnings = Sampling(fps), list[str]()
+    assert shown(live_frames(source_of(str(path)), sampling, warnings.append)) == in_batch(path, sampling)
+    assert warnings == []
+
+
+def test_a_growing_file_is_followed_until_nothing_comes(film: MadeVideo, tmp_path: Path) -> None:
+    target, data = tmp_path / "grows.ts", film.path.read_bytes()
+    target.write_bytes(data[: len(data) // 3])
+
+    def write_on() -> None:
+        with target.open("ab") as file:
+            for start in range(len(data) // 3, len(data), 20_000):
+                time.sleep(0.02)
+                file.write(data[start : start + 20_000])
+                file.flush()
+
+    writer = threading.Thread(target=write_on)
+    writer.start()
+    found = shown(live_frames(source_of(str(target), follow=True, idle_s=0.5), SAMPLING, print))
+    writer.join()
+    assert found == in_batch(film.path)
+
+
+def test_the_segments_of_a_folder_are_one_video(film: MadeVideo, tmp_path: Path) -> None:
+    (tmp_path / "00 notes.txt").write_text("not a video")
+    (tmp_path / "01 broken.mp4").write_bytes(b"\0\0\0\x18ftypisom" + bytes(100))
+    warnings: list[str] = []
+    shutil.copy(film.path, tmp_path / "1.ts")
+
+    def add() -> None:
+        time.sleep(0.2)
+        shutil.copy(film.path, tmp_path / "2.ts")
+
+    threading.Thread(target=add).start()
+    found = shown(live_frames(source_of(str(tmp_path), idle_s=0.8), SAMPLING, warnings.append))
+    once = in_batch(film.path)
+    assert found == once + [(time_s + 7.0, number) for time_s, number in once]
+    assert len(warnings) == 1
+    assert "01 broken.mp4" in warnings[0]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Gives the file in as many requests as it has parts, and breaks off after each."""
+
+    def __init__(self, parts: list[bytes], *arguments: object) -> None:
+        self.parts = parts
+        super().__init__(*arguments)  # type: ignore[arg-type]
+
+    def do_GET(self) -> None:
+        if not self.parts:
+            self.send_error(503)
+            return
+        self.send_response(200)
+        self.send_header("Content-Type", "video/mp2t")
+        self.end_headers()
+        self.wfile.write(self.parts.pop(0))
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture
+def served(film: MadeVideo) -> Iterator[str]:
+    """The address of a stream that breaks off once, and is gone after its second time."""
+    data = film.path.read_bytes()
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, [data, data])) as server:  # type: ignore[arg-type]
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/live.ts"
+        server.shutdown()
+
+
+def test_a_stream_that_breaks_off_is_connected_to_again(served: str, film: MadeVideo) -> None:
+    warnings: list[str] = []
+    found = shown(live_frames(source_of(served, idle_s=0.3), SAMPLING, warnings.append))
+    once = in_batch(film.path)
+    assert found[: len(once)] == once
+    assert [number for _, number in found[len(once) :]] == [number for _, number in once]
+    times = [time_s for time_s, _ in found]
+    assert times == sorted(set(times))
+    assert f"{served}: connecting again in 0.05 s" in warnings
+
+
+def test_an_address_without_a_stream_is_an_error_at_once() -> None:
+    frames = live_frames(source_of("http://127.0.0.1:9/none.ts"), SAMPLING, print)
+    with pytest.raises(InputError, match="cannot connect"):
+        next(frames)
+
+
+@pytest.mark.parametrize("name", ["none.mp4", "nowhere/"])
+def test_a_missing_file_names_the_kinds_of_sources(name: str) -> None:
+    with pytest.raises(InputError, match="no such file") as caught:
+        source_of(name)
+    assert "camera" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("rtsp://192.0.2.1/a", "stream"), ("-", "pipe"), ("camera", "camera"), ("camera:2", "camera")],
+)
+def test_kinds_of_sources(name: str, kind: str) -> None:
+    assert source_of(name).kind == kind
+    assert source_of(name).idle_s is None
+
+
+def test_what_is_not_a_video_that_can_be_read_as_it_comes(tmp_path: Path) -> None:
+    (tmp_path / "a.ts").write_bytes(bytes(1000))
+    with pytest.raises(InputError, match="not a video"):
+        list(live_frames(source_of(str(tmp_path / "a.ts"), follow=True, idle_s=0.05), SAMPLING, print))
+
+
+def clip_of(film: MadeVideo, path: Path, start_s: float, end_s: float, kept_s: float = 2.0) -> PreRoll:
+    """The clip of an alert from `start_s`, noticed a second later, to `end_s`."""
+    tap, clip = PreRoll("film", kept_s, "made by a test"), None
+    for frame in live_frames(source_of(str(film.path)), Sampling(10.0), print, tap):
+        if clip is None and frame.time_s >= start_s + 1:
+            clip = tap.start(path, start_s)
+            clip.until_s = end_s
+    tap.close()
+    return tap
+
+
+def test_a_clip_begins_at_the_key_frame_before_it_was_noticed(film: MadeVideo, tmp_path: Path) -> None:
+    clip_of(film, tmp_path / "a.mp4", 2.7, 5.0)
+    numbers = numbers_by_pyav(tmp_path / "a.mp4")
+    assert numbers[0] == 25  # every fifth frame is a key frame
+    assert numbers == list(range(25, numbers[-1] + 1))
+    assert 48 <= numbers[-1] <= 53
+    with av.open(str(tmp_path / "a.mp4")) as container:
+        assert container.metadata["comment"] == "made by a test"
+        sound = sum(frame.samples for frame in container.decode(audio=0)) / 48_000
+    assert abs(sound - len(numbers) / 10) < 0.3
+
+
+def test_a_clip_that_is_open_at_the_end_is_finished(film: MadeVideo, tmp_path: Path) -> None:
+    clip_of(film, tmp_path / "a.mp4", 4.0, 1000.0)
+    assert numbers_by_pyav(tmp_path / "a.mp4") == list(range(40, 70))
+
+
+@settings(max_examples=10, deadline=None)
+@given(kept_s=st.floats(0.0, 4.0))
+def test_what_is_kept_is_bounded(film: MadeVideo, kept_s: float) -> None:
+    tap, most = PreRoll("film", kept_s, ""), 0
+    for _ in live_frames(source_of(str(film.path)), Sampling(10.0), print, tap):
+        pictures = [each for each in tap._kept if each.stream.type == "video"]
+        most = max(most, len(pictures))
+        assert tap._bytes == sum(each.size for each in tap._kept)
+    # the length, and up to a group of five pictures before and behind it
+    assert most <= 10 * kept_s + 12
+
+
+def test_memory_comes_before_pre_roll(film: MadeVideo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preroll, "_MOST_BYTES", 3000)
+    tap = PreRoll("film", 60.0, "")
+    for _ in live_frames(source_of(str(film.path)), SAMPLING, print, tap):
+        assert tap._bytes <= 3000

@@ -1,0 +1,34 @@
+"""How likely each query is true of what a source shows now, a clip of one second at a time.
+
+The evidence is z(q, t) of `vidsum.grounding.presence`, which compares a clip with photographs and nothing
+with the rest of the video: of a source, only the past is known. On joined films the single clip told true
+seconds from others better than the mean of three that `present` of a whole video is the largest of.
+"""
+
+from vidsum.grounding.conse import ClassMixture, class_probabilities, log_likelihood, name_embeddings
+from vidsum.grounding.presence import OFFSET, SLOPE, cohort_of
+from vidsum.grounding.vse import EXTRACTOR, load_map
+from vidsum.scaling import logistic, unit_rows
+from vidsum.types import FloatArray
+
+
+class LiveEvidence:
+    """Queries, compared with one second after the other."""
+
+    def __init__(self, queries: FloatArray, device: str = "auto") -> None:
+        """Queries [M, D] of length 1 in the space `vse`. Raises WeightsError, see `embed_queries`."""
+        self._queries, self._map = queries, load_map()
+        self._names = name_embeddings(EXTRACTOR, device)
+        self._cohort = cohort_of(self._names, queries)
+
+    def present(self, features: FloatArray, logits: FloatArray) -> FloatArray:
+        """[M] how likely each query is true of a second.
+
+        Args:
+            features: [n, D] of its frames.
+            logits: [n, K] their class scores.
+        """
+        row = unit_rows(self._map(features).mean(axis=0, keepdims=True))
+        objects = ClassMixture(class_probabilities(logits).mean(axis=0, keepdims=True), self._names)
+        z = self._cohort.z(self._queries @ row.T, log_likelihood(objects, self._queries))
+        return logistic(SLOPE * z[:, 0] + OFFSET)

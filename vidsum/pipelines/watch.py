@@ -1,0 +1,221 @@
+"""Watch a source as it comes: how likely each query is true, each second, and alerts where that lasts."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vidsum.errors import UsageError
+from vidsum.grounding.live import LiveEvidence
+from vidsum.grounding.queries import read_queries
+from vidsum.grounding.spaces import embed_queries, extractions_of
+from vidsum.grounding.vse import row_of_picture
+from vidsum.options import from_keywords
+from vidsum.outputs import make_folder
+from vidsum.pipelines.decoding import extractor_of
+from vidsum.provenance import label_of
+from vidsum.settings import Extraction, Watching
+from vidsum.version import __version__
+from vidsum.video.live import LiveFrame, Source, live_frames, source_of
+from vidsum.video.preroll import LiveClip, PreRoll
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from vidsum.features.extractor import Extractor
+    from vidsum.keywords import WatchOptions
+
+_LETTERS = 40
+"""Of a query, in the name of a clip."""
+
+
+@dataclass(frozen=True)
+class Second:
+    """What is known of one second of a source."""
+
+    time_s: float
+    """When it begins, from the source's first picture."""
+    present: tuple[float, ...]
+    """How likely each query is true of it; pictures of `like` come last."""
+    lag_s: float
+    """From the arrival of its last picture to this answer."""
+
+
+@dataclass(frozen=True)
+class Alert:
+    """A query that has been likely for long enough: told when it is so, and again when it is over."""
+
+    query: str
+    start_s: float
+    end_s: float | None
+    """None while it lasts."""
+    present: float
+    """The highest probability so far."""
+    clip: Path | None = None
+    """The MP4 of it, with pre-roll; complete once it is over."""
+
+
+def watch(
+    source: str,
+    queries: Sequence[str] = (),
+    *,
+    clips: Path | None = None,
+    device: str = "auto",
+    warn: Callable[[str], None] | None = None,
+    **options: Unpack[WatchOptions],
+) -> Generator[Second | Alert, None, None]:
+    """Watch a source until it ends.
+
+    Args:
+        source: a file, a folder of segments, the URL of a stream, `camera`, or `-` for stdin.
+        queries: what to look for, in English.
+        clips: a folder for an MP4 of each alert; made if needed.
+        device: where the network runs.
+        warn: told of connections that break off, and of segments that cannot be read.
+        **options: fields of `vidsum.settings.Watching`.
+
+    Yields:
+        A `Second` for each second of pictures, and an `Alert` when one begins and when it ends.
+
+    Raises:
+        InputError: there is no such source, or nothing of it can be read.
+        UsageError: there is no query, or a setting is out of range.
+        WeightsError: weights are missing and cannot be fetched.
+    """
+    how = from_keywords(watch, Watching, options)
+    warn, texts = warn or _silent, tuple[str, ...]()
+    if queries:
+        checked = read_queries(queries)
+        texts = checked.texts
+        for message in checked.warnings:
+            warn(message)
+    if not texts and not how.like:
+        raise UsageError("nothing to watch for", hint='--query "a person falls", or --like PICTURE')
+    stream = source_of(source, follow=how.follow, idle_s=how.idle_s)
+    extraction = Extraction(device=device)
+    rows = [embed_queries("vse", texts, device)] if texts else []
+    evidence = LiveEvidence(np.concatenate([*rows, *map(row_of_picture, how.like)]), device)
+    extractor = extractor_of(extractions_of("vse", extraction)[-1])
+    if clips:
+        make_folder(clips)
+    label = label_of({"vidsum": __version__, "watch": source})
+    recorder = PreRoll(source, how.pre_roll_s, label) if clips else None
+    alarms = [_Alarm(text, how, recorder, clips) for text in (*texts, *how.like)]
+    return _watched(_seconds(stream, extractor, evidence, warn, recorder), alarms, recorder)
+
+
+def _silent(message: str) -> None:
+    """Tells nobody."""
+
+
+def _watched(
+    seconds: Iterator[Second], alarms: Sequence[_Alarm], recorder: PreRoll | None
+) -> Generator[Second | Alert, None, None]:
+    try:
+        for second in seconds:
+            yield second
+            for alarm, present in zip(alarms, second.present, strict=True):
+                if alert := alarm.hear(second.time_s, present):
+                    yield alert
+        for alarm in alarms:
+            if alert := alarm.end(second.time_s + 1.0):
+                yield alert
+    finally:
+        if recorder:
+            recorder.close()
+
+
+def _seconds(
+    source: Source,
+    extractor: Extractor,
+    evidence: LiveEvidence,
+    warn: Callable[[str], None],
+    recorder: PreRoll | None,
+) -> Iterator[Second]:
+    """Each second once its last picture has come; at the end, or before an interruption, what there is."""
+    frames, last, rate = list[LiveFrame](), -1, round(extractor.spec.fps)
+    for frame in live_frames(source, extractor.spec.sampling, warn, recorder):
+        if frames and int(frame.time_s) > last:
+            yield _second(frames, extractor, evidence)
+            frames = []
+        last = int(frame.time_s)
+        frames.append(frame)
+        if len(frames) == rate:
+            yield _second(frames, extractor, evidence)
+            frames = []
+    if frames:
+        yield _second(frames, extractor, evidence)
+
+
+def _second(frames: Sequence[LiveFrame], extractor: Extractor, evidence: LiveEvidence) -> Second:
+    features = extractor.encode(np.stack([extractor.spec.crop(frame.image)[None] for frame in frames]))
+    present = evidence.present(features, extractor.logits(features))
+    lag_s = time.monotonic() - frames[-1].arrived_s
+    return Second(float(int(frames[0].time_s)), tuple(map(float, present)), lag_s)
+
+
+class _Alarm:
+    """Of one query: whether it has been likely for long enough, and the clip of it."""
+
+    def __init__(self, query: str, how: Watching, recorder: PreRoll | None, clips: Path | None) -> None:
+        self._query, self._how, self._recorder, self._clips = query, how, recorder, clips
+        self._since_s: float | None = None
+        """Since when it has been likely or, while there is an alert, unlikely."""
+        self._alert: Alert | None = None
+        self._clip: LiveClip | None = None
+
+    def hear(self, time_s: float, present: float) -> Alert | None:
+        """The alert that begins or ends with a second, if one does."""
+        if self._alert and present > self._alert.present:
+            self._alert = replace(self._alert, present=present)
+        if (present >= self._how.min_present) == (self._alert is not None):
+            self._since_s = None
+            return None
+        if self._since_s is None:
+            self._since_s = time_s
+        if time_s + 1.0 - self._since_s < self._how.for_s:
+            return None
+        changed_s, self._since_s = self._since_s, None
+        return self._begin(changed_s, present) if self._alert is None else self.end(changed_s)
+
+    def end(self, end_s: float) -> Alert | None:
+        """The alert, over at a time, if there is one; its clip goes on for as long as the pre-roll."""
+        if self._alert is None:
+            return None
+        alert, self._alert = replace(self._alert, end_s=end_s), None
+        if self._clip:
+            self._clip.until_s = end_s + self._how.pre_roll_s
+        return alert
+
+    def _begin(self, start_s: float, present: float) -> Alert:
+        path = None
+        if self._recorder and self._clips:
+            path = _free(self._clips, self._query, start_s)
+            self._clip = self._recorder.start(path, start_s - self._how.pre_roll_s)
+        self._alert = Alert(self._query, start_s, None, present, path)
+        return self._alert
+
+
+def alerts_in(present: Sequence[float], how: Watching) -> list[tuple[float, float]]:
+    """When each alert of a query begins, and when it is told, by its probability in each second."""
+    alarm, alerts = _Alarm("", how, None, None), []
+    for second, value in enumerate(present):
+        alert = alarm.hear(float(second), value)
+        if alert and alert.end_s is None:
+            alerts.append((alert.start_s, second + 1.0))
+    return alerts
+
+
+def _free(folder: Path, query: str, start_s: float) -> Path:
+    """A name for a clip that no file has: `a-dog_0h01m05s.mp4`."""
+    words = re.sub(r"[^\w]+", "-", Path(query).stem.lower()).strip("-")[:_LETTERS]
+    minutes, seconds = divmod(int(start_s), 60)
+    name = f"{words or 'query'}_{minutes // 60}h{minutes % 60:02}m{seconds:02}s"
+    paths = (folder / f"{name}{number}.mp4" for number in ("", *(f"-{n}" for n in range(2, 10_000))))
+    return next(path for path in paths if not path.exists())

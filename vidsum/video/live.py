@@ -1,0 +1,295 @@
+"""Video that arrives while it is read: growing files, folders of segments, streams, pipes and cameras.
+
+A source is a series of connections: one for a file, one for each segment of a folder, and a new one whenever
+a stream breaks off. Times count from the first picture of the first connection, over all of them.
+"""
+
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import chain, count
+from pathlib import Path
+from typing import IO, Any, Literal, Protocol
+
+import av
+
+from vidsum.errors import InputError
+from vidsum.types import Picture
+from vidsum.video.damage import DecodeLog
+from vidsum.video.frames import PictureMaker, Sampling, n_samples, pixel_size, samples_before
+from vidsum.video.probe import display_size, is_video
+from vidsum.video.pyav_reader import DecodedFrame, decode_packet, open_video, video_stream
+
+Kind = Literal["file", "growing file", "folder", "stream", "pipe", "camera"]
+
+LOOK_S = 0.2
+"""Time after which a file or folder is looked at again."""
+IDLE_S = 10.0
+"""A growing file or folder to which nothing was added for so long has ended."""
+_BACK_OFF_S = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
+"""Seconds before each attempt to connect again; the last one from then on."""
+_TIMEOUT_S = (10.0, 10.0)
+"""To connect to a stream, and to get anything of it."""
+_JUMP_S = 5.0
+"""A longer step of the time stamps within a connection, or one back, is a fault of the stream."""
+_CAMERAS = {"linux": ("v4l2", "/dev/video{}"), "darwin": ("avfoundation", "{}"), "win32": ("vfwcap", "{}")}
+"""FFmpeg's format and the name of a camera by its number."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where video comes from."""
+
+    name: str
+    kind: Kind
+    idle_s: float | None
+    """Ends the source after so many seconds without anything new; None: never."""
+
+    @property
+    def is_live(self) -> bool:
+        """Whether pictures arrive at the rate at which they are shown."""
+        return self.kind in ("stream", "camera")
+
+
+class Tap(Protocol):
+    """What sees all packets on their way to the decoder, such as `vidsum.video.preroll.PreRoll`."""
+
+    def connect(self, streams: list[Any]) -> None:
+        """A connection has been made, whose packets are of these streams, the pictures' first."""
+
+    def see(self, packet: Any) -> None:
+        """A packet, before it is decoded."""
+
+    def shown(self, time_s: float, stamp_s: float) -> None:
+        """A frame with this time stamp is shown at a time of the source."""
+
+
+@dataclass(frozen=True, eq=False)
+class LiveFrame:
+    """One picture of a source."""
+
+    time_s: float
+    """k / fps; after an interruption, on from where pictures come again."""
+    image: Picture
+    arrived_s: float
+    """By `time.monotonic`, when the last picture needed for it had arrived."""
+
+
+def source_of(name: str, *, follow: bool = False, idle_s: float | None = None) -> Source:
+    """The source of a name: a URL, `-` for stdin, `camera` or `camera:1`, a folder, or a file.
+
+    Raises InputError where there is no such file.
+    """
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", name):
+        return Source(name, "stream", idle_s)
+    if re.fullmatch(r"camera(:\d+)?", name):
+        return Source(name, "camera", idle_s)
+    if name == "-":
+        return Source(name, "pipe", idle_s)
+    path = Path(name)
+    if not path.exists():
+        raise InputError(f"{name}: no such file", hint="a file, a folder, a URL, camera, or - for stdin")
+    if path.is_dir():
+        return Source(name, "folder", IDLE_S if idle_s is None else idle_s)
+    if follow:
+        return Source(name, "growing file", IDLE_S if idle_s is None else idle_s)
+    return Source(name, "file", None)
+
+
+def live_frames(
+    source: Source, sampling: Sampling, warn: Callable[[str], None], tap: Tap | None = None
+) -> Iterator[LiveFrame]:
+    """The frames on screen at k / fps of a source, as soon as the next frame has come.
+
+    Args:
+        source: see `source_of`.
+        sampling: with a rate.
+        warn: told of connections that break off, and of segments that cannot be read.
+        tap: sees all packets.
+
+    Raises InputError where nothing can be read.
+    """
+    assert sampling.fps is not None
+    began_s, offset_s, next_k = time.monotonic(), 0.0, 0
+    for container in _connections(source, warn):
+        if source.is_live and next_k:  # the time that was lost has passed
+            offset_s = max(offset_s, time.monotonic() - began_s)
+            next_k = max(next_k, samples_before(sampling.fps, offset_s))
+        with closing(container):
+            pictures = video_stream(container, source.name)
+            frames = _decoded(source, container, pictures, offset_s, warn, tap)
+            held, maker = next(frames, None), None
+            if held is None:
+                warn(f"{source.name}: no picture can be decoded")
+                continue
+            for frame in chain(frames, [None]):
+                end_s = _end_s(held, pictures) if frame is None else frame.time_s
+                due = (n_samples if frame is None else samples_before)(sampling.fps, end_s)
+                if due > next_k:
+                    if maker is None:
+                        shown = display_size(held, float(pictures.sample_aspect_ratio or 1))
+                        maker = PictureMaker(*pixel_size(sampling.size, *shown))
+                    image = maker.from_frame(held.frame, held.turn_deg)
+                    for k in range(next_k, due):
+                        yield LiveFrame(k / sampling.fps, image, time.monotonic())
+                    next_k = due
+                offset_s, held = end_s, frame or held
+    if not next_k:
+        raise InputError(f"{source.name}: none of its video can be decoded")
+
+
+def _end_s(frame: DecodedFrame, pictures: av.VideoStream) -> float:
+    """When a last frame goes off screen; MPEG-TS does not say."""
+    step_s = float(1 / pictures.average_rate) if pictures.average_rate else 0.04
+    return frame.end_s if frame.end_s > frame.time_s else frame.time_s + step_s
+
+
+def _decoded(
+    source: Source,
+    container: Any,
+    pictures: av.VideoStream,
+    offset_s: float,
+    warn: Callable[[str], None],
+    tap: Tap | None,
+) -> Iterator[DecodedFrame]:
+    """The frames of a connection, at times from `offset_s` on."""
+    log = DecodeLog()
+    streams = [pictures, *container.streams.audio[:1]]
+    if tap:
+        tap.connect(streams)
+    first_s: float | None = None
+    last_s, step_s = -1.0, float(1 / pictures.average_rate) if pictures.average_rate else 0.04
+    for packet in _packets(source.name, container, streams, warn):
+        if tap and packet.size:
+            tap.see(packet)
+        if packet.stream is not pictures:
+            continue
+        for frame in decode_packet(packet, log):
+            time_s = last_s + step_s if frame.time is None else frame.time - (first_s or 0.0)
+            if first_s is None:
+                first_s, time_s = frame.time or 0.0, 0.0
+            elif source.kind != "file" and not last_s < time_s < last_s + _JUMP_S:
+                first_s += time_s - last_s - step_s
+                time_s = last_s + step_s
+            if time_s > last_s:
+                last_s = time_s
+                if tap:
+                    tap.shown(offset_s + time_s, first_s + time_s)
+                yield DecodedFrame(offset_s + time_s, frame)
+
+
+def _packets(name: str, container: Any, streams: list[Any], warn: Callable[[str], None]) -> Iterator[Any]:
+    """All packets, until the end or a fault, of which `warn` is told."""
+    try:
+        yield from container.demux(*streams)
+    except (av.FFmpegError, IndexError) as error:
+        warn(f"{name}: interrupted ({_reason(error)})")
+
+
+def _connections(source: Source, warn: Callable[[str], None]) -> Iterator[Any]:
+    if source.kind == "file":
+        yield open_video(source.name)
+    elif source.kind == "folder":
+        yield from _segments(Path(source.name), source.idle_s or IDLE_S, warn)
+    elif source.kind == "growing file":
+        with closing(Growing(Path(source.name), source.idle_s or IDLE_S)) as file:
+            yield _open_bytes(source, file)
+    elif source.kind == "pipe":
+        yield _open_bytes(source, sys.stdin.buffer)
+    else:
+        yield from _reconnected(source, warn)
+
+
+def _open_bytes(source: Source, file: "Growing | IO[bytes]") -> Any:
+    try:
+        return av.open(file, metadata_errors="replace")
+    except (av.FFmpegError, ValueError) as error:
+        hint = "MPEG-TS, Matroska or fragmented MP4 can be read while they are written"
+        raise InputError(f"{source.name}: is not a video that can be read as it comes", hint=hint) from error
+
+
+class Growing:
+    """A file that is still written: a read at its end waits for more."""
+
+    def __init__(self, path: Path, idle_s: float) -> None:
+        self._file, self._idle_s = path.open("rb"), idle_s
+
+    def read(self, size: int) -> bytes:
+        """The next bytes; none after `idle_s` without any."""
+        quiet_s = 0.0
+        while not (data := self._file.read(size)) and quiet_s < self._idle_s:
+            time.sleep(LOOK_S)
+            quiet_s += LOOK_S
+        return data
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _segments(folder: Path, idle_s: float, warn: Callable[[str], None]) -> Iterator[Any]:
+    """The videos of a folder in order of name, each once it is complete: unchanged since the last look.
+
+    The newest must be unchanged for longer, as recorders write in blocks.
+    """
+    done, sizes = set[Path](), dict[Path, tuple[int, float]]()
+    quiet_since_s = time.monotonic()
+    while time.monotonic() - quiet_since_s < idle_s:
+        paths = sorted(path for path in folder.iterdir() if path.is_file() and path not in done)
+        for number, path in enumerate(paths):
+            size, now_s = path.stat().st_size, time.monotonic()
+            if sizes.get(path, (-1, 0.0))[0] != size:
+                sizes[path], quiet_since_s = (size, now_s), now_s
+            is_last = number == len(paths) - 1
+            if is_last and now_s - sizes[path][1] < min(2.0, idle_s / 2):
+                break
+            done.add(path)
+            quiet_since_s = now_s
+            if is_video(path):
+                try:
+                    yield open_video(path)
+                except InputError as error:
+                    warn(error.message)
+                quiet_since_s = time.monotonic()
+        time.sleep(LOOK_S)
+
+
+def _reconnected(source: Source, warn: Callable[[str], None]) -> Iterator[Any]:
+    """A connection to a stream or camera, and another whenever it breaks off.
+
+    The first one must succeed: else the name is wrong. Raises InputError.
+    """
+    failures, quiet_since_s = 0, time.monotonic()
+    for number in count():
+        try:
+            container = _connect(source)
+        except (av.FFmpegError, ValueError) as error:
+            if not number:
+                hint = "check the address; vidsum watch --help lists the kinds of sources"
+                raise InputError(f"{source.name}: cannot connect ({_reason(error)})", hint=hint) from error
+        else:
+            began_s = time.monotonic()
+            yield container
+            failures = 0 if time.monotonic() - began_s > _TIMEOUT_S[1] else failures
+            quiet_since_s = time.monotonic()
+        wait_s = _BACK_OFF_S[min(failures, len(_BACK_OFF_S) - 1)]
+        if source.idle_s is not None and time.monotonic() - quiet_since_s + wait_s > source.idle_s:
+            return
+        warn(f"{source.name}: connecting again in {wait_s:g} s")
+        time.sleep(wait_s)
+        failures += 1
+
+
+def _connect(source: Source) -> Any:
+    if source.kind == "stream":
+        options = {"rtsp_transport": "tcp"} if source.name.startswith("rtsp") else {}
+        return av.open(source.name, options=options, timeout=_TIMEOUT_S, metadata_errors="replace")
+    form, name = _CAMERAS.get(sys.platform, _CAMERAS["linux"])
+    return av.open(name.format(source.name.partition(":")[2] or "0"), format=form)
+
+
+def _reason(error: Exception) -> str:
+    return (getattr(error, "strerror", None) or str(error) or type(error).__name__).lower()

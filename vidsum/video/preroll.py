@@ -1,0 +1,133 @@
+"""The last seconds of a source as they came, so that a clip can begin before what it shows was noticed.
+
+Packets are copied, not encoded again: a clip begins at a key frame.
+"""
+
+import math
+from collections import deque
+from contextlib import ExitStack
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import av
+
+from vidsum.outputs import atomic_write
+from vidsum.video.copy import copied_stream
+from vidsum.video.write import errors_of_ffmpeg, open_mp4
+
+_MOST_BYTES = 256 * 2**20
+"""Of packets that are kept: rather less pre-roll than more memory."""
+
+
+class PreRoll:
+    """A `vidsum.video.live.Tap` that keeps the last packets, and writes clips."""
+
+    def __init__(self, name: str, length_s: float, comment: str) -> None:
+        """For the source of a name: so many seconds before a clip. `comment` is the label of the MP4s."""
+        self._name, self._length_s, self._comment = name, length_s, comment
+        self._kept: deque[Any] = deque()
+        self._bytes = 0
+        self._streams: list[Any] = []
+        self._clips: list[LiveClip] = []
+        self._now_s = self._origin_s = 0.0
+        """The time of the last frame; that of the time stamp 0."""
+
+    def connect(self, streams: list[Any]) -> None:
+        """Packets of another connection do not go into one clip with these."""
+        self.close()
+        self._kept.clear()
+        self._bytes, self._streams = 0, streams
+
+    def see(self, packet: Any) -> None:
+        """Keep a packet, and give it to the clips that are being written."""
+        for clip in list(self._clips):
+            if self._now_s >= clip.until_s:
+                self._clips.remove(clip)
+                clip.close()
+            else:
+                clip.add(packet)
+        self._kept.append(packet)
+        self._bytes += packet.size
+        while self._is_long():
+            self._bytes -= self._kept.popleft().size
+
+    def shown(self, time_s: float, stamp_s: float) -> None:
+        """A frame with this time stamp is shown at a time of the source."""
+        self._now_s, self._origin_s = time_s, time_s - stamp_s
+
+    def start(self, path: Path, from_s: float) -> "LiveClip":
+        """Begin a clip at the last key frame at or before a time, or at the first that is kept.
+
+        Raises:
+            UsageError: an MP4 cannot hold the codec.
+            OutputError: the file cannot be written.
+        """
+        keys = [number for number, packet in enumerate(self._kept) if self._is_key(packet)]
+        early = [number for number in keys if self._time_s(self._kept[number]) <= from_s]
+        clip = LiveClip(path, self._name, self._streams, self._comment)
+        for packet in islice(self._kept, (early[-1:] or keys[:1] or [0])[0], None):
+            clip.add(packet)
+        self._clips.append(clip)
+        return clip
+
+    def close(self) -> None:
+        """Finish the clips that are being written."""
+        while self._clips:
+            self._clips.pop().close()
+
+    def _is_key(self, packet: Any) -> bool:
+        return bool(packet.is_keyframe) and packet.stream is self._streams[0]
+
+    def _time_s(self, packet: Any) -> float:
+        """When what a packet holds is shown; long ago if it does not say."""
+        stamp = packet.dts if packet.pts is None else packet.pts
+        return -math.inf if stamp is None else float(stamp * packet.time_base) + self._origin_s
+
+    def _is_long(self) -> bool:
+        """Whether the first packet is not needed: a later key frame is early enough, or memory is short."""
+        later = next((packet for packet in islice(self._kept, 1, None) if self._is_key(packet)), None)
+        is_early = later is not None and self._time_s(later) <= self._now_s - self._length_s
+        return is_early or self._bytes > _MOST_BYTES
+
+
+class LiveClip:
+    """An MP4 that is being written; it has its name once it is closed."""
+
+    def __init__(self, path: Path, name: str, streams: list[Any], comment: str) -> None:
+        self.path, self.until_s = path, math.inf
+        """`until_s`: when it ends, in the source's time."""
+        self._stack = ExitStack()
+        with ExitStack() as undo:
+            undo.enter_context(self._stack)
+            part = self._stack.enter_context(atomic_write(path))
+            self._stack.enter_context(errors_of_ffmpeg(f"{name}: has packets that MP4 does not support"))
+            self._output = self._stack.enter_context(open_mp4(part, comment))
+            self._copied = {stream.index: copied_stream(name, stream, self._output) for stream in streams}
+            undo.pop_all()
+        self._origin_s: float | None = None
+        self._last = {stream.index: -math.inf for stream in streams}
+
+    def add(self, packet: Any) -> None:
+        """Copy a packet; those before the first key frame, and those without times, are left out."""
+        stamp = packet.dts if packet.dts is not None else packet.pts
+        if stamp is None or packet.time_base is None:
+            return
+        if self._origin_s is None:
+            if packet.stream.type != "video" or not packet.is_keyframe:
+                return
+            self._origin_s = float(stamp * packet.time_base)
+        shift = round(self._origin_s / packet.time_base)
+        index = packet.stream.index
+        if stamp <= self._last[index] or stamp < shift:
+            return
+        self._last[index] = stamp
+        copy = av.Packet(bytes(packet))
+        copy.dts, copy.pts = stamp - shift, (stamp if packet.pts is None else packet.pts) - shift
+        copy.duration, copy.time_base = packet.duration, packet.time_base
+        copy.is_keyframe, copy.stream = packet.is_keyframe, self._copied[index]
+        self._output.mux(copy)
+
+    def close(self) -> None:
+        """Finish the file."""
+        self._stack.close()
