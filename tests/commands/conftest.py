@@ -83,7 +83,7 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         spec = describe(how.extractor, fps=how.fps)
         return Extractor(spec=spec, run=colours, device="cpu", precision="fp32", backend="torch")
 
-    monkeypatch.setattr(jobs, "_extractor", extractor)
+    monkeypatch.setattr(jobs, "extractor_of", extractor)
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: Path(name))
     return loaded
 

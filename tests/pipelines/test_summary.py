@@ -49,7 +49,7 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     torch.manual_seed(0)
     model = TransNetV2().eval()
     monkeypatch.setattr(jobs, "read_frames", counted)
-    monkeypatch.setattr(jobs, "_extractor", extractor)
+    monkeypatch.setattr(jobs, "extractor_of", extractor)
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: Path(name))
     monkeypatch.setattr("vidsum.shots.transnetv2.load_model", lambda device, progress: model)
     return served
