@@ -26,6 +26,7 @@ import click
 from click.core import ParameterSource
 from platformdirs import user_config_path
 
+from vidsum.commands.paths import is_file
 from vidsum.errors import InputError, UsageError
 from vidsum.names import guess
 
@@ -85,7 +86,7 @@ def use_config(context: click.Context, parameter: click.Parameter, path: Path | 
                 f"{variable}: --{name.replace('_', '-')} can only be set for one command",
                 hint=f"name the command too: {context.auto_envvar_prefix}_{name.upper()}",
             )
-    file = path or _if_file(user_file())
+    file = path or (user_file() if is_file(user_file()) else None)
     _in_force[:] = [file] if file else []
     if file:
         context.default_map = {**(context.default_map or {}), **_defaults(context, file)}
@@ -107,13 +108,6 @@ def with_origin(error: Exception, context: Any = None) -> Exception:
     else:
         return error
     return UsageError(f"{error.message} (from {origin})", error.hint)
-
-
-def _if_file(path: Path) -> Path | None:
-    try:
-        return path if path.is_file() else None
-    except OSError:
-        return None
 
 
 def warn_of_unknown_variables(context: Any) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from vidsum.commands.batch import run_batch
 from vidsum.commands.options import Argument, Given, Group, Without
 from vidsum.commands.outputs import Files, Outputs, check_outputs, require_suffix
-from vidsum.commands.paths import require_ours
+from vidsum.commands.paths import require_own
 from vidsum.commands.records import unless_up_to_date
 from vidsum.commands.result import Result, Table, View
 from vidsum.errors import UsageError
@@ -256,8 +256,8 @@ def _evaluate(
 
         # a plot alone does not tell what it was made from: it is drawn again
         if not {"output", "predictions"} & set(files.named):
-            for path in files.all:
-                require_ours(path, overwrite=report.overwrite)
+            if not report.overwrite:
+                require_own(files.all)
             return make()
         return unless_up_to_date(source, files, made_from, make, Outputs(overwrite=report.overwrite))
 

@@ -80,12 +80,7 @@ def _cache() -> Result:
     from vidsum.pipelines.plan import cache_state
 
     now = cache_state()
-    facts = {
-        "folder": str(now.folder),
-        "entries": now.entries,
-        "bytes": now.bytes,
-        "limit_bytes": now.limit_bytes,
-    }
+    facts = {**asdict(now), "folder": str(now.folder)}
     used = f"{now.bytes / 2**20:.1f} of {now.limit_bytes / 2**20:.0f} MiB"
     text = f"{now.entries} entries, {used}, in {now.folder}"
     return Result(data={"cache": facts}, lines=(text,))

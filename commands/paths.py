@@ -137,16 +137,7 @@ HINT = "--overwrite, or -o FILE"
 _LABELLED = (".mp4", ".png", ".svg")
 
 
-def require_ours(path: Path, *, overwrite: bool) -> None:
-    """See to it that a picture may be drawn again: vidsum drew it, or it is not there.
-
-    Raises OutputError: it is something else, and `overwrite` does not allow to replace it.
-    """
-    if path.is_file() and not overwrite and not _has_label(path):
-        raise OutputError(f"{path}: already exists, and was not drawn by vidsum", hint=HINT)
-
-
-def require_own(paths: Iterable[Path], record: Path) -> None:
+def require_own(paths: Iterable[Path], record: Path | None = None) -> None:
     """See to it that files may be replaced: vidsum wrote those that exist, and nobody edited them since.
 
     Raises OutputError: it did not write one, or somebody did.
@@ -155,7 +146,7 @@ def require_own(paths: Iterable[Path], record: Path) -> None:
 
     for path in paths:
         check_name(path)
-        if not path.exists() or path.is_dir():  # in the folder of key frames, only these are replaced
+        if not path.is_file():  # in the folder of key frames, only these are replaced
             continue
         if path == record:
             try:

@@ -175,12 +175,9 @@ def _refuse_other_playlist(document: Mapping[str, Any], source: str, record: Pat
     """Raise an OutputError where a record names a playlist that the user did not: exports would read it."""
     from vidsum.results.load import names_playlist
 
-    if names_playlist(document) and not _is_same_file(document["video"]["path"], source):
+    realpath = os.path.realpath
+    if names_playlist(document) and realpath(document["video"]["path"]) != realpath(source):
         raise OutputError(f"{record}: already exists, and names a playlist as its video", hint=HINT)
-
-
-def _is_same_file(path: str, other: str) -> bool:
-    return os.path.realpath(path) == os.path.realpath(other)
 
 
 def _recorded(files: Files, provenance: Mapping[str, Any], form: str) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from vidsum.archive.wishes import ArchiveFile, Wishes
 from vidsum.commands.export import is_saved, save, save_text
 from vidsum.commands.options import Argument, Only, command
 from vidsum.commands.outputs import Outputs, check_outputs, require_suffix
-from vidsum.commands.paths import require_ours
+from vidsum.commands.paths import require_own
 from vidsum.commands.result import Problem, Result, Table, View, run_alone
 from vidsum.errors import InputError, UsageError
 from vidsum.options import option
@@ -178,7 +178,8 @@ def _save_files(
         if "clip" in row:
             path = Path(row["clip"])
             make_folder(path.parent)
-            require_ours(path, overwrite=outputs.overwrite)
+            if not outputs.overwrite:
+                require_own([path])
             try:
                 warnings += archive.write_clip(match, path)
             except InputError as error:

@@ -106,6 +106,7 @@ def summarize(
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.pipelines.said import export_subtitles
         from vidsum.pipelines.summary import plan_summary, require_attention
+        from vidsum.results.result import write_document
 
         files = targets[source]
         part, attention = parse_attention_part(extra.attention_of), files.named.get("attention")
@@ -113,15 +114,27 @@ def summarize(
             require_attention(selection.model, part, extraction.device)
         drawing = (attention, part) if attention and writes else None
         plan = plan_summary(source, selection, shots, extraction, attention=drawing)
-        if not writes:
-            return _rendered(source, plan.run(progress), as_document=outputs.to_stdout)
 
         def make() -> Result:
             summary = plan.run(progress)
+            document = summary.to_dict()
+            if not writes:
+                return Result(
+                    data=document,
+                    lines=(_in_words(source, summary),),
+                    table=None if outputs.to_stdout else interval_table("segment", summary.segments),
+                    document=document if outputs.to_stdout else None,
+                    messages=summary.warnings,
+                )
             if "subtitles" in files.named:
                 export_subtitles(summary, files.named["subtitles"], extraction, progress)
-            return _written(source, summary, files, encoding, extra.chapters, progress)
+            messages = _write(summary, files.named, encoding, extra.chapters, progress)
+            write_document(document, files.record)  # the last: it tells that the others are there
+            line = _in_words(", ".join(map(str, files.all)), summary)
+            return Result(data={**files.facts(), **document}, lines=(line,), messages=messages)
 
+        if extra.dry_run:
+            return make()
         form = encoding.form(chapters=extra.chapters)
         result = unless_up_to_date(source, files, plan.provenance, make, outputs, form=form)
         return exports.write(result, files, outputs.replaces)
@@ -139,21 +152,18 @@ def _files(source: str, base: Path, extra: SummaryOutputs) -> Files:
     stem = base.with_suffix("").name.removesuffix("_summary")
     part = "" if extra.attention_of == "mean" else f"_{extra.attention_of}"
     is_video = has_pictures(source)
-    pictures = extra.storyboard and is_video
-    paths = {
-        "video": base if base.suffix == ".mp4" and is_video else None,
-        "json": base.with_suffix(".json"),
-        "subtitles": base.with_suffix(".srt") if extra.subtitles else None,
-        "storyboard": base.with_name(f"{stem}_storyboard.png") if pictures else None,
-        "key_frames": base.with_name(f"{stem}_key_frames") if pictures else None,
-        "plot": base.with_name(f"{stem}_importance.{extra.plot_format}")
-        if "importance" in extra.plot
-        else None,
-        "attention": base.with_name(f"{stem}_attention{part}.{extra.plot_format}")
-        if "attention" in extra.plot
-        else None,
-    }
-    return Files({kind: path for kind, path in paths.items() if path})
+    named = {"video": base} if base.suffix == ".mp4" and is_video else {}
+    named["json"] = base.with_suffix(".json")
+    if extra.subtitles:
+        named["subtitles"] = base.with_suffix(".srt")
+    if extra.storyboard and is_video:
+        named["storyboard"] = base.with_name(f"{stem}_storyboard.png")
+        named["key_frames"] = base.with_name(f"{stem}_key_frames")
+    if "importance" in extra.plot:
+        named["plot"] = base.with_name(f"{stem}_importance.{extra.plot_format}")
+    if "attention" in extra.plot:
+        named["attention"] = base.with_name(f"{stem}_attention{part}.{extra.plot_format}")
+    return Files(named)
 
 
 def _refuse_video_of_features(
@@ -168,31 +178,17 @@ def _refuse_video_of_features(
             )
 
 
-def _rendered(source: str, summary: "Summary", as_document: bool) -> Result:
-    """The result of a run that writes no file."""
-    document = summary.to_dict()
-    return Result(
-        data=document,
-        lines=(_in_words(source, summary),),
-        table=None if as_document else interval_table("segment", summary.segments),
-        document=document if as_document else None,
-        messages=summary.warnings,
-    )
-
-
-def _written(
-    source: str,
+def _write(
     summary: "Summary",
-    files: Files,
+    named: Mapping[str, Path],
     encoding: Encoding,
     chapters: bool,
     progress: "Progress | None",
-) -> Result:
-    """Write all files, the JSON last: it tells that the others are there."""
+) -> tuple[str, ...]:
+    """Write the MP4 and the pictures; return all warnings."""
     from vidsum.pipelines import export
-    from vidsum.results.result import write_document
 
-    messages, named = list(summary.warnings), files.named
+    messages = list(summary.warnings)
     if "video" in named:
         messages += export.write_video(
             summary, named["video"], encoding=encoding, chapters=chapters, progress=progress
@@ -201,13 +197,7 @@ def _written(
         export.write_storyboard(summary, named["storyboard"], named["key_frames"])
     if "plot" in named:
         export.write_plot(summary, named["plot"])
-    document = summary.to_dict()
-    write_document(document, named["json"])
-    return Result(
-        data={**files.facts(), **document},
-        lines=(_in_words(", ".join(map(str, files.all)), summary),),
-        messages=tuple(dict.fromkeys(messages)),  # reader and writer may warn of the same
-    )
+    return tuple(dict.fromkeys(messages))  # reader and writer may warn of the same
 
 
 def _in_words(name: str, summary: "Summary") -> str:

@@ -95,7 +95,7 @@ class DescribeOptions(ReadingOptions, total=False):
     """Options of `vidsum.settings.Describing`."""
 
     every_s: float | None
-    writer: Literal["auto", "retrieve", "tags"]
+    writer: Literal["auto", "write", "retrieve", "tags"]
     sentences: str | None
     min_sure: float
     in_gaps: bool

@@ -53,7 +53,7 @@ MaskKind = Literal["lam", "stamp", "static"]
 """Learned masks of a model's attention. LAM and STAMP differ in cross-attention alone: STAMP reads the tokens
 that attend, LAM the logits Q K^T. The static one reads nothing."""
 
-WriterChoice = Literal["auto", "retrieve", "tags"]
+WriterChoice = Literal["auto", "write", "retrieve", "tags"]
 """What writes descriptions."""
 
 UNLIKELY = 0.2

@@ -27,6 +27,7 @@ from vidsum import checkpoints
 from vidsum.features import describe as spec_of
 from vidsum.features import kept_extractor
 from vidsum.features.pictures import features_of_views
+from vidsum.grounding.captioner import write
 from vidsum.grounding.spaces import extractions_of
 from vidsum.grounding.text import embed_once, load_text_encoder
 from vidsum.grounding.vse import EXTRACTOR, load_map
@@ -98,6 +99,7 @@ def on_photographs(captions: Path, folder: Path) -> None:
     own, seen, listed, theirs = parts["test"]
     usual = [one.sentences[0] for one in own]
     rows: dict[str, list[Sentence]] = {
+        "write": write(seen),
         "retrieve": retrieve(seen, listed),
         "tags": tags(seen),
         "shuffled": np.random.default_rng(0).permutation(np.array(retrieve(seen, listed), object)).tolist(),
@@ -111,7 +113,9 @@ def on_photographs(captions: Path, folder: Path) -> None:
         similarity = embed([one.text for one in sentences]) @ means.T
         np.fill_diagonal(similarity, (embed([one.text for one in sentences]) * own_means).sum(axis=1))
         print(f"| {name} | {interval(fit.astype(float))} | {interval(found_among(similarity))} |")
-    _reliability(rows["retrieve"], _nearness(rows["retrieve"], theirs) >= level)
+    for name in ("write", "retrieve"):
+        print(name)
+        _reliability(rows[name], _nearness(rows[name], theirs) >= level)
 
 
 def _among(rows: FloatArray) -> TimeArray:
@@ -154,12 +158,13 @@ def on_clips(captions: Path) -> None:
     seen = Seen(*(np.concatenate(rows) for rows in zip(*(vars(one).values() for one in parts), strict=True)))
     theirs = embed([clip["query"] for clip in clips])
     writers: dict[str, Callable[[], list[Sentence]]] = {
+        "write": lambda: write(seen),
         "retrieve": lambda: retrieve(seen, bank),
         "tags": lambda: tags(seen),
         "shuffled": lambda: np.roll(np.array(retrieve(seen, bank), object), 7).tolist(),
     }
-    for name, write in writers.items():
-        said = write()
+    for name, make in writers.items():
+        said = make()
         print(f"| {name} | {interval(found_among(embed([one.text for one in said]) @ theirs.T))} |")
         for clip, one in zip(clips, said, strict=True):
             if name != "shuffled":

@@ -14,7 +14,9 @@ import pytest
 import vidsum
 from tests import media
 from tests.commands.conftest import Run
+from vidsum import checkpoints
 from vidsum.grounding import writers
+from vidsum.grounding.writers import Seen, Sentence
 from vidsum.pipelines import description
 from vidsum.results.descriptions import Descriptions
 from vidsum.scaling import unit_rows
@@ -121,6 +123,21 @@ def test_a_batch_goes_on_after_a_bad_video(run: Run, film: Path) -> None:
     assert run("describe", film, *HOW, "-o", "-").json["writer"] == "retrieve"
 
 
+def test_the_captioner_writes(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shots: list[int] = []
+
+    def write(seen: Seen) -> list[Sentence]:
+        shots.append(len(seen.features))
+        return [Sentence(f"Shot {number}.", 0.9) for number in range(len(seen.features))]
+
+    monkeypatch.setattr(description, "written", write)
+    data = run("describe", film, "--writer", "write", "--device", "cpu", "-o", "-").json
+    assert data["writer"] == "write"
+    assert [one["text"] for one in data["descriptions"]] == [f"Shot {number}." for number in range(shots[0])]
+    settings = data["provenance"]["descriptions"]
+    assert settings["writer_sha256"] == checkpoints.sha256_of("captioner")
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "word"),
     [
@@ -196,3 +213,15 @@ def test_a_program_that_speaks_nothing_is_an_error(
     assert (ran.code, "none of the descriptions" in ran.err) == (1, True)
     assert not Path("film_described.mp4").exists()
     assert not Path("film_descriptions.json").exists()
+
+
+def test_a_report_shows_the_sentences_under_the_pictures(run: Run, film: Path) -> None:
+    assert run("describe", film, *HOW).code == 0
+    assert run("shots", film, "--device", "cpu", "--report").code == 0
+    page = Path("film_shots.html").read_text()
+    assert [page.count(f"<q>{text}</q>") for text in TEXTS] == [1, 1, 1, 1]
+    Path("film_descriptions.json").write_text(
+        Path("film_descriptions.json").read_text().replace("sky", "<b>")
+    )
+    assert run("report", "film_shots.json").code == 0
+    assert "<q>" not in Path("report.html").read_text()  # it was edited

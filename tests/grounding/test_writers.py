@@ -11,7 +11,7 @@ import pytest
 from vidsum.errors import InputError
 from vidsum.features import describe
 from vidsum.grounding import writers
-from vidsum.grounding.writers import SURE, TEMPERATURE, Bank, Seen, judged, read_bank, retrieve, tags, tidied
+from vidsum.grounding.writers import SURE, TEMPERATURE, Bank, Seen, read_bank, retrieve, tags, tidied
 from vidsum.scaling import unit_rows
 from vidsum.types import FloatArray
 
@@ -56,16 +56,6 @@ def test_the_sentence_that_its_neighbours_resemble_is_retrieved(monkeypatch: pyt
         assert sentence.text == f"sentence {best}"
         z = SURE[0] * cosines[best] + SURE[1] * votes[best] + SURE[2]
         assert sentence.confidence == pytest.approx(1 / (1 + np.exp(-z)), abs=1e-4)
-
-
-def test_confidence_grows_with_the_cosine() -> None:
-    texts = ["a" * number for number in range(1, 21)]
-    pictures = vectors(1, 20)
-    sure = np.array([one.confidence for one in judged("write", seen(pictures), texts)])
-    cosines = (pictures * encode(texts)).sum(axis=1)
-    assert (np.diff(sure[np.argsort(cosines)]) >= -1e-6).all()
-    assert sure[cosines.argmax()] > 0.99
-    assert sure[cosines.argmin()] < 0.01
 
 
 def test_a_bank_of_one_sentence_gives_that() -> None:

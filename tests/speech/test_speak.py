@@ -28,7 +28,7 @@ def script(folder: Path, text: str) -> Speaker:
 
 
 def test_the_sound_comes_without_the_silence_at_its_ends(tmp_path: Path) -> None:
-    samples = speak(script(tmp_path, WRITES), "0123456789", "", RATE, tmp_path)
+    samples = speak(script(tmp_path, WRITES), "0123456789", RATE, tmp_path)
     assert samples is not None
     assert len(samples) / RATE == pytest.approx(1.0, abs=0.01)
     assert np.abs(samples).max() == pytest.approx(0.5, abs=0.1)
@@ -39,7 +39,7 @@ def test_the_sound_comes_without_the_silence_at_its_ends(tmp_path: Path) -> None
 )
 def test_a_text_is_no_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.chdir(tmp_path)
-    samples = speak(script(tmp_path, WRITES), text, "", RATE, tmp_path)
+    samples = speak(script(tmp_path, WRITES), text, RATE, tmp_path)
     assert samples is not None
     assert len(samples) / RATE == pytest.approx(len(text) / 10, abs=0.01)  # it arrives as it is
     assert not (tmp_path / "spoiled").exists()
@@ -57,18 +57,18 @@ def test_a_text_is_no_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, t
     ids=["fails", "no-file", "empty", "text", "silence"],
 )
 def test_what_cannot_be_spoken_is_none(tmp_path: Path, text: str) -> None:
-    assert speak(script(tmp_path, text), "hello", "", RATE, tmp_path) is None
+    assert speak(script(tmp_path, text), "hello", RATE, tmp_path) is None
 
 
 def test_a_program_that_hangs_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speaking, "_LONGEST_S", 0.3)
     with pytest.raises(OutputError, match="within"):
-        speak(script(tmp_path, "import time; time.sleep(60)"), "hello", "", RATE, tmp_path)
+        speak(script(tmp_path, "import time; time.sleep(60)"), "hello", RATE, tmp_path)
 
 
 def test_a_text_with_a_null_byte_is_an_error_of_one_line(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="started"):
-        speak(script(tmp_path, WRITES), "a\0b", "", RATE, tmp_path)
+        speak(script(tmp_path, WRITES), "a\0b", RATE, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -96,8 +96,8 @@ def test_known_programs_speak_and_speak_quicker(tmp_path: Path, name: str) -> No
     if shutil.which(name) is None:
         pytest.skip(f"{name} is not installed")
     speaker = speaker_of(name)
-    spoken = [
-        speak(speaker, "A brown dog runs over the grass.", rate, RATE, tmp_path) for rate in speaker.rates
-    ]
-    usual, quick = (0 if samples is None else len(samples) / RATE for samples in spoken)
-    assert 1.0 < quick < usual < 5.0
+    assert speaker.has_pace
+    text = "A brown dog runs over the grass."
+    spoken = [speak(speaker, text, RATE, tmp_path, pace) for pace in (0.7, 1.0, 1.3)]
+    slow, usual, quick = (0 if samples is None else len(samples) / RATE for samples in spoken)
+    assert 1.0 < quick < usual < slow < 5.0

@@ -7,7 +7,7 @@ are in docs/algorithms/describe.md.
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,8 +29,6 @@ NEAREST, TEMPERATURE = 100, 0.05
 """Sentences of a bank that vote on which of them is said, and how much less the farther ones count."""
 SURE: Final = (5.4, 12.1, -9.8)
 """Weights of cosine and agreement and the offset of `retrieve`'s confidence; docs/algorithms/describe.md."""
-SURE_BY_COSINE: Final = {"write": (16.9, -8.1)}
-"""Slope and offset of the logistic curve in `judged`, of each writer."""
 _MOST_TAGS, _LEAST_CHANCE = 3, 0.05
 _AT_ONCE = 64
 """Segments that are compared with a bank together: this bounds the memory."""
@@ -108,13 +106,6 @@ def retrieve(seen: Seen, bank: Bank) -> list[Sentence]:
             sure = SURE[0] * row[nearest[chosen]] + SURE[1] * agreement[chosen] + SURE[2]
             said.append(Sentence(bank.texts[nearest[chosen]], float(logistic(sure))))
     return said
-
-
-def judged(writer: str, seen: Seen, texts: Sequence[str]) -> list[Sentence]:
-    """The texts of a writer, one for each segment, with a confidence by their cosine with what is seen."""
-    slope, offset = SURE_BY_COSINE[writer]
-    cosines = (load_text_encoder("minilm").encode(texts) * seen.embeddings).sum(axis=1)
-    return [Sentence(*each) for each in zip(texts, logistic(slope * cosines + offset).tolist(), strict=True)]
 
 
 def retrieving(bank: Bank) -> Writer:

@@ -13,6 +13,8 @@ import numpy as np
 from vidsum import checkpoints
 from vidsum.disk_cache import kept_rows
 from vidsum.errors import UsageError
+from vidsum.grounding.captioner import NAME as CAPTIONER
+from vidsum.grounding.captioner import write as written
 from vidsum.grounding.spaces import extractions_of
 from vidsum.grounding.vse import NAME as MAP
 from vidsum.grounding.vse import load_map
@@ -131,17 +133,19 @@ def _facts(settings: Describing) -> dict[str, Any]:
         "map_sha256": checkpoints.sha256_of(MAP),
         "text_weights_sha256": checkpoints.sha256_of("minilm"),
     }
+    if writer == "write":
+        facts["writer_sha256"] = checkpoints.sha256_of(CAPTIONER)
     if writer == "retrieve":
         if settings.sentences is None:
             fault = "the writer retrieve chooses from sentences of yours"
-            raise UsageError(fault, hint="--sentences captions.csv, or --writer tags")
+            raise UsageError(fault, hint="--sentences captions.csv, or --writer write")
         facts["sentences_sha256"] = of_file(Path(settings.sentences))["sha256"]
     return facts
 
 
 def _writer(settings: Describing, facts: Mapping[str, Any], progress: Progress | None) -> Writer:
-    if facts["writer"] == "tags":
-        return tags
+    if facts["writer"] != "retrieve":
+        return {"write": written, "tags": tags}[facts["writer"]]
     path = Path(str(settings.sentences))
     return retrieving(_bank(_Asked(path, facts["sentences_sha256"], progress)))
 

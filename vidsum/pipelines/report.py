@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from vidsum.outputs import as_utf8, atomic_write
 from vidsum.pipelines.export import clips_of, form_of
 from vidsum.pipelines.timelines import relative, video_behind
 from vidsum.results.cuts import Cutting
+from vidsum.results.descriptions import Descriptions
+from vidsum.results.load import load
 from vidsum.results.media import url_of
 from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.page import Film, data_url, picture_times, render
@@ -91,7 +94,7 @@ def _bare_film(results: Sequence[tuple[str, Cutting]]) -> Film:
 
 def _film(results: Sequence[tuple[str, Cutting]], target: Path, warnings: list[str]) -> Film:
     """The same with the video, its pictures and clips; a warning where the video is not there."""
-    film = _bare_film(results)
+    film = replace(_bare_film(results), descriptions=_descriptions(results))
     if film.video is None:
         return film
     try:
@@ -106,6 +109,19 @@ def _film(results: Sequence[tuple[str, Cutting]], target: Path, warnings: list[s
         pictures=_pictures(info, sorted(times)),
         clips={name: _clips(Path(name), result, target) for name, result in results},
     )
+
+
+def _descriptions(results: Sequence[tuple[str, Cutting]]) -> Descriptions | None:
+    """What `vidsum describe` wrote of the video, beside one of its results."""
+    for name, result in results:
+        if (video := result.video) is None:
+            continue
+        path = Path(name).with_name(f"{Path(video.path).stem}_descriptions.json")
+        with suppress(InputError):  # one that was edited counts for nothing
+            found = load(path, allow_playlists=True)
+            if isinstance(found, Descriptions) and found.video and found.video.bytes == video.bytes:
+                return found
+    return None
 
 
 def _pictures(info: VideoInfo, times_s: list[float]) -> dict[float, str]:

@@ -21,6 +21,9 @@ from vidsum.text_files import shown
 from vidsum.types import FloatArray, Progress
 from vidsum.video.described import SpokenText, sound_rate, write_described
 
+_AIM, _NEAR = 150, 0.02
+"""Words a minute that a program shall speak, just below what `fit` bounds, and a deviation that is let be."""
+
 
 def write_spoken(
     found: Descriptions,
@@ -88,12 +91,19 @@ def _room_s(found: Descriptions, number: int) -> float:
 def _spoken(
     one: Description, room_s: float, speaker: Speaker, rate: int, folder: Path
 ) -> tuple[str, FloatArray] | None:
-    """The text and its sound: quicker where it is too long, then shortened; None where nothing fits."""
+    """The text and its sound at a pace that people follow; shortened where it is too long for the room.
+
+    None where nothing fits.
+    """
     for text in shorter(one.text):
-        for pace in speaker.rates:
-            samples = speak(speaker, text, pace, rate, folder)
-            if samples is not None and len(samples) <= room_s * rate:
-                return text, samples
+        samples = speak(speaker, text, rate, folder)
+        if samples is None:
+            continue
+        aim_s = len(text.split()) * 60 / _AIM
+        if speaker.has_pace and abs(len(samples) / rate / aim_s - 1) > _NEAR:
+            samples = speak(speaker, text, rate, folder, len(samples) / rate / aim_s)
+        if samples is not None and len(samples) <= room_s * rate:
+            return text, samples
     return None
 
 

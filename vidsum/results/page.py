@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from vidsum.provenance import flat
 from vidsum.results.cuts import Cut, Cutting, best_time, groups_of
+from vidsum.results.descriptions import Descriptions
 from vidsum.results.moments import Grounding, Highlights, QueryMoments
 from vidsum.results.shots import Shots
 from vidsum.results.summary import ScoredShot, Summary
@@ -68,6 +69,8 @@ class Film:
     """JPEG by time, as `data:` URLs."""
     clips: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
     """By result file, the URL of the MP4 of each moment in order; None where it does not exist."""
+    descriptions: Descriptions | None = None
+    """What is seen in it, in words."""
 
     @property
     def poster(self) -> str | None:
@@ -84,6 +87,7 @@ class Card:
     end_s: float
     picture: str | None
     clip: str | None
+    description: str | None = None
     score: float | None = None
     evidence: str | None = None
 
@@ -197,6 +201,7 @@ def _section(film: Film, name: str, result: Cutting) -> Section:
                         cut.end_s,
                         film.pictures.get(time),
                         next(clips, None),
+                        film.descriptions.at(time) if film.descriptions else None,
                         cut.score,
                         cut.evidence or None,
                     )

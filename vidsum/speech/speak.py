@@ -19,13 +19,11 @@ from vidsum.video.audio import open_sound
 from vidsum.video.jumps import Jumps
 
 _KNOWN = {
-    "espeak-ng": (("espeak-ng", "-s", "{rate}", "-w", "{output}", "--", "{text}"), ("160", "200")),
-    "flite": (
-        ("flite", "--setf", "duration_stretch={rate}", "-o", "{output}", "-t", "{text}"),
-        ("1.0", "0.8"),
-    ),
+    "espeak-ng": ("espeak-ng", "-s", "{rate}", "-w", "{output}", "--", "{text}"),
+    "flite": ("flite", "--setf", "duration_stretch={stretch}", "-o", "{output}", "-t", "{text}"),
 }
-"""Their commands, and the rates: the usual one, then a quicker one; that of espeak-ng in words a minute."""
+"""Their commands, whose pace can be set: in words a minute, as espeak-ng counts them, or by a factor."""
+_USUAL_RATE, _SLOWEST_RATE = 160, 80
 _EXAMPLE = "--speak espeak-ng, flite, or a command such as 'say -o {output} {text}'"
 _LONGEST_S = 30.0
 """A program that takes longer for a sentence hangs."""
@@ -42,9 +40,12 @@ class Speaker:
     name: str
     """As it was asked for."""
     command: tuple[str, ...]
-    """Its arguments, in which {text}, {output} and {rate} stand for values."""
-    rates: tuple[str, ...] = ("",)
-    """The usual one, then quicker ones."""
+    """Its arguments, in which {text}, {output}, {rate} and {stretch} stand for values."""
+
+    @property
+    def has_pace(self) -> bool:
+        """Whether it can speak slower and quicker."""
+        return bool({"{rate}", "{stretch}"} & _places(self.command))
 
 
 def speaker_of(asked: str) -> Speaker:
@@ -53,41 +54,45 @@ def speaker_of(asked: str) -> Speaker:
         words = tuple(shlex.split(asked))
     except ValueError as error:
         raise UsageError(f"the command {shown(asked)} cannot be read ({error})", hint=_EXAMPLE) from error
-    command, rates = _KNOWN.get(asked, (words, ("",)))
-    if not command or (asked not in _KNOWN and not {"{text}", "{output}"} <= _places(command)):
+    command = _KNOWN.get(asked, words)
+    if not {"{text}", "{output}"} <= _places(command):
         fault = f"the speaker {shown(asked)} is not known, nor a command with {{text}} and {{output}}"
         raise UsageError(fault, hint=_EXAMPLE)
     if shutil.which(command[0]) is None:
         raise UsageError(
             f"the program {shown(command[0])} is not installed", hint=f"install it, or {_EXAMPLE}"
         )
-    return Speaker(asked, command, rates)
+    return Speaker(asked, command)
 
 
 def _places(command: tuple[str, ...]) -> set[str]:
     return {place for word in command for place in re.findall(r"\{\w+\}", word)}
 
 
-def speak(speaker: Speaker, text: str, rate: str, sample_rate: int, folder: Path) -> FloatArray | None:
+def speak(
+    speaker: Speaker, text: str, sample_rate: int, folder: Path, pace: float = 1.0
+) -> FloatArray | None:
     """[N] a text as mono samples at `sample_rate`, without silence at its ends.
 
     Args:
         speaker: the program.
         text: a sentence.
-        rate: one of the speaker's.
         sample_rate: of the samples.
         folder: for the sound file.
+        pace: factor of the speaker's usual pace, if it has one.
 
     Returns:
         None where the program cannot speak it: it fails, or writes no sound.
 
     Raises OutputError: the program hangs, or cannot be started.
     """
-    output, values = folder / "spoken.wav", {"text": text, "rate": rate}
-    values["output"] = str(output)
+    output = folder / "spoken.wav"
     output.unlink(missing_ok=True)
+    rate = max(_SLOWEST_RATE, round(_USUAL_RATE * pace))
+    values = {"text": text, "output": str(output), "rate": str(rate), "stretch": f"{1 / pace:.3f}"}
     command = [
-        re.sub(r"\{(text|rate|output)\}", lambda place: values[place[1]], word) for word in speaker.command
+        re.sub(r"\{(text|output|rate|stretch)\}", lambda place: values[place[1]], word)
+        for word in speaker.command
     ]
     nowhere = subprocess.DEVNULL
     try:
