@@ -201,8 +201,8 @@ class ConvReLU(nn.Module):
 class C3D(nn.Module):
     """Clips [N, 3, 16, 112, 112] to the outputs of `fc6` or `fc7` after ReLU, [N, 4096].
 
-    Eight 3x3x3 convolutions and two fully connected layers (Tran et al., "Learning Spatiotemporal Features with
-    3D Convolutional Networks", 2015, Figure 3).
+    Eight 3x3x3 convolutions and two fully connected layers (Tran et al., "Learning Spatiotemporal Features
+    with 3D Convolutional Networks", 2015, Figure 3).
     Layer names are those of the Sports-1M checkpoint (`conv1a.conv.weight` ... `fc7.bias`).
     """
 
