@@ -8,6 +8,7 @@ import pytest
 from av.stream import Disposition
 
 from tests.media import make_video
+from vidsum.errors import UsageError
 from vidsum.types import FloatArray
 from vidsum.video.described import DUCKED_DB, RAMP_S, DuckedSound, SpokenText, sound_rate, write_described
 from vidsum.video.probe import probe
@@ -96,3 +97,11 @@ def test_the_language_of_the_first_track_is_kept(tmp_path: Path) -> None:
     write_described(probe(tagged), [], copy)
     with av.open(str(copy)) as container:
         assert [each.metadata["language"] for each in container.streams.audio] == ["deu", "eng"]
+
+
+def test_a_film_that_mp4_cannot_hold_is_refused(tmp_path: Path) -> None:
+    film = tmp_path / "film.webm"
+    make_video(film, n_frames=25, codec="libvpx")
+    with pytest.raises(UsageError, match="vp8") as refused:
+        write_described(probe(film), [], tmp_path / "copy.mp4")
+    assert "--copy" not in str(refused.value.hint)

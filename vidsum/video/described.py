@@ -1,8 +1,8 @@
 """A film's sound with descriptions spoken into it, as the second sound track of a copy of the film."""
 
 import os
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -10,6 +10,7 @@ import av
 import numpy as np
 from av.stream import Disposition
 
+from vidsum.errors import UsageError
 from vidsum.types import FloatArray, Progress, VideoInfo
 from vidsum.video.audio import SoundSource, SoundTrack, open_sound
 from vidsum.video.copy import copy_segments
@@ -89,6 +90,15 @@ def sound_rate(info: VideoInfo) -> int:
         return source.rate if source else RATE
 
 
+@contextmanager
+def _own_hint() -> Iterator[None]:
+    """Say of what cannot be copied that here nothing else is possible."""
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(error.message, hint="leave out --speak, or convert the film to MP4") from error
+
+
 def write_described(
     info: VideoInfo,
     spoken: Sequence[SpokenText],
@@ -105,6 +115,7 @@ def write_described(
     Raises UsageError, InputError, OutputError: see `copy_segments`.
     """
     with ExitStack() as files:
+        files.enter_context(_own_hint())
         source = files.enter_context(open_sound(info, jumps_of(info))) if info.audio_codec else None
         sound = DuckedSound(source, spoken)
         return copy_segments(
