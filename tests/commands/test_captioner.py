@@ -9,7 +9,7 @@ from tests.lab.training.conftest import one_thread, quick_curves  # noqa: F401 (
 from tests.pictures import EXTRACTOR, make_pictures, use_stand_ins
 
 TRAIN = ("train", "captioner", "--pictures", "images", "-e", EXTRACTOR, "--out", "run", "--device", "cpu")
-SIZES = ("--d", 16, "--heads", 2, "--layers", 1, "--d-ff", 16, "--epochs", 1, "--reward-epochs", 1)
+SIZES = ("--d", 16, "--heads", 2, "--layers", 1, "--d-ff", 16, "--epochs", 1)
 
 
 @pytest.fixture(autouse=True)

@@ -1,11 +1,10 @@
 """Training a captioner (`vidsum.models.captioner`) on features of pictures and their sentences.
 
-First each sentence is to be likely, word by word:
+Each sentence is to be likely, word by word:
 
     L = - sum_i log p(w_i | w_1 ... w_{i-1}, x),    labels smoothed
 
-then sentences that it draws are to be like people's (`reward_loss`). What is written has 8 bits a weight.
-docs/algorithms/captioner.md has the reasons.
+What is written has 8 bits a weight. docs/algorithms/captioner.md has the reasons.
 """
 
 import hashlib
@@ -29,14 +28,8 @@ from vidsum.features.pictures import features_of_views
 from vidsum.lab.datasets.captioned_pictures import read_captioned_pictures
 from vidsum.lab.evaluation.caption_metrics import cider, tokenize
 from vidsum.lab.evaluation.vse import readable
-from vidsum.lab.training.captioner_model import (
-    IGNORED,
-    Reward,
-    TrainedCaptioner,
-    likelihood_loss,
-    reward_loss,
-)
-from vidsum.lab.training.loop import FitResult, Recipe, first_weights, fit
+from vidsum.lab.training.captioner_model import IGNORED, TrainedCaptioner, likelihood_loss
+from vidsum.lab.training.loop import Recipe, first_weights, fit
 from vidsum.lab.training.settings import own_fields
 from vidsum.lab.training.state import BEST, clear, make_folder, refuse_foreign
 from vidsum.lab.training.summary_settings import CaptionerSettings, VSEData
@@ -56,8 +49,8 @@ _WIDTH = 3
 """Of the beam search that validates."""
 _LARGEST_NORM = 1.0
 """Of a step's gradient."""
-STAGES = ("sentences", "reward")
-"""Folders of a run."""
+FOLDER = "sentences"
+"""Of a run: the network in 32 bits, its state and its log."""
 
 Numbers = npt.NDArray[np.int64]
 
@@ -70,7 +63,7 @@ class Batch(NamedTuple):
     picture: Numbers
     """[B]"""
     words: Tensor
-    """[B, L] with their end, then `IGNORED`; without words for pictures of which sentences are drawn."""
+    """[B, L] with their end, then `IGNORED`."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +110,7 @@ def train_captioner(
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> CaptionerResult:
-    """Train a captioner in the folders `STAGES` of `out`, and write it in 8 bits to `best.safetensors` there.
+    """Train a captioner in the folder `FOLDER` of `out`, and write it in 8 bits to `best.safetensors` there.
 
     A run that is killed goes on: features are kept on disk, and the network after each epoch. Pictures to
     test on are not read.
@@ -136,24 +129,19 @@ def train_captioner(
     about = _about(data, settings, train, validation)
     standard = standard_of(train.features)
     train = replace(train, features=standardise(train.features, standard))
-    first, second = (out / stage for stage in STAGES)
     if overwrite:
-        for folder in (out, first, second):
-            clear(folder)
+        clear(out)
     judge = _Judge(validation)
     recipe = _recipe(train, standard, judge, about, settings)
-    fitted = fit(recipe, settings.loop, first, progress=progress)
-    up_to_date = fitted.up_to_date
-    if settings.reward_epochs:
-        loop = replace(settings.loop, epochs=settings.reward_epochs, patience=None)
-        recipe = _rewarded(recipe, train, about, settings, fitted)
-        fitted = fit(recipe, loop, second, progress=progress)
-        up_to_date &= fitted.up_to_date
+    fitted = fit(recipe, settings.loop, out / FOLDER, overwrite=overwrite, progress=progress)
     tensors = packed({**standard, **_arrays(read_trained(fitted.checkpoint).tensors)})
     score = judge(config, tensors)
-    best = {"stage": fitted.checkpoint.parent.name, "epoch": fitted.best.epoch, "cider": score}
-    save_trained(out / BEST, replace(about, tensors=tensors, training={**about.training, "best": best}))
-    return CaptionerResult(out / BEST, score, len(validation.sentences), up_to_date, tuple(warnings))
+    best = {"epoch": fitted.best.epoch, "cider": score}
+    save_trained(
+        out / BEST,
+        replace(about, tensors=tensors, training={**about.training, **asdict(settings.loop), "best": best}),
+    )
+    return CaptionerResult(out / BEST, score, len(validation.sentences), fitted.up_to_date, tuple(warnings))
 
 
 def vocabulary(sentences: Sequence[str], least: int) -> tuple[str, ...]:
@@ -226,54 +214,10 @@ def _recipe(
         examples=lambda epoch: batches(sentences, len(views), settings, epoch),
         loss=loss,
         validate=lambda model: judge(settings.model, {**standard, **_arrays(model.state_dict())}),
-        about=replace(about, model="captioner-sentences", training=_without_reward(about.training)),
+        about=replace(about, model="captioner-sentences"),
         max_norm=_LARGEST_NORM,
         lr_share=lambda epochs: lr_share(epochs / settings.loop.epochs),
     )
-
-
-def _rewarded(
-    recipe: Recipe[TrainedCaptioner, Batch],
-    train: _Part,
-    about: Trained,
-    settings: CaptionerSettings,
-    fitted: FitResult,
-) -> Recipe[TrainedCaptioner, Batch]:
-    """The training on the sentences that the network draws, from its best epoch on."""
-    model = recipe.model
-    model.load_state_dict(read_trained(fitted.checkpoint).tensors)
-    device = next(model.parameters()).device
-    views = torch.from_numpy(train.features).to(device)
-    numbers = {word: number for number, word in enumerate(settings.model.words)}
-    reward = Reward([[encoded(text, numbers, settings.model) for text in own] for own in train.sentences])
-
-    def loss(model: TrainedCaptioner, batch: Batch) -> Tensor:
-        x = views[batch.view, batch.picture]
-        return reward_loss(model, x, batch.picture.tolist(), reward, settings.draws)
-
-    def examples(epoch: int) -> dict[str, Batch]:
-        rng = np.random.default_rng([settings.loop.seed, epoch])
-        pictures = rng.permutation(len(train.sentences))
-        n_steps = max(1, settings.draws * len(pictures) // settings.batch_size)
-        views_of = rng.integers(len(views), size=len(pictures))
-        parts = zip(np.array_split(views_of, n_steps), np.array_split(pictures, n_steps), strict=True)
-        nothing = torch.empty(0, dtype=torch.int64)
-        return {f"step {number}": Batch(*each, nothing) for number, each in enumerate(parts, 1)}
-
-    facts = {**about.training, "from_epoch": fitted.best.epoch}
-    return replace(
-        recipe,
-        optimizer=torch.optim.AdamW(model.parameters(), lr=settings.reward_lr, weight_decay=0.0),
-        examples=examples,
-        loss=loss,
-        about=replace(about, model="captioner-reward", training=facts),
-        lr_share=None,
-    )
-
-
-def _without_reward(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """What the first stage depends on, so that the second can be tried anew."""
-    return {name: fact for name, fact in facts.items() if name not in ("reward_epochs", "reward_lr", "draws")}
 
 
 def encoded(text: str, numbers: Mapping[str, int], config: CaptionerConfig) -> tuple[int, ...]:

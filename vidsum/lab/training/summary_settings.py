@@ -187,14 +187,13 @@ class VSESettings(Checked):
 
 @dataclass(frozen=True, kw_only=True)
 class CaptionerSettings(Checked):
-    """Training a captioner on people's sentences, then on its own."""
+    """Training a captioner."""
 
     PANEL = "Training"
 
     model: CaptionerConfig = field(default_factory=CaptionerConfig)
     """The vocabulary and the dimension of the features come from the data."""
     loop: LoopSettings = field(default_factory=lambda: LoopSettings(epochs=4, precision="bf16"))
-    """Of the training on people's sentences."""
     least: int = option("Times that a word must occur to be in the vocabulary.", 5, min=1)
     views: int = option("Views of each picture: whole, mirrored, then random crops, some degraded.", 1, min=1)
     input_dropout: float = option("Dropout of the features.", 0.1, min=0, below=1)
@@ -202,9 +201,4 @@ class CaptionerSettings(Checked):
     lr: float = option("Largest learning rate of AdamW.", 2e-3, above=0)
     weight_decay: float = option("Weight decay of AdamW.", 0.05, min=0)
     batch_size: int = option("Sentences per step.", 64, min=2)
-    reward_epochs: int = option(
-        "Then, epochs in which the captioner learns from the CIDEr of sentences that it draws.", 0, min=0
-    )
-    reward_lr: float = option("Learning rate of these epochs.", 2e-4, above=0)
-    draws: int = option("Sentences to draw of each picture in these epochs.", 4, min=2)
     device: Device = "auto"
