@@ -69,6 +69,7 @@ def fit(
     settings: LoopSettings,
     folder: Path,
     *,
+    keep_epochs: Sequence[int] = (),
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> FitResult:
@@ -81,6 +82,8 @@ def fit(
         recipe: the model and its training.
         settings: how long.
         folder: of this run alone; made if needed.
+        keep_epochs: epochs whose models are written too, as `epoch_5.safetensors`; not recorded, since they
+            change nothing else.
         overwrite: drop the run in the folder.
         progress: called as progress(name of the folder, epochs done, epochs).
 
@@ -104,6 +107,8 @@ def fit(
         epoch = _run_epoch(recipe, settings, len(history) + 1, folder, progress)
         history = (*history, epoch)
         # the state last: a run killed before it does this epoch again, and writes the same
+        if epoch.epoch in keep_epochs:
+            save_trained(folder / state.kept_name(epoch.epoch), _snapshot(about, recipe.model, epoch))
         if best_of(history) is epoch:
             save_trained(folder / state.BEST, _snapshot(about, recipe.model, epoch))
         state.save_state(folder, recipe.model, recipe.optimizer, facts, history)
