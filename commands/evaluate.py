@@ -90,7 +90,7 @@ def summary(
     if report.plot and not (data.data or chosen.get("captions")):
         raise UsageError("--plot needs videos with features", hint="--data FILE.h5")
     requests = [build(SummaryRequest, {**chosen, "data": each}) for each in data.data or (None,)]
-    _evaluate("summary", {str(request.source): request for request in requests}, report, view)
+    _evaluate("summary", [(str(request.source), request) for request in requests], report, view)
 
 
 @evaluate.add
@@ -117,7 +117,7 @@ def moments(
     vidsum evaluate moments --data charades_test.json --run OUT --features charades_i3d
     """
     request = build(MomentsRequest, {**chosen, "predictions": tuple(predictions or ())})
-    _evaluate("moments", {str(request.data): request}, report, view)
+    _evaluate("moments", [(str(request.data), request)], report, view)
 
 
 @evaluate.add
@@ -151,7 +151,7 @@ def highlights(
     positional = {"annotations": annotations, "predictions": given[0] if given else None}
     request = build(HighlightsRequest, {**chosen, **positional})
     measured = str(request.run or request.predictions)
-    _evaluate("highlights", {measured: request}, report, view, request.write_predictions)
+    _evaluate("highlights", [(measured, request)], report, view, request.write_predictions)
 
 
 @evaluate.add
@@ -169,7 +169,7 @@ def vse(
     vidsum evaluate vse --captions dataset_flickr8k.json --pictures images --checkpoint OUT/best.safetensors
     """
     request = build(VSERequest, chosen)
-    _evaluate("vse", {str(request.captions): request}, report, view)
+    _evaluate("vse", [(str(request.captions), request)], report, view)
 
 
 @evaluate.add
@@ -198,7 +198,7 @@ def captions(
     vidsum evaluate captions DESCRIPTIONS --data activitynet/val_1.json --metric r@5/16
     """
     request = build(CaptionsRequest, {**chosen, "predictions": tuple(predictions)})
-    _evaluate("captions", {str(request.data): request}, report, view)
+    _evaluate("captions", [(str(request.data), request)], report, view)
 
 
 def _files(sources: Sequence[str], report: ReportFiles, predictions: Path | None) -> Files:
@@ -222,13 +222,14 @@ def _files(sources: Sequence[str], report: ReportFiles, predictions: Path | None
 
 def _evaluate(
     task: str,
-    requests: Mapping[str, Request],
+    requests: Sequence[tuple[str, Request]],
     report: ReportFiles,
     view: View,
     predictions: Path | None = None,
 ) -> None:
-    """Make the report of each request, by the name of its source, unless its files are up to date."""
-    name, files = f"evaluate {task}", _files([*requests], report, predictions)
+    """Make the report of each request, after the name of its source, unless its files are up to date."""
+    name, sources, request_of = f"evaluate {task}", [source for source, _ in requests], dict(requests)
+    files = _files(sources, report, predictions)
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.lab.evaluate import evaluate
@@ -237,7 +238,7 @@ def _evaluate(
         from vidsum.provenance import label_of
         from vidsum.results.result import sealed, write_document
 
-        request = requests[source]
+        request = request_of[source]
         made_from = provenance(request)
 
         def make() -> Result:
@@ -261,4 +262,4 @@ def _evaluate(
             return make()
         return unless_up_to_date(source, files, made_from, make, Outputs(overwrite=report.overwrite))
 
-    run_batch(name, [*requests], view, step)
+    run_batch(name, sources, view, step)

@@ -187,11 +187,16 @@ def render(result: Result, view: View, *, in_batch: bool = False) -> None:
     if view.json:
         print(json.dumps(_envelope(result)), file=sys.stdout, flush=True)  # ASCII: valid in any encoding
         return
-    if result.document is not None:
-        print(_text(result.document, in_a_line=in_batch), end="", file=sys.stdout, flush=True)
+    stream = sys.stdout
+    if result.document is not None:  # people read about it elsewhere
+        print(_text(result.document, in_a_line=in_batch), end="", file=stream, flush=True)
+        stream = sys.stderr
     of = f"{result.input}: " if in_batch else ""
     if not view.quiet:
-        _print_for_people(result, _aside(result))
+        if result.table is not None:
+            print_table(result.table, stream)
+        for line in result.lines:
+            print(printable(line), file=stream)
         for message in result.messages:
             print(f"warning: {printable(_named(message, of))}", file=sys.stderr)
     for problem in result.errors:
@@ -225,11 +230,6 @@ def _log(result: Result) -> None:
             LOG.log(level, printable(f"{what}: {text.removeprefix(f'{result.input}: ')}"))
 
 
-def _aside(result: Result) -> TextIO:
-    """Where people read about a result: not on stdout where its document is there."""
-    return sys.stdout if result.document is None else sys.stderr
-
-
 def _envelope(result: Result) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
@@ -243,23 +243,14 @@ def _envelope(result: Result) -> dict[str, Any]:
     }
 
 
-def _print_for_people(result: Result, stream: TextIO) -> None:
-    if result.table is not None:
-        print_table(result.table, stream)
-    for line in result.lines:
-        print(printable(line), file=stream)
-
-
 def print_table(table: Table, stream: TextIO) -> None:
     """Columns as wide as their widest cell; numbers to the right, texts to the left."""
     if table.title:
         print(printable(table.title), file=stream)
     grid = [[printable(cell) for cell in row] for row in (table.columns, *table.rows)]
-    widths = [max(len(row[column]) for row in grid) for column in range(len(table.columns))]
-    right = [
-        bool(table.rows) and all(row[column][:1].isdigit() for row in table.rows)
-        for column in range(len(table.columns))
-    ]
+    columns = [*zip(*grid, strict=True)]
+    widths = [max(map(len, cells)) for cells in columns]
+    right = [bool(table.rows) and all(cell[:1].isdigit() for cell in cells[1:]) for cells in columns]
     for row in grid:
         cells = [
             cell.rjust(width) if to_right else cell.ljust(width)
@@ -285,12 +276,14 @@ def start_log(path: Path) -> None:
         handler.close()
     claim(path, "--log-file")
     check_target(path)
-    if not _may_be_appended_to(path):
+    if path.is_file() and (head := _head(path)) and not _LINE.match(head):
         raise OutputError(f"{path}: already exists, and is not a log of vidsum", hint="--log-file FILE")
+    flags = os.O_APPEND | (0 if is_special(path) else os.O_CREAT)
     try:
-        handler = _Handler(_opened(path), path)
+        stream = os.fdopen(open_existing(path, flags), "a", encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise OutputError(f"{path}: cannot be written ({error.strerror})") from error
+    handler = _Handler(stream, path)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     LOG.addHandler(handler)
     LOG.setLevel(logging.INFO)
@@ -326,15 +319,6 @@ class _Handler(logging.StreamHandler[TextIO]):
             self.stream.close()
 
 
-def _opened(path: Path) -> TextIO:
-    flags = os.O_APPEND | (0 if is_special(path) else os.O_CREAT)
-    return os.fdopen(open_existing(path, flags), "a", encoding="utf-8", errors="backslashreplace")
-
-
-def _may_be_appended_to(path: Path) -> bool:
-    """Whether a path is a log, is empty or not there yet, or is no regular file."""
-    if not path.is_file():
-        return True
+def _head(path: Path) -> bytes:
     with path.open("rb") as file:
-        head = file.read(_LINE_BYTES)
-    return not head or _LINE.match(head) is not None
+        return file.read(_LINE_BYTES)

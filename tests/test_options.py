@@ -15,7 +15,17 @@ from vidsum.errors import UsageError
 from vidsum.lab.training.settings import DETRSettings, MRNetSettings
 from vidsum.lab.training.summary_settings import FullTransNetSettings
 from vidsum.models.configs import DETRConfig, FullTransNetConfig, MaskConfig, MRNetConfig
-from vidsum.options import Limits, Option, build, check, from_keywords, from_mapping, leaves, without_defaults
+from vidsum.options import (
+    Leaf,
+    Limits,
+    Option,
+    build,
+    check,
+    from_keywords,
+    from_mapping,
+    leaves,
+    without_defaults,
+)
 from vidsum.settings import Extraction, Retrieval, Selection, ShotSettings
 
 ALL = [Extraction, Retrieval, Selection, ShotSettings, FullTransNetSettings, MRNetSettings, DETRSettings]
@@ -130,6 +140,55 @@ def test_parts_complete_a_mapping_and_are_refused_beside_settings() -> None:
 def test_a_value_of_another_type_is_refused_before_it_is_used(kind: Any, values: Any, name: str) -> None:
     with pytest.raises(UsageError, match=name):
         kind(**values)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        *((bool, text, True) for text in ("true", "TRUE", "on", "yes", "1")),
+        *((bool, text, False) for text in ("false", "off", "no", "0")),
+        (int, "7", 7),
+        (float | None, "0.5", 0.5),
+        (tuple[int, ...], "7", 7),
+        (tuple[Path, ...], "a b", Path("a b")),
+        (Literal["high", "low"], "low", "low"),
+        (str, "7", "7"),
+        (str | float, "7", "7"),
+    ],
+)
+def test_a_text_is_read_as_the_type_of_its_field(kind: Any, text: str, value: object) -> None:
+    read = Leaf("it", kind, Option("It."), None).read(text)
+    assert (read, type(read)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "words"),
+    [
+        (bool, "maybe", "true or false, not maybe"),
+        (bool, "2", "true or false, not 2"),
+        (int, "2.5", "a whole number, not 2.5"),
+        (float, "x", "a number, not x"),
+        (float, "nan", "a number, not nan"),
+        (int, "0", "at least 1, not 0"),
+        (Literal["high", "low"], "hihg", "one of high, low, not hihg; did you mean 'high'?"),
+    ],
+)
+def test_a_text_that_is_not_allowed_is_shown_as_it_was_given(kind: Any, text: str, words: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        Leaf("top_k", kind, Option("It.", min=1), None).read(text)
+    assert raised.value.message == f"--top-k must be {words}"
+
+
+@given(st.integers(-(10**6), 10**6), st.floats(allow_nan=False))
+def test_numbers_are_read_as_python_writes_them(whole: int, number: float) -> None:
+    assert Leaf("it", int, Option("It."), None).read(str(whole)) == whole
+    assert Leaf("it", float, Option("It."), None).read(str(number)) == number
+
+
+def test_an_error_carries_the_option_that_it_is_about() -> None:
+    with pytest.raises(UsageError) as raised:
+        ShotSettings(max_shots=0)
+    assert raised.value.option == "max_shots"
 
 
 def test_infinity_is_a_number() -> None:

@@ -51,15 +51,10 @@ class Limits:
         """Whether a number is in the range."""
         return all(holds(value, limit) for _, holds, limit in self._limits())
 
-    def _limits(self) -> Iterator[tuple[str, Callable[[float, float], bool], float]]:
-        for words, holds, limit in (
-            ("at least", ge, self.min),
-            ("above", gt, self.above),
-            ("at most", le, self.max),
-            ("below", lt, self.below),
-        ):
-            if limit is not None:
-                yield words, holds, limit
+    def _limits(self) -> list[tuple[str, Callable[[float, float], bool], float]]:
+        lower = [("at least", ge, self.min), ("above", gt, self.above)]
+        upper = [("at most", le, self.max), ("below", lt, self.below)]
+        return [(words, holds, limit) for words, holds, limit in [*lower, *upper] if limit is not None]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import pytest
 
 from tests.commands.conftest import Run
 from vidsum.archive.archive import Archive
+from vidsum.archive.store import connect
 from vidsum.archive.wishes import Wishes
 from vidsum.commands.app import whole
 from vidsum.commands.options import Value
@@ -75,6 +76,7 @@ def test_info_tells_the_file_in_force_and_where_it_looked(
 
 def words_and_place(run: Run) -> tuple[list[str], list[str], str]:
     """What `vidsum search` looks for with `--and` and `--not`, and where."""
+    connect(Path("new.vidsum"), create=True).close()
     found: list[Wishes] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Archive, "find", lambda archive, text, wishes: found.append(wishes) or [])
@@ -84,15 +86,11 @@ def words_and_place(run: Run) -> tuple[list[str], list[str], str]:
 
 
 def test_keys_have_the_names_of_flags(run: Run, users: Path) -> None:
-    with Archive("new.vidsum"):
-        pass
     users.write_text("search:\n  and: [deep snow]\n  not: [people]\n  in: seen\n")
     assert words_and_place(run) == (["deep snow"], ["people"], "seen")
 
 
 def test_a_variable_has_the_name_of_its_flag_and_one_text(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Archive("new.vidsum"):
-        pass
     for name, value in {"AND": "a red car", "NOT": "two people", "IN": "seen"}.items():
         monkeypatch.setenv(f"VIDSUM_SEARCH_{name}", value)
     assert words_and_place(run) == (["a red car"], ["two people"], "seen")

@@ -101,12 +101,13 @@ def of_people(rng: random.Random) -> Case:
 
 
 def of_pictures(rng: random.Random) -> Case:
-    """Pictures with sentences, as `train vse` reads them."""
+    """Pictures with sentences, as `train vse` reads them, or sentences alone, as `describe` does."""
     layout = rng.randrange(3)
     if layout == 0:
         return Case("dataset.json", damage_json(good.KARPATHY, rng), reads.read_captioned_pictures)
     name, text = (("captions.csv", good.PICTURES_CSV), ("token.txt", good.FLICKR8K))[layout - 1]
-    return Case(name, damage_text(text, rng), reads.read_captioned_pictures)
+    read = rng.choice([reads.read_captioned_pictures, reads.read_sentences])
+    return Case(name, damage_text(text, rng), read)
 
 
 def of_described(rng: random.Random) -> Case:

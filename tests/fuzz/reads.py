@@ -226,6 +226,12 @@ def read_annotated(path: Path) -> None:
         )
 
 
+def read_sentences(path: Path) -> None:
+    from vidsum.grounding.writers import read_sentences
+
+    assert all(any(letter.isalpha() for letter in text) for text in read_sentences(path))
+
+
 def read_captioned_pictures(path: Path) -> None:
     from vidsum.lab.datasets.captioned_pictures import read_captioned_pictures
 

@@ -20,7 +20,7 @@ from vidsum.settings import MaskKind
 
 PAPER = AudioDescriptionConfig()
 TINY = replace(SMALL, dim_visual=6, dim_audio=4, d=16, d_ff=16, layers=2, n_tokens=3, d_adapter=16, d_lm=16)
-TINY = replace(TINY, lm_ff=16, vocabulary=9, lora_rank=2, dropout=0.0)
+TINY = replace(TINY, lm_ff=16, lm_layers=2, adapted=1, vocabulary=9, lora_rank=2, dropout=0.0)
 
 
 def count(config: AudioDescriptionConfig) -> int:

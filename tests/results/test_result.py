@@ -8,6 +8,7 @@ import pytest
 
 import vidsum
 from tests import media
+from vidsum.results.descriptions import Description, Descriptions
 from vidsum.results.features import Features
 from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
 from vidsum.results.result import Result
@@ -52,6 +53,25 @@ HEARD = {
     },
 }
 
+SEEN = {
+    "vidsum": "1",
+    "extractor": "efficientnet_lite0",
+    "weights_sha256": SHA256,
+    "parameters": {},
+    "video": {"bytes": 1, "sha256": SHA256},
+    "shots": {"max_shot_s": 10.0},
+    "descriptions": {
+        "writer": "retrieve",
+        "every_s": None,
+        "min_sure": 0.3,
+        "map_sha256": SHA256,
+        "text_weights_sha256": SHA256,
+        "sentences_sha256": SHA256,
+        "in_gaps": [2.0, 0.3, 160],
+        "candidates": ["highlights"],
+    },
+}
+
 
 @pytest.fixture(scope="module")
 def video(tmp_path_factory: pytest.TempPathFactory) -> VideoInfo:
@@ -85,11 +105,19 @@ def results(video: VideoInfo) -> dict[str, Result]:
             3.0,
             **{**common, "provenance": HEARD},
         ),
+        "descriptions": Descriptions(
+            (Description(0.0, 1.0, "A <dog> runs.", 0.75), Description(1.25, 1.75, "It barks.", 0.5)),
+            "retrieve",
+            3.0,
+            1,
+            ((0.0, 1.75),),
+            **{**common, "provenance": SEEN},
+        ),
         "highlights": Highlights(CURVE, TIMES, 1.0, moments, 3.0, "ridge", "why", **common),
     }
 
 
-KINDS = ["summary", "shots", "moments", "transcript", "highlights"]
+KINDS = ["summary", "shots", "moments", "transcript", "highlights", "descriptions"]
 
 
 @pytest.mark.parametrize("kind", KINDS)

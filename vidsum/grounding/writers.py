@@ -114,26 +114,32 @@ def retrieving(bank: Bank) -> Writer:
 
 
 def read_bank(path: Path, progress: Progress | None = None) -> Bank:
-    """The sentences of a file, embedded once and kept on disk.
+    """The sentences of a file (`read_sentences`), embedded once and kept on disk.
 
-    Args:
-        path: CSV with a column `caption`, `sentence` or `text`, or text with one sentence per line, which may
-            follow the name of its picture and a tab; either may end in `.gz`. Cells and lines without a
-            letter are left out.
-        progress: called while they are embedded.
+    Raises InputError, WeightsError: see `read_sentences`; MiniLM's weights are missing or damaged.
+    """
+    texts = read_sentences(path)
+    encode = load_text_encoder("minilm").encode
+    return Bank(texts, embed_once(texts, encode, checkpoints.sha256_of("minilm"), progress))
 
-    Raises:
-        InputError: the file cannot be read, or holds no sentence.
-        WeightsError: MiniLM's weights are missing, cannot be fetched or fail their check.
+
+def read_sentences(path: Path) -> tuple[str, ...]:
+    """The sentences of a file, each once.
+
+    CSV with a column `caption`, `sentence` or `text`, or text with one sentence per line, which may follow
+    the name of its picture and a tab; either may end in `.gz`. What has no letter is left out.
+
+    Raises InputError: the file cannot be read, or holds no sentence.
     """
     content = read_packed_text(path)
     is_csv = path.name.removesuffix(".gz").endswith(".csv")
     cells = _cells(path, content) if is_csv else (line.rpartition("\t")[2] for line in content.splitlines())
     texts = tuple(dict.fromkeys(filter(None, map(tidied, cells))))
     if not texts:
-        raise InputError(f"{path}: holds no sentence", hint="a sentence a line, or CSV with a column caption")
-    encode = load_text_encoder("minilm").encode
-    return Bank(texts, embed_once(texts, encode, checkpoints.sha256_of("minilm"), progress))
+        raise InputError(
+            f"{path}: holds no sentence", hint="a sentence per line, or CSV with a column caption"
+        )
+    return texts
 
 
 def _cells(path: Path, content: str) -> Iterator[str]:
