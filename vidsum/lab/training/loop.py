@@ -78,14 +78,9 @@ def fit(
     Writes `best.safetensors`, `last.safetensors` and `log.csv` at the end of each epoch, and `curves.png` at
     the end of the run. The model has the last epoch's weights afterwards.
 
-    Args:
-        recipe: the model and its training.
-        settings: how long.
-        folder: of this run alone; made if needed.
-        keep_epochs: epochs whose models are written too, as `epoch_5.safetensors`; not recorded, since they
-            change nothing else.
-        overwrite: drop the run in the folder.
-        progress: called as progress(name of the folder, epochs done, epochs).
+    The folder is of this run alone; `overwrite` drops the run in it. The models of `keep_epochs` are written
+    too, as `epoch_5.safetensors`; they are not recorded, since they change nothing else. Progress is called as
+    progress(name of the folder, epochs done, epochs).
 
     Raises:
         OutputError: the folder holds a run with other settings, or cannot be written to.
