@@ -79,7 +79,7 @@ def fit(
     the end of the run. The model has the last epoch's weights afterwards.
 
     The folder is of this run alone; `overwrite` drops the run in it. The models of `keep_epochs` are written
-    too, as `epoch_5.safetensors`; they are not recorded, since they change nothing else. Progress is called as
+    too, as `epoch_5.safetensors`, and not recorded, since they change nothing else. Progress is called as
     progress(name of the folder, epochs done, epochs).
 
     Raises:
