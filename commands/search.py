@@ -198,20 +198,20 @@ def _remarks(matches: Sequence["Match"], rows: Sequence[dict[str, Any]], extra: 
 
 
 def _table(matches: Sequence["Match"]) -> Table:
-    has_speech = any(match.evidence == "said" for match in matches)
+    has_texts = any(match.text for match in matches)
     rows = []
     for rank, match in enumerate(matches, 1):
         is_probable = match.present is not None
         score = f"{100 * match.score:.0f} %" if is_probable else f"{match.score:.2f}"
         times = (format_time(match.start_s), format_time(match.end_s))
         copies = f" (and {len(match.also)} more)" if match.also else ""
-        said = (match.text,) if has_speech else ()
+        text = (match.text,) if has_texts else ()
         here = Path(match.video)
         here = here.relative_to(Path.cwd()) if here.is_relative_to(Path.cwd()) else here
-        rows.append((str(rank), score, *times, f"{here}{copies}", *said))
+        rows.append((str(rank), score, *times, f"{here}{copies}", *text))
     is_known = all(match.present is not None for match in matches)
     columns = ("rank", "match" if is_known else "score", "start", "end", "video")
-    return Table((*columns, *(["said"] if has_speech else [])), tuple(rows))
+    return Table((*columns, *(["text"] if has_texts else [])), tuple(rows))
 
 
 def _content(document: Mapping[str, Any], target: Path) -> str:

@@ -15,12 +15,11 @@ eighth of the pictures, each described once. What is done is kept in FOLDER: a r
 
 import csv
 import json
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import numpy as np
 import torch
@@ -64,6 +63,8 @@ NOISE = 0.5
 """Length of the noise of a token, whose vector has length 1."""
 CLASSES = 16
 RATE = 3e-3
+EVERY = 250
+"""Steps between two states that are kept."""
 STEPS: Final[dict[Phase, int]] = {"language": 1000, "align": 2000, "tune": 500}
 
 
@@ -126,34 +127,53 @@ def read(captions: Path, folder: Path) -> tuple[dict[str, Pictures], list[str]]:
     return parts, words
 
 
-def train(model: AudioDescription, pictures: Pictures, phase: Phase, seed: int) -> float:
-    """Train in one phase; returns the mean loss of its last tenth."""
+def train(model: AudioDescription, pictures: Pictures, phase: Phase, seed: int, kept: Path) -> float:
+    """Train in one phase; returns the mean loss of its last tenth.
+
+    The state is kept in a file every `EVERY` steps, from which training goes on.
+    """
     steps, seeded = STEPS[phase], torch.Generator().manual_seed(seed)
     parameters = train_in(model, phase)
     optimizer = torch.optim.AdamW(parameters, RATE, weight_decay=0.05, fused=True)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=steps, pct_start=0.1)
+    parts: dict[str, Any] = {"model": model, "optimizer": optimizer, "schedule": schedule}
+    losses: list[float] = []
+    if kept.exists():
+        state = torch.load(kept, weights_only=True)
+        for name, part in parts.items():
+            part.load_state_dict(state[name])
+        losses = state["losses"]
+        seeded.set_state(state["seeded"])
+        torch.set_rng_state(state["dropout"])
     model.train()
-    losses = []
-    for step in range(steps):
-        chosen = torch.randint(len(pictures.vectors), (BATCH,), generator=seeded)
-        words = pictures.words[chosen].flatten(0, 1)
-        given = torch.cat([torch.full((len(words), 1), BEGIN), words[:, :-1]], dim=1)
-        evidence = None
-        if phase != "language":
-            evidence = model.evidence(*clips(pictures, chosen, seeded)).repeat_interleave(5, dim=1)
-        # each sentence has one end, the rest behind it does not count
-        target = words.masked_fill((words == END) & (given == END), -100)
-        logits = model(given, evidence)
-        loss = cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=-100)
+    while len(losses) < steps:
+        loss = _loss(model, pictures, phase, seeded)
         losses.append(loss.item())
         optimizer.zero_grad()
         (loss + 0.5 * static_sparsity(model)).backward()
         nn.utils.clip_grad_norm_(parameters, 1.0)
         optimizer.step()
         schedule.step()
-        if step % 250 == 249:
-            print(phase, step + 1, f"{np.mean(losses[-250:]):.3f}", flush=True)
+        if len(losses) % EVERY == 0:
+            print(kept.stem, len(losses), f"{np.mean(losses[-EVERY:]):.3f}", flush=True)
+            state = {name: part.state_dict() for name, part in parts.items()}
+            generators = {"seeded": seeded.get_state(), "dropout": torch.get_rng_state()}
+            torch.save({**state, **generators, "losses": losses}, kept)
     return float(np.mean(losses[-steps // 10 :]))
+
+
+def _loss(model: AudioDescription, pictures: Pictures, phase: Phase, seeded: torch.Generator) -> Tensor:
+    """Cross-entropy of the words of clips drawn at random."""
+    chosen = torch.randint(len(pictures.vectors), (BATCH,), generator=seeded)
+    words = pictures.words[chosen].flatten(0, 1)
+    given = torch.cat([torch.full((len(words), 1), BEGIN), words[:, :-1]], dim=1)
+    evidence = None
+    if phase != "language":
+        evidence = model.evidence(*clips(pictures, chosen, seeded)).repeat_interleave(5, dim=1)
+    # each sentence has one end, the rest behind it does not count
+    target = words.masked_fill((words == END) & (given == END), -100)
+    logits = model(given, evidence)
+    return cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=-100)
 
 
 def written(model: AudioDescription, pictures: Pictures, words: list[str]) -> list[str]:
@@ -169,31 +189,28 @@ def written(model: AudioDescription, pictures: Pictures, words: list[str]) -> li
     return texts
 
 
-def run(
-    row: str, seed: int, language: dict[str, Tensor], parts: dict[str, Pictures], words: list[str]
-) -> Any:
+def run(row: str, seed: int, parts: dict[str, Pictures], words: list[str], work: Path) -> Any:
     """Train a row, and write the captions of the test pictures."""
+    language = language_of(parts["train"], work)
     torch.manual_seed(seed)
     model = AudioDescription(ROWS[row])
     model.load_state_dict(language, strict=False)
-    start = time.process_time()
-    losses = {phase: train(model, parts["train"], phase, seed) for phase in ("align", "tune")}
-    seconds = time.process_time() - start
+    name, phases = f"{seed}_{list(ROWS).index(row)}", get_args(Phase)[1:]
+    losses = {
+        phase: train(model, parts["train"], phase, seed, work / f"{name}_{phase}.pt") for phase in phases
+    }
     count = sum(parameter.numel() for parameter in model.parameters())
     captions = written(model, parts["test"], words)
-    return {"row": row, "seed": seed, "parameters": count, "cpu_s": seconds, **losses, "captions": captions}
+    return {"row": row, "seed": seed, "parameters": count, **losses, "captions": captions}
 
 
-def language_of(parts: dict[str, Pictures], kept: Path) -> dict[str, Tensor]:
+def language_of(pictures: Pictures, work: Path) -> dict[str, Tensor]:
     """The parameters of the language model that all rows share."""
-    if not kept.exists():
-        torch.manual_seed(0)
-        model = AudioDescription(SMALL)
-        print("language model: loss", train(model, parts["train"], "language", 0), flush=True)
-        shared = ("words", "language", "norm", "output")
-        torch.save({name: each for name, each in model.state_dict().items() if name.startswith(shared)}, kept)
-    state: dict[str, Tensor] = torch.load(kept, weights_only=True)
-    return state
+    torch.manual_seed(0)
+    model = AudioDescription(SMALL)
+    train(model, pictures, "language", 0, work / "language.pt")
+    shared = ("words", "language", "norm", "output")
+    return {name: each for name, each in model.state_dict().items() if name.startswith(shared)}
 
 
 def measured(captions: list[str], pictures: Pictures) -> dict[str, np.ndarray]:
@@ -223,8 +240,8 @@ def table(results: list[Any], pictures: Pictures) -> Iterator[dict[str, object]]
     kept = {(each["row"], each["seed"]): measured(each["captions"], pictures) for each in results}
     seeds = sorted({seed for _, seed in kept if all((row, seed) in kept for row in ROWS)})
     first = next(iter(ROWS))
-    draws = np.random.default_rng(0)
-    picks = [(draws.choice(seeds, len(seeds)), draws.integers(1012, size=1012)) for _ in range(1000)]
+    draws, n = np.random.default_rng(0), len(pictures.sentences)
+    picks = [(draws.choice(seeds, len(seeds)), draws.integers(n, size=n)) for _ in range(1000)]
     for row in ROWS:
         of_row = [each for each in results if each["row"] == row and each["seed"] in seeds]
         for name in ("CIDEr-D", "ROUGE-L", "R@5/16 (minilm)"):
@@ -233,7 +250,7 @@ def table(results: list[Any], pictures: Pictures) -> Iterator[dict[str, object]]
                 sums = sum(kept[row, seed][name][items].sum(axis=0) for seed in seeds)
                 return float(100 * sums[0] / sums[1])
 
-            whole = np.arange(len(pictures.sentences))
+            whole = np.arange(n)
             gaps = [value(row, *pick) - value(first, *pick) for pick in picks]
             low, high = np.percentile(gaps, (2.5, 97.5))
             yield {
@@ -247,7 +264,6 @@ def table(results: list[Any], pictures: Pictures) -> Iterator[dict[str, object]]
                 "low": round(low, 2),
                 "high": round(high, 2),
                 "loss": round(float(np.mean([each["tune"] for each in of_row])), 3),
-                "cpu_s": round(float(np.mean([each["cpu_s"] for each in of_row])), 1),
             }
 
 
@@ -261,15 +277,13 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     parts, words = read(arguments.captions, arguments.pictures)
-    language = language_of(parts, arguments.work / "language.pt")
     results = []
     for seed in range(arguments.seeds):
         for number, row in enumerate(ROWS):
             kept = arguments.work / f"{seed}_{number}.json"
             if not kept.exists():
-                kept.write_text(json.dumps(run(row, seed, language, parts, words)))
+                kept.write_text(json.dumps(run(row, seed, parts, words, arguments.work)))
             results.append(json.loads(kept.read_text()))
-            print(row, seed, {key: results[-1][key] for key in ("align", "tune", "cpu_s")}, flush=True)
     lines = list(table(results, parts["test"]))
     with (Path(__file__).parent / "audio_description.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, lines[0], lineterminator="\n")

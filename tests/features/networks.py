@@ -9,9 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from vidsum.models.c3d import C3D
 from vidsum.models.efficientnet_lite import EfficientNetLite0
-from vidsum.models.i3d import I3D
+from vidsum.models.i3d import C3D, I3D
 
 Weights = dict[str, Tensor]
 

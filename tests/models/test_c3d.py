@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from tests.models.plain_layers import Array
-from vidsum.models.c3d import C3D
+from vidsum.models.i3d import C3D
 
 CONVOLUTIONS = ("conv1a", "conv2a", "conv3a", "conv3b", "conv4a", "conv4b", "conv5a", "conv5b")
 POOLS = {"pool1": (1, 2, 2), "pool2": (2, 2, 2), "pool3": (2, 2, 2), "pool4": (2, 2, 2), "pool5": (2, 2, 2)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -9,17 +10,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from vidsum import checkpoints, provenance
+from vidsum import checkpoints, disk_cache, provenance
 from vidsum.errors import InputError, UsageError
 from vidsum.memory import returning_blocks, trimming
 from vidsum.options import from_keywords, without_defaults
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.plan import Plan
 from vidsum.pipelines.sources import path_of
-from vidsum.results.transcript import SpokenQuery, TextFormat, Transcript
+from vidsum.results.transcript import SpokenQuery, TextFormat, Transcript, segments_data, segments_of
 from vidsum.results.transcript import as_text as as_text
 from vidsum.settings import Extraction, Transcription
-from vidsum.speech import cached
 from vidsum.speech.recognize import CHECKPOINT, LANGUAGES, changes_of, load_recognizer, rules_on, said_in
 from vidsum.speech.voice import RATE, speech_in, windows_of
 from vidsum.text_files import read_stdin
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
     from vidsum.keywords import SpeechOptions
 
+_FOLDER = "transcripts"
+"""Of the cache; transcripts are small, and stay until removed."""
 _BLOCK_S = 30.0
 """Sound that is in memory at once."""
 _SURE_OF_LANGUAGE = 0.5
@@ -96,7 +98,7 @@ def plan_transcript(
     made_from = _made_from(provenance.of_file(sound.path), settings, extraction.device)
 
     def make(progress: Progress | None) -> Transcript:
-        found = cached.get(made_from) if extraction.cache else None
+        found = _kept(made_from) if extraction.cache else None
         if found is not None:
             return replace(found, video=sound.video, warnings=_warnings(found))
         transcript, errors = _heard(sound, settings, extraction.device, progress)
@@ -105,7 +107,7 @@ def plan_transcript(
             fault = f"{sound.path}: {errors} packets of its sound are damaged, and count as silence"
             return replace(transcript, warnings=(fault, *_warnings(transcript)))
         if extraction.cache:
-            cached.put(transcript)
+            _keep(transcript)
         return replace(transcript, warnings=_warnings(transcript))
 
     return Plan(made_from, make)
@@ -135,10 +137,10 @@ def cached_transcript(
     source = source or provenance.of_file(Path(path))
     if not extraction.cache:
         return None
-    found = cached.get(_made_from(source, Transcription(), extraction.device))
+    found = _kept(_made_from(source, Transcription(), extraction.device))
     if not english or found is None or set(found.languages) <= {"en"}:
         return found
-    return cached.get(_made_from(source, Transcription(translate=True), extraction.device))
+    return _kept(_made_from(source, Transcription(translate=True), extraction.device))
 
 
 def _heard(
@@ -219,6 +221,23 @@ def write_text(transcript: Transcript, path: str | os.PathLike[str], form: TextF
     """
     with atomic_write(path) as part:
         part.write_text(as_text(transcript.segments, form), encoding="utf-8")
+
+
+def _kept(provenance: Mapping[str, Any]) -> Transcript | None:
+    """The transcript of an earlier run with the same provenance, without its video; None if it is damaged."""
+    content = disk_cache.find(_FOLDER, provenance)
+    if content is None:
+        return None
+    found = json.loads(content)
+    return Transcript(**{**found, "segments": segments_of(found["segments"])}, provenance=provenance)
+
+
+def _keep(transcript: Transcript) -> None:
+    """Keep a transcript under its provenance. A folder that cannot be written to keeps nothing."""
+    names = ("language", "language_probability", "duration_s", "translated")
+    content = {name: getattr(transcript, name) for name in names}
+    content = {"segments": segments_data(transcript.segments), **content}
+    disk_cache.keep(_FOLDER, transcript.provenance, json.dumps(content).encode())
 
 
 def _warnings(transcript: Transcript) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from vidsum.video.frames import Exact
 
 def build(weights: Weights, last: str) -> Network:
     """The network up to layer `last`, fc6 or fc7."""
-    from vidsum.models.c3d import C3D
+    from vidsum.models.i3d import C3D
 
     model = C3D(last)
     names = model.state_dict().keys()
