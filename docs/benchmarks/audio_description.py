@@ -65,7 +65,7 @@ CLASSES = 16
 RATE = 3e-3
 EVERY = 250
 """Steps between two states that are kept."""
-STEPS: Final[dict[Phase, int]] = {"language": 1000, "align": 2000, "tune": 500}
+STEPS: Final[dict[Phase, int]] = {"language": 1000, "align": 3000, "tune": 1000}
 
 
 @dataclass(frozen=True)
