@@ -27,8 +27,7 @@ from vidsum.errors import UsageError
 from vidsum.names import guess
 from vidsum.options import ADVANCED, Leaf, build, item_of, leaves, required
 
-_FIRST_PANEL = "Inputs"
-_LAST_PANELS = ("Reading and features", ADVANCED)
+_FIRST_PANEL, _LAST_PANELS = "Inputs", ("Reading and features", ADVANCED)
 """The panel that begins the help of a command, and those that end it, in this order."""
 _MAX_WIDTH, _MAX_FLAGS = 120, 19
 """Characters of a line of help, and of the flags before its text."""
@@ -83,15 +82,15 @@ class Value(click.types.BoolParamType):  # of click's types the one that `--on/-
     """What a field holds, or one of what it holds."""
 
     def __init__(self, leaf: Leaf) -> None:
-        self._leaf, self._kind = leaf, item_of(leaf.kind) or required(leaf.kind)
-        is_plain = self._kind in _METAVARS and not leaf.option.parse
-        self.name = "choice" if leaf.choices else self._kind.__name__ if is_plain else "str"
+        self._leaf, self.kind = leaf, item_of(leaf.kind) or required(leaf.kind)
+        is_plain = self.kind in _METAVARS and not leaf.option.parse
+        self.name = "choice" if leaf.choices else self.kind.__name__ if is_plain else "str"
         self.min, self.max = (leaf.option.min, leaf.option.max) if is_plain else (None, None)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The value of a text, or of what YAML has in its place. Raises UsageError: it is not allowed."""
         try:
-            if isinstance(value, list | dict) or (isinstance(value, bool) and self._kind is not bool):
+            if isinstance(value, list | dict) or (isinstance(value, bool) and self.kind is not bool):
                 raise UsageError(f"{self._leaf.flags[0]} takes a single value")
             return self._leaf.read(str(value))
         except UsageError as error:
@@ -101,7 +100,7 @@ class Value(click.types.BoolParamType):  # of click's types the one that `--on/-
 
     def split_envvar_value(self, rv: str) -> Sequence[str]:
         """The texts of a variable: several paths, numbers or choices; else one, spaces and all."""
-        return [rv] if self.name == "str" else rv.split(os.pathsep if self._kind is Path else None)
+        return [rv] if self.name == "str" else rv.split(os.pathsep if self.kind is Path else None)
 
 
 def _offers(metavar: str, names: Names | Sequence[str]) -> Callable[..., list[Any]] | None:
@@ -122,15 +121,14 @@ class Flag(click.Option):
 
     def __init__(self, leaf: Leaf) -> None:
         self.leaf, self.panel, self.value = leaf, leaf.option.panel or "Options", Value(leaf)
-        item, option = item_of(leaf.kind), leaf.option
-        kind = item or required(leaf.kind)
+        option, kind = leaf.option, self.value.kind
         has_open_end = (option.above is not None or option.below is not None) and not option.parse
         metavar = option.metavar or (None if leaf.choices else _METAVARS.get(kind, "TEXT"))
         super().__init__(
             [*leaf.flags, leaf.parameter],
             type=self.value,
             is_flag=kind is bool or None,  # False would let an option stand without its value
-            multiple=bool(item),
+            multiple=item_of(leaf.kind) is not None,
             required=leaf.default is MISSING,
             help=f"{option.help.removesuffix('.')} ({option.words()})." if has_open_end else option.help,
             metavar=metavar,
@@ -140,8 +138,8 @@ class Flag(click.Option):
     @property
     def range(self) -> str:
         """The range of a number, in signs."""
-        limits = {">=": self.value.min, "<=": self.value.max}
-        return " ".join(f"{sign} {limit:g}" for sign, limit in limits.items() if limit is not None)
+        limits = (">=", self.value.min), ("<=", self.value.max)
+        return " ".join(f"{sign} {limit:g}" for sign, limit in limits if limit is not None)
 
     @property
     def default_in_words(self) -> str:
@@ -202,8 +200,7 @@ class Command(click.Command):
         self._flags = [flag for group in self._groups.values() for flag in group]
         params: list[Any] = []
         for name, each in self._annotations.items():
-            is_word = get_origin(each) is Annotated and isinstance(each.__metadata__[0], Argument)
-            params += [Words(name, each.__origin__, each.__metadata__[0])] if is_word else self._groups[name]
+            params += self._groups[name] or [Words(name, each.__origin__, each.__metadata__[0])]
         config = click.Option(
             ["--config"],
             type=click.Path(path_type=Path),

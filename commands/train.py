@@ -47,6 +47,17 @@ class RunFolder:
     overwrite: bool = option("Start over if the folder has a run.", False)
 
 
+@dataclass(frozen=True, kw_only=True)
+class KeptEpochs:
+    """Models that are kept besides the best and the last one."""
+
+    PANEL = "Training"
+
+    keep_epochs: tuple[int, ...] = option(
+        "Also keep the model of this epoch, epoch_N.safetensors. Can be repeated.", (), min=1
+    )
+
+
 def _preset_names(kind: type[MRNetSettings | DETRSettings]) -> tuple[str, ...]:
     """The options that a preset sets."""
     sizes = {name for size in kind.SIZES.values() for name in size}
@@ -54,7 +65,9 @@ def _preset_names(kind: type[MRNetSettings | DETRSettings]) -> tuple[str, ...]:
 
 
 @train.add
-def fulltransnet(data: SplitOptions, run: RunFolder, settings: FullTransNetSettings, view: View) -> None:
+def fulltransnet(
+    data: SplitOptions, run: RunFolder, settings: FullTransNetSettings, kept: KeptEpochs, view: View
+) -> None:
     """Train FullTransNet, one model per split.
 
     vidsum train fulltransnet --data tvsum.h5 --out runs/tvsum
@@ -66,7 +79,9 @@ def fulltransnet(data: SplitOptions, run: RunFolder, settings: FullTransNetSetti
     from vidsum.lab.training.fulltransnet import prepare_run, train_split
 
     def train(prepared: "Run[FullTransNetSettings]", number: int, progress: "Progress | None") -> Result:
-        trained = train_split(prepared, number, overwrite=run.overwrite, progress=progress)
+        trained = train_split(
+            prepared, number, keep_epochs=kept.keep_epochs, overwrite=run.overwrite, progress=progress
+        )
         folder = str(prepared.folder(number))
         return _fitted_result(folder, trained.fitted, trained.warnings, trained.split.name)
 

@@ -93,7 +93,7 @@ def drawn(name: str, n_videos: int) -> Captions:
     chosen = np.random.default_rng(_SEED).choice(sorted(videos), n_videos, replace=False).tolist()
     few = {key: videos[key] for key in chosen}
     encode = load_text_encoder(ENCODER, "cpu").encode
-    return embed_captions(few, encode, checkpoints.sha256_of(ENCODER), _SEED)
+    return embed_captions(few, encode, checkpoints.sha256_of(ENCODER), seed=_SEED)
 
 
 def simulation(captions: Captions, vectors: FloatArray, grounder: Grounder) -> Simulation:

@@ -248,7 +248,10 @@ def test_rows_stand_above_chance_and_the_whole_video(videos: dict[str, MomentVid
     mine = {"v_a": [[wrong, right], []], "v_b": [[Moment(0, 20, 1)]]}
     report = evaluate_moments(videos, {"mine": mine}, n_seeds=3)
     assert [row.name for row in report.rows] == ["mine", "random", "whole video"]
-    assert dict(report.facts) == {"n_videos": 2, "n_queries": 3, "comparison": "mmn", "n_seeds": 3}
+    averages = {"video_s": 15.0, "query_words": 2.0, "moment_s": 7.25}
+    counts = {"n_videos": 2, "n_queries": 3}
+    assert dict(report.facts) == {**counts, "averages": averages, "comparison": "mmn", "n_seeds": 3}
+    assert "15.0 s per video, 2.0 words per query, 7.2 s per moment" in report.note
     assert report.warnings == ("cut: 1, first in v_b",)
     own, _, whole = (row.measures for row in report.rows)
     assert own.recall[1, 0.7] == pytest.approx(1 / 3)

@@ -74,6 +74,20 @@ def test_the_best_epoch_is_kept_with_what_it_is(tmp_path: Path) -> None:
     assert trained.training["best"]["validation"] == 0.7
 
 
+def test_epochs_that_are_asked_for_are_kept_and_change_nothing_else(tmp_path: Path) -> None:
+    _fit(tmp_path / "a")
+    fit(small_recipe(), SETTINGS, tmp_path / "b", keep_epochs=(2, EPOCHS, EPOCHS + 5))
+    _same_files(tmp_path / "a", tmp_path / "b")
+    kept = sorted(path.name for path in (tmp_path / "b").glob("epoch_*"))
+    assert kept == ["epoch_2.safetensors", f"epoch_{EPOCHS}.safetensors"]
+    fit(small_recipe(), replace(SETTINGS, epochs=2), tmp_path / "c")
+    after_two = read_tensors(tmp_path / "c" / "last.safetensors", SCHEMA)[1]
+    for name, tensor in read_trained(tmp_path / "b" / "epoch_2.safetensors").tensors.items():
+        assert torch.equal(tensor, after_two[f"model.{name}"])
+    _fit(tmp_path / "b", replace(SETTINGS, epochs=1), overwrite=True)
+    assert not list((tmp_path / "b").glob("epoch_*"))
+
+
 def test_without_validation_the_last_epoch_is_the_best(tmp_path: Path) -> None:
     fitted = fit(replace(small_recipe(), validate=None), SETTINGS, tmp_path)
     assert fitted.best == fitted.history[-1]

@@ -1,6 +1,7 @@
 """The evaluations of moments and of QVHighlights: every prediction beside chance and the whole video."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import fmean
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from vidsum.lab.evaluation.submissions import MomentPredictions, QueryPrediction
 from vidsum.results.moments import Moment
 from vidsum.types import TimeArray
 
+_MEANS = "{video_s:.1f} s per video, {query_words:.1f} words per query, {moment_s:.1f} s per moment"
 _EMPTY = "moments that are empty and count as wrong"
 
 
@@ -46,17 +48,37 @@ def evaluate_moments(
     moments[RANDOM] = moment_metrics.random_moments(durations_s, n_seeds)
     moments[WHOLE] = moment_metrics.whole_video(durations_s)
     ious = {row: moment_metrics.best_ious(given, gt_windows) for row, given in moments.items()}
-    n_videos = sum(bool(video.queries) for video in videos.values())
+    rows = tuple(Row(row, moment_metrics.measure(of_row, comparison)) for row, of_row in ious.items())
+    asked = [video for video in videos.values() if video.queries]
+    averages = _averages(asked)
     sign = ">=" if comparison == "mmn" else ">"
     return Report(
         "moments",
-        tuple(Row(row, moment_metrics.measure(of_row, comparison)) for row, of_row in ious.items()),
-        {"n_videos": n_videos, "n_queries": len(queries), "comparison": comparison, "n_seeds": n_seeds},
+        rows,
+        {
+            "n_videos": len(asked),
+            "n_queries": len(queries),
+            "averages": averages,
+            "comparison": comparison,
+            "n_seeds": n_seeds,
+        },
         warnings=(*repaired(videos), *_empty_moments(predictions)),
-        title=f"{len(queries)} queries of {n_videos} videos, per cent",
-        note=f"found: IoU {sign} the threshold ({comparison}); mIoU of the best moment; "
+        title=f"{len(queries)} queries of {len(asked)} videos, per cent",
+        note=f"means: {_MEANS.format(**averages)}; "
+        f"found: IoU {sign} the threshold ({comparison}); mIoU of the best moment; "
         f"random: {n_seeds} draws",
     )
+
+
+def _averages(videos: Sequence[MomentVideo]) -> dict[str, float]:
+    """What MRNet's Table 1 tells of a data set, and the length of its moments; words end at spaces."""
+    queries = [query for video in videos for query in video.queries]
+    lengths_s = [end - start for query in queries for start, end in query.windows]
+    return {
+        "video_s": fmean(video.duration_s for video in videos),
+        "query_words": fmean(len(query.text.split()) for query in queries),
+        "moment_s": fmean(lengths_s),
+    }
 
 
 def _empty_moments(predictions: Mapping[str, MomentPredictions]) -> Iterator[str]:

@@ -164,7 +164,10 @@ def _row(
         "r1_70": [each.recall[1, 0.7] for each in by_query],
         "miou": [each.miou for each in by_query],
     }
-    errors = {key: _standard_error(each) for key, each in values.items()}
+    root = np.sqrt(len(by_query))
+    errors = {
+        key: float(np.std(each, ddof=1) / root) if len(each) > 1 else 0.0 for key, each in values.items()
+    }
     row = Row(f"{name}: {len(by_query)} queries, {who}", _mean(by_query))
     return row, {"row": row.name, "n_queries": len(by_query), "standard_errors": errors}
 
@@ -180,10 +183,6 @@ def _mean(measures: Sequence[MomentMeasures]) -> MomentMeasures:
         miou=float(np.mean([each.miou for each in measures])),
         curve=tuple(float(np.mean([each.curve[at] for each in measures])) for at in range(len(CURVE))),
     )
-
-
-def _standard_error(values: Sequence[float]) -> float:
-    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
 
 
 def _pairs(windows: Sequence[Interval]) -> TimeArray:

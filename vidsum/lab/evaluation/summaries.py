@@ -85,10 +85,12 @@ def evaluate_summaries(
     rows = {row: SummaryMeasures(measures) for row, measures in videos_of.items()}
     n_videos = len({video.name for video in videos.values()})
     counts = [reference.n_annotators for reference in references]
+    shots = _shot_frames(references)
     facts = {
         "n_videos": n_videos,
         "n_tests": len(references),
         "n_annotators": {"fewest": min(counts), "most": max(counts)},
+        **({"shot_frames": shots} if shots else {}),
         "ranked_against": "user_scores" if scored else "gtscore",
         "n_seeds": n_seeds,
         "budget_share": BUDGET,
@@ -102,8 +104,18 @@ def evaluate_summaries(
         warnings=_repaired(videos),
         title=_title(n_videos, counts) + columns.title,
         note=f"tau and rho with {compared}; human: each annotator with the others; mean of the others: with "
-        f"the annotator that it lacks; random: {n_seeds} draws",
+        f"the annotator that it lacks; random: {n_seeds} draws"
+        + ("; shots of {fewest} to {most} frames, {mean:.0f} on average".format(**shots) if shots else ""),
     )
+
+
+def _shot_frames(references: Sequence[Reference]) -> dict[str, float]:
+    """What FullTransNet's Table I tells of the shots of a data set; nothing where it lacks some."""
+    shots = [reference.change_points for reference in references if reference.change_points is not None]
+    if len(shots) < len(references):
+        return {}
+    lengths = np.concatenate([each[:, 1] - each[:, 0] + 1 for each in shots])
+    return {"fewest": int(lengths.min()), "most": int(lengths.max()), "mean": float(lengths.mean())}
 
 
 def _title(n_videos: int, counts: Sequence[int]) -> str:

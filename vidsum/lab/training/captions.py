@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -154,22 +154,14 @@ def captions_of(
     )
 
 
-def embed_captions(
-    videos: Mapping[str, MomentVideo],
-    embed: Embed,
-    encoder: str,
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> Captions:
+def embed_captions(videos: Mapping[str, MomentVideo], embed: Embed, encoder: str, **options: Any) -> Captions:
     """Annotated videos with their sentences embedded: see `embed_sentences`."""
-    return captions_of(videos, embed_sentences(videos, embed, encoder, seed, progress))
+    return captions_of(videos, embed_sentences(videos, embed, encoder, **options))
 
 
 def words_of(captions: Captions, encode: Callable[[Sequence[str]], list[FloatArray]], most: int) -> Words:
-    """A function that gives the words of the queries' sentences, at most `most` of each.
-
-    Those of a sentence are embedded once, by `TextEncoder.encode_words`, and kept: L x D x 4 bytes, 23 kB for
-    15 words of MiniLM's.
+    """A function that gives the words of the queries' sentences, at most `most` of each, which `encode`
+    embeds once.
     """
     known: dict[int, FloatArray] = {}
 

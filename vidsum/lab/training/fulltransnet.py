@@ -110,7 +110,12 @@ def prepare_run(
 
 
 def train_split(
-    run: _Run, number: int, *, overwrite: bool = False, progress: Progress | None = None
+    run: _Run,
+    number: int,
+    *,
+    keep_epochs: Sequence[int] = (),
+    overwrite: bool = False,
+    progress: Progress | None = None,
 ) -> SplitResult:
     """Train the model of one split, or go on with it: see `fit`.
 
@@ -133,7 +138,14 @@ def train_split(
         about=Trained("fulltransnet", asdict(settings.model), run.features, facts, {}),
         lr_share=(lambda done: half_cosine(done / settings.loop.epochs)) if settings.anneal else None,
     )
-    fitted = fit(recipe, settings.loop, run.folder(number), overwrite=overwrite, progress=progress)
+    fitted = fit(
+        recipe,
+        settings.loop,
+        run.folder(number),
+        keep_epochs=keep_epochs,
+        overwrite=overwrite,
+        progress=progress,
+    )
     return SplitResult(split, fitted, warnings)
 
 

@@ -69,6 +69,7 @@ def fit(
     settings: LoopSettings,
     folder: Path,
     *,
+    keep_epochs: Sequence[int] = (),
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> FitResult:
@@ -77,12 +78,9 @@ def fit(
     Writes `best.safetensors`, `last.safetensors` and `log.csv` at the end of each epoch, and `curves.png` at
     the end of the run. The model has the last epoch's weights afterwards.
 
-    Args:
-        recipe: the model and its training.
-        settings: how long.
-        folder: of this run alone; made if needed.
-        overwrite: drop the run in the folder.
-        progress: called as progress(name of the folder, epochs done, epochs).
+    The folder is of this run alone; `overwrite` drops the run in it. The models of `keep_epochs` are written
+    too, as `epoch_5.safetensors`, and not recorded, since they change nothing else. Progress is called as
+    progress(name of the folder, epochs done, epochs).
 
     Raises:
         OutputError: the folder holds a run with other settings, or cannot be written to.
@@ -104,6 +102,8 @@ def fit(
         epoch = _run_epoch(recipe, settings, len(history) + 1, folder, progress)
         history = (*history, epoch)
         # the state last: a run killed before it does this epoch again, and writes the same
+        if epoch.epoch in keep_epochs:
+            save_trained(folder / state.kept_name(epoch.epoch), _snapshot(about, recipe.model, epoch))
         if best_of(history) is epoch:
             save_trained(folder / state.BEST, _snapshot(about, recipe.model, epoch))
         state.save_state(folder, recipe.model, recipe.optimizer, facts, history)

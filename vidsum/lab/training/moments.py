@@ -219,10 +219,9 @@ def check_sizes(
     sizes: Callable[[Any], tuple[int, ...]],
     sentence: str,
 ) -> tuple[int, ...]:
-    """The sizes that all examples of an epoch and of validation share; the model could read no others later.
+    """The sizes that all examples share, which `sentence` describes with a `{}` for each.
 
-    `sentence` describes them, with a `{}` for each. Raises UsageError where there is no training example, or
-    two differ.
+    Raises UsageError where there is no training example, or two differ.
     """
     if not examples:
         raise UsageError("no video to train on")

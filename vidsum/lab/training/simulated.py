@@ -90,8 +90,7 @@ def simulate_highlights(
 ) -> list[HighlightExample]:
     """The same with saliency; each example has one query and a negative pair.
 
-    A video of fewer clips than `how.clips` is taken as it is, not resampled to so many. `words` is called
-    once, for the sentences of all examples.
+    A video of fewer clips than `how.clips` is taken as it is. `words` is called once, for all sentences.
     """
     rng = np.random.default_rng(list(seed))
     drawn = [_highlight_example(how, rng) for _ in range(n_videos)]

@@ -93,6 +93,14 @@ def clear(folder: Path) -> None:
     """Remove the run in a folder; the state first, so that no half of it is taken for a run."""
     for name in (LAST, BEST, LOG, CURVES):
         (folder / name).unlink(missing_ok=True)
+    for path in folder.glob(kept_name("*")):
+        if _is_checkpoint(path):
+            path.unlink()
+
+
+def kept_name(epoch: int | str) -> str:
+    """The file of an epoch that is kept."""
+    return f"epoch_{epoch}.safetensors"
 
 
 def refuse_foreign(folder: Path) -> None:

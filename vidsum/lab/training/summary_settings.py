@@ -203,7 +203,7 @@ class CaptionerSettings(Checked):
     weight_decay: float = option("Weight decay of AdamW.", 0.05, min=0)
     batch_size: int = option("Sentences per step.", 64, min=2)
     reward_epochs: int = option(
-        "Then, epochs in which the captioner learns from the CIDEr of sentences that it draws.", 2, min=0
+        "Then, epochs in which the captioner learns from the CIDEr of sentences that it draws.", 0, min=0
     )
     reward_lr: float = option("Learning rate of these epochs.", 2e-4, above=0)
     draws: int = option("Sentences to draw of each picture in these epochs.", 4, min=2)
