@@ -65,7 +65,7 @@ CLASSES = 16
 RATE = 3e-3
 EVERY = 250
 """Steps between two states that are kept."""
-STEPS: Final[dict[Phase, int]] = {"language": 1000, "align": 2000, "tune": 500}
+STEPS: Final[dict[Phase, int]] = {"language": 1000, "align": 3000, "tune": 1000}
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,9 @@ def clips(pictures: Pictures, chosen: Tensor, seeded: torch.Generator) -> tuple[
 
 
 def _noisy(tokens: Tensor, seeded: torch.Generator) -> Tensor:
-    noise = torch.randn(tokens.shape, generator=seeded) * NOISE / tokens.shape[2] ** 0.5
-    return tokens + noise
+    """Vectors of length 1 or 0 with noise, in numbers of about 1."""
+    noise = NOISE * torch.randn(tokens.shape, generator=seeded)
+    return tokens * tokens.shape[2] ** 0.5 + noise
 
 
 def read(captions: Path, folder: Path) -> tuple[dict[str, Pictures], list[str]]:

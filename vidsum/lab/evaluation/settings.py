@@ -285,6 +285,7 @@ class CaptionsRequest:
     metric: tuple[str, ...] = option(
         "Measure: cider-d, cider, bleu, rouge-l, or r@K/N, such as r@5/16. Can be repeated.",
         CAPTION_METRICS,
+        shown="all but r@K/N",
         metavar="NAME",
         names=CAPTION_METRICS,
     )
