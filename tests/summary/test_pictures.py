@@ -187,6 +187,18 @@ def test_texts_differ_with_times_and_scores() -> None:
         assert (storyboard(other, images) != sheet).any()
 
 
+def test_captions_stand_below_the_pictures_cut_to_their_width() -> None:
+    summary, images = make_summary(), [flat(COLOURS[0]), flat(COLOURS[1])]
+    plain = storyboard(summary, images)
+    captioned = storyboard(summary, images, ["A dog runs.", None])
+    longer = storyboard(summary, images, ["A dog runs through the grass with a ball and a stick. " * 3, None])
+    assert captioned.shape == longer.shape == (plain.shape[0] + 22, *plain.shape[1:])
+    left, right = (np.flatnonzero(pixels_of(longer, COLOURS[0]).any(axis=0))[[0, -1]]).tolist()
+    changed = np.flatnonzero((longer != captioned).any(axis=(0, 2)))
+    assert left <= changed.min() <= changed.max() <= right
+    assert (storyboard(summary, images, [None, None]) == plain).all()
+
+
 @pytest.mark.parametrize(("n_segments", "size"), [(1, (160, 90)), (1, (90, 160)), (40, (160, 90))])
 def test_any_number_of_segments_makes_a_storyboard(n_segments: int, size: tuple[int, int]) -> None:
     summary = make_summary(n_shots=81, selected=tuple(range(1, 2 * n_segments, 2)))

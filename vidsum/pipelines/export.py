@@ -18,7 +18,7 @@ from vidsum.pipelines.timelines import video_of
 from vidsum.provenance import form_in, label_of
 from vidsum.results.cuts import Cut, Cutting, groups_of
 from vidsum.results.feature_files import is_feature_file, read_features
-from vidsum.results.load import read_record
+from vidsum.results.load import descriptions_beside, read_record
 from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
 from vidsum.results.summary import Summary
 from vidsum.settings import UNLIKELY, Encoding, PreviewFormat
@@ -179,6 +179,8 @@ def read_record_of(path: Path) -> dict[str, Any]:
 def write_storyboard(summary: Summary, path: PathLike, folder: PathLike) -> None:
     """Draw a summary's key frames, one a segment, on one PNG, and write each as JPEG into a folder.
 
+    Descriptions of the video beside the PNG (`vidsum describe`) stand under the pictures.
+
     Raises:
         UsageError: the summary is of features made elsewhere.
         InputError: the video is not there any more.
@@ -190,7 +192,9 @@ def write_storyboard(summary: Summary, path: PathLike, folder: PathLike) -> None
     video = video_of(summary)
     images = [frame.image for frame in read_frames_at(video, times)]
     save_key_frames(images, times, folder)
-    save_picture(storyboard(summary, images), path, label_of(summary.provenance))
+    found = descriptions_beside(Path(path), summary.video) if summary.video else None
+    captions = [found.at(time_s) for time_s in times] if found else ()
+    save_picture(storyboard(summary, images, captions), path, label_of(summary.provenance))
 
 
 def write_plot(result: Summary | Grounding | Highlights, path: PathLike) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from vidsum.pipelines.export import clips_of, form_of
 from vidsum.pipelines.timelines import relative, video_behind
 from vidsum.results.cuts import Cutting
 from vidsum.results.descriptions import Descriptions
-from vidsum.results.load import load
+from vidsum.results.load import descriptions_beside
 from vidsum.results.media import url_of
 from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.page import Film, data_url, picture_times, render
@@ -113,15 +112,8 @@ def _film(results: Sequence[tuple[str, Cutting]], target: Path, warnings: list[s
 
 def _descriptions(results: Sequence[tuple[str, Cutting]]) -> Descriptions | None:
     """What `vidsum describe` wrote of the video, beside one of its results."""
-    for name, result in results:
-        if (video := result.video) is None:
-            continue
-        path = Path(name).with_name(f"{Path(video.path).stem}_descriptions.json")
-        with suppress(InputError):  # one that was edited counts for nothing
-            found = load(path, allow_playlists=True)
-            if isinstance(found, Descriptions) and found.video and found.video.bytes == video.bytes:
-                return found
-    return None
+    beside = (descriptions_beside(Path(name), result.video) for name, result in results if result.video)
+    return next(filter(None, beside), None)
 
 
 def _pictures(info: VideoInfo, times_s: list[float]) -> dict[float, str]:

@@ -8,6 +8,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
@@ -24,6 +25,7 @@ from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
 from vidsum.text_files import named, read_json, shown
+from vidsum.types import VideoInfo
 from vidsum.video.playlist import HINT, PLAYLISTS
 
 _CUTTING: dict[str, type[Cutting]] = {kind.kind: kind for kind in (Summary, Shots, Grounding, Highlights)}
@@ -58,6 +60,18 @@ def load(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Resu
     if kind not in _CUTTING:
         raise InputError(f"{os.fspath(path)}: holds {kind}, not the result of a video")
     return result_of(document)
+
+
+def descriptions_beside(path: Path, video: VideoInfo) -> Descriptions | None:
+    """What `vidsum describe` wrote of a video into the folder of a file; None where there is nothing such.
+
+    What was edited, or is of another video of the name, counts for nothing.
+    """
+    with suppress(InputError):
+        found = load(path.with_name(f"{Path(video.path).stem}_descriptions.json"), allow_playlists=True)
+        if isinstance(found, Descriptions) and found.video and found.video.bytes == video.bytes:
+            return found
+    return None
 
 
 def result_of(document: Mapping[str, Any]) -> Cutting:

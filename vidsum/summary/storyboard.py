@@ -71,7 +71,7 @@ def save_picture(image: Picture, target: str | os.PathLike[str], label: str | No
 _WIDE_CELL, _UPRIGHT_CELL = 384, 288
 """Pixels from left to right."""
 _GAP, _MARGIN = 16, 28
-_HEADER_HEIGHT, _CAPTION_HEIGHT = 46, 34
+_HEADER_HEIGHT, _CAPTION_HEIGHT, _LINE_HEIGHT = 46, 34, 22
 _STRIP_HEIGHT, _LABEL_HEIGHT = 26, 26
 _INK, _SOFT_INK, _PAPER = (31, 41, 55), (107, 114, 128), (255, 255, 255)
 _SHOT_SHADES = ((229, 231, 235), (209, 213, 219))
@@ -86,6 +86,7 @@ class _Layout:
     cell_width: int
     cell_height: int
     """Of the picture alone."""
+    caption_height: int
 
     @property
     def width(self) -> int:
@@ -102,12 +103,12 @@ class _Layout:
     def corner(self, number: int) -> tuple[int, int]:
         """Left and top of a cell."""
         row, column = divmod(number, self.columns)
-        row_height = self.cell_height + _CAPTION_HEIGHT + _GAP
+        row_height = self.cell_height + self.caption_height + _GAP
         return _MARGIN + column * (self.cell_width + _GAP), _MARGIN + _HEADER_HEIGHT + row * row_height
 
 
-def storyboard(summary: Summary, images: Sequence[Picture]) -> Picture:
-    """A sheet of a summary's key frames, with the time and score of each segment.
+def storyboard(summary: Summary, images: Sequence[Picture], captions: Sequence[str | None] = ()) -> Picture:
+    """A sheet of a summary's key frames, with the time and score of each segment, and captions if given.
 
     A strip below shows where in the video they are: its shots in shades of grey, the segments in colour.
     `images` are a picture per segment, all of one shape. Raises UsageError for another number of pictures.
@@ -117,7 +118,8 @@ def storyboard(summary: Summary, images: Sequence[Picture]) -> Picture:
     height, width = images[0].shape[:2]
     cell_width, usual = (_WIDE_CELL, 4) if width >= height else (_UPRIGHT_CELL, 5)
     n_columns = max(min(usual, len(images)), 2)  # a single one leaves no room for the header
-    layout = _Layout(len(images), n_columns, cell_width, round(cell_width * height / width))
+    caption_height = _CAPTION_HEIGHT + (_LINE_HEIGHT if any(captions) else 0)
+    layout = _Layout(len(images), n_columns, cell_width, round(cell_width * height / width), caption_height)
     sheet = Image.new("RGB", (layout.width, layout.height), _PAPER)
     draw = ImageDraw.Draw(sheet)
     _draw_header(draw, summary, layout.width)
@@ -126,7 +128,11 @@ def storyboard(summary: Summary, images: Sequence[Picture]) -> Picture:
         small = cv2.resize(image, (cell_width, layout.cell_height), interpolation=cv2.INTER_AREA)
         sheet.paste(Image.fromarray(small), (left, top))
         _draw_badge(draw, number + 1, left + 8, top + 8)
-        _draw_caption(draw, summary, segment, (left, top + layout.cell_height + 8, cell_width))
+        below = top + layout.cell_height + 8
+        _draw_caption(draw, summary, segment, (left, below, cell_width))
+        if text := captions[number] if captions else None:
+            shown = _fitting(draw, text, cell_width)
+            draw.text((left, below + _LINE_HEIGHT), shown, _SOFT_INK, _font(15))
     _draw_strip(draw, summary, (_MARGIN, layout.width - _MARGIN), layout.strip_top)
     return np.asarray(sheet)
 
@@ -164,6 +170,15 @@ def _draw_caption(
     times = " – ".join(format_time(time_s) for time_s in segment)
     draw.text((left, top), times, _INK, _font(15))
     draw.text((left + width, top), f"score {_score(summary, segment):.2f}", _SOFT_INK, _font(15), anchor="ra")
+
+
+def _fitting(draw: ImageDraw.ImageDraw, text: str, width: int) -> str:
+    """A text, cut at a word where it is wider."""
+    shown, words = text, text.split()
+    while draw.textlength(shown, _font(15)) > width and len(words) > 1:
+        words.pop()
+        shown = " ".join(words).rstrip(",.;") + " …"
+    return shown
 
 
 def _draw_strip(draw: ImageDraw.ImageDraw, summary: Summary, sides: tuple[int, int], top: int) -> None:
