@@ -111,7 +111,8 @@ def _require_speaker(name: str, outputs: Outputs) -> None:
 def _line(files: Files, found: "Descriptions") -> str:
     """The files, and what they hold in short."""
     count = len(found.descriptions)
-    unsure = f", nothing sure enough for {found.n_unsure} segments" if found.n_unsure else ""
+    left = f"{found.n_unsure} segment{'s' * (found.n_unsure != 1)}"
+    unsure = f", nothing sure enough for {left}" if found.n_unsure else ""
     return (
         f"{', '.join(map(str, files.all))}: {count} description{'s' * (count != 1)} by {found.writer}{unsure}"
     )

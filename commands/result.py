@@ -250,7 +250,7 @@ def print_table(table: Table, stream: TextIO) -> None:
     grid = [[printable(cell) for cell in row] for row in (table.columns, *table.rows)]
     columns = [*zip(*grid, strict=True)]
     widths = [max(map(len, cells)) for cells in columns]
-    right = [bool(table.rows) and all(cell[:1].isdigit() for cell in cells[1:]) for cells in columns]
+    right = [bool(table.rows) and all(cell[:1].isdigit() for cell in cells[1:] if cell) for cells in columns]
     for row in grid:
         cells = [
             cell.rjust(width) if to_right else cell.ljust(width)

@@ -78,11 +78,11 @@ def test_moments_are_drawn_by_video_and_looked_for_in_time(run: Run) -> None:
     films = {f"film{n}": {"duration": 30, "timestamps": times, "sentences": texts} for n in range(3)}
     Path("films.json").write_text(json.dumps(films))
     for name in films:
-        segments = [
+        said = [
             {"start_s": start, "end_s": end, "text": text, "confidence": 1}
             for (start, end), text in zip(times[:9], texts, strict=False)
         ]
-        document = {"video": {"path": f"{name}.mp4"}, "segments": segments}
+        document = {"video": {"path": f"{name}.mp4"}, "descriptions": said}
         Path("said").mkdir(exist_ok=True)
         Path(f"said/{name}_descriptions.json").write_text(json.dumps(document))
     ran = run("evaluate", "captions", "said", "--data", "films.json", "--metric", "r@1/8", "-o", "-")
@@ -90,6 +90,13 @@ def test_moments_are_drawn_by_video_and_looked_for_in_time(run: Run) -> None:
     assert (ran.json["n_items"], ran.json["n_videos"]) == (27, 3)
     said, _ = ran.json["rows"]
     assert said["measures"]["R@1/8 (minilm)"] == {"value": 1, "low": 1, "high": 1}
+
+
+def test_one_caption_is_counted_as_one(run: Run) -> None:
+    Path("people.csv").write_text("image,caption\na.jpg,a dog runs\n")
+    Path("mine.csv").write_text("image,caption\na.jpg,a dog\n")
+    ran = run("evaluate", "captions", "mine.csv", "--data", "people.csv")
+    assert ran.out.startswith("people.csv: 1 caption against 1 sentence of people, times 100\n")
 
 
 def test_moments_of_one_video_are_drawn_one_by_one(run: Run) -> None:

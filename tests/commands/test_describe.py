@@ -15,6 +15,7 @@ import vidsum
 from tests import media
 from tests.commands.conftest import Run
 from vidsum import checkpoints
+from vidsum.commands.result import print_table, text_table
 from vidsum.grounding import writers
 from vidsum.grounding.writers import Seen, Sentence
 from vidsum.pipelines import description
@@ -96,6 +97,15 @@ def test_each_shot_gets_its_sentence(run: Run, film: Path) -> None:
 def test_segments_of_a_length_are_joined_where_they_say_the_same(run: Run, film: Path) -> None:
     assert run("describe", film, *HOW, "--every", "1s", "-o", "a.json").code == 0
     assert said("a.json") == [(0, 2, TEXTS[0]), (2, 4, TEXTS[1]), (4, 6, TEXTS[2]), (6, 10, TEXTS[3])]
+
+
+def test_a_long_list_keeps_its_numbers_to_the_right(capsys: pytest.CaptureFixture[str]) -> None:
+    table = text_table((number, number + 1, 0.95 if number else 1.0, "a dog") for number in range(30))
+    assert table is not None
+    print_table(table, sys.stdout)
+    first, second, *_, last = capsys.readouterr().out.splitlines()[1:]
+    assert (first, second) == ("0:00.00  0:01.00  100%  a dog", "0:01.00  0:02.00   95%  a dog")
+    assert last.strip().startswith("... and ")
 
 
 def test_nothing_is_said_that_is_not_sure(run: Run, film: Path) -> None:

@@ -190,7 +190,8 @@ def _in_gaps(
     ]
     spoken = fit(wishes, gaps)
     lost = len(found) - len(spoken)
-    about = [f"{lost} of {len(found)} descriptions have no pause that is long enough"] if lost else []
+    have = "has" if lost == 1 else "have"
+    about = [f"{lost} of {len(found)} descriptions {have} no pause that is long enough"] if lost else []
     return [Description(one.start_s, one.end_s, one.text, one.wish.confidence) for one in spoken], about
 
 

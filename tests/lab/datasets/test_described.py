@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,9 @@ import pytest
 
 from vidsum.errors import InputError
 from vidsum.lab.datasets.described import Described, read_captions, read_described
+from vidsum.results.descriptions import Description, Descriptions
+
+EMPTY = Descriptions((), "tags", 10.0)
 
 PICTURES = {"7": Described(("a dog runs", "the dog")), "12": Described(("a cat",))}
 MOMENTS = {
@@ -92,18 +96,13 @@ def test_captions_with_times_meet_what_they_overlap_most() -> None:
     for video, start, end, text in spoken:
         results[video].append({"sentence": text, "timestamp": [start, end]})
     for video in results:
-        segments = [
-            {"start_s": start, "end_s": end, "text": text, "confidence": 0.5}
-            for film, start, end, text in spoken
-            if film == video
-        ]
-        document = {"video": {"path": f"films/{video}.mp4"}, "segments": segments}
-        written(f"said/{video}_descriptions.json", document)
+        said = tuple(Description(start, end, text, 0.5) for film, start, end, text in spoken if film == video)
+        document = replace(EMPTY, descriptions=said).to_dict()
+        written(f"said/{video}_descriptions.json", {**document, "video": {"path": f"films/{video}.mp4"}})
     assert read_captions(written("results.json", {"results": results}), MOMENTS) == expected
     assert read_captions(Path("said"), MOMENTS) == expected
-    segments = [{"start_s": 0, "end_s": 5, "text": "one"}, {"start_s": 6, "end_s": 9, "text": ""}]
-    one = written("v_1_descriptions.json", {"video": None, "segments": segments})
-    assert read_captions(one, MOMENTS) == {"v_1#0": "one"}  # nothing was said of the second
+    found = replace(EMPTY, descriptions=(Description(0, 5, "one", 0.5),))
+    assert read_captions(written("v_1_descriptions.json", found.to_dict()), MOMENTS) == {"v_1#0": "one"}
 
 
 @pytest.mark.parametrize(
@@ -140,7 +139,7 @@ def test_bad_sentences_are_one_clear_line(name: str, content: Any, message: str)
         ([], "has no caption of the data"),
         ({"captions": []}, "no layout of captions has such an object"),
         (
-            {"segments": [{"start_s": 0, "end_s": 1, "text": "a"}]},
+            {"descriptions": [{"start_s": 0, "end_s": 1, "text": "a"}]},
             "results has times, which the data has not",
         ),
     ],

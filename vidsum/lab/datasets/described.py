@@ -162,8 +162,8 @@ def _captions(path: Path) -> Iterator[_Said]:
     if isinstance(values, list):
         return _of_entries(entry_of(f"{path}: entry {number}", each) for number, each in enumerate(values))
     entry = entry_of(str(path), values)
-    if "segments" in values:
-        return _of_segments(path, entry)
+    if "descriptions" in values:
+        return _of_descriptions(path, entry)
     if "results" in values:
         return _of_results(entry.entry("results"))
     hint = "COCO's list of results, CSV, ActivityNet's results, or vidsum's descriptions"
@@ -214,14 +214,13 @@ def _of_mad(entry: Entry) -> Iterator[_Said]:
         yield _Said(each.where, each.text("movie"), each.text("sentence"), window)
 
 
-def _of_segments(path: Path, entry: Entry) -> Iterator[_Said]:
-    """Of {video}_descriptions.json; a segment without a text has no caption."""
+def _of_descriptions(path: Path, entry: Entry) -> Iterator[_Said]:
+    """Of {video}_descriptions.json."""
     video = entry.values.get("video")
     named_in = Path(str(video.get("path"))).stem if isinstance(video, Mapping) else ""
-    for each in entry.entries("segments"):
-        if each.values.get("text"):
-            window = each.window([each.values.get("start_s"), each.values.get("end_s")])
-            yield _Said(each.where, named_in or path.stem.removesuffix(_SUFFIX), each.text("text"), window)
+    for each in entry.entries("descriptions"):
+        window = each.window([each.values.get("start_s"), each.values.get("end_s")])
+        yield _Said(each.where, named_in or path.stem.removesuffix(_SUFFIX), each.text("text"), window)
 
 
 def _of_results(entry: Entry) -> Iterator[_Said]:

@@ -83,15 +83,20 @@ def evaluate_captions(
         measured[PEOPLE] = measure(request, one, left, progress)
     n_videos = len({item.video for item in described.values() if item.window})
     n_sentences = sum(len(item.sentences) for item in described.values())
-    of = "videos" if n_videos > 1 else "items"
+    of, measured_of = "videos" if n_videos > 1 else "items", _many(len(described), "caption")
     return Report(
         "captions",
         tuple(Row(row, CaptionMeasures(measures)) for row, measures in measured.items()),
         {"n_items": len(described), "n_videos": n_videos, "n_sentences": n_sentences},
         warnings=warnings,
-        title=f"{len(described)} captions against {n_sentences} sentences of people, times 100",
+        title=f"{measured_of} against {_many(n_sentences, 'sentence')} of people, times 100",
         note=f"in brackets 95 % of a bootstrap over {of}; {OTHERS}: captions of other items",
     )
+
+
+def _many(count: int, what: str) -> str:
+    """A count and what is counted."""
+    return f"{count} {what}{'s' * (count != 1)}"
 
 
 def _warnings(
