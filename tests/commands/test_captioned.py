@@ -61,7 +61,7 @@ def test_a_run_of_captions_is_evaluated_by_the_command_that_it_ends_with(
     ("model", "options"),
     [
         ("ridge", ("--penalty", 0.1)),
-        ("ridge", ("--penalty", 0.1, "--components", 30, "--space", "vse")),
+        ("ridge", ("--penalty", 0.1, "--space", "vse")),
         ("fulltransnet", (*SIZES, "--ends")),
     ],
 )
