@@ -240,10 +240,8 @@ def test_evaluation_is_refused(run: Run, arguments: tuple[object, ...], complain
     ("arguments", "complaint"),
     [
         (("--penalty", 0), "penalty"),
-        (("--gamma", 0), "gamma"),
         (("--draws", 0), "draws"),
         (("--window", 2), "window must be odd"),
-        (("--components", -1), "components"),
         (("--epochs", 3), "No such option"),
     ],
 )
