@@ -61,7 +61,7 @@ def test_a_run_of_captions_is_evaluated_by_the_command_that_it_ends_with(
     ("model", "options"),
     [
         ("ridge", ("--penalty", 0.1)),
-        ("ridge", ("--penalty", 0.1, "--components", 30, "--space", "vse")),
+        ("ridge", ("--penalty", 0.1, "--space", "vse")),
         ("fulltransnet", (*SIZES, "--ends")),
     ],
 )
@@ -240,10 +240,8 @@ def test_evaluation_is_refused(run: Run, arguments: tuple[object, ...], complain
     ("arguments", "complaint"),
     [
         (("--penalty", 0), "penalty"),
-        (("--gamma", 0), "gamma"),
         (("--draws", 0), "draws"),
         (("--window", 2), "window must be odd"),
-        (("--components", -1), "components"),
         (("--epochs", 3), "No such option"),
     ],
 )

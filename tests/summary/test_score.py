@@ -125,4 +125,9 @@ def test_only_fulltransnet_has_attention_to_draw(model: str) -> None:
     with pytest.raises(UsageError, match="attention") as refused:
         require_attention(model)
     assert refused.value.hint == "--model fulltransnet"
-    require_attention("best.safetensors")
+
+
+def test_a_layer_or_head_that_a_model_lacks_has_nothing_to_draw() -> None:
+    require_attention("fulltransnet", (0, 0))
+    with pytest.raises(UsageError, match=r"99"):
+        require_attention("fulltransnet", (99, 0))

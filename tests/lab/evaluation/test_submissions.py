@@ -234,7 +234,7 @@ def grounded(path: str, queries: Mapping[str, list[tuple[float, float, float]]])
     found = [
         QueryMoments(query, tuple(Moment(*one) for one in given), curve) for query, given in queries.items()
     ]
-    grounding = Grounding(tuple(found), np.arange(2.0), 1.0, 2.0, "similarity", "vse", film(path))
+    grounding = Grounding(tuple(found), np.arange(2.0), 1.0, 2.0, "similarity", "vse", video=film(path))
     return grounding.to_dict(with_saliency=False)
 
 
