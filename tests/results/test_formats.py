@@ -198,9 +198,16 @@ def rendered(timeline: Path, target: Path) -> list[int]:
     consumer = f"avformat:{target}", "vcodec=libx264", "crf=8", "acodec=aac", "real_time=-1"
     command = ["melt", timeline.name, "-consumer", *consumer, "terminate_on_pause=1"]
     environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
-    subprocess.run(
-        command, check=True, capture_output=True, cwd=timeline.parent, env=environment, timeout=300
-    )
+    for is_last in (False, True):  # its threads wait for each other forever now and then
+        try:
+            subprocess.run(
+                command, check=True, capture_output=True, cwd=timeline.parent, env=environment, timeout=90
+            )
+        except subprocess.TimeoutExpired:
+            if is_last:
+                raise
+        else:
+            break
     return numbers(target)
 
 
