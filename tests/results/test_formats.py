@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -198,9 +199,17 @@ def rendered(timeline: Path, target: Path) -> list[int]:
     consumer = f"avformat:{target}", "vcodec=libx264", "crf=8", "acodec=aac", "real_time=-1"
     command = ["melt", timeline.name, "-consumer", *consumer, "terminate_on_pause=1"]
     environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
-    subprocess.run(
-        command, check=True, capture_output=True, cwd=timeline.parent, env=environment, timeout=300
-    )
+    for timeout_s in (40, 40, 300):  # now and then its threads wait for each other forever
+        with suppress(*([subprocess.TimeoutExpired] if timeout_s == 40 else [])):
+            subprocess.run(
+                command,
+                check=True,
+                capture_output=True,
+                cwd=timeline.parent,
+                env=environment,
+                timeout=timeout_s,
+            )
+            break
     return numbers(target)
 
 
