@@ -45,17 +45,27 @@ def test_the_sentence_that_its_neighbours_resemble_is_retrieved(monkeypatch: pyt
     for picture, sentence in zip(pictures, retrieve(seen(pictures), bank), strict=True):
         cosines = [float(picture @ vector) for vector in bank.vectors]
         nearest = sorted(range(40), key=lambda number: -cosines[number])[:5]
-        votes = {}
-        for one in nearest:
-            others = [other for other in nearest if other != one]
-            weights = [np.exp(cosines[other] / TEMPERATURE) for other in others]
-            votes[one] = np.average(
-                [bank.vectors[one] @ bank.vectors[two] for two in others], weights=weights
-            )
+        weight = {one: np.exp(cosines[one] / TEMPERATURE) for one in nearest}
+        votes = {
+            one: sum(weight[two] * float(bank.vectors[one] @ bank.vectors[two]) for two in nearest)
+            for one in nearest
+        }
         best = max(votes, key=lambda one: votes[one])
         assert sentence.text == f"sentence {best}"
-        z = SURE[0] * cosines[best] + SURE[1] * votes[best] + SURE[2]
+        others = [other for other in nearest if other != best]
+        agreement = np.average(
+            [bank.vectors[best] @ bank.vectors[other] for other in others],
+            weights=[weight[other] for other in others],
+        )
+        z = SURE[0] * cosines[best] + SURE[1] * agreement + SURE[2]
         assert sentence.confidence == pytest.approx(1 / (1 + np.exp(-z)), abs=1e-4)
+
+
+def test_a_short_list_gives_the_sentence_that_nothing_else_is_like() -> None:
+    picture = vectors(1, 1)
+    others = np.repeat(vectors(2, 1), 4, axis=0)
+    bank = Bank(("right", *"abcd"), np.concatenate([picture, others]))
+    assert [one.text for one in retrieve(seen(picture), bank)] == ["right"]
 
 
 def test_a_bank_of_one_sentence_gives_that() -> None:

@@ -99,11 +99,12 @@ def retrieve(seen: Seen, bank: Bank) -> list[Sentence]:
         k = min(NEAREST, cosines.shape[1])
         for row, nearest in zip(cosines, np.argpartition(-cosines, k - 1, axis=1)[:, :k], strict=True):
             weights = softmax(row[nearest] / np.float32(TEMPERATURE))
-            likeness = bank.vectors[nearest] @ bank.vectors[nearest].T
-            np.fill_diagonal(likeness, 0)  # no sentence votes for itself
-            agreement = likeness @ weights / np.maximum(1 - weights, 1e-6)
-            chosen = int(np.argmax(agreement))
-            sure = SURE[0] * row[nearest[chosen]] + SURE[1] * agreement[chosen] + SURE[2]
+            votes = bank.vectors[nearest] @ bank.vectors[nearest].T @ weights
+            # its own vote too: else a list in which nothing else is like the right sentence never says it
+            chosen = int(np.argmax(votes))
+            own = float(weights[chosen])
+            agreement = (float(votes[chosen]) - own) / max(1 - own, 1e-6)
+            sure = SURE[0] * row[nearest[chosen]] + SURE[1] * agreement + SURE[2]
             said.append(Sentence(bank.texts[nearest[chosen]], float(logistic(sure))))
     return said
 
