@@ -12,8 +12,9 @@ from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.fulltransnet import FullTransNet
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
-from vidsum.settings import SHIPPED_MODEL, Selection
+from vidsum.settings import SHIPPED_MODEL, SHIPPED_MODELS, SUMMARIZERS, Selection
 from vidsum.summary import score as module
+from vidsum.summary.importance import SCORERS
 from vidsum.summary.score import best_score, candidates, draw_attention, is_flat, require_attention, score
 from vidsum.summary.summarizer import Summarizer, importance, load_summarizer
 
@@ -131,3 +132,7 @@ def test_a_layer_or_head_that_a_model_lacks_has_nothing_to_draw() -> None:
     require_attention("fulltransnet", (0, 0))
     with pytest.raises(UsageError, match=r"99"):
         require_attention("fulltransnet", (99, 0))
+
+
+def test_help_offers_every_importance_model() -> None:
+    assert {*SCORERS, *SHIPPED_MODELS, "auto"} == set(SUMMARIZERS)
