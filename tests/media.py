@@ -193,6 +193,8 @@ def _add_video(
 ) -> av.VideoStream:
     stream = cast(av.VideoStream, container.add_stream(codec, rate=fps, options=options or {}))
     stream.width, stream.height, stream.pix_fmt = width, height, pix_fmt
+    if codec == "libvpx":
+        stream.codec_context.thread_count = 1  # its threads spin: on a busy machine they wait for minutes
     return stream
 
 
