@@ -68,7 +68,7 @@ def watch(
             clips=None if asked.clips is None else Path(asked.clips),
             device=extraction.device,
             warn=_warn,
-            **{name: getattr(settings, name) for name in vars(settings)},
+            **vars(settings),
         )
         try:
             for event in events:

@@ -1,5 +1,6 @@
 """Watching a source: its seconds, alerts and clips, by colours."""
 
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from tests.video.clips import decode_all
 from vidsum.errors import InputError, UsageError
 from vidsum.features.extract import extract_features
 from vidsum.grounding.presence import OFFSET, SLOPE, curves_of
-from vidsum.pipelines.watch import Alert, Second, _Alarm, _free, watch
+from vidsum.pipelines.watch import Alert, Second, _Alarm, names_of_clips, watch
 from vidsum.scaling import logistic
 from vidsum.settings import Extraction, Watching
 from vidsum.video.probe import probe
@@ -90,10 +91,20 @@ def test_alerts_are_the_long_runs(present: list[float], at_least: float, for_s: 
     assert alerts == expected
 
 
-def test_names_of_clips(tmp_path: Path) -> None:
-    assert _free(tmp_path, "A dog, or a cat?", 3725.0).name == "a-dog-or-a-cat_1h02m05s.mp4"
-    (tmp_path / "parcel_0h00m00s.mp4").touch()
-    assert _free(tmp_path, "photos/parcel.jpg", 0.4).name == "parcel_0h00m00s-2.mp4"
+def test_names_of_clips() -> None:
+    assert next(names_of_clips("A dog, or a cat?", 3725.0)) == "a-dog-or-a-cat_1h02m05s.mp4"
+    names = list(islice(names_of_clips("photos/parcel.jpg", 0.4), 2))
+    assert names == ["parcel_0h00m00s.mp4", "parcel_0h00m00s-2.mp4"]
+
+
+def test_clips_of_one_name_do_not_replace_files_or_each_other(colours: Path, tmp_path: Path) -> None:
+    """Two queries of the same words begin in the same second; a file of that name is there already."""
+    (tmp_path / "green_0h00m02s.mp4").write_bytes(b"mine")
+    events = watch(str(colours), ["green", "green ?"], clips=tmp_path, min_present=0.3)
+    clips = [event.clip for event in events if isinstance(event, Alert) and event.end_s]
+    assert clips == [tmp_path / "green_0h00m02s-2.mp4", tmp_path / "green_0h00m02s-3.mp4"]
+    assert (tmp_path / "green_0h00m02s.mp4").read_bytes() == b"mine"
+    assert all(clip and len(decode_all(clip)) > 20 for clip in clips)
 
 
 def test_there_must_be_something_to_watch_for(colours: Path) -> None:

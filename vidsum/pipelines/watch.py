@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -196,7 +197,8 @@ class _Alarm:
     def _begin(self, start_s: float, present: float) -> Alert:
         path = None
         if self._recorder and self._clips:
-            path = _free(self._clips, self._query, start_s)
+            names = names_of_clips(self._query, start_s)
+            path = next(path for path in map(self._clips.joinpath, names) if self._recorder.is_free(path))
             self._clip = self._recorder.start(path, start_s - self._how.pre_roll_s)
         self._alert = Alert(self._query, start_s, None, present, path)
         return self._alert
@@ -212,10 +214,9 @@ def alerts_in(present: Sequence[float], how: Watching) -> list[tuple[float, floa
     return alerts
 
 
-def _free(folder: Path, query: str, start_s: float) -> Path:
-    """A name for a clip that no file has: `a-dog_0h01m05s.mp4`."""
+def names_of_clips(query: str, start_s: float) -> Iterator[str]:
+    """`a-dog_0h01m05s.mp4`, then the same with a number, for where that is taken."""
     words = re.sub(r"[^\w]+", "-", Path(query).stem.lower()).strip("-")[:_LETTERS]
     minutes, seconds = divmod(int(start_s), 60)
     name = f"{words or 'query'}_{minutes // 60}h{minutes % 60:02}m{seconds:02}s"
-    paths = (folder / f"{name}{number}.mp4" for number in ("", *(f"-{n}" for n in range(2, 10_000))))
-    return next(path for path in paths if not path.exists())
+    return chain([f"{name}.mp4"], (f"{name}-{number}.mp4" for number in count(2)))

@@ -71,6 +71,10 @@ class PreRoll:
         self._clips.append(clip)
         return clip
 
+    def is_free(self, path: Path) -> bool:
+        """Whether no file has a path, and no clip that is being written will have it."""
+        return not path.exists() and all(clip.path != path for clip in self._clips)
+
     def close(self) -> None:
         """Finish the clips that are being written."""
         while self._clips:
