@@ -209,3 +209,14 @@ def test_memory_comes_before_pre_roll(film: MadeVideo, monkeypatch: pytest.Monke
     tap = PreRoll("film", 60.0, "")
     for _ in live_frames(source_of(str(film.path)), SAMPLING, print, tap):
         assert tap._bytes <= 3000
+
+
+def test_what_comes_as_bytes_names_no_other_file(
+    film: MadeVideo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A list of files is text that FFmpeg would follow."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(film.path, "film.ts")
+    Path("list.ts").write_text("ffconcat version 1.0\nfile film.ts\n")
+    with pytest.raises(InputError, match="not a video"):
+        list(live_frames(source_of("list.ts", follow=True, idle_s=0.05), SAMPLING, print))

@@ -20,8 +20,9 @@ from vidsum.errors import InputError
 from vidsum.types import Picture
 from vidsum.video.damage import DecodeLog
 from vidsum.video.frames import PictureMaker, Sampling, n_samples, pixel_size, samples_before
+from vidsum.video.playlist import open_options
 from vidsum.video.probe import display_size, is_video
-from vidsum.video.pyav_reader import DecodedFrame, decode_packet, open_video, video_stream
+from vidsum.video.pyav_reader import DecodedFrame, decode_packet, open_video, usual_step_s, video_stream
 
 Kind = Literal["file", "growing file", "folder", "stream", "pipe", "camera"]
 
@@ -143,8 +144,7 @@ def live_frames(
 
 def _end_s(frame: DecodedFrame, pictures: av.VideoStream) -> float:
     """When a last frame goes off screen; MPEG-TS does not say."""
-    step_s = float(1 / pictures.average_rate) if pictures.average_rate else 0.04
-    return frame.end_s if frame.end_s > frame.time_s else frame.time_s + step_s
+    return frame.end_s if frame.end_s > frame.time_s else frame.time_s + usual_step_s(pictures)
 
 
 def _decoded(
@@ -161,7 +161,7 @@ def _decoded(
     if tap:
         tap.connect(streams)
     first_s: float | None = None
-    last_s, step_s = -1.0, float(1 / pictures.average_rate) if pictures.average_rate else 0.04
+    last_s, step_s = -1.0, usual_step_s(pictures)
     for packet in _packets(source.name, container, streams, warn):
         if tap and packet.size:
             tap.see(packet)
@@ -204,8 +204,9 @@ def _connections(source: Source, warn: Callable[[str], None]) -> Iterator[Any]:
 
 
 def _open_bytes(source: Source, file: "Growing | IO[bytes]") -> Any:
+    options = open_options(Path(source.name), allow_playlists=False)  # it may name no other file or address
     try:
-        return av.open(file, metadata_errors="replace")
+        return av.open(file, options=options, metadata_errors="replace")
     except (av.FFmpegError, ValueError) as error:
         hint = "MPEG-TS, Matroska or fragmented MP4 can be read while they are written"
         raise InputError(f"{source.name}: is not a video that can be read as it comes", hint=hint) from error

@@ -277,7 +277,7 @@ def _decode_on(
     """Decode from where the container stands, which is the file's start where time stamps jump."""
     mover = Mover(jumps.pictures)
     start_s, last_s, n_left_out = first_pts_s(stream), float("-inf"), 0
-    step_s = float(1 / stream.average_rate) if stream.average_rate else 0.04
+    step_s = usual_step_s(stream)
     # AVI has no presentation times, and those that FFmpeg guesses for H.264 with B-frames run back and forth
     is_avi = container.format.name == "avi"
     packets = read_packets(container, [stream], log)
@@ -299,6 +299,11 @@ def _decode_on(
                 yield decoded
     if unseen:
         unseen.count(math.inf)
+
+
+def usual_step_s(stream: av.VideoStream) -> float:
+    """Seconds from one frame to the next at the rate that the file declares, else at 25 a second."""
+    return float(1 / stream.average_rate) if stream.average_rate else 0.04
 
 
 def decode_packet(packet: "av.Packet[Stream]", log: DecodeLog) -> list[Any]:
