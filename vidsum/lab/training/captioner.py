@@ -7,9 +7,8 @@ Each sentence is to be likely, word by word:
 What is written has 8 bits a weight. docs/algorithms/captioner.md has the reasons.
 """
 
-import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,21 +21,14 @@ from torch.nn.utils.rnn import pad_sequence
 
 from vidsum.checkpoints.trained import Trained, read_trained, save_trained
 from vidsum.device import choose_device
-from vidsum.errors import InputError
-from vidsum.features import describe, weights_sha256
-from vidsum.features.pictures import features_of_views
-from vidsum.lab.datasets.captioned_pictures import read_captioned_pictures
 from vidsum.lab.evaluation.caption_metrics import cider, tokenize
-from vidsum.lab.evaluation.vse import readable
 from vidsum.lab.training.captioner_model import IGNORED, TrainedCaptioner, likelihood_loss
 from vidsum.lab.training.loop import Recipe, first_weights, fit
-from vidsum.lab.training.settings import own_fields
 from vidsum.lab.training.state import BEST, clear, make_folder, refuse_foreign
 from vidsum.lab.training.summary_settings import CaptionerSettings, VSEData
-from vidsum.lab.training.vse import lr_share, standard_of, standardise
+from vidsum.lab.training.vse import lr_share, read_splits, recorded, standard_of, standardise
 from vidsum.models.captioner import END, SPECIAL, captioner_of, packed, tokens_of, words_of
 from vidsum.models.configs import CaptionerConfig
-from vidsum.provenance import of_file
 from vidsum.types import FloatArray, Progress
 
 _SMOOTHING, _LOST = 0.1, 0.1
@@ -122,11 +114,13 @@ def train_captioner(
     """
     make_folder(out)
     refuse_foreign(out)
-    train, validation, warnings = _read(data, settings, progress)
+    least = {"train": _LEAST, "val": _LEAST}
+    read, warnings = read_splits(data, settings.views, least, settings.device, progress)
+    train, validation = (_Part(seen, tuple(each.sentences for each in kept)) for kept, seen in read)
     words = vocabulary([text for own in train.sentences for text in own], settings.least)
     config = replace(settings.model, words=words, dim_in=train.features.shape[2])
     settings = replace(settings, model=config)
-    about = _about(data, settings, train, validation)
+    about = _about(data, settings, (train, validation))
     standard = standard_of(train.features)
     train = replace(train, features=standardise(train.features, standard))
     if overwrite:
@@ -150,43 +144,14 @@ def vocabulary(sentences: Sequence[str], least: int) -> tuple[str, ...]:
     return (*SPECIAL, *sorted(word for word, count in counts.items() if count >= least))
 
 
-def _read(
-    data: VSEData, settings: CaptionerSettings, progress: Progress | None
-) -> tuple[_Part, _Part, list[str]]:
-    """The pictures to train and to validate on, and warnings of those left out."""
-    pictures, warnings = read_captioned_pictures(data.captions, data.pictures)
-    parts = []
-    for split, views in (("train", range(settings.views)), ("val", range(1))):
-        own = [picture for picture in pictures if picture.split == split]
-        if len(own) < _LEAST:
-            fault = f"{data.captions}: has {len(own)} pictures of the split {split}, {_LEAST} are needed"
-            raise InputError(fault, hint="more pictures, or a column split")
-        stills = [picture.still for picture in own]
-        features = features_of_views(stills, data.extractor, views, device=settings.device, progress=progress)
-        kept, features, unread = readable(own, features, _LEAST)
-        parts.append(_Part(features, tuple(picture.sentences for picture in kept)))
-        warnings += unread
-    return parts[0], parts[1], warnings
+def _about(data: VSEData, settings: CaptionerSettings, parts: Sequence[_Part]) -> Trained:
+    def content() -> Iterator[bytes | memoryview]:
+        for part in parts:
+            yield np.ascontiguousarray(part.features).data
+            yield repr(part.sentences).encode(errors="surrogateescape")
 
-
-def _about(data: VSEData, settings: CaptionerSettings, train: _Part, validation: _Part) -> Trained:
-    """What the checkpoints record; a run with other facts is not resumed."""
-    parts, content = {"train": train, "val": validation}, hashlib.sha256()
-    for part in parts.values():
-        content.update(np.ascontiguousarray(part.features).data)
-        content.update(repr(part.sentences).encode(errors="surrogateescape"))
-    is_file = data.captions.is_file()
-    facts = {
-        "data": [{"name": data.captions.name, **of_file(data.captions)}] if is_file else [],
-        "pictures": {name: part.features.shape[1] for name, part in parts.items()},
-        "content_sha256": content.hexdigest(),
-        "validated_by": "CIDEr-D",
-        **own_fields(settings),
-        "device": choose_device(settings.device).type,
-    }
-    spec = describe(data.extractor)
-    features = {"extractor": spec.name, "dim": spec.dim, "weights_sha256": weights_sha256(spec)}
-    return Trained("captioner", asdict(settings.model), features, facts, {})
+    n_pictures = [part.features.shape[1] for part in parts]
+    return recorded("captioner", data, settings, n_pictures, content(), validated_by="CIDEr-D")
 
 
 def _recipe(

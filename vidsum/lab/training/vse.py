@@ -11,7 +11,7 @@ maps is one map again, with all hidden layers side by side. docs/algorithms/vse.
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -43,7 +43,7 @@ from vidsum.lab.training.captions import shortened
 from vidsum.lab.training.loop import Recipe, first_weights, fit
 from vidsum.lab.training.settings import own_fields
 from vidsum.lab.training.state import BEST, clear, make_folder, refuse_foreign
-from vidsum.lab.training.summary_settings import VSEData, VSESettings
+from vidsum.lab.training.summary_settings import CaptionerSettings, VSEData, VSESettings
 from vidsum.lab.training.vse_measured import FOLDS, cohort_classes, measured
 from vidsum.models.configs import VSEConfig
 from vidsum.models.vse import CLASSES, VisualSemanticMap, rooted
@@ -130,9 +130,10 @@ def train_vse(
     """
     make_folder(out)
     refuse_foreign(out)
-    train, validation, warnings = _read(data, settings, progress)
+    read, warnings = read_splits(data, settings.views, {"train": 2, "val": FOLDS}, settings.device, progress)
+    train, validation = (_part(*part, settings, progress) for part in read)
     config = replace(settings.model, dim_in=train.features.shape[2], dim_out=train.vectors.shape[2])
-    about = _about(data, replace(settings, model=config), train, validation)
+    about = _about(data, replace(settings, model=config), (train, validation))
     standard = standard_of(train.features)
     views, shown = (standardise(each, standard) for each in (train.features, validation.features.copy()))
     if overwrite:
@@ -171,59 +172,83 @@ def train_vse(
     return VSEResult(out / BEST, tuple(recall), len(embedded), up_to_date, tuple(warnings))
 
 
-def _read(data: VSEData, settings: VSESettings, progress: Progress | None) -> tuple[_Part, _Part, list[str]]:
-    """The pictures to train and to validate on, and warnings of those left out."""
+def read_splits(
+    data: VSEData, n_views: int, least: Mapping[str, int], device: str, progress: Progress | None
+) -> tuple[list[tuple[list[CaptionedPicture], FloatArray]], list[str]]:
+    """The pictures of splits, with their features [V, N, D], and warnings of those that cannot be read.
+
+    `least` has the fewest pictures of each split. Those of `train` are seen in so many views, others in one.
+    Raises InputError where there are too few.
+    """
     pictures, warnings = read_captioned_pictures(data.captions, data.pictures)
     parts = []
-    for split, least, views in (("train", 2, range(settings.views)), ("val", FOLDS, range(1))):
+    for split, fewest in least.items():
         own = [picture for picture in pictures if picture.split == split]
-        if len(own) < least:
-            fault = f"{data.captions}: has {len(own)} pictures of the split {split}, {least} are needed"
+        if len(own) < fewest:
+            fault = f"{data.captions}: has {len(own)} pictures of the split {split}, {fewest} are needed"
             raise InputError(fault, hint="more pictures, or a column split")
-        part, unread = _part(own, least, views, data.extractor, settings, progress)
-        parts.append(part)
+        views = range(n_views if split == "train" else 1)
+        stills = [picture.still for picture in own]
+        features = features_of_views(stills, data.extractor, views, device=device, progress=progress)
+        kept, features, unread = readable(own, features, fewest)
+        parts.append((list(kept), features))
         warnings += unread
-    return parts[0], parts[1], warnings
+    return parts, warnings
 
 
-def _part(
-    pictures: Sequence[CaptionedPicture],
-    least: int,
-    views: Sequence[int],
-    extractor: str,
-    settings: VSESettings,
-    progress: Progress | None,
-) -> tuple[_Part, list[str]]:
-    """The pictures that can be read, and a warning of the others."""
-    stills = [picture.still for picture in pictures]
-    features = features_of_views(stills, extractor, views, device=settings.device, progress=progress)
-    kept, features, warnings = readable(pictures, features, least)
-    sentences = sentences_of(kept)
-    rng = np.random.default_rng(settings.loop.seed)
-    forms = [sentences.texts, *(shortened(sentences.texts, rng) for _ in range(_PHRASINGS))]
-    vectors = np.stack([embed_sentences(texts, settings.device, progress) for texts in forms])
-    return _Part(features, sentences, vectors), warnings
+def recorded(
+    name: str,
+    data: VSEData,
+    settings: VSESettings | CaptionerSettings,
+    n_pictures: Sequence[int],
+    content: Iterable[bytes | memoryview],
+    **facts: Any,
+) -> Trained:
+    """What checkpoints of a model `name` record; a run with other facts is not resumed.
 
-
-def _about(data: VSEData, settings: VSESettings, train: _Part, validation: _Part) -> Trained:
-    """What the checkpoints of the maps record; a run with other facts is not resumed."""
-    parts, content = {"train": train, "val": validation}, hashlib.sha256()
-    for part in parts.values():
-        for array in (part.features, part.vectors, part.sentences.picture_of):
-            content.update(np.ascontiguousarray(array).data)
+    `n_pictures` are those of training and validation, `content` all that the model is trained on.
+    """
+    digest = hashlib.sha256()
+    for part in content:
+        digest.update(part)
     is_file = data.captions.is_file()
-    facts = {
+    training = {
         "data": [{"name": data.captions.name, **of_file(data.captions)}] if is_file else [],
-        "pictures": {name: part.features.shape[1] for name, part in parts.items()},
-        "content_sha256": content.hexdigest(),
-        "encoder": {"name": ENCODER, "sha256": checkpoints.sha256_of(ENCODER)},
-        "validated_by": "mean of R@1, R@5 and R@10 from text to image",
+        "pictures": dict(zip(("train", "val"), n_pictures, strict=True)),
+        "content_sha256": digest.hexdigest(),
+        **facts,
         **own_fields(settings),
         "device": choose_device(settings.device).type,
     }
     spec = describe(data.extractor)
     features = {"extractor": spec.name, "dim": spec.dim, "weights_sha256": weights_sha256(spec)}
-    return Trained("vse-map", asdict(settings.model), features, facts, {})
+    return Trained(name, asdict(settings.model), features, training, {})
+
+
+def _part(
+    pictures: Sequence[CaptionedPicture],
+    features: FloatArray,
+    settings: VSESettings,
+    progress: Progress | None,
+) -> _Part:
+    sentences = sentences_of(pictures)
+    rng = np.random.default_rng(settings.loop.seed)
+    forms = [sentences.texts, *(shortened(sentences.texts, rng) for _ in range(_PHRASINGS))]
+    vectors = np.stack([embed_sentences(texts, settings.device, progress) for texts in forms])
+    return _Part(features, sentences, vectors)
+
+
+def _about(data: VSEData, settings: VSESettings, parts: Sequence[_Part]) -> Trained:
+    arrays = [array for part in parts for array in (part.features, part.vectors, part.sentences.picture_of)]
+    return recorded(
+        "vse-map",
+        data,
+        settings,
+        [part.features.shape[1] for part in parts],
+        (np.ascontiguousarray(array).data for array in arrays),
+        encoder={"name": ENCODER, "sha256": checkpoints.sha256_of(ENCODER)},
+        validated_by="mean of R@1, R@5 and R@10 from text to image",
+    )
 
 
 def _recipe(
