@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, get_args
 
 from vidsum.commands.batch import run_batch
 from vidsum.commands.options import Argument, Only, command
@@ -50,8 +50,7 @@ class Exports:
     PANEL = "Output"
 
     export: tuple[ExportFormat, ...] = option(
-        "Also a timeline or list: otio, edl, fcpxml, xml, kdenlive, mlt, csv, srt, vtt, chapters. Can be "
-        "repeated.",
+        f"Also a timeline or list: {', '.join(get_args(ExportFormat))}. Can be repeated.",
         (),
         metavar="FORMAT",
     )
@@ -118,9 +117,12 @@ class Exports:
         return (*dict.fromkeys(self.export), *(["html"] if self.report else []))
 
     def _targets(self, record: Path) -> dict[str, Path]:
-        from vidsum.pipelines.timelines import suffix_of
+        from vidsum.results.formats import FORMATS
 
-        targets = {kind: record.with_suffix(suffix_of(kind)) for kind in self._kinds}
+        targets = {
+            kind: record.with_suffix(FORMATS[kind].ending if kind in FORMATS else f".{kind}")
+            for kind in self._kinds
+        }
         return targets | ({"previews": record.with_name(f"{record.stem}_previews")} if self.preview else {})
 
     def _text(self, kind: str, made: "Cutting", record: Path, target: Path) -> tuple[str, tuple[str, ...]]:
@@ -160,20 +162,22 @@ def export(
 ) -> None:
     """Turn results into timelines for editors, or lists.
 
-    Writes {result}.otio into the current folder, or what the suffix of -o stands for: .otio (OpenTimelineIO),
-    .edl (CMX 3600), .fcpxml (Final Cut), .xml (Premiere, Resolve), .kdenlive, .mlt (Shotcut), .csv, .srt,
-    .vtt or .chapters.txt.
+    Writes {result}.otio into the current folder, or what the ending of -o stands for: .otio (OpenTimelineIO),
+    .edl (CMX 3600), .fcpxml (Final Cut), .xml (Premiere, Resolve), .kdenlive, .mlt (Shotcut), .markers.edl
+    (Resolve), .kodi.edl, .csv (LosslessCut), .srt, .vtt, .chapters.txt (YouTube), .ffmetadata or .labels.txt
+    (Audacity).
 
     vidsum export film_summary.json -o cut.edl
 
     vidsum export *_moments.json --format fcpxml --media relative
     """
-    from vidsum.pipelines.timelines import format_of, suffix_of
+    from vidsum.pipelines.timelines import format_of
+    from vidsum.results.formats import FORMATS
 
     require_one_text(results, outputs)
     output = None if outputs.to_stdout else outputs.output
     format = settings.format or (format_of(output) if output else "otio")
-    ending = suffix_of(format)
+    ending = FORMATS[format].ending
     suffix = ending[ending.rindex(".") :]
     named = Path(output or "").suffix
     bases = destinations(results, outputs, ending, (suffix, named) if named.lower() == suffix else (suffix,))

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from tests.media import make_video, read_number
 from tests.results.timelines import media
 from vidsum.errors import InputError
+from vidsum.results import formats
 from vidsum.results.cuts import Cut
-from vidsum.results.media import Media, media_of
+from vidsum.results.media import Clip, Media, media_of
 from vidsum.video.probe import probe
 from vidsum.video.write import write_segments
 
 otio = pytest.importorskip("opentimelineio")
-formats = pytest.importorskip("vidsum.results.formats")
 
 NTSC, NTSC_FILM, NTSC_DOUBLE = Fraction(30_000, 1001), Fraction(24_000, 1001), Fraction(60_000, 1001)
 RATES = [NTSC_FILM, NTSC, NTSC_DOUBLE, *map(Fraction, (24, 25, 30, 50, 60))]
@@ -38,7 +38,7 @@ def cut(rate: Fraction | int, first: int, end: int, label: str = "a <b> & 'c'") 
 
 def text_of(format: str, rate: Fraction | int, frames: Any = FRAMES, **about: Any) -> str:
     film = media(rate, path=Path(PLACE), **about)
-    clips = [formats.Clip(cut(rate, *each), film, PLACE) for each in frames]
+    clips = [Clip(cut(rate, *each), film, PLACE) for each in frames]
     return str(formats.to_editor(format, clips, "the cut"))
 
 
@@ -215,7 +215,7 @@ def rendered(timeline: Path, target: Path) -> list[int]:
 
 def written(format: str, cuts: list[Cut], film: Media, folder: Path) -> Path:
     path = folder / f"cut.{format}"
-    clips = [formats.Clip(each, film, film.path.name) for each in cuts]
+    clips = [Clip(each, film, film.path.name) for each in cuts]
     path.write_text(formats.to_editor(format, clips, "cut"), encoding="utf-8")
     return path
 
@@ -243,7 +243,7 @@ def test_a_name_that_is_not_text_is_refused_where_it_cannot_be_quoted() -> None:
     film = media(25, path=Path(place))
     for format in ("edl", "kdenlive", "mlt"):
         with pytest.raises(InputError, match="not text") as refused:
-            formats.to_editor(format, [formats.Clip(cut(25, 0, 5), film, place)], "cut")
+            formats.to_editor(format, [Clip(cut(25, 0, 5), film, place)], "cut")
         assert "\n" not in refused.value.message
     for format in ("otio", "fcpxml", "xml"):
-        assert formats.to_editor(format, [formats.Clip(cut(25, 0, 5, "a\x01b"), film, place)], "cut").encode()
+        assert formats.to_editor(format, [Clip(cut(25, 0, 5, "a\x01b"), film, place)], "cut").encode()

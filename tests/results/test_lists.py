@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vidsum.results.cuts import Cut, cuts_of, to_chapters, to_csv, to_srt, to_vtt
+from vidsum.results.cuts import Cut, cuts_of
+from vidsum.results.lists import to_chapters, to_csv, to_srt, to_vtt
 from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
 from vidsum.results.shots import Shots
 from vidsum.results.summary import ScoredShot, Summary
