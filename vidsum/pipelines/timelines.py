@@ -9,8 +9,10 @@ from pathlib import Path
 from vidsum.errors import InputError, UsageError
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.sources import probe_video
+from vidsum.provenance import label_of
 from vidsum.results.cuts import Cut, Cutting, cuts_of, length_of
 from vidsum.results.formats import FORMATS, Listing, Timeline, to_editor
+from vidsum.results.lists import chapters_of
 from vidsum.results.media import Clip, Media, check_place, media_of, one_line
 from vidsum.results.result import Result
 from vidsum.settings import Extraction, MediaPaths
@@ -90,6 +92,37 @@ def timeline_text(
         return text, ()
     own = "a variable frame rate" if info.is_vfr else f"{info.fps:g} frames per second"
     return text, (f"{info.path}: has {own}: the timeline runs at {media.fps:g}",)
+
+
+def write_chaptered(result: Cutting, path: PathLike, video: PathLike | None = None) -> None:
+    """Copy the video of a result, not encoded again, with a chapter for each of its cuts.
+
+    Args:
+        result: of a video.
+        path: ends in .mkv, .webm, .mp4, .m4v or .mov.
+        video: where the video is, if not where the result says.
+
+    Raises:
+        UsageError: the result is of features, or see `copy_with_chapters`.
+        InputError: the video is missing or another one, there is nothing to mark, or a codec does not fit.
+        OutputError: the file cannot be written.
+    """
+    from vidsum.video.chapters import copy_with_chapters
+
+    if result.video is None:
+        raise UsageError("cannot copy the video: the result was computed from features only")
+    chapters = chapters_of(cuts_of(result), length_of(result))
+    if not chapters:
+        raise InputError(f"{os.fspath(path)}: cannot be written: the result has no moments")
+    source = video_behind(result.video, video)
+    if os.path.realpath(path) == os.path.realpath(source.path):
+        raise UsageError(f"{os.fspath(path)}: would be written over the video", hint="-o FILE")
+    copy_with_chapters(source, path, chapters, chapters_label(result))
+
+
+def chapters_label(result: Cutting) -> str:
+    """The label of a copy with the chapters of a result."""
+    return label_of({"made": result.provenance, "chapters": chapters_of(cuts_of(result), length_of(result))})
 
 
 def film_format(path: PathLike) -> str:

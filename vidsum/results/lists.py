@@ -5,6 +5,7 @@ All times are of the source video.
 
 import csv
 import io
+import math
 import re
 from bisect import bisect
 from collections.abc import Sequence
@@ -63,7 +64,8 @@ def to_chapters(cuts: Sequence[Cut], length_s: float) -> str:
     """
     labels: dict[float, str] = {}
     edges = [length_s]
-    for cut in sorted(cuts, key=lambda cut: (cut.rank or 0, cut.start_s)):
+    inside = (cut for cut in cuts if cut.start_s < length_s)
+    for cut in sorted(inside, key=lambda cut: (cut.rank or 0, cut.start_s)):
         start_s = 0.0 if cut.start_s < _LEAST_CHAPTER_S else float(int(cut.start_s))
         place = bisect(edges, start_s)
         if all(abs(start_s - edge) >= _LEAST_CHAPTER_S for edge in edges[max(0, place - 1) : place + 1]):
@@ -92,13 +94,15 @@ def to_ffmetadata(cuts: Sequence[Cut], length_s: float) -> str:
 def chapters_of(cuts: Sequence[Cut], length_s: float) -> list[times.Cue]:
     """Chapters in order of time, to the video's end: each lasts until the next begins.
 
-    Of cuts that begin together, the one of the best rank stays.
+    Of cuts that begin together, the one of the best rank stays. Times are whole milliseconds, rounded up: a
+    player then shows the first picture.
     """
     starts = {cut.start_s: cut.label for cut in sorted(cuts, key=lambda cut: -(cut.rank or 0))}
     if starts and min(starts) > 0:
         starts[0.0] = "Start"
     edges = [*sorted(start_s for start_s in starts if start_s < length_s), length_s]
-    return [(start_s, end_s, starts[start_s]) for start_s, end_s in pairwise(edges)]
+    rounded = (math.ceil(1000 * edge - 0.001) / 1000 for edge in edges)
+    return [(*span, starts[start_s]) for span, start_s in zip(pairwise(rounded), edges, strict=False)]
 
 
 def to_kodi(cuts: Sequence[Cut], length_s: float) -> str:
