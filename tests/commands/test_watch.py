@@ -61,7 +61,9 @@ def test_faults_are_one_line(
     assert ran.out == ""
 
 
-def test_offline_no_other_machine_is_watched(run: Run, colours: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_offline_no_other_machine_is_watched(
+    run: Run, colours: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
     ran = run("watch", "rtsp://192.0.2.1/a", "--query", "red")
     assert ran.code == 3

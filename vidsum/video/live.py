@@ -39,8 +39,8 @@ _TIMEOUT_S = (10.0, 10.0)
 _JUMP_S = 5.0
 """A longer step of the time stamps within a connection, or one back, is a fault of the stream."""
 _AS_IT_COMES = (
-    "MPEG-TS, Matroska and fragmented MP4 can be read as they come; any other MP4 cannot, as its index may be "
-    "at the end: ffmpeg -i INPUT -c copy -f mpegts - | vidsum watch -"
+    "MPEG-TS, Matroska and fragmented MP4 can be read as they come; any other MP4 cannot, as its index may "
+    "be at the end: ffmpeg -i INPUT -c copy -f mpegts - | vidsum watch -"
 )
 _CAMERAS = {"linux": ("v4l2", "/dev/video{}"), "darwin": ("avfoundation", "{}"), "win32": ("vfwcap", "{}")}
 """FFmpeg's format and the name of a camera by its number."""
