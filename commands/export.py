@@ -56,9 +56,7 @@ class Exports:
     PANEL = "Output"
 
     export: tuple[ExportFormat, ...] = option(
-        f"Also, repeatable: {', '.join(get_args(ExportFormat))}.",
-        (),
-        metavar="FORMAT",
+        f"Also, repeatable: {', '.join(get_args(ExportFormat))}.", (), metavar="FORMAT"
     )
     media: Annotated[MediaPaths, _MEDIA] = "absolute"
     report: bool = option("Also an HTML page with player, curve and pictures.", False)
