@@ -9,7 +9,7 @@ from vidsum.commands import jobs
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.export import Exports
 from vidsum.commands.options import Videos, Without, command
-from vidsum.commands.outputs import Outputs, Pad, moment_files
+from vidsum.commands.outputs import MinClip, Outputs, Pad, Sheet, moment_files
 from vidsum.commands.progress import Facts
 from vidsum.commands.records import OptionalPart, unless_up_to_date, write_moments
 from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, View, moment_row, printable
@@ -53,14 +53,16 @@ class GroundOutputs:
     PANEL = "Output"
 
     clips: str | None = option(
-        "Also an MP4 of each moment, {video}_{query number}_{rank}.mp4, in this folder or beside the "
+        "Also an MP4 of each moment, {query}_{video}_{time}.mp4, in this folder or beside the "
         "JSON; none of queries that are probably not in the video.",
         None,
         metavar="[FOLDER]",
         alone="",
     )
     pad_s: Pad = 0.0
+    least_s: MinClip = 0.0
     plot: bool = option("Also {video}_moments.png: the saliency curve and the moments of each query.", False)
+    sheet: Sheet = False
     saliency: bool = option("Include the saliency curves in the JSON.", False)
 
 
@@ -109,7 +111,8 @@ def ground(
             sources[0] if len(sources) > 1 else None,
         )
     )
-    targets = moment_files(sources, outputs, extra.plot, extra.clips, extra.pad_s, "moments")
+    more = {"plot": ".png" if extra.plot else None, "sheet": "_sheet.png" if extra.sheet else None}
+    targets = moment_files(sources, outputs, "moments", more, extra.clips, extra.pad_s, extra.least_s)
     targets = exports.beside(targets, outputs)
     curves = OptionalPart(
         "saliency curves", "--saliency", extra.saliency, lambda document: "timestamps_s" in document

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.export import Exports
 from vidsum.commands.options import Videos, Without, command
-from vidsum.commands.outputs import Outputs, Pad, moment_files
+from vidsum.commands.outputs import MinClip, Outputs, Pad, Sheet, moment_files
 from vidsum.commands.progress import Facts
 from vidsum.commands.records import unless_up_to_date, write_moments
 from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, View, moment_row
@@ -39,13 +39,15 @@ class HighlightOutputs:
     PANEL = "Output"
 
     clips: str | None = option(
-        "Also an MP4 of each highlight, {video}_highlight_{rank}.mp4, in this folder or beside the JSON.",
+        "Also an MP4 of each highlight, highlight_{video}_{time}.mp4, in this folder or beside the JSON.",
         None,
         metavar="[FOLDER]",
         alone="",
     )
     pad_s: Pad = 0.0
+    least_s: MinClip = 0.0
     plot: bool = option("Also {video}_highlights.png: the saliency curve and the highlights.", False)
+    sheet: Sheet = False
 
 
 @command
@@ -69,7 +71,8 @@ def highlights(
     vidsum highlights *.mp4 --top-k 3 --plot --clips
     """
     sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
-    targets = moment_files(sources, outputs, extra.plot, extra.clips, extra.pad_s, "highlights")
+    more = {"plot": ".png" if extra.plot else None, "sheet": "_sheet.png" if extra.sheet else None}
+    targets = moment_files(sources, outputs, "highlights", more, extra.clips, extra.pad_s, extra.least_s)
     targets = exports.beside(targets, outputs)
 
     def step(source: str, progress: "Progress | None") -> Result:

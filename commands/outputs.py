@@ -25,6 +25,19 @@ Pad = Annotated[
         parse=parse_time,
     ),
 ]
+MinClip = Annotated[
+    float,
+    Option(
+        "Lengthen shorter ones of --clips to this, around their middle, e.g. 2s.",
+        min=0,
+        flags=("--min-clip",),
+        metavar="TIME",
+        parse=parse_time,
+    ),
+]
+Sheet = Annotated[
+    bool, Option("Also {JSON name}_sheet.png: a picture of each, with its time, on one contact sheet.")
+]
 
 
 Replaces = Literal["none", "outdated", "all"]
@@ -253,6 +266,8 @@ class Files:
     """What the names of these MP4 files begin with."""
     clip_pad_s: float = 0.0
     """Seconds by which they are longer than their moments on each side."""
+    clip_least_s: float = 0.0
+    """Seconds that they last at least."""
     beside: tuple[Path, ...] = ()
     """Files that are made of the record once it is there."""
 
@@ -271,7 +286,7 @@ class Files:
         """The form in the label of these MP4 files."""
         from vidsum.pipelines.export import padded_form
 
-        return padded_form(self.clip_pad_s)
+        return padded_form(self.clip_pad_s, self.clip_least_s)
 
     def clips(self, document: Mapping[str, Any]) -> list[Path]:
         """The MP4 files of the moments in a document."""
@@ -293,33 +308,58 @@ class Files:
 
 
 def moment_files(
-    sources: Sequence[str], outputs: Outputs, plot: bool, clips: str | None, pad_s: float, what: str
+    sources: Sequence[str],
+    outputs: Outputs,
+    what: str,
+    more: Mapping[str, str | None],
+    clips: str | None = None,
+    pad_s: float = 0.0,
+    least_s: float = 0.0,
 ) -> dict[str, Files]:
-    """Where the moments or highlights (`what`) of each video go, checked before any work.
+    """Where the moments, highlights or shots (`what`) of each video go, checked before any work.
+
+    Args:
+        sources, outputs: the videos, and what was chosen.
+        what: ends the names of the JSON files.
+        more: other files by option, and how their names end after that; None for those not asked for.
+        clips: folder of an MP4 of each; empty for the JSON's, None for no MP4.
+        pad_s, least_s: see `vidsum.pipelines.export.write_clips`.
 
     Raises:
         UsageError: the JSON goes to stdout, and there would be other files; there are no clips to pad; two
             videos have the same clips, or a video has the name of a clip; or see `destinations` and
             `check_outputs`.
     """
-    if outputs.to_stdout and (plot or clips is not None):
-        raise UsageError("-o - writes JSON only", hint="-o FILE.json, with --plot or --clips")
-    if pad_s and clips is None:
-        raise UsageError("--pad needs --clips", hint="--clips")
+    endings = {kind: ending for kind, ending in more.items() if ending is not None}
+    asked = [*endings, *([] if clips is None else ["clips"])]
+    if outputs.to_stdout and asked:
+        raise UsageError("-o - writes JSON only", hint=f"-o FILE.json, with --{' or --'.join(asked)}")
+    for flag, length_s in (("--pad", pad_s), ("--min-clip", least_s)):
+        if length_s and clips is None:
+            raise UsageError(f"{flag} needs --clips", hint="--clips")
     targets = {}
-    bases = destinations(sources, outputs, f"_{what}.json", (".json",))
-    for source, json in bases.items():
+    for source, json in destinations(sources, outputs, f"_{what}.json", (".json",)).items():
         stem = json.stem.removesuffix(f"_{what}")
-        named = {"json": json, **({"plot": json.with_name(f"{stem}_{what}.png")} if plot else {})}
+        named = {"output" if what == "shots" else "json": json}
+        named |= {kind: json.with_name(f"{stem}_{what}{ending}") for kind, ending in endings.items()}
         folder = None if clips is None else Path(clips) if clips else json.parent
-        targets[source] = Files(named, clip_folder=folder, clip_stem=stem, clip_pad_s=pad_s)
+        targets[source] = Files(
+            named,
+            nested=what != "shots",
+            clip_folder=folder,
+            clip_stem=stem,
+            clip_pad_s=pad_s,
+            clip_least_s=least_s,
+        )
     outputs.check(targets)
     _check_clips(targets)
     return targets
 
 
 def _check_clips(targets: Mapping[str, Files]) -> None:
-    owners: dict[tuple[str, str], str] = {}
+    from vidsum.pipelines.export import stem_in
+
+    owners: dict[tuple[str, str | None], str] = {}
     for source, files in targets.items():
         if files.clip_folder is None:
             continue
@@ -331,6 +371,5 @@ def _check_clips(targets: Mapping[str, Files]) -> None:
             )
     for source in targets:
         folder, name = os.path.split(os.path.realpath(source))
-        named = re.fullmatch(r"(.*)_(?:\d+|highlight)_\d+\.mp4", name)
-        if named and (folder, named[1]) in owners:
+        if name.endswith(".mp4") and (folder, stem_in(name.removesuffix(".mp4"))) in owners:
             raise UsageError(f"{source}: has the name of a clip to be written", hint="--clips FOLDER")

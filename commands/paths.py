@@ -207,7 +207,8 @@ def _options_of(form: str) -> list[str]:
     options = [] if encoding == form else ["--chapters"]
     codec, _, rest = encoding.partition("-")
     if codec == "pad":
-        options.append(f"--pad {rest}")
+        pad, _, least = rest.partition("-")
+        options += [f"--pad {pad}"] * (pad != "0") + [f"--min-clip {least}"] * bool(least)
     elif codec:
         options.append("--copy" if codec == "copy" else f"--codec {codec}" + (f" ({rest})" if rest else ""))
     return options

@@ -15,9 +15,10 @@ from vidsum.settings import with_defaults
 
 if TYPE_CHECKING:
     from vidsum.results.moments import Grounding, Highlights
+    from vidsum.results.shots import Shots
     from vidsum.types import Progress
 
-_TEXTS = (".srt", ".vtt", ".txt")
+_TEXTS = (".srt", ".vtt", ".txt", ".csv")
 """Outputs without a label, beside those that are exported."""
 
 
@@ -123,18 +124,19 @@ def existing(files: Files) -> Result | None:
 
 
 def write_moments(
-    result: "Grounding | Highlights",
+    result: "Grounding | Highlights | Shots",
     document: dict[str, Any],
     files: Files,
     replaces: Replaces,
     progress: "Progress | None",
 ) -> tuple[str, tuple[str, ...]]:
-    """Write moments or highlights with their clips, and return a line about the files, and warnings.
+    """Write moments, highlights or shots with their clips, and return a line about the files, and warnings.
 
     Raises OutputError: an MP4 file exists and is another, or a file cannot be written.
     """
     from vidsum.pipelines import export
     from vidsum.results.result import write_document
+    from vidsum.results.shots import Shots
 
     messages, clips = list(result.warnings), files.clips(document)
     if replaces == "outdated":
@@ -145,9 +147,13 @@ def write_moments(
     with unfinished([*files.all, *clips], files.record, result.provenance):
         if files.clip_folder:
             place = (files.clip_folder, files.clip_stem)
-            messages += export.write_clips(result, *place, pad_s=files.clip_pad_s, progress=progress)
-        if "plot" in files.named:
+            messages += export.write_clips(
+                result, *place, pad_s=files.clip_pad_s, least_s=files.clip_least_s, progress=progress
+            )
+        if "plot" in files.named and not isinstance(result, Shots):
             messages += export.write_plot(result, files.named["plot"])
+        if "sheet" in files.named:
+            export.write_sheet(result, files.named["sheet"])
         for clip in gone:
             clip.unlink(missing_ok=True)
         write_document(document, files.record)  # the last: it tells that the others are there
