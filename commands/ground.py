@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from vidsum.commands import jobs
 from vidsum.commands.batch import Batch, run_batch
-from vidsum.commands.export import Exports
+from vidsum.commands.export import Exports, one_table
 from vidsum.commands.options import Videos, Without, command
 from vidsum.commands.outputs import MinClip, Outputs, Pad, Sheet, moment_files
 from vidsum.commands.progress import Facts
@@ -111,6 +111,8 @@ def ground(
             sources[0] if len(sources) > 1 else None,
         )
     )
+    is_more = extra.clips is not None or extra.plot or extra.sheet
+    outputs, table = one_table(outputs, exports, asks_more=is_more)
     more = {"plot": ".png" if extra.plot else None, "sheet": "_sheet.png" if extra.sheet else None}
     targets = moment_files(sources, outputs, "moments", more, extra.clips, extra.pad_s, extra.least_s)
     targets = exports.beside(targets, outputs)
@@ -126,7 +128,9 @@ def ground(
             grounding = plan.run(progress)
             document = grounding.to_dict(with_saliency=extra.saliency)
             if outputs.to_stdout:
-                return Result(data=document, document=document, messages=grounding.warnings)
+                rows = _table(grounding) if table else None
+                text = None if table else document
+                return Result(data=document, document=text, table=rows, messages=grounding.warnings)
             without = ", which gives no match probability" if grounding.space == "clip" else ""
             by = f"(model: {grounding.model}, space: {grounding.space}{without})"
             line, messages = write_moments(grounding, document, files, outputs.replaces, progress)
@@ -149,6 +153,7 @@ def ground(
         batch=batch,
         outputs=outputs,
         targets=targets,
+        collect=table,
         closing=lambda results: _ranking(results, queries.texts),
         facts=_FACTS,
     )

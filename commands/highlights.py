@@ -1,10 +1,10 @@
 """`vidsum highlights`: what stands out in a video, without a query."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from vidsum.commands.batch import Batch, run_batch
-from vidsum.commands.export import Exports
+from vidsum.commands.export import Exports, one_table
 from vidsum.commands.options import Videos, Without, command
 from vidsum.commands.outputs import MinClip, Outputs, Pad, Sheet, moment_files
 from vidsum.commands.progress import Facts
@@ -71,6 +71,8 @@ def highlights(
     vidsum highlights *.mp4 --top-k 3 --plot --clips
     """
     sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
+    is_more = extra.clips is not None or extra.plot or extra.sheet
+    outputs, table = one_table(outputs, exports, asks_more=is_more)
     more = {"plot": ".png" if extra.plot else None, "sheet": "_sheet.png" if extra.sheet else None}
     targets = moment_files(sources, outputs, "highlights", more, extra.clips, extra.pad_s, extra.least_s)
     targets = exports.beside(targets, outputs)
@@ -84,7 +86,8 @@ def highlights(
             found = plan.run(progress)
             document = found.to_dict()
             if outputs.to_stdout:
-                return Result(data=document, document=document, messages=found.warnings)
+                text = None if table else document
+                return Result(data=document, document=text, messages=found.warnings)
             line, messages = write_moments(found, document, files, outputs.replaces, progress)
             facts = {**files.facts(files.clips(document)), **document}
             rows = tuple(moment_row(rank, moment) for rank, moment in enumerate(found.moments, 1))
@@ -93,4 +96,5 @@ def highlights(
         result = unless_up_to_date(source, files, plan.provenance, make, outputs)
         return exports.write(result, files, outputs.replaces)
 
-    run_batch("highlights", sources, view, step, batch=batch, outputs=outputs, targets=targets, facts=_FACTS)
+    how: dict[str, Any] = {"batch": batch, "outputs": outputs, "targets": targets, "facts": _FACTS}
+    run_batch("highlights", sources, view, step, **how, collect=table)

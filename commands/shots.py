@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from vidsum.commands.batch import Batch, run_batch
-from vidsum.commands.export import Exports
+from vidsum.commands.export import Exports, one_table
 from vidsum.commands.options import Sources, Without, command
 from vidsum.commands.outputs import Files, Outputs, Sheet, moment_files
 from vidsum.commands.progress import Facts
@@ -77,6 +77,7 @@ def shots(
     """
     sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
     _refuse_features(sources, extra)
+    outputs, table = one_table(outputs, exports, asks_more=extra != ShotOutputs())
     more = {
         "images": f"_images_{extra.images}" if extra.images else None,
         "stats": ".stats.csv" if extra.stats else None,
@@ -94,19 +95,21 @@ def shots(
             shots = plan.run(progress)
             document = shots.to_dict()
             if outputs.to_stdout:
-                return Result(data=document, document=document, messages=shots.warnings)
+                text = None if table else document
+                return Result(data=document, document=text, messages=shots.warnings)
             how = (settings, extraction, progress)
             _write(shots, files, extra.images, *how)
             line, messages = write_moments(shots, document, files, outputs.replaces, progress)
             line += f": {len(shots)} shot{'s' if len(shots) > 1 else ''} by {shots.method}"
-            table = interval_table("shot", shots.intervals)
+            rows = interval_table("shot", shots.intervals)
             data = {**files.facts(files.clips(document)), **document}
-            return Result(data=data, lines=(line,), table=table, messages=messages)
+            return Result(data=data, lines=(line,), table=rows, messages=messages)
 
         result = unless_up_to_date(source, files, plan.provenance, make, outputs)
         return exports.write(result, files, outputs.replaces)
 
-    run_batch("shots", sources, view, step, batch=batch, outputs=outputs, targets=targets, facts=_FACTS)
+    how: dict[str, Any] = {"batch": batch, "outputs": outputs, "targets": targets, "facts": _FACTS}
+    run_batch("shots", sources, view, step, **how, collect=table)
 
 
 def _refuse_features(sources: Sequence[str], extra: ShotOutputs) -> None:

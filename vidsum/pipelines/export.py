@@ -116,7 +116,7 @@ def write_clips(
     """
     from vidsum.video.write import write_segments
 
-    if not min(pad_s, least_s) >= 0:
+    if not (pad_s >= 0 and least_s >= 0):
         raise UsageError(f"pad_s and least_s must be at least 0, not {pad_s} and {least_s}")
     video, comment = video_of(result), label_of(result.provenance, padded_form(pad_s, least_s))
     place = Path(folder)
@@ -165,8 +165,8 @@ def clips_of(
     counts, found = Counter[str](), []
     for words, moment in moments:
         minutes, seconds = divmod(int(moment.start_s), 60)
-        hours = f"{minutes // 60}h" if minutes >= 60 else ""
-        name = f"{words}_{stem}_{hours}{minutes % 60}m{seconds:02}s"
+        clock = f"{minutes // 60}h{minutes % 60:02}m" if minutes >= 60 else f"{minutes}m"
+        name = f"{words}_{stem}_{clock}{seconds:02}s"
         counts[name] += 1
         number = f"-{counts[name]}" if counts[name] > 1 else ""
         found.append((Path(folder) / f"{name}{number}.mp4", (moment.start_s, moment.end_s)))

@@ -226,6 +226,7 @@ def _draw_strip(
     for number, cut in sorted(enumerate(cuts, 1), key=lambda each: each[1].start_s):
         start, end = cut.start_s, cut.end_s
         draw.rectangle((x(start), top, max(x(end), x(start) + 2), bottom), ACCENT)
+        draw.line((x(start), top, x(start), bottom), _PAPER)
         middle, half = x((start + end) / 2), draw.textlength(str(number), _font(15, bold=True)) / 2
         if middle - half >= free_from:  # else it would be written over the one before
             draw.text((middle, top - 5), str(number), ACCENT, _font(15, bold=True), anchor="ms")
