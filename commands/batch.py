@@ -193,17 +193,19 @@ def run_batch(
         LOG.info(printable(f"{command}: {tables[0].title}"))
         is_taken = outputs.to_stdout or results[-1].document is not None
         _print_last(tables if batch else tables[1:], view, sys.stderr if is_taken else sys.stdout)
-    if collect and any(not result.exit_code for result in results):
-        _print_collected(run_one(command, None, view, lambda: collect(results)), view)
+    _collect(command, collect, results, view)
     codes = [outcome.exit_code for outcome in outcomes if outcome.exit_code]
     if codes:
         raise Exit(codes[0] if len(inputs) == 1 else 1)
 
 
-def _print_collected(result: Result, view: View) -> None:
-    render(result, view)
-    if result.exit_code:
-        raise Exit(result.exit_code)
+def _collect(command: str, collect: Collect | None, results: Sequence[Result], view: View) -> None:
+    """Print what is made of all results, if any input gave one. Raises Exit where it fails."""
+    if collect and any(not result.exit_code for result in results):
+        collected = run_one(command, None, view, lambda: collect(results))
+        render(collected, view)
+        if collected.exit_code:
+            raise Exit(collected.exit_code)
 
 
 def _print_last(tables: Sequence[Table], view: View, stream: TextIO) -> None:

@@ -160,7 +160,7 @@ def clips_of(
     if isinstance(result, Highlights):
         moments = [("highlight", moment) for moment in result.moments]
     else:
-        gets = [query for query in result.queries if _gets_clips(query)]
+        gets = [query for query in result.queries if query.moments and _gets_clips(query)]
         moments = [(_slug(query.query), moment) for query in gets for moment in query.moments]
     counts, found = Counter[str](), []
     for words, moment in moments:
