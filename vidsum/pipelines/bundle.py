@@ -1,5 +1,7 @@
 """The page of results as a file, or with all that it shows as a folder or ZIP that opens from any place."""
 
+from __future__ import annotations
+
 import os
 import re
 import shutil
