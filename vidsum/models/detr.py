@@ -138,13 +138,19 @@ class EncoderLayer(nn.Module):
             is_token: [B, N] bool, False for padding.
             shared: the mask of all layers, if they share one.
         """
-        keys = x + positions
-        q, k, v = self.attention.queries(keys), self.attention.keys(keys), self.attention.values(x)
-        mask = self.mask(x, x.shape[1]) if self.mask and not shared else shared
-        heads = fused_attention(q, k, v, mask, is_token, active(self.dropout))
+        q, k, mask = self.compared(x, positions, shared)
+        heads = fused_attention(q, k, self.attention.values(x), mask, is_token, active(self.dropout))
         x = self.norms[0](x + self.dropout(self.attention.join(heads)))
         out: Tensor = self.norms[1](x + self.dropout(self.feed_forward(x)))
         return out
+
+    def compared(
+        self, x: Tensor, positions: Tensor, shared: SoftMask | None
+    ) -> tuple[Tensor, Tensor, SoftMask | None]:
+        """Queries and keys [B, h, N, d_k] and the mask, that weights come from; see `forward`."""
+        keys = x + positions
+        mask = self.mask(x, x.shape[1]) if self.mask and not shared else shared
+        return self.attention.queries(keys), self.attention.keys(keys), mask
 
 
 def clip_positions(is_clip: Tensor, d: int) -> Tensor:

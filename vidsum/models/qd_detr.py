@@ -71,13 +71,20 @@ class CrossLayer(nn.Module):
         self, clips: Tensor, positions: Tensor, words: Tensor, is_word: Tensor, shared: SoftMask | None = None
     ) -> Tensor:
         """[B, T, d] to the same; `shared` is the mask of all layers, if they share one."""
-        q, (k, v) = self.attention.queries(clips + positions), self.attention.keys_values(words)
-        mask = self.mask.of_attention(clips, q, k, is_word) if self.mask and not shared else shared
-        heads = fused_attention(q, k, v, mask, is_word, active(self.dropout))
+        q, k, mask = self.compared(clips, positions, words, is_word, shared)
+        heads = fused_attention(q, k, self.attention.values(words), mask, is_word, active(self.dropout))
         x = clips + self.dropout(self.attention.join(heads))
         x = x + self.dropout(self.feed_forward(self.norms[0](x)))
         out: Tensor = self.norms[1](x)
         return out
+
+    def compared(
+        self, clips: Tensor, positions: Tensor, words: Tensor, is_word: Tensor, shared: SoftMask | None
+    ) -> tuple[Tensor, Tensor, SoftMask | None]:
+        """Queries [B, h, T, d_k], keys [B, h, W, d_k] and the mask, that weights come from; see `forward`."""
+        q, k = self.attention.queries(clips + positions), self.attention.keys(words)
+        mask = self.mask.of_attention(clips, q, k, is_word) if self.mask and not shared else shared
+        return q, k, mask
 
     def shared_mask(
         self, clips: Tensor, positions: Tensor, words: Tensor, is_word: Tensor
@@ -85,8 +92,7 @@ class CrossLayer(nn.Module):
         """The mask of this layer, where all share it; see `forward`."""
         if self.mask is None or not self.mask.config.shared:
             return None
-        q, k = self.attention.queries(clips + positions), self.attention.keys(words)
-        return self.mask.of_attention(clips, q, k, is_word)
+        return self.compared(clips, positions, words, is_word, None)[2]
 
 
 class GlobalSaliency(nn.Module):

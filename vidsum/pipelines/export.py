@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vidsum.errors import InputError, UsageError
 from vidsum.labels import label_in
@@ -21,13 +21,16 @@ from vidsum.results.feature_files import is_feature_file, read_features
 from vidsum.results.load import descriptions_beside, read_record
 from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
 from vidsum.results.summary import Summary
-from vidsum.settings import UNLIKELY, Encoding, PreviewFormat
+from vidsum.settings import UNLIKELY, AttentionPlot, Encoding, PreviewFormat
 from vidsum.times import format_time
 from vidsum.types import Progress, VideoInfo
 from vidsum.video.encoders import animated
 from vidsum.video.frames import Exact
 from vidsum.video.pyav_reader import open_video
 from vidsum.video.read import read_frames_at
+
+if TYPE_CHECKING:
+    from vidsum.grounding.attention_plot import QueryAttention
 
 PathLike = str | os.PathLike[str]
 
@@ -216,6 +219,15 @@ def write_plot(result: Summary | Grounding | Highlights, path: PathLike) -> tupl
 
     importance_plot(result, path)
     return ()
+
+
+def write_attention(
+    result: Grounding, attention: Sequence[QueryAttention], kind: AttentionPlot, path: PathLike
+) -> tuple[str, ...]:
+    """Plot what a model attended to, see `plan_moments`; returns warnings. Raises OutputError."""
+    from vidsum.grounding.attention_plot import attention_plot
+
+    return attention_plot(result, attention, kind, path)
 
 
 def _gets_clips(query: QueryMoments) -> bool:

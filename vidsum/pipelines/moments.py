@@ -16,7 +16,16 @@ import numpy.typing as npt
 from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.grounding import presence, vse
-from vidsum.grounding.find import Request, checkpoint_sha256, locate, max_words, model_for, precision_for
+from vidsum.grounding.find import (
+    Request,
+    attention,
+    checkpoint_sha256,
+    locate,
+    max_words,
+    model_for,
+    precision_for,
+    require_attention,
+)
 from vidsum.grounding.proposals import MAX_IOU, snapped, suppress
 from vidsum.grounding.queries import Queries, named
 from vidsum.grounding.queries import in_short as in_short
@@ -49,7 +58,11 @@ from vidsum.version import __version__
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from vidsum.grounding.attention_plot import QueryAttention as QueryAttention
     from vidsum.keywords import GroundOptions
+    from vidsum.settings import AttentionPlot
+
+    Look = tuple[Sequence[AttentionPlot], Callable[[list[QueryAttention]], None]]
 
 EncodeText = Callable[[Sequence[str]], npt.ArrayLike]
 """Texts to vectors [M, D]."""
@@ -129,6 +142,8 @@ class Search:
     space: str
     encode_text: EncodeText | None = None
     """What reads the queries in place of the space's text encoder."""
+    look: Look | None = None
+    """See `plan_moments`."""
 
     def facts(self) -> dict[str, Any]:
         """What moments depend on beside the video and its features."""
@@ -162,6 +177,8 @@ class Search:
         """The moments of each query."""
         extraction, retrieval = self.extraction, self.retrieval
         request, alone = Request(self.queries.texts, vectors), retrieval.alone
+        if self.look:
+            self.look[1](attention(self.model, clips, request, extraction.device))
         how = (extraction.device, extraction.precision)
         answers = locate(self.model, clips, request, retrieval.top_k, *how, alone=alone)
         if retrieval.snap != "none":
@@ -247,6 +264,7 @@ def plan_moments(
     retrieval: Retrieval,
     extraction: Extraction,
     encode_text: EncodeText | None = None,
+    look: Look | None = None,
 ) -> Plan[Grounding]:
     """Plan `ground`: the video is probed and hashed, not decoded.
 
@@ -256,8 +274,9 @@ def plan_moments(
         retrieval: how moments are found.
         extraction: how features are made; the space chooses the extractor and its clips.
         encode_text: see `ground`.
+        look: what is plotted of the attention, and what takes it before the moments are returned.
 
-    Raises InputError, WeightsError, UsageError: see `ground`.
+    Raises InputError, WeightsError, UsageError: see `ground`; the model has no such attention.
     """
     if isinstance(source, Features) or not has_pictures(source):
         given = input_of(source, extraction)
@@ -269,6 +288,7 @@ def plan_moments(
         given = input_in(search.space, source, extraction, retrieval)
     sight = plan_sight(given, search.space, retrieval.snap)
     speech = speech_of_moments(retrieval, given)
+    search = _looking(search, look)
     evidence = "seen" if speech is None else "said" if retrieval.evidence == "said" else "both"
     made_from: dict[str, Any] = {**sight.provenance, "grounding": search.facts()}
     if speech:
@@ -312,6 +332,16 @@ def plan_moments(
         return with_said(grounding, heard, queries, evidence, retrieval.top_k, extraction.device)
 
     return Plan(made_from, make)
+
+
+def _looking(search: Search, look: Look | None) -> Search:
+    """The search, which also tells what the model attends to."""
+    if look is None:
+        return search
+    if search.retrieval.evidence == "said":
+        raise UsageError("--in said reads no picture: there is no attention to plot", hint="--in seen")
+    require_attention(search.model, look[0], search.extraction.device)
+    return replace(search, look=look)
 
 
 def _search_in_video(queries: Queries, retrieval: Retrieval, extraction: Extraction) -> Search:

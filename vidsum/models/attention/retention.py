@@ -157,6 +157,7 @@ class MaskRetention(nn.Module):
         self.gate = nn.Linear(d, d, bias=False) if config.nonlinearity == "gate" else None
         is_learned = config.sparse and "vv" in config.regions
         self.sparse_weights = nn.Parameter(torch.randn(config.clips, config.clips)) if is_learned else None
+        self.has_mask = is_learned or (config.decay != "none" and len(config.regions) > 0)
 
     def forward(
         self, x: Tensor, n_queries: int, is_key: Tensor | None = None, mask: SoftMask | None = None
@@ -174,16 +175,9 @@ class MaskRetention(nn.Module):
             [B, M + T, d]; rows of padding mean nothing.
         """
         queries, keys, values = self._project(x, n_queries)
-        logits = queries @ keys.mT / math.sqrt(keys.shape[3])
-        logits = logits * self.mask(n_queries, x.shape[1], x.device).to(logits.dtype)
-        if mask is not None:
-            logits = torch.cat([logits[..., :n_queries], mask.fuse(logits[..., n_queries:])], dim=3)
+        retention = self.mask(n_queries, x.shape[1], x.device)
         attends = self._attends(x, n_queries, is_key)
-        if self.config.nonlinearity == "softmax":
-            weights = logits.masked_fill(~attends, -math.inf).softmax(dim=3)
-        else:
-            weights = logits.masked_fill(~attends, 0.0)
-        retained = weights @ values
+        retained = self._weights(queries, keys, attends, retention, mask) @ values
         if self.gate is None:
             out: Tensor = self.out(join_heads(retained))
         else:
@@ -191,6 +185,29 @@ class MaskRetention(nn.Module):
         if self.config.queries_attend:
             return out
         return torch.cat([join_heads(values[:, :, :n_queries]), out[:, n_queries:]], dim=1)
+
+    def weights(
+        self, x: Tensor, n_queries: int, is_key: Tensor | None, mask: SoftMask | None, *, masked: bool = True
+    ) -> Tensor:
+        """[B, h, M + T, M + T] by which `forward` sums the values, with both masks or without them."""
+        queries, keys, _ = self._project(x, n_queries)
+        retention = self.mask(n_queries, x.shape[1], x.device)
+        attends = self._attends(x, n_queries, is_key)
+        if not masked:
+            retention, mask = torch.ones_like(retention), None
+        return self._weights(queries, keys, attends, retention, mask)
+
+    def _weights(
+        self, queries: Tensor, keys: Tensor, attends: Tensor, retention: Tensor, mask: SoftMask | None
+    ) -> Tensor:
+        logits = queries @ keys.mT / math.sqrt(keys.shape[3])
+        logits = logits * retention.to(logits.dtype)
+        if mask is not None:
+            n_clips = mask.columns.shape[-2]
+            logits = torch.cat([logits[..., :-n_clips], mask.fuse(logits[..., -n_clips:])], dim=3)
+        if self.config.nonlinearity == "softmax":
+            return logits.masked_fill(~attends, -math.inf).softmax(dim=3)
+        return logits.masked_fill(~attends, 0.0)
 
     def mask(self, n_queries: int, length: int, device: torch.device | None = None) -> Tensor:
         """[M + T, M + T] of Eq. 7: 1 for unlimited attention, M_RD * M_LS for the masked regions.
