@@ -18,7 +18,6 @@ from vidsum.options import option
 from vidsum.settings import UNLIKELY, AttentionPlot, Extraction, Retrieval
 
 if TYPE_CHECKING:
-    from vidsum.pipelines.moments import QueryAttention
     from vidsum.results.moments import Grounding
     from vidsum.results.transcript import SpokenQuery
     from vidsum.types import Progress
@@ -105,7 +104,7 @@ def ground(
     A score ranks the moments of one query in one video. `match`, the
     probability that the query matches anything in the video, ranks several videos.
     """
-    from vidsum.pipelines.moments import plan_moments, read_queries
+    from vidsum.pipelines.moments import Look, plan_moments, read_queries
 
     if [batch.from_file, asked.queries, *asked.query_audio].count("-") > 1:
         fault = "only one of --from-file, --queries and --query-audio can read stdin"
@@ -126,9 +125,8 @@ def ground(
     )
 
     def step(source: str, progress: "Progress | None") -> Result:
-        seen: list[QueryAttention] = []
-        look = ([kind for kind in extra.plot if kind != "moments"], seen.extend)
-        plan = plan_moments(source, queries, retrieval, extraction, look=look if look[0] else None)
+        look = Look([kind for kind in extra.plot if kind != "moments"])
+        plan = plan_moments(source, queries, retrieval, extraction, look=look if look.plots else None)
         files = targets[source]
 
         def make() -> Result:
@@ -138,7 +136,7 @@ def ground(
                 return Result(data=document, document=document, messages=grounding.warnings)
             without = ", which gives no match probability" if grounding.space == "clip" else ""
             by = f"(model: {grounding.model}, space: {grounding.space}{without})"
-            line, messages = write_moments(grounding, document, files, outputs.replaces, progress, seen)
+            line, messages = write_moments(grounding, document, files, outputs.replaces, progress, look)
             facts = {**files.facts(files.clips(document)), **document}
             lines = (*_doubts(grounding, has_clips=extra.clips is not None), f"{line} {by}")
             return Result(data=facts, lines=lines, table=_table(grounding), messages=messages)

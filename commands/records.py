@@ -5,16 +5,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any
 
 from vidsum.commands.outputs import Files, Outputs, Replaces
 from vidsum.commands.paths import HINT, note, require_made_from, require_own
 from vidsum.commands.result import Result
 from vidsum.errors import InputError, OutputError
-from vidsum.settings import AttentionPlot, with_defaults
+from vidsum.settings import with_defaults
 
 if TYPE_CHECKING:
-    from vidsum.pipelines.moments import QueryAttention
+    from vidsum.pipelines.moments import Look
     from vidsum.results.moments import Grounding, Highlights
     from vidsum.types import Progress
 
@@ -129,7 +129,7 @@ def write_moments(
     files: Files,
     replaces: Replaces,
     progress: "Progress | None",
-    attention: Sequence["QueryAttention"] = (),
+    look: "Look | None" = None,
 ) -> tuple[str, tuple[str, ...]]:
     """Write moments or highlights with their clips and plots; return a line about the files, and warnings.
 
@@ -150,11 +150,8 @@ def write_moments(
             messages += export.write_clips(result, *place, pad_s=files.clip_pad_s, progress=progress)
         if "plot" in files.named:
             messages += export.write_plot(result, files.named["plot"])
-        for kind in get_args(AttentionPlot):
-            if kind in files.named:
-                messages += export.write_attention(
-                    cast("Grounding", result), attention, kind, files.named[kind]
-                )
+        if look:
+            messages += export.write_attention(result, look, files.named)
         for clip in gone:
             clip.unlink(missing_ok=True)
         write_document(document, files.record)  # the last: it tells that the others are there

@@ -67,12 +67,8 @@ class QueryAttention:
     layers: tuple[LayerAttention, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class _Panel:
-    name: str
-    values: FloatArray
-    rows: Labels
-    columns: Labels
+_Panel = tuple[str, FloatArray, Labels, Labels]
+"""A name, values [N, K], and what the rows and columns are."""
 
 
 def attention_plot(
@@ -110,10 +106,10 @@ def attention_plot(
 def _panels(query: QueryAttention, kind: AttentionPlot) -> Iterator[_Panel]:
     for layer in query.layers:
         if kind == "attention":
-            yield _Panel(layer.name, layer.weights.mean(axis=0), layer.rows, layer.columns)
+            yield layer.name, layer.weights.mean(axis=0), layer.rows, layer.columns
             continue
         for name, values in layer.masks:
-            yield _Panel(f"{layer.name}: {name}", values, layer.rows, layer.columns[-values.shape[1] :])
+            yield f"{layer.name}: {name}", values, layer.rows, layer.columns[-values.shape[1] :]
 
 
 def _draw_query(
@@ -126,11 +122,10 @@ def _draw_query(
 ) -> None:
     block.suptitle(in_short(text, _MOST_LETTERS), x=0.01, ha="left", fontsize=10.5, parse_math=False)
     grid = list(block.subplots(-(-len(panels) // 2), 2, squeeze=False).flat)
-    for axes, panel in zip(grid, panels, strict=False):
-        is_sparse = kind == "attention" and None in panel.columns
-        norm = by_root(panel.values) if is_sparse else spread(panel.values)
-        map_panel(axes, panel.values, panel.name, norm)
-        for axis, side, labels in ((axes.xaxis, "top", panel.columns), (axes.yaxis, "right", panel.rows)):
+    for axes, (name, values, rows, columns) in zip(grid, panels, strict=False):
+        is_sparse = kind == "attention" and None in columns
+        map_panel(axes, values, name, by_root(values) if is_sparse else spread(values))
+        for axis, side, labels in ((axes.xaxis, "top", columns), (axes.yaxis, "right", rows)):
             _mark_tokens(axes, axis, labels, duration_s)
             for moment in best if None in labels else ():
                 ends = np.array([moment.start_s, moment.end_s])

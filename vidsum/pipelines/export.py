@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vidsum.errors import InputError, UsageError
+from vidsum.grounding.find import Look
 from vidsum.labels import label_in
 from vidsum.outputs import make_folder
 from vidsum.pipelines.timelines import video_of
@@ -22,16 +23,13 @@ from vidsum.results.feature_files import is_feature_file, read_features
 from vidsum.results.load import read_record, text_beside
 from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
 from vidsum.results.summary import Summary
-from vidsum.settings import UNLIKELY, AttentionPlot, Encoding, PreviewFormat
+from vidsum.settings import UNLIKELY, Encoding, PreviewFormat
 from vidsum.times import format_time
 from vidsum.types import Progress, VideoInfo
 from vidsum.video.encoders import animated
 from vidsum.video.frames import Exact
 from vidsum.video.pyav_reader import open_video
 from vidsum.video.read import read_frames_at
-
-if TYPE_CHECKING:
-    from vidsum.grounding.attention_plot import QueryAttention
 
 PathLike = str | os.PathLike[str]
 
@@ -201,6 +199,15 @@ def write_storyboard(summary: Summary, path: PathLike, folder: PathLike) -> None
     save_picture(storyboard(summary, images, captions), path, label_of(summary.provenance))
 
 
+def write_attention(result: Grounding | Highlights, look: Look, files: Mapping[str, Path]) -> tuple[str, ...]:
+    """Plot what a model attended to; `files` are by the kind of plot, for the rest see `write_plot`."""
+    from vidsum.grounding.attention_plot import attention_plot
+
+    assert isinstance(result, Grounding)
+    plots = (attention_plot(result, look.found, kind, files[kind]) for kind in look.plots)
+    return tuple(warning for warnings in plots for warning in warnings)
+
+
 def write_plot(result: Summary | Grounding | Highlights, path: PathLike) -> tuple[str, ...]:
     """Plot a summary's importance curve with its shots and segments, the saliency curve and moments of each
     query, or those of highlights; as PNG or SVG by the suffix. Returns warnings.
@@ -220,15 +227,6 @@ def write_plot(result: Summary | Grounding | Highlights, path: PathLike) -> tupl
 
     importance_plot(result, path)
     return ()
-
-
-def write_attention(
-    result: Grounding, attention: Sequence[QueryAttention], kind: AttentionPlot, path: PathLike
-) -> tuple[str, ...]:
-    """Plot what a model attended to, see `plan_moments`; returns warnings. Raises OutputError."""
-    from vidsum.grounding.attention_plot import attention_plot
-
-    return attention_plot(result, attention, kind, path)
 
 
 def _gets_clips(query: QueryMoments) -> bool:

@@ -8,7 +8,7 @@ are silent, what was chosen, what it costs, and how another model uses it.
 
 import math
 from itertools import pairwise
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -237,6 +237,14 @@ def fused_attention(
     bias = mask.dense()[:, None].to(q.dtype)
     bias = bias if attends is None else bias.masked_fill(~attends, -math.inf)
     return scaled_dot_product_attention(q, k, v, attn_mask=bias, dropout_p=dropout)
+
+
+class FusedAttention(nn.Module):
+    """`fused_attention` as a module, whose hooks see what is compared."""
+
+    def forward(self, *given: Any) -> Tensor:
+        """See `fused_attention`."""
+        return fused_attention(*given)
 
 
 def attention_weights(q: Tensor, k: Tensor, mask: SoftMask | None, is_key: Tensor | None = None) -> Tensor:

@@ -12,7 +12,7 @@ from torch.nn.functional import layer_norm, linear, silu
 
 from vidsum.models.attention.heads import join_heads, sines, split_heads
 from vidsum.models.attention.learned_mask import SoftMask, sparse_mask
-from vidsum.models.configs import Decay, MRNetConfig
+from vidsum.models.configs import Decay, MRNetConfig, Nonlinearity
 
 _SCALE_BASE = 512
 """Positions after which xPos has scaled by zeta."""
@@ -141,6 +141,27 @@ def _factor(q: Tensor, gamma: float, turn: Tensor) -> Tensor:
     return (gamma * turn).to(q.device, torch.complex128 if q.dtype == torch.float64 else torch.complex64)
 
 
+class RetentionWeights(nn.Module):
+    """By what `MaskRetention` sums the values; a module, whose hooks see what is compared."""
+
+    def __init__(self, nonlinearity: Nonlinearity) -> None:
+        super().__init__()
+        self.is_softmax = nonlinearity == "softmax"
+
+    def forward(
+        self, queries: Tensor, keys: Tensor, attends: Tensor, retention: Tensor, mask: SoftMask | None
+    ) -> Tensor:
+        """[B, h, M + T, M + T] of Eq. 2, with the masks of Eq. 7 and on top of it, and of who attends."""
+        logits = queries @ keys.mT / math.sqrt(keys.shape[3])
+        logits = logits * retention.to(logits.dtype)
+        if mask is not None:
+            n_clips = mask.columns.shape[-2]
+            logits = torch.cat([logits[..., :-n_clips], mask.fuse(logits[..., -n_clips:])], dim=3)
+        if self.is_softmax:
+            return logits.masked_fill(~attends, -math.inf).softmax(dim=3)
+        return logits.masked_fill(~attends, 0.0)
+
+
 class MaskRetention(nn.Module):
     """Eq. 1-2 and 7-8, with the four attention regions and every switch of the paper's ablations.
 
@@ -157,6 +178,7 @@ class MaskRetention(nn.Module):
         self.gate = nn.Linear(d, d, bias=False) if config.nonlinearity == "gate" else None
         is_learned = config.sparse and "vv" in config.regions
         self.sparse_weights = nn.Parameter(torch.randn(config.clips, config.clips)) if is_learned else None
+        self.weigh = RetentionWeights(config.nonlinearity)
         self.has_mask = is_learned or (config.decay != "none" and len(config.regions) > 0)
 
     def forward(
@@ -176,8 +198,7 @@ class MaskRetention(nn.Module):
         """
         queries, keys, values = self._project(x, n_queries)
         retention = self.mask(n_queries, x.shape[1], x.device)
-        attends = self._attends(x, n_queries, is_key)
-        retained = self._weights(queries, keys, attends, retention, mask) @ values
+        retained = self.weigh(queries, keys, self._attends(x, n_queries, is_key), retention, mask) @ values
         if self.gate is None:
             out: Tensor = self.out(join_heads(retained))
         else:
@@ -185,29 +206,6 @@ class MaskRetention(nn.Module):
         if self.config.queries_attend:
             return out
         return torch.cat([join_heads(values[:, :, :n_queries]), out[:, n_queries:]], dim=1)
-
-    def weights(
-        self, x: Tensor, n_queries: int, is_key: Tensor | None, mask: SoftMask | None, *, masked: bool = True
-    ) -> Tensor:
-        """[B, h, M + T, M + T] by which `forward` sums the values, with both masks or without them."""
-        queries, keys, _ = self._project(x, n_queries)
-        retention = self.mask(n_queries, x.shape[1], x.device)
-        attends = self._attends(x, n_queries, is_key)
-        if not masked:
-            retention, mask = torch.ones_like(retention), None
-        return self._weights(queries, keys, attends, retention, mask)
-
-    def _weights(
-        self, queries: Tensor, keys: Tensor, attends: Tensor, retention: Tensor, mask: SoftMask | None
-    ) -> Tensor:
-        logits = queries @ keys.mT / math.sqrt(keys.shape[3])
-        logits = logits * retention.to(logits.dtype)
-        if mask is not None:
-            n_clips = mask.columns.shape[-2]
-            logits = torch.cat([logits[..., :-n_clips], mask.fuse(logits[..., -n_clips:])], dim=3)
-        if self.config.nonlinearity == "softmax":
-            return logits.masked_fill(~attends, -math.inf).softmax(dim=3)
-        return logits.masked_fill(~attends, 0.0)
 
     def mask(self, n_queries: int, length: int, device: torch.device | None = None) -> Tensor:
         """[M + T, M + T] of Eq. 7: 1 for unlimited attention, M_RD * M_LS for the masked regions.
