@@ -72,7 +72,7 @@ def test_class_names_stand_beside_a_map_of_their_network(run: Run, monkeypatch: 
     names = [f"a {colour} {shape}" for colour, shape in kinds]
 
     def network(pictures: np.ndarray) -> np.ndarray:
-        return np.tile(cells(pictures[:, 0]), 27)[:, :1280]
+        return np.tile(cells(pictures[:, 0]), 75)[:, :3584]
 
     spec = describe("efficientnet_lite0")
     known = np.stack([view_of(painted(*kind), 0, spec, 0) for kind in kinds])[:, None]

@@ -23,7 +23,7 @@ def use_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.pipelines.decoding.extractor_of", extractor_of_colours)
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: None if name == "clip" else name)
     # the checkpoint reads no colours
-    monkeypatch.setattr("vidsum.summary.score._SHIPPED_READS", ("pictures", 2.0, 3))
+    monkeypatch.setattr("vidsum.summary.score._SHIPPED_READS", ("pictures", 2.0))
     monkeypatch.setattr("vidsum.pipelines.moments.extractions_of", _extractions_of)
     monkeypatch.setattr("vidsum.pipelines.moments.embed_video", _embed_video)
     monkeypatch.setattr("vidsum.pipelines.moments.embed_queries", lambda space, texts, device: _encode(texts))
