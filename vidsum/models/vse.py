@@ -74,10 +74,10 @@ def packed(tensors: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any
 
 
 def unpacked(tensors: Mapping[str, npt.NDArray[Any]]) -> dict[str, FloatArray]:
-    """The numbers of `packed` tensors. Raises ValueError or KeyError where they do not fit together."""
+    """The numbers of `packed` tensors. Raises ValueError where they do not fit together."""
     whole = {name: np.asarray(tensor, np.float32) for name, tensor in tensors.items()}
-    for name in [name for name in whole if name.endswith(".steps")]:
-        whole[name.removesuffix(".steps")] *= whole.pop(name)[:, None]
+    for name in [name for name in whole if f"{name}.steps" in whole]:
+        whole[name] = whole[name] * whole.pop(f"{name}.steps")[:, None]
     return whole
 
 
