@@ -28,6 +28,7 @@ from vidsum.types import FloatArray, Interval
 
 _GRACE_S = 2.0
 _DRAWS = 200
+_WORDS = ((1, 3), (4, 6), (7, 30))
 
 
 class Watched(NamedTuple):
@@ -35,6 +36,7 @@ class Watched(NamedTuple):
 
     clip: str
     kind: str
+    text: str
     windows: tuple[Interval, ...]
     """Where it is true."""
     present: FloatArray
@@ -60,7 +62,9 @@ def watch_film(film: Path, half: str) -> list[Watched]:
         for clip, curve in zip(clips, z, strict=True):
             windows = true.get((Path(clip["file"]).name, clip[kind]), ())
             if windows or not shown & set(fits.get(clip[kind], ())):
-                watched.append(Watched(clip["file"], kind, windows, logistic(SLOPE * curve + OFFSET)))
+                watched.append(
+                    Watched(clip["file"], kind, clip[kind], windows, logistic(SLOPE * curve + OFFSET))
+                )
     return watched
 
 
@@ -114,10 +118,13 @@ def main() -> None:
     for min_present in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
         print(f"| {min_present:g} | {row(watched, min_present)} |")
     print(f"\n| at 0.5 | moments | {columns} | AUC |\n|---|---|---|---|---|---|---|---|")
-    for kind in KINDS:
-        own = [one for one in watched if one.kind == kind]
+    parts = {kind: [one for one in watched if one.kind == kind] for kind in KINDS}
+    for low, high in _WORDS:
+        own = [one for one in watched if low <= len(one.text.split()) <= high]
+        parts[f"{low} to {high} words"] = own
+    for name, own in parts.items():
         n_moments = sum(len(one.windows) for one in own)
-        print(f"| {kind} | {n_moments} | {row(own, 0.5)} | {auc(own)} |")
+        print(f"| {name} | {n_moments} | {row(own, 0.5)} | {auc(own)} |")
 
 
 if __name__ == "__main__":
