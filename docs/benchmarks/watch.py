@@ -10,6 +10,7 @@ seconds, 95 % of a bootstrap over clips. Beside them is what alerts announce tha
 nothing: at random times, and by the clock, evenly spaced from a random time on.
 """
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -83,7 +84,8 @@ def row(watched: Sequence[Watched], min_present: float) -> str:
     lengths = np.array([end - start + _GRACE_S for one in watched for start, end in one.windows])
     expected = lengths * n_alerts / hours / 3600
     chance, clock = (100 * each.mean() for each in (1 - np.exp(-expected), np.minimum(1, expected)))
-    found = f"{100 * len(delays) / n_moments:.0f} | {np.median(delays):.1f} | {n_false / hours:.1f}"
+    delay_s = np.median(delays) if delays else math.nan
+    found = f"{100 * len(delays) / n_moments:.0f} | {delay_s:.1f} | {n_false / hours:.1f}"
     return f"{found} | {chance:.1f} | {clock:.1f}"
 
 
