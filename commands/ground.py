@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from vidsum.commands import jobs
@@ -15,7 +15,7 @@ from vidsum.commands.records import OptionalPart, unless_up_to_date, write_momen
 from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, View, moment_row, printable
 from vidsum.errors import InputError, UsageError
 from vidsum.options import option
-from vidsum.settings import UNLIKELY, Extraction, Retrieval
+from vidsum.settings import UNLIKELY, Extraction, Retrieval, Shorts
 
 if TYPE_CHECKING:
     from vidsum.results.moments import Grounding
@@ -60,6 +60,7 @@ class GroundOutputs:
         alone="",
     )
     pad_s: Pad = 0.0
+    shorts: Shorts = field(default_factory=Shorts)
     plot: bool = option("Also {video}_moments.png: the saliency curve and the moments of each query.", False)
     saliency: bool = option("Include the saliency curves in the JSON.", False)
 
@@ -109,7 +110,7 @@ def ground(
             sources[0] if len(sources) > 1 else None,
         )
     )
-    targets = moment_files(sources, outputs, extra.plot, extra.clips, extra.pad_s, "moments")
+    targets = moment_files(sources, outputs, extra.plot, extra.clips, extra.pad_s, "moments", extra.shorts)
     targets = exports.beside(targets, outputs)
     curves = OptionalPart(
         "saliency curves", "--saliency", extra.saliency, lambda document: "timestamps_s" in document
@@ -126,7 +127,7 @@ def ground(
                 return Result(data=document, document=document, messages=grounding.warnings)
             without = ", which gives no match probability" if grounding.space == "clip" else ""
             by = f"(model: {grounding.model}, space: {grounding.space}{without})"
-            line, messages = write_moments(grounding, document, files, outputs.replaces, progress)
+            line, messages = write_moments(grounding, document, files, outputs.replaces, progress, extraction)
             facts = {**files.facts(files.clips(document)), **document}
             lines = (*_doubts(grounding, has_clips=extra.clips is not None), f"{line} {by}")
             return Result(data=facts, lines=lines, table=_table(grounding), messages=messages)

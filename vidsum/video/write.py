@@ -21,6 +21,8 @@ from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.audio import SoundTrack, open_sound
 from vidsum.video.damage import DecodeLog
 from vidsum.video.encoders import choose_encoder
+from vidsum.video.look import Look
+from vidsum.video.loudness import Louder, gain_for
 from vidsum.video.picture_track import MAX_SIDE, PictureTrack
 from vidsum.video.pyav_reader import open_source, video_stream
 from vidsum.video.segments import SegmentFrame, Timeline, clip_time_base, in_ticks, segment_frames
@@ -146,6 +148,7 @@ def write_segments(
     preset: str | None = None,
     comment: str | None = None,
     chapters: bool = False,
+    look: Look = Look(),
     progress: Progress | None = None,
 ) -> WrittenVideo:
     """Write segments of a video one after the other as MP4, with AAC; with H.264 it plays in any browser.
@@ -161,6 +164,7 @@ def write_segments(
         codec, encoder, crf, preset: see `vidsum.video.encoders.choose_encoder`.
         comment: kept in the file's metadata.
         chapters: see `vidsum.video.write.add_chapters`.
+        look: what is changed of pictures and sound.
         progress: called with the seconds of clip written.
 
     Raises:
@@ -169,11 +173,13 @@ def write_segments(
         OutputError: the target cannot be written.
     """
     source = Path(info.path)
-    choice = choose_encoder(codec, encoder, crf, preset, (info.display_width, info.display_height))
+    size = look.size or (info.display_width, info.display_height)
+    choice = choose_encoder(codec, encoder, crf, preset, size)
     jumps = jumps_of(info)
     if max(info.width, info.height) > MAX_SIDE:
         raise InputError(f"{source}: has pictures of {info.width} x {info.height}; encoders go to {MAX_SIDE}")
     chosen = checked_segments(segments, info.duration_s)
+    gain_db = gain_for(info, chosen, jumps, look.loudness_lufs) if look.loudness_lufs is not None else 0.0
     with (
         errors_of_ffmpeg(f"{source}: cannot be encoded by {choice.encoder.name} and AAC"),
         open_source(info) as container,
@@ -188,8 +194,9 @@ def write_segments(
             raise InputError(f"{source}: no frame of the segments to write can be decoded")
         with open_sound(info, jumps) as sound, open_mp4(part, comment) as output:
             timeline = Timeline(time_base, clip_time_base(info, stream, first))
-            pictures = PictureTrack(output, stream, first.decoded, info, timeline.clip_base, choice)
-            sounds = SoundTrack(sound, output) if sound is not None else None
+            pictures = PictureTrack(output, stream, first.decoded, info, timeline.clip_base, choice, look)
+            heard = Louder(sound, gain_db) if sound is not None and gain_db else sound
+            sounds = SoundTrack(heard, output) if heard is not None else None
             followed = _with_progress(chain([first], frames), timeline, chosen, progress)
             n_frames = _write_tracks(followed, timeline, pictures, sounds)
             if chapters:
@@ -200,6 +207,8 @@ def write_segments(
         warnings.append(f"{source}: damaged packets of sound, silent in the clip: {sound.log.errors}")
     if info.has_audio and sound is None:
         warnings.append(f"{source}: the sound cannot be decoded and is left out")
+    if gain_db is None:
+        warnings.append(f"{source}: is silent here, so that the loudness stays as it is")
     if log.errors:
         warnings.append(f"{source}: damaged packets skipped: {log.errors}")
     if log.damaged:
@@ -222,7 +231,7 @@ def _write_tracks(
             sounds.start_segment(*timeline.segment_start_s)
         elif sounds is not None:
             sounds.follow(clip_s)
-        pictures.write(frame.decoded.frame, timeline.tick, starts_segment=starts_segment)
+        pictures.write(frame.decoded, timeline.tick, starts_segment=starts_segment)
     if sounds is not None:
         sounds.end_segment(timeline.end_s)
         sounds.finish()
