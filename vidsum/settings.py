@@ -184,8 +184,12 @@ class Selection:
     title: str | None = option(
         "Title of the video: prefer, a little, what it names.", None, metavar="TEXT", panel=ADVANCED
     )
-    snap: Literal["auto", "speech", "none"] = option(
-        "speech: no cut inside a word. auto: if transcribed.", "auto", shared=False, panel=ADVANCED
+    snap: Literal["auto", "speech", "sentence", "none"] = option(
+        "speech: no cut inside a word; sentence: nor inside a sentence that fits into a segment. auto: "
+        "speech if transcribed.",
+        "auto",
+        shared=False,
+        panel=ADVANCED,
     )
 
     min_segment_s: float = option(

@@ -10,9 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from vidsum import checkpoints
-from vidsum.grounding.places import SIDE, STEP, Looker, moving
-from vidsum.grounding.vse import EXTRACTOR
+from vidsum.grounding.places import SIDE, Looker, moving
 from vidsum.memory import kept
 from vidsum.pipelines.said import subtitles_of
 from vidsum.pipelines.speech import plan_transcript
@@ -41,6 +39,8 @@ _NEAR_S = 0.5
 _CUT, _CLEAR, _BESIDE = 12.0, 3.0, 8
 """A shot begins where the picture changes by so many levels, and by so many times more than any of the last
 pictures did, so many of them."""
+_FEWEST = 3
+"""Frames of a shot."""
 _PLACES = 65
 """Of the crop, that are compared."""
 _WORTH = 0.08
@@ -127,7 +127,7 @@ class _Seen:
 
 
 @kept(maxsize=1)
-def _looker(device: str, weights: str) -> Looker:
+def _looker(device: str) -> Looker:
     return Looker(device)
 
 
@@ -145,7 +145,7 @@ def framing_of(
     shape = Shape.of(video, aspect)
     if shape.share >= _ALL:
         return Framing(shape)
-    looker = _looker(device, checkpoints.sha256_of(EXTRACTOR))
+    looker = _looker(device)
     return Framing(
         shape, [seen.shot(shape.share) for seen in _seen(video, segments, shape, looker, progress)]
     )
@@ -159,19 +159,14 @@ def _seen(
     along, across = (high, wide) if shape.is_upright else (wide, high)
     length = max(SIDE, round(SIDE * along / across))
     small, large = _maker(length // 2, SIDE // 2, shape), _maker(length, SIDE, shape)
-    segment, seen, meter, changes, before = (
-        -1,
-        _Seen(0, 0),
-        ChangeMeter(),
-        list[float](),
-        np.zeros((0, 0), np.float32),
-    )
+    segment, seen, meter, changes = -1, _Seen(0, 0), ChangeMeter(), list[float]()
+    before = np.zeros((0, 0), np.float32)
     with open_source(video) as container:
         stream = video_stream(container, video.path)
         ticks = in_ticks(segments, stream.time_base or Fraction(1))
         for shown in segment_frames(container, stream, ticks, jumps_of(video), DecodeLog()):
             time_s, change = shown.decoded.time_s, meter.see(shown.decoded.time_s, shown.decoded.frame)
-            is_cut = change >= max(_CUT, _CLEAR * max(changes[-_BESIDE:], default=0.0))
+            is_cut = len(changes) >= _FEWEST and change >= max(_CUT, _CLEAR * max(changes[-_BESIDE:]))
             changes.append(change)
             if is_new := shown.segment != segment or is_cut:
                 if seen.looked:
@@ -182,7 +177,7 @@ def _seen(
             if is_new or time_s >= seen.end_s + _MOTION_S - _EARLY_S:
                 grey = small(shown.decoded).mean(axis=2, dtype=np.float32)
                 if not is_new:
-                    seen.moved.append((time_s, moving(before, grey, -(-length // STEP))))
+                    seen.moved.append((time_s, moving(before, grey, len(seen.looked[0][1]))))
                 before, seen.end_s = grey, time_s
             if is_new or time_s >= seen.looked[-1][0] + _LOOK_S - _EARLY_S:
                 seen.looked.append((time_s, looker.curve(large(shown.decoded))))

@@ -72,22 +72,18 @@ class Painter:
     def _masks(self, text: str) -> tuple[tuple[FloatArray, FloatArray], int]:
         """[rows, width] how much edge and letters of a text cover pixels, and the first row; all even."""
         width, height = self._size
-        size = min(_TALLEST * height, _WIDEST * width / letters_in_line(width, height) / _LETTER)
-        size *= min(
-            1.0, _WIDEST * width / max(1.0, *(_font(size).getlength(line) for line in text.split("\n")))
-        )
+        lines, room = text.split("\n"), _WIDEST * width
+        size = min(_TALLEST * height, room / letters_in_line(width, height) / _LETTER)
+        size *= min(1.0, room / max(1.0, *map(_font(size).getlength, lines)))
         font, stroke = _font(size), max(1, round(size / 9))
-        bounds = ImageDraw.Draw(Image.new("L", (1, 1))).multiline_textbbox(
-            (0, 0), text, font, stroke_width=stroke
-        )
-        rows = min(height, 2 * round(bounds[3] / 2) + 2)
+        step = sum(font.getmetrics()) + stroke
+        rows = min(height, 2 * round(step * len(lines) / 2 + stroke))
         masks = []
         for edge in (stroke, 0):
             image = Image.new("L", (width, rows))
-            place = width / 2, 0
-            ImageDraw.Draw(image).multiline_text(
-                place, text, 255, font, anchor="ma", align="center", stroke_width=edge
-            )
+            for number, line in enumerate(lines):
+                place = width / 2, stroke + number * step
+                ImageDraw.Draw(image).text(place, line, 255, font, "ma", stroke_width=edge)
             masks.append(np.asarray(image, np.float32) / np.float32(255))
         top = int(_BOTTOM[width < 0.9 * height] * height - rows) // 2 * 2
         return (masks[0], masks[1]), max(0, min(top, height - rows))
