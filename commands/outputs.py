@@ -16,6 +16,7 @@ from vidsum.settings import Shorts
 from vidsum.text_files import STDIN
 from vidsum.times import parse_time
 
+PlotFormat = Annotated[Literal["png", "svg"], Option("Format of the plots.", panel=ADVANCED)]
 Pad = Annotated[
     float,
     Option(
@@ -298,7 +299,7 @@ class Files:
 def moment_files(
     sources: Sequence[str],
     outputs: Outputs,
-    plot: bool,
+    plots: Mapping[str, str],
     clips: str | None,
     pad_s: float,
     what: str,
@@ -306,29 +307,23 @@ def moment_files(
 ) -> dict[str, Files]:
     """Where the moments or highlights (`what`) of each video go, checked before any work.
 
+    `plots` are the ends of their names, by kind.
+
     Raises:
         UsageError: the JSON goes to stdout, and there would be other files; there are no clips to pad; two
             videos have the same clips, or a video has the name of a clip; or see `destinations` and
             `check_outputs`.
     """
-    if outputs.to_stdout and (plot or clips is not None):
+    if outputs.to_stdout and (plots or clips is not None):
         raise UsageError("-o - writes JSON only", hint="-o FILE.json, with --plot or --clips")
-    if (pad_s or shorts != Shorts()) and clips is None:
-        option = (
-            "--pad"
-            if pad_s
-            else "--vertical"
-            if shorts.vertical
-            else "--burn"
-            if shorts.burn
-            else "--loudness"
-        )
-        raise UsageError(f"{option} needs --clips", hint="--clips")
+    changes = {"pad": pad_s, "vertical": shorts.vertical, "burn": shorts.burn, "loudness": shorts.loudness}
+    if clips is None and (asked := [name for name, is_asked in changes.items() if is_asked]):
+        raise UsageError(f"--{asked[0]} needs --clips", hint="--clips")
     targets = {}
     bases = destinations(sources, outputs, f"_{what}.json", (".json",))
     for source, json in bases.items():
         stem = json.stem.removesuffix(f"_{what}")
-        named = {"json": json, **({"plot": json.with_name(f"{stem}_{what}.png")} if plot else {})}
+        named = {"json": json, **{kind: json.with_name(f"{stem}_{end}") for kind, end in plots.items()}}
         folder = None if clips is None else Path(clips) if clips else json.parent
         targets[source] = Files(
             named, clip_folder=folder, clip_stem=stem, clip_pad_s=pad_s, clip_shorts=shorts

@@ -11,7 +11,7 @@ from tests.media import make_video
 from vidsum.video.audio import open_sound
 from vidsum.video.captions import Painter, letters_in_line, unknown_letters
 from vidsum.video.jumps import Jumps
-from vidsum.video.look import Look
+from vidsum.video.look import ClipLook
 from vidsum.video.loudness import Louder, gain_for
 from vidsum.video.probe import probe
 from vidsum.video.reframe import plane_of
@@ -74,8 +74,8 @@ def test_a_frame_of_the_decoder_is_left_as_it_is(tmp_path: Path) -> None:
     """Others are made of it: what is drawn into it would stay when the caption is over."""
     made = make_video(tmp_path / "film.mp4", n_frames=50, width=128, height=96)
     target = tmp_path / "clip.mp4"
-    look = Look(captions=[(0.4, 0.8, "Hello")])
-    for clip, how in ((tmp_path / "plain.mp4", Look()), (target, look)):
+    look = ClipLook(captions=[(0.4, 0.8, "Hello")])
+    for clip, how in ((tmp_path / "plain.mp4", ClipLook()), (target, look)):
         write_segments(probe(made.path), [(0.0, 2.0)], clip, crf=1, look=how)
     with av.open(str(target)) as first, av.open(str(tmp_path / "plain.mp4")) as second:
         pairs = zip(first.decode(video=0), second.decode(video=0), strict=True)
@@ -101,7 +101,7 @@ def test_sound_has_the_loudness_that_is_asked_for(tmp_path: Path) -> None:
     info, target = probe(made.path), tmp_path / "clip.mp4"
     for wanted in (-14.0, -30.0):
         warnings = write_segments(
-            info, [(0.0, 2.0), (3.0, 5.0)], target, look=Look(loudness_lufs=wanted)
+            info, [(0.0, 2.0), (3.0, 5.0)], target, look=ClipLook(loudness_lufs=wanted)
         ).warnings
         assert warnings == ()
         assert lufs_of(target) == pytest.approx(wanted, abs=0.5)
@@ -125,7 +125,7 @@ def test_silence_stays_silent(tmp_path: Path) -> None:
     made = make_video(tmp_path / "film.mp4", n_frames=100, sound=True, sound_s=1.0)
     info = probe(made.path)
     assert gain_for(info, [(2.0, 4.0)], Jumps(), -14.0) is None
-    written = write_segments(info, [(2.0, 4.0)], tmp_path / "clip.mp4", look=Look(loudness_lufs=-14.0))
+    written = write_segments(info, [(2.0, 4.0)], tmp_path / "clip.mp4", look=ClipLook(loudness_lufs=-14.0))
     assert "is silent here" in written.warnings[0]
     with open_sound(probe(tmp_path / "clip.mp4"), Jumps()) as sound:
         assert sound is not None

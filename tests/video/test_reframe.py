@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 
 from tests.media import colour_picture, make_video
 from vidsum.types import VideoInfo
-from vidsum.video.look import Look
+from vidsum.video.look import ClipLook
 from vidsum.video.probe import probe
 from vidsum.video.reframe import LEAST_SIDE, SPEED, Framing, Shape, Shot, path_of, plane_of
 from vidsum.video.write import write_segments
@@ -151,6 +151,6 @@ def test_clips_of_all_videos_have_the_shape(tmp_path: Path, changes: dict[str, A
     shape = Shape.of(info, Fraction(9, 16))
     framing = Framing(shape, [Shot(0.0, np.array([0.0]), np.array([1.0]))])
     target = tmp_path / "clip.mp4"
-    assert write_segments(info, [(0.0, 9.0)], target, look=Look(framing)).n_frames >= 9
+    assert write_segments(info, [(0.0, 9.0)], target, look=ClipLook(framing)).n_frames >= 9
     clip = probe(target)
     assert (clip.display_width, clip.display_height, clip.rotation_deg) == (540, 960, 0)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.errors import InputError, UsageError
+from vidsum.grounding.find import Look
 from vidsum.labels import label_in
 from vidsum.outputs import make_folder
 from vidsum.pipelines.timelines import video_of
@@ -27,7 +28,7 @@ from vidsum.times import format_time
 from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.encoders import animated
 from vidsum.video.frames import Exact
-from vidsum.video.look import Look
+from vidsum.video.look import ClipLook
 from vidsum.video.pyav_reader import open_video
 from vidsum.video.read import read_frames_at
 
@@ -143,10 +144,10 @@ def clip_form(pad_s: float, shorts: Shorts = Shorts()) -> str:
 
 def _look(
     video: VideoInfo, shorts: Shorts, extraction: Extraction, progress: Progress | None
-) -> tuple[Callable[[Sequence[Interval]], Look], list[str]]:
+) -> tuple[Callable[[Sequence[Interval]], ClipLook], list[str]]:
     """What gives the look of each clip, and the warnings, which grow as it does."""
     if shorts == Shorts():
-        return lambda _: Look(), []
+        return lambda _: ClipLook(), []
     from vidsum.pipelines.shorts import Looks
 
     looks = Looks(video, shorts, extraction, progress)
@@ -179,7 +180,7 @@ def label_on(path: PathLike) -> str | None:
         return label_in(Path(path))
     try:
         with open_video(path) as container:
-            return container.metadata.get("comment")
+            return {name.lower(): text for name, text in container.metadata.items()}.get("comment")
     except InputError:
         return None
 
@@ -220,6 +221,15 @@ def write_storyboard(summary: Summary, path: PathLike, folder: PathLike) -> None
     found = text_beside(Path(path), summary.video, Descriptions) if summary.video else None
     captions = [found.at(time_s) for time_s in times] if found else ()
     save_picture(storyboard(summary, images, captions), path, label_of(summary.provenance))
+
+
+def write_attention(result: Grounding | Highlights, look: Look, files: Mapping[str, Path]) -> tuple[str, ...]:
+    """Plot what a model attended to; `files` are by the kind of plot, for the rest see `write_plot`."""
+    from vidsum.grounding.attention_plot import attention_plot
+
+    assert isinstance(result, Grounding)
+    plots = (attention_plot(result, look.found, kind, files[kind]) for kind in look.plots)
+    return tuple(warning for warnings in plots for warning in warnings)
 
 
 def write_plot(result: Summary | Grounding | Highlights, path: PathLike) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from vidsum.video.captions import letters_in_line, unknown_letters
 from vidsum.video.changes import ChangeMeter
 from vidsum.video.damage import DecodeLog
 from vidsum.video.frames import PictureMaker
-from vidsum.video.look import Look
+from vidsum.video.look import ClipLook
 from vidsum.video.loudness import SHORTS_LUFS
 from vidsum.video.pyav_reader import DecodedFrame, open_source, video_stream
 from vidsum.video.reframe import Framing, Shape, Shot, path_of
@@ -58,7 +58,7 @@ class Looks:
         self._video, self._shorts, self._extraction, self._progress = video, shorts, extraction, progress
         self._said = self._transcript() if shorts.burn else None
 
-    def of(self, segments: Sequence[Interval]) -> Look:
+    def of(self, segments: Sequence[Interval]) -> ClipLook:
         """The look of a clip of these segments. Raises InputError, WeightsError: see `summarize`."""
         video, shorts = self._video, self._shorts
         framing = None
@@ -71,8 +71,8 @@ class Looks:
         if shorts.loudness and not video.has_audio:
             self.warnings.append(f"{video.path}: has no sound: --loudness changes nothing")
             loudness = None
-        look = Look(framing, loudness_lufs=loudness)
-        return Look(framing, self._captions(segments, look), loudness) if self._said else look
+        look = ClipLook(framing, loudness_lufs=loudness)
+        return ClipLook(framing, self._captions(segments, look), loudness) if self._said else look
 
     def _transcript(self) -> Transcript | None:
         path = self._video.path
@@ -84,7 +84,7 @@ class Looks:
             self.warnings.append(f"{path}: has no speech: --burn draws no captions")
         return said
 
-    def _captions(self, segments: Sequence[Interval], look: Look) -> list[tuple[float, float, str]]:
+    def _captions(self, segments: Sequence[Interval], look: ClipLook) -> list[tuple[float, float, str]]:
         assert self._said is not None
         size = look.size or (self._video.display_width, self._video.display_height)
         pieces = pieces_of(subtitles_of(self._said, segments))

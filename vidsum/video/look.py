@@ -12,7 +12,7 @@ from vidsum.video.reframe import Framing
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
+class ClipLook:
     """What is changed of the pictures and the sound; by default nothing."""
 
     framing: Framing | None = None
