@@ -51,7 +51,7 @@ class SummaryOptions(ShotOptions, total=False):
     keep_said: str | Sequence[str]
     about: str | Sequence[str]
     title: str | None
-    snap: Literal["auto", "speech", "none"]
+    snap: Literal["auto", "speech", "sentence", "none"]
     min_segment_s: float
     max_segment_s: float | None
 

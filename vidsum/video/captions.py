@@ -49,7 +49,7 @@ class Painter:
         self._drawn = -1, (np.zeros((0, 0), np.float32),) * 2, 0
 
     def paint(self, frame: av.VideoFrame, time_s: float, full: bool) -> None:
-        """Draw the caption of a time, if there is one, into a yuv420p frame; `full` as in `ClipLook.shown`."""
+        """Draw the caption of a time, if any, into a yuv420p frame; `full` as in `ClipLook.shown`."""
         number = bisect_right(self._starts_s, time_s + 1e-6) - 1
         if number < 0 or time_s >= self._cues[number][1]:
             return
