@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -150,8 +150,8 @@ def write_moments(
             place = (files.clip_folder, files.clip_stem)
             how: dict[str, Any] = {
                 "pad_s": files.clip_pad_s,
-                "shorts": files.clip_shorts,
                 "extraction": extraction,
+                **asdict(files.clip_shorts),
             }
             messages += export.write_clips(result, *place, progress=progress, **how)
         if "plot" in files.named:

@@ -1,7 +1,7 @@
 """`vidsum summarize`: the segments of a video worth keeping, as MP4 and JSON."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -130,7 +130,7 @@ def summarize(
                 )
             if "subtitles" in files.named:
                 export_subtitles(summary, files.named["subtitles"], extraction, progress)
-            how = {"encoding": encoding, "chapters": extra.chapters, "shorts": extra.shorts}
+            how = {"encoding": encoding, "chapters": extra.chapters, **asdict(extra.shorts)}
             messages = _write(summary, files.named, progress, extraction=extraction, **how)
             write_document(document, files.record)  # the last: it tells that the others are there
             line = _in_words(", ".join(map(str, files.all)), summary)

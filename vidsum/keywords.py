@@ -101,6 +101,15 @@ class DescribeOptions(ReadingOptions, total=False):
     in_gaps: bool
 
 
+class ClipOptions(TypedDict, total=False):
+    """Options of `vidsum.settings.Shorts`."""
+
+    vertical: bool
+    aspect: Literal["9:16", "1:1", "4:5"]
+    burn: bool
+    loudness: bool
+
+
 class SpeechOptions(TypedDict, total=False):
     """Options of `vidsum.settings.Transcription`."""
 

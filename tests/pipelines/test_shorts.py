@@ -23,7 +23,7 @@ from vidsum.pipelines import shorts
 from vidsum.pipelines.export import write_video
 from vidsum.pipelines.said import words_to_clear
 from vidsum.results.transcript import Segment, Transcript, Word
-from vidsum.settings import Encoding, Selection, Shorts
+from vidsum.settings import Encoding, Selection
 from vidsum.types import Picture
 from vidsum.video.probe import probe
 
@@ -160,10 +160,10 @@ def test_a_video_without_sound_is_written_and_told(tmp_path: Path, run: Run) -> 
 
 def test_the_python_functions_take_the_same(film: Path, tmp_path: Path) -> None:
     summary = vidsum.summarize(film, "40%", model="uniform")
-    write_video(summary, tmp_path / "short.mp4", shorts=Shorts(vertical=True))
+    write_video(summary, tmp_path / "short.mp4", vertical=True)
     assert size_of(str(tmp_path / "short.mp4")) == (540, 960)
     with pytest.raises(UsageError, match="changes nothing"):
-        write_video(summary, tmp_path / "x.mp4", shorts=Shorts(burn=True), encoding=Encoding(codec="copy"))
+        write_video(summary, tmp_path / "x.mp4", burn=True, encoding=Encoding(codec="copy"))
 
 
 def test_sentences_that_fit_are_not_cut() -> None:

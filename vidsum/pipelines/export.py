@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding.find import Look
 from vidsum.labels import label_in
+from vidsum.options import from_keywords
 from vidsum.outputs import make_folder
 from vidsum.pipelines.timelines import video_of
 from vidsum.provenance import form_in, label_of
@@ -32,6 +33,11 @@ from vidsum.video.look import ClipLook
 from vidsum.video.pyav_reader import open_video
 from vidsum.video.read import read_frames_at
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from vidsum.keywords import ClipOptions
+
 PathLike = str | os.PathLike[str]
 
 
@@ -42,9 +48,9 @@ def write_video(
     copy: bool = False,
     encoding: Encoding = Encoding(),
     chapters: bool = False,
-    shorts: Shorts = Shorts(),
     extraction: Extraction = Extraction(),
     progress: Progress | None = None,
+    **options: Unpack[ClipOptions],
 ) -> tuple[str, ...]:
     """Write a summary's segments as one MP4 and return warnings.
 
@@ -57,9 +63,9 @@ def write_video(
         copy: do not re-encode; segments then begin and end at key frames, and grow.
         encoding: codec, encoder, quality and speed; its codec `copy` is the same as `copy`.
         chapters: one for each segment of the MP4, named by its time in the video.
-        shorts: what is changed of pictures and sound.
-        extraction: device and cache for these changes.
+        extraction: device and cache for what changes pictures and sound.
         progress: called while it runs.
+        **options: fields of `vidsum.settings.Shorts`, such as `vertical=True`.
 
     Raises:
         UsageError: the file is not named as an MP4, the summary is of features alone, the codec cannot be
@@ -73,6 +79,7 @@ def write_video(
     if Path(path).suffix.lower() not in (".mp4", ".m4v", ".mov"):
         raise UsageError(f"{os.fspath(path)}: must end in .mp4, .m4v or .mov")
     encoding = Encoding(codec="copy") if copy else encoding
+    shorts = from_keywords(write_video, Shorts, options)
     shorts.require_encoder(encoding)
     video, segments = video_of(summary), summary.segments
     how: dict[str, Any] = {
@@ -100,9 +107,9 @@ def write_clips(
     stem: str | None = None,
     *,
     pad_s: float = 0.0,
-    shorts: Shorts = Shorts(),
     extraction: Extraction = Extraction(),
     progress: Progress | None = None,
+    **options: Unpack[ClipOptions],
 ) -> tuple[str, ...]:
     """Write each moment as an MP4, and return warnings.
 
@@ -113,9 +120,9 @@ def write_clips(
         folder: made if it is not there. Files in it are replaced.
         stem: what the names begin with; the name of the video if not given.
         pad_s: seconds by which each clip starts earlier and ends later, within the video.
-        shorts: what is changed of pictures and sound.
-        extraction: device and cache for these changes.
+        extraction: device and cache for what changes pictures and sound.
         progress: called while it runs.
+        **options: fields of `vidsum.settings.Shorts`, such as `vertical=True`.
 
     Raises:
         UsageError: the moments are of features made elsewhere, or `pad_s` is negative.
@@ -126,6 +133,7 @@ def write_clips(
 
     if not pad_s >= 0:
         raise UsageError(f"pad_s must be at least 0, not {pad_s}")
+    shorts = from_keywords(write_clips, Shorts, options)
     video, comment = video_of(result), label_of(result.provenance, clip_form(pad_s, shorts))
     place = Path(folder)
     make_folder(place)
