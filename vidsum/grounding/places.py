@@ -23,6 +23,8 @@ _PEOPLE = ("a person", "a woman", "a man", "a child", "the face of a person")
 _THINGS = ("an empty room", "a landscape", "a wall", "a table", "things on the ground")
 _PART = 10
 """Places whose features are compared with these texts: about the width of a person."""
+_PEOPLE_COUNT = 3.0
+"""Weight of people beside what the network sees."""
 _BASE = 20
 """Percentile of a curve that counts as nothing."""
 _SURE, _ALL = 0.04, 0.1
@@ -55,7 +57,7 @@ class Looker:
         sure = np.clip(0.5 + near.max() / _SURE, 0, 1) * np.clip(1.3 - near.mean() / _ALL, 0, 1)
         places = np.arange(len(columns))
         people = np.interp(places, np.arange(len(near)) + (_PART - 1) / 2, near)
-        return np.asarray(mass(columns.sum(axis=1)) + 2 * sure * mass(people))
+        return np.asarray(mass(columns.sum(axis=1)) + _PEOPLE_COUNT * sure * mass(people))
 
     def _columns(self, picture: Picture) -> FloatArray:
         """[X, D] features by place: means over the other axis, those of overlapping squares mixed."""

@@ -14,7 +14,11 @@ from typing import TYPE_CHECKING, Any
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding.find import Look
 from vidsum.labels import label_in
+<<<<<<< HEAD
 from vidsum.options import from_keywords
+=======
+from vidsum.names import wanted
+>>>>>>> main
 from vidsum.outputs import make_folder
 from vidsum.pipelines.timelines import video_of
 from vidsum.provenance import form_in, label_of
@@ -73,6 +77,7 @@ def write_video(
         InputError: the video is not there any more.
         OutputError: the file cannot be written.
     """
+    wanted(summary, Summary)
     from vidsum.video.copy import copy_segments, has_default_streams
     from vidsum.video.write import write_segments
 
@@ -131,6 +136,7 @@ def write_clips(
     """
     from vidsum.video.write import write_segments
 
+    wanted(result, Grounding, Highlights)
     if not pad_s >= 0:
         raise UsageError(f"pad_s must be at least 0, not {pad_s}")
     shorts = from_keywords(write_clips, Shorts, options)
@@ -220,6 +226,7 @@ def write_storyboard(summary: Summary, path: PathLike, folder: PathLike) -> None
         InputError: the video is not there any more.
         OutputError: a file cannot be written.
     """
+    wanted(summary, Summary)
     from vidsum.summary.storyboard import key_frame_times, save_key_frames, save_picture, storyboard
 
     times = key_frame_times(summary)
@@ -246,6 +253,7 @@ def write_plot(result: Summary | Grounding | Highlights, path: PathLike) -> tupl
 
     Raises OutputError: the file cannot be written.
     """
+    wanted(result, Summary, Grounding, Highlights)
     if isinstance(result, Grounding):
         from vidsum.grounding.plot import moments_plot
 
