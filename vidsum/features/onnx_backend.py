@@ -77,15 +77,16 @@ def cell_runner(
     spec: Spec, arrays: Arrays, weights_sha256: str, device: str = "auto"
 ) -> Callable[[Picture], FloatArray]:
     """What a network that writes its own graph sees at each place: clips as those of `Extractor.encode` to
-    [N, D, rows, columns], of which the features are means.
+    [N, D + inner, rows, columns], of which the features are means.
 
     Raises UsageError, see `choose_provider`.
     """
     import onnx
 
     model = onnx.load_from_string(_graph(spec, arrays, weights_sha256, "fp32"))
-    cells = next(node.input[0] for node in model.graph.node if "features" in node.output)
-    model.graph.node.append(onnx.helper.make_node("Identity", [cells], ["cells"]))
+    by_output = {node.output[0]: node for node in model.graph.node}
+    layers = [by_output[mean].input[0] for mean in by_output["features"].input]
+    model.graph.node.append(onnx.helper.make_node("Concat", layers, ["cells"], axis=1))
     model.graph.output.append(onnx.helper.make_tensor_value_info("cells", onnx.TensorProto.FLOAT, None))
     return _session(model.SerializeToString(), choose_provider(device, "fp32"), "cells")
 

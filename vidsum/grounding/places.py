@@ -43,7 +43,7 @@ class Looker:
         self._cells: Callable[[Picture], FloatArray] = cell_runner(
             spec, checkpoints.load_arrays(spec.checkpoint), weights_sha256(spec), device
         )
-        self._map = load_map()
+        self._map, self._dim = load_map(), spec.dim
         people, things = (embed_queries("vse", texts, device).mean(axis=0) for texts in (_PEOPLE, _THINGS))
         self._people = people - things
 
@@ -57,10 +57,10 @@ class Looker:
         sure = np.clip(0.5 + near.max() / _SURE, 0, 1) * np.clip(1.3 - near.mean() / _ALL, 0, 1)
         places = np.arange(len(columns))
         people = np.interp(places, np.arange(len(near)) + (_PART - 1) / 2, near)
-        return np.asarray(mass(columns.sum(axis=1)) + _PEOPLE_COUNT * sure * mass(people))
+        return np.asarray(mass(columns[:, : self._dim].sum(axis=1)) + _PEOPLE_COUNT * sure * mass(people))
 
     def _columns(self, picture: Picture) -> FloatArray:
-        """[X, D] features by place: means over the other axis, those of overlapping squares mixed."""
+        """[X, D + inner] features by place: means over the other axis, those of overlapping squares mixed."""
         length = picture.shape[1]
         firsts = sorted({*range(0, length - SIDE, SIDE // 2), length - SIDE})
         squares = np.stack([picture[:, first : first + SIDE] for first in firsts])[:, None]

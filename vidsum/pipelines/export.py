@@ -14,11 +14,8 @@ from typing import TYPE_CHECKING, Any
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding.find import Look
 from vidsum.labels import label_in
-<<<<<<< HEAD
-from vidsum.options import from_keywords
-=======
 from vidsum.names import wanted
->>>>>>> main
+from vidsum.options import from_keywords
 from vidsum.outputs import make_folder
 from vidsum.pipelines.timelines import video_of
 from vidsum.provenance import form_in, label_of
