@@ -2,20 +2,20 @@
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from vidsum.commands import jobs
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.export import Exports, one_table
 from vidsum.commands.options import Videos, Without, command
-from vidsum.commands.outputs import MinClip, Outputs, Pad, Sheet, moment_files
+from vidsum.commands.outputs import MinClip, Outputs, Pad, PlotFormat, Sheet, moment_files
 from vidsum.commands.progress import Facts
 from vidsum.commands.records import OptionalPart, unless_up_to_date, write_moments
 from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, View, moment_row, printable
 from vidsum.errors import InputError, UsageError
 from vidsum.options import option
-from vidsum.settings import UNLIKELY, Extraction, Retrieval
+from vidsum.settings import UNLIKELY, AttentionPlot, Extraction, Retrieval, Shorts
 
 if TYPE_CHECKING:
     from vidsum.results.moments import Grounding
@@ -61,7 +61,16 @@ class GroundOutputs:
     )
     pad_s: Pad = 0.0
     least_s: MinClip = 0.0
-    plot: bool = option("Also {video}_moments.png: the saliency curve and the moments of each query.", False)
+    shorts: Shorts = field(default_factory=Shorts)
+    plot: tuple[Literal["moments", AttentionPlot], ...] = option(
+        "Also {video}_moments.png: the saliency curve and the moments of each query. Of a trained model also "
+        "attention: what attends to what; mask: the masks of its layers; weights: the distribution of "
+        "attention weights, with and without masks. Can be repeated.",
+        (),
+        metavar="[moments|attention|mask|weights]",
+        alone="moments",
+    )
+    plot_format: PlotFormat = "png"
     sheet: Sheet = False
     saliency: bool = option("Include the saliency curves in the JSON.", False)
 
@@ -98,7 +107,7 @@ def ground(
     A score ranks the moments of one query in one video. `match`, the
     probability that the query matches anything in the video, ranks several videos.
     """
-    from vidsum.pipelines.moments import plan_moments, read_queries
+    from vidsum.pipelines.moments import Look, plan_moments, read_queries
 
     if [batch.from_file, asked.queries, *asked.query_audio].count("-") > 1:
         fault = "only one of --from-file, --queries and --query-audio can read stdin"
@@ -111,18 +120,21 @@ def ground(
             sources[0] if len(sources) > 1 else None,
         )
     )
-    is_more = extra.clips is not None or extra.plot or extra.sheet
+    is_more = extra.clips is not None or bool(extra.plot) or extra.sheet
     outputs, table = one_table(outputs, exports, asks_more=is_more)
-    more = {"plot": ".png" if extra.plot else None, "sheet": "_sheet.png" if extra.sheet else None}
-    targets = moment_files(sources, outputs, "moments", more, extra.clips, extra.pad_s, extra.least_s)
+    more = {("plot" if kind == "moments" else kind): f"{kind}.{extra.plot_format}" for kind in extra.plot}
+    more |= {"sheet": "moments_sheet.png"} if extra.sheet else {}
+    lengths = (extra.pad_s, extra.least_s)
+    targets = moment_files(sources, outputs, "moments", more, extra.clips, lengths, extra.shorts)
     targets = exports.beside(targets, outputs)
     curves = OptionalPart(
         "saliency curves", "--saliency", extra.saliency, lambda document: "timestamps_s" in document
     )
 
     def step(source: str, progress: "Progress | None") -> Result:
-
-        plan, files = plan_moments(source, queries, retrieval, extraction), targets[source]
+        look = Look([kind for kind in extra.plot if kind != "moments"])
+        plan = plan_moments(source, queries, retrieval, extraction, look=look if look.plots else None)
+        files = targets[source]
 
         def make() -> Result:
             grounding = plan.run(progress)
@@ -133,7 +145,9 @@ def ground(
                 return Result(data=document, document=text, table=rows, messages=grounding.warnings)
             without = ", which gives no match probability" if grounding.space == "clip" else ""
             by = f"(model: {grounding.model}, space: {grounding.space}{without})"
-            line, messages = write_moments(grounding, document, files, outputs.replaces, progress)
+            line, messages = write_moments(
+                grounding, document, files, outputs.replaces, progress, look, extraction
+            )
             facts = {**files.facts(files.clips(document)), **document}
             lines = (*_doubts(grounding, has_clips=extra.clips is not None), f"{line} {by}")
             return Result(data=facts, lines=lines, table=_table(grounding), messages=messages)

@@ -73,8 +73,10 @@ def highlights(
     sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
     is_more = extra.clips is not None or extra.plot or extra.sheet
     outputs, table = one_table(outputs, exports, asks_more=is_more)
-    more = {"plot": ".png" if extra.plot else None, "sheet": "_sheet.png" if extra.sheet else None}
-    targets = moment_files(sources, outputs, "highlights", more, extra.clips, extra.pad_s, extra.least_s)
+    more = {"plot": "highlights.png"} if extra.plot else {}
+    more |= {"sheet": "highlights_sheet.png"} if extra.sheet else {}
+    lengths = (extra.pad_s, extra.least_s)
+    targets = moment_files(sources, outputs, "highlights", more, extra.clips, lengths)
     targets = exports.beside(targets, outputs)
 
     def step(source: str, progress: "Progress | None") -> Result:

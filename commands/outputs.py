@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from string import Formatter
 from typing import Annotated, Any, Literal
@@ -12,9 +12,11 @@ from vidsum.commands.paths import urls, will_read, will_write
 from vidsum.errors import OutputError, UsageError
 from vidsum.options import ADVANCED, Option, option
 from vidsum.outputs import check_name, make_folder
+from vidsum.settings import Shorts
 from vidsum.text_files import STDIN
 from vidsum.times import parse_time
 
+PlotFormat = Annotated[Literal["png", "svg"], Option("Format of the plots.", panel=ADVANCED)]
 Pad = Annotated[
     float,
     Option(
@@ -268,6 +270,8 @@ class Files:
     """Seconds by which they are longer than their moments on each side."""
     clip_least_s: float = 0.0
     """Seconds that they last at least."""
+    clip_shorts: Shorts = field(default_factory=Shorts)
+    """What is changed of their pictures and sound."""
     beside: tuple[Path, ...] = ()
     """Files that are made of the record once it is there."""
 
@@ -284,9 +288,9 @@ class Files:
     @property
     def clip_form(self) -> str:
         """The form in the label of these MP4 files."""
-        from vidsum.pipelines.export import padded_form
+        from vidsum.pipelines.export import clip_form
 
-        return padded_form(self.clip_pad_s, self.clip_least_s)
+        return clip_form(self.clip_pad_s, self.clip_shorts, self.clip_least_s)
 
     def clips(self, document: Mapping[str, Any]) -> list[Path]:
         """The MP4 files of the moments in a document."""
@@ -311,37 +315,39 @@ def moment_files(
     sources: Sequence[str],
     outputs: Outputs,
     what: str,
-    more: Mapping[str, str | None],
+    more: Mapping[str, str],
     clips: str | None = None,
-    pad_s: float = 0.0,
-    least_s: float = 0.0,
+    lengths_s: tuple[float, float] = (0.0, 0.0),
+    shorts: Shorts = Shorts(),
 ) -> dict[str, Files]:
     """Where the moments, highlights or shots (`what`) of each video go, checked before any work.
 
     Args:
         sources, outputs: the videos, and what was chosen.
         what: ends the names of the JSON files.
-        more: other files by option, and how their names end after that; None for those not asked for.
+        more: the ends of the names of other files, by option.
         clips: folder of an MP4 of each; empty for the JSON's, None for no MP4.
-        pad_s, least_s: see `vidsum.pipelines.export.write_clips`.
+        lengths_s: `pad_s` and `least_s` of `vidsum.pipelines.export.write_clips`.
+        shorts: what is changed of the clips.
 
     Raises:
         UsageError: the JSON goes to stdout, and there would be other files; there are no clips to pad; two
             videos have the same clips, or a video has the name of a clip; or see `destinations` and
             `check_outputs`.
     """
-    endings = {kind: ending for kind, ending in more.items() if ending is not None}
-    asked = [*endings, *([] if clips is None else ["clips"])]
-    if outputs.to_stdout and asked:
-        raise UsageError("-o - writes JSON only", hint=f"-o FILE.json, with --{' or --'.join(asked)}")
-    for flag, length_s in (("--pad", pad_s), ("--min-clip", least_s)):
-        if length_s and clips is None:
-            raise UsageError(f"{flag} needs --clips", hint="--clips")
+    if outputs.to_stdout and (more or clips is not None):
+        asked = " or --".join([*more, *([] if clips is None else ["clips"])])
+        raise UsageError("-o - writes JSON only", hint=f"-o FILE.json, with --{asked}")
+    pad_s, least_s = lengths_s
+    changes = {"pad": pad_s, "min-clip": least_s, "vertical": shorts.vertical, "burn": shorts.burn}
+    changes["loudness"] = shorts.loudness
+    if clips is None and (changed := [name for name, is_asked in changes.items() if is_asked]):
+        raise UsageError(f"--{changed[0]} needs --clips", hint="--clips")
     targets = {}
     for source, json in destinations(sources, outputs, f"_{what}.json", (".json",)).items():
         stem = json.stem.removesuffix(f"_{what}")
         named = {"output" if what == "shots" else "json": json}
-        named |= {kind: json.with_name(f"{stem}_{what}{ending}") for kind, ending in endings.items()}
+        named |= {kind: json.with_name(f"{stem}_{end}") for kind, end in more.items()}
         folder = None if clips is None else Path(clips) if clips else json.parent
         targets[source] = Files(
             named,
@@ -350,6 +356,7 @@ def moment_files(
             clip_stem=stem,
             clip_pad_s=pad_s,
             clip_least_s=least_s,
+            clip_shorts=shorts,
         )
     outputs.check(targets)
     _check_clips(targets)

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +11,10 @@ from vidsum.commands.outputs import Files, Outputs, Replaces
 from vidsum.commands.paths import HINT, note, require_made_from, require_own
 from vidsum.commands.result import Result
 from vidsum.errors import InputError, OutputError
-from vidsum.settings import with_defaults
+from vidsum.settings import Extraction, with_defaults
 
 if TYPE_CHECKING:
+    from vidsum.pipelines.moments import Look
     from vidsum.results.moments import Grounding, Highlights
     from vidsum.results.shots import Shots
     from vidsum.types import Progress
@@ -129,8 +130,10 @@ def write_moments(
     files: Files,
     replaces: Replaces,
     progress: "Progress | None",
+    look: "Look | None" = None,
+    extraction: Extraction = Extraction(),
 ) -> tuple[str, tuple[str, ...]]:
-    """Write moments, highlights or shots with their clips, and return a line about the files, and warnings.
+    """Write moments, highlights or shots with clips and pictures; return a line about them, and warnings.
 
     Raises OutputError: an MP4 file exists and is another, or a file cannot be written.
     """
@@ -147,13 +150,19 @@ def write_moments(
     with unfinished([*files.all, *clips], files.record, result.provenance):
         if files.clip_folder:
             place = (files.clip_folder, files.clip_stem)
-            messages += export.write_clips(
-                result, *place, pad_s=files.clip_pad_s, least_s=files.clip_least_s, progress=progress
-            )
+            how: dict[str, Any] = {
+                "pad_s": files.clip_pad_s,
+                "least_s": files.clip_least_s,
+                "extraction": extraction,
+                **asdict(files.clip_shorts),
+            }
+            messages += export.write_clips(result, *place, progress=progress, **how)
         if "plot" in files.named and not isinstance(result, Shots):
             messages += export.write_plot(result, files.named["plot"])
         if "sheet" in files.named:
             export.write_sheet(result, files.named["sheet"])
+        if look and not isinstance(result, Shots):
+            messages += export.write_attention(result, look, files.named)
         for clip in gone:
             clip.unlink(missing_ok=True)
         write_document(document, files.record)  # the last: it tells that the others are there

@@ -78,11 +78,9 @@ def shots(
     sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
     _refuse_features(sources, extra)
     outputs, table = one_table(outputs, exports, asks_more=extra != ShotOutputs())
-    more = {
-        "images": f"_images_{extra.images}" if extra.images else None,
-        "stats": ".stats.csv" if extra.stats else None,
-        "sheet": "_sheet.png" if extra.sheet else None,
-    }
+    more = {"images": f"shots_images_{extra.images}"} if extra.images else {}
+    more |= {"stats": "shots.stats.csv"} if extra.stats else {}
+    more |= {"sheet": "shots_sheet.png"} if extra.sheet else {}
     targets = moment_files(sources, outputs, "shots", more, extra.clips)
     targets = exports.beside(targets, outputs)
 

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from vidsum.pipelines.highlights import find_highlights as find_highlights
     from vidsum.pipelines.moments import ground as ground
     from vidsum.pipelines.plan import extract as extract
-    from vidsum.pipelines.report import write_report as write_report
     from vidsum.pipelines.reusable import Grounder as Grounder
     from vidsum.pipelines.reusable import Summarizer as Summarizer
     from vidsum.pipelines.reusable import Transcriber as Transcriber
+    from vidsum.pipelines.reusable import each as each
     from vidsum.pipelines.sources import Video as Video
     from vidsum.pipelines.sources import read_frames as read_frames
     from vidsum.pipelines.speech import transcribe as transcribe
@@ -74,8 +74,8 @@ _NAMES = {
     "pipelines.highlights": "find_highlights",
     "pipelines.moments": "ground",
     "pipelines.plan": "extract",
-    "pipelines.report": "write_report",
-    "pipelines.reusable": "Grounder Summarizer Transcriber",
+    "pipelines.bundle": "write_report",
+    "pipelines.reusable": "Grounder Summarizer Transcriber each",
     "pipelines.sources": "read_frames Video",
     "pipelines.speech": "transcribe",
     "pipelines.spoken": "write_spoken",

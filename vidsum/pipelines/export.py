@@ -6,14 +6,17 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vidsum.errors import InputError, UsageError
+from vidsum.grounding.find import Look
 from vidsum.labels import label_in
+from vidsum.names import wanted
+from vidsum.options import from_keywords
 from vidsum.outputs import as_utf8, make_folder
 from vidsum.pipelines.timelines import video_of
 from vidsum.provenance import form_in, label_of
@@ -24,13 +27,19 @@ from vidsum.results.load import read_record, text_beside
 from vidsum.results.moments import Grounding, Highlights, QueryMoments
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
-from vidsum.settings import UNLIKELY, Encoding, PreviewFormat
+from vidsum.settings import UNLIKELY, Encoding, Extraction, PreviewFormat, Shorts
 from vidsum.times import format_time
 from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.encoders import animated
 from vidsum.video.frames import Exact
+from vidsum.video.look import ClipLook
 from vidsum.video.pyav_reader import open_video
 from vidsum.video.read import read_frames_at
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from vidsum.keywords import ClipOptions
 
 PathLike = str | os.PathLike[str]
 
@@ -42,7 +51,9 @@ def write_video(
     copy: bool = False,
     encoding: Encoding = Encoding(),
     chapters: bool = False,
+    extraction: Extraction = Extraction(),
     progress: Progress | None = None,
+    **options: Unpack[ClipOptions],
 ) -> tuple[str, ...]:
     """Write a summary's segments as one MP4 and return warnings.
 
@@ -55,32 +66,39 @@ def write_video(
         copy: do not re-encode; segments then begin and end at key frames, and grow.
         encoding: codec, encoder, quality and speed; its codec `copy` is the same as `copy`.
         chapters: one for each segment of the MP4, named by its time in the video.
+        extraction: device and cache for what changes pictures and sound.
         progress: called while it runs.
+        **options: fields of `vidsum.settings.Shorts`, such as `vertical=True`.
 
     Raises:
         UsageError: the file is not named as an MP4, the summary is of features alone, the codec cannot be
-            copied into MP4, or the encoder does not know the quality or preset.
+            copied into MP4, a copy is to be changed, or the encoder does not know the quality or preset.
         InputError: the video is not there any more.
         OutputError: the file cannot be written.
     """
+    wanted(summary, Summary)
     from vidsum.video.copy import copy_segments, has_default_streams
     from vidsum.video.write import write_segments
 
     if Path(path).suffix.lower() not in (".mp4", ".m4v", ".mov"):
         raise UsageError(f"{os.fspath(path)}: must end in .mp4, .m4v or .mov")
     encoding = Encoding(codec="copy") if copy else encoding
+    shorts = from_keywords(write_video, Shorts, options)
+    shorts.require_encoder(encoding)
     video, segments = video_of(summary), summary.segments
     how: dict[str, Any] = {
-        "comment": label_of(summary.provenance, encoding.form(chapters=chapters)),
+        "comment": label_of(summary.provenance, encoding.form(chapters=chapters, shorts=shorts)),
         "chapters": chapters,
         "progress": progress,
     }
     is_whole = len(segments) == 1 and segments[0][0] <= 0 and segments[0][1] >= video.duration_s
-    if is_whole and encoding == Encoding() and has_default_streams(video):
+    if is_whole and encoding == Encoding() and shorts == Shorts() and has_default_streams(video):
         with suppress(InputError, UsageError):  # as its time stamps jump, for example
             return copy_segments(video, segments, path, **how).warnings
     if encoding.codec != "copy":
-        return write_segments(video, segments, path, **asdict(encoding), **how).warnings
+        look, warnings = _look(video, shorts, extraction, progress)
+        written = write_segments(video, segments, path, **asdict(encoding), **how, look=look(segments))
+        return (*warnings, *written.warnings)
     written = copy_segments(video, segments, path, **how)
     chosen, copied = format_time(summary.duration_s), format_time(written.duration_s)
     note = f"copied segments begin and end at key frames: {copied} instead of {chosen}"
@@ -94,7 +112,9 @@ def write_clips(
     *,
     pad_s: float = 0.0,
     least_s: float = 0.0,
+    extraction: Extraction = Extraction(),
     progress: Progress | None = None,
+    **options: Unpack[ClipOptions],
 ) -> tuple[str, ...]:
     """Write each moment or shot as an MP4, and return warnings.
 
@@ -107,7 +127,9 @@ def write_clips(
         stem: the video in the names; its own name if not given.
         pad_s: seconds by which each clip starts earlier and ends later, within the video.
         least_s: what is shorter then is made as long as this, around its middle.
+        extraction: device and cache for what changes pictures and sound.
         progress: called while it runs.
+        **options: fields of `vidsum.settings.Shorts`, such as `vertical=True`.
 
     Raises:
         UsageError: the moments are of features made elsewhere, or a length is negative.
@@ -116,15 +138,17 @@ def write_clips(
     """
     from vidsum.video.write import write_segments
 
+    wanted(result, Grounding, Highlights, Shots)
     if not (pad_s >= 0 and least_s >= 0):
         raise UsageError(f"pad_s and least_s must be at least 0, not {pad_s} and {least_s}")
-    video, comment = video_of(result), label_of(result.provenance, padded_form(pad_s, least_s))
+    shorts = from_keywords(write_clips, Shorts, options)
+    video, comment = video_of(result), label_of(result.provenance, clip_form(pad_s, shorts, least_s))
     place = Path(folder)
     make_folder(place)
-    warnings: list[str] = []
+    look, warnings = _look(video, shorts, extraction, progress)
     for path, span in clips_of(result, place, stem or Path(video.path).stem):
         segment = [_longer(span, pad_s, least_s, video.duration_s)]
-        written = write_segments(video, segment, path, comment=comment, progress=progress)
+        written = write_segments(video, segment, path, comment=comment, look=look(segment), progress=progress)
         warnings += written.warnings
     return tuple(dict.fromkeys(warnings))
 
@@ -138,9 +162,22 @@ def _longer(span: Interval, pad_s: float, least_s: float, duration_s: float) -> 
     return start_s, end_s
 
 
-def padded_form(pad_s: float, least_s: float = 0.0) -> str:
-    """The form of clips that are longer than their moments, for their label; see `Encoding.form`."""
-    return f"pad-{pad_s:g}" + (f"-{least_s:g}" if least_s else "") if pad_s or least_s else ""
+def clip_form(pad_s: float, shorts: Shorts = Shorts(), least_s: float = 0.0) -> str:
+    """The form of clips that are longer than their moments, or changed, for their label."""
+    lengths = (f"pad-{pad_s:g}" if pad_s else "", f"least-{least_s:g}" if least_s else "")
+    return "-".join(filter(None, [*lengths, shorts.form]))
+
+
+def _look(
+    video: VideoInfo, shorts: Shorts, extraction: Extraction, progress: Progress | None
+) -> tuple[Callable[[Sequence[Interval]], ClipLook], list[str]]:
+    """What gives the look of each clip, and the warnings, which grow as it does."""
+    if shorts == Shorts():
+        return lambda _: ClipLook(), []
+    from vidsum.pipelines.shorts import Looks
+
+    looks = Looks(video, shorts, extraction, progress)
+    return looks.of, looks.warnings
 
 
 _MOST_LETTERS = 40
@@ -233,6 +270,7 @@ def write_storyboard(summary: Summary, path: PathLike, folder: PathLike) -> None
         InputError: the video is not there any more.
         OutputError: a file cannot be written.
     """
+    wanted(summary, Summary)
     from vidsum.summary.storyboard import key_frame_times, save_key_frames, save_picture, storyboard
 
     times = key_frame_times(summary)
@@ -268,12 +306,22 @@ def write_sheet(result: Grounding | Highlights | Shots, path: PathLike) -> None:
     save_picture(sheet, path, label_of(result.provenance))
 
 
+def write_attention(result: Grounding | Highlights, look: Look, files: Mapping[str, Path]) -> tuple[str, ...]:
+    """Plot what a model attended to; `files` are by the kind of plot, for the rest see `write_plot`."""
+    from vidsum.grounding.attention_plot import attention_plot
+
+    assert isinstance(result, Grounding)
+    plots = (attention_plot(result, look.found, kind, files[kind]) for kind in look.plots)
+    return tuple(warning for warnings in plots for warning in warnings)
+
+
 def write_plot(result: Summary | Grounding | Highlights, path: PathLike) -> tuple[str, ...]:
     """Plot a summary's importance curve with its shots and segments, the saliency curve and moments of each
     query, or those of highlights; as PNG or SVG by the suffix. Returns warnings.
 
     Raises OutputError: the file cannot be written.
     """
+    wanted(result, Summary, Grounding, Highlights)
     if isinstance(result, Grounding):
         from vidsum.grounding.plot import moments_plot
 
