@@ -55,7 +55,7 @@ DIGITS: Final = ViTConfig(channels=1, image=8, patch=2, d=48, layers=3, heads=4,
 FLICKR8K: Final = replace(DIGITS, channels=3, image=64, patch=16, classes=CLUSTERS)
 CONTESTS: Final[Mapping[str, Contest]] = {
     "digits": Contest(DIGITS, epochs=30, mirrored=False),
-    "flickr8k": Contest(FLICKR8K, epochs=10, mirrored=True),
+    "flickr8k": Contest(FLICKR8K, epochs=6, mirrored=True),
 }
 
 

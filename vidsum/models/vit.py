@@ -10,7 +10,7 @@ of the 12 blocks has its own (STAMP A.2.1, LAM B.1). The defaults are ViT-B/16's
 """
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 import torch
 from torch import Tensor, nn
@@ -72,7 +72,7 @@ class ViT(nn.Module):
         """[B, n_patches + 1, d] tokens after the last block, that of the class first."""
         patches = self.patches(pictures).flatten(2).mT
         x = torch.cat([self.class_token.expand(len(patches), -1, -1), patches], dim=1) + self.positions
-        shared = shared_mask(self.blocks, self.blocks[0].norms[0](x))
+        shared = shared_mask(self.blocks, cast(ViTBlock, self.blocks[0]).norms[0](x))
         for number, block in enumerate(self.blocks):
             x = block(x, shared)
             x = x + self.linear[number](x) if self.linear else x
