@@ -17,7 +17,7 @@ from vidsum.commands import jobs
 from vidsum.commands.cluster import on_cluster
 from vidsum.commands.jobs import Call, Queue, Task, Work, in_workers
 from vidsum.commands.outputs import Files, Outputs
-from vidsum.commands.paths import claim, will_read
+from vidsum.commands.paths import claim, copy_of, urls, will_read
 from vidsum.commands.progress import BatchFile, Display, Facts, Outcome, batch_files, tally
 from vidsum.commands.records import existing
 from vidsum.commands.result import LOG, Result, Table, View, print_table, printable, render, run_one
@@ -25,6 +25,7 @@ from vidsum.errors import InputError, UsageError
 from vidsum.options import ADVANCED, option
 from vidsum.outputs import check_target
 from vidsum.text_files import STDIN
+from vidsum.times import parse_time
 
 if TYPE_CHECKING:
     from vidsum.types import Progress
@@ -59,6 +60,23 @@ class Batch:
         metavar="ADDRESS|local",
         panel=ADVANCED,
     )
+    max_download: float = option(
+        "Maximum size of an input at an http or https address, in gigabytes.",
+        8.0,
+        above=0,
+        metavar="GB",
+        shown="8",
+        panel=ADVANCED,
+    )
+    max_download_time: float = option(
+        "Maximum time to download such an input, e.g. 30:00.",
+        7200.0,
+        above=0,
+        metavar="TIME",
+        shown="2:00:00",
+        parse=parse_time,
+        panel=ADVANCED,
+    )
     summary_json: Path | None = option(
         "Also write the status of each input to this JSON file.",
         None,
@@ -83,7 +101,8 @@ class Batch:
     def inputs(self, paths: Sequence[str], *, allow_playlists: bool = False) -> list[str]:
         """The inputs: those named, then those of `--from-file`; folders replaced by the videos in them.
 
-        None in a worker, which gets them one by one.
+        Web addresses are replaced by their places in the cache, where `run_batch` puts copies. None in a
+        worker, which gets them one by one.
 
         Raises:
             UsageError: there is none, or one is stdin.
@@ -99,7 +118,8 @@ class Batch:
         listed = read_list(self.from_file) if self.from_file else []
         if not paths and not listed:
             raise UsageError("no input given", hint="a video or a folder; --help lists the options")
-        return expand([*paths, *listed], recursive=self.recursive, allow_playlists=allow_playlists)
+        named = [copy_of(name) for name in (*paths, *listed)]
+        return expand(named, recursive=self.recursive, allow_playlists=allow_playlists)
 
 
 def run_batch(
@@ -136,23 +156,22 @@ def run_batch(
     files_of = {} if targets is None else targets
 
     def work(task: Task, progress: "Progress | None") -> Result:
-        return run_one(command, task.path, view, lambda: run(task, progress))
+        return run_one(command, task.url or task.path, view, lambda: run(task, progress))
 
     def run(task: Task, progress: "Progress | None") -> Result:
-        _refuse_folder(command, task.path, batch)
         if task.files:
             files_of[task.path] = task.files
-        skipped = existing(task.files) if outputs.skip_existing and task.files else None
-        return skipped or step(task.path, progress)
+        return _prepare(command, task, batch, outputs, progress) or step(task.path, progress)
 
     def done(number: int, result: Result) -> None:
-        outcomes[number] = Outcome.of(inputs[number], result, facts)
+        outcomes[number] = Outcome.of(names[number], result, facts)
 
     if jobs.current:
         jobs.current[0].serve(work)
         return
-    tasks = [Task(path, files_of.get(path)) for path in inputs]
-    outcomes = [Outcome(path) for path in inputs]
+    tasks = [Task(path, files_of.get(path), urls.get(path)) for path in inputs]
+    names = [urls.get(path, path) for path in inputs]
+    outcomes = [Outcome(name) for name in names]
     files = batch_files(command, outcomes, facts, batch.summary_json, batch.table) if batch else []
     results: list[Result] = []
     with (
@@ -182,13 +201,28 @@ def _print_last(tables: Sequence[Table], view: View, stream: TextIO) -> None:
         print_table(table, stream)
 
 
-def _refuse_folder(command: str, path: str, batch: Batch | None) -> None:
+def _prepare(
+    command: str, task: Task, batch: Batch | None, outputs: Outputs, progress: "Progress | None"
+) -> Result | None:
+    """The result of an input that is skipped; else copy it if it is at a web address.
+
+    Raises InputError: that fails, or the input is a folder.
+    """
+    if outputs.skip_existing and task.files and (skipped := existing(task.files)):
+        return skipped
+    if batch is None:
+        return None
     from vidsum.pipelines.sources import is_folder
 
-    if batch and is_folder(path):
+    if task.url:
+        from vidsum.pipelines.download import Bounds, bring
+
+        bring(task.url, Path(task.path), Bounds(batch.max_download, batch.max_download_time), progress)
+    elif is_folder(task.path):
         hints = [] if batch.recursive else ["--recursive, for those below it"]
         hints += ["name recordings one by one"] if command == "transcribe" else []
-        raise InputError(f"{path}: is a folder without a video", hint="; ".join(hints) or None)
+        raise InputError(f"{task.path}: is a folder without a video", hint="; ".join(hints) or None)
+    return None
 
 
 def _results(

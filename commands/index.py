@@ -63,6 +63,8 @@ def index(
     vidsum index recordings --archive recordings.vidsum --watch
     """
     named = list(sources)
+    if settings.watch and any("://" in name for name in named):
+        raise UsageError("--watch looks at files and folders, not at URLs", hint="leave out --watch")
     if batch.ray not in (None, "local") and not is_server(where.archive):
         hint = "--jobs N, --ray local, or --archive postgresql://..."
         raise UsageError("a file is written on one machine", hint=hint)

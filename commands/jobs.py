@@ -69,6 +69,8 @@ class Task:
     path: str
     files: "Files | None" = None
     """Its outputs, if the command writes any; their names may depend on the other inputs."""
+    url: str | None = None
+    """The address that the input is a copy of."""
 
 
 Work = Callable[[Task, "Progress | None"], "Result"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from string import Formatter
 from typing import Annotated, Any, Literal
 
-from vidsum.commands.paths import will_read, will_write
+from vidsum.commands.paths import urls, will_read, will_write
 from vidsum.errors import OutputError, UsageError
 from vidsum.options import ADVANCED, Option, option
 from vidsum.outputs import check_name, make_folder
@@ -220,6 +220,10 @@ def _stem(source: str) -> str:
 
 
 def _folder(source: str) -> Path:
+    """That of a file; for an address, one named after its host, and its path there."""
+    if source in urls:
+        place = urls[source].partition("//")[2].partition("?")[0].rpartition("/")[0]
+        return Path.cwd().joinpath(*[part for part in place.split("/") if part not in ("", ".", "..")])
     return Path(os.path.normpath(Path(source).absolute())).parent
 
 

@@ -24,6 +24,23 @@ _written: dict[_Key, str] = {}
 """What it writes, with the input or option that it is for."""
 
 
+urls: dict[str, str] = {}
+"""The address of each input that is a copy in the cache."""
+
+
+def copy_of(name: str) -> str:
+    """Where the copy of an address is, or will be; other names as they are."""
+    if "://" not in name:
+        return name
+    from vidsum.pipelines.download import is_url, place_of
+
+    if not is_url(name):
+        return name
+    path = str(place_of(name))
+    urls[path] = name
+    return path
+
+
 def begin(named: Iterable[tuple[str, object]]) -> None:
     """Forget the command before this one in the process, and note which files this one reads.
 

@@ -27,6 +27,7 @@ class Page:
         shared=False,
         writes=True,
     )
+    title: str = option("Title of the page.", "", shown="the name of the video", shared=False)
     overwrite: bool = option("Replace existing outputs.", False)
 
 
@@ -37,7 +38,8 @@ def report(
     """Show results in a browser.
 
     Writes report.html: a player, the curves with shots and selection, a picture of each segment to click on,
-    the moments of each query, settings and provenance. It needs no network; paths of videos are relative.
+    the moments of each query, transcript, settings and provenance. It needs no network; paths of videos are
+    relative.
 
     vidsum report film_summary.json film_moments.json
 
@@ -47,15 +49,15 @@ def report(
 
     def step() -> Result:
         from vidsum.pipelines.report import report_text
-        from vidsum.results.load import read_result
+        from vidsum.results.load import read_shown
 
         if page.output != "-":
             require_suffix(target, (".html",))
             check_outputs([(results[0], [target])])
         allowed = extraction.allow_playlists
         named = {"stdin" if each == STDIN else each: each for each in results}
-        made = [(name, read_result(each, allow_playlists=allowed)) for name, each in named.items()]
-        text, warnings = report_text(made, target)
+        made = [(name, read_shown(each, allow_playlists=allowed)) for name, each in named.items()]
+        text, warnings = report_text(made, target, page.title)
         if page.output == "-":
             return Result(document=text, messages=warnings)
         line = save_text(text, target, replaces="all" if page.overwrite else "none")

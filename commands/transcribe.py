@@ -35,7 +35,9 @@ class TranscriptOutputs:
         "json",
         shared=False,
     )
-    words: bool = option("Include each word with its times in the JSON.", False, shared=False)
+    words: bool = option(
+        "Include each word with its times in the JSON, and its time in WebVTT.", False, shared=False
+    )
 
 
 @command
@@ -79,10 +81,12 @@ def transcribe(
             transcript = plan.run(progress)
             document = transcript.to_dict(with_words=extra.words)
             if outputs.to_stdout:
-                text = document if extra.format == "json" else as_text(transcript.segments, extra.format)
+                text: Any = document
+                if extra.format != "json":
+                    text = as_text(transcript.segments, extra.format, with_words=extra.words)
                 return Result(data=document, document=text, messages=transcript.warnings)
             if extra.format != "json":
-                write_text(transcript, files.named[extra.format], extra.format)
+                write_text(transcript, files.named[extra.format], extra.format, with_words=extra.words)
             write_document(document, files.record)
             data, line = {**files.facts(), **document}, _line(files, transcript)
             texts = transcript.segments

@@ -127,9 +127,15 @@ def to_srt(cues: Iterable[Cue]) -> str:
     )
 
 
-def to_vtt(cues: Iterable[Cue]) -> str:
-    """WebVTT, where `&`, `<` and `>` are markup."""
-    texts = (f"{_span(start_s, end_s, '.')}\n{text.translate(_ESCAPES)}\n" for start_s, end_s, text in cues)
+def escaped(text: str) -> str:
+    """A text in WebVTT, where `&`, `<` and `>` are markup."""
+    return text.translate(_ESCAPES)
+
+
+def to_vtt(cues: Iterable[Cue], *, is_marked: bool = False) -> str:
+    """WebVTT of plain texts, or of texts with markup."""
+    mark = str if is_marked else escaped
+    texts = (f"{_span(start_s, end_s, '.')}\n{mark(text)}\n" for start_s, end_s, text in cues)
     return "\n".join(["WEBVTT\n", *texts])
 
 

@@ -286,3 +286,39 @@ def test_pointer_head_has_no_longest_video():
         torch.randn(1, 300, 12), torch.zeros(1, 300, dtype=torch.bool), torch.tensor([[250]])
     )
     assert out.shape == (1, 2, 301)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_heads_may_have_sizes_of_their_own_as_in_table_4_row_d(video, pattern):
+    features, is_global, key_frames = video
+    model = small(attention=pattern, heads=3, d_k=6, d_v=2)
+    layer = model.encoder[0].attention
+    assert [part.weight.shape for part in (layer.q, layer.k, layer.v, layer.out)] == [
+        (18, 16),
+        (18, 16),
+        (6, 16),
+        (16, 6),
+    ]
+    rows = model(features, is_global, key_frames)
+    state = model.encode(features, is_global)
+    assert torch.allclose(model.step(state, None)[0], rows[:, 0], atol=1e-5)
+
+
+def test_sizes_of_heads_that_are_d_over_h_change_nothing(video):
+    assert torch.equal(small()(*video), small(d_k=4, d_v=4)(*video))
+
+
+def test_with_the_target_same_step_a_step_predicts_the_key_frame_that_it_reads(video):
+    features, is_global, key_frames = video
+    model = small(target="same-step")
+    rows = model(features, is_global, key_frames)
+    assert rows.shape == (1, 5, N_SAMPLES + 1)
+    changed = key_frames.clone()
+    changed[0, 3] = 0
+    after = model(features, is_global, changed)
+    assert torch.equal(rows[:, :3], after[:, :3])
+    assert not torch.allclose(rows[:, 3], after[:, 3])
+    wanted = torch.zeros(5, N_SAMPLES + 1)
+    wanted[range(5), key_frames[0]] = 1
+    entropy = nn.functional.binary_cross_entropy(rows[0].exp(), wanted, reduction="sum")
+    assert fulltransnet_loss(rows, key_frames).item() == pytest.approx(entropy.item() / N_SAMPLES, rel=1e-5)

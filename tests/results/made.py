@@ -6,9 +6,11 @@ from pathlib import Path
 import numpy as np
 
 from vidsum.results.cuts import Cutting
+from vidsum.results.descriptions import Description, Descriptions
 from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
 from vidsum.results.shots import Shots
 from vidsum.results.summary import ScoredShot, Summary
+from vidsum.results.transcript import Segment, Transcript
 from vidsum.video.probe import probe
 
 EVIL = "<script>window.hacked = 1</script> snow"
@@ -59,3 +61,20 @@ def of_features(film: Path) -> tuple[str, Shots]:
     """The same shots, computed from features only."""
     about = Shots(np.array([0.0, 3.0, 10.0]), "kts", provenance=MADE_FROM)
     return "features_shots.json", replace(about, video=None)
+
+
+def texts(film: Path) -> tuple[Transcript, Descriptions]:
+    """What is said and seen in it, by hand."""
+    speech = {"model": "m", "weights_sha256": "0" * 64, "language": None, "translate": False}
+    by = {
+        "vidsum": "0",
+        "video": {"sha256": "0" * 64, "bytes": film.stat().st_size},
+        "speech": {**speech, "beams": 1, "precision": "int8"},
+    }
+    video = probe(film)
+    said = tuple(
+        Segment(start, start + 1.5, text, 0.9, 0.1) for start, text in ((1.0, "<b> hello"), (6.0, EVIL))
+    )
+    seen = (Description(0.0, 4.0, "a bird", 0.9), Description(4.0, 10.0, QUOTED, 0.8))
+    transcript = Transcript(said, "en", 0.9, 10.0, video=video, provenance=by)
+    return transcript, Descriptions(seen, "tags", 10.0, video=video, provenance=MADE_FROM)

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.browsing import chromium, faults_of_looks, needs_chromium, until
-from tests.results.made import EVIL
+from tests.browsing import TIME, chromium, faults_of_looks, needs_chromium, until
+from tests.results.made import EVIL, results, texts
+from vidsum.pipelines.report import report_text
 
 pytestmark = [pytest.mark.deep, needs_chromium]
 
@@ -16,6 +17,15 @@ pytestmark = [pytest.mark.deep, needs_chromium]
 def browser() -> Iterator[Any]:
     with chromium() as started:
         yield started
+
+
+@pytest.fixture(scope="module")
+def full(film: Path, page: Path) -> Path:
+    """The page of all that a page can show."""
+    target = page.with_name("full.html")
+    named = [*results(film, with_saliency=True), *((f"out/{one.kind}.json", one) for one in texts(film))]
+    target.write_text(report_text(named, target)[0], encoding="utf-8")
+    return target
 
 
 def opened(browser: Any, page: Path, width: int = 1400, **how: Any) -> Any:
@@ -87,14 +97,74 @@ def test_texts_do_not_run(browser: Any, page: Path, film: Path) -> None:
     assert tab.faults == []
 
 
+def test_all_segments_play_in_a_row_and_stop_at_the_end(browser: Any, full: Path) -> None:
+    tab = opened(browser, full)
+    tab.get_by_role("button", name="Play all 2 segments").click()
+    for start, end, said in (
+        (4, 6, "Playing 1 of 2: 0:04.00 – 0:06.00"),
+        (8, 9, "Playing 2 of 2: 0:08.00 – 0:09.00"),
+    ):
+        until(tab, f"{TIME} > {start + 0.1} && {TIME} < {end}")
+        assert tab.locator(".now").inner_text() == said
+    until(tab, "document.querySelector('video').paused")
+    assert (9 <= time_of(tab) < 9.6, tab.locator(".now").inner_text()) == (True, "Over.")
+    tab.get_by_role("button", name="Play all 2 segments").click()
+    until(tab, f"{TIME} > 4 && {TIME} < 6")
+    tab.evaluate("document.querySelector('video').currentTime = 1")  # as by the player's own bar
+    until(tab, f"{TIME} > 2")
+    assert time_of(tab) < 4
+
+
+def test_a_pointer_sees_time_and_picture_and_the_keyboard_does_too(browser: Any, full: Path) -> None:
+    tab = opened(browser, full)
+    curve = tab.get_by_role("slider").first
+    box = curve.bounding_box()
+    tab.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 20)
+    tip = tab.locator(".tip:visible")
+    views = [each.get_attribute("src") for each in tab.locator(".strip img").all()]
+    assert (tip.inner_text(), tip.locator("img").get_attribute("src")) == ("0:05", views[2])
+    tab.mouse.move(0, 0)
+    assert tip.count() == 0
+    curve.focus()
+    for key, place in (
+        ("Home", "0:00"),
+        ("PageUp", "0:05"),
+        ("ArrowRight", "0:05"),
+        ("End", "0:10"),
+        ("PageDown", "0:05"),
+    ):
+        curve.press(key)
+        assert curve.get_attribute("aria-valuetext") == place, key
+    assert tip.inner_text() == "0:05"
+    curve.press("Enter")
+    until(tab, f"{TIME} > 5 && {TIME} < 7")
+    assert tab.locator(".axis").first.inner_text().split() == [f"0:{second:02}" for second in range(0, 11, 2)]
+
+
+def test_the_transcript_follows_and_seeks(browser: Any, full: Path) -> None:
+    tab = opened(browser, full)
+    lines = tab.get_by_role("list", name="Transcript").get_by_role("link")
+    lines.nth(1).click()
+    until(tab, f"{TIME} > 6 && {TIME} < 8")
+    until(tab, "document.querySelectorAll('.words [aria-current]').length === 2")  # of the descriptions too
+    assert lines.nth(1).get_attribute("aria-current") == "true"
+    tab.locator(".strip a").nth(0).click()
+    until(tab, f"{TIME} < 4 && {TIME} > 1")
+    until(tab, "document.querySelector('.words a').hasAttribute('aria-current')")
+    tab.evaluate("document.querySelector('video').textTracks[0].mode = 'showing'")
+    until(tab, "document.querySelector('video').textTracks[0].cues?.length === 2")
+    assert tab.faults == []
+
+
 @pytest.mark.parametrize("width", [400, 1400])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_overflows_and_axe_finds_no_serious_fault(
-    browser: Any, page: Path, width: int, scheme: str
+    browser: Any, full: Path, width: int, scheme: str
 ) -> None:
-    tab = opened(browser, page, width, color_scheme=scheme)
+    tab = opened(browser, full, width, color_scheme=scheme)
     tab.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
     tab.locator(".cut").first.click()
+    tab.get_by_role("slider").first.press("End")
     assert faults_of_looks(tab, width) == []
     backs = {"light": "rgb(247, 247, 245)", "dark": "rgb(20, 22, 26)"}
     assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == backs[scheme]
@@ -104,6 +174,6 @@ def test_without_scripts_the_page_reads_and_its_links_play(browser: Any, page: P
     tab = opened(browser, page, java_script_enabled=False)
     assert tab.locator(".cut:visible").count() == 8
     assert tab.locator("input:visible, .scripted:visible").count() == 0
-    tab.locator("summary").first.click()
+    tab.get_by_text("Settings and provenance").first.click()
     assert tab.get_by_text("summary › model").first.is_visible()
     assert tab.locator(".cut").first.get_attribute("href").endswith("#t=4.0,6.0")

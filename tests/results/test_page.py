@@ -3,6 +3,7 @@
 import io
 import re
 from base64 import b64decode
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,12 +16,14 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from tests.media import make_video, read_number
-from tests.results.made import EVIL, QUOTED, of_features, results
+from tests.results.made import EVIL, QUOTED, of_features, results, texts
 from vidsum.errors import UsageError
-from vidsum.pipelines.report import report_text, write_report
+from vidsum.pipelines.report import Shown, report_text, write_report
+from vidsum.results.chart import chart
 from vidsum.results.cuts import Cut
-from vidsum.results.page import chart
-from vidsum.results.transcript import Transcript
+from vidsum.results.features import Features
+from vidsum.results.moments import Grounding, Highlights, Moment
+from vidsum.results.page import picture_times
 
 
 @dataclass
@@ -52,6 +55,12 @@ def parsed(text: str) -> Parsed:
     parser = Parsed()
     parser.feed(text)
     return parser
+
+
+def page_of(film: Path, folder: Path, more: Sequence[Shown]) -> str:
+    """The page of a summary, with more."""
+    named = [results(film)[0], *((f"out/{one.kind}.json", one) for one in more)]
+    return report_text(named, folder / "page.html")[0]
 
 
 def test_texts_stay_texts(page: Path, film: Path) -> None:
@@ -89,7 +98,9 @@ def test_each_segment_has_its_times_and_the_frame_of_its_highest_sample(page: Pa
         jpeg = b64decode((image["src"] or "").removeprefix("data:image/jpeg;base64,"))
         shown.append(read_number(np.asarray(Image.open(io.BytesIO(jpeg)).convert("RGB"))))
     times = (4.5, 8.5, 6.75, 1.5, 3.5, 4.5, 1.5, 6.5)  # the highest sample, the later of two, or the middle
-    assert shown == [int(time * 25) for time in times]
+    of_shots, of_cards = shown[:5], shown[5:]
+    assert of_cards == [int(time * 25) for time in times]
+    assert of_shots == [int(time * 25) for time in (1, 3, 5, 7, 9)]
 
 
 def test_headlines_reasons_settings_and_warnings(page: Path) -> None:
@@ -140,9 +151,59 @@ def test_a_video_that_is_gone_leaves_the_rest(tmp_path: Path) -> None:
     assert [str(film) in warning for warning in warnings] == [True]
 
 
-def test_a_transcript_has_no_report(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="not a Transcript"):
-        write_report(Transcript((), None, None, 4.0), tmp_path / "page.html")  # type: ignore[arg-type]
+def test_features_have_no_report(tmp_path: Path) -> None:
+    features = Features.from_array(np.zeros((4, 2), np.float32), fps=1.0)
+    with pytest.raises(UsageError, match="not a Features"):
+        write_report(features, tmp_path / "page.html")  # type: ignore[arg-type]
+
+
+def test_texts_stand_beside_the_player_and_over_the_picture(film: Path, tmp_path: Path) -> None:
+    about, found = parsed(page_of(film, tmp_path, texts(film))), parsed(page_of(film, tmp_path, []))
+    tracks = {each["kind"]: each for each in about.all("track")}
+    assert {kind: each["srclang"] for kind, each in tracks.items()} == {"captions": "en", "subtitles": "en"}
+    captions = b64decode((tracks["captions"]["src"] or "").removeprefix("data:text/vtt;base64,")).decode()
+    assert "00:00:01.000 --> 00:00:02.500\n&lt;b&gt; hello" in captions
+    assert {"Transcript", "Descriptions", "<b> hello", "a bird"} <= set(about.texts)
+    assert found.all("track") == []
+
+
+def test_texts_are_found_beside_a_result(tmp_path: Path) -> None:
+    film = tmp_path / "film.mp4"
+    make_video(film, n_frames=250)
+    texts(film)[0].save(tmp_path / "film_transcript.json")
+    (_, summary) = results(film)[0]
+    text, _ = report_text([(str(tmp_path / "any.json"), summary)], tmp_path / "page.html")
+    assert len(parsed(text).all("track")) == 1
+
+
+def test_a_transcript_alone_has_a_page(film: Path, tmp_path: Path) -> None:
+    page = tmp_path / "said.html"
+    assert write_report(texts(film)[0], page, title="A <talk>") == ()
+    found = parsed(page.read_text())
+    assert found.texts.count("A <talk>") == 2
+    assert (len(found.all("track")), found.all("a", "cut"), len(found.all("img"))) == (1, [], 10)
+    write_report(replace(texts(film)[0], video=None), page)
+    assert parsed(page.read_text()).all("video") == []
+
+
+def test_queries_share_an_axis(film: Path, tmp_path: Path) -> None:
+    (_, grounding) = results(film, with_saliency=True)[1]
+    assert isinstance(grounding, Grounding)
+    many = replace(grounding, queries=(*grounding.queries, *grounding.queries, grounding.queries[0]))
+    text, _ = report_text([("one.json", many)], tmp_path / "page.html")
+    found = parsed(text)
+    assert [len(found.all("path", f"key-{number}")) for number in range(1, 8)] == [1] * 6 + [0]
+    assert "and 1 more, below" in found.texts
+    one = replace(grounding, queries=grounding.queries[:1])
+    assert not parsed(report_text([("one.json", one)], tmp_path / "page.html")[0]).all("path", "key-1")
+
+
+def test_moments_in_moments_have_pictures_of_their_own() -> None:
+    times = np.arange(0, 10.0)
+    curve = np.where(times == 5, 1.0, 0.5).astype(np.float32)
+    nested = tuple(Moment(start, end, 1.0) for start, end in ((0.0, 10.0), (4.0, 7.0), (5.0, 6.0)))
+    shown = picture_times(Highlights(curve, times, 1.0, nested, 10.0, "ridge"))
+    assert shown == [[5.0, 6.0, 5.0]]  # of the last, only the same frame is known
 
 
 def test_charts_place_segments_and_curve() -> None:

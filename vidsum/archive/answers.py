@@ -192,15 +192,16 @@ def page(archive: Archive, title: str, matches: Sequence[Match], target: Path) -
     stored = json.dumps({**facts, "moments": moments, "videos": videos, "thumbs": thumbs}).replace(
         "<", "\\u003c"
     )
-    html, script, *styles = (
+    html, *scripts, base, own = (
         files("vidsum").joinpath(name).read_text("utf-8")
         for name in (
-            *("archive/templates/page.html", "archive/templates/page.js"),
+            *("archive/templates/page.html", "results/templates/player.js", "archive/templates/page.js"),
             *("results/templates/base.css", "archive/templates/page.css"),
         )
     )
+    script = "".join(scripts)
     policy = f'<meta http-equiv="Content-Security-Policy" content="{policy_of(script)}">'
-    head = f"{policy}\n<style>{''.join(styles)}</style>"
+    head = f"{policy}\n<style>{base}{own}</style>"
     end = f'<script type="application/json" id="stored">{stored}</script>\n<script>{script}</script>\n</body>'
     html = re.sub('<link rel="stylesheet".*defer></script>', lambda _: head, html, flags=re.DOTALL)
     return as_utf8(html.replace("<title>vidsum", f"<title>{escape(title)}").replace("</body>", end))

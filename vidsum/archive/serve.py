@@ -36,6 +36,7 @@ _PAGE = {
     "/": ("html", "archive/templates/page.html"),
     "/base.css": ("css", "results/templates/base.css"),
     "/page.css": ("css", "archive/templates/page.css"),
+    "/player.js": ("javascript", "results/templates/player.js"),
     "/page.js": ("javascript", "archive/templates/page.js"),
 }
 

@@ -20,6 +20,9 @@ Bound = Literal["none", "sigmoid"]
 Pattern = Literal["full", "local", "global", "local-global"]
 """What an encoder's token attends to: the rows of FullTransNet's Table III."""
 Head = Literal["linear", "pointer", "frame"]
+Target = Literal["next", "same-step"]
+"""What a step of FullTransNet's decoder predicts: the key frame after those it has read, or the last of
+them."""
 Decay = Literal["bidirectional", "forward", "none"]
 """MRNet's Eq. 4; `forward` lets a clip see only itself and those before it, as the original RetNet."""
 Region = Literal["vv", "qq", "vq", "qv"]
@@ -100,7 +103,8 @@ class FullTransNetConfig:
     d: int = option("Model dimension (d).", 64, min=2)
     layers: int = option("Encoder layers, and decoder layers (N).", 6, min=1)
     heads: Heads = 8
-    """d_k = d_v = d / h."""
+    d_k: int | None = option("Numbers of a head's queries and keys (d_k).", None, min=1, shown="d / heads")
+    d_v: int | None = option("Numbers of a head's values (d_v).", None, min=1, shown="d / heads")
     d_ff: FeedForward = 2048
     attention: Pattern = option("Attention pattern of the encoder.", "local-global")
     window: int = option("Local window in tokens (w); odd.", 17, min=1)
@@ -117,6 +121,11 @@ class FullTransNetConfig:
         "With --head frame: start from ridge regression.", False, flags=("--ridge/--no-ridge",)
     )
     """Ours: see `FrameScores`."""
+    target: Target = option(
+        "Key frame that a step of the decoder predicts: the next one, or (same-step) the one that it was "
+        "just given, as in the public code. Such a decoder cannot summarize without labels.",
+        "next",
+    )
     t_max: Dimension = 1536
     """Longer videos are summarized in windows of t_max samples."""
     dropout: Dropout = 0.1
@@ -128,10 +137,16 @@ class FullTransNetConfig:
         object.__setattr__(self, "mask", from_mapping(MaskConfig, self.mask))
         check(self)
         _refuse_static(self.mask, "FullTransNet: its loss has no term for one")
-        _require(self.d % self.heads == 0 and self.d % 2 == 0, "d must be even and a multiple of heads", self)
+        is_split = self.d % self.heads == 0 or None not in (self.d_k, self.d_v)
+        _require(is_split and self.d % 2 == 0, "d must be even and a multiple of heads", self)
         _require(self.window % 2 == 1, "window must be odd", self)
         if self.ridge and self.head != "frame":
             raise UsageError("ridge regression gives scores of frames", hint="--head frame --ridge")
+
+    @property
+    def decodes(self) -> bool:
+        """Whether the decoder can write a summary of its own."""
+        return self.target == "next"
 
     @property
     def most_samples(self) -> int | None:

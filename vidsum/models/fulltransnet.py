@@ -85,15 +85,16 @@ class FullTransNet(nn.Module):
 
         Returns:
             [B, L + 1, T + 1] log-probabilities: row l of key frame l, the last row of the end; column t of
-            sample t, the last column of the end.
+            sample t, the last column of the end. With the target `same-step` there is no row of the end.
         """
         return self.taught(self.encode(features, is_global, is_valid), key_frames)
 
     def taught(self, state: DecoderState, key_frames: Tensor) -> Tensor:
         """`forward` after the encoder."""
         chosen = state.embedded.gather(1, key_frames[:, :, None].expand(-1, -1, self.config.d))
-        start = self.start.expand(len(key_frames), 1, -1)
-        return self._decode(torch.cat([start, chosen], dim=1), state)[0]
+        if self.config.decodes:
+            chosen = torch.cat([self.start.expand(len(key_frames), 1, -1), chosen], dim=1)
+        return self._decode(chosen, state)[0]
 
     def encode(self, features: Tensor, is_global: Tensor, is_valid: Tensor | None = None) -> DecoderState:
         """Eq. 1: the encoder's output, and the decoder's state before its first step."""
@@ -147,7 +148,7 @@ class EncoderLayer(nn.Module):
         self.mask = mask
         self.pattern = config.attention
         self.window = 1 if config.attention == "global" else config.window
-        self.attention = MultiHeadAttention(config.d, config.heads)
+        self.attention = MultiHeadAttention(config.d, config.heads, config.d_k, config.d_v)
         self.feed_forward = feed_forward(config)
         self.norms = nn.ModuleList(nn.LayerNorm(config.d) for _ in range(2))
         self.dropout = nn.Dropout(config.dropout)
@@ -179,8 +180,8 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: FullTransNetConfig) -> None:
         super().__init__()
-        self.attention = MultiHeadAttention(config.d, config.heads)
-        self.cross = MultiHeadAttention(config.d, config.heads)
+        self.attention = MultiHeadAttention(config.d, config.heads, config.d_k, config.d_v)
+        self.cross = MultiHeadAttention(config.d, config.heads, config.d_k, config.d_v)
         self.feed_forward = feed_forward(config)
         self.norms = nn.ModuleList(nn.LayerNorm(config.d) for _ in range(3))
         self.dropout = nn.Dropout(config.dropout)
@@ -243,14 +244,14 @@ def fulltransnet_loss(log_probabilities: Tensor, key_frames: Tensor) -> Tensor:
 
     Args:
         log_probabilities: [B, L + 1, T + 1] from the model; no padding, which would count in T.
-        key_frames: [B, L] int64, the right ones; after the last comes the end.
+        key_frames: [B, L] int64, the right ones; after the last comes the end, if there is a row for it.
 
     Returns:
         The mean over the batch, a scalar.
     """
     n_samples = log_probabilities.shape[2] - 1
     end = key_frames.new_full((len(key_frames), 1), n_samples)
-    targets = torch.cat([key_frames, end], dim=1)[:, :, None]
+    targets = torch.cat([key_frames, end], dim=1)[:, : log_probabilities.shape[1], None]
     # log(1 - p) loses all digits in float32 where p is near 1: the floor bounds the cost of one false step
     rest = torch.log1p(-log_probabilities.exp().clamp(max=1 - 1e-6))
     chosen = log_probabilities.gather(2, targets) - rest.gather(2, targets)

@@ -17,8 +17,9 @@ from vidsum.outputs import make_folder
 from vidsum.pipelines.timelines import video_of
 from vidsum.provenance import form_in, label_of
 from vidsum.results.cuts import Cut, Cutting, groups_of
+from vidsum.results.descriptions import Descriptions
 from vidsum.results.feature_files import is_feature_file, read_features
-from vidsum.results.load import descriptions_beside, read_record
+from vidsum.results.load import read_record, text_beside
 from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
 from vidsum.results.summary import Summary
 from vidsum.settings import UNLIKELY, Encoding, PreviewFormat
@@ -192,7 +193,7 @@ def write_storyboard(summary: Summary, path: PathLike, folder: PathLike) -> None
     video = video_of(summary)
     images = [frame.image for frame in read_frames_at(video, times)]
     save_key_frames(images, times, folder)
-    found = descriptions_beside(Path(path), summary.video) if summary.video else None
+    found = text_beside(Path(path), summary.video, Descriptions) if summary.video else None
     captions = [found.at(time_s) for time_s in times] if found else ()
     save_picture(storyboard(summary, images, captions), path, label_of(summary.provenance))
 

@@ -214,13 +214,15 @@ def hear_query(
     )
 
 
-def write_text(transcript: Transcript, path: str | os.PathLike[str], form: TextFormat) -> None:
-    """Write a transcript as subtitles or plain text, in UTF-8.
+def write_text(
+    transcript: Transcript, path: str | os.PathLike[str], form: TextFormat, *, with_words: bool = False
+) -> None:
+    """Write a transcript as subtitles or plain text, in UTF-8; see `as_text`.
 
     Raises OutputError: the file cannot be written.
     """
     with atomic_write(path) as part:
-        part.write_text(as_text(transcript.segments, form), encoding="utf-8")
+        part.write_text(as_text(transcript.segments, form, with_words=with_words), encoding="utf-8")
 
 
 def _kept(provenance: Mapping[str, Any]) -> Transcript | None:

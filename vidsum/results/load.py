@@ -12,7 +12,7 @@ from contextlib import suppress
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from vidsum.errors import InputError
 from vidsum.provenance import digest_of
@@ -29,6 +29,9 @@ from vidsum.types import VideoInfo
 from vidsum.video.playlist import HINT, PLAYLISTS
 
 _CUTTING: dict[str, type[Cutting]] = {kind.kind: kind for kind in (Summary, Shots, Grounding, Highlights)}
+
+Texts = Descriptions | Transcript
+Text = TypeVar("Text", Descriptions, Transcript)
 
 
 def load(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Result:
@@ -62,14 +65,14 @@ def load(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Resu
     return result_of(document)
 
 
-def descriptions_beside(path: Path, video: VideoInfo) -> Descriptions | None:
-    """What `vidsum describe` wrote of a video into the folder of a file; None where there is nothing such.
+def text_beside(path: Path, video: VideoInfo, kind: type[Text]) -> Text | None:
+    """What `vidsum describe` or `vidsum transcribe` wrote of a video into the folder of a file; else None.
 
     What was edited, or is of another video of the name, counts for nothing.
     """
     with suppress(InputError):
-        found = load(path.with_name(f"{Path(video.path).stem}_descriptions.json"), allow_playlists=True)
-        if isinstance(found, Descriptions) and found.video and found.video.bytes == video.bytes:
+        found = load(path.with_name(f"{Path(video.path).stem}_{kind.kind}.json"), allow_playlists=True)
+        if isinstance(found, kind) and found.video and found.video.bytes == video.bytes:
             return found
     return None
 
@@ -77,6 +80,15 @@ def descriptions_beside(path: Path, video: VideoInfo) -> Descriptions | None:
 def result_of(document: Mapping[str, Any]) -> Cutting:
     """The result that a valid document of summarize, shots, ground or highlights describes."""
     return _CUTTING[str(kind_of(document))].from_dict(document)
+
+
+def read_shown(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Cutting | Texts:
+    """What `read_result` reads, or a transcript or descriptions as vidsum wrote them; errors as of `load`."""
+    kind = kind_of(read_document(path)) if Path(path).is_file() else None
+    is_text = kind in (Transcript.kind, Descriptions.kind)
+    found = (load if is_text else read_result)(path, allow_playlists=allow_playlists)
+    assert isinstance(found, Cutting | Texts)
+    return found
 
 
 def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:

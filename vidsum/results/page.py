@@ -1,57 +1,46 @@
 """Results of summarize, ground, highlights and shots as one page, by a template that escapes all text."""
 
+from __future__ import annotations
+
 import hashlib
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from vidsum.provenance import flat
+from vidsum.results.chart import NO_CURVE, Chart, Curve, chart, line_of
 from vidsum.results.cuts import Cut, Cutting, best_time, groups_of
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.moments import Grounding, Highlights, QueryMoments
 from vidsum.results.shots import Shots
 from vidsum.results.summary import ScoredShot, Summary
-from vidsum.times import format_time
+from vidsum.results.transcript import Transcript, as_text
+from vidsum.times import format_time, short_clock
 from vidsum.types import VideoInfo
 from vidsum.version import __version__
 
 
 @dataclass(frozen=True)
-class Band:
-    """A segment of time as a rectangle of full height."""
-
-    x: float
-    width: float
-    is_best: bool = False
-    """Whether it is the first of a ranking."""
-    is_said: bool = False
-    """Whether it was found in what is said."""
-
-
-@dataclass(frozen=True)
-class Chart:
-    """What happens along the video."""
+class Panel:
+    """A text beside the player, and over its picture where asked for."""
 
     label: str
-    """In words, for those who do not see it."""
-    duration_s: float
-    shots: tuple[Band, ...]
-    """Every second shot."""
-    chosen: tuple[Band, ...]
-    line: str
-    """An SVG path of the curve; empty without one."""
-    said: str = ""
-    """The same of what is said."""
+    kind: str
+    """Of its track, as HTML calls it."""
+    language: str
+    lines: Sequence[tuple[float, str]]
+    """When each begins."""
+    vtt: str
+    """All of it as WebVTT."""
 
     @property
-    def area(self) -> str:
-        """An SVG path of what is below the curve."""
-        return f"{self.line}V{HEIGHT:g}H0Z" if self.line else ""
+    def track(self) -> str:
+        """The same as a `data:` URL: pages of files may load nothing from beside them."""
+        return data_url(self.vtt.encode(), "text/vtt")
 
 
 @dataclass(frozen=True)
@@ -71,6 +60,23 @@ class Film:
     """By result file, the URL of the MP4 of each moment in order; None where it does not exist."""
     descriptions: Descriptions | None = None
     """What is seen in it, in words."""
+    said: Transcript | None = None
+    """What is said in it."""
+    views: tuple[tuple[float, str], ...] = ()
+    """Pictures of its shots: when each begins, and a JPEG as a `data:` URL."""
+    has_shots: bool = False
+    """Whether they are of shots, and not evenly spaced."""
+
+    @property
+    def panels(self) -> Iterator[Panel]:
+        """Its texts."""
+        if self.said and self.said.segments:
+            lines = [(one.start_s, one.shown) for one in self.said.segments]
+            text = as_text(self.said.segments, "vtt")
+            yield Panel("Transcript", "captions", self.said.language or "und", lines, text)
+        if self.descriptions and self.descriptions.descriptions:
+            lines = [(one.start_s, one.text) for one in self.descriptions.descriptions]
+            yield Panel("Descriptions", "subtitles", "en", lines, self.descriptions.as_text("vtt"))
 
     @property
     def poster(self) -> str | None:
@@ -116,6 +122,8 @@ class Section:
     """What its curve shows."""
     chosen: str
     """What its marked segments are."""
+    noun: str
+    """What they are called."""
     source: str
     """The result file."""
     headline: str
@@ -123,6 +131,8 @@ class Section:
     groups: tuple[Group, ...]
     warnings: tuple[str, ...]
     settings: tuple[tuple[str, str], ...]
+    joint: Chart | None = None
+    """The curves of several queries."""
 
     @property
     def has_said(self) -> bool:
@@ -139,7 +149,11 @@ def render(films: Sequence[Film], title: str) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"clock": format_time, "percent": lambda share: f"{100 * share:.0f} %"}
+    environment.filters |= {
+        "clock": format_time,
+        "short": short_clock,
+        "percent": lambda share: f"{100 * share:.0f} %",
+    }
     style, script = (Markup(environment.get_template(name).render()) for name in ("report.css", "report.js"))
     views = [(film, [_section(film, name, result) for name, result in film.results]) for film in films]
     return environment.get_template("report.html").render(
@@ -150,34 +164,38 @@ def render(films: Sequence[Film], title: str) -> str:
 def policy_of(script: str) -> str:
     """A content security policy that lets the page's own script run, and nothing come from elsewhere."""
     digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    sources = "default-src 'none'; img-src data:; media-src 'self' file:; style-src 'unsafe-inline'"
+    sources = "default-src 'none'; img-src data:; media-src 'self' file: data:; style-src 'unsafe-inline'"
     return f"{sources}; script-src 'sha256-{digest}'"
 
 
 def picture_times(result: Cutting) -> list[list[float]]:
     """The times in seconds whose frames stand for the segments of each group of a result, in their order."""
-    return [
-        [best_time(cut.start_s, cut.end_s, *curve) for cut in cuts]
-        for cuts, curve in zip(groups_of(result), _curves_of(result), strict=True)
-    ]
+    return [_apart(cuts, curve) for cuts, curve in zip(groups_of(result), _curves_of(result), strict=True)]
 
 
-def data_url(jpeg: bytes) -> str:
-    """A picture that stands in the page itself."""
-    return f"data:image/jpeg;base64,{b64encode(jpeg).decode()}"
+def _apart(cuts: Sequence[Cut], curve: Curve) -> list[float]:
+    """The best time of each cut, away from those of the others where one lies in another."""
+    times: list[float] = []
+    for cut in cuts:
+        away_s = (cut.end_s - cut.start_s) / 4
+        free = [one for one in zip(*curve, strict=True) if all(abs(one[0] - time) > away_s for time in times)]
+        is_free = any(cut.start_s <= time < cut.end_s for time, _ in free)
+        times.append(best_time(cut.start_s, cut.end_s, *(zip(*free, strict=True) if is_free else curve)))
+    return times
 
 
-Curve = tuple[Sequence[float], Sequence[float]]
-_NO_CURVE: Curve = ((), ())
+def data_url(content: bytes, kind: str = "image/jpeg") -> str:
+    """A picture, text or video that stands in the page itself."""
+    return f"data:{kind};base64,{b64encode(content).decode()}"
 
 
 def _curves_of(result: Cutting) -> list[Curve]:
     """The curve of each group of cuts; empty where the result has none."""
     if isinstance(result, Shots):
-        return [_NO_CURVE]
+        return [NO_CURVE]
     times = result.timestamps.tolist()
     if isinstance(result, Grounding):
-        return [(times, query.saliency.tolist()) if times else _NO_CURVE for query in result.queries]
+        return [(times, query.saliency.tolist()) if times else NO_CURVE for query in result.queries]
     return [(times, (result.importance if isinstance(result, Summary) else result.saliency).tolist())]
 
 
@@ -189,6 +207,7 @@ def _section(film: Film, name: str, result: Cutting) -> Section:
         kind=result.kind,
         curve=_CURVES[result.kind],
         chosen=_CHOSEN[result.kind],
+        noun=_NOUNS[result.kind],
         source=name,
         headline=_headline(result),
         reason=_reason(result),
@@ -216,7 +235,20 @@ def _section(film: Film, name: str, result: Cutting) -> Section:
         ),
         warnings=result.warnings,
         settings=tuple(settings),
+        joint=_joint(result, film.duration_s),
     )
+
+
+_MOST_CURVES = 6
+"""Queries that one axis can show: as many as there are colours."""
+
+
+def _joint(result: Cutting, duration_s: float) -> Chart | None:
+    if not isinstance(result, Grounding) or len(result.queries) < 2 or not result.timestamps.size:
+        return None
+    curves = [line_of(*curve, duration_s) for curve in _curves_of(result)[:_MOST_CURVES]]
+    label = f"Saliency of {_count(curves, 'query', 'queries')} over {format_time(duration_s)}"
+    return replace(chart(label, duration_s, ()), curves=tuple(curves))
 
 
 def _chart_of(
@@ -238,6 +270,7 @@ def _chart_of(
 
 
 _CURVES = {"summary": "Importance", "highlights": "Saliency", "moments": "Saliency", "shots": "Shots"}
+_NOUNS = {"summary": "segments", "highlights": "highlights", "moments": "moments", "shots": "shots"}
 _CHOSEN = {
     "summary": "in the summary",
     "highlights": "highlights",
@@ -278,52 +311,3 @@ def _value(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "default" if value is None else str(value)
-
-
-WIDTH, HEIGHT = 1000.0, 100.0
-_MOST_POINTS = 1000
-
-
-def chart(
-    label: str,
-    duration_s: float,
-    chosen: Sequence[Cut],
-    curve: Curve = _NO_CURVE,
-    shots: Sequence[Cut | ScoredShot] = (),
-    said: Sequence[float] = (),
-    *,
-    is_ranked: bool = False,
-) -> Chart:
-    """The chart of a curve (times in seconds, scores), of shots, and of the chosen segments."""
-    return Chart(
-        label,
-        duration_s,
-        tuple(Band(*_place(shot, duration_s)) for shot in shots[1::2]),
-        tuple(
-            Band(*_place(cut, duration_s), is_ranked and cut is chosen[0], cut.evidence == "said")
-            for cut in chosen
-        ),
-        _line(*curve, duration_s),
-        _line(curve[0], said, duration_s) if said else "",
-    )
-
-
-def _place(segment: Cut | ScoredShot, duration_s: float) -> tuple[float, float]:
-    """x and width of a segment."""
-    start, end = (WIDTH * edge_s / duration_s for edge_s in (segment.start_s, segment.end_s))
-    return round(start, 2), round(max(end - start, 1.0), 2)
-
-
-def _line(times_s: Sequence[float], scores: Sequence[float], duration_s: float) -> str:
-    """A step for each sample, up to its share of the highest; of many samples, the highest of each group."""
-    if not times_s:
-        return ""
-    group = -(-len(times_s) // _MOST_POINTS)
-    starts = times_s[::group]
-    heights = [max(scores[first : first + group]) for first in range(0, len(scores), group)]
-    top = max(heights) or 1.0
-    steps = []
-    for (start, end), height in zip(pairwise([*starts, duration_s]), heights, strict=True):
-        y = round(HEIGHT * (1 - 0.95 * (max(height, 0.0) / top)), 2)
-        steps.append(f"{WIDTH * start / duration_s:.2f} {y:g}H{WIDTH * max(start, end) / duration_s:.2f}")
-    return "M" + "L".join(steps)

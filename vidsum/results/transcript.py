@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from vidsum.results.cues import Piece, cues_of
 from vidsum.results.result import Result, named, number, optional, origin_of
 from vidsum.times import to_srt, to_vtt
 
@@ -163,9 +165,42 @@ def segments_of(data: Sequence[Mapping[str, Any]]) -> tuple[Segment, ...]:
     return tuple(Segment(**{**one, "words": tuple(Word(**word) for word in one["words"])}) for one in data)
 
 
-def as_text(segments: Sequence[Segment], form: TextFormat) -> str:
-    """Segments as the text of a file: SubRip, WebVTT, or one line per segment."""
+def as_text(segments: Sequence[Segment], form: TextFormat, *, with_words: bool = False) -> str:
+    """Segments as the text of a file: SubRip, WebVTT, or one line per segment.
+
+    Subtitles are to norm, see `vidsum.results.cues.cues_of`. With words, WebVTT tells when each is said.
+    """
     if form == "txt":
         return "".join(f"{segment.shown}\n" for segment in segments)
-    cues = [(segment.start_s, segment.end_s, segment.shown) for segment in segments]
-    return to_vtt(cues) if form == "vtt" else to_srt(cues)
+    subtitles = cues_of(pieces_of(segments))
+    if form == "srt":
+        return to_srt((cue.start_s, cue.end_s, cue.text) for cue in subtitles)
+    marked = ((cue.start_s, cue.end_s, cue.marked(with_times=with_words)) for cue in subtitles)
+    return to_vtt(marked, is_marked=True)
+
+
+def pieces_of(segments: Iterable[Segment]) -> list[Piece]:
+    """The words of segments as their text writes them; in a text without words, letters tell the times."""
+    return [piece for segment in segments for piece in _pieces_of(segment)]
+
+
+def _pieces_of(segment: Segment) -> list[Piece]:
+    text, at, pieces = f" {segment.text.strip()}", 0, list[Piece]()
+    for word in segment.words or _by_letters(segment):
+        begins = text.find(word.text, at)
+        end = begins + len(word.text)
+        said = text[at:end] if begins >= 0 else f" {word.text}"  # where the text is not that of the words
+        pieces.append(Piece(word.start_s, word.end_s, said))
+        at = max(at, end)
+    mark = f" {UNCERTAIN}" if segment.uncertain else ""
+    return [*pieces[:-1], *(replace(last, text=last.text + mark, ends=True) for last in pieces[-1:])]
+
+
+def _by_letters(segment: Segment) -> tuple[Word, ...]:
+    """The words of a text, which last as long as they are in letters."""
+    a_letter_s = (segment.end_s - segment.start_s) / max(len(segment.text), 1)
+    spans = ((found.span(), found[0]) for found in re.finditer(r"\S+", segment.text))
+    return tuple(
+        Word(segment.start_s + first * a_letter_s, segment.start_s + end * a_letter_s, text, 1.0)
+        for (first, end), text in spans
+    )

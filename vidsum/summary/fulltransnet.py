@@ -13,6 +13,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from vidsum.errors import UsageError
 from vidsum.models.fulltransnet import DecoderState, FullTransNet, global_tokens
 from vidsum.scaling import logistic
 from vidsum.types import FloatArray
@@ -57,7 +58,12 @@ def decode(
         is_global: [T] bool, see `vidsum.models.fulltransnet.global_tokens`.
         n_key_frames: the budget, in samples; at least 1, at most T.
         width: beams; 1 is greedy.
+
+    Raises UsageError: the model was trained with the target `same-step`.
     """
+    if not model.config.decodes:
+        fault = "a decoder of the target same-step repeats the key frames it is given: it cannot summarize"
+        raise UsageError(fault, hint="vidsum evaluate summary --run RUN --protocol paper gives it labels")
     state = model.encode(features[None], is_global[None])
     with _one_thread():
         best = _best_beam(model, state, n_key_frames, width)

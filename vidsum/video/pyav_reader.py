@@ -128,7 +128,10 @@ def open_media(
     of many kinds (see `decoding_hardware`).
     """
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", os.fspath(path)):
-        raise InputError(f"{path}: is a URL, and only files can be read", hint="download it first")
+        hint = (
+            "vidsum.download(url) makes a copy" if os.fspath(path).startswith("http") else "download it first"
+        )
+        raise InputError(f"{path}: is a URL, and only files can be read", hint=hint)
     path = Path(path)
     check_readable(path)
     options = {"pattern_type": "none", **open_options(path, allow_playlists=allow_playlists)}

@@ -58,6 +58,18 @@ def test_the_protocol_of_the_paper_looks_at_them_and_says_so(run: Path) -> None:
     assert any(not np.array_equal(seen.scores[name], unseen.scores[name]) for name in VIDEOS)
 
 
+def test_a_decoder_of_the_same_step_is_measured_with_labels_only(tmp_path: Path) -> None:
+    same = replace(SETTINGS, model=replace(SMALL, target="same-step"))
+    with pytest.raises(UsageError, match="--target same-step") as caught:
+        train_splits(VIDEOS, SPLITS, same, tmp_path)
+    assert caught.value.hint == "--validation 0 takes the last epoch"
+    train_splits(VIDEOS, SPLITS, replace(same, validation=0), tmp_path)
+    tested = predict_run(tmp_path, VIDEOS, "paper", device="cpu")
+    assert tested.scores.keys() == VIDEOS.keys()
+    with pytest.raises(UsageError, match="repeats the key frames"):
+        predict_run(tmp_path, VIDEOS, device="cpu")
+
+
 def test_a_video_that_two_splits_test_is_scored_by_both(tmp_path: Path) -> None:
     first, second, *others = VIDEOS
     splits = [Split("a", tuple(others), (first,)), Split("b", tuple(others[1:]), (first, second))]

@@ -5,7 +5,8 @@ const SEVERAL = ["and", "not", "then", "path"];
 const facts = new Map(), picked = new Map();
 // a page that needs no server holds what it shows
 const stored = JSON.parse(document.getElementById("stored")?.textContent || "null");
-let archive = { unlikely: 0, latest: [] }, found = [], shown = null, current = null, end = Infinity, asking = null, reel = [];
+let archive = { unlikely: 0, latest: [] }, found = [], shown = null, current = null, asking = null;
+const player = playerOf(video, () => { byId("now").textContent = "The moment is over. Space plays on."; });
 
 const make = (tag, attributes = {}, ...children) => {
   const svg = ["line", "rect"].includes(tag);
@@ -16,11 +17,6 @@ const make = (tag, attributes = {}, ...children) => {
   }
   element.append(...children.filter(child => child !== null && child !== ""));
   return element;
-};
-const clock = seconds => {
-  const whole = Math.floor(seconds + 1e-6), pad = number => String(number).padStart(2, "0");
-  const [h, m, s] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
-  return h ? `${h}:${pad(m)}:${pad(s)}` : `${m}:${pad(s)}`;
 };
 const times = (start, until) => `${clock(start)} – ${clock(until)}`;
 const split = path => { const at = Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")); return [path.slice(0, at + 1), path.slice(at + 1)]; };
@@ -194,7 +190,6 @@ const play = async (id, range) => {
   const [start, until] = range.split("-").map(Number);
   let known;
   try { known = await about(Number(id)); } catch (error) { say(error.message, true); close(); return; }
-  end = until || Infinity;
   current = { ...known, start, until };
   for (const cut of document.querySelectorAll(".cut[aria-current]")) cut.removeAttribute("aria-current");
   const chosen = [...document.querySelectorAll(".cut")].find(cut => cut.hash === location.hash);
@@ -203,11 +198,11 @@ const play = async (id, range) => {
   byId("columns").className = "columns";
   byId("player").hidden = false;
   const [folder, name] = split(known.video);
-  const texts = { name, where: folder, length: clock(known.duration_s), now: until ? `Moment ${times(start, until)}` : "" };
+  const texts = { name, where: folder, now: until ? `Moment ${times(start, until)}` : "" };
   for (const [id, text] of Object.entries(texts)) byId(id).textContent = text;
   byId("again").hidden = !until;
   byId("clip").hidden = stored || !until;
-  reel = [];
+  ticks(document.querySelector(".axis"), known.duration_s);
   draw();
   if (video.dataset.id !== String(known.id)) {
     video.dataset.id = known.id;
@@ -215,18 +210,7 @@ const play = async (id, range) => {
     describe();
   }
   if (stored && !known.source) { video.removeAttribute("src"); byId("now").textContent = "The video is missing."; }
-  seek(start || 0);
-};
-const seek = time => {
-  const go = () => { video.currentTime = time; };
-  if (video.readyState) go(); else video.addEventListener("loadedmetadata", go, { once: true });
-  video.play().catch(() => {});
-};
-const next = () => {
-  const part = reel.shift();
-  end = part.end_s;
-  seek(part.start_s);
-  byId("now").textContent = `Summary: ${times(part.start_s, part.end_s)}`;
+  if (until) player.play([{ start, end: until }]); else player.seek(start || 0);
 };
 const close = () => {
   video.pause();
@@ -290,8 +274,9 @@ byId("filter").addEventListener("click", () => unfold(byId("filters").hidden));
 byId("filters").addEventListener("change", () => { if (asked().has("q") || asked().has("like")) ask(() => {}); });
 byId("more").addEventListener("click", () => ask(query => query.set("k", 3 * Number(asked().get("k") || 20))));
 byId("close").addEventListener("click", () => leave());
-byId("again").addEventListener("click", () => { end = current.until; seek(current.start); });
-byId("reel").addEventListener("click", () => { reel = [...current.summary]; next(); });
+byId("again").addEventListener("click", () => player.play([{ start: current.start, end: current.until }]));
+byId("reel").addEventListener("click", () => player.play(current.summary.map(part => ({ start: part.start_s, end: part.end_s })),
+  part => { byId("now").textContent = `Summary: ${times(part.start, part.end)}`; }));
 byId("alike").addEventListener("click", () => like(shotAt(current, video.currentTime).id));
 byId("clip").addEventListener("click", event => save(event.currentTarget, "/api/clip", [{ id: current.id, start_s: current.start, end_s: current.until }]));
 byId("clips").addEventListener("click", event => save(event.currentTarget, "/api/clip", [...picked.values()]));
@@ -301,11 +286,11 @@ byId("clear").addEventListener("click", () => {
   for (const box of document.querySelectorAll(".moment input")) box.checked = false;
   pick({}, false);
 });
-lane.addEventListener("click", event => {
-  const box = lane.getBoundingClientRect();
-  end = Infinity;
-  reel = [];
-  seek((event.clientX - box.left) / box.width * current.duration_s);
+pointed(lane, {
+  duration: () => current.duration_s,
+  now: () => video.currentTime,
+  picture: time => { const shot = shotAt(current, time); return shot && thumb(shot.id); },
+  go: time => player.seek(time),
 });
 video.addEventListener("error", () => {
   const id = video.dataset.id;
@@ -317,14 +302,8 @@ video.addEventListener("error", () => {
 });
 video.addEventListener("timeupdate", () => {
   if (!current) return;
-  for (const edge of ["x1", "x2"]) lane.querySelector(".head").setAttribute(edge, 1000 * video.currentTime / current.duration_s);
-  for (const panel of ["summary", "said", "described", "shots"].map(byId)) {
-    const lines = [...panel.querySelectorAll("a")];
-    const now = lines.findLast(line => Number(line.dataset.start) <= video.currentTime + .05);
-    for (const line of lines) if (line !== now) line.removeAttribute("aria-current"); else line.setAttribute("aria-current", "true");
-  }
-  if (video.currentTime >= end && reel.length) next();
-  else if (video.currentTime >= end) { end = Infinity; video.pause(); byId("now").textContent = "The moment is over. Space plays on."; }
+  headAt(lane, video.currentTime, current.duration_s);
+  for (const panel of ["summary", "said", "described", "shots"].map(byId)) follow(panel, video.currentTime);
 });
 const leave = () => {
   const chosen = document.querySelector(".cut[aria-current]");
@@ -342,7 +321,7 @@ const step = key => {
 };
 document.addEventListener("keydown", event => {
   const target = event.target;
-  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
   if (event.key === "Escape") {
     if (target.matches("input, select")) target.blur(); else if (current) leave();
   } else if (target.matches("input:not([type=checkbox]), select, video")) {

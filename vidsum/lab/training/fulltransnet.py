@@ -90,6 +90,9 @@ def prepare_run(
     Validation parts are taken from the training parts of the splits here. Raises UsageError too where videos
     do not go with the model.
     """
+    if settings.validation and not (settings.model.decodes or settings.model.head == "frame"):
+        fault = "the epoch is chosen by summaries without labels, which --target same-step cannot write"
+        raise UsageError(fault, hint="--validation 0 takes the last epoch")
     if settings.validation:
         splits = [with_validation(split, settings.validation) for split in splits]
     else:

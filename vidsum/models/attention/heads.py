@@ -25,15 +25,18 @@ def sines(fraction: Tensor, d: int) -> Tensor:
 
 
 class MultiHeadAttention(nn.Module):
-    """Four projections of d numbers; each of the h heads has d_k = d / h of them (FullTransNet Eq. 11-12).
+    """Four projections of d numbers to h heads and back (FullTransNet Eq. 11-12).
 
-    Callers attend as they like between the projections to heads and back.
+    A head has d_k numbers of queries and keys and d_v of values, each d / h if not given. Callers attend as
+    they like between the projections.
     """
 
-    def __init__(self, d: int, heads: int) -> None:
+    def __init__(self, d: int, heads: int, d_k: int | None = None, d_v: int | None = None) -> None:
         super().__init__()
         self.heads = heads
-        self.q, self.k, self.v, self.out = (nn.Linear(d, d) for _ in range(4))
+        keys, values = (heads * size if size else d for size in (d_k, d_v))
+        self.q, self.k, self.v = nn.Linear(d, keys), nn.Linear(d, keys), nn.Linear(d, values)
+        self.out = nn.Linear(values, d)
 
     def queries(self, x: Tensor) -> Tensor:
         """[B, h, T, d_k] of [B, T, d]."""
@@ -44,15 +47,15 @@ class MultiHeadAttention(nn.Module):
         return split_heads(self.k(x), self.heads)
 
     def values(self, x: Tensor) -> Tensor:
-        """[B, h, T, d_k] of [B, T, d]."""
+        """[B, h, T, d_v] of [B, T, d]."""
         return split_heads(self.v(x), self.heads)
 
     def keys_values(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Both [B, h, T, d_k] of [B, T, d]."""
+        """[B, h, T, d_k] and [B, h, T, d_v] of [B, T, d]."""
         return self.keys(x), self.values(x)
 
     def join(self, heads: Tensor) -> Tensor:
-        """[B, T, d]: the heads [B, h, T, d_k] side by side, projected."""
+        """[B, T, d]: the heads [B, h, T, d_v] side by side, projected."""
         joined: Tensor = self.out(join_heads(heads))
         return joined
 

@@ -1,52 +1,62 @@
-"use strict";
+{% include "player.js" %}
 const films = [...document.querySelectorAll(".film")];
 
 for (const film of films) {
   const video = film.querySelector("video"), now = film.querySelector(".now");
-  if (!video) continue;
-  const cuts = [...film.querySelectorAll(".cut")];
-  let end = Infinity;
-
-  const seek = (time, until, text) => {
-    end = until;
-    const go = () => { video.currentTime = time; };
-    if (video.readyState) go(); else video.addEventListener("loadedmetadata", go, { once: true });
-    video.play().catch(() => {});
-    now.textContent = text;
-  };
-  const choose = cut => {
+  const cuts = [...film.querySelectorAll(".cut")], views = [...film.querySelectorAll(".strip a")];
+  const panels = [...film.querySelectorAll(".panel")];
+  const player = video && playerOf(video, () => { now.textContent = "Over."; });
+  const partOf = cut => ({ start: Number(cut.dataset.start), end: Number(cut.dataset.end), cut });
+  const choose = (chosen, list) => player.play(chosen.map(partOf), ({ cut }) => {
     cuts.forEach(each => each.removeAttribute("aria-current"));
     cut.setAttribute("aria-current", "true");
-    seek(Number(cut.dataset.start), Number(cut.dataset.end), "Playing " + cut.dataset.label);
-  };
-  film.choose = step => {
-    const shown = cuts.filter(cut => cut.offsetParent !== null);
-    const next = shown[shown.findIndex(cut => cut.hasAttribute("aria-current")) + step];
-    if (next) { choose(next); next.focus(); }
-  };
+    const place = list.length > 1 ? `${list.indexOf(cut) + 1} of ${list.length}: ` : "";
+    now.textContent = `Playing ${place}${cut.dataset.label}`;
+  });
+  const isShown = each => each.offsetParent !== null;
 
+  for (const axis of film.querySelectorAll(".axis")) ticks(axis, Number(axis.dataset.duration));
+  for (const svg of film.querySelectorAll(".chart svg")) {
+    const duration = Number(svg.dataset.duration);
+    pointed(svg, {
+      duration: () => duration,
+      now: () => video ? video.currentTime : 0,
+      picture: time => (lineAt(views, time) || views[0])?.querySelector("img").src,
+      go: time => { if (player) { now.textContent = ""; player.seek(time); } },
+    });
+  }
+  if (!video) continue;
+
+  film.choose = step => {
+    const shown = cuts.filter(isShown);
+    const next = shown[shown.findIndex(cut => cut.hasAttribute("aria-current")) + step];
+    if (next) { choose([next], []); next.focus(); }
+  };
   for (const cut of cuts) {
     cut.addEventListener("click", event => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
-      choose(cut);
+      choose([cut], []);
     });
   }
-  for (const svg of film.querySelectorAll(".chart svg")) {
-    svg.addEventListener("click", event => {
-      const box = svg.getBoundingClientRect();
-      seek((event.clientX - box.left) / box.width * Number(svg.dataset.duration), Infinity, "");
+  for (const button of film.querySelectorAll(".play")) {
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      const list = [...button.closest(".query, .result").querySelectorAll(".cut")].filter(isShown);
+      choose(list, list);
+    });
+  }
+  for (const line of film.querySelectorAll(".panel a")) {
+    line.addEventListener("click", event => {
+      event.preventDefault();
+      now.textContent = "";
+      player.seek(Number(line.dataset.start));
     });
   }
   video.addEventListener("error", () => { now.textContent = "This browser cannot play the video."; });
   video.addEventListener("timeupdate", () => {
-    for (const head of film.querySelectorAll(".head")) {
-      const x = 1000 * video.currentTime / Number(head.ownerSVGElement.dataset.duration);
-      head.setAttribute("x1", x);
-      head.setAttribute("x2", x);
-      head.removeAttribute("visibility");
-    }
-    if (video.currentTime >= end) { end = Infinity; video.pause(); }
+    for (const svg of film.querySelectorAll(".chart svg")) headAt(svg, video.currentTime, Number(svg.dataset.duration));
+    for (const panel of panels) follow(panel, video.currentTime);
   });
 }
 

@@ -1,0 +1,263 @@
+"""Videos at web addresses: copies, what is asked of the server, bounds, pages, and what goes wrong."""
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.checkpoints.server import Server, broken_off, failing, running_server, send
+from vidsum.errors import InputError
+from vidsum.pipelines import download as module
+from vidsum.pipelines.download import download, is_url, place_of, shown
+
+FILM = os.urandom(700_000)
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("VIDSUM_OFFLINE", raising=False)
+    monkeypatch.setattr(module, "PAUSE_S", 0.0)
+    monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: None)
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with running_server() as running:
+        yield running
+
+
+class File:
+    """A file on a server that knows versions and ranges; it notes what it was asked."""
+
+    def __init__(self, content: bytes, version: dict[str, str], after: int | None = None) -> None:
+        self.content, self.version, self.after = content, version, after
+        self.asked: list[dict[str, str]] = []
+
+    def __call__(self, handler: BaseHTTPRequestHandler) -> None:
+        names = ("Range", "If-Range", "If-None-Match", "If-Modified-Since")
+        asked = {name: handler.headers[name] for name in names if name in handler.headers}
+        self.asked.append(asked)
+        values = self.version.values()
+        if asked.get("If-None-Match", asked.get("If-Modified-Since")) in values:
+            handler.send_response(304)
+            handler.end_headers()
+            return
+        start = int(asked["Range"][6:-1]) if asked.get("If-Range") in values else 0
+        handler.send_response(206 if start else 200)
+        handler.send_header("Content-Type", "video/mp4")
+        for name, value in self.version.items():
+            handler.send_header(name, value)
+        if start:
+            end = len(self.content)
+            handler.send_header("Content-Range", f"bytes {start}-{end - 1}/{end}")
+        handler.send_header("Content-Length", str(len(self.content) - start))
+        handler.end_headers()
+        end = None if self.after is None else start + self.after
+        handler.wfile.write(self.content[start:end])
+
+
+TAG, DATE = {"ETag": '"1"'}, {"Last-Modified": "Mon, 23 Nov 2026 10:00:00 GMT"}
+
+
+@pytest.mark.parametrize("version", [TAG, DATE, TAG | DATE, {"ETag": 'W/"1"'}])
+def test_an_unchanged_copy_is_not_sent_again(server: Server, home: Path, version: dict[str, str]) -> None:
+    url = server.serve("/a/film.mp4", file := File(FILM, version))
+    seen: list[tuple[str, float, float]] = []
+    path = download(url, progress=lambda what, done, total: seen.append((what, done, total)))
+    assert path.name == "film.mp4"
+    assert home in path.parents
+    assert path.read_bytes() == FILM
+    assert seen[-1] == ("downloading", len(FILM), len(FILM))
+    assert download(url) == path
+    assert path.read_bytes() == FILM
+    assert [bool(asked) for asked in file.asked] == [False, True]
+
+
+def test_a_changed_file_replaces_the_copy(server: Server) -> None:
+    url = server.serve("/film.mp4", File(FILM, TAG))
+    download(url)
+    server.serve("/film.mp4", File(b"new", {"ETag": '"2"'}))
+    assert download(url).read_bytes() == b"new"
+
+
+@pytest.mark.parametrize("version", [TAG, DATE])
+def test_a_transfer_that_breaks_off_goes_on(server: Server, version: dict[str, str]) -> None:
+    url = server.serve("/film.mp4", file := File(FILM, version, after=270_000))
+    assert download(url).read_bytes() == FILM
+    assert len(file.asked) == 3
+    assert all(asked["If-Range"] in version.values() for asked in file.asked[1:])
+
+
+def test_the_next_run_continues(server: Server) -> None:
+    url = server.serve("/film.mp4", File(FILM, TAG, after=100_000))
+    with pytest.raises(InputError, match="broke off the transfer"):
+        download(url)
+    assert not place_of(url).exists()
+    server.serve("/film.mp4", file := File(FILM, TAG))
+    assert download(url).read_bytes() == FILM
+    assert "Range" in file.asked[0]
+
+
+def test_the_rest_of_another_version_is_not_appended(server: Server) -> None:
+    url = server.serve("/film.mp4", File(FILM, TAG, after=100_000))
+    with pytest.raises(InputError):
+        download(url)
+    server.serve("/film.mp4", File(FILM[::-1], {"ETag": '"2"'}))
+    assert download(url).read_bytes() == FILM[::-1]
+
+
+def test_a_server_without_versions_is_asked_for_all_of_it(server: Server) -> None:
+    url = server.serve("/film.mp4", file := File(FILM, {}))
+    download(url)
+    assert download(url).read_bytes() == FILM
+    assert file.asked == [{}, {}]
+
+
+def _empty(handler: BaseHTTPRequestHandler) -> None:
+    send(handler, b"", "video/mp4")
+
+
+def _endless(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(200)
+    handler.end_headers()
+    try:
+        while True:
+            handler.wfile.write(bytes(1 << 16))
+    except OSError:
+        return
+
+
+def _elsewhere(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(302)
+    handler.send_header("Location", "file:///etc/hostname")
+    handler.end_headers()
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault"),
+    [
+        (_empty, "0 bytes"),
+        (failing(404), "404"),
+        (failing(403), "403"),
+        (broken_off(FILM, 0), "broke off"),
+        (_endless, "is larger than 0.001 GB"),
+        (_elsewhere, "leads to one that is not"),
+        (b"<html>", "is a web page, not a video file"),
+    ],
+)
+def test_what_is_no_video_file_is_one_clear_line(server: Server, answer: object, fault: str) -> None:
+    url = server.serve("/film.mp4", answer)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=fault) as error:
+        download(url, max_gigabytes=0.001)
+    assert "\n" not in error.value.message
+    assert not place_of(url).exists()
+
+
+def test_size_and_time_are_bounded(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = server.serve("/film.mp4", File(FILM, TAG))
+    with pytest.raises(InputError, match=r"larger than 0\.0001 GB"):
+        download(url, max_gigabytes=0.0001)
+    endless = server.serve("/endless.mp4", _endless)
+    with pytest.raises(InputError, match="did not end within 0 s"):
+        download(endless, max_time_s=0.0)
+    monkeypatch.setattr(module, "TIMEOUTS_S", (1.0, 0.05))
+    silent = server.serve("/silent.mp4", lambda handler: module.time.sleep(0.3))
+    with pytest.raises(InputError, match="does not answer in time"):
+        download(silent)
+
+
+def test_offline_uses_the_copy_and_asks_nobody(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = server.serve("/film.mp4", File(FILM, TAG))
+    path = download(url)
+    monkeypatch.setenv("VIDSUM_OFFLINE", "1")
+    server.asked.clear()
+    assert download(url) == path
+    with pytest.raises(InputError, match="VIDSUM_OFFLINE forbids"):
+        download(f"{server.url}/other.mp4")
+    assert server.asked == []
+
+
+def _program(folder: Path, body: str) -> None:
+    file = folder / "yt-dlp"
+    file.write_text(f"#!{sys.executable}\nimport sys, pathlib\nwords = sys.argv[1:]\n{body}\n")
+    file.chmod(file.stat().st_mode | stat.S_IXUSR)
+
+
+def test_pages_are_left_to_yt_dlp(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    url = server.serve("/watch?v=1", b"<html>")
+    place = "words[words.index('-o') + 1].replace('%(ext)s', 'webm')"
+    _program(tmp_path, f"pathlib.Path({place}).write_text(words[-1])")
+    path = download(url)
+    assert (path.name, path.read_text()) == ("watch_v_1.mp4", url)
+    _program(tmp_path, "sys.exit('ERROR: gone')")
+    assert download(url) == path  # it is not fetched twice
+    other = server.serve("/watch?v=2", b"<html>")
+    with pytest.raises(InputError, match=r"yt-dlp got no video \(gone\)"):
+        download(other)
+    _program(tmp_path, "")
+    with pytest.raises(InputError, match="live, or larger"):
+        download(other)
+    _program(tmp_path, "import time; time.sleep(9)")
+    with pytest.raises(InputError, match="did not end within"):
+        download(other, max_time_s=0.1)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://", "http://[", "https://no host/film.mp4", "http://127.0.0.1:99999/a"]
+)
+def test_addresses_that_lead_nowhere(url: str) -> None:
+    with pytest.raises(InputError, match=r"valid URL|cannot be reached"):
+        download(url)
+
+
+@given(st.text())
+def test_any_address_has_a_place_of_its_own(text: str) -> None:
+    path = place_of(f"https://example.com/{text}")
+    assert path.parent.parent == module.home() / "videos"
+    assert path.name == Path(path.name).name
+    assert not path.name.startswith(".")
+    assert len(path.name) < 200
+    assert path.suffix
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("https://a.org/x/film.mp4?token=1.2#t=3", "film.mp4"),
+        ("https://a.org/my%20film.MOV", "my_film.MOV"),
+        ("https://a.org/watch?v=Zq1.w", "watch_v_Zq1_w.mp4"),
+        ("https://a.org/x/page.html", "page.mp4"),
+        ("https://a.org", "video.mp4"),
+        ("https://a.org/..%2F..%2Fetc/.mp4", "video.mp4"),
+    ],
+)
+def test_a_copy_is_named_after_its_address(url: str, name: str) -> None:
+    assert place_of(url).name == name
+
+
+def test_secrets_are_not_shown() -> None:
+    assert shown("https://me:pass@a.org/film.mp4?token=1") == "https://a.org/film.mp4"
+    assert [is_url(name) for name in ("HTTPS://a", "http://a", "film.mp4", "rtsp://a", "/http://a")] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
+
+
+def test_old_copies_make_room(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    old, new = (download(server.serve(f"/{name}.mp4", File(FILM, TAG))) for name in "ab")
+    monkeypatch.setattr(module, "_KEPT_BYTES", len(FILM) * 3 // 2)
+    os.utime(old.parent, (1.0, 1.0))
+    download(f"{server.url}/b.mp4")
+    assert (old.exists(), new.exists()) == (False, True)

@@ -1,0 +1,95 @@
+"""What happens along a video as a drawing: curves, shots, the segments that are chosen."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from vidsum.results.cuts import Cut
+from vidsum.results.summary import ScoredShot
+
+Curve = tuple[Sequence[float], Sequence[float]]
+"""Times in seconds, and the score from each on."""
+NO_CURVE: Curve = ((), ())
+
+WIDTH, HEIGHT = 1000.0, 100.0
+_MOST_POINTS = 1000
+
+
+@dataclass(frozen=True)
+class Band:
+    """A segment of time as a rectangle of full height."""
+
+    x: float
+    width: float
+    is_best: bool = False
+    """Whether it is the first of a ranking."""
+    is_said: bool = False
+    """Whether it was found in what is said."""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """What happens along the video."""
+
+    label: str
+    """In words, for those who do not see it."""
+    duration_s: float
+    shots: tuple[Band, ...]
+    """Every second shot."""
+    chosen: tuple[Band, ...]
+    line: str
+    """An SVG path of the curve; empty without one."""
+    said: str = ""
+    """The same of what is said."""
+    curves: tuple[str, ...] = ()
+    """The same of several queries."""
+
+    @property
+    def area(self) -> str:
+        """An SVG path of what is below the curve."""
+        return f"{self.line}V{HEIGHT:g}H0Z" if self.line else ""
+
+
+def chart(
+    label: str,
+    duration_s: float,
+    chosen: Sequence[Cut],
+    curve: Curve = NO_CURVE,
+    shots: Sequence[Cut | ScoredShot] = (),
+    said: Sequence[float] = (),
+    *,
+    is_ranked: bool = False,
+) -> Chart:
+    """The chart of a curve (times in seconds, scores), of shots, and of the chosen segments."""
+    return Chart(
+        label,
+        duration_s,
+        tuple(Band(*_place(shot, duration_s)) for shot in shots[1::2]),
+        tuple(
+            Band(*_place(cut, duration_s), is_ranked and cut is chosen[0], cut.evidence == "said")
+            for cut in chosen
+        ),
+        line_of(*curve, duration_s),
+        line_of(curve[0], said, duration_s) if said else "",
+    )
+
+
+def _place(segment: Cut | ScoredShot, duration_s: float) -> tuple[float, float]:
+    """x and width of a segment."""
+    start, end = (WIDTH * edge_s / duration_s for edge_s in (segment.start_s, segment.end_s))
+    return round(start, 2), round(max(end - start, 1.0), 2)
+
+
+def line_of(times_s: Sequence[float], scores: Sequence[float], duration_s: float) -> str:
+    """A step for each sample, up to its share of the highest; of many samples, the highest of each group."""
+    if not times_s:
+        return ""
+    group = -(-len(times_s) // _MOST_POINTS)
+    starts = times_s[::group]
+    heights = [max(scores[first : first + group]) for first in range(0, len(scores), group)]
+    top = max(heights) or 1.0
+    steps = []
+    for (start, end), height in zip(pairwise([*starts, duration_s]), heights, strict=True):
+        y = round(HEIGHT * (1 - 0.95 * (max(height, 0.0) / top)), 2)
+        steps.append(f"{WIDTH * start / duration_s:.2f} {y:g}H{WIDTH * max(start, end) / duration_s:.2f}")
+    return "M" + "L".join(steps)
