@@ -170,10 +170,12 @@ def _run(verb: str, words: Sequence[str], place: Mapping[str, str], *, quiet: bo
     for name, path in place.items():
         words = [word.replace(name, path) for word in words]
     program = click.get_current_context().find_root().obj()
-    with redirect_stdout(sys.stderr):
-        code = program.main(
-            [verb, *words, *(("--quiet",) if quiet else ())], prog_name="vidsum", standalone_mode=False
-        )
+    more = ("--quiet",) if quiet else ()
+    try:
+        with redirect_stdout(sys.stderr):
+            code = program.main([verb, *words, *more], prog_name="vidsum", standalone_mode=False)
+    except click.Abort:
+        raise KeyboardInterrupt from None  # which click turned into a fault
     if isinstance(code, int) and code:
         raise VidsumError(f"vidsum {verb} {words[0]} failed, as said above")
 

@@ -190,11 +190,11 @@ def print_table(out: Path, name: str) -> None:
     (each the mean of the pictures), which is on the safe side.
     """
     done = {
-        row: [n for n in range(SEEDS) if run_file(out, name, row, n).exists()]
+        row: {n for n in range(SEEDS) if run_file(out, name, row, n).exists()}
         for row in rows(CONTESTS[name].config)
     }
-    names = [row for row, seeds in done.items() if len(seeds) > 2 or seeds == done["none"]]
-    seeds = sorted(set.intersection(*(set(done[row]) for row in names)))
+    names = [row for row in done if row != LAST or done[row] == done["none"]]
+    seeds = sorted(set.intersection(*(done[row] for row in names)))
     if len(seeds) < 2:
         return
     print(f"{name}, {len(seeds)} seeds\n\n| row | parameters | top-1, % | minus none | p |")
@@ -216,7 +216,7 @@ def print_table(out: Path, name: str) -> None:
 def main() -> None:
     """Run the contests, or print their tables."""
     parser = argument_parser(__doc__)
-    parser.add_argument("contest", nargs="*", choices=[*CONTESTS])
+    parser.add_argument("contest", nargs="*", default=[*CONTESTS], help=" or ".join(CONTESTS))
     parser.add_argument("--captions", type=Path)
     parser.add_argument("--pictures", type=Path)
     parser.add_argument("--out", type=Path, required=True)
@@ -225,7 +225,7 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     arguments.out.mkdir(parents=True, exist_ok=True)
-    for name in arguments.contest or CONTESTS:
+    for name in arguments.contest:
         if arguments.table:
             print_table(arguments.out, name)
         else:

@@ -47,7 +47,7 @@ def test_without_data_a_line_says_what_to_bring(run: Run, tmp_path: Path) -> Non
     assert "Charades-STA: MRNet-S  published   74.17" in ran.out
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "charades_train.json").write_text("{}")
-    ran = run("reproduce", "mrnet", "--table", "3", "--data", "data", "--out", "runs")
+    ran = run("reproduce", "mrnet", "--table", "3", "--data", tmp_path / "data", "--out", "runs")
     assert "not comparable: bring i3d, charades_test.json in" in ran.out
     assert not Path("runs").exists()
 
