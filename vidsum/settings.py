@@ -26,6 +26,8 @@ SHIPPED_GROUNDER = "mrnet"
 
 _OWN = "the extractor's own"
 
+AttentionPlot = Literal["attention", "mask", "weights"]
+"""Plots of what a model attends to for a query: maps of weights and masks, the distribution of weights."""
 AttentionPart = Literal["mean", "all"] | tuple[int, int]
 """What is drawn of attention: the mean of all layers and heads, each by itself, or one (layer, head)."""
 
@@ -60,9 +62,10 @@ UNLIKELY = 0.2
 """Below this probability, a query is called probably absent from a video."""
 
 ExportFormat = Literal[
-    "otio", "edl", "fcpxml", "xml", "kdenlive", "mlt", "csv", "srt", "vtt", "chapters"
+    "otio", "edl", "fcpxml", "xml", "kdenlive", "mlt", "markers",
+    "kodi", "csv", "srt", "vtt", "chapters", "ffmetadata", "labels",
 ]  # fmt: skip
-"""Timelines of editors, then lists."""
+"""Timelines of editors, then lists: the keys of `vidsum.results.formats.FORMATS`."""
 MediaPaths = Literal["absolute", "relative"]
 PreviewFormat = Literal["gif", "webp", "mp4"]
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.errors import InputError, UsageError
+from vidsum.grounding.find import Look
 from vidsum.labels import label_in
 from vidsum.outputs import make_folder
 from vidsum.pipelines.timelines import video_of
@@ -155,7 +156,7 @@ def label_on(path: PathLike) -> str | None:
         return label_in(Path(path))
     try:
         with open_video(path) as container:
-            return container.metadata.get("comment")
+            return {name.lower(): text for name, text in container.metadata.items()}.get("comment")
     except InputError:
         return None
 
@@ -196,6 +197,15 @@ def write_storyboard(summary: Summary, path: PathLike, folder: PathLike) -> None
     found = text_beside(Path(path), summary.video, Descriptions) if summary.video else None
     captions = [found.at(time_s) for time_s in times] if found else ()
     save_picture(storyboard(summary, images, captions), path, label_of(summary.provenance))
+
+
+def write_attention(result: Grounding | Highlights, look: Look, files: Mapping[str, Path]) -> tuple[str, ...]:
+    """Plot what a model attended to; `files` are by the kind of plot, for the rest see `write_plot`."""
+    from vidsum.grounding.attention_plot import attention_plot
+
+    assert isinstance(result, Grounding)
+    plots = (attention_plot(result, look.found, kind, files[kind]) for kind in look.plots)
+    return tuple(warning for warnings in plots for warning in warnings)
 
 
 def write_plot(result: Summary | Grounding | Highlights, path: PathLike) -> tuple[str, ...]:
