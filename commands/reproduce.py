@@ -13,7 +13,7 @@ import click
 from click.exceptions import Exit
 
 from vidsum.commands.options import Argument, command
-from vidsum.commands.result import Result, Table, View, render, run_alone, run_one
+from vidsum.commands.result import Problem, Result, Table, View, render, run_alone, run_one
 from vidsum.errors import UsageError, VidsumError
 from vidsum.options import option
 
@@ -80,14 +80,14 @@ def reproduce(
     if wanted.list_only or not paper:
         run_alone("reproduce", view, lambda: _list(paper or PAPERS, wanted.table))
         return
-    codes = []
+    failed = False
     for table in find(paper[0], wanted.table):
         name = f"{paper[0]}, {table.name(paper[0])}"
         result = run_one("reproduce", name, view, partial(_reproduce, name, table, wanted, view))
         render(result, view, in_batch=True)
-        codes.append(result.exit_code)
-    if any(codes):
-        raise Exit(codes[0] if len(codes) == 1 else 1)
+        failed = failed or bool(result.exit_code)
+    if failed:
+        raise Exit(1)
 
 
 def _list(papers: Sequence[str], number: str | None) -> Result:
@@ -103,11 +103,10 @@ def _reproduce(name: str, table: "reproduction.Table", wanted: Wanted, view: Vie
     """The figures of a table: what is missing is made; what cannot be made is said, with the reason."""
     data = _data(table, wanted)
     rows: list[dict[str, Any]] = []
-    failed = 0
+    faults: list[Problem] = []
     for row in table.rows:
-        missing = [
-            each for each in (row.data if data else table.data) if not data or not (data / each).exists()
-        ]
+        needed = row.data if data else table.data
+        missing = [each for each in needed if not (data and (data / each).exists())]
         ours, why = None, row.why
         if missing and not why:
             why = f"bring {', '.join(missing)} in --data FOLDER (layout: docs/formats.md#{table.layout})"
@@ -115,7 +114,8 @@ def _reproduce(name: str, table: "reproduction.Table", wanted: Wanted, view: Vie
             try:
                 ours = _figures(row, data, wanted.out, view, toy=wanted.toy)
             except VidsumError as error:
-                why, failed = error.message, 1
+                why = error.message
+                faults.append(Problem.of(error))
         rows.append({"row": row.name, "ours": ours, "published": dict(row.published), "why": why or None})
     lines = []
     for why in dict.fromkeys(row["why"] for row in rows if row["why"]):
@@ -125,8 +125,8 @@ def _reproduce(name: str, table: "reproduction.Table", wanted: Wanted, view: Vie
     if wanted.toy and any(row["ours"] for row in rows):
         lines.append("made-up data: our figures mean nothing")
     facts = {"state": table.state, "title": table.title, "rows": rows, "notes": list(table.notes)}
-    shown = _shown(f"{name}: {table.title}", rows)
-    return Result(data=facts, table=shown, lines=(*lines, *table.notes), exit_code=failed)
+    shown, code = _shown(f"{name}: {table.title}", rows), int(bool(faults))
+    return Result(data=facts, table=shown, lines=(*lines, *table.notes), errors=tuple(faults), exit_code=code)
 
 
 def _data(table: "reproduction.Table", wanted: Wanted) -> Path | None:

@@ -211,6 +211,14 @@ def test_scores_are_drawn(run: Run, data: Path) -> None:
     assert Path("scores.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_segments_are_drawn(run: Run, data: Path) -> None:
+    ask = ("evaluate", "summary", "--data", data, "--seeds", 2, "--plot", "segments.svg", "--plot-of")
+    ran = run(*ask, "segments")
+    assert ran.code == 0, ran.err
+    assert "<!-- annotators -->" in Path("segments.svg").read_text()
+    assert run(*ask, "curves").code == 2
+
+
 def test_a_missing_plot_is_drawn_though_the_report_is_there(run: Run, data: Path) -> None:
     arguments = ("evaluate", "summary", "--data", data, "--seeds", 2, "-o", "r.json", "--plot", "s.svg")
     assert run(*arguments).code == 0

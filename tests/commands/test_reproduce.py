@@ -99,7 +99,7 @@ def test_a_row_that_fails_is_told_and_the_others_go_on(run: Run) -> None:
     (first / "last.safetensors").write_bytes(b"damaged")
     ran = run("reproduce", "mrnet", "--table", "3", "--toy", "--out", "runs", "--json")
     (failed,) = (row for row in ran.json["data"]["rows"] if not row["ours"])
-    assert (ran.code, ran.json["exit_code"]) == (1, 1)
+    assert (ran.code, ran.json["exit_code"], ran.json["ok"]) == (1, 1, False)
     assert failed["why"] == "vidsum train mrnet failed, as said above"
     assert "safetensors" in ran.err
 
