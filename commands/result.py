@@ -53,7 +53,7 @@ class View:
 
     PANEL = "Output"
 
-    json: bool = option("Print one JSON object per input to stdout.", False)
+    json: bool = option("Print JSON to stdout: an object per line.", False)
     quiet: bool = option("Print errors only.", False, flags=("--quiet", "-q"))
     verbose: bool = option(
         "Show tracebacks of internal errors.", False, flags=("--verbose", "-v"), panel=ADVANCED

@@ -171,7 +171,7 @@ def run(work: Work, setting: str, fold: int, seed: int) -> None:
         fitted = train_mrnet(_moments(work, fold), of_mrnet, folder)
     else:
         of_detr = build(DETRSettings, own, DETRSettings.published("captions", "light"))
-        fitted = train_detr(_highlights(work, fold, seed), model, of_detr, folder)
+        fitted = train_detr(fold_data(work, fold, seed), model, of_detr, folder)
     queries = read_highlights(work.fold(fold) / "test.jsonl")
     rows = {}
     for source in SOURCES[: 1 if work.plain or model == "mrnet" else 2]:
@@ -194,7 +194,8 @@ def _answers(
 
 
 @lru_cache(maxsize=1)
-def _highlights(work: Work, fold: int, seed: int) -> MomentData[HighlightExample]:
+def fold_data(work: Work, fold: int, seed: int) -> MomentData[HighlightExample]:
+    """Examples of a fold for the DETR models; the seed is that of the false pairs."""
     data = highlight_data(_source(work, fold), DETRSettings(device=work.device))
     return data if work.plain else guided_highlights(data, work.fold(fold), work.captions, seed, work.device)
 

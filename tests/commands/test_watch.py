@@ -45,7 +45,7 @@ def test_a_line_of_json_per_second(run: Run, colours: Path) -> None:
         (["none.mp4", "--query", "a dog"], 3, "no such file"),
         (["film.mp4"], 2, "nothing to watch for"),
         (["film.mp4", "--query", " "], 2, "holds no text"),
-        (["film.mp4", "--like", "none.jpg"], 3, "none.jpg"),
+        (["film.mp4", "--like", "none.jpg"], 3, "none.jpg: no such file"),
         (["film.mp4", "--query", "red", "--quiet"], 2, "--quiet would print nothing"),
         (["film.mp4", "--query", "red", "--min-present", "0"], 2, "--min-present"),
         (["http://127.0.0.1:9/a.ts", "--query", "red"], 3, "cannot connect"),
@@ -59,3 +59,12 @@ def test_faults_are_one_line(
     assert ran.code == code
     assert fault in ran.err.splitlines()[0]
     assert ran.out == ""
+
+
+def test_offline_no_other_machine_is_watched(
+    run: Run, colours: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VIDSUM_OFFLINE", "1")
+    ran = run("watch", "rtsp://192.0.2.1/a", "--query", "red")
+    assert ran.code == 3
+    assert "VIDSUM_OFFLINE forbids" in ran.err.splitlines()[0]

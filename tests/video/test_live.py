@@ -1,12 +1,15 @@
 """Sources that arrive while they are read, and the clips of their last seconds."""
 
 import shutil
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 
 import av
 import pytest
@@ -156,6 +159,38 @@ def test_a_missing_file_names_the_kinds_of_sources(name: str) -> None:
 def test_kinds_of_sources(name: str, kind: str) -> None:
     assert source_of(name).kind == kind
     assert source_of(name).idle_s is None
+
+
+@pytest.mark.parametrize(
+    ("name", "is_here"),
+    [
+        ("rtsp://192.0.2.1/a", False),
+        ("http://127.0.0.1:80/a.ts", True),
+        ("rtsp://user@localhost/a", True),
+        ("http://localhost@example.org/", False),
+        ("http://127.example.org/", False),
+        ("http://[/", False),
+        ("udp://@:1234", True),
+        ("camera", True),
+        ("-", True),
+    ],
+)
+def test_which_sources_need_no_network(name: str, is_here: bool) -> None:
+    assert source_of(name).is_on_this_machine == is_here
+
+
+def test_an_mp4_from_a_pipe_names_the_formats_that_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its index is at the end, where a pipe cannot go."""
+    film = make_video(tmp_path / "film.mp4", n_frames=400, fps=25, sound=True)
+    prints = "import pathlib, sys; sys.stdout.buffer.write(pathlib.Path(sys.argv[1]).read_bytes())"
+    command = [sys.executable, "-c", prints, str(film.path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as cat:
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=cat.stdout))
+        with pytest.raises(InputError) as caught:
+            list(live_frames(source_of("-"), SAMPLING, list[str]().append))
+    assert "-f mpegts" in str(caught.value.hint)
 
 
 def test_what_is_not_a_video_that_can_be_read_as_it_comes(tmp_path: Path) -> None:

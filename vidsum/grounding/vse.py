@@ -25,9 +25,11 @@ def load_map() -> VisualSemanticMap:
 
 
 def row_of_picture(path: str) -> FloatArray:
-    """[1, D] of an image file. Raises InputError where it cannot be read."""
+    """[1, D] of an image file. Raises InputError where there is none, or it cannot be read."""
     from vidsum.features.pictures import Still, features_of_views
 
+    if not Path(path).is_file():
+        raise InputError(f"{path}: {'is not a file' if Path(path).exists() else 'no such file'}")
     (((row,),)) = features_of_views([Still(Path(path))], EXTRACTOR, (0,))
     if np.isnan(row).any():
         raise InputError(f"{path}: the picture cannot be read")

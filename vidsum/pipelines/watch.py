@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vidsum.errors import UsageError
+from vidsum.checkpoints.obtain import is_offline
+from vidsum.errors import InputError, UsageError
 from vidsum.grounding.live import LiveEvidence
 from vidsum.grounding.queries import read_queries
 from vidsum.grounding.spaces import embed_queries, extractions_of
@@ -99,6 +100,9 @@ def watch(
     if not texts and not how.like:
         raise UsageError("nothing to watch for", hint='--query "a person falls", or --like PICTURE')
     stream = source_of(source, follow=how.follow, idle_s=how.idle_s)
+    if is_offline() and not stream.is_on_this_machine:
+        hint = "unset VIDSUM_OFFLINE, or watch a file, a camera or a stream of this machine"
+        raise InputError(f"{source}: VIDSUM_OFFLINE forbids connections", hint=hint)
     extraction = Extraction(device=device)
     rows = [embed_queries("vse", texts, device)] if texts else []
     evidence = LiveEvidence(np.concatenate([*rows, *map(row_of_picture, how.like)]), device)

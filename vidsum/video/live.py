@@ -10,9 +10,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from ipaddress import ip_address
 from itertools import chain, count
 from pathlib import Path
 from typing import IO, Any, Literal, Protocol
+from urllib.parse import urlsplit
 
 import av
 
@@ -36,6 +38,10 @@ _TIMEOUT_S = (10.0, 10.0)
 """To connect to a stream, and to get anything of it."""
 _JUMP_S = 5.0
 """A longer step of the time stamps within a connection, or one back, is a fault of the stream."""
+_AS_IT_COMES = (
+    "MPEG-TS, Matroska and fragmented MP4 can be read as they come; any other MP4 cannot, as its index may "
+    "be at the end: ffmpeg -i INPUT -c copy -f mpegts - | vidsum watch -"
+)
 _CAMERAS = {"linux": ("v4l2", "/dev/video{}"), "darwin": ("avfoundation", "{}"), "win32": ("vfwcap", "{}")}
 """FFmpeg's format and the name of a camera by its number."""
 
@@ -53,6 +59,17 @@ class Source:
     def is_live(self) -> bool:
         """Whether pictures arrive at the rate at which they are shown."""
         return self.kind in ("stream", "camera")
+
+    @property
+    def is_on_this_machine(self) -> bool:
+        """Whether it needs no network: no address of another machine."""
+        if self.kind != "stream":
+            return True
+        try:
+            host = urlsplit(self.name).hostname
+            return host in (None, "localhost") or ip_address(host).is_loopback
+        except ValueError:  # the name of a machine, or no address at all
+            return False
 
 
 class Tap(Protocol):
@@ -139,7 +156,8 @@ def live_frames(
                     next_k = due
                 offset_s, held = end_s, frame or held
     if not next_k:
-        raise InputError(f"{source.name}: none of its video can be decoded")
+        hint = _AS_IT_COMES if source.kind in ("pipe", "growing file") else None
+        raise InputError(f"{source.name}: none of its video can be decoded", hint=hint)
 
 
 def _end_s(frame: DecodedFrame, pictures: av.VideoStream) -> float:
@@ -208,8 +226,8 @@ def _open_bytes(source: Source, file: "Growing | IO[bytes]") -> Any:
     try:
         return av.open(file, options=options, metadata_errors="replace")
     except (av.FFmpegError, ValueError) as error:
-        hint = "MPEG-TS, Matroska or fragmented MP4 can be read while they are written"
-        raise InputError(f"{source.name}: is not a video that can be read as it comes", hint=hint) from error
+        fault = "is not a video that can be read as it comes"
+        raise InputError(f"{source.name}: {fault}", hint=_AS_IT_COMES) from error
 
 
 class Growing:
