@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, get_args
 
 from vidsum.commands.batch import run_batch
 from vidsum.commands.options import Argument, Only, command
 from vidsum.commands.outputs import Files, Outputs, Replaces, check_outputs, destinations, require_one_text
-from vidsum.commands.paths import HINT, is_as_written, note
+from vidsum.commands.paths import HINT, has_label, is_as_written, note
 from vidsum.commands.result import Result, View
 from vidsum.errors import OutputError, UsageError
 from vidsum.options import ADVANCED, Option, option
@@ -41,6 +41,12 @@ class ExportSettings:
     video: Path | None = option(
         "The video, if it has moved.", None, shown="where the result says", metavar="FILE", shared=False
     )
+    chapters: bool = option(
+        "Instead a copy of the video, not encoded again, with a chapter for each segment, shot or moment: "
+        "{result}.mkv, or -o FILE.mp4.",
+        False,
+        shared=False,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,10 +56,7 @@ class Exports:
     PANEL = "Output"
 
     export: tuple[ExportFormat, ...] = option(
-        "Also a timeline or list: otio, edl, fcpxml, xml, kdenlive, mlt, csv, srt, vtt, chapters. Can be "
-        "repeated.",
-        (),
-        metavar="FORMAT",
+        f"Also, repeatable: {', '.join(get_args(ExportFormat))}.", (), metavar="FORMAT"
     )
     media: Annotated[MediaPaths, _MEDIA] = "absolute"
     report: bool = option("Also an HTML page with player, curve and pictures.", False)
@@ -76,7 +79,7 @@ class Exports:
             raise UsageError("-o - writes JSON only", hint=hint)
         self._check_formats(targets)
         exported = {
-            source: replace(files, beside=tuple(self._targets(files.record).values()))
+            source: replace(files, beside=tuple(self._targets(files.record, source).values()))
             for source, files in targets.items()
         }
         check_outputs(
@@ -91,7 +94,7 @@ class Exports:
         for format in self.export:
             for source, files in targets.items():
                 require_expressible(format, has_video=has_pictures(source))
-                require_nameable(format, source, self._targets(files.record)[format], self.media)
+                require_nameable(format, source, self._targets(files.record, source)[format], self.media)
 
     def write(self, result: Result, files: Files, replaces: Replaces) -> Result:
         """The result of a command with its exports, made of its data and written beside its JSON.
@@ -103,8 +106,7 @@ class Exports:
         from vidsum.results.load import result_of
 
         lines, messages, made = list(result.lines), list(result.messages), result_of(result.data)
-        for kind in self._kinds:
-            target = self._targets(files.record)[kind]
+        for kind, target in zip(self._kinds, files.beside, strict=False):  # previews come last
             text, warnings = self._text(kind, made, files.record, target)
             lines.append(save_text(text, target, replaces=replaces))
             messages += warnings
@@ -117,10 +119,13 @@ class Exports:
     def _kinds(self) -> tuple[str, ...]:
         return (*dict.fromkeys(self.export), *(["html"] if self.report else []))
 
-    def _targets(self, record: Path) -> dict[str, Path]:
-        from vidsum.pipelines.timelines import suffix_of
+    def _targets(self, record: Path, source: str) -> dict[str, Path]:
+        from vidsum.results.formats import FORMATS
 
-        targets = {kind: record.with_suffix(suffix_of(kind)) for kind in self._kinds}
+        endings = {kind: FORMATS[kind].ending if kind in FORMATS else f".{kind}" for kind in self._kinds}
+        targets = {kind: record.with_suffix(ending) for kind, ending in endings.items()}
+        if "kodi" in targets:  # it is found beside the video
+            targets["kodi"] = Path(source).with_suffix(".edl")
         return targets | ({"previews": record.with_name(f"{record.stem}_previews")} if self.preview else {})
 
     def _text(self, kind: str, made: "Cutting", record: Path, target: Path) -> tuple[str, tuple[str, ...]]:
@@ -138,7 +143,7 @@ class Exports:
         """Write a preview of each segment, remove outdated ones; return a line about them."""
         from vidsum.pipelines.export import is_preview, previews
 
-        folder, states = self._targets(record)["previews"], {}
+        folder, states = record.with_name(f"{record.stem}_previews"), {}
         for name, content in previews(made, format):
             make_folder(folder)
             states[name] = save(content, folder / name, replaces, record.parent)
@@ -160,23 +165,20 @@ def export(
 ) -> None:
     """Turn results into timelines for editors, or lists.
 
-    Writes {result}.otio into the current folder, or what the suffix of -o stands for: .otio (OpenTimelineIO),
-    .edl (CMX 3600), .fcpxml (Final Cut), .xml (Premiere, Resolve), .kdenlive, .mlt (Shotcut), .csv, .srt,
-    .vtt or .chapters.txt.
+    Writes {result}.otio into the current folder, or what the ending of -o stands for: .otio (OpenTimelineIO),
+    .edl (CMX 3600), .fcpxml (Final Cut), .xml (Premiere, Resolve), .kdenlive, .mlt (Shotcut), .markers.edl
+    (Resolve), .kodi.edl, .csv (LosslessCut), .srt, .vtt, .chapters.txt (YouTube), .ffmetadata or .labels.txt
+    (Audacity).
 
     vidsum export film_summary.json -o cut.edl
 
     vidsum export *_moments.json --format fcpxml --media relative
-    """
-    from vidsum.pipelines.timelines import format_of, suffix_of
 
+    vidsum export film_shots.json --chapters -o film_chapters.mp4
+    """
     require_one_text(results, outputs)
-    output = None if outputs.to_stdout else outputs.output
-    format = settings.format or (format_of(output) if output else "otio")
-    ending = suffix_of(format)
-    suffix = ending[ending.rindex(".") :]
-    named = Path(output or "").suffix
-    bases = destinations(results, outputs, ending, (suffix, named) if named.lower() == suffix else (suffix,))
+    format, ending, suffixes = _wanted(settings, outputs)
+    bases = destinations(results, outputs, ending, suffixes)
     targets = {source: Files({"output": base}, nested=False) for source, base in bases.items()}
     outputs.check(targets)
 
@@ -186,14 +188,54 @@ def export(
 
         result = read_result(source, allow_playlists=extraction.allow_playlists)
         target = bases[source]
+        data = {"output": str(target), "format": format}
+        if settings.chapters:
+            line = _save_chaptered(result, target, settings.video, outputs.replaces)
+            return Result(data=data, lines=(line,))
         text, warnings = timeline_text(result, format, target, settings.media, settings.video)
         if outputs.to_stdout:
             return Result(data={"format": format}, document=text, messages=warnings)
         line = save_text(text, target, replaces=outputs.replaces)
-        data = {"output": str(target), "format": format}
         return Result(data=data, lines=(line,), messages=warnings)
 
     run_batch("export", results, view, step, outputs=outputs, targets=targets)
+
+
+def _wanted(settings: ExportSettings, outputs: Outputs) -> tuple[str, str, tuple[str, ...]]:
+    """The format, how names end that are made from the input's, and the suffixes that --output may have.
+
+    Raises UsageError: there is no such format, or --chapters is asked for with another.
+    """
+    from vidsum.pipelines.timelines import format_of
+    from vidsum.results.formats import FORMATS
+
+    output = None if outputs.to_stdout else outputs.output
+    if settings.chapters:
+        if settings.format or outputs.to_stdout:
+            other = "--format" if settings.format else "-o -"
+            raise UsageError(f"--chapters and {other} exclude each other", hint="run export twice")
+        return "video", ".mkv", (".mkv", ".mp4", ".m4v", ".mov", ".webm")
+    format = settings.format or (format_of(output) if output else "otio")
+    ending, named = FORMATS[format].ending, Path(output or "").suffix
+    suffix = ending[ending.rindex(".") :]
+    return format, ending, (suffix, named) if named.lower() == suffix else (suffix,)
+
+
+def _save_chaptered(result: "Cutting", target: Path, video: Path | None, replaces: Replaces) -> str:
+    """Write the copy of a video with chapters, unless it is there already; return a line about it.
+
+    Raises OutputError: another file is there, and is not to be replaced.
+    """
+    from vidsum.pipelines.export import label_on
+    from vidsum.pipelines.timelines import chapters_label, write_chaptered
+
+    if target.exists() and replaces != "all":
+        if label_on(target) == chapters_label(result):
+            return f"{target}: up to date"
+        if replaces == "none" or not has_label(target):
+            raise OutputError(f"{target}: already exists, and differs", hint=HINT)
+    write_chaptered(result, target, video)
+    return str(target)
 
 
 def save_text(text: str, target: Path, *, replaces: Replaces) -> str:

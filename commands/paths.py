@@ -170,7 +170,7 @@ def require_own(paths: Iterable[Path], record: Path | None = None) -> None:
                 read_record_of(path)
             except InputError as error:
                 raise OutputError(f"{path}: already exists, and {error.message}", hint=HINT) from error
-        elif not (_has_label(path) if path.suffix in _LABELLED else is_as_written(path, path.parent)):
+        elif not (has_label(path) if path.suffix in _LABELLED else is_as_written(path, path.parent)):
             fault = f"{path}: already exists, and was not written by vidsum, or edited since"
             raise OutputError(fault, hint=HINT)
 
@@ -213,7 +213,8 @@ def _options_of(form: str) -> list[str]:
     return options
 
 
-def _has_label(path: Path) -> bool:
+def has_label(path: Path) -> bool:
+    """Whether an MP4, Matroska, PNG or SVG file says that vidsum wrote it."""
     from vidsum.pipelines.export import label_on
     from vidsum.provenance import is_label
 

@@ -8,6 +8,7 @@ from vidsum.commands.export import Results, save_text
 from vidsum.commands.options import Only, command
 from vidsum.commands.outputs import check_outputs, require_suffix
 from vidsum.commands.result import Result, View, run_alone
+from vidsum.errors import UsageError
 from vidsum.options import option
 from vidsum.settings import Extraction
 from vidsum.text_files import STDIN
@@ -24,6 +25,16 @@ class Page:
         "report.html",
         flags=("--output", "-o"),
         metavar="FILE",
+        shared=False,
+        writes=True,
+    )
+    embed: bool = option(
+        "Put small videos into the page: 360p, up to 20 minutes and 24 MB in all.", False, shared=False
+    )
+    bundle: Path | None = option(
+        "Write the page with its videos and subtitles into this folder or .zip.",
+        None,
+        metavar="DIR|ZIP",
         shared=False,
         writes=True,
     )
@@ -48,16 +59,24 @@ def report(
     target = Path(page.output)
 
     def step() -> Result:
+        from vidsum.pipelines.bundle import write_bundle
         from vidsum.pipelines.report import report_text
         from vidsum.results.load import read_shown
 
+        if page.bundle is not None and (page.embed or page.output != "report.html"):
+            fault = "--bundle excludes --embed and --output: its page is index.html"
+            raise UsageError(fault, hint=f"--bundle {page.bundle}")
         if page.output != "-":
-            require_suffix(target, (".html",))
-            check_outputs([(results[0], [target])])
+            if page.bundle is None:
+                require_suffix(target, (".html",))
+            check_outputs([(results[0], [page.bundle or target])])
         allowed = extraction.allow_playlists
         named = {"stdin" if each == STDIN else each: each for each in results}
         made = [(name, read_shown(each, allow_playlists=allowed)) for name, each in named.items()]
-        text, warnings = report_text(made, target, page.title)
+        if page.bundle is not None:
+            warnings = write_bundle(made, page.bundle, page.title, overwrite=page.overwrite)
+            return Result(data={"output": str(page.bundle)}, lines=(str(page.bundle),), messages=warnings)
+        text, warnings = report_text(made, target, page.title, embed=page.embed)
         if page.output == "-":
             return Result(document=text, messages=warnings)
         line = save_text(text, target, replaces="all" if page.overwrite else "none")

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from vidsum.pipelines.highlights import find_highlights as find_highlights
     from vidsum.pipelines.moments import ground as ground
     from vidsum.pipelines.plan import extract as extract
-    from vidsum.pipelines.report import write_report as write_report
     from vidsum.pipelines.reusable import Grounder as Grounder
     from vidsum.pipelines.reusable import Summarizer as Summarizer
     from vidsum.pipelines.reusable import Transcriber as Transcriber
@@ -74,7 +73,7 @@ _NAMES = {
     "pipelines.highlights": "find_highlights",
     "pipelines.moments": "ground",
     "pipelines.plan": "extract",
-    "pipelines.report": "write_report",
+    "pipelines.bundle": "write_report",
     "pipelines.reusable": "Grounder Summarizer Transcriber",
     "pipelines.sources": "read_frames Video",
     "pipelines.speech": "transcribe",

@@ -60,9 +60,10 @@ UNLIKELY = 0.2
 """Below this probability, a query is called probably absent from a video."""
 
 ExportFormat = Literal[
-    "otio", "edl", "fcpxml", "xml", "kdenlive", "mlt", "csv", "srt", "vtt", "chapters"
+    "otio", "edl", "fcpxml", "xml", "kdenlive", "mlt", "markers",
+    "kodi", "csv", "srt", "vtt", "chapters", "ffmetadata", "labels",
 ]  # fmt: skip
-"""Timelines of editors, then lists."""
+"""Timelines of editors, then lists: the keys of `vidsum.results.formats.FORMATS`."""
 MediaPaths = Literal["absolute", "relative"]
 PreviewFormat = Literal["gif", "webp", "mp4"]
 

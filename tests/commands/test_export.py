@@ -6,21 +6,24 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+import av
 import jsonschema
 import numpy as np
 import pytest
 
 from tests import media
 from tests.commands.conftest import Run
+from vidsum.results.formats import FORMATS
+from vidsum.settings import ExportFormat
 
 RESULT_SCHEMA = json.loads(
     (Path(__file__).parents[2] / "vidsum" / "schemas" / "result.schema.json").read_text()
 )
 CPU = ("--device", "cpu")
-EDITORS = ("otio", "edl", "fcpxml", "xml", "kdenlive", "mlt")
-LISTS = ("csv", "srt", "vtt", "chapters.txt")
+EDITORS = ("otio", "edl", "fcpxml", "xml", "kdenlive", "mlt", "markers.edl")
+LISTS = ("kodi.edl", "csv", "srt", "vtt", "ffmetadata", "labels.txt")
 
 otio = pytest.importorskip("opentimelineio")
 pytestmark = pytest.mark.usefixtures("loads")
@@ -139,31 +142,16 @@ def test_features_have_lists_alone(run: Run) -> None:
     np.savez("own.npz", features=np.repeat(np.eye(3), 20, axis=0))
     assert run("shots", "own.npz", "-o", "shots.json", "--export", "csv").code == 0
     with Path("shots.csv").open(newline="") as file:
-        assert [row["label"] for row in csv.DictReader(file)][:2] == ["shot 1", "shot 2"]
+        assert [row["Name"] for row in csv.DictReader(file)][:2] == ["shot 1", "shot 2"]
     ran = run("export", "shots.json")
     assert (ran.code, "features only" in ran.err) == (2, True)
 
 
-def test_without_opentimelineio_the_error_names_what_works(
-    run: Run, summary: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("vidsum.pipelines.timelines.find_spec", lambda name: None)
-    ran = run("export", "film.json")
-    assert (ran.code, "Python" in ran.err, "csv, srt" in ran.err) == (2, True, True)
-    assert run("export", "film.json", "--format", "vtt").code == 0
-
-
-def test_what_cannot_be_exported_is_said_before_any_work(
-    run: Run, film: Path, loads: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_exported_is_said_before_any_work(run: Run, film: Path, loads: list[str]) -> None:
     np.savez("own.npz", features=np.repeat(np.eye(3), 20, axis=0))
     ran = run("shots", "own.npz", "--export", "edl")
     assert (ran.code, "features only" in ran.err, Path("own_shots.json").exists()) == (2, True, False)
-    monkeypatch.setattr("vidsum.pipelines.timelines.find_spec", lambda name: None)
-    ran = run("shots", film, *CPU, "--export", "otio")
-    assert (ran.code, "OpenTimelineIO" in ran.err, loads) == (2, True, [])
-    assert not Path("film_shots.json").exists()
-    assert run("shots", film, *CPU, "--export", "csv").code == 0
+    assert loads == []
 
 
 def test_a_name_that_is_not_utf8_is_exported_or_refused_before_any_work(
@@ -174,7 +162,7 @@ def test_a_name_that_is_not_utf8_is_exported_or_refused_before_any_work(
         ran = run("summarize", odd, *CPU, "--export", suffix, "--output-dir", "out")
         assert (ran.code, "UTF-8" in ran.err, len(ran.err.splitlines())) == (3, True, 2), ran.err
         assert (loads, Path("out").exists()) == ([], False)
-    others = ("otio", "fcpxml", "xml", "csv", "srt", "vtt", "chapters")
+    others = ("otio", "fcpxml", "xml", "csv", "srt", "vtt", "ffmetadata")
     exports = [argument for suffix in others for argument in ("--export", suffix)]
     assert run("summarize", odd, *CPU, *exports, "--output-dir", "out").code == 0
     record = next(Path("out").glob("*.json"))
@@ -198,10 +186,10 @@ def test_commands_export_beside_their_json(run: Run, film: Path) -> None:
         (("highlights", "--top-k", "2"), "film_highlights"),
         (("shots",), "film_shots"),
     ):
-        ran = run(*command, film, *CPU, "--export", "otio", "--export", "chapters", "--json")
+        ran = run(*command, film, *CPU, "--export", "otio", "--export", "ffmetadata", "--json")
         assert ran.code == 0, ran.err
         jsonschema.validate(ran.json, RESULT_SCHEMA)
-        assert ran.json["data"]["exports"] == [f"{record}.otio", f"{record}.chapters.txt"]
+        assert ran.json["data"]["exports"] == [f"{record}.otio", f"{record}.ffmetadata"]
         document = json.loads(Path(f"{record}.json").read_text())
         kind = {"film_summary": "segments", "film_shots": "shots"}.get(record, "moments")
         assert spans_of(f"{record}.otio") == [(one["start_s"], one["end_s"]) for one in document[kind]]
@@ -234,3 +222,78 @@ def test_a_result_is_read_from_stdin(
         given(content)
         ran = run("export", "-", "--format", "csv")
         assert (ran.code, ran.err.count("\n") < 3, "internal" in ran.err) == (3, True, False)
+
+
+def chapters_in(path: str) -> list[tuple[float, str]]:
+    with av.open(path) as container:
+        return [
+            (float(each["start"] * each["time_base"]), each["metadata"]["title"])
+            for each in container.chapters()
+        ]
+
+
+def packets(path: str) -> list[list[bytes]]:
+    """What pictures and sound are stored as."""
+    with av.open(path) as container:
+        streams = [*container.streams.video, *container.streams.audio]
+        found: dict[int, list[bytes]] = {stream.index: [] for stream in streams}
+        for packet in container.demux(streams):
+            found[packet.stream.index].append(bytes(packet))
+    return list(found.values())
+
+
+@pytest.mark.parametrize("suffix", ["mkv", "mp4", "mov"])
+def test_chapters_are_written_into_a_copy_of_the_video(
+    run: Run, summary: dict[str, Any], film: Path, suffix: str
+) -> None:
+    before, name = film.read_bytes(), f"film_chapters.{suffix}"
+    starts = {one["start_s"]: f"segment {number}" for number, one in enumerate(summary["segments"], 1)}
+    expected = sorted(({} if 0 in starts else {0.0: "Start"}) | starts)
+    assert run("export", "film.json", "--chapters", "-o", name).out == f"{name}\n"
+    assert [start for start, _ in chapters_in(name)] == pytest.approx(expected, abs=0.0011)
+    assert [packets(name), film.read_bytes()] == [packets(str(film)), before]
+    assert run("export", "film.json", "--chapters", "-o", name).out == f"{name}: up to date\n"
+    document = {**summary, "segments": [{"start_s": 1.0, "end_s": 1.48}]}
+    Path("mine.json").write_text(json.dumps(document))
+    assert run("export", "mine.json", "--chapters", "-o", name).code == 1
+    assert run("export", "mine.json", "--chapters", "-o", name, "--update").code == 0
+    assert [title for _, title in chapters_in(name)] == ["Start", "segment 1"]
+
+
+@pytest.mark.usefixtures("summary")
+def test_what_chapters_do_not_go_with_is_said_in_a_line(run: Run, film: Path) -> None:
+    for arguments, code, said in (
+        (["-o", film, "--overwrite"], 2, "over the video"),
+        (["-o", "film.avi"], 2, ".mkv, .mp4, .m4v, .mov or .webm"),
+        (["--format", "csv"], 2, "exclude each other"),
+        (["-o", "-"], 2, "exclude each other"),
+        (["-o", "film.webm"], 3, "cannot be copied into .webm"),
+    ):
+        ran = run("export", "film.json", "--chapters", *arguments)
+        assert (ran.code, said in ran.err, len(ran.err.splitlines())) == (code, True, 2), ran.err
+    assert not Path("film.webm").exists()
+    np.savez("own.npz", features=np.repeat(np.eye(3), 20, axis=0))
+    assert run("shots", "own.npz", "-o", "shots.json").code == 0
+    ran = run("export", "shots.json", "--chapters")
+    assert (ran.code, "features only" in ran.err) == (2, True)
+
+
+def test_what_kodi_skips_stands_beside_the_video(run: Run, film: Path) -> None:
+    Path("results").mkdir()
+    ran = run("shots", film, *CPU, "--export", "kodi", "--output-dir", "results")
+    assert (ran.code, ran.out.splitlines()[-1]) == (0, str(film.with_suffix(".edl"))), ran.err
+    assert film.with_suffix(".edl").read_text().startswith("0.000\t0.000\t2\n")
+    assert run("export", "results/film_shots.json", "-o", "film2.edl", "--format", "kodi").code == 0
+    assert Path("film2.edl").read_text() == film.with_suffix(".edl").read_text()
+
+
+@pytest.mark.usefixtures("summary")
+def test_chapters_that_youtube_would_not_take_are_not_written(run: Run) -> None:
+    ran = run("export", "film.json", "--format", "chapters")
+    assert (ran.code, "YouTube wants 3 chapters of at least 10 s" in ran.err) == (3, True)
+    assert not Path("film.chapters.txt").exists()
+
+
+def test_the_formats_are_those_that_options_offer(run: Run) -> None:
+    assert tuple(FORMATS) == get_args(ExportFormat)
+    assert all(how.ending in run("export", "--help").out for how in FORMATS.values())

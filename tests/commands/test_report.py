@@ -30,6 +30,19 @@ def test_results_become_one_page_beside_the_film(run: Run, film: Path) -> None:
     assert run("report", *records, "-o", "-").out.startswith("<!DOCTYPE html>")
 
 
+def test_a_page_to_send(run: Run, film: Path) -> None:
+    assert run("shots", film, *CPU).code == 0
+    for name in ("out", "out.zip"):
+        assert run("report", "film_shots.json", "--bundle", name).out == f"{name}\n"
+        kept = run("report", "film_shots.json", "--bundle", name)
+        assert (kept.code, "--overwrite" in kept.err) == (1, True)
+        assert run("report", "film_shots.json", "--bundle", name, "--overwrite", "--title", "Mine").code == 0
+    assert "<h1>Mine</h1>" in Path("out/index.html").read_text()
+    assert Path("out/media/film.mp4").read_bytes() == film.read_bytes()
+    assert run("report", "film_shots.json", "--embed").code == 0
+    assert "data:video/mp4;base64," in Path("report.html").read_text()
+
+
 def test_an_own_page_is_kept_unless_overwrite(run: Run, film: Path) -> None:
     assert run("shots", film, *CPU).code == 0
     Path("report.html").write_text("mine")
@@ -74,6 +87,8 @@ def test_what_makes_no_sense_is_said_in_a_line(run: Run, film: Path) -> None:
     for arguments, code, said in (
         (["film_shots.json", "-o", "page.pdf"], 2, "-o page.html"),
         (["film_shots.json", "-o", "none/page.html"], 1, "mkdir"),
+        (["film_shots.json", "--bundle", "."], 1, "is a folder of other files"),
+        (["film_shots.json", "--bundle", "out", "--embed"], 2, "--bundle excludes --embed"),
         (["none.json"], 3, "no such file"),
         (["film_shots.json", "run.json"], 3, "run.json: not a result"),
         (["bent.json"], 3, "4 scores for 5 times"),

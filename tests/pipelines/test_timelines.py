@@ -24,7 +24,7 @@ def cuts(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, Cut]]:
         (folder / name).parent.mkdir()
         make_video(folder / name, n_frames=4 * fps, fps=fps, sound=sound)
     paths = [str(folder / name) for name in ("a/film.mp4", "b/film.mp4", "c/other.mp4", "a/film.mp4")]
-    times = ((1, 2), (0.4, 3), (0.48, 1.52), (3, 4))
+    times = ((1, 2), (0.4, 3), (0.4, 1.6), (3, 4))
     return [
         (path, Cut(*time, f"a dog ({rank})"))
         for rank, (path, time) in enumerate(zip(paths, times, strict=True))
@@ -40,7 +40,7 @@ def places(track: Any) -> list[tuple[str, float, float]]:
     ]
 
 
-@pytest.mark.parametrize("format", ["otio", "fcpxml", "xml", "kdenlive"])
+@pytest.mark.parametrize("format", ["otio", "xml"])
 def test_each_clip_is_of_its_own_video(format: str, cuts: list[tuple[str, Cut]], tmp_path: Path) -> None:
     text, warnings = film_text(cuts, format, tmp_path / f"dogs.{format}")
     assert len(warnings) == 1
@@ -63,15 +63,15 @@ def test_an_edl_names_each_video(cuts: list[tuple[str, Cut]], tmp_path: Path) ->
 
 
 def test_sound_is_missing_where_a_video_has_none(cuts: list[tuple[str, Cut]], tmp_path: Path) -> None:
-    text, _ = film_text(cuts, "otio", tmp_path / "dogs.otio")
-    (sound,) = read("otio", text).audio_tracks()
+    text, _ = film_text(cuts, "xml", tmp_path / "dogs.xml")
+    (sound,) = read("xml", text).audio_tracks()
     assert [type(each).__name__ for each in sound] == ["Clip", "Clip", "Gap", "Clip"]
-    assert sound.duration() == read("otio", text).video_tracks()[0].duration()
+    assert sound.duration() == read("xml", text).video_tracks()[0].duration()
 
 
 def test_lists_and_nothing_are_refused(tmp_path: Path) -> None:
     assert film_format("dogs.EDL") == "edl"
-    for name in ("dogs.srt", "dogs.csv", "dogs", "dogs.exe"):
+    for name in ("dogs.srt", "dogs.csv", "dogs.markers.edl", "dogs", "dogs.exe"):
         with pytest.raises(UsageError):
             film_format(name)
     with pytest.raises(InputError, match="no moments"):

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from tests.browsing import TIME, chromium, faults_of_looks, needs_chromium, until
+from tests.media import make_video
 from tests.results.made import EVIL, results, texts
+from vidsum.pipelines.bundle import write_report
 from vidsum.pipelines.report import report_text
 
 pytestmark = [pytest.mark.deep, needs_chromium]
@@ -151,6 +153,22 @@ def test_the_transcript_follows_and_seeks(browser: Any, full: Path) -> None:
     tab.locator(".strip a").nth(0).click()
     until(tab, f"{TIME} < 4 && {TIME} > 1")
     until(tab, "document.querySelector('.words a').hasAttribute('aria-current')")
+    tab.evaluate("document.querySelector('video').textTracks[0].mode = 'showing'")
+    until(tab, "document.querySelector('video').textTracks[0].cues?.length === 2")
+    assert tab.faults == []
+
+
+@pytest.mark.parametrize("form", ["embedded", "folder"])
+def test_a_page_that_was_sent_plays(browser: Any, film: Path, tmp_path: Path, form: str) -> None:
+    own = tmp_path / "odd.avi"
+    make_video(own, codec="mpeg4", n_frames=250, sound=True)
+    target = tmp_path / ("page.html" if form == "embedded" else "out")
+    write_report([*(one for _, one in results(own)), texts(own)[0]], target, embed=form == "embedded")
+    own.unlink()
+    moved = target.rename(tmp_path / "elsewhere.html")
+    tab = opened(browser, moved if moved.is_file() else moved / "index.html")
+    tab.get_by_role("button", name="Play all 2 segments").click()
+    until(tab, f"{TIME} > 8 && document.querySelector('video').paused")
     tab.evaluate("document.querySelector('video').textTracks[0].mode = 'showing'")
     until(tab, "document.querySelector('video').textTracks[0].cues?.length === 2")
     assert tab.faults == []

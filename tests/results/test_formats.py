@@ -1,5 +1,6 @@
 """Timelines, read back by OpenTimelineIO's adapters, by hand-made cases, and by MLT's player."""
 
+import json
 import os
 import re
 import shutil
@@ -18,13 +19,13 @@ from hypothesis import strategies as st
 from tests.media import make_video, read_number
 from tests.results.timelines import media
 from vidsum.errors import InputError
+from vidsum.results import formats
 from vidsum.results.cuts import Cut
-from vidsum.results.media import Media, media_of
+from vidsum.results.media import Clip, Media, media_of
 from vidsum.video.probe import probe
 from vidsum.video.write import write_segments
 
 otio = pytest.importorskip("opentimelineio")
-formats = pytest.importorskip("vidsum.results.formats")
 
 NTSC, NTSC_FILM, NTSC_DOUBLE = Fraction(30_000, 1001), Fraction(24_000, 1001), Fraction(60_000, 1001)
 RATES = [NTSC_FILM, NTSC, NTSC_DOUBLE, *map(Fraction, (24, 25, 30, 50, 60))]
@@ -38,12 +39,12 @@ def cut(rate: Fraction | int, first: int, end: int, label: str = "a <b> & 'c'") 
 
 def text_of(format: str, rate: Fraction | int, frames: Any = FRAMES, **about: Any) -> str:
     film = media(rate, path=Path(PLACE), **about)
-    clips = [formats.Clip(cut(rate, *each), film, PLACE) for each in frames]
+    clips = [Clip(cut(rate, *each), film, PLACE) for each in frames]
     return str(formats.to_editor(format, clips, "the cut"))
 
 
 def read(format: str, text: str, **options: Any) -> Any:
-    names = {"otio": "otio_json", "edl": "cmx_3600", "fcpxml": "fcpx_xml", "xml": "fcp_xml"}
+    names = {"otio": "otio_json", "edl": "cmx_3600", "xml": "fcp_xml"}
     timeline = otio.adapters.read_from_string(text, names.get(format, format), **options)
     return next(iter(timeline.find_children(descended_from_type=otio.schema.Timeline)), timeline)
 
@@ -59,13 +60,15 @@ def test_clips_are_read_back_with_their_frames_sound_and_labels(format: str, rat
     timeline = read(format, text_of(format, rate))
     video, *sound = timeline.tracks
     assert timeline.name == "the cut"
-    assert [track.kind for track in sound] == ["Audio"] * (2 if format == "xml" else 1)
+    # LosslessCut shows the clips of each track of an .otio
+    assert [track.kind for track in sound] == (["Audio"] * 2 if format == "xml" else [])
     for track in timeline.tracks:
         assert frames_of(track) == list(FRAMES)
         assert [clip.source_range.start_time.rate for clip in track] == pytest.approx([float(rate)] * 4)
     assert {clip.media_reference.target_url for clip in video} == {
         "file:///films/a%20film%27s%20%231%20%26%202.mp4"
     }
+    assert {clip.name for clip in video} == {"a <b> & 'c'" if format == "otio" else "a film's #1 & 2.mp4"}
     assert [marker.name for clip in video for marker in clip.markers] == ["a <b> & 'c' 0.500"] * 4
 
 
@@ -165,20 +168,111 @@ def test_fcpxml_is_exact_at_every_rate(rate: Fraction, spans: list[tuple[int, in
     assert seconds(sequence, "duration") == offset
 
 
-def test_fcpxml_is_read_by_the_adapter_and_has_sound_and_size() -> None:
-    text = text_of("fcpxml", 25)
-    timeline = read("fcpxml", text)
-    assert frames_of(timeline.video_tracks()[0]) == list(FRAMES)
+_FCPXML = {  # children in order, and attributes, of the elements that are used, by Apple's DTD 1.10
+    "fcpxml": (("resources", "library"), {"version"}),
+    "resources": (("format", "asset"), set()),
+    "format": ((), {"id", "frameDuration", "width", "height"}),
+    "asset": (
+        ("media-rep",),
+        {"id", "name", "start", "duration", "hasVideo", "format", "hasAudio"}
+        | {"audioSources", "audioChannels", "audioRate"},
+    ),
+    "media-rep": ((), {"src"}),
+    "library": (("event",), set()),
+    "event": (("project",), {"name"}),
+    "project": (("sequence",), {"name"}),
+    "sequence": (("spine",), {"format", "duration", "tcStart", "tcFormat"}),
+    "spine": (("asset-clip",), set()),
+    "asset-clip": (("marker",), {"ref", "name", "offset", "start", "duration", "tcFormat"}),
+    "marker": ((), {"start", "duration", "value"}),
+}
+
+
+@pytest.mark.parametrize("n_channels", [0, 2])
+def test_fcpxml_follows_its_document_type_and_is_what_losslesscut_reads(n_channels: int) -> None:
+    text = text_of("fcpxml", NTSC, n_channels=n_channels)
     root = ElementTree.fromstring(text)
-    (asset,), (frame,) = root.iter("asset"), root.iter("format")
-    assert asset.attrib["src"] == "file:///films/a%20film%27s%20%231%20%26%202.mp4"
-    assert (asset.get("hasVideo"), asset.get("hasAudio"), asset.get("audioChannels")) == ("1", "1", "2")
+    assert text.splitlines()[1] == "<!DOCTYPE fcpxml>"
+    for element in root.iter():
+        children, attributes = _FCPXML[element.tag]
+        tags = [child.tag for child in element]
+        assert tags == sorted(tags, key=children.index)
+        assert set(element.attrib) <= attributes
+    (asset,), (frame,), (source,) = root.iter("asset"), root.iter("format"), root.iter("media-rep")
+    assert source.attrib["src"] == "file:///films/a%20film%27s%20%231%20%26%202.mp4"
+    assert {asset.get("format"), root.findall(".//sequence")[0].get("format")} == {frame.get("id")}
+    assert {clip.get("ref") for clip in root.iter("asset-clip")} == {asset.get("id")}
     assert (frame.get("width"), frame.get("height")) == ("640", "360")
-    assert [set(marker.attrib) for marker in root.iter("marker")] == [
-        {"start", "duration", "value"}
-    ] * 4  # no to-dos
-    silent = ElementTree.fromstring(text_of("fcpxml", 25, n_channels=0))
-    assert [each.get("hasAudio") for each in silent.iter("asset")] == ["0"]
+    assert (asset.get("audioChannels"), asset.get("audioRate")) == (
+        ("2", "48000") if n_channels else (None,) * 2
+    )
+    for clip in root.findall("./library/event/project/sequence/spine/asset-clip"):
+        assert all(re.fullmatch(r"\d+/\d+s", clip.attrib[name]) for name in ("start", "duration"))
+
+
+def test_premiere_finds_picture_and_sound_linked_at_one_rate_with_their_channels() -> None:
+    root = ElementTree.fromstring(text_of("xml", NTSC, n_channels=6))
+    items = {item.get("id"): item for item in root.iter("clipitem")}
+    tracks = root.findall(".//sequence/media/*/track")
+    assert [len(track) for track in tracks] == [4] * 7
+    assert root.findtext(".//file/media/audio/channelcount") == "6"
+    assert root.findtext(".//audio/numOutputChannels") == "6"
+    for number, item in enumerate(tracks[3], 1):
+        links = item.findall("link")
+        linked = [items[link.findtext("linkclipref")] for link in links]
+        assert {each.findtext("start") for each in linked} == {item.findtext("start")}
+        assert [link.findtext("mediatype") for link in links] == ["video", *["audio"] * 6]
+        assert {link.findtext("clipindex") for link in links} == {str(number)}
+    for element in root.iter():
+        assert len(element.findall("rate")) <= 1
+    assert {rate.findtext("ntsc") for rate in root.iter("rate")} == {"TRUE"}
+    assert {mode.text for mode in root.iter("displayformat")} == {"DF"}  # of the file and the sequence
+
+
+def test_markers_of_resolve_stand_on_frames_of_their_own() -> None:
+    lines = text_of("markers", 25, ((10, 20), (10, 30), (0, 5))).splitlines()
+    assert lines[:2] == ["TITLE: the cut", "FCM: NON-DROP FRAME"]
+    assert [line.split()[4:6] for line in lines if " V " in line] == [
+        ["01:00:00:10", "01:00:00:11"],
+        ["01:00:00:11", "01:00:00:12"],
+        ["01:00:00:00", "01:00:00:01"],
+    ]
+    assert lines.count(" |C:ResolveColorBlue |M:a <b> & 'c' 0.500 |D:1") == 3
+    assert "01:00:00;10" in text_of("markers", NTSC, ((10, 20),), time_code="10:00:00;00")
+
+
+def test_a_kdenlive_project_has_its_sequence_and_each_video_in_the_bin() -> None:
+    """Kdenlive calls a project damaged where a clip of the timeline is not in the bin."""
+    film, mute = media(25, path=Path(PLACE)), media(25, path=Path("/films/b.mp4"), n_channels=0)
+    clips = [
+        Clip(cut(25, 5 * n, 5 * n + 4), each, str(each.path)) for n, each in enumerate((film, mute, film))
+    ]
+    root = ElementTree.fromstring(formats.to_editor("kdenlive", clips, "the cut"))
+
+    def of(element: ElementTree.Element, name: str) -> str | None:
+        return next((each.text for each in element.findall("property") if each.get("name") == name), None)
+
+    made = {element.get("id"): element for element in root if element.get("id")}
+    content = made["main_bin"]
+    entries = [made[entry.get("producer")] for entry in content.findall("entry")]
+    assert of(content, "kdenlive:docproperties.version") == "1.1"
+    assert (
+        of(content, "kdenlive:docproperties.uuid") == of(entries[0], "kdenlive:uuid") == entries[0].get("id")
+    )
+    in_bin = {of(entry, "kdenlive:id") for entry in entries[1:]}
+    assert in_bin == {"4", "5"}
+    for name in ("video_a", "audio_a"):
+        assert {of(entry, "kdenlive:id") for entry in made[name].findall("entry")} <= in_bin
+    assert [entry.tag for entry in made["audio_a"] if entry.tag != "property"] == ["entry", "blank", "entry"]
+    assert [track.get("producer") for track in entries[0].findall("track")] == [
+        "black_track",
+        "audio",
+        "video",
+    ]
+    (project,) = (element for element in root if of(element, "kdenlive:projectTractor"))
+    assert project == root[-1]
+    guides = json.loads(of(entries[0], "kdenlive:sequenceproperties.guides") or "")
+    assert [guide["pos"] for guide in guides] == [0, 4, 8]
 
 
 def test_a_day_of_time_code_is_exact_in_fcpxml() -> None:
@@ -215,7 +309,7 @@ def rendered(timeline: Path, target: Path) -> list[int]:
 
 def written(format: str, cuts: list[Cut], film: Media, folder: Path) -> Path:
     path = folder / f"cut.{format}"
-    clips = [formats.Clip(each, film, film.path.name) for each in cuts]
+    clips = [Clip(each, film, film.path.name) for each in cuts]
     path.write_text(formats.to_editor(format, clips, "cut"), encoding="utf-8")
     return path
 
@@ -238,12 +332,34 @@ def test_mlt_renders_the_frames_of_our_mp4(format: str, rate: Fraction, tmp_path
     assert rendered(timeline, tmp_path / "theirs.mp4") == numbers(tmp_path / "ours.mp4")
 
 
+@pytest.mark.parametrize("format", ["mlt", "kdenlive"])
+def test_mlt_renders_no_frame_beside_those_of_our_mp4_of_a_variable_rate(format: str, tmp_path: Path) -> None:
+    """It leaves out frames that are closer than those of the average rate."""
+    times = [
+        frame / 30 + (0.012 if frame % 3 == 1 else 0) + (0.4 if frame > 50 else 0) for frame in range(90)
+    ]
+    make_video(tmp_path / "phone.mp4", times_s=times, fps=30, sound=True)
+    cuts = [Cut(0.35, 0.79, "a"), Cut(1.301, 2.0, "b"), Cut(2.45, 3.1, "c")]
+    film = media_of(probe(tmp_path / "phone.mp4"))
+    write_segments(
+        probe(tmp_path / "phone.mp4"), [(each.start_s, each.end_s) for each in cuts], tmp_path / "ours.mp4"
+    )
+    ours, theirs = (
+        numbers(tmp_path / "ours.mp4"),
+        rendered(written(format, cuts, film, tmp_path), tmp_path / "b.mp4"),
+    )
+    assert film.is_conformed
+    assert set(theirs) <= set(ours)
+    assert len(set(theirs)) >= 0.7 * len(set(ours))
+    assert theirs == sorted(theirs)
+
+
 def test_a_name_that_is_not_text_is_refused_where_it_cannot_be_quoted() -> None:
     place = os.fsdecode(b"/films/caf\xe9\n.mp4")
     film = media(25, path=Path(place))
     for format in ("edl", "kdenlive", "mlt"):
         with pytest.raises(InputError, match="not text") as refused:
-            formats.to_editor(format, [formats.Clip(cut(25, 0, 5), film, place)], "cut")
+            formats.to_editor(format, [Clip(cut(25, 0, 5), film, place)], "cut")
         assert "\n" not in refused.value.message
     for format in ("otio", "fcpxml", "xml"):
-        assert formats.to_editor(format, [formats.Clip(cut(25, 0, 5, "a\x01b"), film, place)], "cut").encode()
+        assert formats.to_editor(format, [Clip(cut(25, 0, 5, "a\x01b"), film, place)], "cut").encode()

@@ -5,20 +5,24 @@ import io
 import re
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vidsum.results.cuts import Cut, cuts_of, to_chapters, to_csv, to_srt, to_vtt
+from vidsum.errors import InputError
+from vidsum.results.cuts import Cut, cuts_of
+from vidsum.results.lists import to_chapters, to_csv, to_ffmetadata, to_kodi, to_labels, to_srt, to_vtt
 from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
 from vidsum.results.shots import Shots
 from vidsum.results.summary import ScoredShot, Summary
 
 MOMENTS = Grounding(
     queries=(
-        QueryMoments("a\nbird & <b>", (Moment(8.0, 9.5, 1.25),), np.zeros(0, np.float32)),
+        QueryMoments("a\nbird & <b>", (Moment(8.0, 9.5, 1.25),), np.zeros(0, np.float32), 0.7),
         QueryMoments("fog", (), np.zeros(0, np.float32)),
         QueryMoments("snow", (Moment(2.0, 9.0, 0.5, "said"),), np.zeros(0, np.float32)),
     ),
@@ -52,8 +56,10 @@ def test_csv_is_read_back_by_another_reader() -> None:
     rows = list(csv.DictReader(io.StringIO(to_csv(cuts_of(MOMENTS)))))
     assert [row["query"] for row in rows] == ["a bird & <b>", "snow"]
     assert [row["evidence"] for row in rows] == ["seen", "said"]
-    assert [float(row["start_s"]) for row in rows] == [8.0, 2.0]
-    assert (rows[0]["start"], rows[0]["end"], rows[0]["seconds"]) == ("00:00:08.000", "00:00:09.500", "1.5")
+    assert list(rows[0])[:4] == ["Start", "End", "Name", "video"]  # the first three as LosslessCut has them
+    assert [(float(row["Start"]), float(row["End"])) for row in rows] == [(8.0, 9.5), (2.0, 9.0)]
+    assert [row["Name"] for row in rows] == ["a bird & <b> (1)", "snow (1)"]
+    assert {row["present"] for row in rows} == {"0.7", ""}
 
 
 def test_subtitles_are_in_time_order_and_escape_what_their_format_does() -> None:
@@ -67,10 +73,56 @@ def test_subtitles_are_in_time_order_and_escape_what_their_format_does() -> None
     assert to_srt([]) == ""
 
 
-def test_chapters_begin_at_zero() -> None:
+def test_chapters_follow_the_rules_of_youtube() -> None:
     late = [Cut(3700.9, 3800.0, "b"), Cut(61.0, 70.0, "a")]
-    assert to_chapters(late) == "0:00 Start\n1:01 a\n1:01:40 b\n"
-    assert to_chapters([Cut(0.0, 5.0, "shot 1")]) == "0:00 shot 1\n"
+    assert to_chapters(late, 4000) == "0:00 Start\n1:01 a\n1:01:40 b\n"
+    early = [Cut(4.0, 5.0, "x"), Cut(14.0, 15.0, "y"), Cut(23.9, 25.0, "z"), Cut(24.5, 26.0, "w")]
+    assert to_chapters(early, 35) == "0:00 x\n0:14 y\n0:24 w\n"
+    ranked = [Cut(50.0, 60.0, "best", rank=1), Cut(45.0, 60.0, "near", rank=2), Cut(10.0, 20.0, "c", rank=3)]
+    assert to_chapters(ranked, 60) == "0:00 Start\n0:10 c\n0:50 best\n"
+    with pytest.raises(InputError, match=r"3 chapters of at least 10 s; these cuts make 2"):
+        to_chapters([Cut(12.0, 20.0, "a"), Cut(52.0, 60.0, "too late")], 60)
+
+
+@given(st.lists(st.tuples(st.floats(0, 5000), st.integers(1, 5))), st.floats(1, 5000))
+def test_chapters_of_youtube_are_never_shorter_than_its_least(
+    cuts: list[tuple[float, int]], length_s: float
+) -> None:
+    try:
+        text = to_chapters([Cut(start, start + 1, "x", rank=rank) for start, rank in cuts], length_s)
+    except InputError:
+        return
+    clocks = [line.split()[0].split(":") for line in text.splitlines()]
+    starts = [sum(int(part) * 60**place for place, part in enumerate(clock[::-1])) for clock in clocks]
+    assert len(starts) >= 3
+    assert starts[0] == 0
+    assert min(np.diff([*starts, length_s])) >= 10
+
+
+def test_chapters_are_read_by_ffmpeg(tmp_path: Path) -> None:
+    text = to_ffmetadata([Cut(12.5, 14.0, "a = b; c"), Cut(2.0000004, 3.0, "#x\\y")], 60.5)
+    (tmp_path / "film.ffmetadata").write_text(text)
+    with av.open(str(tmp_path / "film.ffmetadata"), format="ffmetadata") as container:
+        found = [
+            (float(one["start"] * one["time_base"]), float(one["end"] * one["time_base"]), one["metadata"])
+            for one in container.chapters()
+        ]
+    titles = [{"title": title} for title in ("Start", "#x\\y", "a = b; c")]
+    assert found == list(zip((0, 2.0, 12.5), (2.0, 12.5, 60.5), titles, strict=True))
+    assert to_ffmetadata([], 9) == ";FFMETADATA1\n"
+
+
+def test_players_skip_what_a_summary_leaves_out_and_jump_to_shots() -> None:
+    kept = [Cut(1.5, 3.0, "segment 1", is_kept=True), Cut(3.0, 4.0, "segment 2", is_kept=True)]
+    assert to_kodi(kept, 9.0) == "0.000\t1.500\t0\n4.000\t9.000\t0\n"
+    assert to_kodi([Cut(0.0, 9.0, "segment 1", is_kept=True)], 9.0) == ""
+    assert to_kodi(cuts_of(MOMENTS), 10.0) == "2.000\t2.000\t2\n8.000\t8.000\t2\n"
+
+
+def test_labels_are_times_and_a_text_between_tabs() -> None:
+    assert to_labels([Cut(2.5, 3.0, "a\tb"), Cut(0.0, 1.0, "c")]) == (
+        "0.000000\t1.000000\tc\n2.500000\t3.000000\ta b\n"
+    )
 
 
 @given(st.floats(0, 359_000), st.floats(0.001, 500))

@@ -50,9 +50,25 @@ def test_segments_have_a_frame_and_stay_in_the_video() -> None:
     assert short.frames(5, 9) == (9, 10)
 
 
-def test_a_conformed_video_has_the_nearest_frames() -> None:
-    assert media(30, is_conformed=True).frames(1.016, 2.017) == (30, 61)
-    assert media(25, is_conformed=True).frames(3 / 5, 8 / 5) == (15, 40)  # of 5 frames per second
+def test_a_conformed_video_begins_with_the_first_picture_of_a_segment() -> None:
+    slow = media(5, n_frames=50).at(Fraction(25))
+    assert slow.frames(3 / 5, 8 / 5) == (15, 40)
+    assert slow.frames(0.41, 9.9) == (15, 250)  # no picture begins before .6 s, none after 9.8 s
+    assert slow.by_mlt().frames(3 / 5, 8 / 5) == (13, 38)  # of 25 / 5, MLT shows each two frames early
+    assert media(25).by_mlt() == media(25)
+
+
+@given(st.sampled_from(RATES), st.booleans(), st.integers(0, 2_000_000))
+def test_a_time_code_and_its_number_are_one(rate: Fraction, drops: bool, number: int) -> None:
+    film = media(rate, time_code="00:00:00;00" if drops else "00:00:00:00")
+    number %= film.number_of(film.time_code_of(0)) + 23 * 3600 * round(rate)
+    assert film.number_of(film.time_code_of(number)) == number
+
+
+@pytest.mark.parametrize("code", ["00:01:00;00", "00:00:60;00", "00:60:00;00", "00:00:00;30", "1:00:00;00"])
+def test_a_time_code_that_no_frame_has_is_refused(code: str) -> None:
+    with pytest.raises(ValueError, match=code):
+        media(RATES[1], time_code="00:00:00;00").number_of(code)
 
 
 @pytest.mark.parametrize(

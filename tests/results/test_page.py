@@ -18,7 +18,8 @@ from PIL import Image
 from tests.media import make_video, read_number
 from tests.results.made import EVIL, QUOTED, of_features, results, texts
 from vidsum.errors import UsageError
-from vidsum.pipelines.report import Shown, report_text, write_report
+from vidsum.pipelines.bundle import write_report
+from vidsum.pipelines.report import Shown, report_text
 from vidsum.results.chart import chart
 from vidsum.results.cuts import Cut
 from vidsum.results.features import Features

@@ -19,7 +19,8 @@ def media(
     path: Path = Path("/films/film.mp4"),
 ) -> Media:
     rate = Fraction(rate)
-    return Media(path, rate, is_conformed, float(rate), n_frames, 640, 360, n_channels, time_code)
+    size, sound = (640, 360), (n_channels, 48_000)
+    return Media(path, rate, is_conformed, float(rate), n_frames, *size, *sound, time_code)
 
 
 def save_with_time_code(path: Path, rate: Fraction, code: str) -> None:

@@ -155,7 +155,7 @@ def label_on(path: PathLike) -> str | None:
         return label_in(Path(path))
     try:
         with open_video(path) as container:
-            return container.metadata.get("comment")
+            return {name.lower(): text for name, text in container.metadata.items()}.get("comment")
     except InputError:
         return None
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain, pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from vidsum.errors import InputError, UsageError
-from vidsum.outputs import as_utf8, atomic_write
+from vidsum.outputs import as_utf8
 from vidsum.pipelines.export import clips_of, form_of
 from vidsum.pipelines.timelines import relative, video_behind
 from vidsum.results.cuts import Cutting
@@ -22,15 +24,22 @@ from vidsum.results.page import Film, data_url, picture_times, render
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
+from vidsum.times import short_clock
 from vidsum.types import Picture, VideoInfo
 from vidsum.video.frames import LongSide
+from vidsum.video.pyav_reader import open_source, video_stream
 from vidsum.video.read import read_frames_at
+from vidsum.video.write import write_segments
 
 PathLike = str | os.PathLike[str]
 
 _PICTURE_SIDE, _VIEW_SIDE = 320, 160
 _MOST_VIEWS = 120
 """Pictures of shots: about a megabyte."""
+_EMBEDDED_BYTES, _MOST_BITS = 24_000_000, 600_000
+"""Videos in a page: 32 MB in all as text, the most that every browser reads; bits of a second."""
+LONGEST_EMBEDDED_S = 1200.0
+"""At 150 kbit/s, people can still tell what happens."""
 _JPEG_QUALITY = 72
 
 
@@ -38,47 +47,76 @@ Shown = Cutting | Texts
 """What a page shows: results, and the texts of their videos."""
 
 
-def write_report(results: Shown | Sequence[Shown], path: PathLike, *, title: str = "") -> tuple[str, ...]:
-    """Write one or more results as an HTML page, which names videos by relative paths; see docs/report.md.
-
-    Args:
-        results: of one or several videos; transcripts and descriptions stand beside the player.
-        path: of the page.
-        title: of the page; the name of the video, or the number of videos, if not given.
-
-    Returns:
-        Warnings: of videos that are not there any more, whose pictures the page lacks.
-
-    Raises:
-        UsageError: one is none of summaries, shots, moments, highlights, transcripts and descriptions.
-        OutputError: the file cannot be written.
-    """
-    several = results if isinstance(results, Sequence) else [results]
-    others: list[object] = [one for one in several if not isinstance(one, Shown)]
-    if others:
-        kinds = "Summary, Shots, Grounding, Highlights, Transcript or Descriptions"
-        raise UsageError(f"a report shows a {kinds}, not a {type(others[0]).__name__}")
-    named = [(f"result {number}", one) for number, one in enumerate(several, 1)]
-    text, warnings = report_text(named, Path(path), title)
-    with atomic_write(path) as part:
-        part.write_text(text, encoding="utf-8")
-    return warnings
+Place = Callable[[VideoInfo | Path], str | None]
+"""The URL of a video, or of the clip of a moment, from the page; None to leave it out."""
 
 
 def report_text(
-    results: Sequence[tuple[str, Shown]], target: Path, title: str = ""
+    results: Sequence[tuple[str, Shown]], target: Path, title: str = "", *, embed: bool = False
 ) -> tuple[str, tuple[str, ...]]:
     """The text of a page, and warnings.
 
     Args:
         results: the path of each result file, and what it holds.
         target: the file that it is for; paths of videos start at its folder.
-        title: see `write_report`.
+        title, embed: see `write_report`.
     """
-    warnings: list[str] = []
-    films = [_film(group, target, warnings) for group in _by_video(results)]
+    films, warnings = films_of(results, _embedding(results) if embed else partial(_linked, target))
+    if not embed:
+        unplayable = (film.video for film in films if film.video and film.source and not plays(film.video))
+        warnings += [
+            f"{info.path}: browsers may not play {info.codec} in this file; --embed and --bundle convert it"
+            for info in unplayable
+        ]
+    return page_text(films, title), tuple(warnings)
+
+
+def page_text(films: Sequence[Film], title: str) -> str:
+    """The text of a page of films."""
     title = title or (films[0].name if len(films) == 1 else f"{len(films)} videos")
-    return as_utf8(render(films, title)), tuple(warnings)
+    return as_utf8(render(films, title))
+
+
+def films_of(results: Sequence[tuple[str, Shown]], place: Place) -> tuple[list[Film], list[str]]:
+    """The videos of results, in order, and warnings of those that are missing."""
+    warnings: list[str] = []
+    return [_film(group, place, warnings) for group in _by_video(results)], warnings
+
+
+def plays(info: VideoInfo) -> bool:
+    """Whether browsers play a file: WebM, or an MP4 of codecs that all have, with 8 bits per sample."""
+    if Path(info.path).suffix.lower() == ".webm":
+        return info.codec in ("vp8", "vp9", "av1")
+    has_sound = (info.audio_codec or "aac").removesuffix("float") in ("aac", "mp3", "opus", "flac")
+    if "mp4" not in info.container or info.codec not in ("h264", "vp9", "av1") or not has_sound:
+        return False
+    with open_source(info) as container:
+        return video_stream(container, info.path).codec_context.pix_fmt in ("yuv420p", "yuvj420p")
+
+
+def _linked(target: Path, file: VideoInfo | Path) -> str:
+    return url_of(relative(file.path if isinstance(file, VideoInfo) else file, target))
+
+
+def _embedding(results: Sequence[tuple[str, Shown]]) -> Place:
+    """What puts small videos into a page. Raises UsageError: they are too long for it."""
+    lengths = {result.video.path: result.video.duration_s for _, result in results if result.video}
+    total_s = sum(lengths.values())
+    if total_s > LONGEST_EMBEDDED_S:
+        most = f"--embed holds {short_clock(LONGEST_EMBEDDED_S)} in {_EMBEDDED_BYTES // 10**6} MB"
+        fault = f"{short_clock(total_s)} of video is too long for one page: {most}"
+        raise UsageError(fault, hint="--bundle page.zip")
+    bits = min(_MOST_BITS, int(0.95 * 8 * _EMBEDDED_BYTES / max(total_s, 1)))
+
+    def place(file: VideoInfo | Path) -> str | None:
+        if not isinstance(file, VideoInfo):
+            return None
+        with TemporaryDirectory() as folder:
+            small = Path(folder, "small.mp4")
+            write_segments(file, [(0, file.duration_s)], small, bits_per_s=bits)
+            return data_url(small.read_bytes(), "video/mp4")
+
+    return place
 
 
 def _by_video(results: Sequence[tuple[str, Shown]]) -> list[list[tuple[str, Shown]]]:
@@ -119,7 +157,7 @@ def _text(group: Sequence[tuple[str, Shown]], kind: type[Text]) -> Text | None:
     return next(filter(None, chain(given, beside)), None)
 
 
-def _film(group: Sequence[tuple[str, Shown]], target: Path, warnings: list[str]) -> Film:
+def _film(group: Sequence[tuple[str, Shown]], place: Place, warnings: list[str]) -> Film:
     """The same with the video, its pictures and clips; a warning where the video is not there."""
     film = _bare_film(group)
     if film.video is None:
@@ -133,9 +171,9 @@ def _film(group: Sequence[tuple[str, Shown]], target: Path, warnings: list[str])
     starts, has_shots = _starts(film)
     return replace(
         film,
-        source=url_of(relative(info.path, target)),
+        source=place(info),
         pictures=_pictures(info, sorted(times), _PICTURE_SIDE),
-        clips={name: _clips(Path(name), result, target) for name, result in film.results},
+        clips={name: _clips(Path(name), result, place) for name, result in film.results},
         views=_views(info, starts),
         has_shots=has_shots,
     )
@@ -172,14 +210,12 @@ def _jpeg(picture: Picture) -> bytes:
     return content.getvalue()
 
 
-def _clips(record: Path, result: Cutting, target: Path) -> list[str | None]:
+def _clips(record: Path, result: Cutting, place: Place) -> list[str | None]:
     """URLs of the MP4 files of moments that `--clips` wrote beside a result; None for missing ones."""
     if not isinstance(result, Grounding | Highlights):
         return []
     clips = clips_of(result, record.parent, record.stem.removesuffix(f"_{result.kind}"))
     return [
-        url_of(relative(path, target))
-        if path.exists() and form_of(path, result.provenance) is not None
-        else None
+        place(path) if path.exists() and form_of(path, result.provenance) is not None else None
         for path, _ in clips
     ]

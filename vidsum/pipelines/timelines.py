@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
-from typing import get_args
 
 from vidsum.errors import InputError, UsageError
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.sources import probe_video
-from vidsum.results.cuts import LISTS, Cut, Cutting, cuts_of
-from vidsum.results.media import Media, check_place, media_of
+from vidsum.provenance import label_of
+from vidsum.results.cuts import Cut, Cutting, cuts_of, length_of
+from vidsum.results.formats import FORMATS, Listing, Timeline, to_editor
+from vidsum.results.lists import chapters_of
+from vidsum.results.media import Clip, Media, check_place, media_of, one_line
 from vidsum.results.result import Result
-from vidsum.settings import ExportFormat, Extraction, MediaPaths
+from vidsum.settings import Extraction, MediaPaths
 from vidsum.types import VideoInfo
 from vidsum.video.playlist import is_playlist
 
@@ -25,8 +26,8 @@ def write_timeline(result: Cutting, path: PathLike, *, media: MediaPaths = "abso
     """Write what a result cuts from its video for an editor, or as a list, by the suffix; see docs/export.md.
 
     Args:
-        result: of a video; lists (.csv, .srt, .vtt, .txt) can be written of features too.
-        path: ends in .otio, .edl, .fcpxml, .xml, .kdenlive, .mlt, .csv, .srt, .vtt or .chapters.txt.
+        result: of a video; lists can be written of features too.
+        path: ends as a format does, see docs/export.md.
         media: how the file names the video.
 
     Returns:
@@ -43,20 +44,18 @@ def write_timeline(result: Cutting, path: PathLike, *, media: MediaPaths = "abso
     return warnings
 
 
-def format_of(path: PathLike, offered: Sequence[str] = get_args(ExportFormat)) -> ExportFormat:
-    """The format that a file's suffix stands for. Raises UsageError: none; its hint has those offered."""
-    suffix = Path(path).suffix.lower()
-    formats: tuple[ExportFormat, ...] = get_args(ExportFormat)
-    for format in formats:
-        if suffix and suffix_of(format).endswith(suffix):
-            return format
-    known = ", ".join(map(suffix_of, offered))
-    raise UsageError(f"{os.fspath(path)}: no format ends in '{suffix}'", hint=f"one of {known}")
-
-
-def suffix_of(format: str) -> str:
-    """How the names of files of a format end."""
-    return ".chapters.txt" if format == "chapters" else f".{format}"
+def format_of(path: PathLike, offered: Sequence[str] = tuple(FORMATS)) -> str:
+    """The format that a file's name stands for. Raises UsageError: none; its hint has those offered."""
+    name = Path(path).name.lower()
+    suffix = Path(name).suffix
+    fitting = [format for format in FORMATS if name.endswith(FORMATS[format].ending)]
+    fitting += [format for format in FORMATS if suffix and FORMATS[format].ending.endswith(suffix)]
+    if not fitting:
+        known = ", ".join(FORMATS[format].ending for format in offered)
+        raise UsageError(f"{os.fspath(path)}: no format ends in '{suffix}'", hint=f"one of {known}")
+    return max(
+        fitting, key=lambda format: name.endswith(FORMATS[format].ending) * len(FORMATS[format].ending)
+    )
 
 
 def timeline_text(
@@ -72,12 +71,15 @@ def timeline_text(
         video: where the video is, if not where the result says.
 
     Raises:
-        UsageError: the result is of features and the format names frames, or OpenTimelineIO is missing.
+        UsageError: the result is of features and the format names frames.
         InputError: the video is missing or another one, or the format cannot express it.
     """
-    cuts = cuts_of(result)
-    if format in LISTS:
-        return LISTS[format](cuts), ()
+    cuts, how = cuts_of(result), FORMATS[format]
+    if isinstance(how, Listing):
+        try:
+            return how.write(cuts, length_of(result)), ()
+        except InputError as error:
+            raise InputError(f"{target}: cannot be written: {error.message}", error.hint) from error
     if not cuts:
         raise InputError(f"{target}: cannot be written: the result has no moments")
     require_expressible(format, has_video=result.video is not None)
@@ -89,19 +91,47 @@ def timeline_text(
     if not media.is_conformed:
         return text, ()
     own = "a variable frame rate" if info.is_vfr else f"{info.fps:g} frames per second"
-    return text, (
-        f"{info.path}: has {own}: the timeline runs at {media.fps:g}, and cuts are exact to half a frame",
-    )
+    return text, (f"{info.path}: has {own}: the timeline runs at {media.fps:g}",)
 
 
-def film_format(path: PathLike) -> ExportFormat:
-    """The format of a timeline of several videos. Raises UsageError: a list, or see `require_expressible`."""
-    timelines = tuple(each for each in get_args(ExportFormat) if each not in LISTS)
-    format = format_of(path, timelines)
-    if format in LISTS:
-        known = ", ".join(map(suffix_of, timelines))
+def write_chaptered(result: Cutting, path: PathLike, video: PathLike | None = None) -> None:
+    """Copy the video of a result, not encoded again, with a chapter for each of its cuts.
+
+    Args:
+        result: of a video.
+        path: ends in .mkv, .webm, .mp4, .m4v or .mov.
+        video: where the video is, if not where the result says.
+
+    Raises:
+        UsageError: the result is of features, or see `copy_with_chapters`.
+        InputError: the video is missing or another one, there is nothing to mark, or a codec does not fit.
+        OutputError: the file cannot be written.
+    """
+    from vidsum.video.chapters import copy_with_chapters
+
+    if result.video is None:
+        raise UsageError("cannot copy the video: the result was computed from features only")
+    chapters = chapters_of(cuts_of(result), length_of(result))
+    if not chapters:
+        raise InputError(f"{os.fspath(path)}: cannot be written: the result has no moments")
+    source = video_behind(result.video, video)
+    if os.path.realpath(path) == os.path.realpath(source.path):
+        raise UsageError(f"{os.fspath(path)}: would be written over the video", hint="-o FILE")
+    copy_with_chapters(source, path, chapters, chapters_label(result))
+
+
+def chapters_label(result: Cutting) -> str:
+    """The label of a copy with the chapters of a result."""
+    return label_of({"made": result.provenance, "chapters": chapters_of(cuts_of(result), length_of(result))})
+
+
+def film_format(path: PathLike) -> str:
+    """The format of a timeline of several videos. Raises UsageError: the name stands for no such format."""
+    offered = [format for format, how in FORMATS.items() if isinstance(how, Timeline) and how.of_several]
+    format = format_of(path, offered)
+    if format not in offered:
+        known = ", ".join(FORMATS[each].ending for each in offered)
         raise UsageError(f"{os.fspath(path)}: is not for several videos", hint=f"one of {known}")
-    require_expressible(format, has_video=True)
     return format
 
 
@@ -129,28 +159,23 @@ def film_text(cuts: Sequence[tuple[str, Cut]], format: str, target: Path) -> tup
     if not conformed:
         return text, ()
     others = f" and {len(conformed) - 1} more" if conformed[1:] else ""
-    fault = f"not at the timeline's {first.fps:g} frames per second: cuts are exact to half a frame"
-    return text, (f"{conformed[0]}{others}: {fault}",)
+    return text, (f"{conformed[0]}{others}: not at the timeline's {first.fps:g} frames per second",)
 
 
 def require_expressible(format: str, *, has_video: bool) -> None:
-    """See to it that a format can be written here, of a result that has a video or has none.
+    """See to it that a format can be written of a result that has a video or has none.
 
-    Raises UsageError: it is for editors, and OpenTimelineIO is missing or the result has no video.
+    Raises UsageError: it names frames, and there is no video.
     """
-    if format in LISTS:
-        return
-    if find_spec("opentimelineio") is None:
-        fault = f".{format} needs OpenTimelineIO, which vidsum comes with up to Python 3.13"
-        raise UsageError(fault, hint=f"another Python, or one of {', '.join(LISTS)}")
-    if not has_video:
-        hint = f"one of {', '.join(LISTS)}"
+    if not has_video and isinstance(FORMATS[format], Timeline):
+        hint = f"one of {', '.join(name for name, how in FORMATS.items() if isinstance(how, Listing))}"
         raise UsageError(f"cannot write .{format}: the result was computed from features only", hint=hint)
 
 
 def require_nameable(format: str, video: PathLike, target: Path, paths: MediaPaths) -> None:
     """See to it that a format can name a video. Raises InputError where it cannot."""
-    if format not in LISTS:
+    how = FORMATS[format]
+    if isinstance(how, Timeline) and how.has_plain_paths:
         check_place(format, place_of(video, target, paths))
 
 
@@ -160,16 +185,10 @@ def place_of(video: PathLike, target: Path, paths: MediaPaths) -> str:
 
 
 def _editor_text(format: str, clips: Sequence[tuple[Cut, Media, str]], target: Path) -> str:
-    from xml.parsers.expat import ExpatError
-
-    from opentimelineio.exceptions import OTIOError
-
-    from vidsum.results.formats import Clip, one_line, to_editor
-
-    name = one_line(target.name.removesuffix(f".{format}"))
+    name = one_line(target.name.removesuffix(FORMATS[format].ending))
     try:
         return to_editor(format, [Clip(*each) for each in clips], name)
-    except (ValueError, OTIOError, ExpatError, ModuleNotFoundError) as error:
+    except ValueError as error:
         raise InputError(f"{clips[0][1].path}: cannot be written as .{format} ({error})") from error
 
 

@@ -1,20 +1,13 @@
-"""What a result cuts from its video, segments, shots or moments; as CSV, subtitles and chapters.
+"""What a result cuts from its video: segments, shots or moments. All times are of the source video."""
 
-All times are of the source video."""
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
-import csv
-import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from operator import attrgetter
-
-from vidsum import times
 from vidsum.outputs import as_utf8
 from vidsum.results.moments import Grounding, Highlights, Moment
-from vidsum.results.result import number
+from vidsum.results.result import number, optional
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
-from vidsum.times import clock, short_clock
 from vidsum.types import Interval
 
 Cutting = Summary | Shots | Grounding | Highlights
@@ -34,11 +27,23 @@ class Cut:
     score: float | None = None
     evidence: str = ""
     """What found a moment, `seen` or `said`, where the result tells."""
+    present: float | None = None
+    """How likely its query is true of the video at all, where that is known."""
+    video: str = ""
+    """Path of the video as the result has it; none for features."""
+    is_kept: bool = False
+    """Whether it is a part of a summary, which leaves the rest out."""
 
 
 def cuts_of(result: Cutting) -> list[Cut]:
     """The cuts of a result, in its order: segments and shots in time, moments by query and then by rank."""
-    return [cut for group in groups_of(result) for cut in group]
+    path = as_utf8(result.video.path) if result.video else ""
+    return [replace(cut, video=path) for group in groups_of(result) for cut in group]
+
+
+def length_of(result: Cutting) -> float:
+    """Seconds that the video of a result lasts."""
+    return float(result.edges_s[-1]) if isinstance(result, Shots) else result.video_duration_s
 
 
 def groups_of(result: Cutting) -> list[list[Cut]]:
@@ -46,14 +51,14 @@ def groups_of(result: Cutting) -> list[list[Cut]]:
     if isinstance(result, Grounding):
         is_seen = result.evidence == "seen"
         return [
-            _moments(query.moments, query.query, tells=query.said is not None or not is_seen)
+            _moments(query.moments, query.query, query.present, tells=query.said is not None or not is_seen)
             for query in result.queries
         ]
     if isinstance(result, Highlights):
         return [_moments(result.moments)]
     if isinstance(result, Shots):
         return [_spans(result.intervals, "shot")]
-    return [_spans(result.segments, "segment")]
+    return [[replace(cut, is_kept=True) for cut in _spans(result.segments, "segment")]]
 
 
 def best_time(start_s: float, end_s: float, times_s: Sequence[float], scores: Sequence[float]) -> float:
@@ -70,7 +75,9 @@ def _spans(spans: Iterable[Interval], kind: str) -> list[Cut]:
     return [Cut(number(start), number(end), f"{kind} {rank}") for rank, (start, end) in enumerate(spans, 1)]
 
 
-def _moments(moments: Iterable[Moment], query: str = "", *, tells: bool = False) -> list[Cut]:
+def _moments(
+    moments: Iterable[Moment], query: str = "", present: float | None = None, *, tells: bool = False
+) -> list[Cut]:
     text = as_utf8(" ".join(query.split()))
     return [
         Cut(
@@ -81,67 +88,7 @@ def _moments(moments: Iterable[Moment], query: str = "", *, tells: bool = False)
             rank,
             number(moment.score),
             moment.evidence if tells else "",
+            optional(present),
         )
         for rank, moment in enumerate(moments, 1)
     ]
-
-
-_COLUMNS = (
-    "number",
-    "start",
-    "end",
-    "start_s",
-    "end_s",
-    "seconds",
-    "label",
-    "query",
-    "rank",
-    "score",
-    "evidence",
-)
-
-
-def to_csv(cuts: Sequence[Cut]) -> str:
-    """One row per cut under a row of names; empty cells for what a kind of result does not have."""
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(_COLUMNS)
-    for row, cut in enumerate(cuts, 1):
-        times = clock(cut.start_s), clock(cut.end_s), cut.start_s, cut.end_s
-        about = cut.label, cut.query, cut.rank, cut.score, cut.evidence
-        rows.writerow([row, *times, round(cut.end_s - cut.start_s, 6), *about])
-    return text.getvalue()
-
-
-def to_srt(cuts: Sequence[Cut]) -> str:
-    """SubRip subtitles: each cut's label while it lasts."""
-    return times.to_srt(_cues(cuts))
-
-
-def to_vtt(cuts: Sequence[Cut]) -> str:
-    """WebVTT cues: each cut's label while it lasts."""
-    return times.to_vtt(_cues(cuts))
-
-
-def to_chapters(cuts: Sequence[Cut]) -> str:
-    """One line per cut: when it begins, and its label. The first is at 0:00, as YouTube requires."""
-    ordered = _in_time(cuts)
-    opening = [] if ordered and ordered[0].start_s < 1 else ["0:00 Start"]
-    return "\n".join([*opening, *(f"{short_clock(int(cut.start_s))} {cut.label}" for cut in ordered)]) + "\n"
-
-
-LISTS: Mapping[str, Callable[[Sequence[Cut]], str]] = {
-    "csv": to_csv,
-    "srt": to_srt,
-    "vtt": to_vtt,
-    "chapters": to_chapters,
-}
-"""Writers of the formats that need neither the video nor another package."""
-
-
-def _in_time(cuts: Sequence[Cut]) -> list[Cut]:
-    return sorted(cuts, key=attrgetter("start_s", "end_s"))
-
-
-def _cues(cuts: Sequence[Cut]) -> list[times.Cue]:
-    return [(cut.start_s, cut.end_s, cut.label) for cut in _in_time(cuts)]

@@ -1,4 +1,4 @@
-"""The video behind a timeline: its frame rate as editors know it, its time code, its sound."""
+"""The video behind a timeline: its frame rate as editors know it, its time code, its sound; cuts of it."""
 
 import math
 import os
@@ -6,14 +6,20 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
+
 from vidsum.errors import InputError
+from vidsum.outputs import as_utf8
+from vidsum.results.cuts import Cut
 from vidsum.text_files import named
-from vidsum.types import VideoInfo
+from vidsum.types import TimeArray, VideoInfo
 from vidsum.video.pyav_reader import open_source
+from vidsum.video.timing import frame_times
 
 NTSC_RATES = tuple(Fraction(rate * 1000, 1001) for rate in (24, 30, 60))
 WHOLE_RATES = tuple(map(Fraction, (24, 25, 30, 50, 60)))
@@ -22,9 +28,7 @@ _SAME_RATE = 1e-4
 """Rates that differ by less are one, rounded: 23.976 is 24000/1001, but 24 is not."""
 _EARLY_S = 0.0005
 """A frame up to this long ahead of an edge counts as after it, as where an MP4 is written."""
-_PLAIN_PATHS = ("edl", "kdenlive", "mlt")
-"""Formats whose files have the path of the video as it is; the others have a URL, which any name has."""
-_TIME_CODE = re.compile(r"\d\d:\d\d:\d\d[:;.]\d\d")
+_TIME_CODE = re.compile(r"(\d\d):(\d\d):(\d\d)[:;.](\d\d)")
 
 
 @dataclass(frozen=True)
@@ -44,8 +48,16 @@ class Media:
     """As shown, with square pixels; even, as encoders want them and MLT's player takes them."""
     n_channels: int
     """Channels of sound; 0 without sound."""
+    sample_rate: int
+    """Of the sound, in Hz."""
     time_code: str | None
     """Of the first frame, such as `01:00:00;00`; None for a conformed video, where it does not fit."""
+    source_fps: float = 0.0
+    """Frames per second of a conformed video itself, on average."""
+    shown_s: TimeArray | None = None
+    """[N] when each frame of a conformed video is shown."""
+    begins_s: TimeArray | None = None
+    """[N] from when on an editor shows each of them, if not from then on."""
 
     @property
     def is_drop_frame(self) -> bool:
@@ -60,20 +72,108 @@ class Media:
         """The same video in a timeline of another rate, to which it is conformed."""
         fps = float(rate)
         n_frames = max(1, round(self.n_frames / self.fps * fps))
-        return replace(self, rate=rate, is_conformed=True, fps=fps, n_frames=n_frames, time_code=None)
+        facts: dict[str, Any] = {"rate": rate, "fps": fps, "n_frames": n_frames, "time_code": None}
+        if self.shown_s is None:
+            facts |= {"shown_s": np.arange(self.n_frames) / self.fps, "source_fps": self.fps}
+        return replace(self, is_conformed=True, **facts)
+
+    def by_mlt(self) -> "Media":
+        """The same video as MLT shows it in a timeline of another rate.
+
+        MLT numbers frames by the average rate, rounded, and shows the first that has the number of a time or
+        a higher one (7.12, by experiment).
+        """
+        if self.shown_s is None:
+            return self
+        last_s = (np.floor(self.shown_s[:-1] * self.source_fps + 0.5) + 0.5) / self.source_fps
+        return replace(self, begins_s=np.concatenate([[0.0], last_s]))
 
     def frames(self, start_s: float, end_s: float) -> tuple[int, int]:
         """[first, end) of a segment in frames, from the first picture: one frame at least, all in the video.
 
-        At the video's own rate, these are the frames that the MP4 of the segment has. In a conformed video,
-        the edges move to the nearest frames of the timeline.
+        They show the frames that the MP4 of the segment has: in a conformed video, an edge is the first frame
+        of the timeline that shows the first picture at or after it.
         """
-        if self.is_conformed:
-            first, end = (math.floor(time * self.fps + 0.5) for time in (start_s, end_s))
+        if self.shown_s is not None:
+            first, end = (
+                math.ceil(self._next_shown_s(time) * self.fps - _SAME_RATE) for time in (start_s, end_s)
+            )
         else:
             first, end = (math.ceil((time - _EARLY_S) * self.fps) for time in (start_s, end_s))
         first = min(max(first, 0), self.n_frames - 1)
         return first, min(max(end, first + 1), self.n_frames)
+
+    def _next_shown_s(self, time_s: float) -> float:
+        """From when on the first picture at or after a time is shown; the video's end if there is none."""
+        assert self.shown_s is not None
+        place = np.searchsorted(self.shown_s, time_s - _EARLY_S)
+        begins_s = self.shown_s if self.begins_s is None else self.begins_s
+        return float(begins_s[place]) if place < len(begins_s) else self.n_frames / self.fps
+
+    def number_of(self, time_code: str) -> int:
+        """The number of a time code's frame; 0 is 00:00:00:00. Raises ValueError: it is none of this rate."""
+        match = _TIME_CODE.fullmatch(time_code)
+        hours, minutes, seconds, frames = map(int, match.groups()) if match else (0, 60, 0, 0)
+        minutes, nominal = minutes + 60 * hours, round(self.rate)
+        dropped = nominal // 15 if self.is_drop_frame else 0
+        is_dropped = frames < dropped and not seconds and minutes % 10
+        if minutes - 60 * hours > 59 or seconds > 59 or frames >= nominal or is_dropped:
+            raise ValueError(f"{time_code}: not a time code at {float(self.rate):g} frames per second")
+        return (minutes * 60 + seconds) * nominal + frames - dropped * (minutes - minutes // 10)
+
+    def time_code_of(self, number: int) -> str:
+        """The time code of a frame by its number, on a clock of 24 hours."""
+        nominal = round(self.rate)
+        if self.is_drop_frame:
+            dropped = nominal // 15
+            tens, rest = divmod(number, nominal * 600 - 9 * dropped)
+            minutes = max(0, rest - dropped) // (nominal * 60 - dropped)
+            number += dropped * (9 * tens + minutes)
+        seconds, frames = divmod(number, nominal)
+        point = ";" if self.is_drop_frame else ":"
+        return f"{seconds // 3600 % 24:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{point}{frames:02}"
+
+    @property
+    def first_number(self) -> int:
+        """The number of the first frame, by the file's time code. Raises ValueError: see `number_of`."""
+        return 0 if self.time_code is None else self.number_of(self.time_code)
+
+
+@dataclass(frozen=True)
+class Clip:
+    """A cut of a video in a timeline."""
+
+    cut: Cut
+    media: Media
+    """Those of a timeline have one rate, and count time codes alike."""
+    place: str
+    """Path of the video as the file is to say it, absolute or relative to the file."""
+
+    @cached_property
+    def span(self) -> tuple[int, int]:
+        """[first, end) in frames from the first picture."""
+        return self.media.frames(self.cut.start_s, self.cut.end_s)
+
+    @property
+    def n_frames(self) -> int:
+        """How many frames of the timeline it takes."""
+        return self.span[1] - self.span[0]
+
+    @property
+    def name(self) -> str:
+        """Of the video."""
+        return one_line(self.media.path.name)
+
+    @property
+    def marker(self) -> str:
+        """What a marker says of it: its label and score, and what found it."""
+        score = "" if self.cut.score is None else f" {self.cut.score:.3f} {self.cut.evidence}".rstrip()
+        return f"{one_line(self.cut.label)}{score}"
+
+
+def one_line(text: str) -> str:
+    """A text without what ends a line or cannot stand in XML."""
+    return "".join(letter if letter.isprintable() else "_" for letter in as_utf8(text))
 
 
 def media_of(video: VideoInfo) -> Media:
@@ -83,7 +183,7 @@ def media_of(video: VideoInfo) -> Media:
     fps = float(rate) if is_conformed else video.fps
     with open_source(video) as container:
         code = next(_time_codes(container), None)
-        channels = container.streams.audio[0].channels if container.streams.audio else 0
+        sound = container.streams.audio[0] if video.has_audio else None
     return Media(
         path=Path(video.path),
         rate=rate,
@@ -92,8 +192,11 @@ def media_of(video: VideoInfo) -> Media:
         n_frames=max(1, round(video.duration_s * fps)) if is_conformed else video.n_frames,
         width=video.display_width + video.display_width % 2,
         height=video.display_height + video.display_height % 2,
-        n_channels=channels if video.has_audio else 0,
+        n_channels=sound.channels if sound else 0,
+        sample_rate=sound.sample_rate if sound else 0,
         time_code=None if is_conformed else code,
+        source_fps=video.fps if is_conformed else 0.0,
+        shown_s=frame_times(video) if is_conformed else None,
     )
 
 
@@ -112,11 +215,11 @@ def timeline_rate(fps: float) -> tuple[Fraction, bool]:
 
 
 def check_place(format: str, place: str) -> None:
-    """See to it that files of a format can name a video by this path.
+    """See to it that files of a format, which have paths as they are, can name a video by this one.
 
     Raises InputError: they cannot, as it is not text of one line.
     """
-    if format in _PLAIN_PATHS and not place.isprintable():
+    if not place.isprintable():
         fault = f"{named(place)}: .{format} cannot name this file: its path is not text in UTF-8 on one line"
         raise InputError(fault, hint="rename the video, or export .otio, .fcpxml or .xml")
 

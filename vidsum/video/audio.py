@@ -219,10 +219,12 @@ class SoundTrack:
     Its length is counted from the clip's start, so that rounding cannot add up over many segments.
     """
 
-    def __init__(self, source: Samples, container: av.container.OutputContainer) -> None:
+    def __init__(
+        self, source: Samples, container: av.container.OutputContainer, bits: int = BITS_PER_CHANNEL
+    ) -> None:
         self._source, self._container = source, container
         self.stream = self._stream = container.add_stream("aac", rate=source.rate, layout=source.layout)
-        self._stream.codec_context.bit_rate = BITS_PER_CHANNEL * source.n_channels
+        self._stream.codec_context.bit_rate = bits * source.n_channels
         self._n_written = 0
         self._shift = 0
         self._fades_in = False

@@ -39,12 +39,16 @@ class PictureTrack:
         info: VideoInfo,
         time_base: Fraction,
         choice: Choice,
+        max_side: int = MAX_SIDE,
     ) -> None:
-        """A track in `container` for frames of `source`, `first` being one of them, at whole `time_base`s."""
+        """A track in `container` for frames of `source`, `first` being one of them, at whole `time_base`s.
+
+        Pictures with a longer side than `max_side` are made smaller.
+        """
         self._container = container
         self._first_dts: int | None = None
         self._scaler = VideoReformatter()  # kept: FFmpeg takes milliseconds to set one up
-        self._stored = _StoredPictures.of(first)
+        self._stored = _StoredPictures.of(first, max_side)
         rate = Fraction(info.fps).limit_denominator(1001)
         os.environ.setdefault("SVT_LOG", "1")  # libsvtav1 tells its settings on stderr otherwise
         stream = container.add_stream(choice.encoder.name, rate=rate, options=choice.options)
@@ -112,15 +116,18 @@ class _StoredPictures:
     """Whether values run from 0 to 255, not from 16 to 235."""
 
     @classmethod
-    def of(cls, decoded: DecodedFrame) -> "_StoredPictures":
-        """The form of the video that has this frame."""
+    def of(cls, decoded: DecodedFrame, max_side: int) -> "_StoredPictures":
+        """The form of the video that has this frame, made smaller where a side is longer than `max_side`."""
         frame = decoded.frame
         name = frame.format.name
         is_full = frame.color_range == ColorRange.JPEG or (
             name.startswith(("yuvj", "gray", "ya")) and frame.color_range != ColorRange.MPEG
         )
         is_rgb = frame.format.is_rgb or name == "pal8"
-        return cls(frame.width, frame.height, decoded.turn_deg, is_rgb, is_full and not is_rgb)
+        width, height = frame.width, frame.height
+        if (longest := max(width, height)) > max_side:
+            width, height = (max(2, 2 * round(side * max_side / longest / 2)) for side in (width, height))
+        return cls(width, height, decoded.turn_deg, is_rgb, is_full and not is_rgb)
 
     @property
     def clip_size(self) -> tuple[int, int]:

@@ -21,7 +21,14 @@ from vidsum.types import TimeArray, VideoInfo
 from vidsum.video.damage import DecodeLog
 from vidsum.video.jumps import GAP_S, LEAST_CLOCK_GAP_S, LEAST_GAP_S, Jumps, Stamps, find_jumps, moved
 from vidsum.video.playlist import is_playlist, looks_like_playlist
-from vidsum.video.pyav_reader import check_readable, first_pts_s, open_video, read_packets, video_stream
+from vidsum.video.pyav_reader import (
+    check_readable,
+    first_pts_s,
+    open_source,
+    open_video,
+    read_packets,
+    video_stream,
+)
 
 _WHOLE_SCAN_BYTES = 512 * 2**20
 _HEAD_SCAN_BYTES = 64 * 2**20
@@ -63,6 +70,14 @@ def timing_of(path: str | os.PathLike[str], *, allow_playlists: bool = False) ->
 def jumps_of(info: VideoInfo) -> Jumps:
     """The jumps of a video's time stamps."""
     return timing_of(info.path, allow_playlists=is_playlist(info)).jumps
+
+
+def frame_times(info: VideoInfo) -> TimeArray:
+    """[N] seconds at which each frame of a video is shown, from its packets. Errors as `open_video`."""
+    with open_source(info) as container:
+        stream = video_stream(container, info.path)
+        scan = _scan(_packets(container, stream, None), stream, 1 / info.fps)
+        return scan.frames_s - first_pts_s(stream)
 
 
 @lru_cache(maxsize=64)

@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain, pairwise
 from pathlib import Path
@@ -18,7 +18,7 @@ from vidsum.errors import InputError, UsageError
 from vidsum.outputs import atomic_write
 from vidsum.times import format_time
 from vidsum.types import Interval, Progress, VideoInfo
-from vidsum.video.audio import SoundTrack, open_sound
+from vidsum.video.audio import BITS_PER_CHANNEL, SoundTrack, open_sound
 from vidsum.video.damage import DecodeLog
 from vidsum.video.encoders import choose_encoder
 from vidsum.video.picture_track import MAX_SIDE, PictureTrack
@@ -26,6 +26,8 @@ from vidsum.video.pyav_reader import open_source, video_stream
 from vidsum.video.segments import SegmentFrame, Timeline, clip_time_base, in_ticks, segment_frames
 from vidsum.video.timing import jumps_of
 
+_SMALL_CRF, _SMALL_SOUND = "28", 48_000
+"""Quality of small files, and the bits of a second of their sound."""
 _LEAST_GAP_S = 1.0
 """Less can be missing because a segment does not begin with a new frame."""
 
@@ -146,6 +148,7 @@ def write_segments(
     preset: str | None = None,
     comment: str | None = None,
     chapters: bool = False,
+    bits_per_s: int | None = None,
     progress: Progress | None = None,
 ) -> WrittenVideo:
     """Write segments of a video one after the other as MP4, with AAC; with H.264 it plays in any browser.
@@ -161,6 +164,7 @@ def write_segments(
         codec, encoder, crf, preset: see `vidsum.video.encoders.choose_encoder`.
         comment: kept in the file's metadata.
         chapters: see `vidsum.video.write.add_chapters`.
+        bits_per_s: for a small H.264 file of at most so many: 640 pixels wide or high, the sound mono.
         progress: called with the seconds of clip written.
 
     Raises:
@@ -170,6 +174,9 @@ def write_segments(
     """
     source = Path(info.path)
     choice = choose_encoder(codec, encoder, crf, preset, (info.display_width, info.display_height))
+    if bits_per_s is not None:
+        limit = {"maxrate": str(bits_per_s - _SMALL_SOUND), "bufsize": str(2 * bits_per_s)}
+        choice = replace(choice, options={**choice.options, **limit, "crf": _SMALL_CRF})
     jumps = jumps_of(info)
     if max(info.width, info.height) > MAX_SIDE:
         raise InputError(f"{source}: has pictures of {info.width} x {info.height}; encoders go to {MAX_SIDE}")
@@ -186,10 +193,11 @@ def write_segments(
         first = next(frames, None)
         if first is None:
             raise InputError(f"{source}: no frame of the segments to write can be decoded")
-        with open_sound(info, jumps) as sound, open_mp4(part, comment) as output:
+        with open_sound(info, jumps, bits_per_s and 32_000) as sound, open_mp4(part, comment) as output:
             timeline = Timeline(time_base, clip_time_base(info, stream, first))
-            pictures = PictureTrack(output, stream, first.decoded, info, timeline.clip_base, choice)
-            sounds = SoundTrack(sound, output) if sound is not None else None
+            max_side, bits = (MAX_SIDE, BITS_PER_CHANNEL) if bits_per_s is None else (640, _SMALL_SOUND)
+            pictures = PictureTrack(output, stream, first.decoded, info, timeline.clip_base, choice, max_side)
+            sounds = SoundTrack(sound, output, bits) if sound is not None else None
             followed = _with_progress(chain([first], frames), timeline, chosen, progress)
             n_frames = _write_tracks(followed, timeline, pictures, sounds)
             if chapters:

@@ -1,0 +1,126 @@
+"""A page to send: with its videos in a folder or ZIP, or inside itself."""
+
+import zipfile
+from base64 import b64decode
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.media import make_video
+from tests.results.made import results, texts
+from tests.results.test_page import parsed
+from vidsum.errors import OutputError, UsageError
+from vidsum.pipelines.bundle import write_bundle, write_report
+from vidsum.pipelines.report import LONGEST_EMBEDDED_S, plays, report_text
+from vidsum.types import Picture
+from vidsum.video.probe import probe
+from vidsum.video.write import write_segments
+
+
+@pytest.fixture(scope="module")
+def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("bundled") / "a <b> film.mp4"
+    return make_video(path, n_frames=250, width=160, height=120, sound=True).path
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What browsers do not play."""
+    return make_video(tmp_path_factory.mktemp("odd") / "odd.avi", codec="mpeg4", n_frames=250).path
+
+
+def test_a_folder_has_page_videos_and_subtitles(film: Path, odd: Path, tmp_path: Path) -> None:
+    named = [*results(film), *results(odd)[:1], *((one.kind, one) for one in texts(film))]
+    assert write_bundle(named, tmp_path / "out") == ()
+    names = sorted(str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*.*"))
+    stem = "media/a _b_ film"
+    assert names == ["index.html", f"{stem}.descriptions.vtt", f"{stem}.mp4", f"{stem}.vtt", "media/odd.mp4"]
+    assert (tmp_path / "out" / f"{stem}.mp4").read_bytes() == film.read_bytes()
+    assert plays(probe(tmp_path / "out" / "media" / "odd.mp4"))
+    assert (tmp_path / "out" / f"{stem}.vtt").read_text().startswith("WEBVTT")
+    videos = parsed((tmp_path / "out" / "index.html").read_text()).all("video")
+    assert [each["src"] for each in videos] == ["media/a%20_b_%20film.mp4", "media/odd.mp4"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+
+
+def test_a_zip_has_the_same(film: Path, tmp_path: Path) -> None:
+    for name in ("one.zip", "two.zip"):
+        write_report([one for _, one in results(film)], tmp_path / name, title="A film")
+    assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
+    with zipfile.ZipFile(tmp_path / "one.zip") as archive:
+        assert archive.namelist() == ["media/a _b_ film.mp4", "index.html"]
+        assert "<h1>A film</h1>" in archive.read("index.html").decode()
+
+
+def test_videos_of_one_name_stay_apart(film: Path, tmp_path: Path) -> None:
+    other = make_video(tmp_path / film.name, n_frames=250).path
+    write_bundle([results(film)[0], results(other)[0]], tmp_path / "out")
+    assert len(list((tmp_path / "out" / "media").iterdir())) == 2
+
+
+def test_a_bundle_is_replaced_and_what_is_foreign_never(film: Path, tmp_path: Path) -> None:
+    named, out = results(film)[:1], tmp_path / "out"
+    out.mkdir()
+    write_bundle(named, out, overwrite=False)  # it is empty
+    (out / "mine.txt").write_text("mine")
+    with pytest.raises(OutputError, match="already exists"):
+        write_bundle(named, out, overwrite=False)
+    write_bundle(named, out, "Anew")
+    assert ("<h1>Anew" in (out / "index.html").read_text(), (out / "mine.txt").read_text()) == (True, "mine")
+    inside = out / "media" / "a _b_ film.mp4"
+    write_bundle([results(inside)[0]], out)  # of its own video
+    assert inside.read_bytes() == film.read_bytes()
+    with pytest.raises(OutputError, match="other files"):
+        write_bundle(named, film.parent)
+    with pytest.raises(OutputError, match="neither a ZIP nor a folder"):
+        write_bundle(named, out / "mine.txt")
+    with pytest.raises(OutputError, match="no folder"):
+        write_bundle(named, tmp_path / "none" / "out")
+    (tmp_path / "a.zip").write_text("x")
+    with pytest.raises(OutputError, match="already exists"):
+        write_bundle(named, tmp_path / "a.zip", overwrite=False)
+
+
+def test_a_page_holds_small_videos(film: Path, odd: Path, tmp_path: Path) -> None:
+    text, warnings = report_text([*results(film), *results(odd)[:1]], tmp_path / "page.html", embed=True)
+    found, small = parsed(text), tmp_path / "small.mp4"
+    assert warnings == ()
+    assert len(found.all("video")) == 2
+    for video in found.all("video"):
+        small.write_bytes(b64decode((video["src"] or "").removeprefix("data:video/mp4;base64,")))
+        assert plays(probe(small))
+        assert probe(small).duration_s == pytest.approx(10, abs=0.05)
+    assert all((each["href"] or "").startswith("#") for each in found.all("a"))
+
+
+def test_videos_that_are_too_long_are_not_embedded(film: Path, tmp_path: Path) -> None:
+    name, summary = results(film)[0]
+    assert summary.video is not None
+    long = replace(summary, video=replace(summary.video, duration_s=LONGEST_EMBEDDED_S + 30))
+    with pytest.raises(UsageError, match=r"20:30 of video is too long .* 20:00 in 24 MB"):
+        report_text([(name, long)], tmp_path / "page.html", embed=True)
+
+
+def test_a_video_that_browsers_do_not_play_is_told(odd: Path, tmp_path: Path) -> None:
+    _, warnings = report_text(results(odd), tmp_path / "page.html")
+    assert [str(odd) in each and "mpeg4" in each and "--bundle" in each for each in warnings] == [True]
+
+
+def test_small_videos_are_small_and_as_large_as_allowed_at_most(tmp_path: Path) -> None:
+    noise = np.random.default_rng(0).integers(0, 256, (450, 800, 3), dtype=np.uint8)
+
+    def paint(number: int, width: int, height: int) -> Picture:
+        return np.roll(noise, 37 * number, axis=1)
+
+    path, fast = tmp_path / "noise.mp4", {"preset": "ultrafast"}
+    film = make_video(
+        path, n_frames=30, fps=3, width=800, height=450, sound=True, paint=paint, codec_options=fast
+    )
+    bits = 150_000
+    made = write_segments(probe(film.path), [(0, 10)], tmp_path / "small.mp4", bits_per_s=bits)
+    small = probe(made.path)
+    assert (small.width, small.height, small.audio_codec) == (640, 360, "aac")
+    assert small.duration_s == pytest.approx(10, abs=0.05)
+    assert small.bytes < bits / 8 * (10 + 2)  # two seconds may be ahead

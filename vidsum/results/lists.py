@@ -1,0 +1,131 @@
+"""Cuts as lists: a table, subtitles, labels, chapters, and what players skip. They need no other file.
+
+All times are of the source video.
+"""
+
+import csv
+import io
+import math
+import re
+from bisect import bisect
+from collections.abc import Sequence
+from itertools import pairwise
+from operator import attrgetter
+
+from vidsum import times
+from vidsum.errors import InputError
+from vidsum.results.cuts import Cut
+from vidsum.times import short_clock
+from vidsum.types import Interval
+
+_TAGS = ("video", "query", "rank", "score", "present", "evidence")
+_MARKUP, _ESCAPED = re.compile(r"[=;#\\]"), r"\\\g<0>"
+"""What ends a value in FFmpeg's metadata, and what stands there instead."""
+_LEAST_CHAPTERS = 3
+_LEAST_CHAPTER_S = 10.0
+
+
+def to_csv(cuts: Sequence[Cut], length_s: float = 0.0) -> str:
+    """One row per cut: Start and End in seconds, and Name, then its tags, as LosslessCut has them.
+
+    Cells are empty for what a kind of result does not have.
+    """
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(("Start", "End", "Name", *_TAGS))
+    tags = attrgetter(*_TAGS)
+    rows.writerows((cut.start_s, cut.end_s, cut.label, *tags(cut)) for cut in cuts)
+    return text.getvalue()
+
+
+def to_srt(cuts: Sequence[Cut], length_s: float = 0.0) -> str:
+    """SubRip subtitles: each cut's label while it lasts."""
+    return times.to_srt(_cues(cuts))
+
+
+def to_vtt(cuts: Sequence[Cut], length_s: float = 0.0) -> str:
+    """WebVTT cues: each cut's label while it lasts."""
+    return times.to_vtt(_cues(cuts))
+
+
+def to_labels(cuts: Sequence[Cut], length_s: float = 0.0) -> str:
+    """Audacity's labels: start, end and text between tabs."""
+    return "".join(
+        f"{start_s:.6f}\t{end_s:.6f}\t{' '.join(label.split())}\n" for start_s, end_s, label in _cues(cuts)
+    )
+
+
+def to_chapters(cuts: Sequence[Cut], length_s: float) -> str:
+    """YouTube's chapters: from 0:00, three at least, in order of time, none shorter than 10 s.
+
+    What begins less than 10 s after another is left out; of moments, those of a lower rank.
+
+    Raises InputError: fewer than three are left.
+    """
+    labels: dict[float, str] = {}
+    edges = [length_s]
+    inside = (cut for cut in cuts if cut.start_s < length_s)
+    for cut in sorted(inside, key=lambda cut: (cut.rank or 0, cut.start_s)):
+        start_s = 0.0 if cut.start_s < _LEAST_CHAPTER_S else float(int(cut.start_s))
+        place = bisect(edges, start_s)
+        if all(abs(start_s - edge) >= _LEAST_CHAPTER_S for edge in edges[max(0, place - 1) : place + 1]):
+            edges.insert(place, start_s)
+            labels[start_s] = cut.label
+    labels.setdefault(0.0, "Start")
+    if len(labels) < _LEAST_CHAPTERS:
+        raise InputError(
+            f"YouTube wants {_LEAST_CHAPTERS} chapters of at least {_LEAST_CHAPTER_S:g} s; these cuts make "
+            f"{len(labels)}",
+            hint="ffmetadata, or --chapters",
+        )
+    return "".join(f"{short_clock(start_s)} {labels[start_s]}\n" for start_s in sorted(labels))
+
+
+def to_ffmetadata(cuts: Sequence[Cut], length_s: float) -> str:
+    """FFmpeg's metadata file with a chapter per cut, for `ffmpeg -i film.mp4 -i FILE -map_metadata 1`."""
+    entries = (
+        f"[CHAPTER]\nTIMEBASE=1/1000\nSTART={round(start_s * 1000)}\nEND={round(end_s * 1000)}\n"
+        f"title={_MARKUP.sub(_ESCAPED, label)}\n"
+        for start_s, end_s, label in chapters_of(cuts, length_s)
+    )
+    return ";FFMETADATA1\n" + "".join(entries)
+
+
+def chapters_of(cuts: Sequence[Cut], length_s: float) -> list[times.Cue]:
+    """Chapters in order of time, to the video's end: each lasts until the next begins.
+
+    Of cuts that begin together, the one of the best rank stays. Times are whole milliseconds, rounded up: a
+    player then shows the first picture.
+    """
+    starts = {cut.start_s: cut.label for cut in sorted(cuts, key=lambda cut: -(cut.rank or 0))}
+    if starts and min(starts) > 0:
+        starts[0.0] = "Start"
+    edges = [*sorted(start_s for start_s in starts if start_s < length_s), length_s]
+    rounded = (math.ceil(1000 * edge - 0.001) / 1000 for edge in edges)
+    return [(*span, starts[start_s]) for span, start_s in zip(pairwise(rounded), edges, strict=False)]
+
+
+def to_kodi(cuts: Sequence[Cut], length_s: float) -> str:
+    """Kodi's and MPlayer's edit list: of a summary, what it leaves out is skipped (action 0).
+
+    The beginnings of shots and moments are scene markers (action 2), to which Kodi's keys jump; it reads
+    their second time.
+    """
+    if all(cut.is_kept for cut in cuts):
+        lines = ((start_s, end_s, 0) for start_s, end_s in _between(_cues(cuts), length_s))
+    else:
+        lines = ((start_s, start_s, 2) for start_s in sorted({cut.start_s for cut in cuts}))
+    return "".join(f"{start_s:.3f}\t{end_s:.3f}\t{action}\n" for start_s, end_s, action in lines)
+
+
+def _between(cues: Sequence[times.Cue], length_s: float) -> list[Interval]:
+    """What is left out of [0, length_s)."""
+    edges = [0.0, *(edge for start_s, end_s, _ in cues for edge in (start_s, end_s)), length_s]
+    return [
+        (end_s, start_s) for end_s, start_s in zip(edges[::2], edges[1::2], strict=True) if end_s < start_s
+    ]
+
+
+def _cues(cuts: Sequence[Cut]) -> list[times.Cue]:
+    """In order of time."""
+    return sorted((cut.start_s, cut.end_s, cut.label) for cut in cuts)

@@ -1,0 +1,88 @@
+"""A copy of a video, all its streams as they are stored, with chapters."""
+
+import os
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import av
+
+from vidsum.errors import InputError, UsageError
+from vidsum.outputs import atomic_write
+from vidsum.times import Cue
+from vidsum.types import VideoInfo
+from vidsum.video.damage import DecodeLog
+from vidsum.video.playlist import is_playlist
+from vidsum.video.pyav_reader import open_source, read_packets
+from vidsum.video.timing import jumps_of
+
+CONTAINERS: Mapping[str, str] = {
+    ".mkv": "matroska",
+    ".webm": "webm",
+    ".mp4": "mp4",
+    ".m4v": "mp4",
+    ".mov": "mov",
+}
+"""FFmpeg's name of what a file is by its suffix, of those that hold chapters."""
+_OF_FILE = ("major_brand", "minor_version", "compatible_brands", "encoder")
+_KINDS = ("video", "audio", "subtitle")
+
+
+def copy_with_chapters(
+    info: VideoInfo, target: str | os.PathLike[str], chapters: Sequence[Cue], comment: str
+) -> None:
+    """Copy a video with these chapters in place of its own; the file itself is only read.
+
+    Raises:
+        UsageError: the target's suffix is of no container with chapters, or the video is a playlist or has
+            time stamps that jump.
+        InputError: the video cannot be read, or the container cannot hold its streams.
+        OutputError: the target cannot be written.
+    """
+    suffix = Path(target).suffix.lower()
+    if suffix not in CONTAINERS:
+        raise UsageError(f"{os.fspath(target)}: must end in {', '.join(CONTAINERS)}")
+    if is_playlist(info) or jumps_of(info):
+        raise UsageError(f"{info.path}: is a playlist or has time stamps that jump, and cannot be copied")
+    is_mp4 = CONTAINERS[suffix] in ("mp4", "mov")
+    options = {"fflags": "+bitexact", **({"movflags": "+faststart"} if is_mp4 else {})}
+    with open_source(info) as source, atomic_write(target) as part:
+        streams = [stream for stream in source.streams if stream.type in _KINDS]
+        begin_s = Fraction(source.start_time or 0, av.time_base)
+        ahead_s = info.start_s - float(begin_s)  # of the first picture, from which chapters count
+        try:
+            with av.open(f"file:{part}", "w", format=CONTAINERS[suffix], options=options) as output:
+                facts = {name: text for name, text in source.metadata.items() if name not in _OF_FILE}
+                output.metadata.update({**facts, "comment": comment})
+                copied = {}
+                for stream in streams:
+                    copy = output.add_stream_from_template(stream, opaque=True)
+                    copy.metadata.update(stream.metadata)
+                    if isinstance(copy, av.VideoStream):
+                        copy.set_display_rotation(-info.rotation_deg)
+                    copied[stream] = copy
+                output.set_chapters(
+                    [
+                        {
+                            "id": number,
+                            "start": round((start_s + ahead_s) * 1000) if number else 0,
+                            "end": round((end_s + ahead_s) * 1000),
+                            "time_base": Fraction(1, 1000),
+                            "metadata": {"title": title},
+                        }
+                        for number, (start_s, end_s, title) in enumerate(chapters)
+                    ]
+                )
+                for packet in read_packets(source, list(copied), DecodeLog()):
+                    if packet.dts is None and packet.pts is None:
+                        continue
+                    shift = round(begin_s / packet.time_base)
+                    packet.pts = None if packet.pts is None else packet.pts - shift
+                    packet.dts = None if packet.dts is None else packet.dts - shift
+                    packet.stream = copied[packet.stream]
+                    output.mux(packet)
+        except (av.FFmpegError, ValueError) as error:
+            if isinstance(error, OSError):
+                raise
+            hint = None if suffix == ".mkv" else "-o FILE.mkv"
+            raise InputError(f"{info.path}: its streams cannot be copied into {suffix}", hint) from error
