@@ -32,7 +32,7 @@ from vidsum.results.result import write_json
 from vidsum.scaling import unit_rows
 from vidsum.settings import Describing, Extraction, Selection, ShotSettings
 from vidsum.shots import find
-from vidsum.speech.gaps import LEAST_S, MARGIN_S, WORDS_A_MINUTE, Wish, fit, gaps_of
+from vidsum.speech.gaps import LEAST_S, MARGIN_S, WORDS_A_MINUTE, fit, gaps_of
 from vidsum.speech.voice import RATE, speech_in
 from vidsum.summary.score import best_score, candidates, weights_sha256
 from vidsum.text_files import read_text
@@ -100,10 +100,9 @@ def plan_descriptions(
     made_from = {**given.provenance, "shots": without_defaults(cut), "descriptions": facts}
 
     def take(progress: Progress | None) -> Descriptions:
-        found, warnings = corrected(Path(str(settings.texts)), film.duration_s), ()
+        found = corrected(Path(str(settings.texts)), film.duration_s)
         gaps = tuple(gaps_of(_speech(given, progress), film.duration_s)) if settings.in_gaps else None
-        if gaps is not None:
-            warnings = _over_speech(found, gaps)
+        warnings = () if gaps is None else _over_speech(found, gaps)
         made = (found, facts["writer"], film.duration_s, 0, gaps)
         return Descriptions(*made, video=film, provenance=made_from, warnings=warnings)
 
@@ -235,15 +234,11 @@ def _in_gaps(
     if not found:
         return [], []
     means = _means(importance[:, None], features, [(one.start_s, one.end_s) for one in found])[:, 0]
-    wishes = [
-        Wish(one.start_s, one.end_s, one.text, mean, one.confidence)
-        for one, mean in zip(found, means.tolist(), strict=True)
-    ]
-    spoken = fit(wishes, gaps)
+    spoken = fit(found, means.tolist(), gaps)
     lost = len(found) - len(spoken)
     have = "has" if lost == 1 else "have"
     about = [f"{lost} of {len(found)} descriptions {have} no pause that is long enough"] if lost else []
-    return [Description(one.start_s, one.end_s, one.text, one.wish.confidence) for one in spoken], about
+    return spoken, about
 
 
 @dataclass(frozen=True)
