@@ -3,19 +3,19 @@
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from vidsum.commands import jobs
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.export import Exports
 from vidsum.commands.options import Videos, Without, command
-from vidsum.commands.outputs import Outputs, Pad, moment_files
+from vidsum.commands.outputs import Outputs, Pad, PlotFormat, moment_files
 from vidsum.commands.progress import Facts
 from vidsum.commands.records import OptionalPart, unless_up_to_date, write_moments
 from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, View, moment_row, printable
 from vidsum.errors import InputError, UsageError
 from vidsum.options import option
-from vidsum.settings import UNLIKELY, Extraction, Retrieval
+from vidsum.settings import UNLIKELY, AttentionPlot, Extraction, Retrieval
 
 if TYPE_CHECKING:
     from vidsum.results.moments import Grounding
@@ -60,7 +60,15 @@ class GroundOutputs:
         alone="",
     )
     pad_s: Pad = 0.0
-    plot: bool = option("Also {video}_moments.png: the saliency curve and the moments of each query.", False)
+    plot: tuple[Literal["moments", AttentionPlot], ...] = option(
+        "Also {video}_moments.png: the saliency curve and the moments of each query. Of a trained model also "
+        "attention: what attends to what; mask: the masks of its layers; weights: the distribution of "
+        "attention weights, with and without masks. Can be repeated.",
+        (),
+        metavar="[moments|attention|mask|weights]",
+        alone="moments",
+    )
+    plot_format: PlotFormat = "png"
     saliency: bool = option("Include the saliency curves in the JSON.", False)
 
 
@@ -96,7 +104,7 @@ def ground(
     A score ranks the moments of one query in one video. `match`, the
     probability that the query matches anything in the video, ranks several videos.
     """
-    from vidsum.pipelines.moments import plan_moments, read_queries
+    from vidsum.pipelines.moments import Look, plan_moments, read_queries
 
     if [batch.from_file, asked.queries, *asked.query_audio].count("-") > 1:
         fault = "only one of --from-file, --queries and --query-audio can read stdin"
@@ -109,15 +117,17 @@ def ground(
             sources[0] if len(sources) > 1 else None,
         )
     )
-    targets = moment_files(sources, outputs, extra.plot, extra.clips, extra.pad_s, "moments")
+    plots = {("plot" if kind == "moments" else kind): f"{kind}.{extra.plot_format}" for kind in extra.plot}
+    targets = moment_files(sources, outputs, plots, extra.clips, extra.pad_s, "moments")
     targets = exports.beside(targets, outputs)
     curves = OptionalPart(
         "saliency curves", "--saliency", extra.saliency, lambda document: "timestamps_s" in document
     )
 
     def step(source: str, progress: "Progress | None") -> Result:
-
-        plan, files = plan_moments(source, queries, retrieval, extraction), targets[source]
+        look = Look([kind for kind in extra.plot if kind != "moments"])
+        plan = plan_moments(source, queries, retrieval, extraction, look=look if look.plots else None)
+        files = targets[source]
 
         def make() -> Result:
             grounding = plan.run(progress)
@@ -126,7 +136,7 @@ def ground(
                 return Result(data=document, document=document, messages=grounding.warnings)
             without = ", which gives no match probability" if grounding.space == "clip" else ""
             by = f"(model: {grounding.model}, space: {grounding.space}{without})"
-            line, messages = write_moments(grounding, document, files, outputs.replaces, progress)
+            line, messages = write_moments(grounding, document, files, outputs.replaces, progress, look)
             facts = {**files.facts(files.clips(document)), **document}
             lines = (*_doubts(grounding, has_clips=extra.clips is not None), f"{line} {by}")
             return Result(data=facts, lines=lines, table=_table(grounding), messages=messages)

@@ -69,7 +69,8 @@ def highlights(
     vidsum highlights *.mp4 --top-k 3 --plot --clips
     """
     sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
-    targets = moment_files(sources, outputs, extra.plot, extra.clips, extra.pad_s, "highlights")
+    plots = {"plot": "highlights.png"} if extra.plot else {}
+    targets = moment_files(sources, outputs, plots, extra.clips, extra.pad_s, "highlights")
     targets = exports.beside(targets, outputs)
 
     def step(source: str, progress: "Progress | None") -> Result:

@@ -15,6 +15,7 @@ from vidsum.outputs import check_name, make_folder
 from vidsum.text_files import STDIN
 from vidsum.times import parse_time
 
+PlotFormat = Annotated[Literal["png", "svg"], Option("Format of the plots.", panel=ADVANCED)]
 Pad = Annotated[
     float,
     Option(
@@ -293,16 +294,23 @@ class Files:
 
 
 def moment_files(
-    sources: Sequence[str], outputs: Outputs, plot: bool, clips: str | None, pad_s: float, what: str
+    sources: Sequence[str],
+    outputs: Outputs,
+    plots: Mapping[str, str],
+    clips: str | None,
+    pad_s: float,
+    what: str,
 ) -> dict[str, Files]:
     """Where the moments or highlights (`what`) of each video go, checked before any work.
+
+    `plots` are the ends of their names, by kind.
 
     Raises:
         UsageError: the JSON goes to stdout, and there would be other files; there are no clips to pad; two
             videos have the same clips, or a video has the name of a clip; or see `destinations` and
             `check_outputs`.
     """
-    if outputs.to_stdout and (plot or clips is not None):
+    if outputs.to_stdout and (plots or clips is not None):
         raise UsageError("-o - writes JSON only", hint="-o FILE.json, with --plot or --clips")
     if pad_s and clips is None:
         raise UsageError("--pad needs --clips", hint="--clips")
@@ -310,7 +318,7 @@ def moment_files(
     bases = destinations(sources, outputs, f"_{what}.json", (".json",))
     for source, json in bases.items():
         stem = json.stem.removesuffix(f"_{what}")
-        named = {"json": json, **({"plot": json.with_name(f"{stem}_{what}.png")} if plot else {})}
+        named = {"json": json, **{kind: json.with_name(f"{stem}_{end}") for kind, end in plots.items()}}
         folder = None if clips is None else Path(clips) if clips else json.parent
         targets[source] = Files(named, clip_folder=folder, clip_stem=stem, clip_pad_s=pad_s)
     outputs.check(targets)

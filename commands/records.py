@@ -14,6 +14,7 @@ from vidsum.errors import InputError, OutputError
 from vidsum.settings import with_defaults
 
 if TYPE_CHECKING:
+    from vidsum.pipelines.moments import Look
     from vidsum.results.moments import Grounding, Highlights
     from vidsum.types import Progress
 
@@ -128,8 +129,9 @@ def write_moments(
     files: Files,
     replaces: Replaces,
     progress: "Progress | None",
+    look: "Look | None" = None,
 ) -> tuple[str, tuple[str, ...]]:
-    """Write moments or highlights with their clips, and return a line about the files, and warnings.
+    """Write moments or highlights with their clips and plots; return a line about the files, and warnings.
 
     Raises OutputError: an MP4 file exists and is another, or a file cannot be written.
     """
@@ -148,6 +150,8 @@ def write_moments(
             messages += export.write_clips(result, *place, pad_s=files.clip_pad_s, progress=progress)
         if "plot" in files.named:
             messages += export.write_plot(result, files.named["plot"])
+        if look:
+            messages += export.write_attention(result, look, files.named)
         for clip in gone:
             clip.unlink(missing_ok=True)
         write_document(document, files.record)  # the last: it tells that the others are there

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.export import Exports
 from vidsum.commands.options import Sources, Under, Without, command
-from vidsum.commands.outputs import Files, Outputs, destinations
+from vidsum.commands.outputs import Files, Outputs, PlotFormat, destinations
 from vidsum.commands.progress import Facts
 from vidsum.commands.records import unless_up_to_date
 from vidsum.commands.result import Result, View, interval_table
@@ -47,7 +47,7 @@ class SummaryOutputs:
         metavar="[importance|attention]",
         alone="importance",
     )
-    plot_format: Literal["png", "svg"] = option("Format of the plots.", "png", panel=ADVANCED)
+    plot_format: PlotFormat = "png"
     attention_of: str = option(
         "Layers and heads for `--plot attention`: mean, all (each separately), or one, such as 5.0 "
         "(layer 5, head 0, counted from 0).",

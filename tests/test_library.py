@@ -87,6 +87,32 @@ def test_one_text_is_enough_to_keep_what_is_said(made: dict[str, Any]) -> None:
         vidsum.summarize(made["features"], keep_said="a dog")
 
 
+WRONG: dict[str, Callable[[Any], Any]] = {
+    "write_video": lambda made: vidsum.write_video(made["shots.json"], "a.mp4"),
+    "write_clips": lambda made: vidsum.write_clips(made["summary.json"], "clips"),
+    "write_storyboard": lambda made: vidsum.write_storyboard(made["shots.json"], "a.png", "b"),
+    "write_plot": lambda made: vidsum.write_plot(made["shots.json"], "a.png"),
+    "write_timeline": lambda made: vidsum.write_timeline(made["features"], "a.csv"),
+    "write_report": lambda made: vidsum.write_report([], "a.html"),
+    "write_json": lambda made: vidsum.write_json(made, "a.json"),  # type: ignore[arg-type]
+    "write_features": lambda made: vidsum.write_features(made["summary.json"], "a.npz"),
+    "write_spoken": lambda made: vidsum.write_spoken(made["shots.json"], "a.mp4"),
+    "probe": lambda made: vidsum.probe(None),  # type: ignore[arg-type]
+    "load": lambda made: vidsum.load(5),  # type: ignore[arg-type]
+    "budget": lambda made: vidsum.summarize(made["features"], object()),  # type: ignore[arg-type]
+    "top_k": lambda made: vidsum.find_highlights(made["features"], "a"),  # type: ignore[arg-type]
+    "register_extractor": lambda made: vidsum.register_extractor(made),  # type: ignore[arg-type]
+    "from_array": lambda made: Features.from_array("abc"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_arguments_of_another_class_are_refused_in_a_line(name: str, made: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=r"expected, not|not an array of numbers") as refused:
+        WRONG[name](made)
+    assert "\n" not in refused.value.message
+
+
 READS: dict[str, Callable[[str], Any]] = {
     "probe": vidsum.probe,
     "extract": vidsum.extract,

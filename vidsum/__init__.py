@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from vidsum.pipelines.reusable import Grounder as Grounder
     from vidsum.pipelines.reusable import Summarizer as Summarizer
     from vidsum.pipelines.reusable import Transcriber as Transcriber
+    from vidsum.pipelines.reusable import each as each
     from vidsum.pipelines.sources import Video as Video
     from vidsum.pipelines.sources import read_frames as read_frames
     from vidsum.pipelines.speech import transcribe as transcribe
@@ -74,7 +75,7 @@ _NAMES = {
     "pipelines.moments": "ground",
     "pipelines.plan": "extract",
     "pipelines.bundle": "write_report",
-    "pipelines.reusable": "Grounder Summarizer Transcriber",
+    "pipelines.reusable": "Grounder Summarizer Transcriber each",
     "pipelines.sources": "read_frames Video",
     "pipelines.speech": "transcribe",
     "pipelines.spoken": "write_spoken",

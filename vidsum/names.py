@@ -1,11 +1,19 @@
-"""Names that are not known: which known one was meant, and the error that says so."""
+"""Names that are not known: which known one was meant, and the error that says so; wrong arguments."""
 
 import re
 from collections.abc import Iterable
+from typing import Any, get_args
 
 from vidsum.errors import UsageError
 
 _MOST_GUESSES, _LONGEST = 3, 100
+
+
+def wanted(value: object, *kinds: Any) -> None:
+    """See that an argument is of one of these classes, or unions of some. Raises UsageError: it is not."""
+    if not isinstance(value, kinds):
+        names = " or ".join(one.__name__ for kind in kinds for one in get_args(kind) or (kind,))
+        raise UsageError(f"{names} expected, not {type(value).__name__}")
 
 
 def unknown(what: str, name: str, known: Iterable[str], more: str = "") -> UsageError:

@@ -26,6 +26,8 @@ SHIPPED_GROUNDER = "mrnet"
 
 _OWN = "the extractor's own"
 
+AttentionPlot = Literal["attention", "mask", "weights"]
+"""Plots of what a model attends to for a query: maps of weights and masks, the distribution of weights."""
 AttentionPart = Literal["mean", "all"] | tuple[int, int]
 """What is drawn of attention: the mean of all layers and heads, each by itself, or one (layer, head)."""
 

@@ -24,7 +24,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
         calls.append(list(texts))
         return np.array([[len(text), 1.0] for text in texts], np.float32)
 
-    encoder = TextEncoder("minilm", 2, encode, lambda texts: [], len)
+    encoder = TextEncoder("minilm", 2, encode, lambda texts: [], list)
     monkeypatch.setattr(conse, "load_text_encoder", lambda _name, _device: encoder)
     return calls
 

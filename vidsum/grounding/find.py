@@ -1,7 +1,7 @@
 """Moments and saliency by the chosen model: the similarity curve, or a trained one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shlex import quote
 from types import MappingProxyType
@@ -14,15 +14,25 @@ from vidsum.checkpoints.registry import builtin
 from vidsum.device import Precision, PrecisionChoice, takes_bf16
 from vidsum.errors import UsageError, WeightsError
 from vidsum.grounding.proposals import moments_of
-from vidsum.grounding.spaces import SPACES, ClipEmbeddings, embed_words, similarity, space_for, standard
+from vidsum.grounding.spaces import (
+    SPACES,
+    ClipEmbeddings,
+    embed_words,
+    similarity,
+    space_for,
+    standard,
+    text_encoder_of,
+)
+from vidsum.grounding.text import load_text_encoder
 from vidsum.memory import kept
 from vidsum.names import unknown
 from vidsum.results.moments import Moment, QueryMoments
 from vidsum.scaling import unit_range
-from vidsum.settings import SHIPPED_GROUNDER, MaskKind
+from vidsum.settings import SHIPPED_GROUNDER, AttentionPlot, Evidence, MaskKind
 from vidsum.types import FloatArray
 
 if TYPE_CHECKING:
+    from vidsum.grounding.attention_plot import QueryAttention
     from vidsum.grounding.grounder import Grounder
 
 _DETR = ("moment-detr", "qd-detr", "mrnet-detr")
@@ -48,6 +58,42 @@ class Request:
     texts: Sequence[str]
     vectors: FloatArray
     """[M, D] in the space of the video."""
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What a trained model attends to, for plots of it."""
+
+    plots: Sequence[AttentionPlot]
+    found: list["QueryAttention"] = field(default_factory=list)
+    """Of the first `SAMPLES` queries, once they are answered."""
+
+    def checked(self, model: str, evidence: Evidence, device: str) -> "Look":
+        """The same. Raises UsageError, before a video is decoded: there is no such attention."""
+        if evidence == "said":
+            raise UsageError("--in said reads no picture: there is no attention to plot", hint="--in seen")
+        if model == "similarity":
+            raise UsageError(
+                f"{model} has no attention to plot", hint=f"--model {SHIPPED_GROUNDER} or qd-detr"
+            )
+        if "mask" in self.plots:
+            from vidsum.grounding.attention_maps import has_mask
+
+            if not has_mask(_grounder(model, device).model):
+                hint = f"--model {SHIPPED_GROUNDER}, or {_hint_for('lam')}, or {_hint_for('stamp')}"
+                raise UsageError(f"{model} has no mask to plot", hint)
+        return self
+
+    def at(self, model: str, video: ClipEmbeddings, request: Request, device: str) -> None:
+        """Look at the answers to a request, see `locate`."""
+        from vidsum.grounding.attention_maps import attention_of
+        from vidsum.grounding.attention_plot import SAMPLES
+
+        grounder = _grounder(model, device)
+        some = Request(request.texts[:SAMPLES], request.vectors[:SAMPLES])
+        split = load_text_encoder(text_encoder_of(grounder.space), device).split
+        texts = [(text, split(text)) for text in some.texts]
+        self.found.extend(attention_of(grounder, video, texts, _tokens(grounder, some, device), some.vectors))
 
 
 def model_for(model: str, space: str, device: str = "auto", mask: MaskKind | None = None) -> tuple[str, str]:
@@ -110,10 +156,9 @@ def locate(
 
         in_bf16 = precision_for(model, device, precision) == "bf16"
         grounder = replace(_grounder(model, device), in_bf16=in_bf16)
-        tokens = list(request.vectors[:, None])
-        if grounder.max_words is not None:
-            tokens = embed_words(grounder.space, request.texts, device)
-        predictions = ground_video(grounder, video, tokens, request.vectors, top_k)
+        predictions = ground_video(
+            grounder, video, _tokens(grounder, request, device), request.vectors, top_k
+        )
         if grounder.guided and not alone:
             weight = BESIDE["mrnet" if grounder.is_mrnet else "detr"]
             terms = (weight * standard(each.curve[None])[0] for each in predictions)
@@ -127,6 +172,13 @@ def locate(
         moments = [moments_of(curve, *where, top_k, shots_s=video.shots_s) for curve in curves]
     answers = zip(request.texts, map(tuple, moments), map(unit_range, curves), strict=True)
     return [QueryMoments(*answer) for answer in answers]
+
+
+def _tokens(grounder: "Grounder", request: Request, device: str) -> list[FloatArray]:
+    """Each query as the model reads it, [W, Dq]."""
+    if grounder.max_words is None:
+        return list(request.vectors[:, None])
+    return embed_words(grounder.space, request.texts, device)
 
 
 def max_words(model: str, device: str = "auto") -> int | None:

@@ -201,7 +201,7 @@ def ground_video(
     Raises UsageError where video or queries are of another size than those that the model reads.
     """
     family, config = grounder.family, grounder.model.config
-    grid = _every_clip(video, grounder.clip_s) if grounder.sampled else video
+    grid = _grid(grounder, video)
     windows = sliding_windows(round(config.clips * grounder.clip_s / grid.step_s), len(grid))
     outputs = _outputs(grounder, grid, windows, tokens, vectors)
     fixed = None
@@ -270,9 +270,22 @@ def _detr(model: DETRModel) -> Family:
     )
 
 
-def _every_clip(video: ClipEmbeddings, clip_s: float) -> ClipEmbeddings:
-    """A video of longer clips, each the first of those of the grid that it holds."""
-    stride = max(1, round(clip_s / video.step_s))
+def whole_video(
+    grounder: Grounder, video: ClipEmbeddings, tokens: Sequence[FloatArray], vectors: FloatArray
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """The clips [t, Dv] and the query [W, Dq] of each query, as the model reads them with one window for all.
+
+    Arguments and errors are those of `ground_video`.
+    """
+    grid = _grid(grounder, video)
+    return _inputs(grounder, grid, [slice(0, len(grid))], tokens, vectors)
+
+
+def _grid(grounder: Grounder, video: ClipEmbeddings) -> ClipEmbeddings:
+    """The video; for a sampled model of longer clips, each the first of those of the grid that it holds."""
+    if not grounder.sampled:
+        return video
+    stride = max(1, round(grounder.clip_s / video.step_s))
     rows, times = video.rows[::stride], video.timestamps[::stride]
     return ClipEmbeddings(rows, times, stride * video.step_s, video.duration_s)
 
@@ -285,6 +298,19 @@ def _outputs(
     vectors: FloatArray | None,
 ) -> Iterator[WindowOutput]:
     """The model's outputs for all windows of each query in turn; errors as `ground_video`."""
+    pairs = _inputs(grounder, video, windows, tokens, vectors)
+    while batch := list(islice(pairs, grounder.family.batch)):
+        yield from grounder.family.predict(*zip(*batch, strict=True))
+
+
+def _inputs(
+    grounder: Grounder,
+    video: ClipEmbeddings,
+    windows: Sequence[slice],
+    tokens: Sequence[FloatArray],
+    vectors: FloatArray | None,
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """What the model reads for all windows of each query in turn."""
     family, config = grounder.family, grounder.model.config
 
     def resampled(rows: FloatArray) -> list[FloatArray]:
@@ -309,9 +335,7 @@ def _outputs(
     else:
         by_query = (clips(guide_of(video, vector)) for vector in vectors)
     queries = zip(tokens, by_query, strict=True)
-    pairs = ((clip, query[: family.max_words]) for query, by_window in queries for clip in by_window)
-    while batch := list(islice(pairs, family.batch)):
-        yield from family.predict(*zip(*batch, strict=True))
+    return ((clip, query[: family.max_words]) for query, by_window in queries for clip in by_window)
 
 
 def _check(grounder: Grounder, what: str, size: int, right: int) -> None:

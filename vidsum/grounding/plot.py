@@ -5,19 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 
-from vidsum.figures import new_figure, round_times, save_figure, title
+from vidsum.figures import BLUE, INK, PALE_BLUE, heading, new_figure, save_figure, time_axis, title
 from vidsum.grounding.queries import in_short
-from vidsum.outputs import as_utf8
 from vidsum.provenance import label_of
 from vidsum.results.moments import Grounding, Highlights, Moment
-from vidsum.times import short_clock
 from vidsum.types import FloatArray
 
 MOST_ROWS = 12
-_CURVE, _BEST, _OTHERS = "#374151", "#2563eb", "#93c5fd"
 _SAID, _BEST_SAID, _OTHERS_SAID = "#c2410c", "#ea580c", "#fdba74"
 """Of what is said."""
 _MOST_LETTERS = 110
@@ -44,10 +39,11 @@ def moments_plot(grounding: Grounding, target: str | os.PathLike[str]) -> tuple[
             axes.stairs(query.said, edges_s, baseline=None, color=_SAID, linewidth=1.0)
         axes.set_yticks([0, 1], ["lowest", "highest"], fontsize=8)
         axes.set_title(in_short(query.query, _MOST_LETTERS), loc="left", fontsize=10, parse_math=False)
-    heading = f"{title(grounding.video, 'Moments')}: saliency and moments, by {Path(grounding.model).name}"
+    name = f"{title(grounding.video, 'Moments')}: saliency and moments, by {Path(grounding.model).name}"
     if grounding.evidence != "seen":
-        heading += " (orange: speech)"
-    _finish(figure, panels[-1], grounding.video_duration_s, heading)
+        name += " (orange: speech)"
+    _finish(panels[-1], grounding.video_duration_s)
+    heading(figure, name)
     save_figure(figure, target, label_of(grounding.provenance))
     is_cut = n_queries > MOST_ROWS
     return (f"{target}: shows the first {MOST_ROWS} of {n_queries} queries",) if is_cut else ()
@@ -60,15 +56,16 @@ def highlights_plot(highlights: Highlights, target: str | os.PathLike[str]) -> N
     ends_s = min(highlights.timestamps[-1] + highlights.clip_s, highlights.video_duration_s)
     _draw_row(axes, highlights.saliency, [*highlights.timestamps.tolist(), ends_s], highlights.moments)
     axes.set_yticks([0, 0.5, 1], ["0", "0.5", "1"], fontsize=8)
-    _finish(figure, axes, highlights.video_duration_s, f"{title(highlights.video, 'Highlights')}: saliency")
+    _finish(axes, highlights.video_duration_s)
+    heading(figure, f"{title(highlights.video, 'Highlights')}: saliency")
     save_figure(figure, target, label_of(highlights.provenance))
 
 
 def _draw_row(axes: Axes, saliency: FloatArray, edges_s: Sequence[float], moments: Sequence[Moment]) -> None:
-    axes.stairs(saliency, edges_s, baseline=None, color=_CURVE, linewidth=1.2)
+    axes.stairs(saliency, edges_s, baseline=None, color=INK, linewidth=1.2)
     for rank, moment in enumerate(moments, 1):
         length_s = moment.end_s - moment.start_s
-        best, others = (_BEST_SAID, _OTHERS_SAID) if moment.evidence == "said" else (_BEST, _OTHERS)
+        best, others = (_BEST_SAID, _OTHERS_SAID) if moment.evidence == "said" else (BLUE, PALE_BLUE)
         colour = best if rank == 1 else others
         axes.barh(-0.6 * _BAR - rank * _BAR, length_s, 0.7 * _BAR, left=moment.start_s, color=colour)
         if rank == 1:
@@ -77,10 +74,7 @@ def _draw_row(axes: Axes, saliency: FloatArray, edges_s: Sequence[float], moment
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _finish(figure: Figure, last: Axes, duration_s: float, heading: str) -> None:
-    """The axis of time below the last row, and a heading above the first."""
-    last.set_xlim(0, duration_s)
-    last.set_xticks(round_times(duration_s, 12))
-    last.xaxis.set_major_formatter(FuncFormatter(lambda time_s, _: short_clock(time_s)))
+def _finish(last: Axes, duration_s: float) -> None:
+    """The axis of time below the last row."""
+    time_axis(last, duration_s)
     last.set_xlabel("time (min:s)")
-    figure.suptitle(as_utf8(heading), x=0.01, ha="left", fontsize=11, fontweight="bold", parse_math=False)

@@ -3,8 +3,9 @@
 import os
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from vidsum.errors import InputError, UsageError
 from vidsum.results.moments import QueryMoments
@@ -42,6 +43,17 @@ class Queries:
             replace(answer, spoken=asdict(self.spoken[number]) if number in self.spoken else None)
             for number, answer in enumerate(answers)
         )
+
+
+def queries_of(queries: str | Sequence[str]) -> Queries:
+    """One query or several. Raises UsageError where one is not a text, or holds none."""
+    texts: Any = [queries] if isinstance(queries, str) else queries
+    if not isinstance(texts, Iterable) or isinstance(texts, bytes):
+        raise UsageError(f"queries must be a text or several, not {queries!r}")
+    texts = list(texts)
+    if wrong := [text for text in texts if not isinstance(text, str)]:
+        raise UsageError(f"queries must be texts, not {wrong[0]!r}")
+    return read_queries(texts)
 
 
 def read_queries(

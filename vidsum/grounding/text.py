@@ -48,14 +48,14 @@ class TextEncoder:
     encode_words: Callable[[Texts], list[FloatArray]] = field(repr=False)
     """Texts to an [L, D] each, rows of length 1: the last layer's tokens, start and end marks included; for
     `glove` the known words."""
-    count_tokens: Callable[[str], int] = field(repr=False)
-    """Number of tokens of a text, start and end marks included; for `glove` of known words."""
+    split: Callable[[str], list[str]] = field(repr=False)
+    """The tokens of a text, start and end marks included; for `glove` the known words."""
     most_tokens: int | None = None
     """Maximum number that is read; None for all."""
 
     def cuts(self, text: str) -> bool:
         """Whether a text has more tokens than the encoder reads."""
-        return self.most_tokens is not None and self.count_tokens(text) > self.most_tokens
+        return self.most_tokens is not None and len(self.split(text)) > self.most_tokens
 
 
 def load_text_encoder(name: str, device: str = "auto") -> TextEncoder:
@@ -127,10 +127,11 @@ def _minilm(_device: str) -> TextEncoder:
             unit_rows(row[seen]) for row, seen in zip(model.read(tokens, is_token), is_token, strict=True)
         ]
 
-    def count_tokens(text: str) -> int:
-        return len(tokenizer.encode(text).ids)
+    def split(text: str) -> list[str]:
+        tokens: list[str] = tokenizer.encode(text).tokens
+        return tokens
 
-    return _in_batches("minilm", embed, embed_words, count_tokens, MINILM_TOKENS)
+    return _in_batches("minilm", embed, embed_words, split, MINILM_TOKENS)
 
 
 def _padded(tokenizer: "Tokenizer", texts: Texts) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
@@ -159,10 +160,10 @@ def _clip(device: str) -> TextEncoder:
     def embed(texts: Texts) -> list[FloatArray]:
         return list(extractor.encode_text(texts))
 
-    def count_tokens(text: str) -> int:
-        return len(tokenizer.encode(text)) + 2
+    def split(text: str) -> list[str]:
+        return ["[start]", *(tokenizer.decode([token]).strip() for token in tokenizer.encode(text)), "[end]"]
 
-    return _in_batches("clip", embed, extractor.encode_words, count_tokens, CLIP_TOKENS)
+    return _in_batches("clip", embed, extractor.encode_words, split, CLIP_TOKENS)
 
 
 def _glove(_device: str) -> TextEncoder:
@@ -176,14 +177,14 @@ def _glove(_device: str) -> TextEncoder:
     words = parquet.read_table(folder / "words.parquet").column(0).to_pylist()
     row_of = {word: row for row, word in enumerate(words)}
 
-    def known(text: str) -> list[int]:
-        return [row_of[word] for word in re.findall(r"[^\W_]+", text.lower()) if word in row_of]
+    def known(text: str) -> list[str]:
+        return [word for word in re.findall(r"[^\W_]+", text.lower()) if word in row_of]
 
     def word_vectors(texts: Texts) -> list[FloatArray]:
         rows = [known(text) for text in texts]
         if unknown := [text for text, words in zip(texts, rows, strict=True) if not words]:
             raise UsageError(f"GloVe has no word of {named(unknown)}", hint="use another text encoder")
-        return [np.asarray(vectors[words], np.float32) for words in rows]
+        return [np.asarray(vectors[[row_of[word] for word in words]], np.float32) for words in rows]
 
     def encode(texts: Texts) -> FloatArray:
         means = np.array([rows.mean(axis=0) for rows in word_vectors(texts)])
@@ -193,11 +194,11 @@ def _glove(_device: str) -> TextEncoder:
         return [unit_rows(rows) for rows in word_vectors(texts)]
 
     dim = int(vectors.shape[1])
-    return TextEncoder("glove", dim, encode, encode_words, lambda text: len(known(text)))
+    return TextEncoder("glove", dim, encode, encode_words, known)
 
 
 def _in_batches(
-    name: str, embed: Embed, embed_words: Embed, count_tokens: Callable[[str], int], most_tokens: int
+    name: str, embed: Embed, embed_words: Embed, split: Callable[[str], list[str]], most_tokens: int
 ) -> TextEncoder:
     """The encoder of a network that is given texts of similar length together, which need less padding."""
 
@@ -212,7 +213,7 @@ def _in_batches(
             rows |= zip(batch, embed([texts[number] for number in batch]), strict=True)
         return [rows[number] for number in range(len(texts))]
 
-    return TextEncoder(name, DIMS[name], encode, partial(lists, embed_words), count_tokens, most_tokens)
+    return TextEncoder(name, DIMS[name], encode, partial(lists, embed_words), split, most_tokens)
 
 
 _LOADERS: dict[str, Callable[[str], TextEncoder]] = {"minilm": _minilm, "clip": _clip, "glove": _glove}

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from vidsum.models.attention.heads import MultiHeadAttention, input_projection, sines
-from vidsum.models.attention.learned_mask import LearnedMask, Mask, SoftMask, fused_attention
+from vidsum.models.attention.learned_mask import FusedAttention, LearnedMask, Mask, SoftMask
 from vidsum.models.configs import DETRConfig
 from vidsum.types import FloatArray
 
@@ -123,7 +123,7 @@ class EncoderLayer(nn.Module):
     def __init__(self, config: DETRConfig, mask: Mask | None, activation: nn.Module) -> None:
         super().__init__()
         self.attention = MultiHeadAttention(config.d, config.heads)
-        self.mask = mask
+        self.mask, self.attend = mask, FusedAttention()
         self.feed_forward = feed_forward(config, activation)
         self.norms = nn.ModuleList(nn.LayerNorm(config.d) for _ in range(2))
         self.dropout = nn.Dropout(config.dropout)
@@ -141,7 +141,7 @@ class EncoderLayer(nn.Module):
         keys = x + positions
         q, k, v = self.attention.queries(keys), self.attention.keys(keys), self.attention.values(x)
         mask = self.mask(x, x.shape[1]) if self.mask and not shared else shared
-        heads = fused_attention(q, k, v, mask, is_token, active(self.dropout))
+        heads = self.attend(q, k, v, mask, is_token, active(self.dropout))
         x = self.norms[0](x + self.dropout(self.attention.join(heads)))
         out: Tensor = self.norms[1](x + self.dropout(self.feed_forward(x)))
         return out

@@ -12,10 +12,10 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from vidsum.models.attention.heads import MultiHeadAttention, join_heads, sines, split_heads
 from vidsum.models.attention.learned_mask import (
+    FusedAttention,
     LearnedMask,
     SoftMask,
     cross_masks,
-    fused_attention,
     learned_masks,
     shared_mask,
 )
@@ -62,7 +62,7 @@ class CrossLayer(nn.Module):
     def __init__(self, config: DETRConfig, mask: LearnedMask | None) -> None:
         super().__init__()
         self.attention = MultiHeadAttention(config.d, config.heads)
-        self.mask = mask
+        self.mask, self.attend = mask, FusedAttention()
         self.feed_forward = feed_forward(config, nn.PReLU())
         self.norms = nn.ModuleList(nn.LayerNorm(config.d) for _ in range(2))
         self.dropout = nn.Dropout(config.dropout)
@@ -73,7 +73,7 @@ class CrossLayer(nn.Module):
         """[B, T, d] to the same; `shared` is the mask of all layers, if they share one."""
         q, (k, v) = self.attention.queries(clips + positions), self.attention.keys_values(words)
         mask = self.mask.of_attention(clips, q, k, is_word) if self.mask and not shared else shared
-        heads = fused_attention(q, k, v, mask, is_word, active(self.dropout))
+        heads = self.attend(q, k, v, mask, is_word, active(self.dropout))
         x = clips + self.dropout(self.attention.join(heads))
         x = x + self.dropout(self.feed_forward(self.norms[0](x)))
         out: Tensor = self.norms[1](x)

@@ -11,7 +11,8 @@ from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
 from urllib.parse import unquote
 
-from vidsum.errors import OutputError, UsageError
+from vidsum.errors import OutputError
+from vidsum.names import wanted
 from vidsum.outputs import atomic_write, check_target, make_folder
 from vidsum.pipelines.report import Shown, films_of, page_text, plays, report_text
 from vidsum.results.media import url_of
@@ -40,15 +41,12 @@ def write_report(
         Warnings: of videos that are not there any more, whose pictures the page lacks.
 
     Raises:
-        UsageError: one is none of summaries, shots, moments, highlights, transcripts and descriptions; or
-            the videos are too long to embed.
+        UsageError: there is none, or one is of another class; or the videos are too long to embed.
         OutputError: the file cannot be written.
     """
     several = results if isinstance(results, Sequence) else [results]
-    others: list[object] = [one for one in several if not isinstance(one, Shown)]
-    if others:
-        kinds = "Summary, Shots, Grounding, Highlights, Transcript or Descriptions"
-        raise UsageError(f"a report shows a {kinds}, not a {type(others[0]).__name__}")
+    for one in several or (None,):
+        wanted(one, Shown)
     named = [(f"result {number}", one) for number, one in enumerate(several, 1)]
     if Path(path).suffix.lower() != ".html":
         return write_bundle(named, Path(path), title)

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.errors import InputError, UsageError
+from vidsum.grounding.find import Look
 from vidsum.labels import label_in
+from vidsum.names import wanted
 from vidsum.outputs import make_folder
 from vidsum.pipelines.timelines import video_of
 from vidsum.provenance import form_in, label_of
@@ -61,6 +63,7 @@ def write_video(
         InputError: the video is not there any more.
         OutputError: the file cannot be written.
     """
+    wanted(summary, Summary)
     from vidsum.video.copy import copy_segments, has_default_streams
     from vidsum.video.write import write_segments
 
@@ -111,6 +114,7 @@ def write_clips(
     """
     from vidsum.video.write import write_segments
 
+    wanted(result, Grounding, Highlights)
     if not pad_s >= 0:
         raise UsageError(f"pad_s must be at least 0, not {pad_s}")
     video, comment = video_of(result), label_of(result.provenance, padded_form(pad_s))
@@ -187,6 +191,7 @@ def write_storyboard(summary: Summary, path: PathLike, folder: PathLike) -> None
         InputError: the video is not there any more.
         OutputError: a file cannot be written.
     """
+    wanted(summary, Summary)
     from vidsum.summary.storyboard import key_frame_times, save_key_frames, save_picture, storyboard
 
     times = key_frame_times(summary)
@@ -198,12 +203,22 @@ def write_storyboard(summary: Summary, path: PathLike, folder: PathLike) -> None
     save_picture(storyboard(summary, images, captions), path, label_of(summary.provenance))
 
 
+def write_attention(result: Grounding | Highlights, look: Look, files: Mapping[str, Path]) -> tuple[str, ...]:
+    """Plot what a model attended to; `files` are by the kind of plot, for the rest see `write_plot`."""
+    from vidsum.grounding.attention_plot import attention_plot
+
+    assert isinstance(result, Grounding)
+    plots = (attention_plot(result, look.found, kind, files[kind]) for kind in look.plots)
+    return tuple(warning for warnings in plots for warning in warnings)
+
+
 def write_plot(result: Summary | Grounding | Highlights, path: PathLike) -> tuple[str, ...]:
     """Plot a summary's importance curve with its shots and segments, the saliency curve and moments of each
     query, or those of highlights; as PNG or SVG by the suffix. Returns warnings.
 
     Raises OutputError: the file cannot be written.
     """
+    wanted(result, Summary, Grounding, Highlights)
     if isinstance(result, Grounding):
         from vidsum.grounding.plot import moments_plot
 

@@ -9,6 +9,7 @@ import numpy as np
 from vidsum.errors import UsageError
 from vidsum.grounding.proposals import moments_of, snapped, suppress
 from vidsum.grounding.windows import grid, on_grid
+from vidsum.names import wanted
 from vidsum.options import from_keywords
 from vidsum.pipelines.plan import Plan, input_of
 from vidsum.pipelines.sources import Source, has_pictures
@@ -65,6 +66,7 @@ def plan_highlights(source: Source, top_k: int, extraction: Extraction) -> Plan[
 
     Raises InputError, WeightsError, UsageError: see `find_highlights`.
     """
+    wanted(top_k, int)
     if top_k < 1:
         raise UsageError(f"top_k must be at least 1, not {top_k}")
     if not isinstance(source, Features) and not has_pictures(source):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,10 +16,12 @@ import numpy.typing as npt
 from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.grounding import presence, vse
+from vidsum.grounding.find import Look as Look
 from vidsum.grounding.find import Request, checkpoint_sha256, locate, max_words, model_for, precision_for
 from vidsum.grounding.proposals import MAX_IOU, snapped, suppress
 from vidsum.grounding.queries import Queries, named
 from vidsum.grounding.queries import in_short as in_short
+from vidsum.grounding.queries import queries_of as queries_of
 from vidsum.grounding.queries import read_queries as read_queries
 from vidsum.grounding.said import ENCODER
 from vidsum.grounding.spaces import (
@@ -106,17 +108,6 @@ def choices_of_moments(
     return retrieval, extraction
 
 
-def queries_of(queries: str | Sequence[str]) -> Queries:
-    """One query or several. Raises UsageError where one is not a text, or holds none."""
-    texts: Any = [queries] if isinstance(queries, str) else queries
-    if not isinstance(texts, Iterable) or isinstance(texts, bytes):
-        raise UsageError(f"queries must be a text or several, not {queries!r}")
-    texts = list(texts)
-    if wrong := [text for text in texts if not isinstance(text, str)]:
-        raise UsageError(f"queries must be texts, not {wrong[0]!r}")
-    return read_queries(texts)
-
-
 @dataclass(frozen=True, eq=False)
 class Search:
     """How queries are answered: by which model, in which space."""
@@ -129,6 +120,8 @@ class Search:
     space: str
     encode_text: EncodeText | None = None
     """What reads the queries in place of the space's text encoder."""
+    look: Look | None = None
+    """See `plan_moments`."""
 
     def facts(self) -> dict[str, Any]:
         """What moments depend on beside the video and its features."""
@@ -162,6 +155,8 @@ class Search:
         """The moments of each query."""
         extraction, retrieval = self.extraction, self.retrieval
         request, alone = Request(self.queries.texts, vectors), retrieval.alone
+        if self.look:
+            self.look.at(self.model, clips, request, extraction.device)
         how = (extraction.device, extraction.precision)
         answers = locate(self.model, clips, request, retrieval.top_k, *how, alone=alone)
         if retrieval.snap != "none":
@@ -247,6 +242,7 @@ def plan_moments(
     retrieval: Retrieval,
     extraction: Extraction,
     encode_text: EncodeText | None = None,
+    look: Look | None = None,
 ) -> Plan[Grounding]:
     """Plan `ground`: the video is probed and hashed, not decoded.
 
@@ -256,8 +252,9 @@ def plan_moments(
         retrieval: how moments are found.
         extraction: how features are made; the space chooses the extractor and its clips.
         encode_text: see `ground`.
+        look: what is told of the attention, before the moments are returned.
 
-    Raises InputError, WeightsError, UsageError: see `ground`.
+    Raises InputError, WeightsError, UsageError: see `ground`; the model has no such attention.
     """
     if isinstance(source, Features) or not has_pictures(source):
         given = input_of(source, extraction)
@@ -269,6 +266,7 @@ def plan_moments(
         given = input_in(search.space, source, extraction, retrieval)
     sight = plan_sight(given, search.space, retrieval.snap)
     speech = speech_of_moments(retrieval, given)
+    search = replace(search, look=look and look.checked(search.model, retrieval.evidence, extraction.device))
     evidence = "seen" if speech is None else "said" if retrieval.evidence == "said" else "both"
     made_from: dict[str, Any] = {**sight.provenance, "grounding": search.facts()}
     if speech:

@@ -10,9 +10,10 @@ Networks are loaded at the first call and stay in memory for all later ones; `un
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from vidsum.errors import VidsumError
 from vidsum.options import all_from_keywords, from_keywords
 from vidsum.pipelines.moments import EncodeText, choices_of_moments, plan_moments, queries_of
 from vidsum.pipelines.sources import Source
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from vidsum.keywords import GrounderOptions, SpeechOptions, SummarizerOptions, SummaryOptions
+
+
+Given = TypeVar("Given")
+Made = TypeVar("Made")
 
 
 class Summarizer:
@@ -82,6 +87,25 @@ class Transcriber:
     def __call__(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> Transcript:
         """Transcribe speech in a video or audio file."""
         return plan_transcript(path, self._settings, self._extraction).run(progress)
+
+
+def each(
+    step: Callable[[Given], Made], sources: Iterable[Given]
+) -> Iterator[tuple[Given, Made | VidsumError]]:
+    """What a step, such as a `Summarizer`, makes of each source, as soon as it is made.
+
+    A VidsumError stands in the place of its result, and the others follow; one that they would all meet, such
+    as missing weights, is raised.
+    """
+    for source in sources:
+        made: Made | VidsumError
+        try:
+            made = step(source)
+        except VidsumError as error:
+            if error.ends_batch:
+                raise
+            made = error
+        yield source, made
 
 
 class Grounder:

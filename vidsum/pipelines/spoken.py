@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from vidsum.errors import InputError, OutputError, UsageError
+from vidsum.names import wanted
 from vidsum.pipelines.timelines import video_behind
 from vidsum.provenance import label_of
 from vidsum.results.descriptions import Description, Descriptions
@@ -54,6 +55,7 @@ def write_spoken(
         InputError: the film is not there any more.
         OutputError: the program hangs or speaks no text at all, or the file cannot be written.
     """
+    wanted(found, Descriptions)
     if found.gaps is None or found.video is None:
         raise UsageError("only descriptions for pauses can be spoken", hint="--in-gaps, or in_gaps=True")
     if isinstance(speaker, str):

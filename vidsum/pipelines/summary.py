@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from vidsum import provenance
 from vidsum.errors import UsageError
 from vidsum.grounding.queries import read_queries
+from vidsum.names import wanted
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.decoding import extraction_job, transitions_job
 from vidsum.pipelines.plan import Input, Plan, input_of
@@ -160,6 +161,7 @@ def plan_summary(
 
     Raises InputError, WeightsError, UsageError: see `summarize`.
     """
+    wanted(selection.budget, str, int, float)
     given = _input_for(source, settings, extraction)
     if texts := texts_of(selection):
         require_readable(given.kind[0])

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import InputError, UsageError
+from vidsum.names import wanted
 from vidsum.numpy_files import refusing
 from vidsum.results.feature_arrays import read_npz, write_npz
 from vidsum.results.features import Features
@@ -32,6 +33,7 @@ def write_features(
     `change_points`, [S, 2] first and last frame of each shot, go into an h5 file only. Raises UsageError for
     another suffix, and OutputError where the file cannot be written.
     """
+    wanted(features, Features)
     target = Path(path)
     if target.suffix == ".npz":
         write_npz(features, target)

@@ -91,7 +91,10 @@ class Features(Result):
             video = probe(video)
         if not fps > 0:
             raise UsageError(f"fps must be positive, not {fps}")
-        rows = np.ascontiguousarray(array, dtype=np.float32)
+        try:
+            rows = np.ascontiguousarray(array, dtype=np.float32)
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"features: not an array of numbers ({error})") from error
         times = np.arange(len(rows) if rows.ndim else 0, dtype=np.float64) / fps
         own_s = max(len(times), 1) / fps
         if video and abs(own_s - video.duration_s) > max(_ODD_S, _ODD_FRACTION * video.duration_s, 1 / fps):

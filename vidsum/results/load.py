@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from vidsum.errors import InputError
+from vidsum.names import wanted
 from vidsum.provenance import digest_of
 from vidsum.results.cuts import Cutting
 from vidsum.results.descriptions import Descriptions
@@ -45,6 +46,7 @@ def load(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Resu
 
     Raises InputError: the file is missing, was not written by vidsum, was changed since, or names a playlist.
     """
+    wanted(path, str, os.PathLike)
     if is_feature_file(os.fspath(path)):
         return read_features(path)
     if not Path(path).exists():

@@ -3,7 +3,6 @@
 Hooks record the queries and keys; the weights, which the model never makes as a matrix, come from those.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, cast
@@ -13,8 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from vidsum.errors import UsageError
-from vidsum.models.attention.heads import MultiHeadAttention
-from vidsum.models.attention.learned_mask import LearnedMask, SoftMask
+from vidsum.models.attention.heads import MultiHeadAttention, split_heads
+from vidsum.models.attention.learned_mask import LearnedMask, SoftMask, attention_weights
 from vidsum.models.attention.local_global import local_global_mask
 from vidsum.models.fulltransnet import DecoderLayer, EncoderLayer, FullTransNet, global_tokens
 from vidsum.results.features import Features
@@ -216,14 +215,11 @@ def _weights(
     mask: SoftMask | None = None,
 ) -> Tensor:
     queries, keys = (
-        recorded.projected[projection].chunk(attention.heads, dim=2)[head]
+        split_heads(recorded.projected[projection], attention.heads)[:, head : head + 1]
         for projection in (attention.q, attention.k)
     )
-    logits = queries @ keys.mT / math.sqrt(queries.shape[2])
-    scores = (mask.fuse(logits[None])[0] if mask else logits)[0].cpu()
-    if attends is not None:
-        scores = scores.masked_fill(~attends, -math.inf)
-    return torch.softmax(scores, dim=1)
+    is_key = None if attends is None else attends[None].to(queries.device)
+    return attention_weights(queries, keys, mask, is_key)[0, 0].cpu()
 
 
 def _warnings(features: Features, n_samples: int) -> tuple[str, ...]:

@@ -6,21 +6,25 @@ from itertools import pairwise
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.colors import LinearSegmentedColormap, Normalize, PowerNorm
 from matplotlib.figure import Figure
-from matplotlib.image import AxesImage
-from matplotlib.patches import Rectangle
 
-from vidsum.figures import new_figure, round_times, save_figure
-from vidsum.summary.attention_maps import AttentionMaps
-from vidsum.times import short_clock
-from vidsum.types import FloatArray, TimeArray
-
-_COLOURS = LinearSegmentedColormap.from_list(
-    "attention", ("#ffffff", "#cfe1fb", "#7fb0f0", "#2563eb", "#17329a", "#0b1440")
+from vidsum.figures import (
+    GREY,
+    OTHERS,
+    PALE_GREY,
+    by_root,
+    cell_times,
+    heading,
+    map_image,
+    map_panel,
+    mark_cells,
+    new_figure,
+    round_times,
+    save_figure,
+    spread,
 )
-_CHOSEN = "#d97706"
-_SHOT_COLOURS = ("#6b7280", "#d1d5db")
+from vidsum.summary.attention_maps import AttentionMaps
+from vidsum.types import TimeArray
 
 
 def attention_plot(
@@ -47,12 +51,13 @@ def _draw_panels(maps: AttentionMaps) -> Figure:
     top, bottom = figure.subfigures(2, 1, height_ratios=(5.2, 4.6), squeeze=False)[:, 0]
     encoder, decoder = top.subplots(1, 2)
     cross = bottom.subplots()
-    _draw(encoder, maps.encoder, "Encoder")
-    _draw(decoder, maps.decoder, "Decoder, masked")
-    lowest, highest = (np.quantile(maps.cross.mean(axis=(0, 1)), level) for level in (0.005, 0.995))
+    means = [part.mean(axis=(0, 1)) for part in (maps.encoder, maps.decoder, maps.cross)]
+    map_panel(encoder, means[0], "Encoder", by_root(means[0]))
+    map_panel(decoder, means[1], "Decoder, masked", by_root(means[1]))
+    colours = spread(means[2])
     even = maps.samples_per_cell / len(maps.timestamps)
-    name = f"Cross attention, {lowest:.2g} to {highest:.2g} (even: {even:.2g})"
-    _draw(cross, maps.cross, name, spread=True)
+    name = f"Cross attention, {colours.vmin:.2g} to {colours.vmax:.2g} (even: {even:.2g})"
+    map_panel(cross, means[2], name, colours)
     for axis in (encoder.xaxis, encoder.yaxis, cross.xaxis):
         _mark_times(axis, maps)
     _mark_steps(decoder.xaxis, maps, first="start")
@@ -64,7 +69,7 @@ def _draw_panels(maps: AttentionMaps) -> Figure:
     _label(decoder, "step whose token it has read", "step")
     _label(cross, "sample attended to (min:s)", "step")
     _mark_key_frames(cross, maps)
-    top.suptitle(_title(maps), x=0.01, ha="left", fontsize=12, fontweight="bold")
+    heading(figure, _title(maps))
     return figure
 
 
@@ -80,40 +85,18 @@ def _draw_grids(maps: AttentionMaps) -> Figure:
         for row, layer in enumerate(maps.layers):
             grid[row, 0].set_ylabel(str(layer), rotation=0, ha="right", va="center")
             for column, axes in enumerate(grid[row]):
-                _show(axes, weights[row, column])
+                map_image(axes, weights[row, column], by_root(weights[row, column]))
                 axes.set(xticks=[], yticks=[])
         for axes, head in zip(grid[0], maps.heads, strict=True):
             axes.set_title(str(head), fontsize=10)
     return figure
 
 
-def _draw(axes: Axes, weights: FloatArray, name: str, *, spread: bool = False) -> None:
-    image = _show(axes, weights.mean(axis=(0, 1)), spread=spread)
-    axes.set_title(name, loc="left", fontsize=10.5, pad=12)
-    assert axes.figure is not None
-    bar = axes.figure.colorbar(image, ax=axes, pad=0.03, fraction=0.05, aspect=30, extend="max")
-    bar.ax.tick_params(labelsize=8)
-
-
-def _show(axes: Axes, weights: FloatArray, *, spread: bool = False) -> AxesImage:
-    """Weights by colour: their roots, because one large weight would leave all others white.
-
-    The darkest is at least four times the mean, so that attention which prefers nothing does not look strong.
-    With `spread` the colours go from the lowest weight to the highest, for nearly even weights.
-    """
-    positive = weights[weights > 0]
-    darkest = max(float(np.quantile(positive, 0.995)), 4 * float(positive.mean()))
-    norm: Normalize = PowerNorm(0.5, vmin=0, vmax=darkest)
-    if spread:
-        norm = Normalize(*np.quantile(positive, [0.005, 0.995]))
-    return axes.imshow(weights, cmap=_COLOURS, norm=norm, aspect="auto", interpolation="antialiased")
-
-
 def _mark_times(axis: Axis, maps: AttentionMaps) -> None:
     """Ticks at round times, on an axis of cells."""
     end_s = min(float(maps.edges_s[-1]), _end_s(maps))
     times = np.array([time_s for time_s in round_times(end_s, 8) if time_s >= maps.timestamps[0]])
-    axis.set_ticks(_cells(maps, times), [short_clock(time_s) for time_s in times], fontsize=8)
+    cell_times(axis, _cells(maps, times), times)
 
 
 def _mark_steps(axis: Axis, maps: AttentionMaps, first: str = "1") -> None:
@@ -129,18 +112,16 @@ def _mark_shots(axes: Axes, maps: AttentionMaps, *, along_y: bool) -> None:
     edges = _cells(maps, maps.edges_s)
     edges[-1] = maps.encoder.shape[2] - 0.5  # a window may end inside a shot
     for number, (start, end) in enumerate(pairwise(edges)):
-        pieces = [Rectangle((start, 1.006), end - start, 0.018, transform=axes.get_xaxis_transform())]
+        colour = (GREY, PALE_GREY)[number % 2]
+        mark_cells(axes, start, end, colour, "top")
         if along_y:
-            pieces.append(Rectangle((1.006, start), 0.018, end - start, transform=axes.get_yaxis_transform()))
-        for piece in pieces:
-            piece.set(color=_SHOT_COLOURS[number % 2], linewidth=0, clip_on=False)
-            axes.add_patch(piece)
+            mark_cells(axes, start, end, colour, "right")
 
 
 def _mark_key_frames(axes: Axes, maps: AttentionMaps) -> None:
     positions = (maps.key_frames + 0.5) / maps.samples_per_cell - 0.5
     name, steps = "key frame that the step writes", np.arange(len(positions))
-    axes.plot(positions, steps, "o", ms=5, mfc="none", mec=_CHOSEN, mew=0.9, label=name)
+    axes.plot(positions, steps, "o", ms=5, mfc="none", mec=OTHERS[0], mew=0.9, label=name)
     axes.legend(loc="lower right", bbox_to_anchor=(1.01, 1.015), frameon=False, fontsize=9)
 
 

@@ -12,11 +12,10 @@ import cv2
 import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 from PIL import Image, ImageDraw, ImageFont
 
 from vidsum.errors import UsageError
-from vidsum.figures import ACCENT, new_figure, round_times, save_figure, title
+from vidsum.figures import ACCENT, BLUE, OTHERS, new_figure, round_times, save_figure, time_axis, title
 from vidsum.labels import labelled
 from vidsum.outputs import atomic_write, make_folder
 from vidsum.provenance import label_of
@@ -224,35 +223,28 @@ def _draw_plot(summary: Summary) -> Figure:
     axes = figure.add_subplot()
     for number, (start, end) in enumerate(summary.segments):
         label = "selected" if number == 0 else None
-        axes.axvspan(start, end, color=_unit(ACCENT), alpha=0.16, linewidth=0, label=label)
+        axes.axvspan(start, end, color=BLUE, alpha=0.16, linewidth=0, label=label)
     edges = [shot.start_s for shot in summary.shots[1:]]
     axes.vlines(
         edges, 0, 1, transform=axes.get_xaxis_transform(), color="#9ca3af", linewidth=0.6, label="shot border"
     )
     scores, borders = [shot.score for shot in summary.shots], [summary.shots[0].start_s, *edges]
     borders.append(summary.shots[-1].end_s)
-    axes.stairs(scores, borders, baseline=None, color="#d97706", linewidth=1.6, label="shot score")
+    axes.stairs(scores, borders, baseline=None, color=OTHERS[0], linewidth=1.6, label="shot score")
     axes.plot(
         summary.timestamps,
         summary.importance,
         drawstyle="steps-post",  # a sample stands for the time up to the next
-        color=_unit(ACCENT),
+        color=BLUE,
         linewidth=1.3,
         label="importance",
     )
-    axes.set_xlim(0, summary.video_duration_s)
+    time_axis(axes, summary.video_duration_s)
     axes.set_ylim(bottom=0)  # so that a nearly level curve looks level
-    axes.set_xticks(round_times(summary.video_duration_s, 12))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda time_s, _: short_clock(time_s)))
     axes.set_xlabel("time (min:s)")
     axes.set_ylabel("importance")
     axes.set_title(
         title(summary.video, "Summary"), loc="left", fontsize=11, fontweight="bold", parse_math=False
     )
-    axes.spines[["top", "right"]].set_visible(False)
     axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=4, frameon=False, fontsize=9)
     return figure
-
-
-def _unit(colour: tuple[int, int, int]) -> tuple[float, ...]:
-    return tuple(part / 255 for part in colour)

@@ -9,6 +9,7 @@ from pathlib import Path
 import av
 
 from vidsum.errors import InputError
+from vidsum.names import wanted
 from vidsum.provenance import is_label
 from vidsum.types import VideoInfo
 from vidsum.video.frames import has_odd_pixels
@@ -63,6 +64,7 @@ def probe(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Vid
     `allow_playlists` takes an ffconcat list or an .m3u8 playlist of local files for a video too. Raises
     InputError where the file cannot be read, has no video, or none of its frames can be decoded.
     """
+    wanted(path, str, os.PathLike)
     path = os.fspath(path)
     with open_video(path, allow_playlists=allow_playlists) as container:
         stream = video_stream(container, path)

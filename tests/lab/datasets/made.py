@@ -36,7 +36,7 @@ def encode(texts: Sequence[str]) -> FloatArray:
     return unit(np.array(rows))
 
 
-ENCODER = TextEncoder("words", DIM, encode, lambda texts: [encode(t.split()) for t in texts], len)
+ENCODER = TextEncoder("words", DIM, encode, lambda texts: [encode(t.split()) for t in texts], list)
 
 
 def visual_map(seed: int = 0) -> VisualSemanticMap:

@@ -7,22 +7,17 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter
 
 from vidsum.errors import UsageError
-from vidsum.figures import new_figure, round_times, save_figure
+from vidsum.figures import BLUE, GREY, OTHERS, heading, new_figure, save_figure, time_axis
 from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.lab.evaluation.moment_metrics import CURVE, RANDOM, THRESHOLDS, WHOLE, MomentMeasures
 from vidsum.lab.evaluation.report import Report
 from vidsum.outputs import as_utf8
 from vidsum.scaling import unit_range
-from vidsum.times import short_clock
 from vidsum.types import FloatArray
 
-_BLUE, _GREY = "#2563eb", "#6b7280"
-_COLOURS = ("#d97706", "#16a34a", "#9333ea", "#dc2626", "#0891b2")
-"""The paper's orange and green, then others."""
-_ROWS = (*_COLOURS, _GREY)
+_ROWS = (*OTHERS, GREY)
 """Of scores, beside the annotators' blue."""
 _BASELINES = {RANDOM: ":", WHOLE: "--"}
 """Their lines, which are grey."""
@@ -69,9 +64,8 @@ def _draw(
     for axes in panels[len(videos) - n_columns : len(videos)]:
         axes.set_xlabel("time (min:s)")
     some = f", {len(videos)} of {n_videos} videos" if len(videos) < n_videos else ""
-    title = f"Importance, each curve from its lowest to its highest{some}"
-    figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
-    lines = [Line2D([], [], color=colour) for colour in (_BLUE, *_ROWS[: len(predictions)])]
+    heading(figure, f"Importance, each curve from its lowest to its highest{some}")
+    lines = [Line2D([], [], color=colour) for colour in (BLUE, *_ROWS[: len(predictions)])]
     rows = ["annotators' mean", *map(as_utf8, predictions)]
     figure.legend(lines, rows, loc="outside lower center", ncols=4, frameon=False)
     return figure
@@ -79,30 +73,26 @@ def _draw(
 
 def _draw_video(axes: Axes, video: AnnotatedVideo, rows: Mapping[str, FloatArray | None]) -> None:
     times = video.features.timestamps
-    axes.plot(times, unit_range(video.gtscore, flat=0.5), color=_BLUE, linewidth=1.8, alpha=0.85)
+    axes.plot(times, unit_range(video.gtscore, flat=0.5), color=BLUE, linewidth=1.8, alpha=0.85)
     for colour, scores in zip(_ROWS, rows.values(), strict=False):
         if scores is not None:
             axes.plot(times, unit_range(scores, flat=0.5), color=colour, linewidth=1.1)
-    duration_s = video.features.duration_s
-    axes.set_xlim(0, duration_s)
+    time_axis(axes, video.features.duration_s, 8)
     axes.set_ylim(-0.04, 1.04)
-    axes.set_xticks(round_times(duration_s, 8))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda time_s, _: short_clock(time_s)))
     axes.set_yticks([0, 1], ["lowest", "highest"], fontsize=8)
-    axes.spines[["top", "right"]].set_visible(False)
 
 
 def plot_recall(report: Report[MomentMeasures], title: str, target: Path, label: str | None = None) -> None:
     """Plot R@1 over the IoU; target, label and errors are those of `plot_scores`."""
     figure = new_figure(6.5, 4.0)
     axes = figure.subplots()
-    colours = cycle((_BLUE, *_COLOURS))
+    colours = cycle((BLUE, *OTHERS))
     for row in report.rows:
         is_baseline = row.name in _BASELINES
         axes.plot(
             CURVE,
             [100 * fraction for fraction in row.measures.curve],
-            color=_GREY if is_baseline else next(colours),
+            color=GREY if is_baseline else next(colours),
             linestyle=_BASELINES.get(row.name, "-"),
             label=as_utf8(row.name),
         )

@@ -22,7 +22,6 @@ from vidsum.outputs import atomic_write
 
 SCHEMA = "vidsum.training_state/1"
 LAST, LOG, CURVES = "last.safetensors", "log.csv", "curves.png"
-_AMBER, _BLUE, _GREY = "#d97706", "#2563eb", "#9ca3af"
 _LINE_CHARACTERS = 200
 """More than the first line of a log has."""
 _ANEW = "--overwrite starts over, or choose another --out"
@@ -177,20 +176,20 @@ def plot_curves(history: Sequence[Epoch], best: Epoch, target: Path) -> None:
     """
     from matplotlib.ticker import MaxNLocator  # which reading a run can do without
 
-    from vidsum.figures import new_figure, save_figure
+    from vidsum.figures import BLUE, GREY, OTHERS, new_figure, save_figure
 
     has_validation = best.validation is not None
     figure = new_figure(8, 5 if has_validation else 3)
     rows = figure.subplots(2 if has_validation else 1, 1, sharex=True, squeeze=False)[:, 0]
     epochs = [epoch.epoch for epoch in history]
-    rows[0].plot(epochs, [epoch.loss for epoch in history], color=_AMBER, linewidth=1.3)
+    rows[0].plot(epochs, [epoch.loss for epoch in history], color=OTHERS[0], linewidth=1.3)
     rows[0].set_ylabel("loss")
     if has_validation:
-        rows[1].plot(epochs, [epoch.validation for epoch in history], color=_BLUE, linewidth=1.3)
-        rows[1].plot([best.epoch], [best.validation], "o", color=_BLUE)
+        rows[1].plot(epochs, [epoch.validation for epoch in history], color=BLUE, linewidth=1.3)
+        rows[1].plot([best.epoch], [best.validation], "o", color=BLUE)
         rows[1].set_ylabel("validation")
     for axes in rows:
-        axes.axvline(best.epoch, color=_GREY, linewidth=0.8, linestyle="--")
+        axes.axvline(best.epoch, color=GREY, linewidth=0.8, linestyle="--")
         axes.spines[["top", "right"]].set_visible(False)
     rows[-1].set_xlabel("epoch")
     rows[-1].xaxis.set_major_locator(MaxNLocator(integer=True))

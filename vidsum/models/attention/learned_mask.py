@@ -8,7 +8,7 @@ are silent, what was chosen, what it costs, and how another model uses it.
 
 import math
 from itertools import pairwise
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -229,14 +229,32 @@ def fused_attention(
     Returns:
         [B, h, N, d_k]
     """
-    attends = None if is_key is None else is_key.reshape(len(is_key), 1, -1, is_key.shape[-1])
+    if mask is not None and mask.fusion == "product":
+        return drop(attention_weights(q, k, mask, is_key), dropout) @ v
+    attends = _attends(is_key)
     if mask is None:
         return scaled_dot_product_attention(q, k, v, attn_mask=attends, dropout_p=dropout)
-    if mask.fusion == "sum":
-        bias = mask.dense()[:, None].to(q.dtype)
-        bias = bias if attends is None else bias.masked_fill(~attends, -math.inf)
-        return scaled_dot_product_attention(q, k, v, attn_mask=bias, dropout_p=dropout)
-    logits = mask.fuse(q @ k.mT / math.sqrt(k.shape[3]))
-    if attends is not None:
-        logits = logits.masked_fill(~attends, -math.inf)
-    return drop(logits.softmax(dim=3), dropout) @ v
+    bias = mask.dense()[:, None].to(q.dtype)
+    bias = bias if attends is None else bias.masked_fill(~attends, -math.inf)
+    return scaled_dot_product_attention(q, k, v, attn_mask=bias, dropout_p=dropout)
+
+
+class FusedAttention(nn.Module):
+    """`fused_attention` as a module, whose hooks see what is compared."""
+
+    def forward(self, *given: Any) -> Tensor:
+        """See `fused_attention`."""
+        return fused_attention(*given)
+
+
+def attention_weights(q: Tensor, k: Tensor, mask: SoftMask | None, is_key: Tensor | None = None) -> Tensor:
+    """[B, h, N, N_k] softmax(Q K^T / sqrt(d_k) <> M); arguments as `fused_attention`."""
+    logits = q @ k.mT / math.sqrt(k.shape[3])
+    logits = logits if mask is None else mask.fuse(logits)
+    attends = _attends(is_key)
+    return (logits if attends is None else logits.masked_fill(~attends, -math.inf)).softmax(dim=3)
+
+
+def _attends(is_key: Tensor | None) -> Tensor | None:
+    """[B, 1, 1 or N, N_k] bool"""
+    return None if is_key is None else is_key.reshape(len(is_key), 1, -1, is_key.shape[-1])

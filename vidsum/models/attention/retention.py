@@ -12,7 +12,7 @@ from torch.nn.functional import layer_norm, linear, silu
 
 from vidsum.models.attention.heads import join_heads, sines, split_heads
 from vidsum.models.attention.learned_mask import SoftMask, sparse_mask
-from vidsum.models.configs import Decay, MRNetConfig
+from vidsum.models.configs import Decay, MRNetConfig, Nonlinearity
 
 _SCALE_BASE = 512
 """Positions after which xPos has scaled by zeta."""
@@ -141,6 +141,27 @@ def _factor(q: Tensor, gamma: float, turn: Tensor) -> Tensor:
     return (gamma * turn).to(q.device, torch.complex128 if q.dtype == torch.float64 else torch.complex64)
 
 
+class RetentionWeights(nn.Module):
+    """By what `MaskRetention` sums the values; a module, whose hooks see what is compared."""
+
+    def __init__(self, nonlinearity: Nonlinearity) -> None:
+        super().__init__()
+        self.is_softmax = nonlinearity == "softmax"
+
+    def forward(
+        self, queries: Tensor, keys: Tensor, attends: Tensor, retention: Tensor, mask: SoftMask | None
+    ) -> Tensor:
+        """[B, h, M + T, M + T] of Eq. 2, with the masks of Eq. 7 and on top of it, and of who attends."""
+        logits = queries @ keys.mT / math.sqrt(keys.shape[3])
+        logits = logits * retention.to(logits.dtype)
+        if mask is not None:
+            n_clips = mask.columns.shape[-2]
+            logits = torch.cat([logits[..., :-n_clips], mask.fuse(logits[..., -n_clips:])], dim=3)
+        if self.is_softmax:
+            return logits.masked_fill(~attends, -math.inf).softmax(dim=3)
+        return logits.masked_fill(~attends, 0.0)
+
+
 class MaskRetention(nn.Module):
     """Eq. 1-2 and 7-8, with the four attention regions and every switch of the paper's ablations.
 
@@ -157,6 +178,8 @@ class MaskRetention(nn.Module):
         self.gate = nn.Linear(d, d, bias=False) if config.nonlinearity == "gate" else None
         is_learned = config.sparse and "vv" in config.regions
         self.sparse_weights = nn.Parameter(torch.randn(config.clips, config.clips)) if is_learned else None
+        self.weigh = RetentionWeights(config.nonlinearity)
+        self.has_mask = is_learned or (config.decay != "none" and len(config.regions) > 0)
 
     def forward(
         self, x: Tensor, n_queries: int, is_key: Tensor | None = None, mask: SoftMask | None = None
@@ -174,16 +197,8 @@ class MaskRetention(nn.Module):
             [B, M + T, d]; rows of padding mean nothing.
         """
         queries, keys, values = self._project(x, n_queries)
-        logits = queries @ keys.mT / math.sqrt(keys.shape[3])
-        logits = logits * self.mask(n_queries, x.shape[1], x.device).to(logits.dtype)
-        if mask is not None:
-            logits = torch.cat([logits[..., :n_queries], mask.fuse(logits[..., n_queries:])], dim=3)
-        attends = self._attends(x, n_queries, is_key)
-        if self.config.nonlinearity == "softmax":
-            weights = logits.masked_fill(~attends, -math.inf).softmax(dim=3)
-        else:
-            weights = logits.masked_fill(~attends, 0.0)
-        retained = weights @ values
+        retention = self.mask(n_queries, x.shape[1], x.device)
+        retained = self.weigh(queries, keys, self._attends(x, n_queries, is_key), retention, mask) @ values
         if self.gate is None:
             out: Tensor = self.out(join_heads(retained))
         else:

@@ -1,0 +1,211 @@
+"""What is plotted of a model's attention, against the papers' equations written out pair by pair."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from tests.grounding.test_grounder import DETR, MRNET, QUERIES, VECTORS, noisy
+from vidsum.grounding.attention_maps import attention_of, has_mask
+from vidsum.grounding.attention_plot import BINS, LayerAttention, share_by_weight
+from vidsum.grounding.grounder import Grounder, ground_video
+from vidsum.models.attention.learned_mask import LearnedMask
+from vidsum.models.attention.retention import MaskRetention, xpos
+from vidsum.models.configs import MaskConfig
+from vidsum.models.detr_models import build
+from vidsum.models.mrnet import MRNet
+
+N_CLIPS = 7
+WORDS = np.random.default_rng(1).normal(size=(3, 4)).astype(np.float32)
+ASKED = ("a dog runs", ("a", "dog", "runs"))
+
+
+def grounder(name: str, mask: MaskConfig | None = None, **changes: Any) -> Grounder:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        if name == "mrnet":
+            model: Any = MRNet(replace(MRNET, layers=2, **changes))
+        else:
+            model = build(name, replace(DETR, layers=2, mask=mask, **changes))
+        for parameter in model.parameters():  # far from even weights
+            torch.nn.init.normal_(parameter, std=0.5).requires_grad_(False)
+    return Grounder(model.eval(), "toy", 1.0, name)
+
+
+def looked_at(reader: Grounder) -> tuple[LayerAttention, ...]:
+    tokens = QUERIES[:1] if reader.is_mrnet else [WORDS]
+    (found,) = attention_of(reader, noisy(N_CLIPS), [ASKED], tokens, VECTORS[:1])
+    assert found.query == "a dog runs"
+    return found.layers
+
+
+def normal(logits: list[float]) -> list[float]:
+    total = sum(math.exp(logit) for logit in logits)
+    return [math.exp(logit) / total for logit in logits]
+
+
+def seen_by(module: torch.nn.Module, reader: Grounder) -> list[Any]:
+    """What reached a module of the model."""
+    given: list[Any] = []
+    hook = module.register_forward_pre_hook(lambda _, args: given.extend(args))
+    looked_at(reader)
+    hook.remove()
+    return given
+
+
+def test_the_retention_map_is_that_of_the_equations() -> None:
+    reader = grounder("mrnet")
+    found = looked_at(reader)[1]
+    module = reader.model.blocks[1].retention  # type: ignore[union-attr,index]
+    assert isinstance(module, MaskRetention)
+    x = seen_by(module, reader)[0][0].detach()
+    clips, heads, d_k = len(x) - 1, module.config.heads, x.shape[1] // module.config.heads
+    for head in range(heads):
+        columns = slice(head * d_k, (head + 1) * d_k)
+        turned: list[Tensor] = []
+        for part, inverse in ((0, False), (1, True)):
+            by_modality = []
+            for rows, projections in ((x[:1], module.query_projections), (x[1:], module.video_projections)):
+                weight = projections.weight.detach().split(x.shape[1])[part]
+                by_modality.append(xpos((rows @ weight.T)[:, columns], inverse=inverse))
+            turned.append(torch.cat(by_modality))
+        for n in range(clips + 1):
+            bare = [float(turned[0][n] @ turned[1][m]) / math.sqrt(d_k) for m in range(clips + 1)]
+            masked = list(bare)
+            for m in range(1, clips + 1):
+                if n:
+                    learned = 1 if n == m else 1 / (1 + math.exp(-float(module.sparse_weights[n - 1, m - 1])))
+                    masked[m] *= module.config.gamma ** abs(n - m) * learned
+                    (_, mask), *_ = found.masks
+                    assert mask[n, m] == pytest.approx(module.config.gamma ** abs(n - m) * learned, rel=1e-4)
+            np.testing.assert_allclose(found.weights[head, n], normal(masked), rtol=2e-3, atol=1e-6)
+            np.testing.assert_allclose(found.bare[head, n], normal(bare), rtol=2e-3, atol=1e-6)
+    assert found.rows == found.columns == ("query", *[None] * clips)
+    assert found.masks[0][1][0].min() == found.masks[0][1][:, 0].min() == 1  # unlimited (Eq. 7)
+
+
+def through(learned: LearnedMask, row: Tensor) -> list[float]:
+    """STAMP Eq. 1-4, LAM Eq. 1-5: linear layers with a ReLU between them."""
+    values = row.tolist()
+    for number, layer in enumerate(learned.layers):
+        weights, biases = layer.weight.tolist(), layer.bias.tolist()  # type: ignore[union-attr,operator]
+        values = [
+            sum(w * v for w, v in zip(line, values, strict=True)) + b
+            for line, b in zip(weights, biases, strict=True)
+        ]
+        if number < len(learned.layers) - 1:
+            values = [max(0.0, value) for value in values]
+    return values
+
+
+@pytest.mark.parametrize("fusion", ["product", "sum"])
+@pytest.mark.parametrize("kind", ["lam", "stamp"])
+def test_masks_and_weights_of_qd_detr_are_those_of_the_equations(kind: Any, fusion: Any) -> None:
+    reader = grounder("qd-detr", MaskConfig(kind=kind, fusion=fusion))
+    layers = looked_at(reader)
+    assert [layer.name for layer in layers] == [
+        "clips to words, layer 1",
+        "clips to words, layer 2",
+        "token and clips, layer 1",
+        "token and clips, layer 2",
+    ]
+    stacks = (*reader.model.cross, *reader.model.encoder)  # type: ignore[union-attr,misc]
+    for found, layer in zip(layers, stacks, strict=True):
+        given = seen_by(layer, reader)
+        is_cross = found.name.startswith("clips to")
+        x, positions = given[0][0].detach(), given[1][0].detach()
+        keys = given[2][0].detach() if is_cross else x + positions
+        q, k = layer.attention.q(x + positions), layer.attention.k(keys)
+        heads, d_k = layer.attention.heads, x.shape[1] // layer.attention.heads
+        logits = torch.stack(
+            [
+                q[:, h * d_k : (h + 1) * d_k] @ k[:, h * d_k : (h + 1) * d_k].T / math.sqrt(d_k)
+                for h in range(heads)
+            ]
+        ).detach()
+        ((name, mask),) = found.masks
+        assert name == "learned mask M"
+        for n in range(len(x)):
+            read = logits.mean(0)[n] if is_cross and kind == "lam" else x[n]
+            expected = through(layer.mask, read)[: len(keys)]
+            np.testing.assert_allclose(mask[n], expected, rtol=1e-3, atol=1e-4)
+            for h in range(heads):
+                bare = logits[h, n].tolist()
+                fused = [
+                    value * m if fusion == "product" else value + m
+                    for value, m in zip(bare, expected, strict=True)
+                ]
+                np.testing.assert_allclose(found.weights[h, n], normal(fused), rtol=1e-3, atol=1e-5)
+                np.testing.assert_allclose(found.bare[h, n], normal(bare), rtol=1e-3, atol=1e-5)
+        assert found.columns == (ASKED[1] if is_cross else found.rows)
+        assert found.rows == (() if is_cross else ("token",)) + (None,) * N_CLIPS
+
+
+def test_a_static_mask_is_the_sigmoid_of_its_weights_and_padding_is_left_out() -> None:
+    reader = grounder("moment-detr", MaskConfig(kind="static"))
+    first, _ = looked_at(reader)
+    # a video shorter than the model's clips is padded before the words, which keep their places
+    places = [*range(N_CLIPS), *range(DETR.clips, DETR.clips + 3)]
+    weights = reader.model.encoder[0].mask.weights  # type: ignore[union-attr,index]
+    ((_, mask),) = first.masks
+    for n, row in enumerate(places):
+        for m, column in enumerate(places):
+            expected = 1 if n == m else 1 / (1 + math.exp(-float(weights[row, column])))
+            assert mask[n, m] == pytest.approx(expected, rel=1e-5)
+    assert first.rows == first.columns == (*[None] * N_CLIPS, *ASKED[1])
+    np.testing.assert_allclose(first.weights.sum(axis=2), 1, atol=1e-5)
+
+
+def test_mrnet_detr_has_its_retention_mask_and_a_learned_one_of_the_clips() -> None:
+    first, _ = looked_at(grounder("mrnet-detr", MaskConfig(kind="stamp")))
+    assert first.rows == ("token", *ASKED[1], *[None] * N_CLIPS)
+    shapes = {name: mask.shape for name, mask in first.masks}
+    n = 4 + N_CLIPS
+    assert shapes == {"retention mask M_R": (n, n), "learned mask M": (n, N_CLIPS)}
+
+
+@pytest.mark.parametrize("name", ["mrnet", "moment-detr", "qd-detr", "mrnet-detr"])
+def test_looking_changes_no_answer(name: str) -> None:
+    reader, tokens = grounder(name), [WORDS]
+    if name == "mrnet":
+        tokens = QUERIES[:1]
+    before = ground_video(reader, noisy(40), tokens, VECTORS[:1])
+    looked_at(reader)
+    after = ground_video(reader, noisy(40), tokens, VECTORS[:1])
+    assert before[0].moments == after[0].moments
+    assert not any(module._forward_pre_hooks for module in reader.model.modules())
+
+
+@pytest.mark.parametrize("name", ["moment-detr", "qd-detr"])
+def test_without_a_mask_weights_are_the_bare_ones(name: str) -> None:
+    reader = grounder(name)
+    assert not has_mask(reader.model)
+    for layer in looked_at(reader):
+        assert layer.masks == ()
+        assert np.array_equal(layer.weights, layer.bare)
+
+
+def test_which_models_have_a_mask() -> None:
+    for kind in ("lam", "stamp", "static"):
+        assert has_mask(grounder("qd-detr", MaskConfig(kind=kind)).model)  # type: ignore[arg-type]
+    assert has_mask(grounder("mrnet").model)
+    assert has_mask(grounder("mrnet-detr", sparse=False).model)
+    assert not has_mask(grounder("mrnet", sparse=False, decay="none").model)
+
+
+@given(st.lists(st.lists(st.floats(0, 1), min_size=1, max_size=20), min_size=1, max_size=4))
+@settings(deadline=None, max_examples=40)
+def test_weights_are_counted_by_their_size(rows: list[list[float]]) -> None:
+    counts = share_by_weight([np.array(row, np.float64) for row in rows])
+    flat = [max(weight, 1e-6) for row in rows for weight in row]
+    for number, share in enumerate(counts):
+        low, high = BINS[number], BINS[number + 1]
+        is_last = number == len(counts) - 1
+        inside = sum(low <= weight < high or (is_last and weight == high) for weight in flat)
+        assert share == pytest.approx(inside / len(flat), abs=1e-6)

@@ -1,0 +1,192 @@
+"""Pictures of a trained model's attention for queries: weights (MRNet, Fig. 7), masks (LAM, Fig. 3; STAMP,
+Figs. S6, S8, S9), and the distribution of weights (LAM, Fig. S6; STAMP, Fig. S5)."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure, SubFigure
+
+from vidsum.figures import (
+    GREY,
+    OTHERS,
+    SHADES,
+    by_root,
+    cell_times,
+    heading,
+    map_panel,
+    mark_cells,
+    new_figure,
+    round_times,
+    save_figure,
+    spread,
+    title,
+)
+from vidsum.grounding.queries import in_short
+from vidsum.provenance import label_of
+from vidsum.results.moments import Grounding, Moment
+from vidsum.settings import AttentionPlot
+from vidsum.types import FloatArray, TimeArray
+
+Labels = tuple[str | None, ...]
+"""What each token is: a word, or None for a clip. Clips stand together, and cover the video evenly."""
+Masks = tuple[tuple[str, FloatArray], ...]
+"""Their names and values."""
+SAMPLES = 64
+"""Maximum number of queries whose weights are counted, as in STAMP's Fig. S5."""
+_MOST_QUERIES, _MOST_LETTERS = 3, 80
+_SHOWN = (1, 8)
+"""Layers whose weights are counted beside the last, as in the papers, where there are more than four."""
+BINS = np.geomspace(1e-6, 1, 49)
+
+
+@dataclass(frozen=True, eq=False)
+class LayerAttention:
+    """The attention of a layer: N tokens attend to K."""
+
+    name: str
+    weights: FloatArray
+    """[h, N, K]"""
+    bare: FloatArray
+    """[h, N, K] what they would be if this layer had no mask."""
+    rows: Labels
+    columns: Labels
+    masks: Masks = ()
+    """Each [N, K'], of the last K' columns."""
+
+
+@dataclass(frozen=True, eq=False)
+class QueryAttention:
+    """The attention of all layers for a query."""
+
+    query: str
+    layers: tuple[LayerAttention, ...]
+
+
+_Panel = tuple[str, FloatArray, Labels, Labels]
+"""A name, values [N, K], and what the rows and columns are."""
+
+
+def attention_plot(
+    grounding: Grounding,
+    attention: Sequence[QueryAttention],
+    kind: AttentionPlot,
+    target: str | os.PathLike[str],
+) -> tuple[str, ...]:
+    """Plot the attention of the queries of `grounding` as PNG or SVG by the suffix.
+
+    Of `attention` and `mask` the first few queries are drawn, and a warning returned that says so. The same
+    attention gives the same bytes. Raises UsageError for another suffix, OutputError.
+    """
+    duration_s = len(grounding.timestamps) * grounding.step_s  # of the clips, which may end after the video
+    by = f"{title(grounding.video, 'Video')}, by {Path(grounding.model).name}"
+    shown = list(zip(attention, grounding.queries, strict=False))
+    if kind == "weights":
+        figure = _histograms(attention, by)
+    else:
+        shown = shown[:_MOST_QUERIES]
+        panels = [list(_panels(query, kind)) for query, _ in shown]
+        heights = [0.45 + 3.3 * -(-len(each) // 2) for each in panels]
+        figure = new_figure(8.5, 0.4 + sum(heights))
+        blocks = figure.subfigures(len(shown), 1, height_ratios=heights, squeeze=False)[:, 0]
+        for block, (query, answer), each in zip(blocks, shown, panels, strict=True):
+            _draw_query(block, query.query, each, kind, answer.moments[:1], duration_s)
+        what = "Attention weights, mean of the heads" if kind == "attention" else "Masks"
+        heading(figure, f"{what}: rows attend to columns; orange: best moment\n{by}")
+    save_figure(figure, target, label_of(grounding.provenance))
+    n_queries = len(grounding.queries)
+    is_cut = len(shown) < n_queries
+    return (f"{target}: shows the first {len(shown)} of {n_queries} queries",) if is_cut else ()
+
+
+def _panels(query: QueryAttention, kind: AttentionPlot) -> Iterator[_Panel]:
+    for layer in query.layers:
+        if kind == "attention":
+            yield layer.name, layer.weights.mean(axis=0), layer.rows, layer.columns
+            continue
+        for name, values in layer.masks:
+            yield f"{layer.name}: {name}", values, layer.rows, layer.columns[-values.shape[1] :]
+
+
+def _draw_query(
+    block: SubFigure,
+    text: str,
+    panels: Sequence[_Panel],
+    kind: AttentionPlot,
+    best: Sequence[Moment],
+    duration_s: float,
+) -> None:
+    block.suptitle(in_short(text, _MOST_LETTERS), x=0.01, ha="left", fontsize=10.5, parse_math=False)
+    grid = list(block.subplots(-(-len(panels) // 2), 2, squeeze=False).flat)
+    for axes, (name, values, rows, columns) in zip(grid, panels, strict=False):
+        is_sparse = kind == "attention" and None in columns
+        map_panel(axes, values, name, by_root(values) if is_sparse else spread(values))
+        for axis, side, labels in ((axes.xaxis, "top", columns), (axes.yaxis, "right", rows)):
+            _mark_tokens(axes, axis, labels, duration_s)
+            for moment in best if None in labels else ():
+                ends = np.array([moment.start_s, moment.end_s])
+                start, end = _cells(labels, ends, duration_s)
+                mark_cells(axes, start, end, OTHERS[0], side)
+    for axes in grid[len(panels) :]:
+        axes.set_axis_off()
+
+
+def _mark_tokens(axes: Axes, axis: Axis, labels: Labels, duration_s: float) -> None:
+    """Round times where the clips are; a word each where all are words, else a line and a name."""
+    if None not in labels:
+        axis.set_ticks(range(len(labels)), [str(label) for label in labels], fontsize=8)
+        axis.set_tick_params(rotation=90)
+        return
+    times = np.array(round_times(duration_s, 5))
+    cell_times(axis, _cells(labels, times, duration_s), times)
+    first = labels.index(None)
+    for edge in (first, first + labels.count(None)):
+        if 0 < edge < len(labels):
+            (axes.axvline if axis is axes.xaxis else axes.axhline)(edge - 0.5, color=GREY, linewidth=0.8)
+
+
+def _cells(labels: Labels, times_s: TimeArray, duration_s: float) -> TimeArray:
+    """Positions of times on an axis of tokens, whose first is from -0.5 to 0.5."""
+    cells: TimeArray = labels.index(None) + times_s / duration_s * labels.count(None) - 0.5
+    return cells
+
+
+def _histograms(attention: Sequence[QueryAttention], by: str) -> Figure:
+    """A row for each kind of attention; on the left without the masks, on the right with them."""
+    kinds: dict[str, list[int]] = {}
+    for number, layer in enumerate(attention[0].layers):
+        kinds.setdefault(layer.name.rpartition("layer ")[0], []).append(number)
+    is_masked = any(layer.masks for layer in attention[0].layers)
+    sides = {"without the mask": "bare", "with the mask": "weights"} if is_masked else {"": "weights"}
+    figure = new_figure(8.5, 0.7 + 2.8 * len(kinds))
+    grid = figure.subplots(len(kinds), len(sides), sharex=True, sharey="row", squeeze=False)
+    for row, (kind, numbers) in zip(grid, kinds.items(), strict=True):
+        last = len(numbers)
+        chosen = [n for n in range(1, last + 1) if last <= 4 or n in (*_SHOWN, last)]
+        for axes, (side, field) in zip(row, sides.items(), strict=True):
+            for place, n in enumerate(chosen):
+                layers = [query.layers[numbers[n - 1]] for query in attention]
+                colour = SHADES(0.35 + 0.6 * place / max(1, len(chosen) - 1))
+                counts = share_by_weight([getattr(layer, field) for layer in layers])
+                axes.stairs(100 * counts, BINS, color=colour, linewidth=1.5, label=f"layer {n}")
+            axes.axvline(1 / layers[0].weights.shape[2], color=OTHERS[0], linewidth=1, linestyle="--")
+            axes.set_xscale("log")
+            axes.set_title(", ".join(filter(None, [kind.rstrip(", "), side])), loc="left", fontsize=10)
+            axes.spines[["top", "right"]].set_visible(False)
+        row[0].set_ylabel("weights (%)")
+        row[0].legend(loc="upper left", frameon=False, fontsize=9)
+    for axes in grid[-1]:
+        axes.set_xlabel("attention weight, all below 1e-6 at the left (dashed: even)", fontsize=9)
+    counted = f"{len(attention)} {'query' if len(attention) == 1 else 'queries'}"
+    heading(figure, f"Distribution of attention weights, {counted}\n{by}")
+    return figure
+
+
+def share_by_weight(weights: Sequence[FloatArray]) -> FloatArray:
+    """[48] the fraction of all weights in each of `BINS`; what is less, 0 for one, counts in the first."""
+    counts = sum(np.histogram(np.maximum(each, BINS[0]), BINS)[0] for each in weights)
+    return np.asarray(counts / sum(each.size for each in weights), np.float32)
