@@ -31,8 +31,7 @@ from docs.benchmarks import argument_parser
 from vidsum.features.pictures import features_of_views
 from vidsum.grounding.vse import load_map
 from vidsum.lab.datasets.captioned_pictures import read_captioned_pictures
-from vidsum.lab.evaluation.caption_metrics import cider, mean_of, recall_in_windows, rouge_l, tokenize
-from vidsum.lab.evaluation.vse import embed_sentences
+from vidsum.lab.evaluation.caption_metrics import cider, mean_of, rouge_l, tokenize
 from vidsum.models.attention.learned_mask import static_sparsity
 from vidsum.models.audio_description import (
     SMALL,
@@ -224,18 +223,9 @@ def measured(captions: list[str], pictures: Pictures) -> dict[str, np.ndarray]:
     """[N, 2] sums and counts of each measure."""
     tokens = [tokenize(caption) for caption in captions]
     references = [[tokenize(text) for text in own] for own in pictures.sentences]
-    own = embed_sentences(captions, "cpu", None)
-    sentences = embed_sentences([text for each in pictures.sentences for text in each], "cpu", None)
-    theirs = sentences.reshape(len(captions), 5, -1)
-
-    def alike(items: slice) -> np.ndarray:
-        nearest: np.ndarray = np.einsum("id,jkd->ijk", own[items], theirs[items]).max(axis=2)
-        return nearest
-
     return {
         "CIDEr-D": mean_of(cider(tokens, references)).parts,
         "ROUGE-L": mean_of(rouge_l(tokens, references)).parts,
-        "R@5/16 (minilm)": recall_in_windows(alike, len(captions), 5, 16),
     }
 
 
@@ -251,7 +241,7 @@ def table(results: list[Any], pictures: Pictures) -> Iterator[dict[str, object]]
     picks = [(draws.choice(seeds, len(seeds)), draws.integers(n, size=n)) for _ in range(1000)]
     for row in ROWS:
         of_row = [each for each in results if each["row"] == row and each["seed"] in seeds]
-        for name in ("CIDEr-D", "ROUGE-L", "R@5/16 (minilm)"):
+        for name in ("CIDEr-D", "ROUGE-L"):
 
             def value(row: str, seeds: Any, items: Any, name: str = name) -> float:
                 sums = sum(kept[row, seed][name][items].sum(axis=0) for seed in seeds)

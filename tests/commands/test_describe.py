@@ -54,7 +54,7 @@ def colours(loads: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(description, "load_map", lambda: lambda features: unit_rows(features[:, :3]))
     monkeypatch.setattr(description, "extractions_of", lambda space, how: (how,))  # no class scores
     monkeypatch.setattr(writers, "NEAREST", 1)
-    monkeypatch.setattr(writers, "SURE", (5.0, 0.0, -5.0))
+    monkeypatch.setattr(writers, "SURE_SHORT", (5.0, 0.0, -5.0))
     # the shipped model reads no colours
     monkeypatch.setattr("vidsum.summary.score._SHIPPED_READS", ("pictures", 2.0, 3))
     Path("bank.txt").write_text("\n".join(TEXTS))
