@@ -57,11 +57,7 @@ class ReportFiles:
         writes=True,
     )
     plot: Path | None = option(
-        "PNG or SVG plot: each row's scores over time beside the annotators' mean (summary), or R@1 over "
-        "the IoU (moments).",
-        None,
-        metavar="FILE",
-        writes=True,
+        "PNG or SVG plot of the report; see --plot-of.", None, metavar="FILE", writes=True
     )
     overwrite: bool = option("Replace existing outputs.", False)
 
@@ -87,7 +83,9 @@ def summary(
 
     vidsum evaluate summary --data summe.h5 --scores mine.json -o report.json
     """
-    if report.plot and not (data.data or chosen.get("captions")):
+    _require_plot(chosen, report)
+    needs_features = chosen.get("plot_of") != "segments"
+    if report.plot and needs_features and not (data.data or chosen.get("captions")):
         raise UsageError("--plot needs videos with features", hint="--data FILE.h5")
     requests = [build(SummaryRequest, {**chosen, "data": each}) for each in data.data or (None,)]
     _evaluate("summary", [(str(request.source), request) for request in requests], report, view)
@@ -116,6 +114,7 @@ def moments(
 
     vidsum evaluate moments --data charades_test.json --run OUT --features charades_i3d
     """
+    _require_plot(chosen, report)
     request = build(MomentsRequest, {**chosen, "predictions": tuple(predictions or ())})
     _evaluate("moments", [(str(request.data), request)], report, view)
 
@@ -199,6 +198,11 @@ def captions(
     """
     request = build(CaptionsRequest, {**chosen, "predictions": tuple(predictions)})
     _evaluate("captions", [(str(request.data), request)], report, view)
+
+
+def _require_plot(chosen: Mapping[str, Any], report: ReportFiles) -> None:
+    if "plot_of" in chosen and report.plot is None:
+        raise UsageError("--plot-of needs a file to plot to", hint="--plot FILE.png")
 
 
 def _files(sources: Sequence[str], report: ReportFiles, predictions: Path | None) -> Files:

@@ -51,7 +51,7 @@ def seen_of(pictures: Sequence[CaptionedPicture]) -> Seen:
     """Photographs as a network sees frames."""
     features = features_of_views([one.still for one in pictures], EXTRACTOR, [0])[0]
     logits = kept_extractor(spec_of(EXTRACTOR)).logits(features)
-    return Seen(features, load_map()(features), logits)
+    return Seen(features[:, : spec_of(EXTRACTOR).dim], load_map()(features), logits)
 
 
 def interval(values: TimeArray, seed: int = 0) -> str:

@@ -33,7 +33,9 @@ from vidsum.scaling import unit_rows
 from vidsum.types import FloatArray, TimeArray
 
 VIEWS, EPOCHS, TOPICS, HALVINGS, FILMS, PICTURES, ASKED = (0, 2, 3), 15, 8, 2, 200, 24, 4
-HOW = VSESettings(model=VSEConfig(hidden=768), loop=LoopSettings(epochs=EPOCHS), views=len(VIEWS))
+HOW = VSESettings(
+    model=VSEConfig(hidden=768, dim_in=3584), loop=LoopSettings(epochs=EPOCHS), views=len(VIEWS)
+)
 
 
 def rows_of(features: FloatArray, vectors: FloatArray, picture_of: Ranks, own: Ranks) -> FloatArray:

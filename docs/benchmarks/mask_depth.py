@@ -1,15 +1,15 @@
 """Why a deep mask from He's start loses its spans: what M and the attention become while QD-DETR trains.
 
-    python -m docs.benchmarks.mask_depth --toy                               # the mechanism, without data
     python -m docs.benchmarks.mask_depth --annotations highlight_val_release.jsonl \\
-        --captions clip_captions_val.jsonl.gz --out RUNS [--only VARIANT ...]   # a CSV, a row per epoch
+        --captions clip_captions_val.jsonl.gz --out RUNS [--only VARIANT ...]          # a CSV per variant
+    python -m docs.benchmarks.mask_depth ... --queries 300 --clips 38 --d 64       # in little time
 
-Fold 0 of docs.benchmarks.qvhighlights, with its recipe. Of the validation queries a row tells about the masks
-of self-attention and of cross-attention: M's deviation, the fraction of its variance that tokens make (the
-rest is one row for all), how many of its numbers are negative; the entropy of the attention, as a fraction of
-that of the mean of all keys, and how its logits correlate with those before the mask. Then mAP by spans, the
-AUC of the saliency of clips inside and outside the windows, and of the training steps the norm of the
-gradient of masks and of all else.
+Fold 0 of docs.benchmarks.qvhighlights, with its recipe. Each row has, of self-attention and cross-attention
+over the validation queries: M's deviation; the fraction of its variance that tokens make (the rest is one
+row for all); the fraction of M below 0; the entropy of the attention, 1 for the mean of all keys; and how its
+logits correlate with those before the mask. Then mAP by spans, and the AUC of saliency of clips inside and
+outside the windows. Of the steps of an epoch: the norm of the gradient of masks and of all else (medians),
+and `change of M`, by how much one step changes M, as a fraction of M (the median over every tenth step).
 """
 
 import csv
@@ -18,7 +18,9 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 from unittest.mock import patch
 
 import numpy as np
@@ -27,12 +29,12 @@ from sklearn.metrics import roc_auc_score
 from torch import Tensor, nn
 
 from docs.benchmarks import argument_parser
-from docs.benchmarks.qvhighlights import CLIPS, Work, fold_data, write_folds
-from vidsum.lab.datasets.examples import HighlightExample
-from vidsum.lab.training.data import MomentData
+from docs.benchmarks.qvhighlights import Work, fold_data, write_folds
+from vidsum.grounding.windows import resample
+from vidsum.lab.datasets.examples import HighlightExample, Pair
 from vidsum.lab.training.detr import clips_inside, detr_loss, measured
 from vidsum.lab.training.loop import first_weights, seed_of
-from vidsum.lab.training.moments import Batches, collate_pairs, shuffled
+from vidsum.lab.training.moments import Batches, DETRBatch, collate_pairs, shuffled
 from vidsum.lab.training.settings import DETRSettings
 from vidsum.models.attention.learned_mask import LearnedMask, SoftMask, fused_attention
 from vidsum.models.configs import MaskConfig
@@ -40,24 +42,36 @@ from vidsum.models.detr_models import build
 from vidsum.models.qd_detr import QDDETR
 from vidsum.options import build as settings_from
 
-VARIANTS: dict[str, MaskConfig | None] = {
-    "none": None,
-    "2": MaskConfig(),
-    "32 he": MaskConfig(depth=32, init="he"),
-    "32": MaskConfig(depth=32),
-    "32 he, frozen": MaskConfig(depth=32, init="he"),
-    "32 he, identity": MaskConfig(depth=32, init="he", identity=True),
-    "32 he, self only": MaskConfig(depth=32, init="he"),
-    "32 he, cross only": MaskConfig(depth=32, init="he"),
+_HE = MaskConfig(depth=32, init="he")
+
+
+class Variant(NamedTuple):
+    """A mask, STAMP's, and how it trains."""
+
+    mask: MaskConfig | None
+    rate: float = 1.0
+    """Of its learning, as a multiple of the model's; 0 keeps its first weights."""
+
+
+VARIANTS = {
+    "none": Variant(None),
+    "32 he": Variant(_HE),
+    "32 he, rate 1/32": Variant(_HE, 1 / 32),
+    "32 he, rate 0": Variant(_HE, 0),
+    "32 he, identity": Variant(replace(_HE, identity=True)),
+    "2": Variant(MaskConfig()),
+    "2 he": Variant(MaskConfig(init="he")),
+    "8 he": Variant(MaskConfig(depth=8, init="he")),
+    "32": Variant(MaskConfig(depth=32)),
 }
-"""Masks, STAMP's unless the name says otherwise. Frozen: the masks keep their first weights."""
-DEPTHS = (1, 2, 4, 8, 16, 32)
+_CPU = torch.device("cpu")
 
 
 class Recorder:
     """Notes what masks and attention are, by the kind of attention."""
 
     def __init__(self) -> None:
+        self.masks: list[Tensor] = []
         self._notes = defaultdict[str, list[float]](list)
 
     def attend(
@@ -73,19 +87,16 @@ class Recorder:
         kind = "self" if q.shape[2] == k.shape[2] else "cross"
         logits = q @ k.mT / math.sqrt(k.shape[3])
         fused = logits if mask is None else mask.fuse(logits)
-        keys = (
-            torch.ones(len(k), 1, 1, k.shape[2], dtype=torch.bool)
-            if is_key is None
-            else is_key[:, None, None]
-        )
+        keys = torch.ones(len(k), k.shape[2], dtype=torch.bool) if is_key is None else is_key
+        keys = keys[:, None, None]
         weights = fused.masked_fill(~keys, -math.inf).softmax(3)
         entropy = -(weights * weights.clamp(min=1e-12).log()).sum(3)
         self._note(kind, "entropy", (entropy / keys.sum(3).log()).mean())
         if mask is not None:
             dense = mask.dense().expand(len(q), -1, -1)
-            of_keys = dense.var(1, unbiased=False).mean()
+            self.masks.append(dense)
             self._note(kind, "deviation", dense.std())
-            self._note(kind, "by tokens", of_keys / dense.var().clamp(min=1e-20))
+            self._note(kind, "by tokens", dense.var(1).mean() / dense.var().clamp(min=1e-20))
             self._note(kind, "negative", (dense < 0).float().mean())
             self._note(kind, "agreement", _correlation(logits, fused, keys))
         return fused_attention(q, k, v, mask, is_key, dropout)
@@ -108,71 +119,69 @@ class Recorder:
 
 def _correlation(a: Tensor, b: Tensor, keys: Tensor) -> Tensor:
     """The mean over queries of that of their logits over the keys."""
-    a, b = (each - (each * keys).sum(3, keepdim=True) / keys.sum(3, keepdim=True) for each in (a, b))
-    a, b = a * keys, b * keys
+    a, b = ((each - (each * keys).sum(3, keepdim=True) / keys.sum(3, keepdim=True)) * keys for each in (a, b))
     return ((a * b).sum(3) / (a.norm(dim=3) * b.norm(dim=3)).clamp(min=1e-9)).mean()
 
 
 def train(
-    name: str, data: MomentData[HighlightExample], epochs: int, seed: int
+    name: str, examples: Sequence[Sequence[HighlightExample]], settings: DETRSettings
 ) -> Iterator[dict[str, str | float]]:
-    """A row per epoch, the first before any training."""
-    falls = (round(0.7 * epochs), round(0.92 * epochs))
-    own = {"clips": CLIPS, "epochs": epochs, "decay_at": falls, "seed": seed}
-    settings = settings_from(DETRSettings, own, DETRSettings.published("captions", "light"))
-    dims = {"dim_video": data.validation[0].video.shape[1], "dim_query": data.validation[0].words.shape[1]}
-    config = settings_from(type(settings.model), {**vars(settings.model), **dims, "mask": VARIANTS[name]})
-    with first_weights(seed):
-        model = build("qd-detr", config)
+    """A row per epoch, the first before any training; `examples` for validation, then of each epoch."""
+    validation, *epochs = examples
+    dims = {"dim_video": validation[0].video.shape[1], "dim_query": validation[0].words.shape[1]}
+    with first_weights(settings.loop.seed):
+        model = build("qd-detr", replace(settings.model, mask=VARIANTS[name].mask, **dims))
     assert isinstance(model, QDDETR)
-    masks = [
-        weights
-        for module in model.modules()
-        if isinstance(module, LearnedMask)
-        for weights in module.parameters()
-    ]
-    if "only" in name:
-        for layer in model.cross if "self" in name else model.encoder:
-            layer.mask = None
-    trained = [
-        weights
-        for weights in model.parameters()
-        if "frozen" not in name or all(weights is not each for each in masks)
-    ]
-    optimizer = torch.optim.AdamW(trained, lr=settings.lr, weight_decay=settings.weight_decay)
-    others = [weights for weights in trained if all(weights is not each for each in masks)]
-    yield {"variant": name, "seed": seed, "epoch": 0, **_state(model, data.validation)}
-    for epoch in range(1, epochs + 1):
-        began, gradients, losses = time.process_time(), list[tuple[float, float]](), list[float]()
-        torch.manual_seed(seed_of(seed, epoch))
-        batches = [
-            *Batches(
-                shuffled(data.examples(epoch)), settings.batch_size, collate_pairs, torch.device("cpu")
-            ).values()
-        ]
-        model.train()
+    own = [module for module in model.modules() if isinstance(module, LearnedMask)]
+    masks = [weights for module in own for weights in module.parameters()]
+    numbers = {id(weights) for weights in masks}
+    others = [weights for weights in model.parameters() if id(weights) not in numbers]
+    groups = [{"params": others, "share": 1.0}, {"params": masks, "share": VARIANTS[name].rate}]
+    optimizer = torch.optim.AdamW(groups, lr=settings.lr, weight_decay=settings.weight_decay)
+    yield {"variant": name, "epoch": 0, **_state(model, validation)}
+    for epoch, drawn in enumerate(epochs, start=1):
+        began, steps, losses = time.process_time(), list[tuple[float, ...]](), list[float]()
+        torch.manual_seed(seed_of(settings.loop.seed, epoch))
+        batches = [*Batches(shuffled(drawn), settings.batch_size, collate_pairs, _CPU).values()]
         for number, batch in enumerate(batches):
+            model.train()
             loss = detr_loss(model, batch, settings.loss, with_negatives=True)
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
-            gradients.append((_norm(masks), _norm(others)))
-            nn.utils.clip_grad_norm_(trained, settings.max_norm)
+            norms = _norm(masks), _norm(others)
+            nn.utils.clip_grad_norm_(model.parameters(), settings.max_norm)
             for group in optimizer.param_groups:
-                group["lr"] = settings.lr * settings.lr_share(epoch - 1 + (number + 1) / len(batches))
+                share = settings.lr_share(epoch - 1 + (number + 1) / len(batches))
+                group["lr"] = settings.lr * group["share"] * share
+            before = _masks(model, batches[0]) if masks and number % 10 == 5 else None
             optimizer.step()
+            change = math.nan if before is None else _change(before, _masks(model, batches[0]))
+            steps.append((*norms, change))
             losses.append(loss.item())
-        of_masks, of_others = np.median(gradients, axis=0)
+        of_masks, of_others, change = np.nanmedian(steps, axis=0) if masks else (0, *np.median(steps, 0)[1:])
         yield {
-            **{"variant": name, "seed": seed, "epoch": epoch, "loss": float(np.mean(losses))},
-            **_state(model, data.validation),
-            **{"gradient of masks": of_masks, "gradient of others": of_others},
+            **{"variant": name, "epoch": epoch, "loss": float(np.mean(losses)), **_state(model, validation)},
+            **{"gradient of masks": of_masks, "gradient of others": of_others, "change of M": change},
             "seconds": time.process_time() - began,
         }
 
 
 def _norm(weights: Sequence[nn.Parameter]) -> float:
-    squares = [float(each.grad.square().sum()) for each in weights if each.grad is not None]
-    return math.sqrt(sum(squares))
+    return math.sqrt(sum(float(each.grad.square().sum()) for each in weights if each.grad is not None))
+
+
+@torch.inference_mode()
+def _masks(model: QDDETR, batch: DETRBatch) -> list[Tensor]:
+    """M of each layer for a batch."""
+    model.eval()
+    recorder = Recorder()
+    with recorder.listening():
+        model.encode(*batch.inputs)
+    return recorder.masks
+
+
+def _change(before: Sequence[Tensor], after: Sequence[Tensor]) -> float:
+    return float(np.mean([((b - a).norm() / a.norm()).item() for a, b in zip(before, after, strict=True)]))
 
 
 @torch.inference_mode()
@@ -182,45 +191,51 @@ def _state(model: QDDETR, examples: Sequence[HighlightExample]) -> dict[str, flo
     recorder, areas = Recorder(), list[float]()
     found = measured(model, examples)
     with recorder.listening():
-        for batch in Batches(examples, 32, collate_pairs, torch.device("cpu")).values():
-            inside = clips_inside(batch)
+        for batch in Batches(examples, 32, collate_pairs, _CPU).values():
             scores = model(*batch.inputs).saliency
-            for score, own, clips in zip(scores, inside, batch.inputs.is_clip, strict=True):
+            for score, own, clips in zip(scores, clips_inside(batch), batch.inputs.is_clip, strict=True):
                 if own[clips].any() and not own[clips].all():
                     areas.append(float(roc_auc_score(own[clips], score[clips])))
     mean_precision = found.mean_precision if found else math.nan
     return {"mAP of spans": mean_precision, "AUC of saliency": float(np.mean(areas)), **recorder.means()}
 
 
+def _shorter(example: HighlightExample, clips: int) -> HighlightExample:
+    """With fewer clips, of the mean of those that they replace."""
+    negative = example.negative and Pair(resample(example.negative.video, clips), example.negative.words)
+    saliency = resample(example.saliency[:, None], clips)[:, 0]
+    return replace(example, video=resample(example.video, clips), saliency=saliency, negative=negative)
+
+
 def main() -> None:
     """See the module."""
     parser = argument_parser(__doc__)
-    parser.add_argument("--toy", action="store_true")
-    parser.add_argument("--annotations", type=Path)
-    parser.add_argument("--captions", type=Path)
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--annotations", type=Path, required=True)
+    parser.add_argument("--captions", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--only", nargs="+", choices=[*VARIANTS], default=[*VARIANTS], metavar="VARIANT")
     parser.add_argument("--epochs", type=int, default=10)
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0])
+    parser.add_argument("--queries", type=int, help="of training; all")
+    parser.add_argument("--clips", type=int, default=75)
+    parser.add_argument("--d", type=int, default=128)
+    parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()
     work = Work(chosen.annotations, chosen.captions, chosen.out, "cpu", chosen.epochs, plain=False)
-    write_folds(work)
-    for seed in chosen.seeds:
-        for name in chosen.only:
-            path = work.out / "depth" / f"{name.replace(', ', ' ').replace(' ', '-')}-{seed}.csv"
-            if path.exists():
-                continue
+    if not work.fold(0).exists():
+        write_folds(work)
+    falls = (round(0.7 * chosen.epochs), round(0.92 * chosen.epochs))
+    own = {"clips": chosen.clips, "d": chosen.d, "d_ff": 2 * chosen.d, "decay_at": falls, "seed": chosen.seed}
+    settings = settings_from(DETRSettings, own, DETRSettings.published("captions", "light"))
+    data = fold_data(work, 0, chosen.seed)
+    drawn = [data.validation, *(data.examples(1 + epoch)[: chosen.queries] for epoch in range(chosen.epochs))]
+    examples = [[_shorter(each, chosen.clips) for each in part] for part in drawn]
+    for name in chosen.only:
+        path = work.out / f"{name.replace(', ', ' ').replace('/', '_').replace(' ', '-')}-{chosen.seed}.csv"
+        if not path.exists():
             rows = []
-            for row in train(name, fold_data(work, 0, 0), chosen.epochs, seed):
+            for row in train(name, examples, settings):
+                print({k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()}, flush=True)
                 rows.append(row)
-                print(
-                    {
-                        key: round(value, 3) if isinstance(value, float) else value
-                        for key, value in row.items()
-                    },
-                    flush=True,
-                )
-            path.parent.mkdir(exist_ok=True)
             with path.open("w", newline="") as file:
                 writer = csv.DictWriter(file, [*rows[-1]], restval="")
                 writer.writeheader()

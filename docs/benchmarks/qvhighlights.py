@@ -32,6 +32,7 @@ from docs.benchmarks.qvhighlights_measures import (
     file_of,
     measures_of,
     minus,
+    print_differences,
     print_table,
     write_untrained,
 )
@@ -87,6 +88,9 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "qd-detr stamp bounded": _masked("stamp", bound="sigmoid"),
     "qd-detr stamp 32 he bounded": _masked("stamp", 32, init="he", bound="sigmoid"),
     "qd-detr stamp identity": _masked("stamp", identity=True),
+    "qd-detr stamp 32 he identity": _masked("stamp", 32, init="he", identity=True),
+    "qd-detr stamp shared": _masked("stamp", shared=True),
+    "qd-detr + layers": ("qd-detr", {"layers": 3}),
 }
 """Model and options of each trained row, the most important first. A mask is a product of depth 2 from
 PyTorch's start, per layer, unless its name says otherwise."""
@@ -241,7 +245,7 @@ def print_tables(work: Work) -> None:
         print_table(rows)
         print(f"\nThe same minus {REFERENCE}, by query, on the folds and seeds that both have:\n")
         others = {name: minus(runs, reference) for name, runs in rows.items() if name != REFERENCE}
-        print_table(others, signed=True)
+        print_differences(others)
 
 
 def main() -> None:

@@ -117,7 +117,7 @@ def guided_answers(
 def embedded(captions: Path, query: Query) -> ClipEmbeddings:
     """The video of a query, by the captions of its whole clips."""
     rows = read_moment_features([captions], query.video)[: query.n_clips]
-    return ClipEmbeddings((rows,), np.arange(len(rows)) * CLIP_S, CLIP_S, query.duration_s)
+    return ClipEmbeddings(rows, np.arange(len(rows)) * CLIP_S, CLIP_S, query.duration_s)
 
 
 def _queries(annotations: Path, device: str) -> tuple[list[Query], FloatArray]:

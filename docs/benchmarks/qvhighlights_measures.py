@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import ttest_1samp
 
 from docs.benchmarks.qvhighlights_guide import embedded
 from vidsum.grounding.proposals import Grouping, moments_of
@@ -64,13 +65,48 @@ def file_of(out: Path, row: str) -> Path:
     return out / f"{row.replace(', ', '-')}.json"
 
 
-def print_table(rows: Mapping[str, Runs], *, signed: bool = False) -> None:
+def print_differences(rows: Mapping[str, Runs]) -> None:
+    """Mean differences of queries with 95 % intervals; bold where Holm's test holds over all cells at .05."""
+    values = {name: _by_query([*runs.values()]) for name, runs in rows.items() if runs}
+    tests = {
+        (name, place): ttest_1samp(column[~np.isnan(column)], 0.0)
+        for name, columns in values.items()
+        for place, column in enumerate(columns.T)
+        if (~np.isnan(column)).sum() > 1
+    }
+    is_sure = dict(zip(tests, holm([test.pvalue for test in tests.values()]), strict=True))
+    print(f"| row | runs | n | {' | '.join(MEASURES)} |\n|---|---|---|{'---|' * len(MEASURES)}")
+    for name, columns in values.items():
+        cells = []
+        for place, column in enumerate(columns.T):
+            test = tests.get((name, place))
+            if test is None:
+                cells.append("-")
+                continue
+            mean = 100 * np.nanmean(column)
+            low, high = (100 * edge for edge in test.confidence_interval(0.95))
+            mark = "**" if is_sure[name, place] else ""
+            cells.append(f"{mark}{mean:+.1f}{mark} [{low:.1f}, {high:.1f}]")
+        print(f"| {name} | {len(rows[name])} | {len(columns)} | {' | '.join(cells)} |")
+
+
+def holm(p_values: Sequence[float], level: float = 0.05) -> list[bool]:
+    """Which of several hypotheses are rejected (Holm 1979): their errors together are at most `level`."""
+    order, rejected = np.argsort(p_values), [False] * len(p_values)
+    for rank, number in enumerate(order.tolist()):
+        if not p_values[number] <= level / (len(p_values) - rank):  # NaN of equal rows is none
+            break
+        rejected[number] = True
+    return rejected
+
+
+def print_table(rows: Mapping[str, Runs]) -> None:
     """A row per model: the mean over the queries of what is theirs over the runs, and its standard error."""
     print(f"| row | runs | n | {' | '.join(MEASURES)} |\n|---|---|---|{'---|' * len(MEASURES)}")
     for name, runs in rows.items():
         if runs:
             values = _by_query([*runs.values()])
-            cells = " | ".join(_cell(column, "+" if signed else "") for column in values.T)
+            cells = " | ".join(_cell(column) for column in values.T)
             print(f"| {name} | {len(runs)} | {len(values)} | {cells} |")
 
 
@@ -116,9 +152,9 @@ def _by_query(runs: Sequence[Measures]) -> TimeArray:
     return np.array([np.array(rows, np.float64).mean(axis=0) for rows in of_query.values()])
 
 
-def _cell(column: TimeArray, sign: str) -> str:
+def _cell(column: TimeArray) -> str:
     """Mean and standard error in per cent."""
     given = 100 * column[~np.isnan(column)]
     if len(given) < 2:
         return "-"
-    return f"{given.mean():{sign}.1f} ({given.std(ddof=1) / len(given) ** 0.5:.1f})"
+    return f"{given.mean():.1f} ({given.std(ddof=1) / len(given) ** 0.5:.1f})"

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -72,16 +73,17 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Extractors without weights, whose feature is the mean colours of a 4x4 grid; lists those loaded."""
     loaded: list[str] = []
 
-    def colours(clips: np.ndarray) -> np.ndarray:
+    def colours(clips: np.ndarray, width: int) -> np.ndarray:
         side = clips.shape[2] // 4
         cells = clips[:, 0, : 4 * side, : 4 * side].reshape(len(clips), 4, side, 4, side, 3)
         mean = cells.mean(axis=(2, 4)).reshape(len(clips), 48).astype(np.float32)
-        return np.tile(mean, 27)[:, :1280].copy()  # over and over, as long as MobileNetV2's
+        return np.tile(mean, 75)[:, :width].copy()  # over and over
 
     def extractor(how: Extraction) -> Extractor:
         loaded.append(how.extractor)
         spec = describe(how.extractor, fps=how.fps)
-        return Extractor(spec=spec, run=colours, device="cpu", precision="fp32", backend="torch")
+        run = partial(colours, width=1280 + spec.inner)
+        return Extractor(spec=spec, run=run, device="cpu", precision="fp32", backend="torch")
 
     monkeypatch.setattr(jobs, "extractor_of", extractor)
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: Path(name))

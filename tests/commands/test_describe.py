@@ -51,12 +51,12 @@ def colours(loads: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
 
     encoder = SimpleNamespace(encode=encode)
     monkeypatch.setattr(writers, "load_text_encoder", lambda name: encoder)
-    monkeypatch.setattr(description, "load_map", lambda: lambda features: unit_rows(features[:, :3]))
+    monkeypatch.setattr(description, "rows_of", lambda features: unit_rows(features.array[:, :3]))
     monkeypatch.setattr(description, "extractions_of", lambda space, how: (how,))  # no class scores
     monkeypatch.setattr(writers, "NEAREST", 1)
     monkeypatch.setattr(writers, "SURE_SHORT", (5.0, 0.0, -5.0))
     # the shipped model reads no colours
-    monkeypatch.setattr("vidsum.summary.score._SHIPPED_READS", ("pictures", 2.0, 3))
+    monkeypatch.setattr("vidsum.summary.score._SHIPPED_READS", ("pictures", 2.0))
     Path("bank.txt").write_text("\n".join(TEXTS))
 
 

@@ -133,9 +133,22 @@ def test_recall_is_drawn(run: Run, data: Path, mine: Path) -> None:
     assert Path("recall.svg").read_bytes() == drawn
 
 
+def test_the_truth_is_drawn_with_and_without_predictions(run: Run, data: Path, mine: Path) -> None:
+    text = next(iter(json.loads(data.read_text()).values()))["sentences"][0]
+    ask = ("evaluate", "moments", "--data", data, "--plot", "plot.svg", "-o", "r.json", "--plot-of")
+    assert run(*ask, "density").code == 0
+    assert "true moments lie" in Path("plot.svg").read_text()
+    ran = run(*ask, text)
+    assert (ran.code, "--overwrite" in ran.err) == (1, True)
+    assert run(*ask, text, mine, "--overwrite").code == 0
+    assert "<!-- truth -->" in Path("plot.svg").read_text()
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "reason"),
     [
+        (["--data", "made.json", "--plot-of", "density"], 2, "--plot-of needs a file"),
+        (["--data", "made.json", "--plot", "x.png", "--plot-of", "no such"], 2, "no query of the data is"),
         ([], 2, "--data"),
         (["--data", "no.json"], 3, "no.json"),
         (["--data", "made.json", "no.jsonl"], 3, "no.jsonl"),

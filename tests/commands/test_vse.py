@@ -72,14 +72,14 @@ def test_class_names_stand_beside_a_map_of_their_network(run: Run, monkeypatch: 
     names = [f"a {colour} {shape}" for colour, shape in kinds]
 
     def network(pictures: np.ndarray) -> np.ndarray:
-        return np.tile(cells(pictures[:, 0]), 27)[:, :1280]
+        return np.tile(cells(pictures[:, 0]), 75)[:, :3584]
 
     spec = describe("efficientnet_lite0")
     known = np.stack([view_of(painted(*kind), 0, spec, 0) for kind in kinds])[:, None]
 
     def logits(features: np.ndarray) -> np.ndarray:
         """Near what is most alike."""
-        return np.asarray(-np.abs(features[:, None] - network(known)).mean(axis=2), np.float32)
+        return np.asarray(-np.abs(features[:, None] - network(known)[:, :1280]).mean(axis=2), np.float32)
 
     def load(_: object, device: str) -> Extractor:
         return Extractor(spec, network, "cpu", "fp32", "onnx", classify=logits)

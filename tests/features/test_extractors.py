@@ -99,7 +99,7 @@ def test_an_extractor_does_what_it_declares(
     extractor = torch_extractor(spec, network, device="cpu")
     clips = random_clips(spec)
     together = extractor.encode(clips)
-    assert together.shape == (2, spec.dim)
+    assert together.shape == (2, spec.dim + spec.inner)
     alone = extractor.encode(clips[1:])
     np.testing.assert_allclose(alone, together[1:], rtol=1e-3, atol=1e-4 * np.abs(together).max())
     assert np.abs(together[0] - together[1]).max() > 1e-3 * np.abs(together).max()

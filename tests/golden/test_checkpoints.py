@@ -8,6 +8,7 @@ stand in for them. All is stored in `checkpoints.json`; numbers of networks may 
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -138,10 +139,12 @@ def shipped(vidsum: Program, name: str) -> str:
 @pytest.mark.parametrize("name", SUMMARIZERS)
 def test_summarizers(vidsum: Program, name: str) -> None:
     tensors = tensors_of(load(shipped(vidsum, name))[0])
-    scenes = exact("scenes", 4, 1280)[np.repeat([0, 1, 2, 0, 3], [12, 8, 10, 6, 14])]
-    array = np.maximum(scenes + exact("noise", 50, 1280) / 4, 0)
-    features = library.Features.from_array(array, fps=2, extractor="efficientnet_lite0")
-    library.write_features(features, "f.npz")
+    scenes = exact("scenes", 4, 1664)[np.repeat([0, 1, 2, 0, 3], [12, 8, 10, 6, 14])]
+    rows = scenes + exact("noise", 50, 1664) / 4
+    features = library.Features.from_array(
+        np.maximum(rows[:, :1280], 0), fps=2, extractor="efficientnet_lite0"
+    )
+    library.write_features(replace(features, embeddings=unit(rows[:, 1280:])), "f.npz")
     ran = vidsum("summarize", "f.npz", "--model", name, "-o", "-", "--device", "cpu")
     document = json.loads(ran.out)
     kept = [[one["start_s"], one["end_s"]] for one in document["segments"]]

@@ -22,8 +22,9 @@ def use_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `vidsum.pipelines.moments` compare colours; nothing is fetched, no network runs."""
     monkeypatch.setattr("vidsum.pipelines.decoding.extractor_of", extractor_of_colours)
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: None if name == "clip" else name)
-    # the checkpoint reads no colours
-    monkeypatch.setattr("vidsum.summary.score._SHIPPED_READS", ("pictures", 2.0, 3))
+    # the map reads no colours
+    spec = replace(describe("efficientnet_lite0"), inner=0)
+    monkeypatch.setattr("vidsum.features.extractors.efficientnet_lite0.SPEC", spec)
     monkeypatch.setattr("vidsum.pipelines.moments.extractions_of", _extractions_of)
     monkeypatch.setattr("vidsum.pipelines.moments.embed_video", _embed_video)
     monkeypatch.setattr("vidsum.pipelines.moments.embed_queries", lambda space, texts, device: _encode(texts))

@@ -12,7 +12,8 @@ from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import WeightsError
 from vidsum.grounding import captioner
 from vidsum.grounding.writers import Seen
-from vidsum.models.captioner import Found, packed
+from vidsum.models.captioner import Found
+from vidsum.models.vse import packed
 from vidsum.types import FloatArray
 
 VECTORS = {"A dog.": (1.0, 0.0), "A cat.": (0.0, 1.0), "Cats.": (0.6, 0.8)}

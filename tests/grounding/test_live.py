@@ -18,7 +18,7 @@ TEXTS = ["red", "blue", "green yellow"]
 @pytest.fixture(autouse=True)
 def _live(monkeypatch: pytest.MonkeyPatch) -> None:
     use_live(monkeypatch)
-    monkeypatch.setattr("vidsum.grounding.spaces.load_map", lambda: unit_rows)
+    monkeypatch.setattr("vidsum.grounding.spaces.rows_of", lambda features: unit_rows(features.array))
     monkeypatch.setattr("vidsum.grounding.spaces.name_embeddings", lambda extractor, device: NAMES)
 
 

@@ -109,7 +109,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, FloatArray]:
         "efficientnet_lite0": unit_rows(random_rows(2, 40, 16)),
     }
     monkeypatch.setattr(spaces, "name_embeddings", lambda extractor, _device: made[extractor])
-    monkeypatch.setattr(spaces, "load_map", lambda: lambda features: unit_rows(features[:, :16]))
+    monkeypatch.setattr(spaces, "rows_of", lambda features: unit_rows(features.array[:, :16]))
     return made
 
 

@@ -12,18 +12,17 @@ from hypothesis import strategies as st
 from vidsum.lab.training.captioner_model import TrainedCaptioner
 from vidsum.models.captioner import (
     END,
-    LEVELS,
     SPECIAL,
     UNKNOWN,
     Captioner,
     captioner_of,
-    packed,
     sentence_of,
     shapes_of,
     tokens_of,
     words_of,
 )
 from vidsum.models.configs import CaptionerConfig
+from vidsum.models.vse import STEPS, packed
 from vidsum.scaling import unit_rows
 
 CONFIG = CaptionerConfig(
@@ -101,7 +100,7 @@ def test_eight_bits_lose_at_most_half_a_step() -> None:
     assert all(small[name].dtype == np.int8 for name, whole in captioner.tensors.items() if whole.ndim == 2)
     again = captioner_of(CONFIG, small)
     for name, tensor in captioner.tensors.items():
-        step = np.abs(tensor).max(axis=-1, keepdims=True) / LEVELS if tensor.ndim == 2 else 0
+        step = np.abs(tensor).max(axis=-1, keepdims=True) / STEPS if tensor.ndim == 2 else 0
         assert (np.abs(again.tensors[name] - tensor) <= 0.501 * step).all()
 
 

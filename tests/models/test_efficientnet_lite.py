@@ -21,23 +21,29 @@ def convolve(x: Tensor, weight: Tensor, stride: int = 1, groups: int = 1) -> Ten
 
 
 def features(weights: dict[str, Tensor], x: Tensor) -> Tensor:
-    """[N, 3, S, S] to [N, 1280]."""
+    """[N, 3, S, S] to [N, 3584]."""
 
     def norm(y: Tensor, name: str) -> Tensor:
         mean, variance = weights[f"{name}.running_mean"], weights[f"{name}.running_var"]
         return batch_norm(y, mean, variance, weights[f"{name}.weight"], weights[f"{name}.bias"], eps=1e-3)
 
     x = relu6(norm(convolve(x, weights["_conv_stem.weight"], 2), "_bn0"))
+    inner = []
     for number in range(16):
         block, y = f"_blocks.{number}", x
         if number > 0:
             y = relu6(norm(convolve(y, weights[f"{block}._expand_conv.weight"]), f"{block}._bn0"))
+        if number == 14:
+            inner.append(y)
         depthwise = weights[f"{block}._depthwise_conv.weight"]
         y = convolve(y, depthwise, STRIDES.get(number, 1), groups=len(depthwise))
         y = relu6(norm(y, f"{block}._bn1"))
+        if number == 15:
+            inner.append(y)
         y = norm(convolve(y, weights[f"{block}._project_conv.weight"]), f"{block}._bn2")
         x = x + y if x.shape == y.shape else y
-    return relu6(norm(convolve(x, weights["_conv_head.weight"]), "_bn1")).mean(dim=(2, 3))
+    x = relu6(norm(convolve(x, weights["_conv_head.weight"]), "_bn1"))
+    return torch.cat([each.mean(dim=(2, 3)) for each in (x, *inner)], dim=1)
 
 
 @pytest.mark.parametrize("size", [64, 96])

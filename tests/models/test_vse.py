@@ -5,7 +5,7 @@ import pytest
 
 from vidsum.models import vse
 from vidsum.models.configs import VSEConfig
-from vidsum.models.vse import CLASSES, VisualSemanticMap, map_of, shapes_of
+from vidsum.models.vse import CLASSES, STEPS, VisualSemanticMap, map_of, packed, shapes_of
 
 CONFIG = VSEConfig(dim_in=5, hidden=7, dim_out=3)
 
@@ -50,8 +50,24 @@ def test_what_captions_may_show_is_linear_in_them_with_noise() -> None:
     np.testing.assert_allclose(found, rows / np.linalg.norm(rows, axis=1, keepdims=True), atol=1e-5)
 
 
+def test_matrices_of_8_bits_give_nearly_the_same() -> None:
+    given, features = tensors(), np.random.default_rng(1).standard_normal((9, 5)).astype(np.float32)
+    small = packed({**given, CLASSES: np.ones((2, 4), np.uint8)})
+    kinds = {name: str(tensor.dtype) for name, tensor in small.items()}
+    assert {kinds[name] for name in given if given[name].ndim == 2} == {"int8"}
+    assert kinds[CLASSES] == "uint8"
+    assert kinds["hidden.weight.steps"] == "float32"
+    found = map_of(CONFIG, small)
+    for name, tensor in given.items():
+        step = np.abs(tensor).max(axis=-1, keepdims=True) / STEPS * (tensor.ndim == 2)
+        assert (np.abs(found.tensors[name] - tensor) <= step / 2 + 1e-6).all()
+    np.testing.assert_allclose(found(features), map_of(CONFIG, given)(features), atol=0.05)
+
+
 def test_tensors_that_do_not_fit_are_refused() -> None:
     given = tensors()
+    with pytest.raises(ValueError, match="shapes"):
+        map_of(CONFIG, {**given, "none.steps": np.ones(3, np.float32)})
     assert map_of(CONFIG, {**given, CLASSES: np.ones((2, 4), np.uint8)}).tensors[CLASSES].dtype == np.float32
     for wrong in (
         {**given, "mean": np.zeros(4, np.float32)},

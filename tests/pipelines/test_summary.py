@@ -56,7 +56,7 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def _mean_colour(clips: np.ndarray) -> np.ndarray:
-    return np.tile(clips.mean(axis=(1, 2, 3)).astype(np.float32) + 1, 427)[:, :1280].copy()
+    return np.tile(clips.mean(axis=(1, 2, 3)).astype(np.float32) + 1, 1195)[:, :3584].copy()
 
 
 @pytest.fixture(scope="module")

@@ -176,10 +176,12 @@ def test_metadata_that_no_video_has_is_refused(tmp_path: Path, change: dict[str,
         read_features(tmp_path / "f.npz")
 
 
-@pytest.mark.parametrize("logits", [np.ones(6), np.ones((5, 3)), np.full((6, 2), "a")], ids=str)
-def test_class_scores_of_another_shape_are_refused(tmp_path: Path, logits: np.ndarray[Any, Any]) -> None:
+@pytest.mark.parametrize("name", ["logits", "embeddings"])
+@pytest.mark.parametrize("rows", [np.ones(6), np.ones((5, 3)), np.full((6, 2), "a")], ids=str)
+def test_rows_of_another_shape_are_refused(tmp_path: Path, name: str, rows: np.ndarray[Any, Any]) -> None:
     metadata = np.array(json.dumps(Features.from_array(ROWS).metadata))
-    np.savez(tmp_path / "f.npz", features=ROWS, timestamps=np.arange(6) / 2, metadata=metadata, logits=logits)
+    arrays = {"features": ROWS, "timestamps": np.arange(6) / 2, "metadata": metadata, name: rows}
+    np.savez(tmp_path / "f.npz", **arrays)
     with pytest.raises(InputError, match="not a feature file"):
         read_features(tmp_path / "f.npz")
 

@@ -45,6 +45,7 @@ def features() -> Features:
     return replace(
         made,
         logits=rng.normal(size=(20, 3)).astype(np.float32),
+        embeddings=rng.normal(size=(20, 5)).astype(np.float32),
         video=VIDEO,
         provenance={"vidsum": "1", "parameters": {"fps": 2.0}},
         warnings=("a note",),
@@ -65,10 +66,11 @@ def assert_same(first: Features, second: Features) -> None:
         "warnings",
     ):
         assert getattr(first, name) == getattr(second, name), name
-    if first.logits is None or second.logits is None:
-        assert first.logits is second.logits
-    else:
-        np.testing.assert_array_equal(first.logits, second.logits)
+    for own, other in ((first.logits, second.logits), (first.embeddings, second.embeddings)):
+        if own is None or other is None:
+            assert own is other
+        else:
+            np.testing.assert_array_equal(own, other)
 
 
 @pytest.mark.parametrize("name", ["f.npz", "f.h5", "f.hdf5"])
@@ -103,7 +105,7 @@ def test_the_same_features_give_the_same_bytes(features: Features, tmp_path: Pat
 def test_numpy_alone_reads_the_npz(features: Features, tmp_path: Path) -> None:
     write_features(features, tmp_path / "f.npz")
     with np.load(tmp_path / "f.npz") as data:
-        assert sorted(data.files) == ["features", "logits", "metadata", "timestamps"]
+        assert sorted(data.files) == ["embeddings", "features", "logits", "metadata", "timestamps"]
         np.testing.assert_array_equal(data["features"], features.array)
 
 

@@ -1,5 +1,6 @@
 """What a summarizer reads of features: against a loop over samples, and the switches that a file records."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.lab.datasets.made import use_stand_ins, visual_map
+from tests.lab.datasets.made import use_stand_ins
 from vidsum.errors import InputError
 from vidsum.results.features import Features
 from vidsum.summary.summarizer import Inputs, inputs_of
@@ -51,9 +52,9 @@ def test_time_after_the_end_of_a_video_is_none() -> None:
 
 def test_features_of_pictures_are_mapped_and_captions_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     use_stand_ins(monkeypatch)
-    inputs, rows = Inputs("vse"), np.random.default_rng(0).random((5, 1280))
-    found = inputs.of(Features.from_array(rows, extractor="efficientnet_lite0"))
-    mapped = visual_map()(rows)
+    inputs, rows = Inputs("vse"), np.random.default_rng(0).random((5, 7))
+    mapped = np.random.default_rng(1).random((5, 4))
+    found = inputs.of(replace(Features.from_array(rows, extractor="efficientnet_lite0"), embeddings=mapped))
     np.testing.assert_allclose(found, mapped - mapped.mean(axis=0), atol=1e-6)
     for extractor in ("minilm", "vse"):
         found = inputs.of(Features.from_array(rows, extractor=extractor))

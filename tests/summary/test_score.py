@@ -1,5 +1,6 @@
 """Which model runs, and where: a trained one on one device for the scores and for the picture of them."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -46,13 +47,14 @@ def test_the_checkpoint_that_ships_reads_what_auto_gives_it(
 ) -> None:
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path))
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
-    shipped, dim = load_summarizer(device="cpu"), load_map().config.dim_in
-    assert SHIPPED_MODEL in candidates("auto", shipped.extractor, shipped.fps, dim)
-    assert SHIPPED_MODEL not in candidates("auto", shipped.extractor, 1.5 * shipped.fps, dim)
-    assert SHIPPED_MODEL not in candidates("auto", "custom", shipped.fps, dim)
-    assert SHIPPED_MODEL not in candidates("auto", shipped.extractor, shipped.fps, dim - 1)
+    shipped, dim = load_summarizer(device="cpu"), 1280
+    assert SHIPPED_MODEL in candidates("auto", shipped.extractor, shipped.fps, True)
+    assert SHIPPED_MODEL not in candidates("auto", shipped.extractor, 1.5 * shipped.fps, True)
+    assert SHIPPED_MODEL not in candidates("auto", "custom", shipped.fps, True)
+    assert SHIPPED_MODEL not in candidates("auto", shipped.extractor, shipped.fps, False)
     rows = np.random.default_rng(0).random((12, dim))
-    curve = importance(shipped, Features.from_array(rows, shipped.fps, extractor=shipped.extractor), SHOTS)
+    made = Features.from_array(rows, shipped.fps, extractor=shipped.extractor)
+    curve = importance(shipped, replace(made, embeddings=load_map()(np.tile(rows, 3)[:, :3584])), SHOTS)
     assert 0 <= curve.min() <= curve.max() <= 1
     assert curve.max() > 0
 
@@ -90,7 +92,7 @@ def test_auto_takes_the_first_that_is_not_flat_and_says_why(
 ) -> None:
     curves |= {"ridge": ridge, "highlights": highlights, "contrastive": contrastive}
     found = best_score(
-        candidates("auto", "efficientnet_lite0", 2.0, 1280), FEATURES, SHOTS, Selection(), 0.15
+        candidates("auto", "efficientnet_lite0", 2.0, True), FEATURES, SHOTS, Selection(), 0.15
     )
     assert found.model == chosen
     assert found.reason.startswith("auto")

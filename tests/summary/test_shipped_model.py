@@ -40,7 +40,13 @@ def features(extractor: str = DEFAULT_EXTRACTOR, fps: float = 2.0, seed: int = 0
     scenes = np.repeat(rng.gamma(0.5, 1, (CLIPS, 1280)), 4, axis=0)
     live = np.maximum(scenes * rng.normal(1, 0.3, scenes.shape), 0)
     live[len(live) // 2 :] = live[len(live) // 2]
-    return Features.from_array(live, fps, extractor=extractor)
+    return embedded(live, fps, extractor)
+
+
+def embedded(rows: np.ndarray, fps: float = 2.0, extractor: str = DEFAULT_EXTRACTOR) -> Features:
+    """Features with the embeddings that the map makes of them and of inner layers like them."""
+    inside = np.tile(rows, 3)[:, : load_map().config.dim_in]
+    return replace(Features.from_array(rows, fps, extractor=extractor), embeddings=load_map()(inside))
 
 
 @pytest.mark.parametrize(
@@ -56,7 +62,7 @@ def features(extractor: str = DEFAULT_EXTRACTOR, fps: float = 2.0, seed: int = 0
     ],
 )
 def test_auto_takes_it_for_features_that_it_reads(extractor: str, rate: float, first: str) -> None:
-    models = candidates("auto", extractor, rate, 1280)
+    models = candidates("auto", extractor, rate, True)
     assert models == ("ridge", "highlights", "contrastive")[first != "ridge" :]
     made = features(extractor, rate)
     scored = best_score(models, made, None, Selection(), 0.15, "cpu")
@@ -85,7 +91,8 @@ def test_its_scores_are_those_of_its_weights_and_of_novelty() -> None:
     tensors, config = shipped.model.arrays, shipped.model.config
     times = np.arange(len(made)) / 2 + 0.25
     ends = np.minimum(np.stack([times, times[::-1]], axis=1), 60) / 60
-    mapped = load_map()(made.array)
+    mapped = made.embeddings
+    assert mapped is not None
     x = np.concatenate([mapped - mapped.mean(axis=0), ends], axis=1)
     half = config.window // 2
 
@@ -152,20 +159,20 @@ def test_its_curve_alone_is_multiplied_by_liveness(tmp_path: Path) -> None:
 
 def test_features_that_it_does_not_read_are_refused_by_name() -> None:
     with pytest.raises(UsageError, match="reads features of efficientnet_lite0, not of clip"):
-        candidates("ridge", "clip", 2.0, 1280, "cpu")
+        candidates("ridge", "clip", 2.0, True, "cpu")
     with pytest.raises(UsageError, match="reads 2 features a second, not 4"):
-        candidates("ridge", DEFAULT_EXTRACTOR, 4.0, 1280, "cpu")
+        candidates("ridge", DEFAULT_EXTRACTOR, 4.0, True, "cpu")
     with pytest.raises(UsageError, match="ridge has no attention to draw"):
         require_attention("ridge")
     with pytest.raises(UsageError, match="reads features of efficientnet_lite0, not of clip"):
-        candidates("fulltransnet", "clip", 2.0, 1280, "cpu")
+        candidates("fulltransnet", "clip", 2.0, True, "cpu")
     require_attention("fulltransnet")
 
 
 def test_a_frozen_video_is_flat_for_it_and_for_highlights() -> None:
-    still = Features.from_array(np.ones((40, 1280)), extractor=DEFAULT_EXTRACTOR)
+    still = embedded(np.ones((40, 1280)))
     scored = best_score(
-        candidates("auto", DEFAULT_EXTRACTOR, 2.0, 1280), still, None, Selection(), 0.15, "cpu"
+        candidates("auto", DEFAULT_EXTRACTOR, 2.0, True), still, None, Selection(), 0.15, "cpu"
     )
     assert scored.model == "uniform"
     assert "importance of ridge, highlights and contrastive is constant" in scored.warnings[0]
@@ -196,17 +203,17 @@ def test_highlights_tell_which_models_might_have_scored() -> None:
 
 
 def test_highlights_of_a_still_video_are_all_of_it() -> None:
-    still = Features.from_array(np.ones((40, 1280)), extractor=DEFAULT_EXTRACTOR)
+    still = embedded(np.ones((40, 1280)))
     found = find_highlights(still, device="cpu")
     assert found.warnings == ("all clips are about as salient: no segment stands out",)
     assert [(moment.start_s, moment.end_s) for moment in found.moments] == [(0, 20)]
 
 
-def test_auto_goes_on_where_features_have_another_size() -> None:
+def test_auto_goes_on_where_features_have_no_embeddings() -> None:
     """Features that another tool made under the same name."""
     rows = np.random.default_rng(0).random((40, 7))
     summary = summarize(Features.from_array(rows, fps=2, extractor=DEFAULT_EXTRACTOR))
     assert summary.model == "highlights"
     assert summary.model_reason == "auto: the best of the scorers at leaving out dull footage"
-    with pytest.raises(UsageError, match="7"):
+    with pytest.raises(UsageError, match="made without the map vse, or with another one"):
         summarize(Features.from_array(rows, fps=2, extractor=DEFAULT_EXTRACTOR), model="ridge")

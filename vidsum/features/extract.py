@@ -1,7 +1,7 @@
 """From a stream of frames to the features of a video, in batches formed while it is decoded."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from operator import is_
 
@@ -31,6 +31,7 @@ def extract_features(
     video: VideoInfo,
     *,
     with_logits: bool = False,
+    embed: Callable[[FloatArray], FloatArray] | None = None,
     progress: Progress | None = None,
 ) -> Features:
     """Features of one video: one row for each clip of its frames.
@@ -43,6 +44,7 @@ def extract_features(
         frames: those of `extractor.spec.sampling`, in order.
         extractor, video: from `load_extractor` and `probe`.
         with_logits: also give class scores.
+        embed: makes the `embeddings` [N, E] of what `Extractor.encode` gives, if any.
         progress: called with the seconds done after each batch.
 
     Raises:
@@ -53,12 +55,14 @@ def extract_features(
     runs = _runs(iter_clips(frames, spec))
     size = batch_size(extractor)
     times: list[float] = []
-    rows, scores = _Rows(), _Rows()
+    rows, scores, embeddings = _Rows(), _Rows(), _Rows()
     while batch := list(islice(runs, size)):
         times += [time for run, _ in batch for time in run]
         counts = [len(run) for run, _ in batch]
         encoded = extractor.encode(np.stack([pictures for _, pictures in batch]))
-        rows.add(np.repeat(encoded, counts, axis=0))
+        rows.add(np.repeat(encoded[:, : spec.dim], counts, axis=0))
+        if embed:
+            embeddings.add(np.repeat(embed(encoded), counts, axis=0))
         if with_logits:
             scores.add(np.repeat(extractor.logits(encoded), counts, axis=0))
         if progress:
@@ -75,6 +79,7 @@ def extract_features(
         video_fps=video.fps,
         extractor=spec.name,
         logits=scores.all() if with_logits else None,
+        embeddings=embeddings.all() if embed else None,
         video=video,
     )
 

@@ -95,6 +95,8 @@ class Spec:
     preprocessing: Preprocessing
     build: Callable[[Weights], Network] = field(repr=False)
     """Makes the network of a checkpoint's tensors."""
+    inner: int = 0
+    """Numbers of inner layers that the network gives after a feature, for a map to sentences."""
     clip_frames: int = 1
     """Frames that one feature sees."""
     stride_frames: int = 1
@@ -105,7 +107,7 @@ class Spec:
     """Names of the K classes of the logits, where there are logits."""
     graph: "Callable[[Arrays, Preprocessing, Precision], bytes] | None" = field(default=None, repr=False)
     """Makes an ONNX file of a checkpoint's arrays without torch: from `clips` uint8, as `Extractor.run` takes
-    them, to `features` [N, D]."""
+    them, to `features` [N, D + inner]."""
     classifier: tuple[str, str] | None = None
     """Names of the weights [K, D] and biases [K] of the last layer in that checkpoint."""
     own: "OwnExtractor | None" = None
@@ -158,7 +160,7 @@ class Extractor:
 
     spec: Spec
     run: Callable[[Picture], FloatArray] = field(repr=False)
-    """Clips [N, clip_frames, crop, crop, 3] of RGB pixels to features [N, D]."""
+    """Clips [N, clip_frames, crop, crop, 3] of RGB pixels to features [N, D + inner]."""
     device: str
     precision: Precision
     backend: Backend
@@ -167,7 +169,7 @@ class Extractor:
     text_encoder: TextEncoder | None = field(default=None, repr=False)
 
     def encode(self, clips: Picture) -> FloatArray:
-        """Features [N, D] of clips [N, clip_frames, crop, crop, 3]: RGB pixels, resized and cropped.
+        """Features [N, D + inner] of clips [N, clip_frames, crop, crop, 3]: RGB pixels, resized and cropped.
 
         Raises UsageError where the clips have another shape.
         """
@@ -179,11 +181,11 @@ class Extractor:
         return self.run(clips)
 
     def logits(self, features: FloatArray) -> FloatArray:
-        """Class scores [T, K], before the softmax, of features [T, D]. Raises UsageError without classes."""
+        """Class scores [T, K], before the softmax, of `encode`'s rows. Raises UsageError without classes."""
         if self.classify is None:
             hint = "use mobilenet_v2, efficientnet_lite0, googlenet or i3d"
             raise UsageError(f"{self.spec.name} has no class scores", hint=hint)
-        return self.classify(features)
+        return self.classify(features[:, : self.spec.dim])
 
     def encode_text(self, texts: Sequence[str]) -> FloatArray:
         """Text features [N, D], see `TextEncoder`. Raises UsageError where there is no text encoder."""

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.features.extractor import Preprocessing
-from vidsum.models.efficientnet_lite_layout import EPSILON, STAGES, own_name
+from vidsum.models.efficientnet_lite_layout import EPSILON, INNER, STAGES, own_name
 from vidsum.types import FloatArray
 
 _OPSET, _IR = 17, 8
@@ -31,6 +31,8 @@ class LiteGraph:
     def __init__(self, weights: Mapping[str, npt.NDArray[Any]]) -> None:
         self.weights = {own_name(name): array for name, array in weights.items()}
         self.nodes: list[Any] = []
+        self.clipped: dict[str, str] = {}
+        """What ReLU6 gives, by the name of the convolution before it."""
         self.constants: dict[str, npt.NDArray[Any]] = {
             "zero": np.array(0, np.float32),
             "six": np.array(6, np.float32),
@@ -39,7 +41,8 @@ class LiteGraph:
     def written(self, preprocessing: Preprocessing) -> bytes:
         """The network as the bytes of an ONNX file.
 
-        It goes from pixels, `clips` [N, 1, side, side, 3] uint8, to `features` [N, 1280].
+        It goes from pixels, `clips` [N, 1, side, side, 3] uint8, to `features` [N, 1280 + 2304],
+        see `INNER`.
         """
         x = self.normalised(preprocessing)
         x = self.convolution(x, "conv_stem", "bn0", stride=2, clipped=True)
@@ -48,8 +51,13 @@ class LiteGraph:
             for place in range(count):
                 x = self.block(x, f"blocks.{number}", 1 if place else stride, expansion, adds=place > 0)
                 number += 1
-        x = self.floats(self.convolution(x, "conv_head", "bn1", clipped=True))
-        self.node("ReduceMean", [x], "features", axes=[2, 3], keepdims=0)
+        wide = [
+            self.convolution(x, "conv_head", "bn1", clipped=True),
+            *(self.clipped[name] for name in INNER),
+        ]
+        of_space = {"axes": [2, 3], "keepdims": 0}
+        means = [self.node("ReduceMean", [self.floats(y)], f"{y}.mean", **of_space) for y in wide]
+        self.node("Concat", means, "features", axis=1)
         return self.serialised(preprocessing.crop)
 
     def node(self, kind: str, inputs: list[str], output: str, **attributes: Any) -> str:
@@ -86,10 +94,12 @@ class LiteGraph:
         """Widen, filter each channel by itself, narrow; added to its input where `adds`."""
         y = x
         if expansion > 1:
-            y = self.convolution(y, f"{name}.expand_conv", f"{name}.bn0", clipped=True)
+            wide = f"{name}.expand_conv"
+            y = self.clipped[wide] = self.convolution(y, wide, f"{name}.bn0", clipped=True)
         depthwise = f"{name}.depthwise_conv"
         groups = len(self.weights[f"{depthwise}.weight"])
         y = self.convolution(y, depthwise, f"{name}.bn1", stride=stride, groups=groups, clipped=True)
+        self.clipped[depthwise] = y
         y = self.convolution(y, f"{name}.project_conv", f"{name}.bn2")
         return self.added(x, y, f"{name}.sum") if adds else y
 
@@ -114,7 +124,7 @@ class LiteGraph:
         from onnx import TensorProto, checker, helper, numpy_helper
 
         clips = helper.make_tensor_value_info("clips", TensorProto.UINT8, ["N", 1, side, side, 3])
-        features = helper.make_tensor_value_info("features", TensorProto.FLOAT, ["N", 1280])
+        features = helper.make_tensor_value_info("features", TensorProto.FLOAT, ["N", None])
         constants = [numpy_helper.from_array(array, name) for name, array in self.constants.items()]
         graph = helper.make_graph(self.nodes, "efficientnet_lite0", [clips], [features], constants)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR)

@@ -54,7 +54,7 @@ def features_of_views(
     device: str = "auto",
     progress: Progress | None = None,
 ) -> FloatArray:
-    """[V, N, D] of pictures in some views; rows of NaN for those that cannot be read.
+    """[V, N, D + inner] of pictures in some views by `Extractor.encode`; NaN for those that cannot be read.
 
     Features are kept on disk, a block at a time: a run that is killed goes on where it was.
 
@@ -73,8 +73,10 @@ def features_of_views(
     spec = describe(extractor)
     if spec.takes_clips:
         raise UsageError(f"{extractor} sees clips, not pictures", hint="--extractor efficientnet_lite0")
-    facts = {"extractor": spec.name, "weights_sha256": weights_sha256(spec), "device": device_type(device)}
-    features = np.empty((len(views), len(stills), spec.dim), np.float32)
+    width = spec.dim + spec.inner
+    facts = {"extractor": spec.name, "weights_sha256": weights_sha256(spec), "width": width}
+    facts["device"] = device_type(device)
+    features = np.empty((len(views), len(stills), width), np.float32)
     for start in range(0, len(stills), _BLOCK):
         block = stills[start : start + _BLOCK]
         content = [_content(still) for still in block]
@@ -97,9 +99,9 @@ def _content(still: Still) -> list[Any]:
 
 
 def _encoded(stills: Sequence[Still], number: int, spec: Spec, device: str) -> FloatArray:
-    """[N, D] of one view."""
+    """[N, D + inner] of one view."""
     extractor = kept_extractor(spec, device=device)
-    rows = np.full((len(stills), spec.dim), np.nan, np.float32)
+    rows = np.full((len(stills), spec.dim + spec.inner), np.nan, np.float32)
     for start in range(0, len(stills), _BATCH):
         batch = stills[start : start + _BATCH]
         pictures = read_stills(batch)

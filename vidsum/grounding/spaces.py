@@ -17,7 +17,7 @@ from vidsum.device import takes_bf16
 from vidsum.errors import UsageError
 from vidsum.grounding.conse import ClassMixture, class_probabilities, log_likelihood, name_embeddings
 from vidsum.grounding.text import load_text_encoder
-from vidsum.grounding.vse import EXTRACTOR, load_map
+from vidsum.grounding.vse import EXTRACTOR, rows_of
 from vidsum.grounding.windows import grid, on_grid
 from vidsum.names import unknown
 from vidsum.results.features import Features
@@ -99,7 +99,7 @@ def embed_video(space: str, features: Sequence[Features], device: str = "auto") 
     """
     pictures, duration_s = features[-1], features[-1].duration_s
     times = grid(duration_s, STEP_S)
-    rows = load_map()(pictures.array) if space == "vse" else pictures.array
+    rows = rows_of(pictures) if space == "vse" else pictures.array
     rows = unit_rows(on_grid(rows, pictures, times, STEP_S))
     mixtures = []
     for each in reversed(features) if space == "vse" else ():

@@ -7,21 +7,33 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.checkpoints.trained import read_trained
-from vidsum.errors import InputError, WeightsError
+from vidsum.errors import InputError, UsageError, WeightsError
 from vidsum.memory import kept
 from vidsum.models.configs import VSEConfig
 from vidsum.models.vse import VisualSemanticMap, map_of
+from vidsum.results.features import Features
 from vidsum.types import FloatArray
 
 NAME: Final = "vse"
 """In the registry."""
 EXTRACTOR: Final = "efficientnet_lite0"
 """Whose features it reads."""
+RECORDED: Final = "map_sha256"
+"""Where features record the map that made their embeddings."""
 
 
 def load_map() -> VisualSemanticMap:
     """The map, kept for the next video. Raises WeightsError where it is damaged."""
     return _loaded(checkpoints.sha256_of(NAME))
+
+
+def rows_of(features: Features) -> FloatArray:
+    """[T, E] of a video by the map. Raises UsageError where the features have none, or another map's."""
+    made_by = features.provenance.get("parameters", {}).get(RECORDED)
+    if features.embeddings is None or made_by not in (None, checkpoints.sha256_of(NAME)):
+        fault = f"the features of {features.extractor} were made without the map {NAME}, or with another one"
+        raise UsageError(fault, hint=f"extract them again, with --extractor {EXTRACTOR}")
+    return features.embeddings
 
 
 def row_of_picture(path: str) -> FloatArray:

@@ -16,7 +16,7 @@ from vidsum.lab.datasets.moments import read_highlights, read_moments
 from vidsum.lab.datasets.summaries import AnnotatedVideo, annotated_files, read_annotated, shots_of
 from vidsum.lab.evaluation import submissions
 from vidsum.lab.evaluation.captions import BASELINES, evaluate_captions
-from vidsum.lab.evaluation.moments import evaluate_highlights, evaluate_moments
+from vidsum.lab.evaluation.moments import evaluate_highlights, evaluate_moments, queries_of
 from vidsum.lab.evaluation.people import read_people, with_people
 from vidsum.lab.evaluation.reference import BUDGET, CHANGE_POINTS, KNAPSACKS, SEGMENTATIONS
 from vidsum.lab.evaluation.report import Measures, Report
@@ -91,6 +91,8 @@ def _summary(request: SummaryRequest, progress: Progress | None) -> Report[Measu
             for name, video in videos.items()
         }
     has_shots = all(video.change_points is not None for video in videos.values())
+    if request.plot_of == "segments" and not has_shots:
+        raise UsageError(f"{request.source}: has no shots, which segments are made of", hint="--data FILE.h5")
     report = evaluate_summaries(
         videos,
         rows,
@@ -105,15 +107,17 @@ def _summary(request: SummaryRequest, progress: Progress | None) -> Report[Measu
     )
 
     def plot(target: Path, label: str | None) -> None:
-        from vidsum.lab.evaluation.plots import plot_scores
+        from vidsum.lab.evaluation.plots import plot_scores, plot_segments
 
-        plot_scores(videos, rows, target, label=label)
+        if request.plot_of == "scores":
+            plot_scores(videos, rows, target, label=label)
+        else:
+            chosen = {row: each.selections for row, each in finished.items()}
+            plot_segments(videos, rows, chosen, target, label=label)
 
     shares = (f"{row}: {warning}" for row, each in finished.items() for warning in each.warnings)
     notes = _notes(request, videos, report.facts, len(data))
-    return replace(
-        report, warnings=(*notes, *shares, *report.warnings), plot=plot if request.has_features else None
-    )
+    return replace(report, warnings=(*notes, *shares, *report.warnings), plot=plot)
 
 
 def _videos(request: SummaryRequest, labels: Mapping[str, Labels], progress: Progress | None) -> Videos:
@@ -193,6 +197,7 @@ def _notes(request: SummaryRequest, videos: Videos, facts: Mapping[str, Any], n_
 
 def _moments(request: MomentsRequest, progress: Progress | None) -> Report[Measures]:
     videos, checkpoints = read_moments(request.data), checkpoints_of(request.runs)
+    asked = None if request.plot_of in ("recall", "density") else queries_of(request.plot_of, videos)
     rows = _read_rows(
         request.predictions, list(checkpoints), lambda path: submissions.read_predictions(path, videos)
     )
@@ -206,9 +211,14 @@ def _moments(request: MomentsRequest, progress: Progress | None) -> Report[Measu
         report = with_people(report, read_people(request.people), videos, request.comparison)
 
     def plot(target: Path, label: str | None) -> None:
-        from vidsum.lab.evaluation.plots import plot_recall
+        from vidsum.lab.evaluation.plots import plot_density, plot_queries, plot_recall
 
-        plot_recall(report, f"{request.data.name}: {report.facts['n_queries']} queries", target, label)
+        if asked:
+            plot_queries(asked, rows, target, label)
+        elif request.plot_of == "density":
+            plot_density(videos, request.data.name, target, label)
+        else:
+            plot_recall(report, f"{request.data.name}: {report.facts['n_queries']} queries", target, label)
 
     return replace(report, plot=plot)
 

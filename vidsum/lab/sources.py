@@ -62,6 +62,7 @@ def provenance(request: Request) -> dict[str, Any]:
             **({"query_features": _extent(queries)} if (queries := request.query_features) else {}),
             "max_iou": request.max_iou,
             "comparison": request.comparison,
+            **({} if request.plot_of == "recall" else {"plot_of": request.plot_of}),
         }
     elif isinstance(request, VSERequest):
         sources = (request.captions, request.pictures)
@@ -115,6 +116,7 @@ def _summary_provenance(request: SummaryRequest) -> dict[str, Any]:
         "n_seeds": request.seeds,
         "runs": {"protocol": request.protocol, "beams": request.beams, "files": files},
         **({"space": request.space} if captions else {}),
+        **({} if request.plot_of == "scores" else {"plot_of": request.plot_of}),
     }
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.models.configs import CaptionerConfig
-from vidsum.models.vse import rooted
+from vidsum.models.vse import rooted, unpacked
 from vidsum.scaling import normed
 from vidsum.types import FloatArray
 
@@ -26,8 +26,6 @@ END, UNKNOWN = 0, 1
 """Tokens that are not words: the end of a sentence, and a word that is not in the vocabulary."""
 SPECIAL: Final = ("", "?")
 """What the vocabulary has in their places."""
-LEVELS: Final = 127
-"""Of a weight in 8 bits, on either side of 0."""
 _WORD = re.compile(r"'s\b|[a-z0-9]+(?:-[a-z0-9]+)*")
 _NEVER = np.float32(-1e9)
 """The log-probability of what is not to be said."""
@@ -197,23 +195,9 @@ def shapes_of(config: CaptionerConfig) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def packed(tensors: Mapping[str, FloatArray]) -> dict[str, npt.NDArray[Any]]:
-    """Matrices in 8 bits, each row with a scale `NAME.steps` [R]; the rest as it is."""
-    small: dict[str, npt.NDArray[Any]] = {}
-    for name, tensor in tensors.items():
-        small[name] = tensor
-        if tensor.ndim == 2:
-            steps = np.maximum(np.abs(tensor).max(axis=1), np.float32(1e-12)) / LEVELS
-            small[name] = np.round(tensor / steps[:, None]).astype(np.int8)
-            small[f"{name}.steps"] = steps
-    return small
-
-
 def captioner_of(config: CaptionerConfig, tensors: Mapping[str, npt.NDArray[Any]]) -> Captioner:
     """The captioner of a checkpoint. Raises ValueError where the tensors do not fit the configuration."""
-    whole = {name: np.asarray(tensor, np.float32) for name, tensor in tensors.items()}
-    for name in [name for name in whole if name.endswith(".steps")]:
-        whole[name.removesuffix(".steps")] *= whole.pop(name)[:, None]
+    whole = unpacked(tensors)
     shapes = shapes_of(config)
     if {name: tensor.shape for name, tensor in whole.items()} != shapes:
         raise ValueError(f"tensors of the shapes {shapes} are needed")

@@ -3,8 +3,10 @@
 The published weights come from TensorFlow, whose "SAME" padding is asymmetric where the stride is 2.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import cast
 
+import torch
 from torch import Tensor, nn
 
 from vidsum.models.efficientnet_lite_layout import EPSILON, STAGES, own_name
@@ -13,7 +15,8 @@ STEM, WIDTH = 32, 1280
 
 
 class EfficientNetLite0(nn.Module):
-    """Images [N, 3, H, W] to features [N, 1280], averaged over space; H and W are multiples of 32."""
+    """Images [N, 3, H, W] to features [N, 1280 + 2304]: the last layer and those of `INNER`, averaged over
+    space. H and W are multiples of 32."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,9 +35,14 @@ class EfficientNetLite0(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.relu(self.bn0(self.conv_stem(self.pad(x))))
-        x = self.relu(self.bn1(self.conv_head(self.blocks(x))))
-        features: Tensor = x.mean(dim=(2, 3))
-        return features
+        *blocks, before, last = cast("Iterable[Block]", self.blocks)
+        for block in blocks:
+            x = block(x)
+        widened = before.widened(x)
+        x = before.narrowed(x, before.filtered(widened))
+        filtered = last.filtered(last.widened(x))
+        x = self.relu(self.bn1(self.conv_head(last.narrowed(x, filtered))))
+        return torch.cat([each.mean(dim=(2, 3)) for each in (x, widened, filtered)], dim=1)
 
 
 class Block(nn.Module):
@@ -57,11 +65,18 @@ class Block(nn.Module):
         self.relu = nn.ReLU6(inplace=True)
 
     def forward(self, x: Tensor) -> Tensor:
-        y = self.relu(self.bn0(self.expand_conv(x))) if self.widens else x
-        y = self.relu(self.bn1(self.depthwise_conv(self.pad(y))))
+        return self.narrowed(x, self.filtered(self.widened(x)))
+
+    def widened(self, x: Tensor) -> Tensor:
+        return self.relu(self.bn0(self.expand_conv(x))) if self.widens else x
+
+    def filtered(self, x: Tensor) -> Tensor:
+        y: Tensor = self.relu(self.bn1(self.depthwise_conv(self.pad(x))))
+        return y
+
+    def narrowed(self, x: Tensor, y: Tensor) -> Tensor:
         y = self.bn2(self.project_conv(y))
-        out: Tensor = x + y if self.adds else y
-        return out
+        return x + y if self.adds else y
 
 
 def _padding(kernel: int, stride: int) -> nn.ZeroPad2d:

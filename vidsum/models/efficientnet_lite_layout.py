@@ -14,6 +14,9 @@ STAGES = (
 """Blocks, kernel, stride of the first block, expansion, outputs."""
 EPSILON = 1e-3
 """Of the batch normalisations."""
+INNER = ("blocks.14.expand_conv", "blocks.15.depthwise_conv")
+"""Layers inside, of 1,152 channels each, whose means over space stand after the features: the map
+`vidsum.grounding.vse` reads more in them."""
 
 
 def own_name(published: str) -> str:

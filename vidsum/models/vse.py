@@ -20,6 +20,8 @@ from vidsum.types import FloatArray
 
 _BLOCK = 1024
 """Rows that are mapped at a time."""
+STEPS = 127
+"""Of a weight in 8 bits, on either side of 0."""
 CLASSES, LEVELS = "cohort.classes", 255
 """A tensor [U, K], what the network names in U photographs of the cohort: the roots of its probabilities,
 which keep the small ones, in steps of 1 / LEVELS."""
@@ -60,6 +62,25 @@ def rooted(features: FloatArray) -> FloatArray:
     return np.asarray(np.sign(features) * np.sqrt(np.abs(features)), np.float32)
 
 
+def packed(tensors: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+    """Matrices of floats in 8 bits, each row with a scale `NAME.steps` [R]; the rest as it is."""
+    small = dict(tensors)
+    for name, tensor in tensors.items():
+        if tensor.ndim == 2 and tensor.dtype.kind == "f":
+            steps = np.maximum(np.abs(tensor).max(axis=1), np.float32(1e-12)) / STEPS
+            small[name] = np.round(tensor / steps[:, None]).astype(np.int8)
+            small[f"{name}.steps"] = np.asarray(steps, np.float32)
+    return small
+
+
+def unpacked(tensors: Mapping[str, npt.NDArray[Any]]) -> dict[str, FloatArray]:
+    """The numbers of `packed` tensors. Raises ValueError where they do not fit together."""
+    whole = {name: np.asarray(tensor, np.float32) for name, tensor in tensors.items()}
+    for name in [name for name in whole if f"{name}.steps" in whole]:
+        whole[name] = whole[name] * whole.pop(f"{name}.steps")[:, None]
+    return whole
+
+
 def shapes_of(config: VSEConfig) -> dict[str, tuple[int, ...]]:
     """The tensors of a map: f(x), then what is measured of it on photographs that did not train it.
 
@@ -75,9 +96,11 @@ def shapes_of(config: VSEConfig) -> dict[str, tuple[int, ...]]:
 
 def map_of(config: VSEConfig, tensors: Mapping[str, npt.NDArray[Any]]) -> VisualSemanticMap:
     """The map of a checkpoint. Raises ValueError where the tensors do not fit the configuration."""
-    shapes = shapes_of(config)
-    if {name: tensor.shape for name, tensor in tensors.items() if name != CLASSES} != shapes:
+    if not all(np.isrealobj(tensor) for tensor in tensors.values()):
+        raise ValueError("weights must be real numbers")
+    shapes, whole = shapes_of(config), unpacked(tensors)
+    if {name: tensor.shape for name, tensor in whole.items() if name != CLASSES} != shapes:
         raise ValueError(f"tensors of the shapes {shapes} are needed")
-    if not all(np.isrealobj(tensor) and np.isfinite(tensor).all() for tensor in tensors.values()):
-        raise ValueError("weights must be finite real numbers")
-    return VisualSemanticMap(config, {n: np.asarray(each, np.float32) for n, each in tensors.items()})
+    if not all(np.isfinite(tensor).all() for tensor in whole.values()):
+        raise ValueError("weights must be finite numbers")
+    return VisualSemanticMap(config, whole)

@@ -13,6 +13,7 @@ from vidsum.device import Precision, device_type, prefers_int8
 from vidsum.features import cache, can_be_int8, choose_backend, describe, kept_extractor, weights_sha256
 from vidsum.features.extract import extract_features
 from vidsum.features.extractor import Extractor, Spec
+from vidsum.grounding import vse
 from vidsum.memory import trimming
 from vidsum.options import without_defaults
 from vidsum.provenance import digest_of
@@ -72,7 +73,12 @@ def extraction_job(video: VideoInfo, how: Extraction) -> Job:
             checkpoints.fetch(spec.checkpoint, progress)
         extractor = extractor_of(how)
         return partial(
-            extract_features, extractor=extractor, video=video, with_logits=how.logits, progress=progress
+            extract_features,
+            extractor=extractor,
+            video=video,
+            with_logits=how.logits,
+            embed=vse.load_map() if spec.inner else None,
+            progress=progress,
         )
 
     parameters = {
@@ -82,6 +88,7 @@ def extraction_job(video: VideoInfo, how: Extraction) -> Job:
         "logits": how.logits,
         "precision": precision,
         "backend": backend,
+        **({vse.RECORDED: checkpoints.sha256_of(vse.NAME)} if spec.inner else {}),
     }
     made_from = _made_from(video, how, [spec.sampling], how.extractor, weights_sha256(spec), parameters)
     return Job(made_from, spec.sampling, consumer)

@@ -17,7 +17,7 @@ from vidsum.grounding.captioner import NAME as CAPTIONER
 from vidsum.grounding.captioner import write as written
 from vidsum.grounding.spaces import extractions_of
 from vidsum.grounding.vse import NAME as MAP
-from vidsum.grounding.vse import load_map
+from vidsum.grounding.vse import rows_of
 from vidsum.grounding.writers import Bank, Seen, Sentence, Writer, read_bank, retrieving, tags
 from vidsum.memory import kept
 from vidsum.options import all_from_keywords, without_defaults
@@ -259,7 +259,7 @@ def _bank(asked: _Asked) -> Bank:
 def seen_in(features: Features, segments: Sequence[Interval]) -> Seen:
     """What is seen in segments, from features of `vidsum.grounding.vse.EXTRACTOR` with class scores."""
     logits = None if features.logits is None else _means(features.logits, features, segments)
-    embeddings = unit_rows(_means(load_map()(features.array), features, segments))
+    embeddings = unit_rows(_means(rows_of(features), features, segments))
     return Seen(_means(features.array, features, segments), embeddings, logits)
 
 

@@ -147,7 +147,8 @@ class Search:
         if self.encode_text is None:
             return embed_queries(self.space, texts, self.extraction.device)
         vectors = np.asarray(self.encode_text(texts), np.float32)
-        if vectors.shape != (expected := (len(texts), given.kind[2])):
+        assert given.features is not None
+        if vectors.shape != (expected := (len(texts), given.features.dim)):
             raise UsageError(f"encode_text gave vectors of shape {list(vectors.shape)}, not {list(expected)}")
         return unit_rows(vectors)
 

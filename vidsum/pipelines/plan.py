@@ -70,12 +70,13 @@ class Input:
         return self.jobs[0].provenance
 
     @property
-    def kind(self) -> tuple[str, float, int]:
-        """Extractor, rate, in features a second, and D of the features."""
+    def kind(self) -> tuple[str, float, bool]:
+        """Extractor, rate, in features a second, and whether the features have embeddings."""
         if self.features is not None:
-            return self.features.extractor, 1 / self.features.step_s, self.features.dim
+            has = self.features.embeddings is not None
+            return self.features.extractor, 1 / self.features.step_s, has
         spec = spec_of(self.extraction)
-        return self.extraction.extractor, 1 / spec.step_s, spec.dim
+        return self.extraction.extractor, 1 / spec.step_s, spec.inner > 0
 
     def read(self, progress: Progress | None = None) -> tuple[list[Features], Pictures | None]:
         """The features of each job, and what is known of the pictures in between, where shots begin.

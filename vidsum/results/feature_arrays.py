@@ -1,7 +1,7 @@
 """Features as the named arrays and the JSON text of a feature file; `.npz` files, a format of our own.
 
-`features` [T, D] float32, `timestamps` [T] float64 seconds, `metadata` (one JSON text), and `logits` [T, K]
-if there are any.
+`features` [T, D] float32, `timestamps` [T] float64 seconds, `metadata` (one JSON text), and those of `BESIDE`
+that there are.
 """
 
 import json
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from vidsum.errors import UsageError
 from vidsum.numpy_files import existing, read_arrays, refusing
 from vidsum.outputs import atomic_write
-from vidsum.results.features import PASSED_ON, Features
+from vidsum.results.features import BESIDE, PASSED_ON, Features
 from vidsum.types import VideoInfo
 
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -30,7 +30,7 @@ _UNSEEN_S = 60.0
 """Seconds that a video may have after its last feature, beyond twice what they cover."""
 _MOST_FPS = 10_000
 
-_NAMES = ("features", "timestamps", "metadata", "logits")
+_NAMES = ("features", "timestamps", "metadata", *BESIDE)
 
 
 def features_of(arrays: Mapping[str, Any]) -> Features:
@@ -45,11 +45,12 @@ def features_of(arrays: Mapping[str, Any]) -> Features:
     times = np.asarray(arrays["timestamps"], dtype=np.float64) if "timestamps" in arrays else None
     if not metadata:
         return Features.from_array(array) if times is None else timed(array, times)
+    rows: dict[str, Any] = {name: float32(arrays[name]) for name in BESIDE if name in arrays}
     made = Features(
         array=array,
         timestamps=np.asarray(arrays["timestamps"], dtype=np.float64),
         **{name: metadata[name] for name in PASSED_ON},
-        logits=float32(arrays["logits"]) if "logits" in arrays else None,
+        **rows,
         video=VideoInfo(**metadata["video"]) if metadata["video"] else None,
         provenance=metadata["provenance"],
         warnings=tuple(metadata["warnings"]),
@@ -87,9 +88,14 @@ def _check(features: Features) -> None:
         raise UsageError(f"its video lasts {features.duration_s:g} s, but its features end at {seen_s:g} s")
     if not features.video_fps <= _MOST_FPS:
         raise UsageError(f"its video has {features.video_fps:g} frames a second")
-    logits = features.logits
-    if logits is not None and (logits.ndim != 2 or len(logits) != len(features)):
-        raise UsageError(f"{len(features)} features have class scores of the shape {list(logits.shape)}")
+    for name, rows in beside(features).items():
+        if rows.ndim != 2 or len(rows) != len(features):
+            raise UsageError(f"{len(features)} features have {name} of the shape {list(rows.shape)}")
+
+
+def beside(features: Features) -> dict[str, npt.NDArray[np.float32]]:
+    """The arrays of `BESIDE` that there are."""
+    return {name: rows for name in BESIDE if (rows := getattr(features, name)) is not None}
 
 
 def timed(
@@ -109,8 +115,7 @@ def timed(
 def write_npz(features: Features, path: str | os.PathLike[str]) -> None:
     """Write one video's features; the same features give the same bytes. Raises OutputError."""
     arrays: dict[str, npt.NDArray[Any]] = {"features": features.array, "timestamps": features.timestamps}
-    if features.logits is not None:
-        arrays["logits"] = features.logits
+    arrays |= beside(features)
     arrays["metadata"] = np.array(json.dumps(features.metadata))
     with atomic_write(path) as part, part.open("wb") as file:
         np.savez(file, allow_pickle=False, **arrays)

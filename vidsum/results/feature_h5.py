@@ -1,8 +1,8 @@
 """Features in `.h5`, in the layout of the published SumMe and TVSum files, and reading HDF5 files of others.
 
 A video is a group: `features` [T, D], `picks` [T] (frame numbers of the samples), `n_frames`, `n_steps`, and
-where they are known those of `H5Video`. What the layout has no place for is in `timestamps`, `logits` and the
-attribute `vidsum`.
+where they are known those of `H5Video`. What the layout has no place for is in `timestamps`, `logits`,
+`embeddings` and the attribute `vidsum`.
 
 HDF5 lets a file name other files to read from (external links, external storage, virtual datasets); a file
 that does so is refused, as it could show any file of the machine. A dataset may also claim any shape without
@@ -24,7 +24,7 @@ import numpy.typing as npt
 from vidsum.errors import InputError, UsageError
 from vidsum.numpy_files import existing, refusing
 from vidsum.outputs import as_utf8, atomic_write
-from vidsum.results.feature_arrays import features_of, float32, timed
+from vidsum.results.feature_arrays import beside, features_of, float32, timed
 from vidsum.results.features import Features
 
 PUBLISHED_FPS = 30.0
@@ -93,9 +93,7 @@ def h5_arrays(entry: H5Video) -> dict[str, Any]:
     for key in ("gtscore", "user_summary"):
         if (value := getattr(entry, key)) is not None:
             arrays[key] = value
-    if features.logits is not None:
-        arrays["logits"] = features.logits
-    return arrays
+    return arrays | beside(features)
 
 
 def group_names(path: str | os.PathLike[str]) -> list[str]:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 SCHEMA = "vidsum.features/1"
 PASSED_ON = ("extractor", "step_s", "covers_s", "duration_s", "video_fps")
 """Fields that a feature file has as they are."""
+BESIDE = ("logits", "embeddings")
+"""Arrays with a row for each feature, which there may be."""
 
 _ODD_S, _ODD_FRACTION = 2.0, 0.02
 """Features may be longer or shorter than their video by this, or by this fraction of it."""
@@ -46,6 +48,8 @@ class Features(Result):
     extractor: str = "custom"
     logits: FloatArray | None = None
     """[T, K] class scores before the softmax, where they were asked for."""
+    embeddings: FloatArray | None = None
+    """[T, E] in the space of sentences, where a map from the extractor's pictures to it ships."""
 
     def __post_init__(self) -> None:
         if self.array.ndim != 2 or 0 in self.array.shape:
@@ -159,7 +163,9 @@ class Features(Result):
         if with_arrays:
             document["timestamps_s"] = numbers(self.timestamps)
             document["features"] = self.array.tolist()
-            document["logits"] = None if self.logits is None else self.logits.tolist()
+            for name in BESIDE:
+                rows = getattr(self, name)
+                document[name] = None if rows is None else rows.tolist()
         return document
 
     def rows(self) -> list[dict[str, Any]]:

@@ -57,8 +57,7 @@ def guided(
 
     Raises WeightsError: the weights of the text encoder cannot be had.
     """
-    rows = np.asarray(features.array, np.float32)
-    rows = unit_rows(rows if features.extractor in SENTENCES else vse.load_map()(rows))
+    rows = unit_rows(features.array if features.extractor in SENTENCES else vse.rows_of(features))
     chance = np.clip(importance.astype(np.float64), 1e-6, 1 - 1e-6)
     combined = _standard(np.log(chance / (1 - chance)))
     if title:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from vidsum.summary.summarizer import Summarizer
 
 
-_SHIPPED_READS = ("efficientnet_lite0", 2.0, 1280)
-"""Extractor, features per second and D of the checkpoint that ships."""
+_SHIPPED_READS = ("efficientnet_lite0", 2.0)
+"""Extractor and features per second of the checkpoint that ships."""
 
 MODELS = ("auto", *SCORERS, *SHIPPED_MODELS)
 """Models with a name; a checkpoint of `vidsum train` goes by its path."""
@@ -70,7 +70,9 @@ def is_flat(importance: FloatArray) -> bool:
     return spread <= max(_FLAT_FRACTION * float(importance.mean()), _FLAT_LEAST)
 
 
-def candidates(model: str, extractor: str, rate: float, dim: int, device: str = "auto") -> tuple[str, ...]:
+def candidates(
+    model: str, extractor: str, rate: float, embedded: bool, device: str = "auto"
+) -> tuple[str, ...]:
     """The models that may give the scores, best first; one where it was named.
 
     They are checked, before a video is decoded, against the features that they would read.
@@ -79,7 +81,7 @@ def candidates(model: str, extractor: str, rate: float, dim: int, device: str = 
         model: one of MODELS, or the path of a checkpoint.
         extractor: its name.
         rate: features per second.
-        dim: D; the size counts for `auto`, which goes on to the next model.
+        embedded: whether they have embeddings; without, `auto` goes on to the next model.
         device: that it will run on, so that it is loaded once.
 
     Raises:
@@ -87,9 +89,8 @@ def candidates(model: str, extractor: str, rate: float, dim: int, device: str = 
         InputError: the file is missing or not a checkpoint.
     """
     if model == "auto":
-        shipped_extractor, shipped_rate, shipped_dim = _SHIPPED_READS
-        is_kind = (extractor, dim) == (shipped_extractor, shipped_dim)
-        is_read = is_kind and abs(rate / shipped_rate - 1) <= RIDGE_RATES
+        shipped_extractor, shipped_rate = _SHIPPED_READS
+        is_read = embedded and extractor == shipped_extractor and abs(rate / shipped_rate - 1) <= RIDGE_RATES
         return tuple(name for name in AUTO_ORDER if is_read or name != SHIPPED_MODEL)
     if model not in SCORERS:
         summarizer = _summarizer(model, device)

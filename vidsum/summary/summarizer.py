@@ -68,9 +68,8 @@ class Inputs:
 
     def of(self, features: Features) -> FloatArray:
         """[T, D + n_added]"""
-        array = np.asarray(features.array, np.float32)
-        if self.maps(features.extractor):
-            array = vse.load_map()(array)
+        is_mapped = self.maps(features.extractor)
+        array = vse.rows_of(features) if is_mapped else np.asarray(features.array, np.float32)
         if self.space:
             array = array - array.mean(axis=0)
         if not self.ends:
@@ -194,9 +193,10 @@ def with_novelty(model: RidgeScorer, scores: FloatArray, features: Features) -> 
 
 def require_readable(summarizer: Summarizer, features: Features) -> None:
     """Raise UsageError for features of another kind or size than the model was trained on."""
-    dim = vse.load_map().config.dim_in if summarizer.inputs.maps(features.extractor) else summarizer.dim
-    if features.dim != dim:
-        fault = f"{summarizer.name} reads features of {dim} numbers, not of {features.dim}"
+    if summarizer.inputs.maps(features.extractor):
+        vse.rows_of(features)
+    elif features.dim != summarizer.dim:
+        fault = f"{summarizer.name} reads features of {summarizer.dim} numbers, not of {features.dim}"
         raise UsageError(fault, hint=_how_to_make(summarizer))
     require_kind(summarizer, features.extractor, 1 / features.step_s)
 

@@ -41,11 +41,11 @@ ENCODER = TextEncoder("words", DIM, encode, lambda texts: [encode(t.split()) for
 
 def visual_map(seed: int = 0) -> VisualSemanticMap:
     """A random map of EfficientNet-Lite0's features, with noise that leaves captions recognisable."""
-    config = VSEConfig(dim_in=1280, hidden=48, dim_out=DIM)
+    config = VSEConfig(dim_in=3584, hidden=48, dim_out=DIM)
     rng, identity = np.random.default_rng(seed), np.eye(DIM, dtype=np.float32)
     tensors = {name: rng.standard_normal(shape, np.float32) for name, shape in shapes_of(config).items()}
     measured = {"answer.weight": identity, "answer.bias": np.full(DIM, 0.01), "noise.weight": identity / 40}
-    return map_of(config, {**tensors, "scale": np.ones(1280), **measured})
+    return map_of(config, {**tensors, "scale": np.ones(3584), **measured})
 
 
 def use_stand_ins(monkeypatch: pytest.MonkeyPatch) -> list[str]:

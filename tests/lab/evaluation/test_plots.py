@@ -1,14 +1,32 @@
 """Predicted scores are drawn beside the annotators', scaled alike, the same on every run."""
 
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from vidsum.errors import OutputError, UsageError
+from vidsum.lab.datasets.moments import MomentVideo, Query
 from vidsum.lab.datasets.summaries import AnnotatedVideo
-from vidsum.lab.evaluation.plots import plot_scores
+from vidsum.lab.evaluation.moments import queries_of
+from vidsum.lab.evaluation.plots import (
+    BINS,
+    density,
+    people_of,
+    plot_density,
+    plot_queries,
+    plot_scores,
+    plot_segments,
+    runs_of,
+    spans_of,
+)
+from vidsum.lab.evaluation.reference import reference_of
 from vidsum.results.features import Features
+from vidsum.results.moments import Moment
 from vidsum.types import FloatArray
 
 N_SAMPLES = 240
@@ -98,3 +116,100 @@ def test_another_suffix_or_no_folder_is_refused(tmp_path: Path) -> None:
         plot_scores(VIDEOS, PREDICTIONS, tmp_path / "scores.pdf", 1)
     with pytest.raises(OutputError, match="no folder"):
         plot_scores(VIDEOS, PREDICTIONS, tmp_path / "none" / "scores.png", 1)
+
+
+def with_annotators(name: str, seed: int = 0) -> AnnotatedVideo:
+    """Three annotators, eight shots."""
+    rng = np.random.default_rng(seed)
+    edges = np.linspace(0, N_SAMPLES * 15, 9).astype(np.int64)
+    return replace(
+        simulated_video(name),
+        change_points=np.stack([edges[:-1], edges[1:] - 1], axis=1),
+        user_scores=rng.random((3, N_SAMPLES)).astype(np.float32),
+    )
+
+
+def test_the_annotators_curve_is_how_many_chose_each_frame() -> None:
+    video = with_annotators("video_1")
+    assert video.user_scores is not None
+    expected = np.zeros(video.n_frames)
+    for scores in video.user_scores:
+        frames = np.repeat(scores, 15)
+        means = [frames[first : last + 1].mean() for first, last in video.change_points]
+        # shots of one length: 15 % of the frames is one of the eight
+        first, last = video.change_points[int(np.argmax(means))]
+        expected[first : last + 1] += 1 / 3
+    np.testing.assert_allclose(people_of(reference_of("video_1", video)), expected, atol=1e-6)
+
+
+def test_annotators_who_gave_summaries_are_counted_as_they_are() -> None:
+    summary = np.random.default_rng(1).integers(0, 2, (4, N_SAMPLES * 15)).astype(np.float32)
+    video = replace(with_annotators("video_1"), user_summary=summary)
+    np.testing.assert_allclose(people_of(reference_of("video_1", video)), summary.mean(axis=0))
+
+
+@given(st.lists(st.booleans(), max_size=40))
+def test_runs_of_frames_are_those_that_are_chosen(frames: list[bool]) -> None:
+    runs = runs_of(np.array(frames, np.bool_))
+    assert sorted(n for start, length in runs for n in range(start, start + length)) == [
+        n for n, chosen in enumerate(frames) if chosen
+    ]
+    assert all(a + n < b for (a, n), (b, _) in pairwise(runs))
+
+
+def test_segments_of_rows_stand_under_the_annotators(tmp_path: Path) -> None:
+    videos = {name: with_annotators(name) for name in ("video_1", "video_2")}
+    frames = np.arange(N_SAMPLES * 15) % 700 < 100
+    rows = {"model a": dict.fromkeys(videos, CURVE), "finished": dict.fromkeys(videos, CURVE)}
+    chosen = {"finished": dict.fromkeys(videos, frames)}
+    for name in ("a", "b"):
+        plot_segments(videos, rows, chosen, tmp_path / f"{name}.svg", 1)
+    text = (tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert text == (tmp_path / "b.svg").read_text(encoding="utf-8")
+    for words in ("video_1", "annotators", *rows):
+        assert f"<!-- {words} -->" in text
+    assert "1 of 2 videos" in text
+    # a piece for each of the finished summary's six runs, and for the one key shot of the model
+    assert text.count("fill: #16a34a") == 6
+    assert text.count("fill: #d97706") == 1
+
+
+def moment_video(*windows: tuple[float, float], duration_s: float = 60.0) -> MomentVideo:
+    query = Query("7", "a dog runs", "v1", duration_s, windows)
+    return MomentVideo("v1", duration_s, (query,))
+
+
+def test_predictions_stand_under_the_truth_with_their_iou(tmp_path: Path) -> None:
+    video = moment_video((10.0, 20.0), (40.0, 50.0))
+    rows = {"near": {"v1": [(Moment(42.0, 50.0, 0.9), Moment(0.0, 5.0, 0.1))]}, "silent": {"v1": [()]}}
+    plot_queries([(video.queries[0], 0)], rows, tmp_path / "a.svg")
+    text = (tmp_path / "a.svg").read_text(encoding="utf-8")
+    for words in ("truth", "near, IoU 0.80", "silent, IoU 0.00", "v1: a dog runs", "1:00"):
+        assert f"<!-- {words} -->" in text
+
+
+def test_a_query_is_found_by_its_text_or_number() -> None:
+    videos = {"v1": moment_video((10.0, 20.0))}
+    expected = [(videos["v1"].queries[0], 0)]
+    assert queries_of(" A dog runs", videos) == queries_of("7", videos) == expected
+    with pytest.raises(UsageError, match="no query of the data is 'a cat'"):
+        queries_of("a cat", videos)
+
+
+@given(st.lists(st.tuples(st.floats(0, 59), st.floats(0.1, 60)), min_size=1, max_size=20))
+def test_the_density_of_moments_counts_each_once(windows: list[tuple[float, float]]) -> None:
+    windows = [(start, min(60.0, start + length)) for start, length in windows]
+    spans = spans_of({"v1": moment_video(*windows)})
+    np.testing.assert_allclose(spans, np.array(windows) / 60)
+    found, expected = density(spans), np.zeros((BINS, BINS))
+    for start, end in spans:
+        expected[min(int(start * BINS), BINS - 1), min(int(end * BINS), BINS - 1)] += 1 / len(windows)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_the_density_of_a_data_set_is_drawn(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        plot_density({"v1": moment_video((10.0, 20.0))}, "made.json", tmp_path / f"{name}.svg")
+    text = (tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert text == (tmp_path / "b.svg").read_text(encoding="utf-8")
+    assert "<!-- made.json: where 1 true moments lie, per cent of them -->" in text

@@ -33,6 +33,7 @@ SPEC = Spec(
     name="efficientnet_lite0",
     checkpoint="efficientnet_lite0",
     dim=1280,
+    inner=2304,
     fps=2.0,
     preprocessing=Preprocessing(ShortSide(256), 224, (127.0, 127.0, 127.0), (128.0, 128.0, 128.0)),
     build=build,

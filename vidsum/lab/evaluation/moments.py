@@ -70,6 +70,24 @@ def evaluate_moments(
     )
 
 
+def queries_of(asked: str, videos: Mapping[str, MomentVideo]) -> list[tuple[Query, int]]:
+    """The queries of a text or a number, each with its place among those of its video.
+
+    Raises UsageError: there is none.
+    """
+    found = [
+        (query, place)
+        for video in videos.values()
+        for place, query in enumerate(video.queries)
+        if asked.strip().casefold() in (query.qid, query.text.strip().casefold())
+    ]
+    if not found:
+        raise UsageError(
+            f"no query of the data is {asked!r}", hint="--plot-of recall, density, or a query of --data"
+        )
+    return found
+
+
 def _averages(videos: Sequence[MomentVideo]) -> dict[str, float]:
     """What MRNet's Table 1 tells of a data set, and the length of its moments; words end at spaces."""
     queries = [query for video in videos for query in video.queries]

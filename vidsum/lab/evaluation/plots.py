@@ -1,24 +1,45 @@
-"""Plots of evaluations: importance scores beside the annotators' (FullTransNet, Fig. 3), R@1 over the IoU."""
+"""Plots of evaluations, as the papers have them.
 
-from collections.abc import Mapping
+Of summaries: scores beside the annotators' (FullTransNet, Fig. 3), segments under theirs (Fig. 4). Of
+moments: R@1 over the IoU, predictions under the truth, where true moments lie (MRNet, Figs. 4, A3-A5).
+"""
+
+from collections.abc import Mapping, Sequence, Sized
 from itertools import cycle
 from pathlib import Path
+from textwrap import fill, shorten
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from vidsum.errors import UsageError
-from vidsum.figures import BLUE, GREY, OTHERS, heading, new_figure, save_figure, time_axis
+from vidsum.figures import BLUE, GREY, OTHERS, by_root, heading, map_panel, new_figure, save_figure, time_axis
+from vidsum.intervals import iou
+from vidsum.lab.datasets.labels import Labels
+from vidsum.lab.datasets.moments import MomentVideo, Query
 from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.lab.evaluation.moment_metrics import CURVE, RANDOM, THRESHOLDS, WHOLE, MomentMeasures
+from vidsum.lab.evaluation.reference import (
+    CHANGE_POINTS,
+    KNAPSACKS,
+    BoolArray,
+    Reference,
+    at_every_frame,
+    key_shots,
+    reference_of,
+)
 from vidsum.lab.evaluation.report import Report
+from vidsum.lab.evaluation.submissions import MomentPredictions
 from vidsum.outputs import as_utf8
 from vidsum.scaling import unit_range
-from vidsum.types import FloatArray
+from vidsum.types import FloatArray, TimeArray
 
 _ROWS = (*OTHERS, GREY)
 """Of scores, beside the annotators' blue."""
+BINS = 32
+"""Of a map of moments, along either side."""
 _BASELINES = {RANDOM: ":", WHOLE: "--"}
 """Their lines, which are grey."""
 
@@ -40,8 +61,7 @@ def plot_scores(
     Raises UsageError: another suffix, more than six rows, or scores of no video. OutputError: the file cannot
     be written.
     """
-    if len(predictions) > len(_ROWS):
-        raise UsageError(f"{len(predictions)} rows are too many for one plot, which has {len(_ROWS)} colours")
+    _check_rows(predictions)
     names = [name for name in videos if any(name in row for row in predictions.values())]
     if not names:
         raise UsageError("no video to plot: no row has scores")
@@ -106,3 +126,137 @@ def plot_recall(report: Report[MomentMeasures], title: str, target: Path, label:
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)
     save_figure(figure, target, label)
+
+
+def plot_segments(
+    videos: Mapping[str, AnnotatedVideo] | Mapping[str, Labels],
+    predictions: Mapping[str, Mapping[str, FloatArray]],
+    selections: Mapping[str, Mapping[str, BoolArray]],
+    target: Path,
+    limit: int = 6,
+    *,
+    label: str | None = None,
+) -> None:
+    """Plot the key shots of each row under the part of the annotators whose summaries have a frame.
+
+    `selections` are those rows that are finished summaries, by the name of the video; the rest, limit and
+    label are those of `plot_scores`. Raises UsageError too: the data has no shots.
+    """
+    _check_rows(predictions)
+    scored = all(video.user_scores is not None for video in videos.values())
+    shown: list[tuple[str, AnnotatedVideo | Labels]] = [*videos.items()][:limit]
+    n_rows = len(predictions) + 1
+    figure = new_figure(8.5, 0.5 + len(shown) * (0.8 + 0.26 * n_rows))
+    for axes, (name, video) in zip(figure.subplots(len(shown), squeeze=False)[:, 0], shown, strict=True):
+        reference = reference_of(name, video, scored=scored)
+        axes.stairs(people_of(reference), np.arange(reference.n_frames + 1), fill=True, color=BLUE, alpha=0.7)
+        for place, (row, scores) in enumerate(predictions.items(), 1):
+            chosen = selections.get(row, {}).get(video.name)
+            frames = _key_shots(reference, scores[name]) if chosen is None else chosen
+            axes.broken_barh(runs_of(frames), (-0.7 * place, 0.5), color=_ROWS[place - 1])
+        axes.set_xlim(0, reference.n_frames)
+        axes.set_ylim(-0.7 * n_rows + 0.6, 1.05)
+        places = [0.5, *(0.25 - 0.7 * place for place in range(1, n_rows))]
+        axes.set_yticks(places, ["annotators", *map(as_utf8, predictions)], fontsize=9)
+        axes.set_title(as_utf8(name), loc="left", fontsize=10, parse_math=False)
+        axes.spines[["top", "right"]].set_visible(False)
+    axes.set_xlabel("frame")
+    some = f", {len(shown)} of {len(videos)} videos" if len(shown) < len(videos) else ""
+    heading(figure, f"Key shots of 15 %; annotators: how many chose a frame{some}")
+    save_figure(figure, target, label)
+
+
+def people_of(reference: Reference) -> FloatArray:
+    """[n_frames] the fraction of the annotators whose key-shot summaries have each frame."""
+    summaries = reference.summaries(CHANGE_POINTS)
+    if summaries is None:
+        shots = reference.shots(CHANGE_POINTS, np.random.default_rng(0))
+        summaries = key_shots(reference.scores_of_frames(CHANGE_POINTS), shots, KNAPSACKS[-1])
+    return np.asarray(summaries.mean(axis=0), np.float32)
+
+
+def _key_shots(reference: Reference, scores: FloatArray) -> BoolArray:
+    shots = reference.shots(CHANGE_POINTS, np.random.default_rng(0))
+    frames = at_every_frame(scores, reference.picks, reference.n_frames)
+    chosen: BoolArray = key_shots(frames[None], shots, KNAPSACKS[-1])[0]
+    return chosen
+
+
+def runs_of(frames: BoolArray) -> list[tuple[int, int]]:
+    """First frame and length of each run of frames that are chosen."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], frames, [False]]).astype(np.int8)))
+    return [(start, end - start) for start, end in edges.reshape(-1, 2).tolist()]
+
+
+def plot_queries(
+    queries: Sequence[tuple[Query, int]],
+    predictions: Mapping[str, MomentPredictions],
+    target: Path,
+    label: str | None = None,
+    limit: int = 6,
+) -> None:
+    """Plot the best moment of each row under the true ones, and its next two paler.
+
+    `queries` come with their places among those of their videos; the rest is as in `plot_scores`.
+    """
+    _check_rows(predictions)
+    shown, n_rows = queries[:limit], len(predictions) + 1
+    figure = new_figure(8.5, 0.3 + len(shown) * (0.8 + 0.3 * n_rows))
+    for axes, (query, place) in zip(figure.subplots(len(shown), squeeze=False)[:, 0], shown, strict=True):
+        axes.broken_barh([(start, end - start) for start, end in query.windows], (-0.35, 0.7), color=BLUE)
+        names = ["truth"]
+        for number, (row, videos) in enumerate(predictions.items(), 1):
+            moments = [(each.start_s, each.end_s) for each in videos[query.video][place]]
+            best = float(iou(moments[:1], query.windows).max()) if moments else 0.0
+            names.append(f"{as_utf8(row)}, IoU {best:.2f}")
+            for rank, (start, end) in enumerate(moments[:3]):
+                height = 0.7 if rank == 0 else 0.25
+                bar = [(start, end - start)], (number - height / 2, height)
+                axes.broken_barh(
+                    *bar, color=_ROWS[number - 1], alpha=1 if rank == 0 else 0.45, zorder=2 - rank
+                )
+        axes.set_yticks(range(n_rows), names, fontsize=9)
+        axes.set_ylim(n_rows - 0.4, -0.6)
+        time_axis(axes, query.duration_s, 10)
+        name = fill(shorten(f"{query.video}: {query.text}", 150, placeholder=" …"), 78)
+        axes.set_title(as_utf8(name), loc="left", fontsize=10, parse_math=False)
+    axes.set_xlabel("time (min:s)")
+    save_figure(figure, target, label)
+
+
+def plot_density(
+    videos: Mapping[str, MomentVideo], title: str, target: Path, label: str | None = None
+) -> None:
+    """Plot where the true moments of a data set lie in their videos; see `plot_scores`."""
+    spans = spans_of(videos)
+    centres = np.stack([spans.mean(axis=1), spans[:, 1] - spans[:, 0]], axis=1)
+    figure = new_figure(8.5, 4.2)
+    panels = {("start", "end"): spans, ("centre", "length"): centres}
+    for axes, ((x, y), points) in zip(figure.subplots(1, 2), panels.items(), strict=True):
+        share = density(points)
+        map_panel(axes, 100 * share.T, "", by_root(100 * share))
+        axes.invert_yaxis()
+        for axis, name in ((axes.xaxis, x), (axes.yaxis, y)):
+            axis.set_ticks(np.linspace(-0.5, BINS - 0.5, 5), ["0", "", "0.5", "", "1"])
+            axis.set_label_text(f"{name} (fraction of the video)")
+    heading(figure, f"{title}: where {len(spans)} true moments lie, per cent of them")
+    save_figure(figure, target, label)
+
+
+def spans_of(videos: Mapping[str, MomentVideo]) -> TimeArray:
+    """[N, 2] start and end of all true moments, as fractions of their videos."""
+    queries = [query for video in videos.values() for query in video.queries]
+    return np.array([(a / each.duration_s, b / each.duration_s) for each in queries for a, b in each.windows])
+
+
+def density(points: TimeArray) -> FloatArray:
+    """[x, y] the fraction of points [N, 2] in each of `BINS` x `BINS` cells of the unit square."""
+    cells = np.minimum((np.clip(points, 0, 1) * BINS).astype(np.int64), BINS - 1)
+    counts = np.bincount(cells[:, 0] * BINS + cells[:, 1], minlength=BINS**2).reshape(BINS, BINS)
+    return np.asarray(counts / len(points), np.float32)
+
+
+def _check_rows(predictions: Sized) -> None:
+    """Raises UsageError: there are more rows than colours."""
+    if len(predictions) > len(_ROWS):
+        raise UsageError(f"{len(predictions)} rows are too many for one plot, which has {len(_ROWS)} colours")

@@ -86,6 +86,11 @@ class SummaryRequest:
     )
     seeds: Seeds = 10
     device: Device = "auto"
+    plot_of: Literal["scores", "segments"] = option(
+        "What --plot draws: scores over time, or segments of each row under the annotators'.",
+        "scores",
+        panel="Output",
+    )
 
     def __post_init__(self) -> None:
         check(self)
@@ -158,6 +163,13 @@ class MomentsRequest:
     )
     seeds: Seeds = 10
     device: Device = "auto"
+    plot_of: str = option(
+        "What --plot draws: R@1 over the IoU (recall), where true moments lie (density), or each row's "
+        "moments of a query, given by its text or number, under the true ones.",
+        "recall",
+        panel="Output",
+        metavar="recall|density|QUERY",
+    )
 
     def __post_init__(self) -> None:
         check(self)

@@ -243,7 +243,8 @@ def evaluate_vse(request: VSERequest, progress: Progress | None = None) -> Repor
     extractor = trained.features.get("extractor")
     if not isinstance(extractor, str):
         raise InputError(f"{checkpoint}: does not name its extractor")
-    if describe(extractor).dim != map_of_pictures.config.dim_in:
+    spec = describe(extractor)
+    if spec.dim + spec.inner != map_of_pictures.config.dim_in:
         raise InputError(f"{checkpoint}: reads features of another size than those of {extractor}")
     pictures, warnings = read_captioned_pictures(request.captions, request.pictures)
     pictures = [picture for picture in pictures if picture.split == request.split]

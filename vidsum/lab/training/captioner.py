@@ -21,14 +21,16 @@ from torch.nn.utils.rnn import pad_sequence
 
 from vidsum.checkpoints.trained import Trained, read_trained, save_trained
 from vidsum.device import choose_device
+from vidsum.features import describe
 from vidsum.lab.evaluation.caption_metrics import cider, tokenize
 from vidsum.lab.training.captioner_model import IGNORED, TrainedCaptioner, likelihood_loss
 from vidsum.lab.training.loop import Recipe, first_weights, fit
 from vidsum.lab.training.state import BEST, clear, make_folder, refuse_foreign
 from vidsum.lab.training.summary_settings import CaptionerSettings, VSEData
 from vidsum.lab.training.vse import lr_share, read_splits, recorded, standard_of, standardise
-from vidsum.models.captioner import END, SPECIAL, captioner_of, packed, tokens_of, words_of
+from vidsum.models.captioner import END, SPECIAL, captioner_of, tokens_of, words_of
 from vidsum.models.configs import CaptionerConfig
+from vidsum.models.vse import packed
 from vidsum.types import FloatArray, Progress
 
 _SMOOTHING, _LOST = 0.1, 0.1
@@ -116,9 +118,12 @@ def train_captioner(
     refuse_foreign(out)
     least = {"train": _LEAST, "val": _LEAST}
     read, warnings = read_splits(data, settings.views, least, settings.device, progress)
-    train, validation = (_Part(seen, tuple(each.sentences for each in kept)) for kept, seen in read)
+    dim = describe(data.extractor).dim
+    train, validation = (
+        _Part(seen[:, :, :dim], tuple(each.sentences for each in kept)) for kept, seen in read
+    )
     words = vocabulary([text for own in train.sentences for text in own], settings.least)
-    config = replace(settings.model, words=words, dim_in=train.features.shape[2])
+    config = replace(settings.model, words=words, dim_in=dim)
     settings = replace(settings, model=config)
     about = _about(data, settings, (train, validation))
     standard = standard_of(train.features)

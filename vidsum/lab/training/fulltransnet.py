@@ -310,6 +310,7 @@ def random_part(video: AnnotatedVideo, least: float) -> AnnotatedVideo:
             timestamps=video.features.timestamps[is_in] - start / fps,
             duration_s=(end - start) / fps,
             logits=None,
+            embeddings=None,
         ),
         picks=video.picks[is_in] - start,
         n_frames=end - start,

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -46,7 +45,7 @@ from vidsum.lab.training.state import BEST, clear, make_folder, refuse_foreign
 from vidsum.lab.training.summary_settings import CaptionerSettings, VSEData, VSESettings
 from vidsum.lab.training.vse_measured import FOLDS, cohort_classes, measured
 from vidsum.models.configs import VSEConfig
-from vidsum.models.vse import CLASSES, VisualSemanticMap, rooted
+from vidsum.models.vse import CLASSES, VisualSemanticMap, packed, rooted, unpacked
 from vidsum.provenance import of_file
 from vidsum.types import FloatArray, Progress
 
@@ -145,15 +144,10 @@ def train_vse(
         own = replace(settings, model=config, loop=loop)
         recipe = _recipe(replace(train, features=views), replace(validation, features=shown), about, own)
         fits.append(fit(recipe, loop, out / f"map_{number}", progress=progress))
-    tensors: dict[str, npt.NDArray[Any]] = {
-        **standard,
-        **mean_map([read_trained(each.checkpoint) for each in fits], views[0]),
-    }
+    tensors = packed({**standard, **mean_map([read_trained(each.checkpoint) for each in fits], views[0])})
     config = replace(config, hidden=settings.maps * config.hidden)
-    embedded = VisualSemanticMap(config, {n: np.asarray(t, np.float32) for n, t in tensors.items()})(
-        validation.features[0]
-    )
-    tensors |= measured(embedded, validation.vectors[0], validation.sentences.picture_of)
+    embedded = VisualSemanticMap(config, unpacked(tensors))(validation.features[0])
+    tensors |= packed(measured(embedded, validation.vectors[0], validation.sentences.picture_of))
     if len(classes := cohort_classes(validation.features[0], data.extractor, settings.device)):
         tensors[CLASSES] = classes
     recall = _recall(embedded, validation)
@@ -221,7 +215,7 @@ def recorded(
         "device": choose_device(settings.device).type,
     }
     spec = describe(data.extractor)
-    features = {"extractor": spec.name, "dim": spec.dim, "weights_sha256": weights_sha256(spec)}
+    features = {"extractor": spec.name, "dim": settings.model.dim_in, "weights_sha256": weights_sha256(spec)}
     return Trained(name, asdict(settings.model), features, training, {})
 
 
@@ -324,11 +318,11 @@ def standardise(features: FloatArray, standard: Mapping[str, FloatArray]) -> Flo
     return features
 
 
-def mean_map(maps: Sequence[Trained], features: FloatArray) -> dict[str, npt.NDArray[np.floating]]:
+def mean_map(maps: Sequence[Trained], features: FloatArray) -> dict[str, FloatArray]:
     """The layers of one map that is the mean of several: their hidden layers side by side.
 
     The outputs of each are scaled to a mean length of 1 on standardised features [N, D], so that all count
-    alike. Matrices have 16 bits: half the bytes.
+    alike.
     """
     layers: dict[str, list[FloatArray]] = {}
     for trained in maps:
@@ -339,9 +333,9 @@ def mean_map(maps: Sequence[Trained], features: FloatArray) -> dict[str, npt.NDA
         for name, tensor in own.items():
             layers.setdefault(name, []).append(tensor * scale if name.startswith("output") else tensor)
     return {
-        "hidden.weight": np.concatenate(layers["hidden.weight"]).astype(np.float16),
+        "hidden.weight": np.concatenate(layers["hidden.weight"]),
         "hidden.bias": np.concatenate(layers["hidden.bias"]),
-        "output.weight": np.concatenate(layers["output.weight"], axis=1).astype(np.float16),
+        "output.weight": np.concatenate(layers["output.weight"], axis=1),
         "output.bias": np.sum(layers["output.bias"], axis=0),
     }
 

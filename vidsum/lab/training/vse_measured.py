@@ -18,9 +18,7 @@ _COHORT = 256
 """Maximum number of photographs whose classes are kept."""
 
 
-def measured(
-    pictures: FloatArray, sentences: FloatArray, picture_of: Ranks
-) -> dict[str, npt.NDArray[np.floating]]:
+def measured(pictures: FloatArray, sentences: FloatArray, picture_of: Ranks) -> dict[str, FloatArray]:
     """What `vidsum.models.vse.shapes_of` has beside the layers, on pictures that did not train the map.
 
     `answer` and `noise` are a ridge regression of the pictures' vectors on those of sentences, shrunk towards
@@ -48,9 +46,10 @@ def measured(
         "answer.weight": weight,
         "noise.weight": _factor(residuals),
         "cohort.weight": _factor((pictures - cohort).astype(np.float64)),
+        "answer.bias": bias,
+        "cohort.mean": cohort,
     }
-    of_16_bits = {name: np.ascontiguousarray(matrix, np.float16) for name, matrix in matrices.items()}
-    return {**of_16_bits, "answer.bias": np.asarray(bias, np.float32), "cohort.mean": cohort}
+    return {name: np.asarray(each, np.float32) for name, each in matrices.items()}
 
 
 def cohort_classes(features: FloatArray, extractor: str, device: str) -> npt.NDArray[np.uint8]:
