@@ -28,8 +28,8 @@ _PEOPLE_COUNT = 3.0
 _BASE = 20
 """Percentile of a curve that counts as nothing."""
 _NONE, _SURE, _ALL = 0.03, 0.04, 0.1
-"""Scales of how near parts are to people, less to things: where the nearest has 0.03, there are none, with 0.07
-there are; where all have 0.1, they fill the picture, and the curve tells nothing."""
+"""Scales of how near parts are to people, less to things: where the nearest has 0.03, there are none,
+with 0.07 there are; where all have 0.1, they fill the picture, and the curve tells nothing."""
 _NOISE, _MUCH = 6.0, 1.0
 """Levels that a pixel changes by itself, and the mean change at which motion counts fully."""
 
