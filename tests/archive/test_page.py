@@ -61,6 +61,13 @@ def test_from_a_search_to_what_plays(browser: Any, server: Server) -> None:
     box = tab.locator(".chart svg").bounding_box()
     tab.locator(".chart svg").click(position={"x": 0.7 * box["width"], "y": 10})
     playing(tab, "film.mp4", 7, 8.5)
+    lane = tab.get_by_role("slider")
+    lane.press("Home")
+    lane.press("ArrowRight")
+    assert (lane.get_attribute("aria-valuetext"), tab.locator(".tip img:visible").count()) == ("0:00", 1)
+    lane.press("Enter")
+    playing(tab, "film.mp4", 0.5, 3)
+    assert tab.locator(".axis").inner_text().split()[:2] == ["0:00", "0:02"]
     assert tab.locator("#shots li").count() == len(tab.evaluate("current.shots"))
     assert tab.faults == []
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.commands.conftest import Run
-from tests.lab.datasets.made import write_protocol
+from tests.lab.datasets.made import write_mat, write_protocol
 from tests.lab.evaluation.annotated import dataset
 from tests.synthetic import write_annotated
 
@@ -217,6 +217,13 @@ def test_segments_are_drawn(run: Run, data: Path) -> None:
     assert ran.code == 0, ran.err
     assert "<!-- annotators -->" in Path("segments.svg").read_text()
     assert run(*ask, "curves").code == 2
+
+
+def test_segments_need_shots(run: Run, tmp_path: Path) -> None:
+    mat = write_mat(tmp_path / "ydata.mat", {"a": np.ones((2, 300), np.float32)})
+    ran = run("evaluate", "summary", "--annotations", mat, "--plot", "x.png", "--plot-of", "segments")
+    assert ran.code == 2
+    assert "has no shots, which segments are made of" in ran.err
 
 
 def test_a_missing_plot_is_drawn_though_the_report_is_there(run: Run, data: Path) -> None:

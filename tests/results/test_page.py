@@ -154,7 +154,7 @@ def test_a_video_that_is_gone_leaves_the_rest(tmp_path: Path) -> None:
 
 def test_features_have_no_report(tmp_path: Path) -> None:
     features = Features.from_array(np.zeros((4, 2), np.float32), fps=1.0)
-    with pytest.raises(UsageError, match="not a Features"):
+    with pytest.raises(UsageError, match="not Features"):
         write_report(features, tmp_path / "page.html")  # type: ignore[arg-type]
 
 

@@ -91,6 +91,8 @@ def _summary(request: SummaryRequest, progress: Progress | None) -> Report[Measu
             for name, video in videos.items()
         }
     has_shots = all(video.change_points is not None for video in videos.values())
+    if request.plot_of == "segments" and not has_shots:
+        raise UsageError(f"{request.source}: has no shots, which segments are made of", hint="--data FILE.h5")
     report = evaluate_summaries(
         videos,
         rows,

@@ -14,8 +14,9 @@ from urllib.parse import unquote
 from vidsum.errors import OutputError
 from vidsum.names import wanted
 from vidsum.outputs import atomic_write, check_target, make_folder
-from vidsum.pipelines.report import Shown, films_of, page_text, plays, report_text
+from vidsum.pipelines.report import Shown, films_of, plays, report_text
 from vidsum.results.media import url_of
+from vidsum.results.page import render
 from vidsum.types import VideoInfo
 from vidsum.video.write import write_segments
 
@@ -100,7 +101,7 @@ def _write(results: Sequence[tuple[str, Shown]], target: Path, title: str, place
         if film.source
         for panel in film.panels
     }
-    for name, text in {**texts, _PAGE: page_text(films, title)}.items():  # the page last
+    for name, text in {**texts, _PAGE: render(films, title)}.items():  # the page last
         files[name] = Path(place, f"{len(files)}.text")
         files[name].write_text(text, "utf-8")
     if _is_zip(target):

@@ -12,7 +12,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from vidsum.errors import InputError, UsageError
-from vidsum.outputs import as_utf8
 from vidsum.pipelines.export import clips_of, form_of
 from vidsum.pipelines.timelines import relative, video_behind
 from vidsum.results.cuts import Cutting
@@ -68,13 +67,7 @@ def report_text(
             f"{info.path}: browsers may not play {info.codec} in this file; --embed and --bundle convert it"
             for info in unplayable
         ]
-    return page_text(films, title), tuple(warnings)
-
-
-def page_text(films: Sequence[Film], title: str) -> str:
-    """The text of a page of films."""
-    title = title or (films[0].name if len(films) == 1 else f"{len(films)} videos")
-    return as_utf8(render(films, title))
+    return render(films, title), tuple(warnings)
 
 
 def films_of(results: Sequence[tuple[str, Shown]], place: Place) -> tuple[list[Film], list[str]]:
@@ -129,11 +122,11 @@ def _by_video(results: Sequence[tuple[str, Shown]]) -> list[list[tuple[str, Show
     return list(groups.values())
 
 
-def _bare_film(group: Sequence[tuple[str, Shown]]) -> Film:
-    """What the results themselves say."""
+def _film(group: Sequence[tuple[str, Shown]], place: Place, warnings: list[str]) -> Film:
+    """What results of one video say, with the video, its pictures and clips; a warning if it is missing."""
     name, first = group[0]
     video = first.video
-    return Film(
+    film = Film(
         name=Path(video.path).name if video else Path(name).stem,
         source=None,
         video=video,
@@ -141,6 +134,23 @@ def _bare_film(group: Sequence[tuple[str, Shown]]) -> Film:
         results=tuple((name, result) for name, result in group if isinstance(result, Cutting)),
         descriptions=_text(group, Descriptions),
         said=_text(group, Transcript),
+    )
+    if video is None:
+        return film
+    try:
+        info = video_behind(video)
+    except InputError as error:
+        warnings.append(f"{error.message}: the page has no pictures of it")
+        return film
+    times = {time for _, result in film.results for times in picture_times(result) for time in times}
+    starts, has_shots = _starts(film)
+    return replace(
+        film,
+        source=place(info),
+        pictures=_pictures(info, sorted(times), _PICTURE_SIDE),
+        clips={name: _clips(Path(name), result, place) for name, result in film.results},
+        views=_views(info, starts),
+        has_shots=has_shots,
     )
 
 
@@ -157,28 +167,6 @@ def _text(group: Sequence[tuple[str, Shown]], kind: type[Text]) -> Text | None:
     return next(filter(None, chain(given, beside)), None)
 
 
-def _film(group: Sequence[tuple[str, Shown]], place: Place, warnings: list[str]) -> Film:
-    """The same with the video, its pictures and clips; a warning where the video is not there."""
-    film = _bare_film(group)
-    if film.video is None:
-        return film
-    try:
-        info = video_behind(film.video)
-    except InputError as error:
-        warnings.append(f"{error.message}: the page has no pictures of it")
-        return film
-    times = {time for _, result in film.results for times in picture_times(result) for time in times}
-    starts, has_shots = _starts(film)
-    return replace(
-        film,
-        source=place(info),
-        pictures=_pictures(info, sorted(times), _PICTURE_SIDE),
-        clips={name: _clips(Path(name), result, place) for name, result in film.results},
-        views=_views(info, starts),
-        has_shots=has_shots,
-    )
-
-
 def _starts(film: Film) -> tuple[list[float], bool]:
     """When each shot begins, and True; evenly spaced times and False where no result has shots."""
     for _, result in film.results:
@@ -192,9 +180,10 @@ def _starts(film: Film) -> tuple[list[float], bool]:
 
 def _views(info: VideoInfo, starts_s: list[float]) -> tuple[tuple[float, str], ...]:
     """A picture of each shot, from its middle, with its start; of very many shots, of some."""
-    spans = list(pairwise([*starts_s, info.duration_s]))[:: -(-len(starts_s) // _MOST_VIEWS)]
-    pictures = _pictures(info, [(start + end) / 2 for start, end in spans], _VIEW_SIDE)
-    return tuple(zip((start for start, _ in spans), pictures.values(), strict=True))
+    spans = list(pairwise([*starts_s, info.duration_s]))[:: 1 + len(starts_s) // (_MOST_VIEWS + 1)]
+    middles = {start: (start + end) / 2 for start, end in spans}
+    pictures = _pictures(info, sorted({*middles.values()}), _VIEW_SIDE)
+    return tuple((start, pictures[middle]) for start, middle in middles.items())
 
 
 def _pictures(info: VideoInfo, times_s: list[float], side: int) -> dict[float, str]:

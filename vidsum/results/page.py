@@ -11,6 +11,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from vidsum.outputs import as_utf8
 from vidsum.provenance import flat
 from vidsum.results.chart import NO_CURVE, Chart, Curve, chart, line_of
 from vidsum.results.cuts import Cut, Cutting, best_time, groups_of
@@ -140,8 +141,9 @@ class Section:
         return any(card.evidence for group in self.groups for card in group.cards)
 
 
-def render(films: Sequence[Film], title: str) -> str:
-    """The page."""
+def render(films: Sequence[Film], title: str = "") -> str:
+    """The page; without a title, it has that of the video, or their number."""
+    title = title or (films[0].name if len(films) == 1 else f"{len(films)} videos")
     environment = Environment(
         loader=PackageLoader("vidsum.results"),
         autoescape=True,
@@ -156,9 +158,8 @@ def render(films: Sequence[Film], title: str) -> str:
     }
     style, script = (Markup(environment.get_template(name).render()) for name in ("report.css", "report.js"))
     views = [(film, [_section(film, name, result) for name, result in film.results]) for film in films]
-    return environment.get_template("report.html").render(
-        title=title, films=views, style=style, script=script, policy=policy_of(script), version=__version__
-    )
+    about = {"style": style, "script": script, "policy": policy_of(script), "version": __version__}
+    return as_utf8(environment.get_template("report.html").render(title=title, films=views, **about))
 
 
 def policy_of(script: str) -> str:
