@@ -23,7 +23,7 @@ from vidsum.names import guess
 COMMANDS = (
     *("extract", "shots", "summarize", "ground", "highlights"),
     *("transcribe", "describe", "index", "search", "serve", "watch", "export", "report", "info", "help"),
-    *("train", "evaluate", "weights"),
+    *("train", "evaluate", "reproduce", "weights"),
 )
 """Each is a command of that name in the module of that name, but for `help`, which is here."""
 _INTERRUPTED = 130

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from vidsum.commands import jobs
@@ -15,7 +15,7 @@ from vidsum.commands.records import OptionalPart, unless_up_to_date, write_momen
 from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, View, moment_row, printable
 from vidsum.errors import InputError, UsageError
 from vidsum.options import option
-from vidsum.settings import UNLIKELY, AttentionPlot, Extraction, Retrieval
+from vidsum.settings import UNLIKELY, AttentionPlot, Extraction, Retrieval, Shorts
 
 if TYPE_CHECKING:
     from vidsum.results.moments import Grounding
@@ -60,6 +60,7 @@ class GroundOutputs:
         alone="",
     )
     pad_s: Pad = 0.0
+    shorts: Shorts = field(default_factory=Shorts)
     plot: tuple[Literal["moments", AttentionPlot], ...] = option(
         "Also {video}_moments.png: the saliency curve and the moments of each query. Of a trained model also "
         "attention: what attends to what; mask: the masks of its layers; weights: the distribution of "
@@ -118,7 +119,7 @@ def ground(
         )
     )
     plots = {("plot" if kind == "moments" else kind): f"{kind}.{extra.plot_format}" for kind in extra.plot}
-    targets = moment_files(sources, outputs, plots, extra.clips, extra.pad_s, "moments")
+    targets = moment_files(sources, outputs, plots, extra.clips, extra.pad_s, "moments", extra.shorts)
     targets = exports.beside(targets, outputs)
     curves = OptionalPart(
         "saliency curves", "--saliency", extra.saliency, lambda document: "timestamps_s" in document
@@ -136,7 +137,9 @@ def ground(
                 return Result(data=document, document=document, messages=grounding.warnings)
             without = ", which gives no match probability" if grounding.space == "clip" else ""
             by = f"(model: {grounding.model}, space: {grounding.space}{without})"
-            line, messages = write_moments(grounding, document, files, outputs.replaces, progress, look)
+            line, messages = write_moments(
+                grounding, document, files, outputs.replaces, progress, look, extraction
+            )
             facts = {**files.facts(files.clips(document)), **document}
             lines = (*_doubts(grounding, has_clips=extra.clips is not None), f"{line} {by}")
             return Result(data=facts, lines=lines, table=_table(grounding), messages=messages)

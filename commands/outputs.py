@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from string import Formatter
 from typing import Annotated, Any, Literal
@@ -12,6 +12,7 @@ from vidsum.commands.paths import urls, will_read, will_write
 from vidsum.errors import OutputError, UsageError
 from vidsum.options import ADVANCED, Option, option
 from vidsum.outputs import check_name, make_folder
+from vidsum.settings import Shorts
 from vidsum.text_files import STDIN
 from vidsum.times import parse_time
 
@@ -254,6 +255,8 @@ class Files:
     """What the names of these MP4 files begin with."""
     clip_pad_s: float = 0.0
     """Seconds by which they are longer than their moments on each side."""
+    clip_shorts: Shorts = field(default_factory=Shorts)
+    """What is changed of their pictures and sound."""
     beside: tuple[Path, ...] = ()
     """Files that are made of the record once it is there."""
 
@@ -270,9 +273,9 @@ class Files:
     @property
     def clip_form(self) -> str:
         """The form in the label of these MP4 files."""
-        from vidsum.pipelines.export import padded_form
+        from vidsum.pipelines.export import clip_form
 
-        return padded_form(self.clip_pad_s)
+        return clip_form(self.clip_pad_s, self.clip_shorts)
 
     def clips(self, document: Mapping[str, Any]) -> list[Path]:
         """The MP4 files of the moments in a document."""
@@ -300,6 +303,7 @@ def moment_files(
     clips: str | None,
     pad_s: float,
     what: str,
+    shorts: Shorts = Shorts(),
 ) -> dict[str, Files]:
     """Where the moments or highlights (`what`) of each video go, checked before any work.
 
@@ -312,15 +316,18 @@ def moment_files(
     """
     if outputs.to_stdout and (plots or clips is not None):
         raise UsageError("-o - writes JSON only", hint="-o FILE.json, with --plot or --clips")
-    if pad_s and clips is None:
-        raise UsageError("--pad needs --clips", hint="--clips")
+    changes = {"pad": pad_s, "vertical": shorts.vertical, "burn": shorts.burn, "loudness": shorts.loudness}
+    if clips is None and (asked := [name for name, is_asked in changes.items() if is_asked]):
+        raise UsageError(f"--{asked[0]} needs --clips", hint="--clips")
     targets = {}
     bases = destinations(sources, outputs, f"_{what}.json", (".json",))
     for source, json in bases.items():
         stem = json.stem.removesuffix(f"_{what}")
         named = {"json": json, **{kind: json.with_name(f"{stem}_{end}") for kind, end in plots.items()}}
         folder = None if clips is None else Path(clips) if clips else json.parent
-        targets[source] = Files(named, clip_folder=folder, clip_stem=stem, clip_pad_s=pad_s)
+        targets[source] = Files(
+            named, clip_folder=folder, clip_stem=stem, clip_pad_s=pad_s, clip_shorts=shorts
+        )
     outputs.check(targets)
     _check_clips(targets)
     return targets

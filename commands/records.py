@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from vidsum.commands.outputs import Files, Outputs, Replaces
 from vidsum.commands.paths import HINT, note, require_made_from, require_own
 from vidsum.commands.result import Result
 from vidsum.errors import InputError, OutputError
-from vidsum.settings import with_defaults
+from vidsum.settings import Extraction, with_defaults
 
 if TYPE_CHECKING:
     from vidsum.pipelines.moments import Look
@@ -130,6 +130,7 @@ def write_moments(
     replaces: Replaces,
     progress: "Progress | None",
     look: "Look | None" = None,
+    extraction: Extraction = Extraction(),
 ) -> tuple[str, tuple[str, ...]]:
     """Write moments or highlights with their clips and plots; return a line about the files, and warnings.
 
@@ -147,7 +148,12 @@ def write_moments(
     with unfinished([*files.all, *clips], files.record, result.provenance):
         if files.clip_folder:
             place = (files.clip_folder, files.clip_stem)
-            messages += export.write_clips(result, *place, pad_s=files.clip_pad_s, progress=progress)
+            how: dict[str, Any] = {
+                "pad_s": files.clip_pad_s,
+                "extraction": extraction,
+                **asdict(files.clip_shorts),
+            }
+            messages += export.write_clips(result, *place, progress=progress, **how)
         if "plot" in files.named:
             messages += export.write_plot(result, files.named["plot"])
         if look:

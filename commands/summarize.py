@@ -1,9 +1,9 @@
 """`vidsum summarize`: the segments of a video worth keeping, as MP4 and JSON."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.export import Exports
@@ -14,7 +14,7 @@ from vidsum.commands.records import unless_up_to_date
 from vidsum.commands.result import Result, View, interval_table
 from vidsum.errors import UsageError
 from vidsum.options import ADVANCED, check, option
-from vidsum.settings import Encoding, Extraction, Selection, ShotSettings, parse_attention_part
+from vidsum.settings import Encoding, Extraction, Selection, Shorts, ShotSettings, parse_attention_part
 from vidsum.times import format_time
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class SummaryOutputs:
     copy: bool = option("Do not re-encode: fast, but cuts are at key frames.", False, panel=ADVANCED)
     encoding: Encoding = field(default_factory=Encoding)
     chapters: bool = option("A chapter in the MP4 for each segment.", False, panel=ADVANCED)
+    shorts: Shorts = field(default_factory=Shorts)
     storyboard: bool = option("Also {video}_storyboard.png and a JPEG of each segment.", False)
     plot: tuple[Plot, ...] = option(
         "Also {video}_importance.png, or an attention map. Can be repeated.",
@@ -92,7 +93,8 @@ def summarize(
     """
     sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
     encoding = Encoding(codec="copy") if extra.copy else extra.encoding
-    if extra.subtitles and selection.snap == "auto":
+    extra.shorts.require_encoder(encoding)
+    if (extra.subtitles or extra.shorts.burn) and selection.snap == "auto":
         selection = replace(selection, snap="speech")
     writes = not (outputs.to_stdout or extra.dry_run)
     bases = destinations(sources, outputs, "_summary.mp4", (".mp4", ".json"))
@@ -128,14 +130,15 @@ def summarize(
                 )
             if "subtitles" in files.named:
                 export_subtitles(summary, files.named["subtitles"], extraction, progress)
-            messages = _write(summary, files.named, encoding, extra.chapters, progress)
+            how = {"encoding": encoding, "chapters": extra.chapters, **asdict(extra.shorts)}
+            messages = _write(summary, files.named, progress, extraction=extraction, **how)
             write_document(document, files.record)  # the last: it tells that the others are there
             line = _in_words(", ".join(map(str, files.all)), summary)
             return Result(data={**files.facts(), **document}, lines=(line,), messages=messages)
 
         if extra.dry_run:
             return make()
-        form = encoding.form(chapters=extra.chapters)
+        form = encoding.form(chapters=extra.chapters, shorts=extra.shorts)
         result = unless_up_to_date(source, files, plan.provenance, make, outputs, form=form)
         return exports.write(result, files, outputs.replaces)
 
@@ -179,20 +182,14 @@ def _refuse_video_of_features(
 
 
 def _write(
-    summary: "Summary",
-    named: Mapping[str, Path],
-    encoding: Encoding,
-    chapters: bool,
-    progress: "Progress | None",
+    summary: "Summary", named: Mapping[str, Path], progress: "Progress | None", **how: Any
 ) -> tuple[str, ...]:
-    """Write the MP4 and the pictures; return all warnings."""
+    """Write the MP4, `how` it is asked for, and the pictures; return all warnings."""
     from vidsum.pipelines import export
 
     messages = list(summary.warnings)
     if "video" in named:
-        messages += export.write_video(
-            summary, named["video"], encoding=encoding, chapters=chapters, progress=progress
-        )
+        messages += export.write_video(summary, named["video"], progress=progress, **how)
     if "storyboard" in named:
         export.write_storyboard(summary, named["storyboard"], named["key_frames"])
     if "plot" in named:

@@ -13,6 +13,7 @@ from vidsum.settings import (
     Extraction,
     Retrieval,
     Selection,
+    Shorts,
     ShotSettings,
     Transcription,
     Watching,
@@ -34,6 +35,7 @@ _TYPES: dict[str, tuple[str, type[Any], tuple[str, ...]]] = {
     "GrounderOptions": ("GroundOptions", Retrieval, ("top_k",)),
     "WatchOptions": ("TypedDict", Watching, ()),
     "DescribeOptions": ("ReadingOptions", Describing, ()),
+    "ClipOptions": ("TypedDict", Shorts, ()),
     "SpeechOptions": ("TypedDict", Transcription, ()),
     "WishOptions": ("TypedDict", Wishes, tuple(leaf.name for leaf in leaves(Wishes) if leaf.name != "top_k")),
 }

@@ -51,7 +51,7 @@ class SummaryOptions(ShotOptions, total=False):
     keep_said: str | Sequence[str]
     about: str | Sequence[str]
     title: str | None
-    snap: Literal["auto", "speech", "none"]
+    snap: Literal["auto", "speech", "sentence", "none"]
     min_segment_s: float
     max_segment_s: float | None
 
@@ -100,6 +100,15 @@ class DescribeOptions(ReadingOptions, total=False):
     min_sure: float
     in_gaps: bool
     texts: str | None
+
+
+class ClipOptions(TypedDict, total=False):
+    """Options of `vidsum.settings.Shorts`."""
+
+    vertical: bool
+    aspect: Literal["9:16", "1:1", "4:5"]
+    burn: bool
+    loudness: bool
 
 
 class SpeechOptions(TypedDict, total=False):

@@ -67,6 +67,8 @@ ExportFormat = Literal[
 ]  # fmt: skip
 """Timelines of editors, then lists: the keys of `vidsum.results.formats.FORMATS`."""
 MediaPaths = Literal["absolute", "relative"]
+Aspect = Literal["9:16", "1:1", "4:5"]
+"""Width to height of pictures."""
 PreviewFormat = Literal["gif", "webp", "mp4"]
 
 Device = Annotated[str, Option("Device: auto, cpu, cuda, cuda:N or mps.", metavar="DEVICE")]
@@ -185,8 +187,12 @@ class Selection:
     title: str | None = option(
         "Title of the video: prefer, a little, what it names.", None, metavar="TEXT", panel=ADVANCED
     )
-    snap: Literal["auto", "speech", "none"] = option(
-        "speech: no cut inside a word. auto: if transcribed.", "auto", shared=False, panel=ADVANCED
+    snap: Literal["auto", "speech", "sentence", "none"] = option(
+        "speech: no cut inside a word; sentence: nor inside a sentence that fits into a segment. auto: "
+        "speech if transcribed.",
+        "auto",
+        shared=False,
+        panel=ADVANCED,
     )
 
     min_segment_s: float = option(
@@ -384,10 +390,43 @@ class Encoding:
         if self.codec == "copy" and (self.encoder, self.crf, self.preset) != (None, None, None):
             raise UsageError("a copy is not encoded: leave out --encoder, --crf and --preset")
 
-    def form(self, *, chapters: bool = False) -> str:
+    def form(self, *, chapters: bool = False, shorts: "Shorts | None" = None) -> str:
         """The choices in one word, for the label of a file; none for the defaults without chapters."""
         parts = () if self == Encoding() else (self.codec, self.encoder, self.crf, self.preset)
-        return "-".join(str(part) for part in (*parts, "chapters" if chapters else None) if part is not None)
+        more = "chapters" if chapters else None, (shorts.form or None) if shorts else None
+        return "-".join(str(part) for part in (*parts, *more) if part is not None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shorts:
+    """What is changed of pictures and sound, for clips that are watched on phones."""
+
+    PANEL = "Output"
+
+    vertical: bool = option(
+        "Cut the pictures to --aspect; the crop follows what matters.", False, shared=False
+    )
+    aspect: Aspect = option("Shape of --vertical.", "9:16", shared=False)
+    burn: bool = option("Draw the speech into the pictures, as captions.", False, shared=False)
+    loudness: bool = option(
+        "Bring the sound to -14 LUFS, as players of short videos do.", False, shared=False
+    )
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.aspect != "9:16" and not self.vertical:
+            raise UsageError("--aspect needs --vertical", hint="--vertical")
+
+    def require_encoder(self, encoding: Encoding) -> None:
+        """See to it that what is changed is encoded. Raises UsageError: it is to be copied."""
+        if encoding.codec == "copy" and self != Shorts():
+            raise UsageError("--copy changes nothing: leave out --vertical, --burn and --loudness")
+
+    @property
+    def form(self) -> str:
+        """The choices in one word, for the label of a file; none for the defaults."""
+        chosen = {f"vertical-{self.aspect}": self.vertical, "burn": self.burn, "loudness": self.loudness}
+        return "-".join(name for name, is_chosen in chosen.items() if is_chosen)
 
 
 def with_defaults(provenance: Mapping[str, Any]) -> dict[str, Any]:

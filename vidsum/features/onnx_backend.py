@@ -63,11 +63,32 @@ def graph_extractor(
     Raises UsageError, see `choose_provider`.
     """
     provider = choose_provider(device, precision)
+    run = _session(_graph(spec, arrays, weights_sha256, precision), provider)
+    return Extractor(spec, run, _runs_on(provider), precision, "onnx", _classifier(spec, arrays))
+
+
+def _graph(spec: Spec, arrays: Arrays, weights_sha256: str, precision: Precision) -> bytes:
     assert spec.graph is not None
     made_from = {"weights": weights_sha256, "precision": precision, "code": hash_file(_WRITER)}
-    graph = kept_bytes("onnx", made_from, partial(spec.graph, arrays, spec.preprocessing, precision))
-    run = _session(graph, provider)
-    return Extractor(spec, run, _runs_on(provider), precision, "onnx", _classifier(spec, arrays))
+    return kept_bytes("onnx", made_from, partial(spec.graph, arrays, spec.preprocessing, precision))
+
+
+def cell_runner(
+    spec: Spec, arrays: Arrays, weights_sha256: str, device: str = "auto"
+) -> Callable[[Picture], FloatArray]:
+    """What a network that writes its own graph sees at each place: clips as those of `Extractor.encode` to
+    [N, D + inner, rows, columns], of which the features are means.
+
+    Raises UsageError, see `choose_provider`.
+    """
+    import onnx
+
+    model = onnx.load_from_string(_graph(spec, arrays, weights_sha256, "fp32"))
+    by_output = {node.output[0]: node for node in model.graph.node}
+    layers = [by_output[mean].input[0] for mean in by_output["features"].input]
+    model.graph.node.append(onnx.helper.make_node("Concat", layers, ["cells"], axis=1))
+    model.graph.output.append(onnx.helper.make_tensor_value_info("cells", onnx.TensorProto.FLOAT, None))
+    return _session(model.SerializeToString(), choose_provider(device, "fp32"), "cells")
 
 
 def onnx_extractor(
@@ -90,7 +111,9 @@ def onnx_extractor(
     )
 
 
-def _session(model: bytes | Path, provider: Provider) -> Callable[[Picture], FloatArray]:
+def _session(
+    model: bytes | Path, provider: Provider, output: str = "features"
+) -> Callable[[Picture], FloatArray]:
     """The function that runs a model."""
     onnxruntime = load_onnxruntime()
     options = onnxruntime.SessionOptions()
@@ -100,7 +123,7 @@ def _session(model: bytes | Path, provider: Provider) -> Callable[[Picture], Flo
     session = onnxruntime.InferenceSession(model, options, providers=[provider])
 
     def run(clips: Picture) -> FloatArray:
-        features: FloatArray = session.run(["features"], {"clips": clips})[0]
+        features: FloatArray = session.run([output], {"clips": clips})[0]
         return features
 
     return run

@@ -30,7 +30,7 @@ STEP_S = 1.0
 """Seconds from one clip to the next."""
 MOTION = "i3d_128"
 """The network that names actions."""
-JOIN = (0.73, -0.05)
+JOIN = (0.67, -0.05)
 """Slope and offset of a network's weight beside the map's 1, over how near the query is to a class name.
 Learned on photographs of topics that the map had not seen (docs/algorithms/grounding-spaces.md)."""
 _MOSTLY_STILL = 0.2

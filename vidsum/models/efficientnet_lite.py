@@ -3,8 +3,7 @@
 The published weights come from TensorFlow, whose "SAME" padding is asymmetric where the stride is 2.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import cast
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
@@ -35,14 +34,12 @@ class EfficientNetLite0(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.relu(self.bn0(self.conv_stem(self.pad(x))))
-        *blocks, before, last = cast("Iterable[Block]", self.blocks)
-        for block in blocks:
-            x = block(x)
-        widened = before.widened(x)
-        x = before.narrowed(x, before.filtered(widened))
-        filtered = last.filtered(last.widened(x))
-        x = self.relu(self.bn1(self.conv_head(last.narrowed(x, filtered))))
-        return torch.cat([each.mean(dim=(2, 3)) for each in (x, widened, filtered)], dim=1)
+        inner = []
+        for block in self.blocks:
+            *within, x = block(x)
+            inner += within
+        x = self.relu(self.bn1(self.conv_head(x)))
+        return torch.cat([each.mean(dim=(2, 3)) for each in (x, inner[-4], inner[-1])], dim=1)
 
 
 class Block(nn.Module):
@@ -64,19 +61,12 @@ class Block(nn.Module):
         self.bn2 = _norm(outputs)
         self.relu = nn.ReLU6(inplace=True)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.narrowed(x, self.filtered(self.widened(x)))
-
-    def widened(self, x: Tensor) -> Tensor:
-        return self.relu(self.bn0(self.expand_conv(x))) if self.widens else x
-
-    def filtered(self, x: Tensor) -> Tensor:
-        y: Tensor = self.relu(self.bn1(self.depthwise_conv(self.pad(x))))
-        return y
-
-    def narrowed(self, x: Tensor, y: Tensor) -> Tensor:
-        y = self.bn2(self.project_conv(y))
-        return x + y if self.adds else y
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """What is widened, what is filtered, and what is added or narrow."""
+        widened = self.relu(self.bn0(self.expand_conv(x))) if self.widens else x
+        filtered = self.relu(self.bn1(self.depthwise_conv(self.pad(widened))))
+        y = self.bn2(self.project_conv(filtered))
+        return widened, filtered, x + y if self.adds else y
 
 
 def _padding(kernel: int, stride: int) -> nn.ZeroPad2d:

@@ -71,15 +71,8 @@ def extraction_job(video: VideoInfo, how: Extraction) -> Job:
     def consumer(progress: Progress | None) -> Consumer[Features]:
         if not spec.own and checkpoints.find(spec.checkpoint) is None:
             checkpoints.fetch(spec.checkpoint, progress)
-        extractor = extractor_of(how)
-        return partial(
-            extract_features,
-            extractor=extractor,
-            video=video,
-            with_logits=how.logits,
-            embed=vse.load_map() if spec.inner else None,
-            progress=progress,
-        )
+        seen = partial(extract_features, extractor=extractor_of(how), video=video, with_logits=how.logits)
+        return partial(seen, embed=vse.load_map() if spec.inner else None, progress=progress)
 
     parameters = {
         "fps": spec.fps,

@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding.find import Look
 from vidsum.labels import label_in
 from vidsum.names import wanted
+from vidsum.options import from_keywords
 from vidsum.outputs import make_folder
 from vidsum.pipelines.timelines import video_of
 from vidsum.provenance import form_in, label_of
@@ -24,13 +25,19 @@ from vidsum.results.feature_files import is_feature_file, read_features
 from vidsum.results.load import read_record, text_beside
 from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
 from vidsum.results.summary import Summary
-from vidsum.settings import UNLIKELY, Encoding, PreviewFormat
+from vidsum.settings import UNLIKELY, Encoding, Extraction, PreviewFormat, Shorts
 from vidsum.times import format_time
-from vidsum.types import Progress, VideoInfo
+from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.encoders import animated
 from vidsum.video.frames import Exact
+from vidsum.video.look import ClipLook
 from vidsum.video.pyav_reader import open_video
 from vidsum.video.read import read_frames_at
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from vidsum.keywords import ClipOptions
 
 PathLike = str | os.PathLike[str]
 
@@ -42,7 +49,9 @@ def write_video(
     copy: bool = False,
     encoding: Encoding = Encoding(),
     chapters: bool = False,
+    extraction: Extraction = Extraction(),
     progress: Progress | None = None,
+    **options: Unpack[ClipOptions],
 ) -> tuple[str, ...]:
     """Write a summary's segments as one MP4 and return warnings.
 
@@ -55,11 +64,13 @@ def write_video(
         copy: do not re-encode; segments then begin and end at key frames, and grow.
         encoding: codec, encoder, quality and speed; its codec `copy` is the same as `copy`.
         chapters: one for each segment of the MP4, named by its time in the video.
+        extraction: device and cache for what changes pictures and sound.
         progress: called while it runs.
+        **options: fields of `vidsum.settings.Shorts`, such as `vertical=True`.
 
     Raises:
         UsageError: the file is not named as an MP4, the summary is of features alone, the codec cannot be
-            copied into MP4, or the encoder does not know the quality or preset.
+            copied into MP4, a copy is to be changed, or the encoder does not know the quality or preset.
         InputError: the video is not there any more.
         OutputError: the file cannot be written.
     """
@@ -70,18 +81,22 @@ def write_video(
     if Path(path).suffix.lower() not in (".mp4", ".m4v", ".mov"):
         raise UsageError(f"{os.fspath(path)}: must end in .mp4, .m4v or .mov")
     encoding = Encoding(codec="copy") if copy else encoding
+    shorts = from_keywords(write_video, Shorts, options)
+    shorts.require_encoder(encoding)
     video, segments = video_of(summary), summary.segments
     how: dict[str, Any] = {
-        "comment": label_of(summary.provenance, encoding.form(chapters=chapters)),
+        "comment": label_of(summary.provenance, encoding.form(chapters=chapters, shorts=shorts)),
         "chapters": chapters,
         "progress": progress,
     }
     is_whole = len(segments) == 1 and segments[0][0] <= 0 and segments[0][1] >= video.duration_s
-    if is_whole and encoding == Encoding() and has_default_streams(video):
+    if is_whole and encoding == Encoding() and shorts == Shorts() and has_default_streams(video):
         with suppress(InputError, UsageError):  # as its time stamps jump, for example
             return copy_segments(video, segments, path, **how).warnings
     if encoding.codec != "copy":
-        return write_segments(video, segments, path, **asdict(encoding), **how).warnings
+        look, warnings = _look(video, shorts, extraction, progress)
+        written = write_segments(video, segments, path, **asdict(encoding), **how, look=look(segments))
+        return (*warnings, *written.warnings)
     written = copy_segments(video, segments, path, **how)
     chosen, copied = format_time(summary.duration_s), format_time(written.duration_s)
     note = f"copied segments begin and end at key frames: {copied} instead of {chosen}"
@@ -94,7 +109,9 @@ def write_clips(
     stem: str | None = None,
     *,
     pad_s: float = 0.0,
+    extraction: Extraction = Extraction(),
     progress: Progress | None = None,
+    **options: Unpack[ClipOptions],
 ) -> tuple[str, ...]:
     """Write each moment as an MP4, and return warnings.
 
@@ -105,7 +122,9 @@ def write_clips(
         folder: made if it is not there. Files in it are replaced.
         stem: what the names begin with; the name of the video if not given.
         pad_s: seconds by which each clip starts earlier and ends later, within the video.
+        extraction: device and cache for what changes pictures and sound.
         progress: called while it runs.
+        **options: fields of `vidsum.settings.Shorts`, such as `vertical=True`.
 
     Raises:
         UsageError: the moments are of features made elsewhere, or `pad_s` is negative.
@@ -117,20 +136,33 @@ def write_clips(
     wanted(result, Grounding, Highlights)
     if not pad_s >= 0:
         raise UsageError(f"pad_s must be at least 0, not {pad_s}")
-    video, comment = video_of(result), label_of(result.provenance, padded_form(pad_s))
+    shorts = from_keywords(write_clips, Shorts, options)
+    video, comment = video_of(result), label_of(result.provenance, clip_form(pad_s, shorts))
     place = Path(folder)
     make_folder(place)
-    warnings: list[str] = []
+    look, warnings = _look(video, shorts, extraction, progress)
     for path, moment in clips_of(result, place, stem or Path(video.path).stem):
         segment = [(max(0.0, moment.start_s - pad_s), min(moment.end_s + pad_s, video.duration_s))]
-        written = write_segments(video, segment, path, comment=comment, progress=progress)
+        written = write_segments(video, segment, path, comment=comment, look=look(segment), progress=progress)
         warnings += written.warnings
     return tuple(dict.fromkeys(warnings))
 
 
-def padded_form(pad_s: float) -> str:
-    """The form of clips that are longer than their moments, for their label; see `Encoding.form`."""
-    return f"pad-{pad_s:g}" if pad_s else ""
+def clip_form(pad_s: float, shorts: Shorts = Shorts()) -> str:
+    """The form of clips that are longer than their moments, or changed, for their label."""
+    return "-".join(filter(None, [f"pad-{pad_s:g}" if pad_s else "", shorts.form]))
+
+
+def _look(
+    video: VideoInfo, shorts: Shorts, extraction: Extraction, progress: Progress | None
+) -> tuple[Callable[[Sequence[Interval]], ClipLook], list[str]]:
+    """What gives the look of each clip, and the warnings, which grow as it does."""
+    if shorts == Shorts():
+        return lambda _: ClipLook(), []
+    from vidsum.pipelines.shorts import Looks
+
+    looks = Looks(video, shorts, extraction, progress)
+    return looks.of, looks.warnings
 
 
 def clips_of(result: Grounding | Highlights, folder: PathLike, stem: str) -> list[tuple[Path, Moment]]:

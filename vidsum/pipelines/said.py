@@ -2,6 +2,7 @@
 keep, and subtitles.
 """
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -83,7 +84,7 @@ def speech_of_summary(selection: Selection, given: Input) -> Plan[Transcript] | 
         UsageError: it is asked for of features.
     """
     video, extraction = given.video, given.extraction
-    is_asked = selection.snap == "speech" or bool(selection.keep_said)
+    is_asked = selection.snap in ("speech", "sentence") or bool(selection.keep_said)
     if selection.snap == "none" and not is_asked:
         return None
     if video is None:
@@ -96,8 +97,15 @@ def speech_of_summary(selection: Selection, given: Input) -> Plan[Transcript] | 
 
 
 def words_to_clear(selection: Selection, transcript: Transcript) -> list[Interval]:
-    """(start_s, end_s) of the words that no cut may fall into."""
-    return [] if selection.snap == "none" else [(word.start_s, word.end_s) for word in transcript.words]
+    """(start_s, end_s) of the words, or sentences, that no cut may fall into."""
+    if selection.snap == "none":
+        return []
+    spans = [(word.start_s, word.end_s) for word in transcript.words]
+    if selection.snap == "sentence":
+        longest_s = selection.max_segment_s or math.inf
+        sentences = [(said.start_s, said.end_s) for said in sentences_of(transcript)]
+        spans += [(start_s, end_s) for start_s, end_s in sentences if end_s - start_s <= longest_s]
+    return spans
 
 
 def kept_said(

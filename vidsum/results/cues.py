@@ -90,13 +90,13 @@ class Subtitle:
         return "\n".join(lines)
 
 
-def cues_of(pieces: Sequence[Piece]) -> list[Subtitle]:
+def cues_of(pieces: Sequence[Piece], letters: int = LINE) -> list[Subtitle]:
     """Words as cues, none left out, in order, in time order and apart by `GAP_S`.
 
-    A line is longer than `LINE` only if one word is. A cue lasts `LEAST_S` to `MOST_S`. It is quicker than
+    A line is longer than `letters` only if one word is. A cue lasts `LEAST_S` to `MOST_S`. It is quicker than
     `PACE` only where the speech is: it then stays for `LAG_S` after its last word, or until the next one.
     """
-    text = _Measured.of(pieces)
+    text = _Measured.of(pieces, letters)
     cues = [(first, text.lines(first, end)[1], end) for first, end in pairwise(_cuts(text))]
     return _timed([tuple(tuple(pieces[a:b]) for a, b in pairwise(cue) if a < b) for cue in cues])
 
@@ -115,6 +115,8 @@ class _Measured:
     """Words with what their breaks cost."""
 
     pieces: Sequence[Piece]
+    letters: int
+    """In a line."""
     ends: Sequence[int]
     """Letters up to the end of each word, from 0 letters on."""
     blanks: Sequence[int]
@@ -123,11 +125,11 @@ class _Measured:
     """The cost of a break ahead of each word, and at the end."""
 
     @classmethod
-    def of(cls, pieces: Sequence[Piece]) -> "_Measured":
+    def of(cls, pieces: Sequence[Piece], letters: int) -> "_Measured":
         blanks = [len(piece.text) - len(piece.text.lstrip()) for piece in pieces]
         ends = accumulate((width(piece.text) for piece in pieces), initial=0)
         breaks = [0.0, *starmap(_break_cost, pairwise(pieces)), 0.0]
-        return cls(pieces, list(ends), blanks, breaks)
+        return cls(pieces, letters, list(ends), blanks, breaks)
 
     def width(self, first: int, end: int) -> int:
         """Letters of words in one line."""
@@ -135,10 +137,10 @@ class _Measured:
 
     def lines(self, first: int, end: int) -> tuple[float, int]:
         """The cost of the best two lines, and where the second begins; or of one, with its end."""
-        ways = [(_TOO_LONG * max(0, self.width(first, end) - LINE), end)]
+        ways = [(_TOO_LONG * max(0, self.width(first, end) - self.letters), end)]
         for cut in range(first + 1, end):
             upper, lower = self.width(first, cut), self.width(cut, end)
-            if max(upper, lower) <= LINE:
+            if max(upper, lower) <= self.letters:
                 skew = abs(upper - lower) / 20 + (upper > lower) / 4
                 ways.append((_A_LINE + skew + self.breaks[cut] / 3, cut))
         return min(ways)

@@ -38,8 +38,11 @@ class ChangeMeter:
         self._times: list[float] = []
         self._rows: list[tuple[float, bool]] = []
 
-    def see(self, time_s: float, frame: av.VideoFrame, *, is_next: bool = True) -> None:
-        """The next picture; `is_next` is False where pictures between it and the last were not decoded."""
+    def see(self, time_s: float, frame: av.VideoFrame, *, is_next: bool = True) -> float:
+        """See the next picture, and return its change.
+
+        `is_next` is False where pictures between it and the last were not decoded.
+        """
         small = self._scaler.reformat(
             frame, _WIDTH, _HEIGHT, "rgb24", interpolation=Interpolation.FAST_BILINEAR
         )
@@ -48,6 +51,7 @@ class ChangeMeter:
         self._before = picture
         self._times.append(time_s)
         self._rows.append((change, is_next))
+        return change
 
     def start_again(self) -> None:
         """Compare the next picture with none."""

@@ -3,20 +3,18 @@
 import os
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeAlias
 
 import av
 import numpy as np
-import numpy.typing as npt
 from av.video.frame import PictureType
 from av.video.reformatter import ColorRange, Colorspace, VideoReformatter
 
 from vidsum.types import VideoInfo
 from vidsum.video.encoders import Choice
 from vidsum.video.frames import has_odd_pixels
+from vidsum.video.look import ClipLook
 from vidsum.video.pyav_reader import DecodedFrame
-
-_Plane: TypeAlias = npt.NDArray[np.uint8]
+from vidsum.video.reframe import plane_of
 
 MAX_SIDE = 16_384
 """Widest and highest pictures that the encoders of the CPU take, in pixels."""
@@ -40,12 +38,13 @@ class PictureTrack:
         time_base: Fraction,
         choice: Choice,
         max_side: int = MAX_SIDE,
+        look: ClipLook = ClipLook(),
     ) -> None:
         """A track in `container` for frames of `source`, `first` being one of them, at whole `time_base`s.
 
         Pictures with a longer side than `max_side` are made smaller.
         """
-        self._container = container
+        self._container, self._look = container, look
         self._first_dts: int | None = None
         self._scaler = VideoReformatter()  # kept: FFmpeg takes milliseconds to set one up
         self._stored = _StoredPictures.of(first, max_side)
@@ -56,7 +55,7 @@ class PictureTrack:
         self._stream = stream
         if tag := _TAGS.get(choice.encoder.codec):
             self._stream.codec_context.codec_tag = tag
-        self._stream.width, self._stream.height = self._stored.clip_size
+        self._stream.width, self._stream.height = look.size or self._stored.clip_size
         self._stream.pix_fmt = "yuv420p"
         encoder = self._stream.codec_context
         encoder.time_base, encoder.thread_count = time_base, _THREADS
@@ -67,7 +66,7 @@ class PictureTrack:
 
     def _pixel_shape(self, source: av.VideoStream) -> Fraction:
         shape = source.sample_aspect_ratio or Fraction(1)
-        if has_odd_pixels(float(shape)):
+        if has_odd_pixels(float(shape)) or self._look.framing:
             return Fraction(1)
         return shape if self._stored.turn_deg % 180 == 0 else 1 / shape
 
@@ -79,10 +78,14 @@ class PictureTrack:
             encoder.colorspace = decoder.colorspace
             encoder.color_primaries, encoder.color_trc = decoder.color_primaries, decoder.color_trc
 
-    def write(self, frame: av.VideoFrame, tick: int, *, starts_segment: bool) -> None:
+    def write(self, decoded: DecodedFrame, tick: int, *, starts_segment: bool) -> None:
         """Encode a frame; the first of a segment becomes a key frame, so that players can jump to it."""
-        frame = _upright_yuv420p(frame, self._stored, self._scaler)
-        frame.pts, frame.time_base = tick, self._stream.codec_context.time_base
+        time_base = self._stream.codec_context.time_base
+        frame = _upright_yuv420p(decoded.frame, self._stored, self._scaler)
+        if self._look.is_other:
+            full = self._stored.full_range
+            frame = self._look.shown(frame, decoded.time_s, float(tick * time_base), full)
+        frame.pts, frame.time_base = tick, time_base
         frame.pict_type = PictureType.I if starts_segment else PictureType.NONE
         self._container.mux(self._noted(self._stream.encode(frame)))
 
@@ -157,14 +160,9 @@ def _upright_yuv420p(
     )
     if stored.turn_deg == 0 and (stored.width, stored.height) == stored.clip_size:
         return frame
-    planes = [_pixels(plane)[:, : plane.width] for plane in frame.planes]
+    planes = [plane_of(plane)[:, : plane.width] for plane in frame.planes]
     planes[0] = np.pad(planes[0], ((0, stored.height % 2), (0, stored.width % 2)), mode="edge")
     upright = av.VideoFrame(*stored.clip_size, "yuv420p")
     for target, values in zip(upright.planes, planes, strict=True):
-        _pixels(target)[:, : target.width] = np.rot90(values, -(stored.turn_deg // 90))
+        plane_of(target)[:, : target.width] = np.rot90(values, -(stored.turn_deg // 90))
     return upright
-
-
-def _pixels(plane: Any) -> _Plane:
-    """The memory of a plane as [rows, bytes in a line]; a line may be longer than the picture is wide."""
-    return np.frombuffer(plane, dtype=np.uint8).reshape(-1, plane.line_size)[: plane.height]

@@ -21,6 +21,8 @@ from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.audio import BITS_PER_CHANNEL, SoundTrack, open_sound
 from vidsum.video.damage import DecodeLog
 from vidsum.video.encoders import choose_encoder
+from vidsum.video.look import ClipLook
+from vidsum.video.loudness import Louder, gain_for
 from vidsum.video.picture_track import MAX_SIDE, PictureTrack
 from vidsum.video.pyav_reader import open_source, video_stream
 from vidsum.video.segments import SegmentFrame, Timeline, clip_time_base, in_ticks, segment_frames
@@ -149,6 +151,7 @@ def write_segments(
     comment: str | None = None,
     chapters: bool = False,
     bits_per_s: int | None = None,
+    look: ClipLook = ClipLook(),
     progress: Progress | None = None,
 ) -> WrittenVideo:
     """Write segments of a video one after the other as MP4, with AAC; with H.264 it plays in any browser.
@@ -165,6 +168,7 @@ def write_segments(
         comment: kept in the file's metadata.
         chapters: see `vidsum.video.write.add_chapters`.
         bits_per_s: for a small H.264 file of at most so many: 640 pixels wide or high, the sound mono.
+        look: what is changed of pictures and sound.
         progress: called with the seconds of clip written.
 
     Raises:
@@ -173,7 +177,8 @@ def write_segments(
         OutputError: the target cannot be written.
     """
     source = Path(info.path)
-    choice = choose_encoder(codec, encoder, crf, preset, (info.display_width, info.display_height))
+    size = look.size or (info.display_width, info.display_height)
+    choice = choose_encoder(codec, encoder, crf, preset, size)
     if bits_per_s is not None:
         limit = {"maxrate": str(bits_per_s - _SMALL_SOUND), "bufsize": str(2 * bits_per_s)}
         choice = replace(choice, options={**choice.options, **limit, "crf": _SMALL_CRF})
@@ -181,6 +186,7 @@ def write_segments(
     if max(info.width, info.height) > MAX_SIDE:
         raise InputError(f"{source}: has pictures of {info.width} x {info.height}; encoders go to {MAX_SIDE}")
     chosen = checked_segments(segments, info.duration_s)
+    gain_db = gain_for(info, chosen, jumps, look.loudness_lufs) if look.loudness_lufs is not None else 0.0
     with (
         errors_of_ffmpeg(f"{source}: cannot be encoded by {choice.encoder.name} and AAC"),
         open_source(info) as container,
@@ -196,8 +202,11 @@ def write_segments(
         with open_sound(info, jumps, bits_per_s and 32_000) as sound, open_mp4(part, comment) as output:
             timeline = Timeline(time_base, clip_time_base(info, stream, first))
             max_side, bits = (MAX_SIDE, BITS_PER_CHANNEL) if bits_per_s is None else (640, _SMALL_SOUND)
-            pictures = PictureTrack(output, stream, first.decoded, info, timeline.clip_base, choice, max_side)
-            sounds = SoundTrack(sound, output, bits) if sound is not None else None
+            pictures = PictureTrack(
+                output, stream, first.decoded, info, timeline.clip_base, choice, max_side, look
+            )
+            heard = Louder(sound, gain_db) if sound is not None and gain_db else sound
+            sounds = SoundTrack(heard, output, bits) if heard is not None else None
             followed = _with_progress(chain([first], frames), timeline, chosen, progress)
             n_frames = _write_tracks(followed, timeline, pictures, sounds)
             if chapters:
@@ -208,6 +217,8 @@ def write_segments(
         warnings.append(f"{source}: damaged packets of sound, silent in the clip: {sound.log.errors}")
     if info.has_audio and sound is None:
         warnings.append(f"{source}: the sound cannot be decoded and is left out")
+    if gain_db is None:
+        warnings.append(f"{source}: is silent here, so that the loudness stays as it is")
     if log.errors:
         warnings.append(f"{source}: damaged packets skipped: {log.errors}")
     if log.damaged:
@@ -230,7 +241,7 @@ def _write_tracks(
             sounds.start_segment(*timeline.segment_start_s)
         elif sounds is not None:
             sounds.follow(clip_s)
-        pictures.write(frame.decoded.frame, timeline.tick, starts_segment=starts_segment)
+        pictures.write(frame.decoded, timeline.tick, starts_segment=starts_segment)
     if sounds is not None:
         sounds.end_segment(timeline.end_s)
         sounds.finish()

@@ -1,0 +1,191 @@
+"""`vidsum reproduce`: make the tables of the papers, with the published figures beside ours."""
+
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import click
+from click.exceptions import Exit
+
+from vidsum.commands.options import Argument, command
+from vidsum.commands.result import Problem, Result, Table, View, render, run_alone, run_one
+from vidsum.errors import UsageError, VidsumError
+from vidsum.options import option
+
+if TYPE_CHECKING:
+    from vidsum.lab import reproduction
+
+PAPERS = ("fulltransnet", "mrnet", "lam", "stamp", "qvhighlights")
+
+
+def _papers(context: click.Context) -> Sequence[str]:
+    return PAPERS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What to reproduce, from what, and where."""
+
+    PANEL = "Data and output"
+
+    table: str | None = option(
+        "Number of the table as printed, such as 2, IV or 1b.", None, shown="all", metavar="N"
+    )
+    data: Path | None = option(
+        "Folder of the data, under their published names. Without it, a line says what to bring.",
+        None,
+        metavar="FOLDER",
+    )
+    out: Path | None = option(
+        "Folder of runs and reports. Rows that are finished there are kept; an unfinished one is resumed.",
+        None,
+        flags=("--out", "-o"),
+        metavar="FOLDER",
+    )
+    toy: bool = option("Run on made-up data at tiny size, in place of --data.", False)
+    list_only: bool = option("List the tables and whether they are here.", False, flags=("--list",))
+
+    def __post_init__(self) -> None:
+        if self.toy and self.data:
+            raise UsageError("--toy makes its own data", hint="leave out --data")
+        if (self.toy or self.data) and not self.out:
+            raise UsageError("no folder for runs and reports", hint="--out FOLDER")
+
+
+@command
+def reproduce(
+    paper: Annotated[
+        list[str], Argument("fulltransnet, mrnet, lam, stamp or qvhighlights.", "PAPER", names=_papers)
+    ],
+    wanted: Wanted,
+    view: View,
+) -> None:
+    """Reproduce the tables of the papers: train and evaluate each row, and print the published figures too.
+
+    vidsum reproduce
+
+    vidsum reproduce mrnet --table 3 --data DATA --out runs/papers
+
+    vidsum reproduce fulltransnet --toy --out runs/try
+    """
+    from vidsum.lab.reproduction import find
+
+    if len(paper) > 1:
+        raise UsageError("only one paper at a time", hint="vidsum reproduce PAPER")
+    if wanted.list_only or not paper:
+        run_alone("reproduce", view, lambda: _list(paper or PAPERS, wanted.table))
+        return
+    failed = False
+    for table in find(paper[0], wanted.table):
+        name = f"{paper[0]}, {table.name(paper[0])}"
+        result = run_one("reproduce", name, view, partial(_reproduce, name, table, wanted, view))
+        render(result, view, in_batch=True)
+        failed = failed or bool(result.exit_code)
+    if failed:
+        raise Exit(1)
+
+
+def _list(papers: Sequence[str], number: str | None) -> Result:
+    from vidsum.lab.reproduction import find
+
+    found = [(paper, table) for paper in papers for table in find(paper, number)]
+    rows = [(paper, table.name(paper), table.state, table.title) for paper, table in found]
+    facts = [dict(zip(("paper", "table", "state", "title"), row, strict=True)) for row in rows]
+    return Result(data={"tables": facts}, table=Table(("paper", "table", "state", "title"), tuple(rows)))
+
+
+def _reproduce(name: str, table: "reproduction.Table", wanted: Wanted, view: View) -> Result:
+    """The figures of a table: what is missing is made; what cannot be made is said, with the reason."""
+    data = _data(table, wanted)
+    rows: list[dict[str, Any]] = []
+    faults: list[Problem] = []
+    for row in table.rows:
+        needed = row.data if data else table.data
+        missing = [each for each in needed if not (data and (data / each).exists())]
+        ours, why = None, row.why
+        if missing and not why:
+            why = f"bring {', '.join(missing)} in --data FOLDER (layout: docs/formats.md#{table.layout})"
+        if data and wanted.out and not why:
+            try:
+                ours = _figures(row, data, wanted.out, view, toy=wanted.toy)
+            except VidsumError as error:
+                why = error.message
+                faults.append(Problem.of(error))
+        rows.append({"row": row.name, "ours": ours, "published": dict(row.published), "why": why or None})
+    lines = []
+    for why in dict.fromkeys(row["why"] for row in rows if row["why"]):
+        names = [row["row"] for row in rows if row["why"] == why]
+        of = "" if len(names) == len(rows) else f" ({'; '.join(names)})"
+        lines.append(f"not comparable: {why}{of}")
+    if wanted.toy and any(row["ours"] for row in rows):
+        lines.append("made-up data: our figures mean nothing")
+    facts = {"state": table.state, "title": table.title, "rows": rows, "notes": list(table.notes)}
+    shown, code = _shown(f"{name}: {table.title}", rows), int(bool(faults))
+    return Result(data=facts, table=shown, lines=(*lines, *table.notes), errors=tuple(faults), exit_code=code)
+
+
+def _data(table: "reproduction.Table", wanted: Wanted) -> Path | None:
+    """The folder of the data; with `--toy` the table's data are made there."""
+    if not (wanted.toy and wanted.out):
+        return wanted.data
+    from vidsum.lab.made_up import write_made_up
+
+    for name, kind in {**table.data, "splits.json": "splits"}.items():
+        write_made_up(wanted.out / "made-up" / name, kind)
+    return wanted.out / "made-up"
+
+
+def _figures(
+    row: "reproduction.Row", data: Path, out: Path, view: View, *, toy: bool
+) -> dict[str, float | None]:
+    """The figures of a row, by column, from its report; without one it is trained and evaluated first."""
+    from vidsum.lab.made_up import OPTIONS
+    from vidsum.lab.reproduction import figure, folder_name
+    from vidsum.text_files import read_json
+
+    tiny = shlex.split(OPTIONS[row.train[0]]) if toy and row.train else []
+    train, evaluate = [*row.train[:1], *tiny, *row.train[1:]], [*row.evaluate]
+    run = out / "runs" / folder_name(train) if train else out
+    report = out / "reports" / f"{folder_name([*evaluate, *train])}.json"
+    if not report.exists():
+        place = {"{data}": str(data), "{run}": str(run)}
+        if train:
+            _run("train", [*train, "--out", "{run}"], place, quiet=view.quiet)
+        report.parent.mkdir(parents=True, exist_ok=True)
+        _run("evaluate", [*evaluate, "--output", str(report)], place, quiet=True)
+    document = read_json(report)
+    return {head: figure(document, path) for head, path in (row.paths or {}).items()}
+
+
+def _run(verb: str, words: Sequence[str], place: Mapping[str, str], *, quiet: bool) -> None:
+    """Run another command in this process; what it prints goes to stderr.
+
+    Raises VidsumError: it failed, and has said why.
+    """
+    for name, path in place.items():
+        words = [word.replace(name, path) for word in words]
+    program = click.get_current_context().find_root().obj()
+    more = ("--quiet",) if quiet else ()
+    try:
+        with redirect_stdout(sys.stderr):
+            code = program.main([verb, *words, *more], prog_name="vidsum", standalone_mode=False)
+    except click.Abort:
+        raise KeyboardInterrupt from None  # which click turned into a fault
+    if isinstance(code, int) and code:
+        raise VidsumError(f"vidsum {verb} {words[0]} failed, as said above")
+
+
+def _shown(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Two lines per row, ours above the published figures; one where there is none of ours."""
+    heads, lines = list(rows[0]["published"]), []
+    for row in rows:
+        for of, figures in (("ours", row["ours"]), ("published", row["published"])):
+            if figures:
+                cells = ["-" if figures[head] is None else f"{figures[head]:.2f}" for head in heads]
+                lines.append((row["row"], of, *cells))
+    return Table(("row", "", *heads), tuple(lines), title)

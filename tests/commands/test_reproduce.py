@@ -1,0 +1,149 @@
+"""`vidsum reproduce`: the list, what to bring, rows made once, published figures beside ours."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.commands.conftest import Run
+from tests.lab.training.conftest import one_thread, quick_curves  # noqa: F401 (fixtures)
+from vidsum.lab.reproduction import read_tables
+
+
+@pytest.fixture(autouse=True)
+def text_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Encoder:
+        @staticmethod
+        def encode(texts: list[str]) -> np.ndarray:
+            return np.ones((len(texts), 4), np.float32)
+
+    for module in ("training.data", "evaluation.models"):
+        monkeypatch.setattr(f"vidsum.lab.{module}.load_text_encoder", lambda name, device: Encoder)
+
+
+def toy(run: Run, paper: str, number: str) -> dict[str, dict[str, float]]:
+    ran = run("reproduce", paper, "--table", number, "--toy", "--out", "runs", "--json")
+    assert ran.code == 0, ran.err
+    return {row["row"]: row["ours"] for each in ran.json_lines for row in each["data"]["rows"]}
+
+
+def test_the_tables_and_their_states(run: Run) -> None:
+    for arguments in ((), ("--list",)):
+        lines = run("reproduce", *arguments).out.splitlines()
+        assert lines[0].split() == ["paper", "table", "state", "title"]
+        assert "mrnet         Table 3       here      Charades-STA" in lines
+        assert sum("Table" in line for line in lines) == sum(len(each.tables) for each in read_tables())
+    (listed,) = run("reproduce", "lam", "--table", "1d", "--list", "--json").json["data"]["tables"]
+    assert (listed["paper"], listed["state"]) == ("lam", "small")
+
+
+def test_without_data_a_line_says_what_to_bring(run: Run, tmp_path: Path) -> None:
+    ran = run("reproduce", "mrnet", "--table", "3")
+    what = "charades_train.json, charades_test.json, i3d"
+    layout = "docs/formats.md#features-of-timed-videos-hdf5-folders"
+    assert ran.code == 0
+    assert f"not comparable: bring {what} in --data FOLDER (layout: {layout})" in ran.out.splitlines()
+    assert "Charades-STA: MRNet-S  published   74.17" in ran.out
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "charades_train.json").write_text("{}")
+    ran = run("reproduce", "mrnet", "--table", "3", "--data", tmp_path / "data", "--out", "runs")
+    assert "not comparable: bring i3d, charades_test.json in" in ran.out
+    assert not Path("runs").exists()
+
+
+def test_what_is_not_here_says_why(run: Run) -> None:
+    ran = run("reproduce", "stamp", "--table", "6")
+    assert ran.code == 0
+    assert "not comparable: VidSwin's weights and MSR-VTT were not available" in ran.out
+    assert "SwinBERT    published   42.82" in ran.out
+
+
+def test_a_finished_row_is_not_made_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = toy(run, "mrnet", "3")
+    assert all(0 <= each <= 100 for row in first.values() for each in row.values())
+
+    def fail(*arguments: object, **more: object) -> None:
+        raise AssertionError("trains")
+
+    monkeypatch.setattr("vidsum.lab.training.mrnet.train_mrnet", fail)
+    assert toy(run, "mrnet", "3") == first
+    ran = run("reproduce", "mrnet", "--table", "3", "--toy", "--out", "runs")
+    assert (ran.code, ran.err) == (0, "")
+    assert "made-up data: our figures mean nothing" in ran.out.splitlines()
+
+
+def test_a_row_that_was_stopped_goes_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from vidsum.lab.evaluate import evaluate
+
+    def stop(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("vidsum.lab.evaluate.evaluate", stop)
+    assert run("reproduce", "mrnet", "--table", "3", "--toy", "--out", "runs").code == 130
+    monkeypatch.setattr("vidsum.lab.evaluate.evaluate", evaluate)
+    (made,) = Path("runs/runs").iterdir()
+    (weights,) = made.glob("best.safetensors")
+    before = weights.stat().st_mtime_ns
+    assert all(toy(run, "mrnet", "3").values())
+    assert weights.stat().st_mtime_ns == before
+    assert len(list(Path("runs/reports").iterdir())) == 2
+
+
+def test_a_row_that_fails_is_told_and_the_others_go_on(run: Run) -> None:
+    toy(run, "mrnet", "3")
+    first, _ = sorted(Path("runs/runs").iterdir())
+    for report in Path("runs/reports").iterdir():
+        report.unlink()
+    (first / "best.safetensors").write_bytes(b"damaged")
+    (first / "last.safetensors").write_bytes(b"damaged")
+    ran = run("reproduce", "mrnet", "--table", "3", "--toy", "--out", "runs", "--json")
+    (failed,) = (row for row in ran.json["data"]["rows"] if not row["ours"])
+    assert (ran.code, ran.json["exit_code"], ran.json["ok"]) == (1, 1, False)
+    assert failed["why"] == "vidsum train mrnet failed, as said above"
+    assert "safetensors" in ran.err
+
+
+def test_a_submission_is_measured_without_training(run: Run) -> None:
+    assert set(toy(run, "qvhighlights", "val")) == {"Moment-DETR"}
+    assert not Path("runs/runs").exists()
+
+
+@pytest.mark.parametrize(("paper", "number"), [("mrnet", "5"), ("lam", "1b"), ("fulltransnet", "III")])
+def test_tables_run_to_their_end_on_made_up_data(run: Run, paper: str, number: str) -> None:
+    assert all(toy(run, paper, number).values())
+
+
+@pytest.mark.deep
+def test_all_other_tables_run_to_their_end_on_made_up_data(run: Run) -> None:
+    for table in read_tables():
+        if table.data:
+            paper, (number, *_) = next(iter(table.tables.items()))
+            made = toy(run, paper, number)
+            assert [row.name for row in table.rows if not (row.why or made[row.name])] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("mrnet", "--toy"), "no folder for runs and reports"),
+        (("mrnet", "--toy", "--data", "x", "--out", "y"), "--toy makes its own data"),
+        (("mrnet", "--table", "12"), "mrnet has no table 12"),
+        (("mrnt",), "unknown paper 'mrnt'"),
+        (("mrnet", "lam"), "only one paper at a time"),
+    ],
+)
+def test_bad_usage_is_one_line(run: Run, arguments: tuple[str, ...], reason: str) -> None:
+    ran = run("reproduce", *arguments)
+    assert (ran.code, ran.err.splitlines()[0]) == (2, f"error: {reason}") or reason in ran.err
+    assert ran.code == 2
+
+
+@pytest.mark.shared
+def test_a_published_submission_has_its_published_figures(run: Run, shared: Path) -> None:
+    folder = shared / "data" / "qvhighlights"
+    ran = run("reproduce", "qvhighlights", "--data", folder, "--out", "runs", "--json")
+    (row,) = ran.json["data"]["rows"]
+    published = json.loads((folder / "sample_val_preds_metrics_raw.json").read_text())["brief"]
+    assert sorted(row["published"].values()) == sorted(published.values())
+    assert {head: round(value, 2) for head, value in row["ours"].items()} == row["published"]

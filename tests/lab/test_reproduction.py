@@ -1,0 +1,87 @@
+"""The tables of the papers: what their files say, and that docs/papers.md says the same."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from vidsum.errors import UsageError
+from vidsum.lab.made_up import KINDS
+from vidsum.lab.reproduction import FOLDER, figure, find, folder_name, read_tables
+from vidsum.yaml_files import read_yaml
+
+DOCS = Path(__file__).parents[2] / "docs"
+_ROW = re.compile(r"\| Table ([IVA]*\d*[a-z]?(?:, \d[a-z])?),? [^|]*\| (here|small|not here)")
+PAPERS = {"FullTransNet": "fulltransnet", "MRNet": "mrnet", "LAM and STAMP": "stamp"}
+
+
+def test_the_page_has_the_tables_and_their_states() -> None:
+    """`| Table 3, Charades-STA | here: ... |` in the part of its paper; STAMP's numbers for LAM's."""
+    on_page = {}
+    for part in (DOCS / "papers.md").read_text().split("\n## ")[1:]:
+        paper = PAPERS.get(part.splitlines()[0])
+        for numbers, state in re.findall(_ROW, part):
+            on_page[paper, numbers] = state
+    tables = {
+        (paper, ", ".join(table.tables[paper])): table.state
+        for table in read_tables()
+        for paper in PAPERS.values()
+        if paper in table.tables
+    }
+    assert on_page == tables
+
+
+def test_sections_kinds_and_figures_exist() -> None:
+    headings = re.findall(r"^## (.*)", (DOCS / "formats.md").read_text(), re.MULTILINE)
+    anchors = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    for path, table in zip(sorted(FOLDER.glob("*.yaml")), read_tables(), strict=True):
+        runs = [row for row in table.rows if row.evaluate]
+        assert bool(runs) == bool(table.data) == (table.layout in anchors), path
+        assert set(table.data.values()) <= set(KINDS), path
+        assert {each for row in runs for each in row.data} == set(table.data), path
+        assert all(row.why for row in table.rows if not row.evaluate), path
+        assert all(any(value is not None for value in row.published.values()) for row in table.rows)
+
+
+def test_a_row_is_the_words_of_two_commands() -> None:
+    (table,) = find("mrnet", "3")
+    single, multi = table.rows
+    assert (single.name, single.published["R@1 .5"]) == ("Charades-STA: MRNet-S", 60.03)
+    assert single.train[-2:] == ("--queries-per-video", "1")
+    assert "{data}/charades_train.json" in single.train
+    assert "{run}" in single.evaluate
+    assert multi.train == single.train[:-2]
+    assert multi.data == ("charades_train.json", "i3d", "charades_test.json")
+
+
+def test_the_same_training_is_one_run_in_all_tables() -> None:
+    rows = [row for number in ("2", "6", "7", "8", "A1") for row in find("mrnet", number)[0].rows]
+    whole = {folder_name(row.train) for row in rows if row.published.get("R@1 .5") == 63.30}
+    assert len(whole) == 1
+
+
+def test_a_number_may_stand_for_its_parts() -> None:
+    assert [table.tables["lam"] for table in find("lam", "1b")] == [["1b", "1c"]]
+    parts = [number for table in find("lam", "1") for number in table.tables["lam"]]
+    assert sorted(parts) == ["1a", "1b", "1c", "1d", "1e"]
+    assert {table.tables["stamp"][0] for table in find("stamp")} == {"1a", "1b", *"2345678"}
+    with pytest.raises(UsageError, match="lam has no table 9"):
+        find("lam", "9")
+    with pytest.raises(UsageError, match="unknown paper 'mrnt'; did you mean 'mrnet'"):
+        find("mrnt")
+
+
+def test_a_figure_is_found_by_its_path() -> None:
+    recall = [{"top": 1, "iou": 0.3, "share": 0.5}, {"top": 1, "iou": 0.5, "share": 0.25}]
+    report = {"n_queries": 7, "rows": [{"recall": recall, "short": None}]}
+    assert figure(report, "rows/0/recall/top=1,iou=0.5/share") == 25.0
+    assert figure(report, "n_queries") == 7
+    assert figure(report, "rows/0/short/mean_map") is None
+
+
+def test_files_are_yaml_with_a_figure_per_column() -> None:
+    for path in FOLDER.glob("*.yaml"):
+        read = read_yaml(path)
+        for row in read["rows"].values():
+            figures = [*row["published"].values()] if "groups" in read else [row["published"]]
+            assert all(len(each) == len(read["columns"]) for each in figures), path

@@ -1,0 +1,176 @@
+"""Clips for phones: the crop goes where things are, shot by shot; captions, loudness, what cannot be done."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+
+import vidsum
+from tests.commands.conftest import Run
+from tests.commands.conftest import film as film
+from tests.commands.conftest import loads as loads
+from tests.commands.conftest import made_film as made_film
+from tests.commands.conftest import own_home as own_home
+from tests.commands.conftest import run as run
+from tests.grounding.colours import use_colours
+from tests.media import make_video
+from tests.speech import stub
+from vidsum.errors import UsageError
+from vidsum.grounding.places import STEP, mass
+from vidsum.pipelines import shorts
+from vidsum.pipelines.export import write_video
+from vidsum.pipelines.said import words_to_clear
+from vidsum.results.transcript import Segment, Transcript, Word
+from vidsum.settings import Encoding, Selection
+from vidsum.types import Picture
+from vidsum.video.probe import probe
+
+
+class Bright:
+    """Sees what is bright."""
+
+    def curve(self, picture: Picture) -> np.ndarray:
+        lines = picture.mean(axis=(0, 2))
+        at = np.arange(STEP / 2, picture.shape[1], STEP)
+        return mass(np.interp(at, np.arange(len(lines)), lines))
+
+
+@pytest.fixture(autouse=True)
+def _bright(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shorts, "_looker", lambda *_: Bright())
+
+
+def spot(width: int, height: int, at: float, grey: int = 20) -> Picture:
+    picture = np.full((height, width, 3), grey, np.uint8)
+    length = max(width, height)
+    first, end = round((at - 0.06) * length), round((at + 0.06) * length)
+    if width >= height:
+        picture[:, max(first, 0) : end] = 230
+    else:
+        picture[max(first, 0) : end] = 230
+    return picture
+
+
+@pytest.mark.parametrize(("size", "aspect"), [((192, 108), "9:16"), ((108, 192), "1:1")])
+def test_the_crop_follows_and_is_placed_anew_at_a_cut(
+    tmp_path: Path, size: tuple[int, int], aspect: str
+) -> None:
+    """A bright bar on the left; from 2 s on, in another shot, on the right, and moving to the middle."""
+
+    def paint(number: int, width: int, height: int) -> Picture:
+        if number < 50:
+            return spot(width, height, 0.2)
+        return spot(width, height, 0.9 - 0.4 * min((number - 50) / 100, 1), grey=90)
+
+    made = make_video(tmp_path / "film.mp4", n_frames=175, width=size[0], height=size[1], paint=paint)
+    ratio = Fraction(*map(int, aspect.split(":")))
+    framing = shorts.framing_of(probe(made.path), [(0.0, 7.0)], ratio)
+    assert [round(shot.start_s, 3) for shot in framing.shots] == [0.0, 2.0]
+    share = framing.shape.share
+    for time_s, at in ((0.0, 0.2), (1.96, 0.2), (2.0, 0.9), (4.0, 0.7), (6.9, 0.5)):
+        place = framing.at(time_s)
+        assert place is not None
+        first = place * (1 - share)
+        assert first - 0.02 <= at - 0.05 < at + 0.05 <= first + share + 0.02, time_s
+    framed = np.array([framing.at(time_s) for time_s in np.arange(2, 7, 0.04)], float)
+    assert np.abs(np.diff(framed)).max() * (1 - share) / share <= 0.04 * 0.5 + 1e-6
+
+
+def test_what_is_everywhere_is_shown_whole(tmp_path: Path) -> None:
+    def paint(number: int, width: int, height: int) -> Picture:
+        picture = np.full((height, width, 3), 20, np.uint8)
+        for at in (0.08, 0.5, 0.92):
+            picture[:, round(at * width) - 6 : round(at * width) + 6] = 230
+        return picture
+
+    made = make_video(tmp_path / "text.mp4", n_frames=30, width=192, height=108, paint=paint)
+    framing = shorts.framing_of(probe(made.path), [(0.0, 1.2)], Fraction(9, 16))
+    assert framing.at(0.5) is None
+
+
+def test_a_video_of_the_shape_is_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = make_video(tmp_path / "film.mp4", n_frames=10, width=54, height=96)
+    monkeypatch.setattr(shorts, "_seen", None)
+    assert shorts.framing_of(probe(made.path), [(0.0, 1.0)], Fraction(9, 16)).at(0.2) == 0.5
+
+
+def size_of(path: str) -> tuple[int, int]:
+    return probe(path).display_width, probe(path).display_height
+
+
+def test_the_options_of_summarize(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stub.install(monkeypatch, language=("en", 0.99))
+    how = ("summarize", film, "--model", "uniform", "--budget", "40%")
+    assert run(*how).code == 0
+    ran = run(*how, "--vertical", "--burn", "--loudness")
+    assert (ran.code, "--overwrite" in ran.err) == (1, True)
+    ran = run(*how, "--vertical", "--aspect", "4:5", "--burn", "--loudness", "--overwrite", "--json")
+    assert ran.code == 0, ran.err
+    assert size_of("film_summary.mp4") == (540, 676)
+    with av.open("film_summary.mp4") as container:
+        assert "vertical-4:5-burn-loudness" in container.metadata["comment"]
+    again = run(*how, "--vertical", "--aspect", "4:5", "--burn", "--loudness")
+    assert (again.code, "up to date" in again.out) == (0, True)
+    assert run(*how, "--vertical", "--burn", "--loudness").code == 1
+
+
+def test_the_options_of_ground(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_colours(monkeypatch)
+    how = ("ground", film, "--query", "green", "-k", "1", "--clips")
+    ran = run(*how, "--vertical", "--aspect", "1:1")
+    assert ran.code == 0, ran.err
+    assert size_of("film_1_1.mp4") == (540, 540)
+    assert "up to date" in run(*how, "--vertical", "--aspect", "1:1").out
+    assert run(*how, "--vertical").code == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--aspect", "1:1"), "--aspect needs --vertical"),
+        (("--vertical", "--aspect", "16:10"), "9:16"),
+        (("--vertical", "--copy"), "--copy changes nothing"),
+        (("--burn", "--codec", "copy"), "--copy changes nothing"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(
+    run: Run, film: Path, options: tuple[str, ...], told: str
+) -> None:
+    ran = run("summarize", film, *options)
+    assert (ran.code, told in ran.err, ran.err.count("\n") <= 2) == (2, True, True)
+
+
+@pytest.mark.parametrize("option", ["--vertical", "--burn", "--loudness"])
+def test_moments_without_clips_have_no_look(run: Run, film: Path, option: str) -> None:
+    ran = run("ground", film, "--query", "green", option)
+    assert (ran.code, f"{option} needs --clips" in ran.err) == (2, True)
+
+
+def test_a_video_without_sound_is_written_and_told(tmp_path: Path, run: Run) -> None:
+    make_video(tmp_path / "mute.mp4", n_frames=50)
+    ran = run(
+        "summarize", tmp_path / "mute.mp4", "--model", "uniform", "--burn", "--loudness", "--snap", "none"
+    )
+    assert ran.code == 0, ran.err
+    assert "has no sound: --burn draws no captions" in ran.err
+    assert "has no sound: --loudness changes nothing" in ran.err
+
+
+def test_the_python_functions_take_the_same(film: Path, tmp_path: Path) -> None:
+    summary = vidsum.summarize(film, "40%", model="uniform")
+    write_video(summary, tmp_path / "short.mp4", vertical=True)
+    assert size_of(str(tmp_path / "short.mp4")) == (540, 960)
+    with pytest.raises(UsageError, match="changes nothing"):
+        write_video(summary, tmp_path / "x.mp4", burn=True, encoding=Encoding(codec="copy"))
+
+
+def test_sentences_that_fit_are_not_cut() -> None:
+    texts = "One two. Three four five six seven eight nine ten."
+    words = tuple(Word(n, n + 0.9, text, 0.9) for n, text in enumerate(texts.split()))
+    heard = Transcript((Segment(0, 9.9, texts, 0.9, 0.0, words),), "en", 1.0, 10.0)
+    spoken = [(word.start_s, word.end_s) for word in words]
+    assert words_to_clear(Selection(snap="speech"), heard) == spoken
+    assert words_to_clear(Selection(snap="sentence"), heard) == [*spoken, (0, 1.9)]
+    assert words_to_clear(Selection(snap="sentence", max_segment_s=9), heard) == [*spoken, (0, 1.9), (2, 9.9)]

@@ -1,0 +1,156 @@
+"""Crops: as large as they can be, in the picture, no quicker than the limit, and of the right pixels."""
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+from av.video.reformatter import VideoReformatter
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from tests.media import colour_picture, make_video
+from vidsum.types import VideoInfo
+from vidsum.video.look import ClipLook
+from vidsum.video.probe import probe
+from vidsum.video.reframe import LEAST_SIDE, SPEED, Framing, Shape, Shot, path_of, plane_of
+from vidsum.video.write import write_segments
+
+SHARES = st.floats(0.05, 0.97)
+
+
+def video_of(width: int, height: int) -> VideoInfo:
+    return VideoInfo(
+        "x.mp4", 1, "mp4", "h264", 1.0, 25.0, False, 25, width, height, width, height, 0, 1.0, 0.0
+    )
+
+
+@st.composite
+def scored(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
+    steps = draw(st.lists(st.floats(0.04, 0.6), min_size=1, max_size=30))
+    scores = draw(arrays(np.float64, (len(steps), draw(st.integers(2, 40))), elements=st.floats(0, 1)))
+    return np.cumsum(steps), scores
+
+
+@given(scored(), SHARES)
+def test_a_path_stays_in_the_picture_and_below_the_speed(
+    case: tuple[np.ndarray, np.ndarray], share: float
+) -> None:
+    times_s, scores = case
+    path = path_of(times_s, scores, share)
+    assert len(path) == len(times_s)
+    assert np.all((path >= 0) & (path <= 1))
+    lengths = np.abs(np.diff(path)) * (1 - share) / share
+    assert np.all(lengths <= SPEED * np.diff(times_s) + 1e-6)
+
+
+@given(scored(), SHARES)
+def test_a_path_is_constant_where_what_matters_is(case: tuple[np.ndarray, np.ndarray], share: float) -> None:
+    times_s, scores = case
+    path = path_of(times_s, np.tile(scores[0], (len(times_s), 1)), share)
+    assert np.ptp(path) < 1e-9
+    place = round(path[0] * (scores.shape[1] - 1))
+    assert scores[0, place] >= scores[0].max() - 1e-4
+
+
+def test_a_path_follows_what_moves_and_ignores_what_returns_at_once() -> None:
+    times_s, places = np.arange(0, 12, 0.25), np.linspace(0, 1, 65)
+    moved = np.clip((times_s - 4) / 4, 0, 1)
+    scores = np.exp(-(((places - moved[:, None]) / 0.15) ** 2))
+    path = path_of(times_s, scores, 0.4)
+    assert path[0] == pytest.approx(0.0, abs=0.15)
+    assert path[-1] == pytest.approx(1.0, abs=0.15)
+    assert np.all(np.diff(path) >= -1e-9)
+    scores = np.tile(np.exp(-(((places - 0.2) / 0.15) ** 2)), (len(times_s), 1))
+    scores[20] = scores[20, ::-1]
+    assert np.ptp(path_of(times_s, scores, 0.4)) < 1e-9
+
+
+@given(st.integers(1, 4000), st.integers(1, 4000), st.sampled_from(["9:16", "1:1", "4:5"]))
+def test_shapes_are_even_and_as_asked(width: int, height: int, aspect: str) -> None:
+    ratio = Fraction(*map(int, aspect.split(":")))
+    shape = Shape.of(video_of(width, height), ratio)
+    assert shape.width % 2 == shape.height % 2 == 0
+    assert min(shape.width, shape.height) >= LEAST_SIDE
+    assert shape.width / shape.height == pytest.approx(float(ratio), rel=0.005)
+    assert 0 < shape.share <= 1
+    assert shape.is_upright == (Fraction(width, height) <= ratio)
+    assert shape.whole[0] <= shape.width
+    assert shape.whole[1] <= shape.height
+    assert shape.width in shape.whole[:1] or shape.height in shape.whole[1:]
+
+
+def columns(width: int, height: int) -> av.VideoFrame:
+    """A frame in yuv420p whose brightness tells the place, from 0 to 200, along its longer side."""
+    ramp = np.linspace(20, 220, max(width, height))
+    grey = np.tile(ramp, (height, 1)) if width >= height else np.tile(ramp[:, None], (1, width))
+    return av.VideoFrame.from_ndarray(np.repeat(grey[..., None], 3, 2).astype(np.uint8), "rgb24").reformat(
+        format="yuv420p"
+    )
+
+
+@pytest.mark.parametrize(("size", "aspect"), [((320, 180), "9:16"), ((180, 322), "1:1"), ((321, 181), "4:5")])
+def test_a_crop_shows_its_part_of_the_picture(size: tuple[int, int], aspect: str) -> None:
+    width, height = (side + side % 2 for side in size)
+    shape = Shape.of(video_of(*size), Fraction(*map(int, aspect.split(":"))))
+    frame, scaler = columns(width, height), VideoReformatter()
+    for place in (0.0, 0.5, 1.0):
+        framing = Framing(shape, [Shot(0.0, np.array([0.0]), np.array([place]))])
+        shown = framing.shown(frame, 0.0, scaler, False)
+        assert (shown.width, shown.height) == (shape.width, shape.height)
+        grey = shown.to_ndarray(format="rgb24").mean(axis=2)
+        line = grey.mean(axis=0) if not shape.is_upright else grey.mean(axis=1)
+        first = 20 + 200 * place * (1 - shape.share)
+        assert line[2] == pytest.approx(first, abs=6)
+        assert line[-3] == pytest.approx(first + 200 * shape.share, abs=6)
+
+
+def test_the_whole_picture_stands_between_bars() -> None:
+    shape = Shape.of(video_of(320, 180), Fraction(9, 16))
+    framing = Framing(shape, [Shot(0.0, np.array([0.0]), None)])
+    shown = framing.shown(columns(320, 180), 0.0, VideoReformatter(), False)
+    luma = plane_of(shown.planes[0])[:, : shown.width]
+    inside = np.flatnonzero(luma[:, 300] > 30)
+    assert len(inside) == pytest.approx(shape.whole[1], abs=2)
+    assert abs((inside[0] + inside[-1]) / 2 - shape.height / 2) < 3
+    assert np.all(luma[: inside[0]] == 16)
+    assert np.all(plane_of(shown.planes[1])[: inside[0] // 2 - 1, : shown.width // 2] == 128)
+
+
+def test_the_crop_changes_with_the_frame_that_begins_a_shot() -> None:
+    shape = Shape.of(video_of(320, 180), Fraction(9, 16))
+    shots = [
+        Shot(0.0, np.array([0.0, 2.0]), np.array([0.0, 0.2])),
+        Shot(2.0, np.array([2.0]), np.array([1.0])),
+    ]
+    framing = Framing(shape, shots)
+    assert [framing.at(time_s) for time_s in (-1.0, 1.0, 1.96, 2.0, 9.0)] == pytest.approx(
+        [0, 0.1, 0.196, 1, 1]
+    )
+    assert Framing(shape).at(1.0) == 0.5
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"rotation_deg": 90},
+        {"sample_aspect_ratio": Fraction(4, 3)},
+        {"times_s": (0.0, 0.1, 0.15, 0.4, 0.41, 0.6, 0.7, 0.8, 0.9, 1.3)},
+        {"width": 71, "height": 47, "pix_fmt": "yuv444p"},
+        {"width": 1, "height": 1, "codec": "ffv1", "pix_fmt": "yuv444p", "paint": colour_picture},
+    ],
+)
+def test_clips_of_all_videos_have_the_shape(tmp_path: Path, changes: dict[str, Any]) -> None:
+    is_small = "codec" in changes
+    made = make_video(tmp_path / f"odd.{'mkv' if is_small else 'mp4'}", n_frames=10, **changes)
+    info = probe(made.path)
+    shape = Shape.of(info, Fraction(9, 16))
+    framing = Framing(shape, [Shot(0.0, np.array([0.0]), np.array([1.0]))])
+    target = tmp_path / "clip.mp4"
+    assert write_segments(info, [(0.0, 9.0)], target, look=ClipLook(framing)).n_frames >= 9
+    clip = probe(target)
+    assert (clip.display_width, clip.display_height, clip.rotation_deg) == (540, 960, 0)

@@ -1,0 +1,104 @@
+"""What matters in a picture, by place along one axis: what the network sees, people, and what moves.
+
+The network's last layer, before its mean over the picture, has features for each of 7 x 7 places. Their sum
+tells where things are; means over parts of the picture, through the visual-semantic map, where people are.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from vidsum import checkpoints
+from vidsum.features import describe, weights_sha256
+from vidsum.features.onnx_backend import cell_runner
+from vidsum.grounding.spaces import embed_queries
+from vidsum.grounding.vse import EXTRACTOR, load_map
+from vidsum.types import FloatArray, Picture
+
+SIDE = 224
+"""Of the squares that the network sees."""
+STEP = 8
+"""Pixels from one place to the next."""
+_PEOPLE = ("a person", "a woman", "a man", "a child", "the face of a person")
+_THINGS = ("an empty room", "a landscape", "a wall", "a table", "things on the ground")
+_PART = 10
+"""Places whose features are compared with these texts: about the width of a person."""
+_PEOPLE_COUNT = 3.0
+"""Weight of people beside what the network sees."""
+_BASE = 20
+"""Percentile of a curve that counts as nothing."""
+_NONE, _SURE, _ALL = 0.03, 0.04, 0.1
+"""Scales of how near parts are to people, less to things: where the nearest has 0.03, there are none,
+with 0.07 there are; where all have 0.1, they fill the picture, and the curve tells nothing."""
+_NOISE, _MUCH = 6.0, 1.0
+"""Levels that a pixel changes by itself, and the mean change at which motion counts fully."""
+
+
+class Looker:
+    """Tells what matters in pictures [SIDE, L, 3], of which it sees overlapping squares."""
+
+    def __init__(self, device: str) -> None:
+        """Raises WeightsError: those of the network, the map or the text encoder cannot be had."""
+        spec = describe(EXTRACTOR)
+        self._cells: Callable[[Picture], FloatArray] = cell_runner(
+            spec, checkpoints.load_arrays(spec.checkpoint), weights_sha256(spec), device
+        )
+        self._map, self._dim = load_map(), spec.dim
+        people, things = (embed_queries("vse", texts, device).mean(axis=0) for texts in (_PEOPLE, _THINGS))
+        self._people = people - things
+
+    def curve(self, picture: Picture) -> FloatArray:
+        """[X] what matters at each of X places `STEP` apart; the sum is 1, and more where people are."""
+        columns = self._columns(picture)
+        parts = np.stack(
+            [columns[first : first + _PART].mean(axis=0) for first in range(len(columns) - _PART + 1)]
+        )
+        near = self._map(parts) @ self._people
+        sure = np.clip((near.max() - _NONE) / _SURE, 0, 1) * np.clip(1.3 - near.mean() / _ALL, 0, 1)
+        places = np.arange(len(columns))
+        people = np.interp(places, np.arange(len(near)) + (_PART - 1) / 2, near)
+        return np.asarray(mass(columns[:, : self._dim].sum(axis=1)) + _PEOPLE_COUNT * sure * mass(people))
+
+    def _columns(self, picture: Picture) -> FloatArray:
+        """[X, D + inner] features by place: means over the other axis, those of overlapping squares mixed."""
+        length = picture.shape[1]
+        firsts = sorted({*range(0, length - SIDE, SIDE // 2), length - SIDE})
+        squares = np.stack([picture[:, first : first + SIDE] for first in firsts])[:, None]
+        cells = self._cells(squares).mean(axis=2)  # [squares, D, 7]
+        places = np.arange(STEP / 2, length, STEP)
+        rows, weights = np.zeros((len(places), cells.shape[1])), np.zeros(len(places))
+        width = SIDE / cells.shape[2]
+        for first, cell in zip(firsts, cells, strict=True):
+            inside = (places >= first) & (places < first + SIDE)
+            at = np.clip((places[inside] - first) / width - 0.5, 0, cells.shape[2] - 1)
+            low = np.minimum(at.astype(int), cells.shape[2] - 2)
+            part = (at - low)[:, None]
+            weight = 1e-3 + np.minimum(places[inside] - first, first + SIDE - places[inside])
+            rows[inside] += weight[:, None] * ((1 - part) * cell[:, low].T + part * cell[:, low + 1].T)
+            weights[inside] += weight
+        return np.asarray(rows / weights[:, None], np.float32)
+
+
+def moving(before: FloatArray, after: FloatArray, n_places: int) -> FloatArray:
+    """[X] what moves between two grey pictures [H, W] at each of X places, but for a move of the camera.
+
+    The sum is 1 where much moves, and less where little does.
+    """
+    import cv2
+
+    window = cv2.createHanningWindow(before.shape[::-1], cv2.CV_32F)
+    (right, down), _ = cv2.phaseCorrelate(before, after, window)
+    shift = np.array([[1, 0, -right], [0, 1, -down]], np.float32)
+    kept = cv2.warpAffine(after, shift, before.shape[::-1], borderMode=cv2.BORDER_REPLICATE)
+    change = np.minimum(np.abs(after - before), np.abs(kept - before))
+    columns = np.maximum(change - _NOISE, 0).mean(axis=0)
+    at = (np.arange(n_places) + 0.5) * len(columns) / n_places - 0.5
+    curve = np.interp(at, np.arange(len(columns)), columns)
+    above = np.maximum(curve - np.percentile(curve, _BASE), 0)
+    return np.asarray(mass(curve) * min(1.0, float(above.mean()) / _MUCH))
+
+
+def mass(curve: FloatArray) -> FloatArray:
+    """A curve above its `_BASE`, so that the sum is 1; zeros where it is flat."""
+    above = np.maximum(curve - np.percentile(curve, _BASE), 0)
+    return np.asarray(above / max(float(above.sum()), 1e-9))

@@ -1,0 +1,145 @@
+"""Made-up data at tiny size, in the layouts in which the field publishes its own, to try the run of a table.
+
+Videos of 24 s with random features and one or two queries each, ten for training and ten others. What is
+measured on them means nothing.
+"""
+
+import json
+import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import h5py
+import numpy as np
+
+from vidsum.outputs import atomic_write
+
+_VIDEOS, _QUERIES, _CLIPS, _CLIP_S, _DIM = 10, 2, 12, 2, 8
+_SAMPLES, _SHOT, _STRIDE = 24, 3, 15
+"""Samples of a video with summaries, and of a shot; frames from one to the next."""
+OPTIONS: Final[Mapping[str, str]] = {
+    "fulltransnet": "--splits {data}/splits.json --epochs 1 --layers 1 --d 16 --d-ff 16",
+    "mrnet": "--epochs 1 --head light --clips 8 --layers 1 --d 16 --d-ff 16 --heads 2",
+    "detr": "--epochs 1 --size light --layers 1 --decoder-layers 1 --d 16 --d-ff 16 --heads 2",
+}
+"""What makes training as tiny, by trainer; what a row sets itself comes after."""
+
+Arrays = dict[str, Any]
+
+
+def write_made_up(path: Path, kind: str) -> None:
+    """Write made-up data of a kind of `KINDS`, unless the path exists; its name decides numbers and layout.
+
+    Annotations and splits are JSON, QVHighlights' JSON lines; arrays are in HDF5 or in a folder of files.
+    """
+    if path.exists():
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    made = KINDS[kind](_names(path), np.random.default_rng(zlib.crc32(path.name.encode())))
+    if not path.suffix:
+        path.mkdir()
+        for name, arrays in made.items():
+            np.savez(path / f"{name}.npz", **arrays)
+        return
+    with atomic_write(path) as file:
+        if path.suffix in (".json", ".jsonl"):
+            lines = made if path.suffix == ".jsonl" else [made]
+            file.write_text("\n".join(map(json.dumps, lines)))
+        else:
+            with h5py.File(file, "w") as h5:
+                for name, arrays in made.items():
+                    for key, array in arrays.items():
+                        h5[f"{name}/{key}"] = array
+
+
+def _names(path: Path) -> list[str]:
+    """The videos of a file of annotations, those for training or others; all where there are arrays."""
+    first, end = (0, _VIDEOS) if "train" in path.name else (_VIDEOS, 2 * _VIDEOS)
+    return [f"v_{video}" for video in range(first if path.suffix.startswith(".json") else 0, end)]
+
+
+def _window(draw: np.random.Generator) -> list[int]:
+    start = int(draw.integers(0, _CLIPS - 2))
+    return [_CLIP_S * start, _CLIP_S * int(draw.integers(start + 1, _CLIPS))]
+
+
+def _moments(names: list[str], draw: np.random.Generator) -> Arrays:
+    """ActivityNet Captions and Charades-STA; with recordings, as MRNet's authors publish them."""
+    return {
+        name: {
+            "duration": _CLIPS * _CLIP_S,
+            "timestamps": [_window(draw) for _ in range(_QUERIES)],
+            "sentences": [f"a person does thing {query}" for query in range(_QUERIES)],
+            "audios": [f"{name}_{query}.wav" for query in range(_QUERIES)],
+        }
+        for name in names
+    }
+
+
+def _highlights(names: list[str], draw: np.random.Generator) -> list[Arrays]:
+    """QVHighlights' annotations, by three annotators, and answers in the same lines."""
+    lines = []
+    for number, name in enumerate(names, int(names[0][2:])):
+        window = _window(draw)
+        clips = [*range(window[0] // _CLIP_S, window[1] // _CLIP_S)]
+        line = {"qid": number, "query": "a person does a thing", "vid": name, "duration": _CLIPS * _CLIP_S}
+        line |= {"relevant_windows": [window], "relevant_clip_ids": clips}
+        line |= {"saliency_scores": draw.integers(0, 5, (len(clips), 3)).tolist()}
+        answers = [[*_window(draw), float(draw.random())] for _ in range(3)]
+        lines.append(
+            line | {"pred_relevant_windows": answers, "pred_saliency_scores": draw.random(_CLIPS).tolist()}
+        )
+    return lines
+
+
+def _features(names: list[str], draw: np.random.Generator) -> Arrays:
+    return {name: {"features": draw.standard_normal((_CLIPS, _DIM), np.float32)} for name in names}
+
+
+def _queries(names: list[str], draw: np.random.Generator) -> Arrays:
+    """A vector per recording."""
+    recordings = [f"{name}_{query}" for name in names for query in range(_QUERIES)]
+    return {name: {"features": draw.standard_normal((1, _DIM), np.float32)} for name in recordings}
+
+
+def _words(names: list[str], draw: np.random.Generator) -> Arrays:
+    """The words of QVHighlights' queries."""
+    rows = draw.standard_normal((len(names), 5, _DIM), np.float32)
+    return {f"qid{number}": {"last_hidden_state": row} for number, row in enumerate(rows)}
+
+
+def _splits(names: list[str], draw: np.random.Generator) -> Any:
+    """A single split in place of five."""
+    return [{"train_keys": [f"video_{n}" for n in range(1, 5)], "test_keys": ["video_5", "video_6"]}]
+
+
+def _summaries(names: list[str], draw: np.random.Generator) -> Arrays:
+    """The layout of `eccv16_dataset_tvsum_google_pool5.h5`, with five annotators."""
+    edges = np.arange(0, _SAMPLES + 1, _SHOT) * _STRIDE
+    videos = {}
+    for number in range(1, _VIDEOS + 1):
+        shots = np.repeat(draw.integers(0, 2, (5, len(edges) - 1)), _SHOT * _STRIDE, axis=1)
+        scores = draw.random(_SAMPLES, np.float32)
+        videos[f"video_{number}"] = {
+            "features": draw.random((_SAMPLES, _DIM), np.float32),
+            "gtscore": scores,
+            "gtsummary": (scores > np.median(scores)).astype(np.float32),
+            "user_summary": shots.astype(np.float32),
+            "change_points": np.stack([edges[:-1], edges[1:] - 1], axis=1),
+            "n_frames": edges[-1],
+            "picks": np.arange(_SAMPLES) * _STRIDE,
+        }
+    return videos
+
+
+KINDS: Final[Mapping[str, Callable[[list[str], np.random.Generator], Any]]] = {
+    "moments": _moments,
+    "highlights": _highlights,
+    "features": _features,
+    "queries": _queries,
+    "words": _words,
+    "splits": _splits,
+    "summaries": _summaries,
+}
+"""What makes each kind of data that a table may need."""

@@ -1,0 +1,143 @@
+"""The tables of the papers, each a YAML file in `papers/`: published figures, and what makes ours.
+
+    tables: {lam: ["1b"], stamp: ["1b"]}     its numbers in the papers
+    title, state, why, notes                 `why` says what stands in for commands, where there are none
+    data: {FILE: kind}                       what the user brings; kinds as in `vidsum.lab.made_up`
+    layout: SECTION                          of docs/formats.md
+    train, evaluate: WORDS                   after `vidsum train`, `vidsum evaluate`
+    columns: {head: path of a figure in the report}
+    groups: {name: {variables}}              such as data sets; each row is made for each
+    rows: {name: {variables, why, published: [a figure per column], or {group: those}}}
+
+Words and paths may hold the variables of the group and the row, {data} and {run}.
+"""
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from vidsum.errors import UsageError
+from vidsum.names import unknown
+from vidsum.yaml_files import read_yaml
+
+State = Literal["here", "small", "not here"]
+
+FOLDER: Final = Path(__file__).parent / "papers"
+_MOST_NESTED = 3
+"""Variables may hold others."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table, in one group."""
+
+    name: str
+    published: Mapping[str, float | None]
+    """Figure by column; fractions in per cent."""
+    train: tuple[str, ...] = ()
+    """Words after `vidsum train`, without --out; with {data} in them."""
+    evaluate: tuple[str, ...] = ()
+    """Words after `vidsum evaluate`; with {data} and {run} in them."""
+    paths: Mapping[str, str] | None = None
+    """Where the figure of a column is in the report of `evaluate`."""
+    why: str = ""
+    """Why it is not comparable, where it cannot be made."""
+
+    @property
+    def data(self) -> tuple[str, ...]:
+        """Its files and folders under {data}."""
+        words = (*self.train, *self.evaluate)
+        return tuple(dict.fromkeys(word[len("{data}/") :] for word in words if word.startswith("{data}/")))
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the papers."""
+
+    tables: Mapping[str, Sequence[str]]
+    """Its numbers by paper."""
+    title: str
+    state: State
+    rows: tuple[Row, ...]
+    data: Mapping[str, str]
+    layout: str
+    notes: tuple[str, ...]
+
+    def name(self, paper: str) -> str:
+        """`Table 1b, 1c`"""
+        return f"Table {', '.join(self.tables[paper])}"
+
+
+def read_tables() -> tuple[Table, ...]:
+    """All tables, in the order of their files."""
+    return tuple(_table(read_yaml(path)) for path in sorted(FOLDER.glob("*.yaml")))
+
+
+def find(paper: str, number: str | None = None) -> list[Table]:
+    """The tables of a paper, or that of a number; `1` is 1a, 1b and 1c. Raises UsageError: unknown."""
+    tables = read_tables()
+    if paper not in (known := list(dict.fromkeys(name for table in tables for name in table.tables))):
+        raise unknown("paper", paper, known)
+    of_paper = [table for table in tables if paper in table.tables]
+    found = [
+        table
+        for table in of_paper
+        if not number or any(re.fullmatch(f"{re.escape(number)}[a-z]?", own) for own in table.tables[paper])
+    ]
+    if not found:
+        numbers = ", ".join(own for table in of_paper for own in table.tables[paper])
+        raise UsageError(f"{paper} has no table {number}", hint=f"--table: {numbers}")
+    return found
+
+
+def _table(read: Mapping[str, Any]) -> Table:
+    groups = read.get("groups", {"": {}})
+    rows = [row for group in groups for row in _rows(read, group, groups[group])]
+    facts = read.get("data", {}), read.get("layout", ""), tuple(read.get("notes", ()))
+    return Table(read["tables"], read["title"], read["state"], tuple(rows), *facts)
+
+
+def _rows(read: Mapping[str, Any], group: str, of_group: Mapping[str, str]) -> Iterator[Row]:
+    for name, of_row in read["rows"].items():
+        variables = {"data": "{data}", "run": "{run}", "options": "", **of_group, **of_row}
+        figures = of_row["published"][group] if group else of_row["published"]
+        published = dict(zip(read["columns"], figures, strict=True))
+        name = f"{group}: {name}" if group else name
+        if why := of_row.get("why") or read.get("why"):
+            yield Row(name, published, why=why)
+            continue
+        train, evaluate = (_filled(read.get(each, ""), variables) for each in ("train", "evaluate"))
+        paths = {head: _filled(path, variables) for head, path in read["columns"].items()}
+        yield Row(name, published, tuple(shlex.split(train)), tuple(shlex.split(evaluate)), paths)
+
+
+def _filled(text: str, variables: Mapping[str, str]) -> str:
+    for _ in range(_MOST_NESTED):
+        text = text.format_map(variables)
+    return text
+
+
+def folder_name(words: Sequence[str]) -> str:
+    """The name of what a command makes: the same for the same words, in whichever table they stand."""
+    return f"{words[0]}-{sha256(shlex.join(words).encode()).hexdigest()[:10]}"
+
+
+def figure(report: Any, path: str) -> float | None:
+    """A figure of a report; what is in its rows are fractions, and given in per cent. None: it has none.
+
+    `rows/0/recall/top=1,iou=0.5/share` is the share of the first row's recall with those two values.
+    """
+    value = report
+    for step in path.split("/"):
+        if value is None:
+            return None
+        if isinstance(value, list) and not step.isdigit():
+            wanted = dict(each.split("=") for each in step.split(","))
+            value = next(one for one in value if all(str(one[key]) == wanted[key] for key in wanted))
+        else:
+            value = value[int(step) if isinstance(value, list) else step]
+    return float(value) * (100 if path.startswith("rows/") else 1)

@@ -1,0 +1,196 @@
+"""Clips for phones: upright pictures that follow what matters, captions, one loudness.
+
+The pictures of the segments are decoded once more before they are written: where a crop goes depends on what
+comes. docs/tasks/make-shorts.md has what that costs.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from vidsum.grounding.places import SIDE, Looker, moving
+from vidsum.memory import kept
+from vidsum.pipelines.said import subtitles_of
+from vidsum.pipelines.speech import plan_transcript
+from vidsum.results.cues import cues_of
+from vidsum.results.transcript import Transcript, pieces_of
+from vidsum.settings import Extraction, Shorts, Transcription
+from vidsum.types import FloatArray, Interval, Picture, Progress, VideoInfo
+from vidsum.video.captions import letters_in_line, unknown_letters
+from vidsum.video.changes import ChangeMeter
+from vidsum.video.damage import DecodeLog
+from vidsum.video.frames import PictureMaker
+from vidsum.video.look import ClipLook
+from vidsum.video.loudness import SHORTS_LUFS
+from vidsum.video.pyav_reader import DecodedFrame, open_source, video_stream
+from vidsum.video.reframe import Framing, Shape, Shot, path_of
+from vidsum.video.segments import in_ticks, segment_frames
+from vidsum.video.timing import jumps_of
+
+_ALL = 0.97
+"""A crop of this share of the picture, or more, stays in the middle."""
+_MOTION_S, _LOOK_S = 0.25, 1.0
+"""Times between pictures that are compared, and between those that the network sees."""
+_EARLY_S = 1e-3
+_NEAR_S = 0.5
+"""What matters at a time is the mean over so long on either side."""
+_CUT, _CLEAR, _BESIDE = 12.0, 3.0, 8
+"""A shot begins where the picture changes by so many levels, and by so many times more than any of the last
+pictures did, so many of them."""
+_FEWEST = 3
+"""Frames of a shot."""
+_PLACES = 65
+"""Of the crop, that are compared."""
+_WORTH = 0.08
+"""A crop shows so much more of what matters than of the picture, or the whole picture is shown."""
+
+
+class Looks:
+    """What clips of a video look and sound like; what several share is found out once."""
+
+    def __init__(
+        self, video: VideoInfo, shorts: Shorts, extraction: Extraction, progress: Progress | None = None
+    ) -> None:
+        self.warnings: list[str] = []
+        """Of what cannot be done."""
+        self._video, self._shorts, self._extraction, self._progress = video, shorts, extraction, progress
+        self._said = self._transcript() if shorts.burn else None
+
+    def of(self, segments: Sequence[Interval]) -> ClipLook:
+        """The look of a clip of these segments. Raises InputError, WeightsError: see `summarize`."""
+        video, shorts = self._video, self._shorts
+        framing = None
+        if shorts.vertical:
+            wide, high = map(int, shorts.aspect.split(":"))
+            framing = framing_of(
+                video, segments, Fraction(wide, high), self._extraction.device, self._progress
+            )
+        loudness = SHORTS_LUFS if shorts.loudness else None
+        if shorts.loudness and not video.has_audio:
+            self.warnings.append(f"{video.path}: has no sound: --loudness changes nothing")
+            loudness = None
+        look = ClipLook(framing, loudness_lufs=loudness)
+        return ClipLook(framing, self._captions(segments, look), loudness) if self._said else look
+
+    def _transcript(self) -> Transcript | None:
+        path = self._video.path
+        if not self._video.has_audio:
+            self.warnings.append(f"{path}: has no sound: --burn draws no captions")
+            return None
+        said = plan_transcript(path, Transcription(), self._extraction, self._video).run(self._progress)
+        if not said.segments:
+            self.warnings.append(f"{path}: has no speech: --burn draws no captions")
+        return said
+
+    def _captions(self, segments: Sequence[Interval], look: ClipLook) -> list[tuple[float, float, str]]:
+        assert self._said is not None
+        size = look.size or (self._video.display_width, self._video.display_height)
+        pieces = pieces_of(subtitles_of(self._said, segments))
+        cues = [(cue.start_s, cue.end_s, cue.text) for cue in cues_of(pieces, letters_in_line(*size))]
+        if unknown := unknown_letters(cues):
+            self.warnings.append(f"captions: the font has no {unknown[:8]}; --subtitles has all letters")
+        return cues
+
+
+@dataclass(eq=False)
+class _Seen:
+    """What is known of the pictures of a shot."""
+
+    start_s: float
+    end_s: float
+    moved: list[tuple[float, FloatArray]] = field(default_factory=list)
+    """(time, curve) of what moves."""
+    looked: list[tuple[float, FloatArray]] = field(default_factory=list)
+    """(time, curve) of what the network sees."""
+
+    def shot(self, share: float) -> Shot:
+        """Where a crop of this share of the picture goes."""
+        times_s = np.array([self.start_s, *(time_s for time_s, _ in self.moved)])
+        looked = np.stack([curve for _, curve in self.looked])
+        nearest = np.abs(times_s[:, None] - [time_s for time_s, _ in self.looked]).argmin(axis=1)
+        still = np.zeros_like(looked[0])
+        matters = looked[nearest] + np.stack([still, *(curve for _, curve in self.moved)])
+        near = np.abs(times_s[:, None] - times_s) <= _NEAR_S
+        matters = near @ (matters / matters.sum(axis=1, keepdims=True).clip(1e-9)) / near.sum(axis=1)[:, None]
+        total = np.pad(np.cumsum(matters, axis=1), ((0, 0), (1, 0)))
+        edges, starts = np.linspace(0, 1, total.shape[1]), np.linspace(0, 1 - share, _PLACES)
+        scores = np.stack(
+            [np.interp(starts + share, edges, row) - np.interp(starts, edges, row) for row in total]
+        )
+        places = path_of(times_s, scores, share)
+        shown = np.mean(
+            [np.interp(place, starts / (1 - share), row) for place, row in zip(places, scores, strict=True)]
+        )
+        return Shot(self.start_s, times_s, places if shown >= share + _WORTH else None)
+
+
+@kept(maxsize=1)
+def _looker(device: str) -> Looker:
+    return Looker(device)
+
+
+def framing_of(
+    video: VideoInfo,
+    segments: Sequence[Interval],
+    aspect: Fraction,
+    device: str = "auto",
+    progress: Progress | None = None,
+) -> Framing:
+    """Where a crop of width / height `aspect` is in segments of a video, in order.
+
+    Raises InputError: the video cannot be read; WeightsError: see `Looker`.
+    """
+    shape = Shape.of(video, aspect)
+    if shape.share >= _ALL:
+        return Framing(shape)
+    looker = _looker(device)
+    return Framing(
+        shape, [seen.shot(shape.share) for seen in _seen(video, segments, shape, looker, progress)]
+    )
+
+
+def _seen(
+    video: VideoInfo, segments: Sequence[Interval], shape: Shape, looker: Looker, progress: Progress | None
+) -> Iterator[_Seen]:
+    """The shots of segments, in time order."""
+    wide, high = video.display_width, video.display_height
+    along, across = (high, wide) if shape.is_upright else (wide, high)
+    length = max(SIDE, round(SIDE * along / across))
+    small, large = _maker(length // 2, SIDE // 2, shape), _maker(length, SIDE, shape)
+    segment, seen, meter, changes = -1, _Seen(0, 0), ChangeMeter(), list[float]()
+    before = np.zeros((0, 0), np.float32)
+    with open_source(video) as container:
+        stream = video_stream(container, video.path)
+        ticks = in_ticks(segments, stream.time_base or Fraction(1))
+        for shown in segment_frames(container, stream, ticks, jumps_of(video), DecodeLog()):
+            time_s, change = shown.decoded.time_s, meter.see(shown.decoded.time_s, shown.decoded.frame)
+            is_cut = len(changes) >= _FEWEST and change >= max(_CUT, _CLEAR * max(changes[-_BESIDE:]))
+            changes.append(change)
+            if is_new := shown.segment != segment or is_cut:
+                if seen.looked:
+                    yield seen
+                segment, seen, changes = shown.segment, _Seen(time_s, time_s), []
+            if progress and is_new:
+                progress("looking", time_s - segments[0][0], segments[-1][1] - segments[0][0])
+            if is_new or time_s >= seen.end_s + _MOTION_S - _EARLY_S:
+                grey = small(shown.decoded).mean(axis=2, dtype=np.float32)
+                if not is_new:
+                    seen.moved.append((time_s, moving(before, grey, len(seen.looked[0][1]))))
+                before, seen.end_s = grey, time_s
+            if is_new or time_s >= seen.looked[-1][0] + _LOOK_S - _EARLY_S:
+                seen.looked.append((time_s, looker.curve(large(shown.decoded))))
+    if seen.looked:
+        yield seen
+
+
+def _maker(length: int, across: int, shape: Shape) -> Callable[[DecodedFrame], Picture]:
+    """Makes pictures [across, length, 3] whose second axis is that along which the crop moves."""
+    maker = PictureMaker(across, length) if shape.is_upright else PictureMaker(length, across)
+
+    def made(decoded: DecodedFrame) -> Picture:
+        picture = maker.from_frame(decoded.frame, decoded.turn_deg)
+        return np.ascontiguousarray(picture.transpose(1, 0, 2)) if shape.is_upright else picture
+
+    return made

@@ -1,0 +1,95 @@
+"""Captions drawn into pictures: white letters with a black edge, in the font that matplotlib brings.
+
+FFmpeg as PyAV has it was built without libass.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+import av
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from vidsum.times import Cue
+from vidsum.types import FloatArray
+from vidsum.video.reframe import plane_of
+
+_FONT = "mpl-data/fonts/ttf/DejaVuSans-Bold.ttf"
+_LETTER = 0.66
+"""Width of a letter over the size of the font."""
+_WIDEST = 0.92
+"""Of the width of a picture."""
+_TALLEST = 0.07
+"""Size of the font over the height of a picture."""
+_BOTTOM = {False: 0.92, True: 0.76}
+"""Where captions end, from the top: in upright pictures above what players of short videos draw there."""
+
+
+def letters_in_line(width: int, height: int) -> int:
+    """Letters in a line of captions that can be read in pictures of this size, on a phone too."""
+    return 42 if width > 1.2 * height else 30 if width > 0.7 * height else 22
+
+
+def unknown_letters(cues: Sequence[Cue]) -> str:
+    """The letters of captions that the font lacks."""
+    font = _font(16)
+    none = bytes(font.getmask("\U0010ffff"))
+    letters = sorted({letter for _, _, text in cues for letter in text if not letter.isspace()})
+    return "".join(letter for letter in letters if bytes(font.getmask(letter)) == none)
+
+
+class Painter:
+    """Draws captions into pictures of one size."""
+
+    def __init__(self, cues: Sequence[Cue], size: tuple[int, int]) -> None:
+        self._cues, self._size = cues, size
+        self._starts_s = [start_s for start_s, _, _ in cues]
+        self._drawn = -1, (np.zeros((0, 0), np.float32),) * 2, 0
+
+    def paint(self, frame: av.VideoFrame, time_s: float, full: bool) -> None:
+        """Draw the caption of a time, if any, into a yuv420p frame; `full` as in `ClipLook.shown`."""
+        number = bisect_right(self._starts_s, time_s + 1e-6) - 1
+        if number < 0 or time_s >= self._cues[number][1]:
+            return
+        if self._drawn[0] != number:
+            self._drawn = number, *self._masks(self._cues[number][2])
+        _, (edge, letters), top = self._drawn
+        frame.make_writable()
+        black, white = (0, 255) if full else (16, 235)
+        for plane, half in zip(frame.planes, (1, 2, 2), strict=True):
+            rows = slice(top // half, top // half + len(edge) // half)
+            pixels = plane_of(plane)[rows, : plane.width]
+            if half == 1:
+                mixed = pixels * (1 - edge) + black * edge
+                mixed += (white - mixed) * letters
+            else:
+                around = edge.reshape(len(edge) // 2, 2, -1, 2).mean(axis=(1, 3))
+                mixed = pixels * (1 - around) + 128 * around
+            pixels[:] = np.rint(mixed)
+
+    def _masks(self, text: str) -> tuple[tuple[FloatArray, FloatArray], int]:
+        """[rows, width] how much edge and letters of a text cover pixels, and the first row; all even."""
+        width, height = self._size
+        lines, room = text.split("\n"), _WIDEST * width
+        size = min(_TALLEST * height, room / letters_in_line(width, height) / _LETTER)
+        size *= min(1.0, room / max(1.0, *map(_font(size).getlength, lines)))
+        font, stroke = _font(size), max(1, round(size / 9))
+        step = sum(font.getmetrics()) + stroke
+        rows = min(height, 2 * round(step * len(lines) / 2 + stroke))
+        masks = []
+        for edge in (stroke, 0):
+            image = Image.new("L", (width, rows))
+            for number, line in enumerate(lines):
+                place = width / 2, stroke + number * step
+                ImageDraw.Draw(image).text(place, line, 255, font, "ma", stroke_width=edge)
+            masks.append(np.asarray(image, np.float32) / np.float32(255))
+        top = int(_BOTTOM[width < 0.9 * height] * height - rows) // 2 * 2
+        return (masks[0], masks[1]), max(0, min(top, height - rows))
+
+
+def _font(size: float) -> ImageFont.FreeTypeFont:
+    spec = find_spec("matplotlib")
+    folder = (spec.submodule_search_locations if spec else None) or [""]
+    return ImageFont.truetype(str(Path(folder[0]) / _FONT), max(4, round(size)))

@@ -1,0 +1,93 @@
+"""Sound of one loudness: measured by EBU R 128, then made louder or quieter, its peaks rounded off."""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import av
+import numpy as np
+from av.filter import Graph
+
+from vidsum.types import FloatArray, Interval, VideoInfo
+from vidsum.video.audio import Samples, open_sound
+from vidsum.video.jumps import Jumps
+
+SHORTS_LUFS = -14.0
+"""What the players of short videos bring sound to."""
+_PEAK, _KNEE = 10 ** (-1.5 / 20), 10 ** (-6 / 20)
+"""Peaks above the knee are rounded off; none is above -1.5 dBFS, so that true peaks stay below -1."""
+_SILENT_LUFS, _MOST_DB = -60.0, 30.0
+_PASSES, _NEAR_DB = 4, 0.1
+_BLOCK_S = 0.5
+
+
+class Louder:
+    """Another sound times a factor, its peaks rounded off; it is read as a `SoundSource`."""
+
+    def __init__(self, source: Samples, gain_db: float) -> None:
+        self.rate, self.n_channels, self.layout = source.rate, source.n_channels, source.layout
+        self._source, self._gain = source, 10 ** (gain_db / 20)
+
+    def read(self, first: int, count: int) -> FloatArray:
+        """Samples [first, first + count) as [channels, count]."""
+        samples = self._source.read(first, count) * self._gain
+        over = np.maximum(np.abs(samples) - _KNEE, 0) / (_PEAK - _KNEE)
+        rounded = np.sign(samples) * (_KNEE + (_PEAK - _KNEE) * np.tanh(over))
+        return np.asarray(np.where(over > 0, rounded, samples), np.float32)
+
+
+def gain_for(info: VideoInfo, segments: Sequence[Interval], jumps: Jumps, target_lufs: float) -> float | None:
+    """Decibels that bring the sound of segments of a video to a loudness; None where they are silent.
+
+    What rounding off peaks takes away is measured, and made up for.
+    """
+    gain = 0.0
+    for number in range(_PASSES):
+        with open_sound(info, jumps) as source:
+            if source is None:
+                return None
+            found = loudness(Louder(source, gain) if number else source, segments)
+        if found < _SILENT_LUFS:
+            return None
+        if number and abs(target_lufs - found) < _NEAR_DB:
+            break
+        gain = min(gain + target_lufs - found, _MOST_DB)
+    return gain
+
+
+def loudness(source: Samples, segments: Sequence[Interval]) -> float:
+    """Integrated loudness of segments in LUFS, one after the other (FFmpeg's ebur128); -inf of none."""
+    graph, base = Graph(), Fraction(1, source.rate)
+    entry = graph.add_abuffer(sample_rate=source.rate, format="fltp", layout=source.layout, time_base=base)
+    meter, end = graph.add("ebur128", "metadata=1"), graph.add("abuffersink")
+    entry.link_to(meter)
+    meter.link_to(end)
+    graph.configure()
+    found, written = -math.inf, 0
+    for first, count in _blocks(segments, source.rate):
+        frame = av.AudioFrame.from_ndarray(source.read(first, count), format="fltp", layout=source.layout)
+        frame.sample_rate, frame.pts, frame.time_base = source.rate, written, base
+        written += count
+        graph.push(frame)
+        found = _last_of(graph, found)
+    graph.push(None)
+    return _last_of(graph, found)
+
+
+def _blocks(segments: Sequence[Interval], rate: int) -> list[tuple[int, int]]:
+    """(first sample, number of samples) of pieces of segments."""
+    blocks = list[tuple[int, int]]()
+    for start_s, end_s in segments:
+        first, end, size = round(start_s * rate), round(end_s * rate), round(_BLOCK_S * rate)
+        blocks += [(at, min(size, end - at)) for at in range(first, end, size)]
+    return blocks
+
+
+def _last_of(graph: Graph, before: float) -> float:
+    """The loudness up to the last frame that a meter gives."""
+    while True:
+        try:
+            frame = graph.pull()
+        except (av.BlockingIOError, av.EOFError):
+            return before
+        before = float(frame.metadata.get("lavfi.r128.I", before))

@@ -1,0 +1,169 @@
+"""A clip of another shape than its video: a crop that follows what matters, or all of it between bars.
+
+A crop is as large as the picture allows, so that it moves along one axis only. Its place is chosen from the
+scores of all places, by a path that stays where it is unless moving pays.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import av
+import numpy as np
+import numpy.typing as npt
+from av.video.reformatter import VideoReformatter
+
+from vidsum.types import FloatArray, TimeArray, VideoInfo
+
+LEAST_SIDE = 540
+"""Of a clip of a chosen shape: smaller pictures are enlarged, so that captions can be read."""
+SPEED = 0.5
+"""Fastest that a crop moves, in its own lengths a second."""
+_MOVING = 0.5
+"""What moving by the length of a crop costs: so much of what matters, for a second."""
+_EASE_S = 0.8
+"""A move is a mean over so long on either side, which makes its ends smooth."""
+_OFF_CENTRE = 1e-6
+_BLACK = {True: (0, 128, 128), False: (16, 128, 128)}
+"""Y, U and V of bars, where values run from 0 to 255, and from 16 to 235."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How pictures of one shape are cut from those of a video."""
+
+    width: int
+    height: int
+    """Of the clip, even."""
+    whole: tuple[int, int]
+    """(width, height) of the video's whole picture in the clip, even."""
+    share: float
+    """Length of the crop over that of the picture."""
+    is_upright: bool
+    """Whether the crop moves up and down, not to the sides."""
+
+    @classmethod
+    def of(cls, video: VideoInfo, aspect: Fraction) -> "Shape":
+        """The shape of clips of width / height `aspect`; the shorter side has `LEAST_SIDE` pixels or more."""
+        wide, high = max(1, video.display_width), max(1, video.display_height)
+        length, across = min(float(aspect * high), wide), min(float(wide / aspect), high)
+        scale = max(1.0, LEAST_SIDE / min(length, across))
+        width, height = _even(scale * length), _even(scale * across)
+        fit = min(width / wide, height / high)
+        whole = min(width, _even(fit * wide)), min(height, _even(fit * high))
+        return cls(width, height, whole, min(length / wide, across / high), length >= wide)
+
+
+@dataclass(frozen=True, eq=False)
+class Shot:
+    """Where the crop is in a shot."""
+
+    start_s: float
+    """When the shot's first frame goes on screen in the video."""
+    times_s: TimeArray
+    """[T]"""
+    places: FloatArray | None
+    """[T] where the crop begins, from 0 to 1 of its way; None where the whole picture is shown."""
+
+
+@dataclass(frozen=True, eq=False)
+class Framing:
+    """What clips of a video show of its pictures."""
+
+    shape: Shape
+    shots: Sequence[Shot] = ()
+    """In time order; without any, the crop is in the middle."""
+
+    @cached_property
+    def _starts_s(self) -> list[float]:
+        return [shot.start_s for shot in self.shots]
+
+    def at(self, time_s: float) -> float | None:
+        """Where the crop of a frame begins, from 0 to 1 of its way; None for the whole picture."""
+        if not self.shots:
+            return 0.5
+        shot = self.shots[max(0, bisect_right(self._starts_s, time_s + 1e-6) - 1)]
+        return None if shot.places is None else float(np.interp(time_s, shot.times_s, shot.places))
+
+    def shown(self, frame: av.VideoFrame, time_s: float, scaler: VideoReformatter, full: bool) -> Any:
+        """The picture of the clip for an upright frame in yuv420p; `full` tells its range of values."""
+        place, shape = self.at(time_s), self.shape
+        if place is not None:
+            return scaler.reformat(_cropped(frame, place, shape), shape.width, shape.height)
+        inner = scaler.reformat(frame, *shape.whole)
+        left, top = (
+            (size - part) // 4 * 2 for size, part in zip(shape_size(shape), shape.whole, strict=True)
+        )
+        bars = av.VideoFrame(shape.width, shape.height, "yuv420p")
+        for number, (target, source) in enumerate(zip(bars.planes, inner.planes, strict=True)):
+            pixels, half = plane_of(target), 1 + (number > 0)
+            pixels[:] = _BLACK[full][number]
+            rows = slice(top // half, top // half + source.height)
+            pixels[rows, left // half : left // half + source.width] = plane_of(source)[:, : source.width]
+        return bars
+
+
+def shape_size(shape: Shape) -> tuple[int, int]:
+    """(width, height) of a clip."""
+    return shape.width, shape.height
+
+
+def plane_of(plane: Any) -> npt.NDArray[np.uint8]:
+    """The memory of a plane as [rows, bytes in a line]; a line may be longer than the picture is wide."""
+    return np.frombuffer(plane, dtype=np.uint8).reshape(-1, plane.line_size)[: plane.height]
+
+
+def _even(size: float) -> int:
+    return max(2, 2 * round(size / 2))
+
+
+def _cropped(frame: av.VideoFrame, place: float, shape: Shape) -> av.VideoFrame:
+    """A part of a yuv420p frame, at an even place."""
+    size = frame.height if shape.is_upright else frame.width
+    part = min(size, _even(shape.share * size))
+    first = round(place * (size - part) / 2) * 2
+    first -= (first + part > size) * 2
+    if part == size:
+        return frame
+    turned = (frame.width, part) if shape.is_upright else (part, frame.height)
+    crop = av.VideoFrame(*turned, "yuv420p")
+    for number, (target, source) in enumerate(zip(crop.planes, frame.planes, strict=True)):
+        half = 1 + (number > 0)
+        kept = slice(first // half, first // half + part // half)
+        pixels = plane_of(source)[:, : source.width]
+        plane_of(target)[:, : target.width] = pixels[kept] if shape.is_upright else pixels[:, kept]
+    crop.color_range, crop.colorspace = frame.color_range, frame.colorspace
+    return crop
+
+
+def path_of(times_s: TimeArray, scores: FloatArray, share: float) -> FloatArray:
+    """[T] where a crop begins at each time of a shot, from 0 to 1 of its way.
+
+    It maximises what the crop shows less what moving costs (by Viterbi's algorithm), then moves are eased. It
+    is constant if the scores are, and never quicker than `SPEED`.
+
+    Args:
+        times_s: [T] of one shot, rising.
+        scores: [T, P] what P places show, from one end of the way to the other, as shares of what matters.
+        share: length of the crop over that of the picture.
+    """
+    n_times, n_places = scores.shape
+    places = np.linspace(0, 1, n_places)
+    cost = _MOVING * np.abs(places[:, None] - places) * (1 - share) / share
+    steps_s = np.diff(times_s, append=2 * times_s[-1] - times_s[-2] if n_times > 1 else times_s[0] + 1)
+    total = scores[0] * steps_s[0] - _OFF_CENTRE * np.abs(places - 0.5)
+    before = np.zeros((n_times, n_places), np.intp)
+    for number in range(1, n_times):
+        reach = _MOVING * SPEED * steps_s[number - 1] + 1e-9
+        reachable = np.where(cost <= reach, total - cost, -np.inf)
+        before[number] = reachable.argmax(axis=1)
+        total = reachable.max(axis=1) + scores[number] * steps_s[number]
+    chosen = [int(total.argmax())]
+    for number in range(n_times - 1, 0, -1):
+        chosen.append(int(before[number, chosen[-1]]))
+    around_s = np.linspace(-_EASE_S, _EASE_S, 9)
+    path = np.interp(times_s[:, None] + around_s, times_s, places[chosen[::-1]])
+    return np.asarray(path.mean(axis=1))
