@@ -346,6 +346,9 @@ class Describing(Checked):
     )
     min_sure: float = option("Say nothing of segments whose confidence is below this.", 0.3, min=0, max=1)
     in_gaps: bool = option("Audio description: fit the descriptions into the pauses of the speech.", False)
+    texts: str | None = option(
+        "Take these corrected descriptions, .srt or .vtt, instead of writing any.", None, metavar="FILE"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
