@@ -161,7 +161,7 @@ def write_moments(
             messages += export.write_plot(result, files.named["plot"])
         if "sheet" in files.named:
             export.write_sheet(result, files.named["sheet"])
-        if look and not isinstance(result, Shots):
+        if look and look.plots and not isinstance(result, Shots):
             messages += export.write_attention(result, look, files.named)
         for clip in gone:
             clip.unlink(missing_ok=True)
