@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.options import Videos, Without, command
 from vidsum.commands.outputs import Files, Outputs, destinations
+from vidsum.commands.paths import will_read
 from vidsum.commands.progress import Facts
 from vidsum.commands.records import unless_up_to_date
 from vidsum.commands.result import Result, View, text_table
@@ -61,8 +62,14 @@ def describe(
     vidsum describe film.mp4 --every 5s --writer tags
 
     vidsum describe film.mp4 --sentences captions.csv --speak espeak-ng
+
+    vidsum describe film.mp4 --texts corrected.srt --speak espeak-ng
     """
     sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
+    if settings.texts is not None:
+        if len(sources) > 1:
+            raise UsageError(f"--texts has the descriptions of one film, not of {len(sources)}")
+        will_read(settings.texts, "--texts")
     if extra.speak is not None:
         settings = replace(settings, in_gaps=True)
         _require_speaker(extra.speak, outputs)

@@ -7,7 +7,16 @@ from hypothesis import strategies as st
 from vidsum.errors import UsageError
 from vidsum.options import leaves
 from vidsum.settings import ShotSettings
-from vidsum.times import format_time, parse_budget, parse_interval, parse_limit, parse_time
+from vidsum.times import (
+    format_time,
+    from_subtitles,
+    parse_budget,
+    parse_interval,
+    parse_limit,
+    parse_time,
+    to_srt,
+    to_vtt,
+)
 
 
 @pytest.mark.parametrize(
@@ -104,3 +113,22 @@ def test_a_share_is_a_segment_at_least_and_a_time_is_what_it_says() -> None:
 def test_a_limit_is_a_time_or_none() -> None:
     assert parse_limit("none") is None
     assert parse_limit("1:30") == 90
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 10**8),
+            st.integers(1, 10**5),
+            st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1),
+        ),
+        unique_by=lambda cue: cue[0],
+    )
+)
+def test_subtitles_are_read_back(cues: list[tuple[int, int, str]]) -> None:
+    timed = sorted((start / 1000, (start + length) / 1000, text) for start, length, text in cues)
+    plain = [cue for cue in timed if not set(cue[2]) & set("<>&")]
+    for read, cues_read in ((from_subtitles(to_vtt(timed)), timed), (from_subtitles(to_srt(plain)), plain)):
+        assert [text for _, _, text in read] == [text for _, _, text in cues_read]
+        times = [time_s for cue in cues_read for time_s in cue[:2]]
+        assert [time_s for cue in read for time_s in cue[:2]] == pytest.approx(times, abs=1e-6)

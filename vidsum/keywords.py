@@ -99,6 +99,7 @@ class DescribeOptions(ReadingOptions, total=False):
     sentences: str | None
     min_sure: float
     in_gaps: bool
+    texts: str | None
 
 
 class ClipOptions(TypedDict, total=False):

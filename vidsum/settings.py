@@ -346,6 +346,9 @@ class Describing(Checked):
     )
     min_sure: float = option("Say nothing of segments whose confidence is below this.", 0.3, min=0, max=1)
     in_gaps: bool = option("Audio description: fit the descriptions into the pauses of the speech.", False)
+    texts: str | None = option(
+        "Take these corrected descriptions, .srt or .vtt, instead of writing any.", None, metavar="FILE"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -400,13 +403,11 @@ class Shorts:
 
     PANEL = "Output"
 
-    vertical: bool = option(
-        "Cut the pictures to --aspect; the crop follows what matters.", False, shared=False
-    )
-    aspect: Aspect = option("Shape of --vertical.", "9:16", shared=False)
+    vertical: bool = option("Crop to --aspect (9:16), following what matters.", False, shared=False)
+    aspect: Aspect = option("Shape of --vertical.", "9:16", shared=False, panel=ADVANCED)
     burn: bool = option("Draw the speech into the pictures, as captions.", False, shared=False)
     loudness: bool = option(
-        "Bring the sound to -14 LUFS, as players of short videos do.", False, shared=False
+        "Bring the sound to -14 LUFS, as players of short videos do.", False, shared=False, panel=ADVANCED
     )
 
     def __post_init__(self) -> None:

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterable
+from html import unescape
 from typing import TYPE_CHECKING
 
 from vidsum.errors import UsageError
@@ -137,6 +138,24 @@ def to_vtt(cues: Iterable[Cue], *, is_marked: bool = False) -> str:
     mark = str if is_marked else escaped
     texts = (f"{_span(start_s, end_s, '.')}\n{mark(text)}\n" for start_s, end_s, text in cues)
     return "\n".join(["WEBVTT\n", *texts])
+
+
+_SPAN = re.compile(r"(?:(\d+):)?(\d+):(\d+[.,]\d+) +--> +(?:(\d+):)?(\d+):(\d+[.,]\d+)")
+
+
+def from_subtitles(text: str) -> list[Cue]:
+    """The cues of SubRip or WebVTT in order of time, each as plain text in one line, without empty ones."""
+    cues = list[Cue]()
+    for block in re.split(r"\n\s*\n", text.replace("\r\n", "\n").replace("\r", "\n")):
+        if span := _SPAN.search(block):
+            start_s, end_s = (
+                int(hours or 0) * 3600 + int(minutes) * 60 + float(seconds.replace(",", "."))
+                for hours, minutes, seconds in (span.groups()[:3], span.groups()[3:])
+            )
+            _, _, lines = block[span.end() :].partition("\n")
+            plain = " ".join(unescape(re.sub(r"<[^>]*>", "", lines)).split())
+            cues += [(start_s, end_s, plain)] if plain else []
+    return sorted(cues)
 
 
 def clock(time_s: float, point: str = ".") -> str:

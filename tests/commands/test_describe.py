@@ -54,7 +54,7 @@ def colours(loads: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(description, "rows_of", lambda features: unit_rows(features.array[:, :3]))
     monkeypatch.setattr(description, "extractions_of", lambda space, how: (how,))  # no class scores
     monkeypatch.setattr(writers, "NEAREST", 1)
-    monkeypatch.setattr(writers, "SURE", (5.0, 0.0, -5.0))
+    monkeypatch.setattr(writers, "SURE_SHORT", (5.0, 0.0, -5.0))
     # the shipped model reads no colours
     monkeypatch.setattr("vidsum.summary.score._SHIPPED_READS", ("pictures", 2.0))
     Path("bank.txt").write_text("\n".join(TEXTS))
@@ -206,7 +206,7 @@ def test_what_is_spoken_is_a_second_track(run: Run, film: Path, monkeypatch: pyt
     ran = run("describe", film, *HOW, "--speak", f"'{sys.executable}' beeper.py {{text}} {{output}}")
     assert ran.code == 0, ran.err
     assert film.read_bytes() == before
-    assert "green" in ran.err  # which the program cannot say
+    assert "no green" in ran.err  # what the program says of the text that it cannot say
     spoken = said()
     assert [text for _, _, text in spoken] == [TEXTS[0], TEXTS[3]]
     assert spoken[0][1] - spoken[0][0] == pytest.approx(3 / 5, abs=0.01)
@@ -223,6 +223,63 @@ def test_a_program_that_speaks_nothing_is_an_error(
     assert (ran.code, "none of the descriptions" in ran.err) == (1, True)
     assert not Path("film_described.mp4").exists()
     assert not Path("film_descriptions.json").exists()
+
+
+CORRECTED = """WEBVTT
+Kind: descriptions
+
+NOTE of the editor
+
+00:01.000 --> 00:02.500 align:start
+A <i>red</i> wall &amp;
+a door.
+
+00:00:07.000 --> 00:00:20.000
+Then nothing.
+"""
+
+
+@pytest.mark.parametrize("form", ["vtt", "srt"])
+def test_corrected_texts_are_spoken_as_they_are(
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    use_speech(monkeypatch, (6.0, 9.0))
+    Path("beeper.py").write_text(BEEPER)
+    srt = """1\n00:00:01,000 --> 00:00:02,500\nA red wall &\na door.\n\n
+2\n00:00:07,000 --> 00:00:20,000\nThen nothing.\n"""
+    Path(f"mine.{form}").write_text(CORRECTED if form == "vtt" else srt, newline="\r\n")
+    speaker = f"'{sys.executable}' beeper.py {{text}} {{output}}"
+    ran = run("describe", film, "--texts", f"mine.{form}", "--speak", speaker)
+    assert ran.code == 0, ran.err
+    assert [(start, text) for start, _, text in said()] == [(1, "A red wall & a door."), (7, "Then nothing.")]
+    assert [end for _, end, _ in said()] == pytest.approx([2.2, 7.4], abs=0.01)
+    assert "over speech: descriptions at 00:00:07.000" in ran.err
+    with av.open("film_described.mp4") as container:
+        assert len(container.streams.audio) == 2
+    assert run("describe", film, "--texts", f"mine.{form}", "--speak", speaker).out.count("up to date") == 1
+    Path("film_descriptions.json").unlink()
+    ran = run("describe", film, "--texts", "film_descriptions.srt")
+    assert (ran.code, "over the file of --texts" in ran.err) == (2, True), ran.err
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "code", "word"),
+    [
+        ("Only prose.", (), 3, "no cue"),
+        ("00:01 --> 00:02\nNo milliseconds.", (), 3, "no cue"),
+        ("0:11.0 --> 0:12.0\nLate.", (), 3, "after the film's end"),
+        ("0:02.0 --> 0:01.0\nBackwards.", (), 3, "00:00:02.000"),
+        (CORRECTED, ("--writer", "tags"), 2, "--texts"),
+        (CORRECTED, ("copy.mp4",), 2, "one film"),
+    ],
+)
+def test_bad_texts_are_told_in_one_line(
+    run: Run, film: Path, text: str, more: tuple[str, ...], code: int, word: str
+) -> None:
+    Path("mine.vtt").write_text(text)
+    Path("copy.mp4").write_bytes(film.read_bytes())
+    ran = run("describe", film, *more, "--texts", "mine.vtt")
+    assert (ran.code, word in ran.err) == (code, True), ran.err
 
 
 def test_a_report_shows_the_sentences_under_the_pictures(run: Run, film: Path) -> None:

@@ -11,7 +11,17 @@ import pytest
 from vidsum.errors import InputError
 from vidsum.features import describe
 from vidsum.grounding import writers
-from vidsum.grounding.writers import SURE, TEMPERATURE, Bank, Seen, read_bank, retrieve, tags, tidied
+from vidsum.grounding.writers import (
+    SURE,
+    SURE_SHORT,
+    TEMPERATURE,
+    Bank,
+    Seen,
+    read_bank,
+    retrieve,
+    tags,
+    tidied,
+)
 from vidsum.scaling import unit_rows
 from vidsum.types import FloatArray
 
@@ -38,8 +48,12 @@ def seen(embeddings: FloatArray, logits: FloatArray | None = None) -> Seen:
     return Seen(np.zeros((len(embeddings), 3), np.float32), embeddings, logits)
 
 
-def test_the_sentence_that_its_neighbours_resemble_is_retrieved(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("is_short", [False, True])
+def test_the_sentence_that_its_neighbours_resemble_is_retrieved(
+    monkeypatch: pytest.MonkeyPatch, is_short: bool
+) -> None:
     monkeypatch.setattr(writers, "NEAREST", 5)
+    monkeypatch.setattr(writers, "SHORT", 40 if is_short else 39)
     bank = Bank(tuple(f"sentence {number}" for number in range(40)), vectors(3, 40))
     pictures = vectors(4, 70)
     for picture, sentence in zip(pictures, retrieve(seen(pictures), bank), strict=True):
@@ -58,6 +72,9 @@ def test_the_sentence_that_its_neighbours_resemble_is_retrieved(monkeypatch: pyt
             weights=[weight[other] for other in others],
         )
         z = SURE[0] * cosines[best] + SURE[1] * agreement + SURE[2]
+        if is_short:
+            share = weight[best] / sum(weight.values())
+            z = SURE_SHORT[0] * cosines[best] + SURE_SHORT[1] * share + SURE_SHORT[2]
         assert sentence.confidence == pytest.approx(1 / (1 + np.exp(-z)), abs=1e-4)
 
 

@@ -1,12 +1,14 @@
 """Descriptions in pauses: never over speech, never too fast, never outside the film; by properties."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vidsum.speech.gaps import LEAST_S, MARGIN_S, WORDS_A_MINUTE, Wish, fit, gaps_of, seconds_of, shorter
+from vidsum.results.descriptions import Description
+from vidsum.speech.gaps import LEAST_S, MARGIN_S, WORDS_A_MINUTE, fit, gaps_of, seconds_of, shorter
 from vidsum.types import Interval
 
 _WORDS = ["A", "dog", "runs", "in", "the", "grass,", "with", "is", "jumping", "over", "fence", "man", "and"]
@@ -14,7 +16,9 @@ _WORDS = ["A", "dog", "runs", "in", "the", "grass,", "with", "is", "jumping", "o
 times = st.floats(0, 100, allow_nan=False).map(lambda time_s: round(time_s, 3))
 intervals = st.tuples(times, times).filter(lambda ends: ends[0] < ends[1])
 texts = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=16).map(lambda words: " ".join(words) + ".")
-wishes = st.builds(lambda times, text, mark: Wish(*times, text, mark), intervals, texts, st.floats(0, 1))
+wishes = st.tuples(
+    st.builds(lambda times, text: Description(*times, text, 1.0), intervals, texts), st.floats(0, 1)
+)
 
 
 def overlap_s(one: Interval, other: Interval) -> float:
@@ -44,16 +48,20 @@ def test_every_pause_is_a_gap(speech: list[Interval], duration_s: float) -> None
 
 
 @given(st.lists(wishes, max_size=12), st.lists(intervals, max_size=6), st.floats(1, 120))
-def test_what_is_spoken(said: list[Wish], speech: list[Interval], duration_s: float) -> None:
+def test_what_is_spoken(
+    said: list[tuple[Description, float]], speech: list[Interval], duration_s: float
+) -> None:
     gaps = gaps_of(speech, duration_s)
-    spoken = fit(said, gaps)
+    numbered = [replace(one, confidence=number) for number, (one, _) in enumerate(said)]
+    spoken = fit(numbered, [importance for _, importance in said], gaps)
     for one in spoken:
         assert any(start <= one.start_s and one.end_s <= end + 1e-9 for start, end in gaps)
-        assert one.wish.start_s <= one.start_s < one.wish.end_s
+        of = said[int(one.confidence)][0]
+        assert of.start_s <= one.start_s < of.end_s
         assert len(one.text.split()) * 60 / (one.end_s - one.start_s) <= WORDS_A_MINUTE + 1e-6
-        assert one.text in shorter(one.wish.text)
+        assert one.text in shorter(of.text)
     assert all(after.start_s - before.end_s >= MARGIN_S - 1e-9 for before, after in pairwise(spoken))
-    assert len({id(one.wish) for one in spoken}) == len(spoken)
+    assert len({one.confidence for one in spoken}) == len(spoken)
 
 
 @given(texts)
@@ -82,7 +90,8 @@ def test_last_phrases_go_first(text: str, expected: list[str]) -> None:
 
 def test_the_most_important_comes_first_and_others_are_shortened() -> None:
     long = "A brown dog runs over the green grass near a lake in the sun."
-    spoken = fit([Wish(0, 9, long, 0.2), Wish(0, 9, "A man waves.", 0.9)], [(1.0, 6.0)])
+    found = [Description(0, 9, text, 1.0) for text in (long, "A man waves.")]
+    spoken = fit(found, [0.2, 0.9], [(1.0, 6.0)])
     assert [one.text for one in spoken] == ["A man waves.", "A brown dog runs over the green grass."]
     assert spoken[0].start_s == 1.0
     assert spoken[1].start_s == pytest.approx(1 + seconds_of("A man waves.") + MARGIN_S)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vidsum.errors import OutputError, UsageError
+from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.speech import speak as speaking
 from vidsum.speech.speak import Speaker, speak, speaker_of
 
@@ -29,7 +29,6 @@ def script(folder: Path, text: str) -> Speaker:
 
 def test_the_sound_comes_without_the_silence_at_its_ends(tmp_path: Path) -> None:
     samples = speak(script(tmp_path, WRITES), "0123456789", RATE, tmp_path)
-    assert samples is not None
     assert len(samples) / RATE == pytest.approx(1.0, abs=0.01)
     assert np.abs(samples).max() == pytest.approx(0.5, abs=0.1)
 
@@ -40,24 +39,28 @@ def test_the_sound_comes_without_the_silence_at_its_ends(tmp_path: Path) -> None
 def test_a_text_is_no_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.chdir(tmp_path)
     samples = speak(script(tmp_path, WRITES), text, RATE, tmp_path)
-    assert samples is not None
     assert len(samples) / RATE == pytest.approx(len(text) / 10, abs=0.01)  # it arrives as it is
     assert not (tmp_path / "spoiled").exists()
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "why"),
     [
-        "import sys; sys.exit('no')",
-        "pass",
-        "import sys; open(sys.argv[2], 'w').close()",
-        "import sys; open(sys.argv[2], 'w').write('not a sound')",
-        WRITES.replace("40", "00"),
+        (
+            "import sys; print('first', file=sys.stderr); sys.exit('no\\x07voice\\n')",
+            r"with 1: 'no\\x07voice'",
+        ),
+        ("import sys; sys.exit(3)", "ended with 3$"),
+        ("pass", "wrote no sound"),
+        ("import sys; open(sys.argv[2], 'w').close()", "wrote no sound"),
+        ("import sys; open(sys.argv[2], 'w').write('not a sound')", "wrote no sound"),
+        (WRITES.replace("40", "00"), "wrote no sound"),
     ],
-    ids=["fails", "no-file", "empty", "text", "silence"],
+    ids=["fails", "fails-silently", "no-file", "empty", "text", "silence"],
 )
-def test_what_cannot_be_spoken_is_none(tmp_path: Path, text: str) -> None:
-    assert speak(script(tmp_path, text), "hello", RATE, tmp_path) is None
+def test_what_cannot_be_spoken_says_why(tmp_path: Path, text: str, why: str) -> None:
+    with pytest.raises(InputError, match=why):
+        speak(script(tmp_path, text), "hello", RATE, tmp_path)
 
 
 def test_a_program_that_hangs_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,5 +102,5 @@ def test_known_programs_speak_and_speak_quicker(tmp_path: Path, name: str) -> No
     assert speaker.has_pace
     text = "A brown dog runs over the grass."
     spoken = [speak(speaker, text, RATE, tmp_path, pace) for pace in (0.7, 1.0, 1.3)]
-    slow, usual, quick = (0 if samples is None else len(samples) / RATE for samples in spoken)
+    slow, usual, quick = (len(samples) / RATE for samples in spoken)
     assert 1.0 < quick < usual < slow < 5.0

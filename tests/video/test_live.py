@@ -239,6 +239,17 @@ def test_what_is_kept_is_bounded(film: MadeVideo, kept_s: float) -> None:
     assert most <= 10 * kept_s + 12
 
 
+def test_time_stamps_that_jump_back_keep_no_packets(film: MadeVideo, tmp_path: Path) -> None:
+    """A recorder that starts anew within one connection: its old packets would never be early enough."""
+    (tmp_path / "film.ts").write_bytes(film.path.read_bytes() * 4)
+    tap, kept = PreRoll("film", 1.0, ""), list[int]()
+    for _ in live_frames(
+        source_of(str(tmp_path / "film.ts"), follow=True, idle_s=0.05), SAMPLING, print, tap
+    ):
+        kept.append(tap._bytes)
+    assert max(kept) < len(film.path.read_bytes()) / 2
+
+
 def test_memory_comes_before_pre_roll(film: MadeVideo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preroll, "_MOST_BYTES", 3000)
     tap = PreRoll("film", 60.0, "")

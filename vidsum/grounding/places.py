@@ -27,9 +27,9 @@ _PEOPLE_COUNT = 3.0
 """Weight of people beside what the network sees."""
 _BASE = 20
 """Percentile of a curve that counts as nothing."""
-_SURE, _ALL = 0.04, 0.1
-"""Scales of how near parts are to people, less to things: where the nearest has 0, there may be some; where
-all have 0.1, they fill the picture, and the curve tells nothing."""
+_NONE, _SURE, _ALL = 0.03, 0.04, 0.1
+"""Scales of how near parts are to people, less to things: where the nearest has 0.03, there are none,
+with 0.07 there are; where all have 0.1, they fill the picture, and the curve tells nothing."""
 _NOISE, _MUCH = 6.0, 1.0
 """Levels that a pixel changes by itself, and the mean change at which motion counts fully."""
 
@@ -54,7 +54,7 @@ class Looker:
             [columns[first : first + _PART].mean(axis=0) for first in range(len(columns) - _PART + 1)]
         )
         near = self._map(parts) @ self._people
-        sure = np.clip(0.5 + near.max() / _SURE, 0, 1) * np.clip(1.3 - near.mean() / _ALL, 0, 1)
+        sure = np.clip((near.max() - _NONE) / _SURE, 0, 1) * np.clip(1.3 - near.mean() / _ALL, 0, 1)
         places = np.arange(len(columns))
         people = np.interp(places, np.arange(len(near)) + (_PART - 1) / 2, near)
         return np.asarray(mass(columns[:, : self._dim].sum(axis=1)) + _PEOPLE_COUNT * sure * mass(people))

@@ -29,6 +29,10 @@ NEAREST, TEMPERATURE = 100, 0.05
 """Sentences of a bank that vote on which of them is said, and how much less the farther ones count."""
 SURE: Final = (5.4, 12.1, -9.8)
 """Weights of cosine and agreement and the offset of `retrieve`'s confidence; docs/algorithms/describe.md."""
+SHORT: Final = 500
+SURE_SHORT: Final = (14.0, 2.0, -6.65)
+"""Of a list of up to so many sentences, which are hardly about the same things: weights of cosine and of the
+sentence's own weight among the votes, and the offset."""
 _MOST_TAGS, _LEAST_CHANCE = 3, 0.05
 _AT_ONCE = 64
 """Segments that are compared with a bank together: this bounds the memory."""
@@ -91,8 +95,10 @@ def retrieve(seen: Seen, bank: Bank) -> list[Sentence]:
     """Of the nearest sentences, the one that the others resemble most: a consensus, as in Devlin et al.,
     "Exploring Nearest Neighbor Approaches for Image Captioning" (2015), weighted by nearness.
 
-    Its agreement with the others, and its cosine with the picture, give the confidence.
+    Its agreement with the others, and its cosine with the picture, give the confidence; of a short list, its
+    lead over the others in place of the agreement.
     """
+    curve = SURE if len(bank.texts) > SHORT else SURE_SHORT
     said: list[Sentence] = []
     for start in range(0, len(seen.embeddings), _AT_ONCE):
         cosines = seen.embeddings[start : start + _AT_ONCE] @ bank.vectors.T
@@ -104,7 +110,8 @@ def retrieve(seen: Seen, bank: Bank) -> list[Sentence]:
             chosen = int(np.argmax(votes))
             own = float(weights[chosen])
             agreement = (float(votes[chosen]) - own) / max(1 - own, 1e-6)
-            sure = SURE[0] * row[nearest[chosen]] + SURE[1] * agreement + SURE[2]
+            backing = agreement if curve is SURE else own
+            sure = curve[0] * row[nearest[chosen]] + curve[1] * backing + curve[2]
             said.append(Sentence(bank.texts[nearest[chosen]], float(logistic(sure))))
     return said
 

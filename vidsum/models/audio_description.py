@@ -87,12 +87,12 @@ SMALL: Final = AudioDescriptionConfig(
     adapter_heads=4,
     adapter_layers=1,
     n_queries=4,
-    d_lm=64,
+    d_lm=32,
     lm_heads=4,
-    lm_ff=128,
-    lm_layers=3,
-    adapted=2,
-    vocabulary=600,
+    lm_ff=64,
+    lm_layers=2,
+    adapted=1,
+    vocabulary=300,
     lora_rank=4,
 )
 """Clips of 2 s: 384 numbers of the map `vse`, and made-up sound. It trains on any machine."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.disk_cache import kept_rows
-from vidsum.errors import UsageError
+from vidsum.errors import InputError, UsageError
 from vidsum.grounding.captioner import NAME as CAPTIONER
 from vidsum.grounding.captioner import write as written
 from vidsum.grounding.spaces import extractions_of
@@ -32,9 +32,11 @@ from vidsum.results.result import write_json
 from vidsum.scaling import unit_rows
 from vidsum.settings import Describing, Extraction, Selection, ShotSettings
 from vidsum.shots import find
-from vidsum.speech.gaps import LEAST_S, MARGIN_S, WORDS_A_MINUTE, Wish, fit, gaps_of
+from vidsum.speech.gaps import LEAST_S, MARGIN_S, WORDS_A_MINUTE, fit, gaps_of
 from vidsum.speech.voice import RATE, speech_in
 from vidsum.summary.score import best_score, candidates, weights_sha256
+from vidsum.text_files import read_text
+from vidsum.times import clock, from_subtitles
 from vidsum.types import FloatArray, Interval, Progress
 from vidsum.version import __version__
 from vidsum.video.audio import probe_sound
@@ -58,7 +60,8 @@ def describe(
         path: a video file, of any length.
         progress: called while it runs.
         **options: fields of `vidsum.settings.Describing`, such as `every_s=5`, `writer="retrieve"` with
-            `sentences="captions.csv"`, or `in_gaps=True`, and of `vidsum.settings.Extraction`.
+            `sentences="captions.csv"`, `in_gaps=True` or `texts="corrected.srt"`, and of
+            `vidsum.settings.Extraction`.
 
     Returns:
         Sentences with their times and confidence; none where nothing is sure enough.
@@ -83,15 +86,25 @@ def plan_descriptions(
         raise UsageError("descriptions are of a video, not of features", hint="give the video")
     facts = _facts(settings)
     given = video_input(source, extractions_of("vse", extraction)[-1])
+    assert given.video is not None
+    film = given.video
     models: tuple[str, ...] = ()
     if settings.in_gaps:
+        facts["in_gaps"] = [LEAST_S, MARGIN_S, WORDS_A_MINUTE]
+    if settings.in_gaps and settings.texts is None:
         models = candidates(Selection().model, *given.kind, extraction.device)
-        facts |= {"in_gaps": [LEAST_S, MARGIN_S, WORDS_A_MINUTE], "candidates": list(models)}
-        facts |= weights_sha256(models)
+        facts |= {"candidates": list(models), **weights_sha256(models)}
     if speaker is not None:
         facts["speak"] = speaker
     cut = ShotSettings(max_shot_s=LONGEST_SHOT_S)
     made_from = {**given.provenance, "shots": without_defaults(cut), "descriptions": facts}
+
+    def take(progress: Progress | None) -> Descriptions:
+        found = corrected(Path(str(settings.texts)), film.duration_s)
+        gaps = tuple(gaps_of(_speech(given, progress), film.duration_s)) if settings.in_gaps else None
+        warnings = () if gaps is None else _over_speech(found, gaps)
+        made = (found, facts["writer"], film.duration_s, 0, gaps)
+        return Descriptions(*made, video=film, provenance=made_from, warnings=warnings)
 
     def make(progress: Progress | None) -> Descriptions:
         write = _writer(settings, facts, progress)  # first: what is missing shows before decoding
@@ -118,12 +131,49 @@ def plan_descriptions(
             warnings=tuple(dict.fromkeys(warnings)),
         )
 
-    return Plan(made_from, make)
+    return Plan(made_from, make if settings.texts is None else take)
+
+
+def corrected(path: Path, duration_s: float) -> tuple[Description, ...]:
+    """Descriptions of a film that people wrote or corrected, of a SubRip or WebVTT file.
+
+    One that lasts into the next ends there. Raises InputError: the file cannot be read, has no cue, or one
+    that is not within the film.
+    """
+    cues = from_subtitles(read_text(path))
+    if not cues:
+        raise InputError(f"{path}: has no cue of SubRip or WebVTT")
+    found = []
+    for (start_s, end_s, text), (next_s, *_) in pairwise([*cues, (duration_s, 0.0, "")]):
+        end_s = min(end_s, next_s)
+        if not start_s < end_s:
+            fault = "begins after the film's end" if start_s >= duration_s else "does not end after it begins"
+            raise InputError(f"{path}: the cue at {clock(start_s)} {fault}, or before the next one begins")
+        found.append(Description(start_s, end_s, text, 1.0))
+    return tuple(found)
+
+
+def _over_speech(found: Sequence[Description], gaps: Sequence[Interval]) -> tuple[str, ...]:
+    """Warnings of descriptions that people put where somebody speaks."""
+    over = [
+        clock(one.start_s)
+        for one in found
+        if not any(
+            low - MARGIN_S <= one.start_s + 1e-3 and one.end_s <= high + MARGIN_S + 1e-3 for low, high in gaps
+        )
+    ]
+    begin = f"descriptions at {', '.join(over[:3])}{' and later' * (len(over) > 3)}"
+    return (f"over speech: {begin}",) if over else ()
 
 
 def _facts(settings: Describing) -> dict[str, Any]:
     """What the sentences depend on. Raises UsageError, InputError: a writer lacks its sentences."""
     writer: str = settings.writer
+    if settings.texts is not None:
+        if (writer, settings.every_s, settings.sentences) != ("auto", None, None):
+            fault = "--texts has the descriptions, which nothing writes"
+            raise UsageError(fault, hint="leave out --writer, --every and --sentences")
+        return {"writer": "people", "texts_sha256": of_file(Path(settings.texts))["sha256"]}
     if writer == "auto":
         writer = "tags" if settings.sentences is None else "retrieve"
     facts: dict[str, Any] = {
@@ -184,15 +234,11 @@ def _in_gaps(
     if not found:
         return [], []
     means = _means(importance[:, None], features, [(one.start_s, one.end_s) for one in found])[:, 0]
-    wishes = [
-        Wish(one.start_s, one.end_s, one.text, mean, one.confidence)
-        for one, mean in zip(found, means.tolist(), strict=True)
-    ]
-    spoken = fit(wishes, gaps)
+    spoken = fit(found, means.tolist(), gaps)
     lost = len(found) - len(spoken)
     have = "has" if lost == 1 else "have"
     about = [f"{lost} of {len(found)} descriptions {have} no pause that is long enough"] if lost else []
-    return [Description(one.start_s, one.end_s, one.text, one.wish.confidence) for one in spoken], about
+    return spoken, about
 
 
 @dataclass(frozen=True)

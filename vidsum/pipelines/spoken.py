@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from vidsum.errors import OutputError, UsageError
+from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.names import wanted
 from vidsum.pipelines.timelines import video_behind
 from vidsum.provenance import label_of
@@ -19,6 +19,7 @@ from vidsum.speech.gaps import MARGIN_S, shorter
 from vidsum.speech.speak import Speaker, speak
 from vidsum.speech.speak import speaker_of as speaker_of
 from vidsum.text_files import shown
+from vidsum.times import clock
 from vidsum.types import FloatArray, Progress
 from vidsum.video.described import SpokenText, sound_rate, write_described
 
@@ -45,8 +46,8 @@ def write_spoken(
         progress: called while it runs.
 
     Returns:
-        The descriptions as they are spoken: each ends with its sound, the long ones shortened. Those that do
-        not fit, or that the program cannot speak, are left out, with a warning.
+        The descriptions as they are spoken: each ends with its sound, the long ones shortened unless people
+        wrote them. Those that do not fit, or that the program cannot speak, are left out, with a warning.
 
     Raises:
         UsageError: the program is not installed; the descriptions are not those of pauses; the film cannot
@@ -63,19 +64,23 @@ def write_spoken(
     rate = sound_rate(info)
     with TemporaryDirectory() as folder:
         spoken, kept, lost = list[SpokenText](), list[Description](), list[str]()
+        is_corrected = found.writer == "people"
         for number, one in enumerate(found.descriptions):
             if progress:
                 progress("speaking", number, len(found.descriptions))
-            if fitted := _spoken(one, _room_s(found, number), speaker, rate, Path(folder)):
-                text, samples = fitted
+            texts = [one.text] if is_corrected else shorter(one.text)
+            room_s = _room_s(found, number)
+            try:
+                text, samples = _spoken(texts, room_s, speaker, rate, Path(folder))
+            except InputError as error:
+                lost.append(f"{shown(one.text)} ({clock(one.start_s)}): {error.message}")
+            else:
                 # on disk: those of a long film would fill the memory
                 np.save(file := Path(folder) / f"{number}.npy", samples)
                 spoken.append(SpokenText(one.start_s, np.load(file, mmap_mode="r")))
                 kept.append(replace(one, end_s=one.start_s + len(samples) / rate, text=text))
-            else:
-                lost.append(one.text)
         if lost and not kept:
-            raise OutputError(f"{speaker.name} speaks none of the descriptions, such as {shown(lost[0])}")
+            raise OutputError(f"{speaker.name} speaks none of the descriptions, such as {lost[0]}")
         written = write_described(info, spoken, path, comment=label_of(found.provenance), progress=progress)
     return replace(
         found, descriptions=tuple(kept), warnings=(*found.warnings, *written.warnings, *_about(lost))
@@ -83,36 +88,40 @@ def write_spoken(
 
 
 def _room_s(found: Descriptions, number: int) -> float:
-    """Seconds from where a description begins to the next one, or to the end of its pause."""
-    start_s = found.descriptions[number].start_s
-    ends = [end_s for low_s, end_s in found.gaps or () if low_s <= start_s + 1e-6 <= end_s]
-    ends += [one.start_s - MARGIN_S for one in found.descriptions[number + 1 : number + 2]]
-    return min(ends) - start_s
+    """Seconds from where a description begins to the next one, or to the end of its pause or of its own time,
+    which people may have set beyond it.
+    """
+    own = found.descriptions[number]
+    ends = [end_s for low_s, end_s in found.gaps or () if low_s <= own.start_s + 1e-6 <= end_s]
+    starts = [one.start_s - MARGIN_S for one in found.descriptions[number + 1 : number + 2]]
+    return min([max([own.end_s, *ends]), *starts]) - own.start_s
 
 
 def _spoken(
-    one: Description, room_s: float, speaker: Speaker, rate: int, folder: Path
-) -> tuple[str, FloatArray] | None:
-    """The text and its sound at a pace that people follow; shortened where it is too long for the room.
+    texts: Iterable[str], room_s: float, speaker: Speaker, rate: int, folder: Path
+) -> tuple[str, FloatArray]:
+    """The first text that fits into the room, and its sound at a pace that people follow.
 
-    None where nothing fits.
+    Raises InputError: none fits, or the program cannot speak the last one.
     """
-    for text in shorter(one.text):
-        samples = speak(speaker, text, rate, folder)
-        if samples is None:
+    why = InputError("")
+    for text in texts:
+        try:
+            samples = speak(speaker, text, rate, folder)
+            aim_s = len(text.split()) * 60 / _AIM
+            if speaker.has_pace and abs(len(samples) / rate / aim_s - 1) > _NEAR:
+                samples = speak(speaker, text, rate, folder, len(samples) / rate / aim_s)
+        except InputError as error:
+            why = error
             continue
-        aim_s = len(text.split()) * 60 / _AIM
-        if speaker.has_pace and abs(len(samples) / rate / aim_s - 1) > _NEAR:
-            samples = speak(speaker, text, rate, folder, len(samples) / rate / aim_s)
-        if samples is not None and len(samples) <= room_s * rate:
+        if len(samples) <= room_s * rate:
             return text, samples
-    return None
+        why = InputError(f"takes {len(samples) / rate:.1f} s, but there are {room_s:.1f} s")
+    raise why
 
 
 def _about(lost: Sequence[str]) -> tuple[str, ...]:
     if not lost:
         return ()
-    return (
-        f"not spoken, too long or unreadable: {shown(lost[0])}"
-        + (f" and {len(lost) - 1} more" * (len(lost) > 1)),
-    )
+    more = f", and {len(lost) - 1} more" * (len(lost) > 1)
+    return (f"not spoken: {lost[0]}{more}",)

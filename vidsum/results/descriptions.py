@@ -39,7 +39,7 @@ class Descriptions(Result):
     descriptions: tuple[Description, ...]
     """In time order, none overlaps another; none where nothing is sure enough."""
     writer: str
-    """What wrote them: `write`, `retrieve` or `tags`."""
+    """What wrote them: `write`, `retrieve`, `tags` or `people`."""
     video_duration_s: float
     n_unsure: int = 0
     """Segments of which nothing is said, since no sentence is sure enough."""

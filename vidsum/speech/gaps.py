@@ -6,9 +6,10 @@ about 160 words a minute. docs/describe.md has them with their sources.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from operator import attrgetter
 
+from vidsum.results.descriptions import Description
 from vidsum.types import Interval
 
 LEAST_S = 2.0
@@ -37,27 +38,6 @@ _HANGING = frozenset(
     )
 )
 """Words that leave a sentence hanging where they end it."""
-
-
-@dataclass(frozen=True)
-class Wish:
-    """A text that belongs to a segment [start_s, end_s) of a film."""
-
-    start_s: float
-    end_s: float
-    text: str
-    importance: float
-    confidence: float = 1.0
-
-
-@dataclass(frozen=True)
-class Spoken:
-    """A text that is to be spoken within [start_s, end_s)."""
-
-    start_s: float
-    end_s: float
-    text: str
-    wish: Wish
 
 
 def gaps_of(speech: Sequence[Interval], duration_s: float) -> list[Interval]:
@@ -91,23 +71,26 @@ def shorter(text: str) -> Iterator[str]:
             yield f"{' '.join(words[:end]).rstrip(' ,;.')}."
 
 
-def fit(wishes: Sequence[Wish], gaps: Sequence[Interval]) -> list[Spoken]:
-    """Texts with the times at which they are spoken, in time order.
+def fit(
+    found: Sequence[Description], importance: Sequence[float], gaps: Sequence[Interval]
+) -> list[Description]:
+    """Descriptions of segments with the times at which they are spoken, in time order.
 
     The most important comes first. A text begins while its segment is shown, may go on after it, and ends
     within the gap; it is shortened where there is no room, or left out. None overlaps another.
     """
-    free, spoken = list(gaps), list[Spoken]()
-    for wish in sorted(wishes, key=attrgetter("importance"), reverse=True):
+    free, spoken = list(gaps), list[Description]()
+    for number in sorted(range(len(found)), key=lambda number: -importance[number]):
+        one = found[number]
         rooms = [
-            (max(start, wish.start_s), end)
+            (max(start, one.start_s), end)
             for start, end in free
-            if max(start, wish.start_s) < min(end, wish.end_s)
+            if max(start, one.start_s) < min(end, one.end_s)
         ]
         placed = next(
             (
-                Spoken(start, start + seconds_of(text), text, wish)
-                for text in shorter(wish.text)
+                replace(one, start_s=start, end_s=start + seconds_of(text), text=text)
+                for text in shorter(one.text)
                 for start, end in rooms
                 if start + seconds_of(text) <= end
             ),
@@ -119,7 +102,7 @@ def fit(wishes: Sequence[Wish], gaps: Sequence[Interval]) -> list[Spoken]:
     return sorted(spoken, key=attrgetter("start_s"))
 
 
-def _without(room: Interval, placed: Spoken) -> list[Interval]:
+def _without(room: Interval, placed: Description) -> list[Interval]:
     """What is left of a room beside a text, with a margin on either side."""
     start, end = room
     if placed.end_s <= start or placed.start_s >= end:

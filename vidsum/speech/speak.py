@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +30,8 @@ _LONGEST_S = 30.0
 """A program that takes longer for a sentence hangs."""
 _QUIET = 0.01
 """Samples below this, at either end, are no speech: programs add silence."""
+_MOST_ERRORS = 10_000
+"""Bytes that are read of what a program says of its failure."""
 _MOST_S = 60.0
 """Sound that is read of what a program wrote."""
 
@@ -69,9 +72,7 @@ def _places(command: tuple[str, ...]) -> set[str]:
     return {place for word in command for place in re.findall(r"\{\w+\}", word)}
 
 
-def speak(
-    speaker: Speaker, text: str, sample_rate: int, folder: Path, pace: float = 1.0
-) -> FloatArray | None:
+def speak(speaker: Speaker, text: str, sample_rate: int, folder: Path, pace: float = 1.0) -> FloatArray:
     """[N] a text as mono samples at `sample_rate`, without silence at its ends.
 
     Args:
@@ -81,12 +82,11 @@ def speak(
         folder: for the sound file.
         pace: factor of the speaker's usual pace, if it has one.
 
-    Returns:
-        None where the program cannot speak it: it fails, or writes no sound.
-
-    Raises OutputError: the program hangs, or cannot be started.
+    Raises:
+        InputError: the program cannot speak it: it fails, and says why, or writes no sound.
+        OutputError: the program hangs, or cannot be started.
     """
-    output = folder / "spoken.wav"
+    output, errors = folder / "spoken.wav", folder / "errors.txt"
     output.unlink(missing_ok=True)
     rate = max(_SLOWEST_RATE, round(_USUAL_RATE * pace))
     values = {"text": text, "output": str(output), "rate": str(rate), "stretch": f"{1 / pace:.3f}"}
@@ -96,28 +96,31 @@ def speak(
     ]
     nowhere = subprocess.DEVNULL
     try:
-        code = subprocess.run(
-            command, stdin=nowhere, stdout=nowhere, stderr=nowhere, timeout=_LONGEST_S, check=False
-        ).returncode
+        with errors.open("wb") as said:
+            code = subprocess.run(
+                command, stdin=nowhere, stdout=nowhere, stderr=said, timeout=_LONGEST_S, check=False
+            ).returncode
     except subprocess.TimeoutExpired as error:
         raise OutputError(f"{command[0]} did not speak {shown(text)} within {_LONGEST_S:g} s") from error
     except (OSError, ValueError) as error:
         raise OutputError(f"{command[0]} cannot be started ({error})") from error
-    if code or not output.is_file() or not output.stat().st_size:
-        return None
-    try:
-        return _samples(output, sample_rate)
-    except InputError:
-        return None
+    if code:
+        lines = errors.read_bytes()[-_MOST_ERRORS:].decode(errors="replace").split("\n")
+        last = next((line for line in reversed(lines) if line.strip()), "")
+        raise InputError(f"{command[0]} ended with {code}" + (f": {shown(last.strip())}" if last else ""))
+    samples = np.zeros(0, np.float32)
+    with suppress(InputError):
+        samples = _samples(output, sample_rate)
+    if not len(samples):
+        raise InputError(f"{command[0]} wrote no sound")
+    return samples
 
 
-def _samples(path: Path, sample_rate: int) -> FloatArray | None:
+def _samples(path: Path, sample_rate: int) -> FloatArray:
     with open_sound(path, Jumps(), sample_rate) as source:
-        if source is None:
-            return None
         blocks = list[FloatArray]()
-        while not source.is_over and len(blocks) < _MOST_S:
+        while source and not source.is_over and len(blocks) < _MOST_S:
             blocks.append(source.read(len(blocks) * sample_rate, sample_rate)[0])
     samples = np.concatenate(blocks or [np.zeros(0, np.float32)])
     loud = np.flatnonzero(np.abs(samples) >= _QUIET)
-    return samples[loud[0] : loud[-1] + 1] if len(loud) else None
+    return samples[loud[0] : loud[-1] + 1] if len(loud) else samples[:0]

@@ -16,6 +16,8 @@ from vidsum.outputs import atomic_write
 from vidsum.video.copy import copied_stream
 from vidsum.video.write import errors_of_ffmpeg, open_mp4
 
+_JUMP_S = 1.0
+"""Time stamps that move by more against the source's time begin anew, as after an interruption."""
 _MOST_BYTES = 256 * 2**20
 """Of packets that are kept: rather less pre-roll than more memory."""
 
@@ -32,12 +34,14 @@ class PreRoll:
         self._clips: list[LiveClip] = []
         self._now_s = self._origin_s = 0.0
         """The time of the last frame; that of the time stamp 0."""
+        self._is_new = True
+        """Whether no frame of the connection has been shown."""
 
     def connect(self, streams: list[Any]) -> None:
         """Packets of another connection do not go into one clip with these."""
         self.close()
         self._kept.clear()
-        self._bytes, self._streams = 0, streams
+        self._bytes, self._streams, self._is_new = 0, streams, True
 
     def see(self, packet: Any) -> None:
         """Keep a packet, and give it to the clips that are being written."""
@@ -54,7 +58,10 @@ class PreRoll:
 
     def shown(self, time_s: float, stamp_s: float) -> None:
         """A frame with this time stamp is shown at a time of the source."""
-        self._now_s, self._origin_s = time_s, time_s - stamp_s
+        origin_s = time_s - stamp_s
+        if not self._is_new and abs(origin_s - self._origin_s) > _JUMP_S:  # what is kept has other stamps
+            self.connect(self._streams)
+        self._now_s, self._origin_s, self._is_new = time_s, origin_s, False
 
     def start(self, path: Path, from_s: float) -> "LiveClip":
         """Begin a clip at the last key frame at or before a time, or at the first that is kept.
