@@ -351,7 +351,8 @@ def test_moments_are_saved_as_one_timeline(server: Server) -> None:
     assert answer.headers["Content-Disposition"].endswith("moments.otio")
     timeline = otio.adapters.read_from_string(answer.body.decode(), "otio_json")
     clips = list(timeline.tracks[0])
-    assert [clip.name for clip in clips] == ["the sea.mp4", "film.mp4"]
+    assert [clip.name for clip in clips] == ["blue (1)", "blue (2)"]
+    assert [Path(clip.media_reference.target_url).name for clip in clips] == ["the%20sea.mp4", "film.mp4"]
     assert [clip.source_range.start_time.to_seconds() for clip in clips] == [1, 0]
     edl = ask(server, "/api/timeline", "POST", {"moments": moments, "format": "edl"})
     assert edl.body.count(b"* FROM CLIP NAME") == 2
