@@ -167,8 +167,9 @@ def test_the_document_is_by_its_schema_and_the_same_each_time(
 def test_each_segment_is_written_as_mp4(film: Path, tmp_path: Path) -> None:
     found = find_highlights(film, 2, device="cpu")
     assert export.write_clips(found, tmp_path / "clips", "film") == ()
-    for rank, moment in enumerate(found.moments, 1):
-        clip = tmp_path / "clips" / f"film_highlight_{rank}.mp4"
+    clips = export.clips_of(found, tmp_path / "clips", "film")
+    assert [clip.name for clip, _ in clips] == ["highlight_film_0m04s.mp4"]
+    for (clip, _), moment in zip(clips, found.moments, strict=True):
         assert probe(clip).duration_s == pytest.approx(moment.end_s - moment.start_s, abs=0.05)
         assert export.form_of(clip, found.provenance) == ""
     assert len(list((tmp_path / "clips").iterdir())) == len(found.moments)
@@ -178,9 +179,9 @@ def test_padded_segments_stay_inside_the_video(film: Path, tmp_path: Path) -> No
     found = find_highlights(film, 2, device="cpu")
     export.write_clips(found, tmp_path, "film", pad_s=1)
     whole_s = probe(film).duration_s
-    for rank, moment in enumerate(found.moments, 1):
+    clips = export.clips_of(found, tmp_path, "film")
+    for (clip, _), moment in zip(clips, found.moments, strict=True):
         padded_s = min(moment.end_s + 1, whole_s) - max(moment.start_s - 1, 0)
-        clip = tmp_path / f"film_highlight_{rank}.mp4"
         assert probe(clip).duration_s == pytest.approx(padded_s, abs=0.05)
 
 

@@ -121,7 +121,7 @@ def test_the_options_of_ground(run: Run, film: Path, monkeypatch: pytest.MonkeyP
     how = ("ground", film, "--query", "green", "-k", "1", "--clips")
     ran = run(*how, "--vertical", "--aspect", "1:1")
     assert ran.code == 0, ran.err
-    assert size_of("film_1_1.mp4") == (540, 540)
+    assert [size_of(str(path)) for path in Path().glob("green_film_*.mp4")] == [(540, 540)]
     assert "up to date" in run(*how, "--vertical", "--aspect", "1:1").out
     assert run(*how, "--vertical").code == 1
 
