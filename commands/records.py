@@ -156,7 +156,7 @@ def write_moments(
             messages += export.write_clips(result, *place, progress=progress, **how)
         if "plot" in files.named:
             messages += export.write_plot(result, files.named["plot"])
-        if look:
+        if look and look.plots:
             messages += export.write_attention(result, look, files.named)
         for clip in gone:
             clip.unlink(missing_ok=True)

@@ -403,13 +403,11 @@ class Shorts:
 
     PANEL = "Output"
 
-    vertical: bool = option(
-        "Cut the pictures to --aspect; the crop follows what matters.", False, shared=False
-    )
-    aspect: Aspect = option("Shape of --vertical.", "9:16", shared=False)
+    vertical: bool = option("Crop to --aspect (9:16), following what matters.", False, shared=False)
+    aspect: Aspect = option("Shape of --vertical.", "9:16", shared=False, panel=ADVANCED)
     burn: bool = option("Draw the speech into the pictures, as captions.", False, shared=False)
     loudness: bool = option(
-        "Bring the sound to -14 LUFS, as players of short videos do.", False, shared=False
+        "Bring the sound to -14 LUFS, as players of short videos do.", False, shared=False, panel=ADVANCED
     )
 
     def __post_init__(self) -> None:
