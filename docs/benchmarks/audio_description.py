@@ -10,8 +10,8 @@ real.
 
 Language model and adapter are trained once, on clips of one picture, in place of LLaMA's and
 LLaMA-Adapter V2's weights; each row then trains in the paper's two phases, with new layers of the encoder,
-from the same seeds and clips. It is measured on the held-out eighth of the pictures, each described once. What
-is done is kept in FOLDER: a run that was stopped goes on.
+from the same seeds and clips. It is measured on the held-out eighth of the pictures, each described once.
+What is done is kept in FOLDER: a run that was stopped goes on.
 """
 
 import csv
