@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from vidsum.types import Progress
 
 Step = Callable[[str, "Progress | None"], Result]
+Collect = Callable[[Sequence[Result]], Result]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,6 +133,7 @@ def run_batch(
     outputs: Outputs = Outputs(),
     targets: dict[str, Files] | None = None,
     closing: Callable[[Sequence[Result]], Table | None] | None = None,
+    collect: Collect | None = None,
     facts: Facts = MappingProxyType({}),
 ) -> None:
     """Run `step` on each input, print each result as it comes, and leave with the exit code.
@@ -147,6 +149,7 @@ def run_batch(
         outputs: whether a bad input ends the batch, and whether existing outputs are skipped.
         targets: the outputs of each input, for `step` too; in a worker those of the input at hand.
         closing: makes a last table.
+        collect: writes what is made of all results.
         facts: what `--table` and `--summary-json` tell of each input.
 
     Raises:
@@ -182,17 +185,27 @@ def run_batch(
         for result in made:
             with display.aside():
                 render(result, view, in_batch=len(inputs) > 1)
-            results[:] = [*results, result] if closing else [result]
+            results[:] = [*results, result] if closing or collect else [result]
             if result.exit_code and outputs.fail_fast:
                 break
     if len(inputs) > 1:
-        tables = [tally(outcomes), *filter(None, [closing(results) if closing else None])]
+        tables = [tally(outcomes), *filter(None, [closing and closing(results)])]
         LOG.info(printable(f"{command}: {tables[0].title}"))
         is_taken = outputs.to_stdout or results[-1].document is not None
         _print_last(tables if batch else tables[1:], view, sys.stderr if is_taken else sys.stdout)
+    _collect(command, collect, results, view)
     codes = [outcome.exit_code for outcome in outcomes if outcome.exit_code]
     if codes:
         raise Exit(codes[0] if len(inputs) == 1 else 1)
+
+
+def _collect(command: str, collect: Collect | None, results: Sequence[Result], view: View) -> None:
+    """Print what is made of all results, if any input gave one. Raises Exit where it fails."""
+    if collect and any(not result.exit_code for result in results):
+        collected = run_one(command, None, view, lambda: collect(results))
+        render(collected, view)
+        if collected.exit_code:
+            raise Exit(collected.exit_code)
 
 
 def _print_last(tables: Sequence[Table], view: View, stream: TextIO) -> None:

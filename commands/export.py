@@ -1,11 +1,12 @@
 """`vidsum export`: results as timelines and lists; `--export`, `--report`, `--preview` of other commands."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
-from vidsum.commands.batch import run_batch
+from vidsum.commands.batch import Collect, run_batch
 from vidsum.commands.options import Argument, Only, command
 from vidsum.commands.outputs import Files, Outputs, Replaces, check_outputs, destinations, require_one_text
 from vidsum.commands.paths import HINT, has_label, is_as_written, note
@@ -167,8 +168,8 @@ def export(
 
     Writes {result}.otio into the current folder, or what the ending of -o stands for: .otio (OpenTimelineIO),
     .edl (CMX 3600), .fcpxml (Final Cut), .xml (Premiere, Resolve), .kdenlive, .mlt (Shotcut), .markers.edl
-    (Resolve), .kodi.edl, .csv (LosslessCut), .srt, .vtt, .chapters.txt (YouTube), .ffmetadata or .labels.txt
-    (Audacity).
+    (Resolve), .scenes.csv (PySceneDetect), .kodi.edl, .csv (LosslessCut), .srt, .vtt, .chapters.txt
+    (YouTube), .ffmetadata or .labels.txt (Audacity).
 
     vidsum export film_summary.json -o cut.edl
 
@@ -236,6 +237,41 @@ def _save_chaptered(result: "Cutting", target: Path, video: Path | None, replace
             raise OutputError(f"{target}: already exists, and differs", hint=HINT)
     write_chaptered(result, target, video)
     return str(target)
+
+
+def one_table(outputs: Outputs, exports: Exports, *, asks_more: bool) -> tuple[Outputs, Collect | None]:
+    """What `-o FILE.csv` means: one table of all inputs, and what writes it of their results.
+
+    As for stdout, none has files of its own then.
+
+    Raises:
+        UsageError: there would be other files, or see `check_outputs`.
+        OutputError: see `check_outputs`.
+    """
+    if outputs.is_template or not (outputs.output or "").lower().endswith(".csv"):
+        return outputs, None
+    if asks_more or exports != Exports(media=exports.media):
+        raise UsageError(
+            "-o FILE.csv writes one table of all inputs", hint="--output-dir FOLDER, for more files"
+        )
+    table = Path(outputs.output or "")
+    check_outputs([("the table", [table])])
+    return replace(outputs, output="-"), partial(_save_table, table, outputs.replaces)
+
+
+def _save_table(table: Path, replaces: Replaces, results: Sequence[Result]) -> Result:
+    """Write the moments or shots of all results as one CSV. Raises OutputError: see `save_text`."""
+    from vidsum.results.cuts import cuts_of
+    from vidsum.results.lists import to_csv
+    from vidsum.results.load import result_of
+
+    made = [cuts_of(result_of(result.data)) for result in results if not result.exit_code]
+    rows = [cut for cuts in made for cut in cuts]
+    line = save_text(to_csv(rows), table, replaces=replaces)
+    counts = (
+        f"{len(rows)} row{'' if len(rows) == 1 else 's'}, {len(made)} video{'' if len(made) == 1 else 's'}"
+    )
+    return Result(data={"output": str(table), "rows": len(rows)}, lines=(f"{line}: {counts}",))
 
 
 def save_text(text: str, target: Path, *, replaces: Replaces) -> str:

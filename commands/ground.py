@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from vidsum.commands import jobs
 from vidsum.commands.batch import Batch, run_batch
-from vidsum.commands.export import Exports
+from vidsum.commands.export import Exports, one_table
 from vidsum.commands.options import Videos, Without, command
-from vidsum.commands.outputs import Outputs, Pad, PlotFormat, moment_files
+from vidsum.commands.outputs import MinClip, Outputs, Pad, PlotFormat, Sheet, moment_files
 from vidsum.commands.progress import Facts
 from vidsum.commands.records import OptionalPart, unless_up_to_date, write_moments
 from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, View, moment_row, printable
@@ -53,13 +53,14 @@ class GroundOutputs:
     PANEL = "Output"
 
     clips: str | None = option(
-        "Also an MP4 of each moment, {video}_{query number}_{rank}.mp4, in this folder or beside the "
+        "Also an MP4 of each moment, {query}_{video}_{time}.mp4, in this folder or beside the "
         "JSON; none of queries that are probably not in the video.",
         None,
         metavar="[FOLDER]",
         alone="",
     )
     pad_s: Pad = 0.0
+    least_s: MinClip = 0.0
     shorts: Shorts = field(default_factory=Shorts)
     plot: tuple[Literal["moments", AttentionPlot], ...] = option(
         "Also {video}_moments.png: the saliency curve and the moments of each query. Of a trained model also "
@@ -70,6 +71,7 @@ class GroundOutputs:
         alone="moments",
     )
     plot_format: PlotFormat = "png"
+    sheet: Sheet = False
     saliency: bool = option("Include the saliency curves in the JSON.", False)
 
 
@@ -118,8 +120,12 @@ def ground(
             sources[0] if len(sources) > 1 else None,
         )
     )
-    plots = {("plot" if kind == "moments" else kind): f"{kind}.{extra.plot_format}" for kind in extra.plot}
-    targets = moment_files(sources, outputs, plots, extra.clips, extra.pad_s, "moments", extra.shorts)
+    is_more = extra.clips is not None or bool(extra.plot) or extra.sheet
+    outputs, table = one_table(outputs, exports, asks_more=is_more)
+    more = {("plot" if kind == "moments" else kind): f"{kind}.{extra.plot_format}" for kind in extra.plot}
+    more |= {"sheet": "moments_sheet.png"} if extra.sheet else {}
+    lengths = (extra.pad_s, extra.least_s)
+    targets = moment_files(sources, outputs, "moments", more, extra.clips, lengths, extra.shorts)
     targets = exports.beside(targets, outputs)
     curves = OptionalPart(
         "saliency curves", "--saliency", extra.saliency, lambda document: "timestamps_s" in document
@@ -134,7 +140,9 @@ def ground(
             grounding = plan.run(progress)
             document = grounding.to_dict(with_saliency=extra.saliency)
             if outputs.to_stdout:
-                return Result(data=document, document=document, messages=grounding.warnings)
+                rows = _table(grounding) if table else None
+                text = None if table else document
+                return Result(data=document, document=text, table=rows, messages=grounding.warnings)
             without = ", which gives no match probability" if grounding.space == "clip" else ""
             by = f"(model: {grounding.model}, space: {grounding.space}{without})"
             line, messages = write_moments(
@@ -159,6 +167,7 @@ def ground(
         batch=batch,
         outputs=outputs,
         targets=targets,
+        collect=table,
         closing=lambda results: _ranking(results, queries.texts),
         facts=_FACTS,
     )

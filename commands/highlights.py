@@ -1,12 +1,12 @@
 """`vidsum highlights`: what stands out in a video, without a query."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from vidsum.commands.batch import Batch, run_batch
-from vidsum.commands.export import Exports
+from vidsum.commands.export import Exports, one_table
 from vidsum.commands.options import Videos, Without, command
-from vidsum.commands.outputs import Outputs, Pad, moment_files
+from vidsum.commands.outputs import MinClip, Outputs, Pad, Sheet, moment_files
 from vidsum.commands.progress import Facts
 from vidsum.commands.records import unless_up_to_date, write_moments
 from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, View, moment_row
@@ -39,13 +39,15 @@ class HighlightOutputs:
     PANEL = "Output"
 
     clips: str | None = option(
-        "Also an MP4 of each highlight, {video}_highlight_{rank}.mp4, in this folder or beside the JSON.",
+        "Also an MP4 of each highlight, highlight_{video}_{time}.mp4, in this folder or beside the JSON.",
         None,
         metavar="[FOLDER]",
         alone="",
     )
     pad_s: Pad = 0.0
+    least_s: MinClip = 0.0
     plot: bool = option("Also {video}_highlights.png: the saliency curve and the highlights.", False)
+    sheet: Sheet = False
 
 
 @command
@@ -69,8 +71,12 @@ def highlights(
     vidsum highlights *.mp4 --top-k 3 --plot --clips
     """
     sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
-    plots = {"plot": "highlights.png"} if extra.plot else {}
-    targets = moment_files(sources, outputs, plots, extra.clips, extra.pad_s, "highlights")
+    is_more = extra.clips is not None or extra.plot or extra.sheet
+    outputs, table = one_table(outputs, exports, asks_more=is_more)
+    more = {"plot": "highlights.png"} if extra.plot else {}
+    more |= {"sheet": "highlights_sheet.png"} if extra.sheet else {}
+    lengths = (extra.pad_s, extra.least_s)
+    targets = moment_files(sources, outputs, "highlights", more, extra.clips, lengths)
     targets = exports.beside(targets, outputs)
 
     def step(source: str, progress: "Progress | None") -> Result:
@@ -82,7 +88,8 @@ def highlights(
             found = plan.run(progress)
             document = found.to_dict()
             if outputs.to_stdout:
-                return Result(data=document, document=document, messages=found.warnings)
+                text = None if table else document
+                return Result(data=document, document=text, messages=found.warnings)
             line, messages = write_moments(found, document, files, outputs.replaces, progress)
             facts = {**files.facts(files.clips(document)), **document}
             rows = tuple(moment_row(rank, moment) for rank, moment in enumerate(found.moments, 1))
@@ -91,4 +98,5 @@ def highlights(
         result = unless_up_to_date(source, files, plan.provenance, make, outputs)
         return exports.write(result, files, outputs.replaces)
 
-    run_batch("highlights", sources, view, step, batch=batch, outputs=outputs, targets=targets, facts=_FACTS)
+    how: dict[str, Any] = {"batch": batch, "outputs": outputs, "targets": targets, "facts": _FACTS}
+    run_batch("highlights", sources, view, step, **how, collect=table)

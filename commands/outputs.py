@@ -27,6 +27,19 @@ Pad = Annotated[
         parse=parse_time,
     ),
 ]
+MinClip = Annotated[
+    float,
+    Option(
+        "Lengthen shorter ones of --clips to this, around their middle, e.g. 2s.",
+        min=0,
+        flags=("--min-clip",),
+        metavar="TIME",
+        parse=parse_time,
+    ),
+]
+Sheet = Annotated[
+    bool, Option("Also {JSON name}_sheet.png: a picture of each, with its time, on one contact sheet.")
+]
 
 
 Replaces = Literal["none", "outdated", "all"]
@@ -255,6 +268,8 @@ class Files:
     """What the names of these MP4 files begin with."""
     clip_pad_s: float = 0.0
     """Seconds by which they are longer than their moments on each side."""
+    clip_least_s: float = 0.0
+    """Seconds that they last at least."""
     clip_shorts: Shorts = field(default_factory=Shorts)
     """What is changed of their pictures and sound."""
     beside: tuple[Path, ...] = ()
@@ -275,7 +290,7 @@ class Files:
         """The form in the label of these MP4 files."""
         from vidsum.pipelines.export import clip_form
 
-        return clip_form(self.clip_pad_s, self.clip_shorts)
+        return clip_form(self.clip_pad_s, self.clip_shorts, self.clip_least_s)
 
     def clips(self, document: Mapping[str, Any]) -> list[Path]:
         """The MP4 files of the moments in a document."""
@@ -299,34 +314,49 @@ class Files:
 def moment_files(
     sources: Sequence[str],
     outputs: Outputs,
-    plots: Mapping[str, str],
-    clips: str | None,
-    pad_s: float,
     what: str,
+    more: Mapping[str, str],
+    clips: str | None = None,
+    lengths_s: tuple[float, float] = (0.0, 0.0),
     shorts: Shorts = Shorts(),
 ) -> dict[str, Files]:
-    """Where the moments or highlights (`what`) of each video go, checked before any work.
+    """Where the moments, highlights or shots (`what`) of each video go, checked before any work.
 
-    `plots` are the ends of their names, by kind.
+    Args:
+        sources, outputs: the videos, and what was chosen.
+        what: ends the names of the JSON files.
+        more: the ends of the names of other files, by option.
+        clips: folder of an MP4 of each; empty for the JSON's, None for no MP4.
+        lengths_s: `pad_s` and `least_s` of `vidsum.pipelines.export.write_clips`.
+        shorts: what is changed of the clips.
 
     Raises:
         UsageError: the JSON goes to stdout, and there would be other files; there are no clips to pad; two
             videos have the same clips, or a video has the name of a clip; or see `destinations` and
             `check_outputs`.
     """
-    if outputs.to_stdout and (plots or clips is not None):
-        raise UsageError("-o - writes JSON only", hint="-o FILE.json, with --plot or --clips")
-    changes = {"pad": pad_s, "vertical": shorts.vertical, "burn": shorts.burn, "loudness": shorts.loudness}
-    if clips is None and (asked := [name for name, is_asked in changes.items() if is_asked]):
-        raise UsageError(f"--{asked[0]} needs --clips", hint="--clips")
+    if outputs.to_stdout and (more or clips is not None):
+        asked = " or --".join([*more, *([] if clips is None else ["clips"])])
+        raise UsageError("-o - writes JSON only", hint=f"-o FILE.json, with --{asked}")
+    pad_s, least_s = lengths_s
+    changes = {"pad": pad_s, "min-clip": least_s, "vertical": shorts.vertical, "burn": shorts.burn}
+    changes["loudness"] = shorts.loudness
+    if clips is None and (changed := [name for name, is_asked in changes.items() if is_asked]):
+        raise UsageError(f"--{changed[0]} needs --clips", hint="--clips")
     targets = {}
-    bases = destinations(sources, outputs, f"_{what}.json", (".json",))
-    for source, json in bases.items():
+    for source, json in destinations(sources, outputs, f"_{what}.json", (".json",)).items():
         stem = json.stem.removesuffix(f"_{what}")
-        named = {"json": json, **{kind: json.with_name(f"{stem}_{end}") for kind, end in plots.items()}}
+        named = {"output" if what == "shots" else "json": json}
+        named |= {kind: json.with_name(f"{stem}_{end}") for kind, end in more.items()}
         folder = None if clips is None else Path(clips) if clips else json.parent
         targets[source] = Files(
-            named, clip_folder=folder, clip_stem=stem, clip_pad_s=pad_s, clip_shorts=shorts
+            named,
+            nested=what != "shots",
+            clip_folder=folder,
+            clip_stem=stem,
+            clip_pad_s=pad_s,
+            clip_least_s=least_s,
+            clip_shorts=shorts,
         )
     outputs.check(targets)
     _check_clips(targets)
@@ -334,7 +364,9 @@ def moment_files(
 
 
 def _check_clips(targets: Mapping[str, Files]) -> None:
-    owners: dict[tuple[str, str], str] = {}
+    from vidsum.pipelines.export import stem_in
+
+    owners: dict[tuple[str, str | None], str] = {}
     for source, files in targets.items():
         if files.clip_folder is None:
             continue
@@ -346,6 +378,5 @@ def _check_clips(targets: Mapping[str, Files]) -> None:
             )
     for source in targets:
         folder, name = os.path.split(os.path.realpath(source))
-        named = re.fullmatch(r"(.*)_(?:\d+|highlight)_\d+\.mp4", name)
-        if named and (folder, named[1]) in owners:
+        if name.endswith(".mp4") and (folder, stem_in(name.removesuffix(".mp4"))) in owners:
             raise UsageError(f"{source}: has the name of a clip to be written", hint="--clips FOLDER")

@@ -201,13 +201,20 @@ def _other_form(found: str, wanted: str) -> str:
     return f"with {' and '.join(more)}" if more else f"without {' and '.join(fewer)}"
 
 
+_CHANGES = ("vertical", "burn", "loudness")
+_LENGTHS = {"pad": "--pad", "least": "--min-clip"}
+
+
 def _options_of(form: str) -> list[str]:
     """The options that a form stands for."""
     encoding = form.removesuffix("chapters").removesuffix("-")
     options = [] if encoding == form else ["--chapters"]
     codec, _, rest = encoding.partition("-")
-    if codec == "pad":
-        options.append(f"--pad {rest}")
+    if codec in _LENGTHS:
+        length, _, more = rest.partition("-")
+        options += [f"{_LENGTHS[codec]} {length}", *_options_of(more)]
+    elif codec in _CHANGES:
+        options += [f"--{word}" for word in encoding.split("-") if word in _CHANGES]
     elif codec:
         options.append("--copy" if codec == "copy" else f"--codec {codec}" + (f" ({rest})" if rest else ""))
     return options

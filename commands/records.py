@@ -16,9 +16,10 @@ from vidsum.settings import Extraction, with_defaults
 if TYPE_CHECKING:
     from vidsum.pipelines.moments import Look
     from vidsum.results.moments import Grounding, Highlights
+    from vidsum.results.shots import Shots
     from vidsum.types import Progress
 
-_TEXTS = (".srt", ".vtt", ".txt")
+_TEXTS = (".srt", ".vtt", ".txt", ".csv")
 """Outputs without a label, beside those that are exported."""
 
 
@@ -124,7 +125,7 @@ def existing(files: Files) -> Result | None:
 
 
 def write_moments(
-    result: "Grounding | Highlights",
+    result: "Grounding | Highlights | Shots",
     document: dict[str, Any],
     files: Files,
     replaces: Replaces,
@@ -132,12 +133,13 @@ def write_moments(
     look: "Look | None" = None,
     extraction: Extraction = Extraction(),
 ) -> tuple[str, tuple[str, ...]]:
-    """Write moments or highlights with their clips and plots; return a line about the files, and warnings.
+    """Write moments, highlights or shots with clips and pictures; return a line about them, and warnings.
 
     Raises OutputError: an MP4 file exists and is another, or a file cannot be written.
     """
     from vidsum.pipelines import export
     from vidsum.results.result import write_document
+    from vidsum.results.shots import Shots
 
     messages, clips = list(result.warnings), files.clips(document)
     if replaces == "outdated":
@@ -150,13 +152,16 @@ def write_moments(
             place = (files.clip_folder, files.clip_stem)
             how: dict[str, Any] = {
                 "pad_s": files.clip_pad_s,
+                "least_s": files.clip_least_s,
                 "extraction": extraction,
                 **asdict(files.clip_shorts),
             }
             messages += export.write_clips(result, *place, progress=progress, **how)
-        if "plot" in files.named:
+        if "plot" in files.named and not isinstance(result, Shots):
             messages += export.write_plot(result, files.named["plot"])
-        if look and look.plots:
+        if "sheet" in files.named:
+            export.write_sheet(result, files.named["sheet"])
+        if look and look.plots and not isinstance(result, Shots):
             messages += export.write_attention(result, look, files.named)
         for clip in gone:
             clip.unlink(missing_ok=True)

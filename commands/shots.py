@@ -1,18 +1,51 @@
 """`vidsum shots`: where a video's shots begin and end."""
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 from vidsum.commands.batch import Batch, run_batch
-from vidsum.commands.export import Exports
+from vidsum.commands.export import Exports, one_table
 from vidsum.commands.options import Sources, Without, command
-from vidsum.commands.outputs import Files, Outputs, destinations
+from vidsum.commands.outputs import Files, Outputs, Sheet, moment_files
 from vidsum.commands.progress import Facts
-from vidsum.commands.records import unless_up_to_date
+from vidsum.commands.records import unless_up_to_date, write_moments
 from vidsum.commands.result import Result, View, interval_table
+from vidsum.errors import UsageError
+from vidsum.options import option
 from vidsum.settings import Extraction, ShotSettings
 
 if TYPE_CHECKING:
+    from vidsum.results.shots import Shots
     from vidsum.types import Progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShotOutputs:
+    """What is written beside the JSON."""
+
+    PANEL = "Output"
+
+    clips: str | None = option(
+        "Also an MP4 of each shot, {video}-Scene-001.mp4, in this folder or beside the JSON.",
+        None,
+        metavar="[FOLDER]",
+        alone="",
+    )
+    images: int | None = option(
+        "Also so many JPEGs of each shot, {video}-Scene-001-01.jpg, in {JSON name}_images/; 3 are its first, "
+        "middle and last.",
+        None,
+        min=1,
+        max=99,
+    )
+    stats: bool = option(
+        "Also {JSON name}.stats.csv: for each frame how much it differs from the one before, and what the "
+        "detector gives it.",
+        False,
+    )
+    sheet: Sheet = False
+
 
 _FACTS: Facts = {
     "length_s": lambda data: data["shots"][-1]["end_s"],
@@ -27,6 +60,7 @@ def shots(
     batch: Batch,
     settings: ShotSettings,
     outputs: Outputs,
+    extra: ShotOutputs,
     exports: Exports,
     extraction: Annotated[Extraction, Without(("logits",))],
     view: View,
@@ -38,16 +72,20 @@ def shots(
     vidsum shots film.mp4
 
     vidsum shots film.mp4 --max-shot 20s -o -
+
+    vidsum shots film.mp4 --shots transnetv2 --clips cuts --images 3 --stats
     """
     sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
-    bases = destinations(sources, outputs, "_shots.json", (".json",))
-    targets = {source: Files({"output": base}, nested=False) for source, base in bases.items()}
+    _refuse_features(sources, extra)
+    outputs, table = one_table(outputs, exports, asks_more=extra != ShotOutputs())
+    more = {"images": f"shots_images_{extra.images}"} if extra.images else {}
+    more |= {"stats": "shots.stats.csv"} if extra.stats else {}
+    more |= {"sheet": "shots_sheet.png"} if extra.sheet else {}
+    targets = moment_files(sources, outputs, "shots", more, extra.clips)
     targets = exports.beside(targets, outputs)
-    outputs.check(targets)
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.pipelines.summary import plan_shots
-        from vidsum.results.result import write_document
 
         plan, files = plan_shots(source, settings, extraction), targets[source]
 
@@ -55,14 +93,45 @@ def shots(
             shots = plan.run(progress)
             document = shots.to_dict()
             if outputs.to_stdout:
-                return Result(data=document, document=document, messages=shots.warnings)
-            write_document(document, files.record)
-            line = f"{files.record}: {len(shots)} shot{'s' if len(shots) > 1 else ''}"
-            table = interval_table("shot", shots.intervals)
-            data = {**files.facts(), **document}
-            return Result(data=data, lines=(line,), table=table, messages=shots.warnings)
+                text = None if table else document
+                return Result(data=document, document=text, messages=shots.warnings)
+            how = (settings, extraction, progress)
+            _write(shots, files, extra.images, *how)
+            line, messages = write_moments(shots, document, files, outputs.replaces, progress)
+            line += f": {len(shots)} shot{'s' if len(shots) > 1 else ''} by {shots.method}"
+            rows = interval_table("shot", shots.intervals)
+            data = {**files.facts(files.clips(document)), **document}
+            return Result(data=data, lines=(line,), table=rows, messages=messages)
 
         result = unless_up_to_date(source, files, plan.provenance, make, outputs)
         return exports.write(result, files, outputs.replaces)
 
-    run_batch("shots", sources, view, step, batch=batch, outputs=outputs, targets=targets, facts=_FACTS)
+    how: dict[str, Any] = {"batch": batch, "outputs": outputs, "targets": targets, "facts": _FACTS}
+    run_batch("shots", sources, view, step, **how, collect=table)
+
+
+def _refuse_features(sources: Sequence[str], extra: ShotOutputs) -> None:
+    """Raise a UsageError where pictures are asked for of features."""
+    from vidsum.pipelines.sources import has_pictures
+
+    if extra != ShotOutputs():
+        for source in sources:
+            if not has_pictures(source):
+                raise UsageError(f"{source}: features have no pictures", hint="give the video")
+
+
+def _write(
+    shots: "Shots",
+    files: Files,
+    n_images: int | None,
+    settings: ShotSettings,
+    extraction: Extraction,
+    progress: "Progress | None",
+) -> None:
+    """Write the images and statistics that are asked for."""
+    from vidsum.pipelines.shot_files import write_images, write_stats
+
+    if n_images:
+        write_images(shots, files.named["images"], n_images, files.clip_stem)
+    if "stats" in files.named:
+        write_stats(shots, files.named["stats"], settings, extraction, progress)

@@ -62,7 +62,7 @@ UNLIKELY = 0.2
 """Below this probability, a query is called probably absent from a video."""
 
 ExportFormat = Literal[
-    "otio", "edl", "fcpxml", "xml", "kdenlive", "mlt", "markers",
+    "otio", "edl", "fcpxml", "xml", "kdenlive", "mlt", "markers", "scenes",
     "kodi", "csv", "srt", "vtt", "chapters", "ffmetadata", "labels",
 ]  # fmt: skip
 """Timelines of editors, then lists: the keys of `vidsum.results.formats.FORMATS`."""

@@ -1,6 +1,8 @@
 """`vidsum ground`."""
 
+import csv
 import json
+import re
 from dataclasses import asdict
 from pathlib import Path
 
@@ -105,8 +107,8 @@ def test_a_query_that_is_probably_absent_gets_no_clips(
     run: Run, film: Path, likely: dict[str, float]
 ) -> None:
     ran = run("ground", film, *ASK, "--query", "red", "-k", "1", "--clips", "--json")
-    assert ran.json["data"]["outputs"]["clips"] == ["film_2_1.mp4"], ran.err
-    assert files_here() == ["film_2_1.mp4", "film_moments.json"]
+    assert ran.json["data"]["outputs"]["clips"] == ["red_film_0m00s.mp4"], ran.err
+    assert files_here() == ["film_moments.json", "red_film_0m00s.mp4"]
     assert "up to date" in run("ground", film, *ASK, "--query", "red", "-k", "1", "--clips").out
 
 
@@ -125,8 +127,8 @@ def test_a_query_that_is_not_present_enough_has_no_moments(
     document = json.loads(Path("film_moments.json").read_text())
     jsonschema.validate(document, SCHEMA)
     assert [bool(one["moments"]) for one in document["queries"]] == [False, True]
-    assert not [name for name in files_here() if name.startswith("film_1_")]
-    assert Path("film_2_1.mp4").is_file()
+    assert not [name for name in files_here() if name.startswith("green_")]
+    assert Path("red_film_0m00s.mp4").is_file()
     assert "--min-present 0.89" in run("ground", film, *ASK, "--query", "red").err  # made otherwise
 
 
@@ -261,7 +263,7 @@ def test_a_detr_checkpoint_gives_moments_and_a_saliency_of_its_own(run: Run, fil
         assert 1 <= len(one["moments"]) <= 3
         assert len(one["saliency"]) == len(document["timestamps_s"]) == 20
     assert cv2.imread("mine_moments.png").shape[2] == 3
-    assert Path("mine_1_1.mp4").exists()
+    assert [name for name in files_here() if re.fullmatch(r"\w+_mine_0m\d\ds(-\d)?\.mp4", name)]
     by_curve = run(*ask, "-", "--model", "similarity").json
     assert by_curve["queries"][0]["saliency"] != document["queries"][0]["saliency"]
     assert "mask" not in by_curve["provenance"]["grounding"]
@@ -339,14 +341,14 @@ def test_other_languages_and_control_characters_are_warned_about(run: Run, film:
 
 def test_clips_are_written_beside_the_json_or_into_a_folder(run: Run, film: Path) -> None:
     assert run("ground", film, "--clips", *ASK, "--query", "yellow", "-k", "1").code == 0
-    assert files_here() == ["film_1_1.mp4", "film_2_1.mp4", "film_moments.json"]
-    with av.open("film_2_1.mp4") as container:
+    assert files_here() == ["film_moments.json", "green_film_0m02s.mp4", "yellow_film_0m06s.mp4"]
+    with av.open("yellow_film_0m06s.mp4") as container:
         assert float(container.duration or 0) / 1e6 == pytest.approx(4, abs=0.1)
     ran = run("ground", *ASK, "-k", "1", "-o", "green.json", "--clips", "parts", film, "--json")
-    assert ran.json["data"]["outputs"]["clips"] == ["parts/green_1_1.mp4"]
-    assert Path("parts/green_1_1.mp4").exists()
+    assert ran.json["data"]["outputs"]["clips"] == ["parts/green_green_0m02s.mp4"]
+    assert Path("parts/green_green_0m02s.mp4").exists()
     assert run("ground", *ASK, "-k", "1", "-o", "before.json", "--clips", film).code == 0  # no folder's name
-    assert Path("before_1_1.mp4").exists()
+    assert Path("green_before_0m02s.mp4").exists()
 
 
 def test_padded_clips_are_longer_than_their_moments(run: Run, film: Path) -> None:
@@ -355,7 +357,7 @@ def test_padded_clips_are_longer_than_their_moments(run: Run, film: Path) -> Non
     assert ran.code == 0, ran.err
     (moment,) = json.loads(Path("film_moments.json").read_text())["queries"][0]["moments"]
     assert (moment["start_s"], moment["end_s"]) == (2, 4)
-    with av.open("film_1_1.mp4") as container:
+    with av.open("green_film_0m02s.mp4") as container:
         assert float(container.duration or 0) / 1e6 == pytest.approx(5, abs=0.1)
     assert "up to date" in run(*ask, "--pad", "1.5").out
     refused = run(*ask)
@@ -433,7 +435,7 @@ def test_other_queries_are_told_as_such(run: Run, film: Path) -> None:
 def test_clips_that_are_missing_are_made_again_and_others_left_alone(run: Run, film: Path) -> None:
     ask = ("ground", film, *ASK, "-k", "1", "--clips", "parts")
     assert run(*ask).code == 0
-    clip = Path("parts/film_1_1.mp4")
+    clip = Path("parts/green_film_0m02s.mp4")
     before = clip.read_bytes()
     assert "up to date" in run(*ask).out
     clip.unlink()
@@ -451,7 +453,7 @@ def test_two_runs_give_the_same_bytes(run: Run, film: Path) -> None:
     for folder in ("one", "two"):
         ran = run("ground", film, *ASK, "--plot", "--clips", "-k", "1", "--output-dir", folder, "--no-cache")
         assert ran.code == 0, ran.err
-    for name in ("film_moments.json", "film_moments.png", "film_1_1.mp4"):
+    for name in ("film_moments.json", "film_moments.png", "green_film_0m02s.mp4"):
         assert Path("one", name).read_bytes() == Path("two", name).read_bytes(), name
 
 
@@ -462,17 +464,57 @@ def test_options_come_from_a_config_file(run: Run, film: Path) -> None:
 
 
 def test_no_clip_is_written_over_a_video_that_is_read(run: Run, film: Path) -> None:
-    for name in ("film_1_1.mp4", "a.mp4", "a_2_3.mp4"):
+    for name in ("green_film_0m02s.mp4", "a.mp4", "x_a_1h02m03s-2.mp4"):
         Path(name).write_bytes(film.read_bytes())
-    for arguments in (["film_1_1.mp4", "-o", "film.json"], ["a.mp4", "a_2_3.mp4"]):
+    for arguments in (["green_film_0m02s.mp4", "-o", "film.json"], ["a.mp4", "x_a_1h02m03s-2.mp4"]):
         ran = run("ground", "--clips", *ASK, "--overwrite", *arguments)
         assert (ran.code, "name of a clip" in ran.err) == (2, True)
-        assert files_here() == ["a.mp4", "a_2_3.mp4", "film_1_1.mp4"]
-    assert run("ground", "--clips", "parts", *ASK, "-k", "1", "a.mp4", "a_2_3.mp4").code == 0
-    assert sorted(path.name for path in Path("parts").iterdir()) == ["a_1_1.mp4", "a_2_3_1_1.mp4"]
+        assert files_here() == ["a.mp4", "green_film_0m02s.mp4", "x_a_1h02m03s-2.mp4"]
+    assert run("ground", "--clips", "parts", *ASK, "-k", "1", "a.mp4", "x_a_1h02m03s-2.mp4").code == 0
+    assert sorted(path.name for path in Path("parts").iterdir()) == [
+        "green_a_0m02s.mp4",
+        "green_x_a_1h02m03s-2_0m02s.mp4",
+    ]
 
 
 def test_a_symlink_loop_is_one_bad_input_of_a_batch(run: Run, film: Path) -> None:
     Path("loop.mp4").symlink_to("loop.mp4")
     ran = run("ground", "loop.mp4", film, *ASK, "--clips", "--json")
     assert [line["exit_code"] for line in ran.json_lines] == [3, 0]
+
+
+def test_one_table_of_all_videos(run: Run, film: Path) -> None:
+    Path("films").mkdir()
+    for name in ("a.mp4", "b.mp4"):
+        Path("films", name).write_bytes(film.read_bytes())
+    ask = ("ground", "films", *ASK, "-k", "1")
+    ran = run(*ask, "-o", "moments.csv")
+    assert (ran.code, ran.out.splitlines()[-1]) == (0, "moments.csv: 2 rows, 2 videos"), ran.err
+    assert not Path("a_moments.json").exists()
+    rows = list(csv.DictReader(Path("moments.csv").read_text().splitlines()))
+    assert [(row["Start"], row["End"], row["video"]) for row in rows] == [
+        ("2.0", "4.0", "films/a.mp4"),
+        ("2.0", "4.0", "films/b.mp4"),
+    ]
+    again = run(*ask, "-o", "moments.csv", "--json")
+    assert again.json_lines[-1]["data"] == {"output": "moments.csv", "rows": 2}
+    other = run("ground", "films", "--device", "cpu", "--query", "red", "-o", "moments.csv")
+    assert (other.code, "already exists" in other.err, len(rows)) == (1, True, 2)
+    for more in (["--clips"], ["--sheet"], ["--export", "edl"], ["--report"]):
+        refused = run(*ask, "-o", "other.csv", *more)
+        assert (refused.code, "one table of all inputs" in refused.err) == (2, True)
+    assert (run(*ask, "-o", "none/x.csv").code, run("ground", "no.mp4", *ASK, "-o", "x.csv").code) == (1, 3)
+    assert not list(Path().glob("?.csv")) + list(Path().glob("other*"))
+    part = run("ground", "films/a.mp4", "no.mp4", *ASK, "-k", "1", "-o", "part.csv")
+    assert (part.code, Path("part.csv").read_text().count("\n")) == (1, 2)
+
+
+def test_a_contact_sheet_shows_each_moment(run: Run, film: Path) -> None:
+    ask = ("ground", film, *ASK, "--query", "red", "-k", "2", "--sheet")
+    assert run(*ask).code == 0
+    assert files_here() == ["film_moments.json", "film_moments_sheet.png"]
+    height, width, _ = cv2.imread("film_moments_sheet.png").shape
+    assert width > height > 200
+    assert "up to date" in run(*ask).out
+    assert run("ground", film, *ASK, "--sheet", "-o", "-").code == 2
+    assert run("ground", film, *ASK, "--min-clip", "2s").err.startswith("error: --min-clip needs --clips")

@@ -1,16 +1,23 @@
 """`vidsum shots`."""
 
+import csv
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
+import cv2
 import jsonschema
 import numpy as np
 import pytest
 
 from tests.commands.conftest import Run
+from vidsum.pipelines.shot_files import write_stats
 from vidsum.results.feature_files import write_features
 from vidsum.results.feature_h5 import H5Video, write_h5
 from vidsum.results.features import Features
+from vidsum.results.shots import Shots
+from vidsum.settings import ShotSettings
+from vidsum.video.probe import probe
 
 SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/shots.schema.json").read_text())
 
@@ -81,3 +88,73 @@ def test_limits_that_make_no_sense_are_2(run: Run, film: Path, arguments: list[s
 def test_a_limit_out_of_range_is_named_as_it_was_typed(run: Run, film: Path) -> None:
     ran = run("shots", film, "--max-shot", "0s")
     assert (ran.code, ran.err.splitlines()[0]) == (2, "error: --max-shot must be above 0, not 0s")
+
+
+def test_shots_are_written_as_pyscenedetect_names_them(run: Run, film: Path) -> None:
+    ask = ("shots", film, "--clips", "cuts", "--images", "3", "--stats", "--sheet")
+    ran = run(*ask, "--json")
+    assert ran.code == 0, ran.err
+    clips = [f"cuts/film-Scene-00{number}.mp4" for number in (1, 2, 3, 4)]
+    named = {"output": "", "images": "_images_3", "stats": ".stats.csv", "sheet": "_sheet.png"}
+    paths = {kind: f"film_shots{ending or '.json'}" for kind, ending in named.items()}
+    assert {name: ran.json["data"][name] for name in (*paths, "clips")} == {**paths, "clips": clips}
+    assert [probe(clip).n_frames for clip in clips] == [50, 50, 50, 100]
+    images = sorted(path.name for path in Path("film_shots_images_3").iterdir())
+    assert images[:4] == [
+        f"film-Scene-00{shot}-0{image}.jpg" for shot, image in ((1, 1), (1, 2), (1, 3), (2, 1))
+    ]
+    assert len(images) == 12
+    colours = [
+        cv2.imread(f"film_shots_images_3/film-Scene-002-0{number}.jpg").mean(axis=(0, 1))
+        for number in (1, 2, 3)
+    ]
+    np.testing.assert_allclose(colours, [colours[1]] * 3, atol=2)  # none is of the shot before or after
+    assert "up to date" in run(*ask).out
+    assert run("shots", film, "--images", "1", "--overwrite").code == 0
+    assert len(list(Path("film_shots_images_1").iterdir())) == 4
+
+
+def test_statistics_have_a_row_for_each_frame(run: Run, film: Path) -> None:
+    assert run("shots", film, "--stats").code == 0
+    with Path("film_shots.stats.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["Frame Number", "Timecode", "change", "shot"]
+    assert [int(row["Frame Number"]) for row in rows] == list(range(1, 251))
+    assert (rows[50]["Timecode"], rows[50]["shot"]) == ("00:00:02.000", "2")
+    largest = sorted(range(250), key=lambda row: -float(rows[row]["change"]))[:3]
+    assert sorted(largest) == [50, 100, 150]
+
+
+def test_statistics_of_transnetv2_have_its_probabilities(
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shots = Shots(np.array([0.0, 4.0, 10.0]), "transnetv2", video=probe(film))
+    seen = Features(
+        np.linspace(0, 1, 250, dtype=np.float32)[:, None], np.arange(250) / 25, 0.04, 0.04, 10.0, 25.0
+    )
+    given = SimpleNamespace(read=lambda progress: ([seen], None))
+    monkeypatch.setattr("vidsum.pipelines.shot_files.input_for", lambda *about, **how: given)
+    write_stats(shots, "stats.csv", ShotSettings(shots="transnetv2"))
+    rows = list(csv.DictReader(Path("stats.csv").read_text().splitlines()))
+    assert [float(row["transition"]) for row in rows] == pytest.approx(seen.array[:, 0], abs=1e-4)
+    assert [row["shot"] for row in rows] == ["1"] * 100 + ["2"] * 150
+
+
+def test_the_list_of_scenes_is_that_of_pyscenedetect(run: Run, film: Path) -> None:
+    assert run("shots", film, "--export", "scenes").code == 0
+    lines = Path("film_shots.scenes.csv").read_text().splitlines()
+    assert lines[0] == (
+        "Scene Number,Start Frame,Start Timecode,Start Time (seconds),"
+        "End Frame,End Timecode,End Time (seconds),Length (frames),Length (timecode),Length (seconds)"
+    )
+    assert lines[2] == "2,51,00:00:02.000,2.000,100,00:00:04.000,4.000,50,00:00:02.000,2.000"
+
+
+def test_features_have_no_clips_or_images(run: Run, three_parts: Features, tmp_path: Path) -> None:
+    write_features(three_parts, tmp_path / "f.npz")
+    for more in (["--clips"], ["--images", "2"], ["--stats"], ["--sheet"]):
+        ran = run("shots", tmp_path / "f.npz", *more)
+        assert (ran.code, "no pictures" in ran.err, len(ran.err.splitlines())) == (2, True, 2)
+    assert run("shots", tmp_path / "f.npz", "--images", "0").code == 2
+    assert run("shots", tmp_path / "f.npz", "-o", "shots.csv").code == 0
+    assert Path("shots.csv").read_text().splitlines()[1] == "0.0,10.0,shot 1,,,,,,"

@@ -145,7 +145,7 @@ def test_clips_that_the_result_no_longer_has_are_removed(
     run: Run, film: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def clips() -> dict[str, bytes]:
-        return {path.name: path.read_bytes() for path in Path().glob("film_?_1.mp4")}
+        return {path.name: path.read_bytes() for path in Path().glob("*_film_0m0?s.mp4")}
 
     def ask(*colours: str) -> list[str]:
         return [word for colour in colours for word in ("--query", colour)]
@@ -155,14 +155,14 @@ def test_clips_that_the_result_no_longer_has_are_removed(
     assert run(*how, *ask("green", "red", "blue", "yellow")).code == 0
     first = clips()
     assert len(first) == 4
-    Path("film_4_1.mp4").write_bytes(film.read_bytes())  # somebody's own
+    Path("yellow_film_0m06s.mp4").write_bytes(film.read_bytes())  # somebody's own
     ran = run(*how, *ask("red", "green"), "--update")
     assert (ran.code, "removed 1 " in ran.out) == (0, True)
-    assert sorted(clips()) == ["film_1_1.mp4", "film_2_1.mp4", "film_4_1.mp4"]
-    assert clips()["film_1_1.mp4"] != first["film_1_1.mp4"]
+    assert sorted(clips()) == ["green_film_0m02s.mp4", "red_film_0m00s.mp4", "yellow_film_0m06s.mp4"]
+    assert clips()["red_film_0m00s.mp4"] != first["red_film_0m00s.mp4"]
     kept = clips()
     refused = run(*how, *ask("green", "red", "blue", "yellow"), "--update")
-    assert (refused.code, "film_4_1.mp4" in refused.err, clips() == kept) == (1, True, True)
+    assert (refused.code, "yellow_film_0m06s.mp4" in refused.err, clips() == kept) == (1, True, True)
 
 
 def test_moments_of_other_queries_are_found_again(
@@ -172,7 +172,7 @@ def test_moments_of_other_queries_are_found_again(
     how = ("ground", film, "--device", "cpu", "--clips", "--export", "csv")
     assert run(*how, "--query", "green", "--query", "red", "-k", "2").code == 0
     assert states(run, *how, "--query", "green", "-k", "1", "--saliency", "--update") == ["done"]
-    assert sorted(path.name for path in Path().glob("film_*.mp4")) == ["film_1_1.mp4"]
+    assert sorted(path.name for path in Path().glob("*_film_*.mp4")) == ["green_film_0m02s.mp4"]
     assert Path("film_moments.csv").read_text().count("\n") == 2
     assert "timestamps_s" in json.loads(Path("film_moments.json").read_text())
     assert states(run, *how, "--query", "green", "-k", "1", "--update") == ["up to date"]

@@ -18,6 +18,8 @@ SMALL = FullTransNetConfig(dim_in=6, d=16, layers=2, heads=4, d_ff=24, head="poi
 class Scripted:
     """Stands for a model: its distribution depends on the frames chosen so far, by a table."""
 
+    config = SMALL
+
     def __init__(self, table: dict[tuple[int, ...], list[float]]) -> None:
         self.table = table
 

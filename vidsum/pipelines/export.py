@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -16,14 +17,15 @@ from vidsum.grounding.find import Look
 from vidsum.labels import label_in
 from vidsum.names import wanted
 from vidsum.options import from_keywords
-from vidsum.outputs import make_folder
+from vidsum.outputs import as_utf8, make_folder
 from vidsum.pipelines.timelines import video_of
 from vidsum.provenance import form_in, label_of
-from vidsum.results.cuts import Cut, Cutting, groups_of
+from vidsum.results.cuts import Cut, Cutting, cuts_of, groups_of
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.feature_files import is_feature_file, read_features
 from vidsum.results.load import read_record, text_beside
-from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
+from vidsum.results.moments import Grounding, Highlights, QueryMoments
+from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
 from vidsum.settings import UNLIKELY, Encoding, Extraction, PreviewFormat, Shorts
 from vidsum.times import format_time
@@ -104,53 +106,66 @@ def write_video(
 
 
 def write_clips(
-    result: Grounding | Highlights,
+    result: Grounding | Highlights | Shots,
     folder: PathLike,
     stem: str | None = None,
     *,
     pad_s: float = 0.0,
+    least_s: float = 0.0,
     extraction: Extraction = Extraction(),
     progress: Progress | None = None,
     **options: Unpack[ClipOptions],
 ) -> tuple[str, ...]:
-    """Write each moment as an MP4, and return warnings.
+    """Write each moment or shot as an MP4, and return warnings.
 
-    Names are `{stem}_{query}_{rank}.mp4`, both from 1, or `{stem}_highlight_{rank}.mp4`.
+    Names are `{query}_{stem}_{time}.mp4`, for example `a-dog_film_0m21s.mp4`, of highlights
+    `highlight_{stem}_{time}.mp4`, of shots `{stem}-Scene-{number}.mp4`, as PySceneDetect has them.
 
     Args:
         result: of a video.
         folder: made if it is not there. Files in it are replaced.
-        stem: what the names begin with; the name of the video if not given.
+        stem: the video in the names; its own name if not given.
         pad_s: seconds by which each clip starts earlier and ends later, within the video.
+        least_s: what is shorter then is made as long as this, around its middle.
         extraction: device and cache for what changes pictures and sound.
         progress: called while it runs.
         **options: fields of `vidsum.settings.Shorts`, such as `vertical=True`.
 
     Raises:
-        UsageError: the moments are of features made elsewhere, or `pad_s` is negative.
+        UsageError: the moments are of features made elsewhere, or a length is negative.
         InputError: the video is not there any more.
         OutputError: a file cannot be written.
     """
     from vidsum.video.write import write_segments
 
-    wanted(result, Grounding, Highlights)
-    if not pad_s >= 0:
-        raise UsageError(f"pad_s must be at least 0, not {pad_s}")
+    wanted(result, Grounding, Highlights, Shots)
+    if not (pad_s >= 0 and least_s >= 0):
+        raise UsageError(f"pad_s and least_s must be at least 0, not {pad_s} and {least_s}")
     shorts = from_keywords(write_clips, Shorts, options)
-    video, comment = video_of(result), label_of(result.provenance, clip_form(pad_s, shorts))
+    video, comment = video_of(result), label_of(result.provenance, clip_form(pad_s, shorts, least_s))
     place = Path(folder)
     make_folder(place)
     look, warnings = _look(video, shorts, extraction, progress)
-    for path, moment in clips_of(result, place, stem or Path(video.path).stem):
-        segment = [(max(0.0, moment.start_s - pad_s), min(moment.end_s + pad_s, video.duration_s))]
+    for path, span in clips_of(result, place, stem or Path(video.path).stem):
+        segment = [_longer(span, pad_s, least_s, video.duration_s)]
         written = write_segments(video, segment, path, comment=comment, look=look(segment), progress=progress)
         warnings += written.warnings
     return tuple(dict.fromkeys(warnings))
 
 
-def clip_form(pad_s: float, shorts: Shorts = Shorts()) -> str:
+def _longer(span: Interval, pad_s: float, least_s: float, duration_s: float) -> Interval:
+    """A span made longer on both sides; where the video begins or ends, on the other side alone."""
+    start_s, end_s = max(0.0, span[0] - pad_s), min(span[1] + pad_s, duration_s)
+    if (missing_s := min(least_s, duration_s) - (end_s - start_s)) > 0:
+        start_s = min(max(0.0, start_s - missing_s / 2), duration_s - min(least_s, duration_s))
+        end_s = start_s + min(least_s, duration_s)
+    return start_s, end_s
+
+
+def clip_form(pad_s: float, shorts: Shorts = Shorts(), least_s: float = 0.0) -> str:
     """The form of clips that are longer than their moments, or changed, for their label."""
-    return "-".join(filter(None, [f"pad-{pad_s:g}" if pad_s else "", shorts.form]))
+    lengths = (f"pad-{pad_s:g}" if pad_s else "", f"least-{least_s:g}" if least_s else "")
+    return "-".join(filter(None, [*lengths, shorts.form]))
 
 
 def _look(
@@ -165,17 +180,49 @@ def _look(
     return looks.of, looks.warnings
 
 
-def clips_of(result: Grounding | Highlights, folder: PathLike, stem: str) -> list[tuple[Path, Moment]]:
-    """Where the MP4 of each moment goes; queries and ranks count from 1. See `write_clips`."""
+_MOST_LETTERS = 40
+
+
+def clips_of(
+    result: Grounding | Highlights | Shots, folder: PathLike, stem: str
+) -> list[tuple[Path, Interval]]:
+    """Where the MP4 of each moment or shot goes, and its [start_s, end_s). See `write_clips`.
+
+    Of moments that begin in one second, the later ones have a number: `..._0m21s-2.mp4`.
+    """
+    if isinstance(result, Shots):
+        digits = max(3, len(str(len(result))))
+        scenes = enumerate(result.intervals, 1)
+        return [(Path(folder) / f"{stem}-Scene-{number:0{digits}}.mp4", span) for number, span in scenes]
     if isinstance(result, Highlights):
-        moments = enumerate(result.moments, 1)
-        return [(Path(folder) / f"{stem}_highlight_{rank}.mp4", moment) for rank, moment in moments]
-    return [
-        (Path(folder) / f"{stem}_{number}_{rank}.mp4", moment)
-        for number, query in enumerate(result.queries, 1)
-        for rank, moment in enumerate(query.moments, 1)
-        if _gets_clips(query)
-    ]
+        moments = [("highlight", moment) for moment in result.moments]
+    else:
+        gets = [query for query in result.queries if query.moments and _gets_clips(query)]
+        moments = [(_slug(query.query), moment) for query in gets for moment in query.moments]
+    counts, found = Counter[str](), []
+    for words, moment in moments:
+        minutes, seconds = divmod(int(moment.start_s), 60)
+        clock = f"{minutes // 60}h{minutes % 60:02}m" if minutes >= 60 else f"{minutes}m"
+        name = f"{words}_{stem}_{clock}{seconds:02}s"
+        counts[name] += 1
+        number = f"-{counts[name]}" if counts[name] > 1 else ""
+        found.append((Path(folder) / f"{name}{number}.mp4", (moment.start_s, moment.end_s)))
+    return found
+
+
+def _slug(text: str) -> str:
+    """A text as part of a file's name: letters and digits, in lower case, with dashes between words."""
+    words = re.sub(r"[\W_]+", "-", as_utf8(text).lower()).strip("-")
+    return words[:_MOST_LETTERS].rstrip("-") or "query"
+
+
+_CLIP = re.compile(r"[^_]+_(.*)_(?:\d+h)?\d+m\d\ds(?:-\d+)?|(.*)-Scene-\d{3,}", re.DOTALL)
+
+
+def stem_in(name: str) -> str | None:
+    """The video in the name of a clip, without suffix, that `clips_of` would give; None in any other."""
+    match = _CLIP.fullmatch(name)
+    return (match[1] or match[2]) if match else None
 
 
 def form_of(path: PathLike, provenance: Mapping[str, Any]) -> str | None:
@@ -233,6 +280,30 @@ def write_storyboard(summary: Summary, path: PathLike, folder: PathLike) -> None
     found = text_beside(Path(path), summary.video, Descriptions) if summary.video else None
     captions = [found.at(time_s) for time_s in times] if found else ()
     save_picture(storyboard(summary, images, captions), path, label_of(summary.provenance))
+
+
+_MOST_PICTURES = 120
+
+
+def write_sheet(result: Grounding | Highlights | Shots, path: PathLike) -> None:
+    """Write a contact sheet of moments or shots as PNG: a picture from the middle of each, the first 120.
+
+    Raises:
+        UsageError: the result is of features.
+        InputError: the video is not there any more.
+        OutputError: the file cannot be written.
+    """
+    from vidsum.summary.storyboard import contact_sheet, save_picture
+
+    video, cuts = video_of(result), cuts_of(result)
+    shown, length = cuts[:_MOST_PICTURES], format_time(video.duration_s)
+    times = [(cut.start_s + cut.end_s) / 2 for cut in shown]
+    images = [frame.image for frame in read_frames_at(video, times, _size(video))]
+    facts = f"{result.kind}: {f'{len(shown)} of ' if cuts[len(shown) :] else ''}{len(cuts)}, of {length}"
+    header, captions = (as_utf8(Path(video.path).name), facts), [cut.label for cut in shown]
+    whole = [(0.0, video.duration_s)]
+    sheet = contact_sheet(header, shown, images, captions, whole, video.duration_s)
+    save_picture(sheet, path, label_of(result.provenance))
 
 
 def write_attention(result: Grounding | Highlights, look: Look, files: Mapping[str, Path]) -> tuple[str, ...]:

@@ -119,7 +119,7 @@ def plan_shots(source: Source, settings: ShotSettings, extraction: Extraction) -
 
     Raises InputError, UsageError: see `find_shots`.
     """
-    given = _input_for(source, settings, extraction, with_features=False)
+    given = input_for(source, settings, extraction, with_features=False)
     made_from = {**given.provenance, "shots": without_defaults(settings)}
 
     def make(progress: Progress | None) -> Shots:
@@ -130,7 +130,7 @@ def plan_shots(source: Source, settings: ShotSettings, extraction: Extraction) -
     return Plan(made_from, make)
 
 
-def _input_for(
+def input_for(
     source: Source, settings: ShotSettings, extraction: Extraction, *, with_features: bool = True
 ) -> Input:
     """The input of which the last job, or the features that exist, show where the shots begin."""
@@ -162,7 +162,7 @@ def plan_summary(
     Raises InputError, WeightsError, UsageError: see `summarize`.
     """
     wanted(selection.budget, str, int, float)
-    given = _input_for(source, settings, extraction)
+    given = input_for(source, settings, extraction)
     if texts := texts_of(selection):
         require_readable(given.kind[0])
         read_queries(texts)

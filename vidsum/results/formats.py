@@ -10,6 +10,7 @@ from typing import Any
 from vidsum.results import lists, xml_formats
 from vidsum.results.cuts import Cut
 from vidsum.results.media import Clip, Media, check_place, one_line, url_of
+from vidsum.times import clock
 
 _MARKERS_BEGIN = "01:00:00:00"
 """Where Resolve begins a timeline unless told otherwise."""
@@ -117,6 +118,21 @@ def to_markers(clips: Sequence[Clip], name: str) -> str:
     return "\n".join(lines)
 
 
+def to_scenes(clips: Sequence[Clip], name: str) -> str:
+    """The list of scenes that PySceneDetect writes, under its names; frames count from 1."""
+    columns = [
+        f"{edge} {unit}" for edge in ("Start", "End") for unit in ("Frame", "Timecode", "Time (seconds)")
+    ]
+    columns += [f"Length ({unit})" for unit in ("frames", "timecode", "seconds")]
+    lines = [",".join(("Scene Number", *columns))]
+    for number, clip in enumerate(clips, 1):
+        (first, end), cut = clip.span, clip.cut
+        length_s = cut.end_s - cut.start_s
+        edges = ((first + 1, cut.start_s), (end, cut.end_s), (end - first, length_s))
+        lines.append(",".join([str(number), *(f"{n},{clock(time)},{time:.3f}" for n, time in edges)]))
+    return "\n".join(lines) + "\n"
+
+
 def _head(media: Media, name: str) -> list[str]:
     code_mode = "DROP FRAME" if media.is_drop_frame else "NON-DROP FRAME"
     return [f"TITLE: {one_line(name)}", f"FCM: {code_mode}", ""]
@@ -153,6 +169,7 @@ FORMATS: Mapping[str, Timeline | Listing] = {
     "kdenlive": Timeline(".kdenlive", xml_formats.to_kdenlive, has_plain_paths=True),
     "mlt": Timeline(".mlt", xml_formats.to_mlt, has_plain_paths=True),
     "markers": Timeline(".markers.edl", to_markers, of_several=False),
+    "scenes": Timeline(".scenes.csv", to_scenes, of_several=False),
     "kodi": Listing(".kodi.edl", lists.to_kodi),
     "csv": Listing(".csv", lists.to_csv),
     "srt": Listing(".srt", lists.to_srt),

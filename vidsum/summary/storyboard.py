@@ -1,4 +1,4 @@
-"""Pictures of a summary: its key frames, a sheet of them, and a plot of its importance."""
+"""Pictures of a summary: its key frames, a sheet of them, and a plot of its importance. Sheets of clips."""
 
 import math
 import os
@@ -19,7 +19,7 @@ from vidsum.figures import ACCENT, BLUE, OTHERS, new_figure, round_times, save_f
 from vidsum.labels import labelled
 from vidsum.outputs import atomic_write, make_folder
 from vidsum.provenance import label_of
-from vidsum.results.cuts import best_time
+from vidsum.results.cuts import Cut, best_time
 from vidsum.results.summary import Summary
 from vidsum.times import format_time, short_clock
 from vidsum.types import Interval, Picture
@@ -114,25 +114,53 @@ def storyboard(summary: Summary, images: Sequence[Picture], captions: Sequence[s
     """
     if not images or len(images) != len(summary.segments):
         raise UsageError(f"{len(images)} pictures for the {len(summary.segments)} segments of a summary")
-    height, width = images[0].shape[:2]
+    cuts = [Cut(*segment, "", score=_score(summary, segment)) for segment in summary.segments]
+    n_segments = len(cuts)
+    length = f"{format_time(summary.duration_s)} of {format_time(summary.video_duration_s)}"
+    facts = f"{n_segments} segment{'s' if n_segments > 1 else ''}, {length}"
+    header, spans = (title(summary.video, "Summary"), facts), [(s.start_s, s.end_s) for s in summary.shots]
+    return contact_sheet(header, cuts, images, captions, spans, summary.video_duration_s)
+
+
+def contact_sheet(
+    header: tuple[str, str],
+    cuts: Sequence[Cut],
+    images: Sequence[Picture],
+    captions: Sequence[str | None],
+    shots: Sequence[Interval],
+    duration_s: float,
+) -> Picture:
+    """A sheet of pictures with the times, score and caption of the cuts that they stand for.
+
+    A strip below shows where in the video they are: its shots in shades of grey, the cuts in colour.
+
+    Args:
+        header: what stands at the top, on the left and on the right.
+        cuts: of the video.
+        images: a picture of each, all of one shape.
+        captions: of each, or none.
+        shots: [start_s, end_s) of the video's.
+        duration_s: how long it is.
+    """
+    height, width = images[0].shape[:2] if images else (9, 16)
     cell_width, usual = (_WIDE_CELL, 4) if width >= height else (_UPRIGHT_CELL, 5)
     n_columns = max(min(usual, len(images)), 2)  # a single one leaves no room for the header
     caption_height = _CAPTION_HEIGHT + (_LINE_HEIGHT if any(captions) else 0)
     layout = _Layout(len(images), n_columns, cell_width, round(cell_width * height / width), caption_height)
     sheet = Image.new("RGB", (layout.width, layout.height), _PAPER)
     draw = ImageDraw.Draw(sheet)
-    _draw_header(draw, summary, layout.width)
-    for number, (image, segment) in enumerate(zip(images, summary.segments, strict=True)):
+    _draw_header(draw, *header, layout.width)
+    for number, (image, cut) in enumerate(zip(images, cuts, strict=True)):
         left, top = layout.corner(number)
         small = cv2.resize(image, (cell_width, layout.cell_height), interpolation=cv2.INTER_AREA)
         sheet.paste(Image.fromarray(small), (left, top))
         _draw_badge(draw, number + 1, left + 8, top + 8)
         below = top + layout.cell_height + 8
-        _draw_caption(draw, summary, segment, (left, below, cell_width))
+        _draw_caption(draw, cut, (left, below, cell_width))
         if text := captions[number] if captions else None:
             shown = _fitting(draw, text, cell_width)
             draw.text((left, below + _LINE_HEIGHT), shown, _SOFT_INK, _font(15))
-    _draw_strip(draw, summary, (_MARGIN, layout.width - _MARGIN), layout.strip_top)
+    _draw_strip(draw, cuts, shots, duration_s, (_MARGIN, layout.width - _MARGIN), layout.strip_top)
     return np.asarray(sheet)
 
 
@@ -143,13 +171,10 @@ def _score(summary: Summary, segment: Interval) -> float:
     return float(np.average([shot.score for shot in summary.shots], weights=overlaps))
 
 
-def _draw_header(draw: ImageDraw.ImageDraw, summary: Summary, sheet_width: int) -> None:
-    n_segments = len(summary.segments)
-    length = f"{format_time(summary.duration_s)} of {format_time(summary.video_duration_s)}"
-    facts = f"{n_segments} segment{'s' if n_segments > 1 else ''}, {length}"
+def _draw_header(draw: ImageDraw.ImageDraw, name: str, facts: str, sheet_width: int) -> None:
     draw.text((sheet_width - _MARGIN, _MARGIN + 4), facts, _SOFT_INK, _font(17), anchor="ra")
     room = sheet_width - 2 * _MARGIN - _GAP - draw.textlength(facts, _font(17))
-    name, font = title(summary.video, "Summary"), _font(22, bold=True)
+    font = _font(22, bold=True)
     while draw.textlength(name, font) > room:
         name = name.rstrip("…")[:-1] + "…"
     draw.text((_MARGIN, _MARGIN), name, _INK, font)
@@ -162,13 +187,12 @@ def _draw_badge(draw: ImageDraw.ImageDraw, number: int, left: int, top: int) -> 
     draw.text((left + width / 2, top + 14), str(number), _PAPER, font, anchor="mm")
 
 
-def _draw_caption(
-    draw: ImageDraw.ImageDraw, summary: Summary, segment: Interval, box: tuple[int, int, int]
-) -> None:
+def _draw_caption(draw: ImageDraw.ImageDraw, cut: Cut, box: tuple[int, int, int]) -> None:
     left, top, width = box
-    times = " – ".join(format_time(time_s) for time_s in segment)
+    times = " – ".join(map(format_time, (cut.start_s, cut.end_s)))
     draw.text((left, top), times, _INK, _font(15))
-    draw.text((left + width, top), f"score {_score(summary, segment):.2f}", _SOFT_INK, _font(15), anchor="ra")
+    if cut.score is not None:
+        draw.text((left + width, top), f"score {cut.score:.2f}", _SOFT_INK, _font(15), anchor="ra")
 
 
 def _fitting(draw: ImageDraw.ImageDraw, text: str, width: int) -> str:
@@ -180,24 +204,33 @@ def _fitting(draw: ImageDraw.ImageDraw, text: str, width: int) -> str:
     return shown
 
 
-def _draw_strip(draw: ImageDraw.ImageDraw, summary: Summary, sides: tuple[int, int], top: int) -> None:
-    """The video from left to right: shots, segments with their numbers above, times below."""
+def _draw_strip(
+    draw: ImageDraw.ImageDraw,
+    cuts: Sequence[Cut],
+    shots: Sequence[Interval],
+    duration_s: float,
+    sides: tuple[int, int],
+    top: int,
+) -> None:
+    """The video from left to right: shots, cuts with their numbers above, times below."""
     left, right = sides
 
     def x(time_s: float) -> float:
-        return left + (right - left) * min(time_s / summary.video_duration_s, 1.0)
+        return left + (right - left) * min(time_s / duration_s, 1.0)
 
     bottom = top + _STRIP_HEIGHT
-    for number, shot in enumerate(summary.shots):
-        draw.rectangle((x(shot.start_s), top, x(shot.end_s), bottom), _SHOT_SHADES[number % 2])
+    for number, (start, end) in enumerate(shots):
+        draw.rectangle((x(start), top, x(end), bottom), _SHOT_SHADES[number % 2])
     free_from = 0.0
-    for number, (start, end) in enumerate(summary.segments, start=1):
+    for number, cut in sorted(enumerate(cuts, 1), key=lambda each: each[1].start_s):
+        start, end = cut.start_s, cut.end_s
         draw.rectangle((x(start), top, max(x(end), x(start) + 2), bottom), ACCENT)
+        draw.line((x(start), top, x(start), bottom), _PAPER)
         middle, half = x((start + end) / 2), draw.textlength(str(number), _font(15, bold=True)) / 2
         if middle - half >= free_from:  # else it would be written over the one before
             draw.text((middle, top - 5), str(number), ACCENT, _font(15, bold=True), anchor="ms")
             free_from = middle + half + 4
-    for time_s in round_times(summary.video_duration_s, 8):
+    for time_s in round_times(duration_s, 8):
         anchor = "ls" if time_s == 0 else "ms"
         draw.line((x(time_s), bottom, x(time_s), bottom + 5), _SOFT_INK)
         draw.text((x(time_s), bottom + 21), short_clock(time_s), _SOFT_INK, _font(14), anchor=anchor)
