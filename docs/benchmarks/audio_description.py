@@ -10,8 +10,8 @@ real.
 
 Language model and adapter are trained once, on clips of one picture, in place of LLaMA's and
 LLaMA-Adapter V2's weights; each row then trains in the paper's two phases, with new layers of the encoder,
-from the same seeds and clips. It is measured on the held-out
-eighth of the pictures, each described once. What is done is kept in FOLDER: a run that was stopped goes on.
+from the same seeds and clips. It is measured on the held-out eighth of the pictures, each described once.
+What is done is kept in FOLDER: a run that was stopped goes on.
 """
 
 import csv
@@ -219,10 +219,9 @@ def shared_parameters(pictures: Pictures, work: Path) -> dict[str, Tensor]:
     return {name: each for name, each in model.state_dict().items() if "encoder.l" not in name}
 
 
-def measured(captions: list[str], pictures: Pictures) -> dict[str, np.ndarray]:
+def measured(captions: list[str], references: list[list[list[str]]]) -> dict[str, np.ndarray]:
     """[N, 2] sums and counts of each measure."""
     tokens = [tokenize(caption) for caption in captions]
-    references = [[tokenize(text) for text in own] for own in pictures.sentences]
     return {
         "CIDEr-D": mean_of(cider(tokens, references)).parts,
         "ROUGE-L": mean_of(rouge_l(tokens, references)).parts,
@@ -234,7 +233,8 @@ def table(results: list[Any], pictures: Pictures) -> Iterator[dict[str, object]]
 
     Intervals are 95 % of a bootstrap over pictures and seeds.
     """
-    kept = {(each["row"], each["seed"]): measured(each["captions"], pictures) for each in results}
+    references = [[tokenize(text) for text in own] for own in pictures.sentences]
+    kept = {(each["row"], each["seed"]): measured(each["captions"], references) for each in results}
     seeds = sorted({seed for _, seed in kept if all((row, seed) in kept for row in ROWS)})
     first = next(iter(ROWS))
     draws, n = np.random.default_rng(0), len(pictures.sentences)
