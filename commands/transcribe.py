@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from vidsum.results.transcript import Transcript
     from vidsum.types import Progress
 
+_Format = Literal["json", "srt", "vtt", "txt"]
+_OF_ENDINGS: dict[str, _Format] = {".srt": "srt", ".vtt": "vtt", ".txt": "txt"}
+
 _FACTS: Facts = {
     "length_s": lambda data: data["duration_s"],
     "segments": lambda data: len(data["segments"]),
@@ -31,7 +34,7 @@ class TranscriptOutputs:
 
     PANEL = "Output"
 
-    format: Literal["json", "srt", "vtt", "txt"] = option(
+    format: _Format = option(
         "Also subtitles (srt, vtt) or plain text (txt), {video}_transcript.FORMAT beside the JSON.",
         "json",
         shared=False,
@@ -101,10 +104,9 @@ def transcribe(
     run_batch("transcribe", sources, view, step, batch=batch, outputs=outputs, targets=targets, facts=_FACTS)
 
 
-def _form(outputs: Outputs, form: str) -> str:
+def _form(outputs: Outputs, form: _Format) -> _Format:
     """The format asked for, or the one that the ending of `--output` stands for."""
-    named = Path(outputs.output or "").suffix.removeprefix(".")
-    return named if form == "json" and named in ("srt", "vtt", "txt") else form
+    return _OF_ENDINGS.get(Path(outputs.output or "").suffix, form) if form == "json" else form
 
 
 def _targets(sources: list[str], outputs: Outputs, form: str) -> dict[str, Files]:
