@@ -48,7 +48,11 @@ class Wanted:
         metavar="FOLDER",
     )
     toy: bool = option("Run on made-up data at tiny size, in place of --data.", False)
-    list_only: bool = option("List the tables and whether they are here.", False, flags=("--list",))
+    list_only: bool = option(
+        "List the tables and whether they are here (small: only measured on other data).",
+        False,
+        flags=("--list",),
+    )
 
     def __post_init__(self) -> None:
         if self.toy and self.data:

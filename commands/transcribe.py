@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from vidsum.commands.batch import Batch, run_batch
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from vidsum.results.transcript import Transcript
     from vidsum.types import Progress
 
+_Format = Literal["json", "srt", "vtt", "txt"]
+_OF_ENDINGS: dict[str, _Format] = {".srt": "srt", ".vtt": "vtt", ".txt": "txt"}
+
 _FACTS: Facts = {
     "length_s": lambda data: data["duration_s"],
     "segments": lambda data: len(data["segments"]),
@@ -30,10 +34,11 @@ class TranscriptOutputs:
 
     PANEL = "Output"
 
-    format: Literal["json", "srt", "vtt", "txt"] = option(
+    format: _Format = option(
         "Also subtitles (srt, vtt) or plain text (txt), {video}_transcript.FORMAT beside the JSON.",
         "json",
         shared=False,
+        shown="by the suffix of --output, else json",
     )
     words: bool = option(
         "Include each word with its times in the JSON, and its time in WebVTT.", False, shared=False
@@ -66,9 +71,10 @@ def transcribe(
     vidsum transcribe rede.mp4 --language de --translate --format txt -o -
     """
     sources = batch.inputs(sources)
-    if extra.format != "json":
+    form = _form(outputs, extra.format)
+    if form != "json":
         require_one_text(sources, outputs)
-    targets = _targets(sources, outputs, extra.format)
+    targets = _targets(sources, outputs, form)
     words = OptionalPart("words", "--words", extra.words, lambda document: _has_words(document, extra.words))
 
     def step(source: str, progress: "Progress | None") -> Result:
@@ -82,11 +88,11 @@ def transcribe(
             document = transcript.to_dict(with_words=extra.words)
             if outputs.to_stdout:
                 text: Any = document
-                if extra.format != "json":
-                    text = as_text(transcript.segments, extra.format, with_words=extra.words)
+                if form != "json":
+                    text = as_text(transcript.segments, form, with_words=extra.words)
                 return Result(data=document, document=text, messages=transcript.warnings)
-            if extra.format != "json":
-                write_text(transcript, files.named[extra.format], extra.format, with_words=extra.words)
+            if form != "json":
+                write_text(transcript, files.named[form], form, with_words=extra.words)
             write_document(document, files.record)
             data, line = {**files.facts(), **document}, _line(files, transcript)
             texts = transcript.segments
@@ -96,6 +102,11 @@ def transcribe(
         return unless_up_to_date(source, files, plan.provenance, make, outputs, part=words)
 
     run_batch("transcribe", sources, view, step, batch=batch, outputs=outputs, targets=targets, facts=_FACTS)
+
+
+def _form(outputs: Outputs, form: _Format) -> _Format:
+    """The format asked for, or the one that the ending of `--output` stands for."""
+    return _OF_ENDINGS.get(Path(outputs.output or "").suffix, form) if form == "json" else form
 
 
 def _targets(sources: list[str], outputs: Outputs, form: str) -> dict[str, Files]:

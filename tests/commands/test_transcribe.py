@@ -66,6 +66,8 @@ def test_subtitles_and_text(run: Run, film: Path, model: stub.StubModel, form: s
     assert run("transcribe", film, "--format", form, "-o", f"mine.{form}").code == 0
     assert Path(f"mine.{form}").read_text() == text
     jsonschema.validate(json.loads(Path("mine.json").read_text()), SCHEMA)
+    assert run("transcribe", film, "-o", f"ending.{form}").code == 0
+    assert (Path(f"ending.{form}").read_text(), Path("ending.json").exists()) == (text, True)
     wrong = run("transcribe", film, "--format", form, "-o", "mine.mp4")
     assert (wrong.code, f".{form} or .json" in wrong.err) == (2, True)
 
