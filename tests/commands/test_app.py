@@ -394,7 +394,7 @@ def test_a_fault_outside_a_batch_is_one_line_too(run: Run, monkeypatch: pytest.M
     def broken(*_: object) -> None:
         raise RuntimeError("something inside")
 
-    monkeypatch.setattr("vidsum.commands.shots.destinations", broken)
+    monkeypatch.setattr("vidsum.commands.shots.moment_files", broken)
     ran = run("shots", "a.mp4")
     assert (ran.code, "Traceback" in ran.err, "something inside" in ran.err) == (1, False, True)
     assert "Traceback" in run("shots", "a.mp4", "-v").err

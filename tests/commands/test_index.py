@@ -274,7 +274,8 @@ def test_one_timeline_of_all_moments(run: Run, videos: Path) -> None:
     assert {"blue.otio", "blue.json"} <= set(ran.out.split())
     clips = list(otio.adapters.read_from_file("blue.otio").tracks[0])
     rows = json.loads(Path("blue.json").read_text())["moments"]
-    assert [clip.name for clip in clips] == [Path(row["video"]).name for row in rows]
+    urls = [clip.media_reference.target_url for clip in clips]
+    assert [Path(url).name for url in urls] == [Path(row["video"]).name for row in rows]
     assert [clip.markers[0].name.split(")")[0] for clip in clips] == ["blue (1", "blue (2"]
     assert run("search", "blue", "--export", "blue.srt").code == 2
     assert run("search", "blue", "--export", "blue.otio", "-o", "-").code == 2

@@ -33,7 +33,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The queries that moments were planned for; none is looked for."""
     plans: list[Any] = []
 
-    def plan(source: str, queries: Any, retrieval: Any, extraction: Any) -> Any:
+    def plan(source: str, queries: Any, retrieval: Any, extraction: Any, **_: Any) -> Any:
         plans.append(queries)
         curve = np.zeros(2, np.float32)
         answers = [QueryMoments(text, (Moment(0.0, 1.0, 0.5),), curve, 0.5) for text in queries.texts]
