@@ -133,7 +133,9 @@ class ShotSettings(Checked):
 
     PANEL = "Shots"
 
-    shots: ShotMethod = option("Shot detection method.", "kts")
+    shots: ShotMethod = option(
+        "Shot detection method; transnetv2 looks at every frame, 20 times slower.", "kts"
+    )
     max_shots: int | None = option("Maximum number of shots.", None, min=1, shown="chosen by KTS")
     min_shot_s: float | None = option(
         "Minimum shot length, e.g. 2s.",
