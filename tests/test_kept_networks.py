@@ -55,7 +55,7 @@ def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(checkpoints, "find", lambda name: None if name == "clip" else Path(name))
     monkeypatch.setattr("vidsum.checkpoints.trained.read_trained", read_trained)
     monkeypatch.setattr("vidsum.summary.summarizer.read_trained", read_trained)
-    monkeypatch.setattr(Extractor, "encode", lambda self, clips: np.ones((len(clips), self.spec.dim), "f4"))
+    monkeypatch.setattr(Extractor, "encode", _ones)
     monkeypatch.setattr(TransNetV2, "forward", lambda self, x: (torch.full(x.shape[:2], -9.0), None))
     monkeypatch.setitem(text._LOADERS, "minilm", minilm)
     for kept in _KEPT:
@@ -63,6 +63,10 @@ def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     yield counted
     for kept in _KEPT:
         kept.cache_clear()
+
+
+def _ones(self: Extractor, clips: FloatArray) -> FloatArray:
+    return np.ones((len(clips), self.spec.dim + self.spec.inner), np.float32)
 
 
 def _encode(texts: Sequence[str]) -> FloatArray:

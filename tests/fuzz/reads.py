@@ -152,7 +152,8 @@ def read_result(path: Path) -> None:
         try:
             timeline_text(result, format, path.with_suffix(f".{format}"))[0].encode()
         except VidsumError as error:  # noqa: PERF203  the others may be written
-            refused = error
+            if "YouTube wants" not in error.message:  # a short film has too few chapters
+                refused = error
     if (
         refused and result.video and "\n" in result.video.path
     ):  # a file may have such a name, which is said as it is

@@ -294,7 +294,7 @@ def rendered(timeline: Path, target: Path) -> list[int]:
     command = ["melt", timeline.name, "-consumer", *consumer, "terminate_on_pause=1"]
     environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
     for timeout_s in (40, 40, 300):  # now and then its threads wait for each other forever
-        with suppress(*([subprocess.TimeoutExpired] if timeout_s == 40 else [])):
+        with suppress(*([subprocess.TimeoutExpired, av.FFmpegError] if timeout_s == 40 else [])):
             subprocess.run(
                 command,
                 check=True,
@@ -303,8 +303,8 @@ def rendered(timeline: Path, target: Path) -> list[int]:
                 env=environment,
                 timeout=timeout_s,
             )
-            break
-    return numbers(target)
+            return numbers(target)
+    raise AssertionError("unreachable")
 
 
 def written(format: str, cuts: list[Cut], film: Media, folder: Path) -> Path:
