@@ -63,7 +63,9 @@ def pictures_of(video: Path, extractor: Extractor) -> Picture:
 
 def features_of(pictures: Picture, extractor: Extractor) -> FloatArray:
     """[T, D]"""
-    return np.concatenate([extractor.encode(picture[None, None]) for picture in pictures])
+    return np.concatenate([extractor.encode(picture[None, None]) for picture in pictures])[
+        :, : extractor.spec.dim
+    ]
 
 
 def parse_options(description: str | None) -> argparse.Namespace:

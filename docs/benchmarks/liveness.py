@@ -63,7 +63,8 @@ def kinds_of(clip: Path, extractor: Extractor) -> Kinds:
 
 def _features(pictures: Picture, extractor: Extractor) -> FloatArray:
     starts = range(0, len(pictures), BATCH)
-    return np.concatenate([extractor.encode(pictures[start : start + BATCH, None]) for start in starts])
+    rows = [extractor.encode(pictures[start : start + BATCH, None]) for start in starts]
+    return np.concatenate(rows)[:, : extractor.spec.dim]
 
 
 def auc(live: FloatArray, dull: FloatArray) -> float:
