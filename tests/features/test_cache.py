@@ -38,12 +38,16 @@ def test_the_entry_used_longest_ago_goes_first(monkeypatch: pytest.MonkeyPatch) 
         cache.put(features_of(number, dim))
     for number, path in enumerate(sorted(cache.folder().glob("*.npz"), key=os.path.getmtime)):
         os.utime(path, (number, number))
+    own = cache.folder() / "film_features.npz"
+    own.write_bytes(bytes(2**20))
+    os.utime(own, (0, 0))
     assert cache.get({"fps": 2.0, "video": 1}) is not None  # now used later than 2
     cache.put(features_of(3, dim))
     assert cache.get({"fps": 2.0, "video": 2}) is None
     assert cache.get({"fps": 2.0, "video": 1}) is not None
     assert cache.get({"fps": 2.0, "video": 3}) is not None
     assert cache.state().bytes <= cache.state().limit_bytes
+    assert own.exists()
 
 
 def test_an_entry_larger_than_the_limit_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:

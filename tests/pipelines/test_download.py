@@ -257,7 +257,13 @@ def test_secrets_are_not_shown() -> None:
 
 def test_old_copies_make_room(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     old, new = (download(server.serve(f"/{name}.mp4", File(FILM, TAG))) for name in "ab")
+    own = [old.parent.with_name(name) / "own.mp4" for name in ("holidays", "0123456789abcdef")]
+    for film in own:  # a user's, who keeps both in one folder
+        film.parent.mkdir()
+        film.write_bytes(FILM)
+        os.utime(film.parent, (0.0, 0.0))
     monkeypatch.setattr(module, "_KEPT_BYTES", len(FILM) * 3 // 2)
     os.utime(old.parent, (1.0, 1.0))
     download(f"{server.url}/b.mp4")
     assert (old.exists(), new.exists()) == (False, True)
+    assert all(film.exists() for film in own)

@@ -102,13 +102,19 @@ def _append(session: requests.Session, url: str, target: Path, on_bytes: OnBytes
         response.raise_for_status()
         if response.status_code != requests.codes.partial_content:
             done = 0
-        length = response.headers.get("Content-Length")
-        total = done + int(length) if length else 0
-        with target.open("ab" if done else "wb") as stream:
-            for chunk in response.iter_content(_CHUNK):
-                stream.write(chunk)
-                done += len(chunk)
-                on_bytes(done, total)
+        write_body(response, target, done, on_bytes)
+
+
+def write_body(response: requests.Response, target: Path, done: int, on_bytes: OnBytes) -> None:
+    """Write a response's body to `target`, behind its first `done` bytes; what `on_bytes` raises ends it."""
+    length = response.headers.get("Content-Length", "")
+    total = done + int(length) if length.isdecimal() else 0
+    on_bytes(done, total)
+    with target.open("ab" if done else "wb") as stream:
+        for chunk in response.iter_content(_CHUNK):
+            stream.write(chunk)
+            done += len(chunk)
+            on_bytes(done, total)
 
 
 def reason_of(error: requests.RequestException) -> str:

@@ -95,7 +95,7 @@ def _evict(limit: int) -> None:
 def _entries() -> list[tuple[Path, int, int]]:
     """(path, time of last use in ns, bytes) of each entry; another process may remove one meanwhile."""
     entries = []
-    for path in folder().glob("[!.]*.npz"):
+    for path in folder().glob(f"{'[0-9a-f]' * 32}.npz"):  # others are not ours
         with contextlib.suppress(OSError):
             status = path.stat()
             entries.append((path, status.st_mtime_ns, status.st_size))

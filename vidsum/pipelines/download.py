@@ -26,17 +26,19 @@ import requests
 from filelock import FileLock
 
 from vidsum.checkpoints.obtain import is_offline
-from vidsum.checkpoints.package_index import ATTEMPTS, PAUSE_S, TIMEOUTS_S, new_session, reason_of
+from vidsum.checkpoints.package_index import ATTEMPTS, PAUSE_S, TIMEOUTS_S, new_session, reason_of, write_body
 from vidsum.disk_cache import home
 from vidsum.errors import InputError
 from vidsum.types import Progress
 
 MAX_GB, MAX_TIME_S = 8.0, 7200.0
-_CHUNK = 1 << 16
 _KEPT_BYTES = 32 * 10**9
 """Of all copies; beyond that, those least recently used are removed."""
 _IN_USE_S = 86_400.0
 """A copy that was asked for within this time is not removed."""
+_LOCK = ".lock"
+_DIGITS = 16
+"""Of the name of a copy's folder, hexadecimal."""
 _PAGES = ("text/html", "application/xhtml", "mpegurl", "dash+xml")
 """In the content type of what is no file with a video: a page, or a list of its pieces."""
 
@@ -61,7 +63,7 @@ def is_url(name: str | os.PathLike[str]) -> bool:
 
 def place_of(url: str) -> Path:
     """Where the copy of an address is kept: a folder of its own, under the address' last name."""
-    folder = home() / "videos" / hashlib.sha256(url.encode()).hexdigest()[:16]
+    folder = home() / "videos" / hashlib.sha256(url.encode()).hexdigest()[:_DIGITS]
     address = re.sub(r"^[^/]*//[^/]*", "", url)
     path, _, query = address.partition("#")[0].partition("?")
     name = unquote(path.rstrip("/").rpartition("/")[2])
@@ -105,7 +107,7 @@ def bring(url: str, target: Path, bounds: Bounds, progress: Progress | None = No
         return
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(target.parent / ".lock"):
+        with FileLock(target.parent / _LOCK):
             _Transfer(url, target, bounds, progress).run()
         os.utime(target.parent)
         _evict(target.parent)
@@ -178,7 +180,8 @@ class _Transfer:
             is_rest = response.headers.get("Content-Range", "").startswith(f"bytes {done}-") and done > 0
             self.target.unlink(missing_ok=True)  # it is of another version
             self.note.write_text(json.dumps(_version_in(response.headers)))
-            self._receive(response, done if is_rest else 0, deadline)
+            begun = done if is_rest else 0
+            write_body(response, self.part, begun, lambda now, total: self._received(now, total, deadline))
         if not self._come():
             self.part.unlink()
             raise InputError(f"{shown(self.url)}: the server sent 0 bytes")
@@ -189,27 +192,17 @@ class _Transfer:
             return dict(json.loads(self.note.read_text()))
         return {}
 
-    def _receive(self, response: requests.Response, done: int, deadline: float) -> None:
-        """Write the answer to the part, from byte `done` on."""
-        length = response.headers.get("Content-Length", "")
-        total = done + int(length) if length.isdecimal() else 0
-        self._require_small(total)
-        with self.part.open("ab" if done else "wb") as file:
-            for chunk in response.iter_content(_CHUNK):
-                file.write(chunk)
-                done += len(chunk)
-                self._require_small(done)
-                if time.monotonic() > deadline:
-                    fault = f"{shown(self.url)}: did not end within {self.bounds.seconds:g} s"
-                    raise InputError(fault, hint="run again to continue, or --max-download-time TIME")
-                if self.progress:
-                    self.progress("downloading", done, total)
-
-    def _require_small(self, n_bytes: int) -> None:
-        if n_bytes > self.bounds.bytes:
+    def _received(self, done: int, total: int, deadline: float) -> None:
+        """Raise an InputError where the bytes so far, or in all, or the time are above the bounds."""
+        if max(done, total) > self.bounds.bytes:
             self.part.unlink(missing_ok=True)
             fault = f"{shown(self.url)}: is larger than {self.bounds.gigabytes:g} GB"
             raise InputError(fault, hint="--max-download GB")
+        if time.monotonic() > deadline:
+            fault = f"{shown(self.url)}: did not end within {self.bounds.seconds:g} s"
+            raise InputError(fault, hint="run again to continue, or --max-download-time TIME")
+        if self.progress:
+            self.progress("downloading", done, total)
 
     def _from_page(self, version: Mapping[str, str]) -> None:
         """Let yt-dlp get the video of a page, once."""
@@ -272,11 +265,11 @@ def _yt_dlp() -> list[str] | None:
 def _evict(used: Path) -> None:
     """Remove the copies that were not asked for longest, while all take more than their share of the disk."""
     kept = []
-    for folder in used.parent.iterdir():
+    for folder in used.parent.glob("[0-9a-f]" * _DIGITS):  # others are not ours
         with contextlib.suppress(OSError):  # another process may remove it
-            kept.append(
-                (folder.stat().st_mtime, sum(file.stat().st_size for file in folder.iterdir()), folder)
-            )
+            (folder / _LOCK).stat()
+            size = sum(file.stat().st_size for file in folder.iterdir())
+            kept.append((folder.stat().st_mtime, size, folder))
     total = sum(size for _, size, _ in kept)
     for asked_at, size, folder in sorted(kept):
         if total > _KEPT_BYTES and time.time() - asked_at > _IN_USE_S:
