@@ -9,13 +9,13 @@ from vidsum.commands import jobs
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.export import Exports, one_table
 from vidsum.commands.options import Videos, Without, command
-from vidsum.commands.outputs import MinClip, Outputs, Pad, PlotFormat, Sheet, moment_files
+from vidsum.commands.outputs import Outputs, PlotFormat, Sheet, moment_files
 from vidsum.commands.progress import Facts
 from vidsum.commands.records import OptionalPart, unless_up_to_date, write_moments
 from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, View, moment_row, printable
 from vidsum.errors import InputError, UsageError
 from vidsum.options import option
-from vidsum.settings import UNLIKELY, AttentionPlot, Extraction, Retrieval, Shorts
+from vidsum.settings import UNLIKELY, AttentionPlot, Clips, Extraction, Retrieval
 
 if TYPE_CHECKING:
     from vidsum.results.moments import Grounding
@@ -59,9 +59,7 @@ class GroundOutputs:
         metavar="[FOLDER]",
         alone="",
     )
-    pad_s: Pad = 0.0
-    least_s: MinClip = 0.0
-    shorts: Shorts = field(default_factory=Shorts)
+    clip_settings: Clips = field(default_factory=Clips)
     plot: tuple[Literal["moments", AttentionPlot], ...] = option(
         "Also {video}_moments.png: the saliency curve and the moments of each query. Of a trained model also "
         "attention: what attends to what; mask: the masks of its layers; weights: the distribution of "
@@ -124,8 +122,7 @@ def ground(
     outputs, table = one_table(outputs, exports, asks_more=is_more)
     more = {("plot" if kind == "moments" else kind): f"{kind}.{extra.plot_format}" for kind in extra.plot}
     more |= {"sheet": "moments_sheet.png"} if extra.sheet else {}
-    lengths = (extra.pad_s, extra.least_s)
-    targets = moment_files(sources, outputs, "moments", more, extra.clips, lengths, extra.shorts)
+    targets = moment_files(sources, outputs, "moments", more, extra.clips, extra.clip_settings)
     targets = exports.beside(targets, outputs)
     curves = OptionalPart(
         "saliency curves", "--saliency", extra.saliency, lambda document: "timestamps_s" in document

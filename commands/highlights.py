@@ -1,17 +1,17 @@
 """`vidsum highlights`: what stands out in a video, without a query."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.export import Exports, one_table
 from vidsum.commands.options import Videos, Without, command
-from vidsum.commands.outputs import MinClip, Outputs, Pad, Sheet, moment_files
+from vidsum.commands.outputs import Outputs, Sheet, moment_files
 from vidsum.commands.progress import Facts
 from vidsum.commands.records import unless_up_to_date, write_moments
 from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, View, moment_row
 from vidsum.options import option
-from vidsum.settings import Extraction
+from vidsum.settings import Clips, Extraction
 
 if TYPE_CHECKING:
     from vidsum.types import Progress
@@ -44,8 +44,7 @@ class HighlightOutputs:
         metavar="[FOLDER]",
         alone="",
     )
-    pad_s: Pad = 0.0
-    least_s: MinClip = 0.0
+    clip_settings: Clips = field(default_factory=Clips)
     plot: bool = option("Also {video}_highlights.png: the saliency curve and the highlights.", False)
     sheet: Sheet = False
 
@@ -75,8 +74,7 @@ def highlights(
     outputs, table = one_table(outputs, exports, asks_more=is_more)
     more = {"plot": "highlights.png"} if extra.plot else {}
     more |= {"sheet": "highlights_sheet.png"} if extra.sheet else {}
-    lengths = (extra.pad_s, extra.least_s)
-    targets = moment_files(sources, outputs, "highlights", more, extra.clips, lengths)
+    targets = moment_files(sources, outputs, "highlights", more, extra.clips, extra.clip_settings)
     targets = exports.beside(targets, outputs)
 
     def step(source: str, progress: "Progress | None") -> Result:
@@ -90,7 +88,9 @@ def highlights(
             if outputs.to_stdout:
                 text = None if table else document
                 return Result(data=document, document=text, messages=found.warnings)
-            line, messages = write_moments(found, document, files, outputs.replaces, progress)
+            line, messages = write_moments(
+                found, document, files, outputs.replaces, progress, extraction=extraction
+            )
             facts = {**files.facts(files.clips(document)), **document}
             rows = tuple(moment_row(rank, moment) for rank, moment in enumerate(found.moments, 1))
             return Result(data=facts, lines=(line,), table=Table(MOMENT_COLUMNS, rows), messages=messages)

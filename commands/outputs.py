@@ -10,33 +10,12 @@ from typing import Annotated, Any, Literal
 
 from vidsum.commands.paths import urls, will_read, will_write
 from vidsum.errors import OutputError, UsageError
-from vidsum.options import ADVANCED, Option, option
+from vidsum.options import ADVANCED, Option, leaves, option
 from vidsum.outputs import check_name, make_folder
-from vidsum.settings import Shorts
+from vidsum.settings import Clips
 from vidsum.text_files import STDIN
-from vidsum.times import parse_time
 
 PlotFormat = Annotated[Literal["png", "svg"], Option("Format of the plots.", panel=ADVANCED)]
-Pad = Annotated[
-    float,
-    Option(
-        "Start each of --clips this much earlier and end it this much later, within the video, e.g. 2s.",
-        min=0,
-        flags=("--pad",),
-        metavar="TIME",
-        parse=parse_time,
-    ),
-]
-MinClip = Annotated[
-    float,
-    Option(
-        "Lengthen shorter ones of --clips to this, around their middle, e.g. 2s.",
-        min=0,
-        flags=("--min-clip",),
-        metavar="TIME",
-        parse=parse_time,
-    ),
-]
 Sheet = Annotated[
     bool, Option("Also {JSON name}_sheet.png: a picture of each, with its time, on one contact sheet.")
 ]
@@ -266,12 +245,8 @@ class Files:
     """Folder of an MP4 for each moment, if these are asked for."""
     clip_stem: str = ""
     """What the names of these MP4 files begin with."""
-    clip_pad_s: float = 0.0
-    """Seconds by which they are longer than their moments on each side."""
-    clip_least_s: float = 0.0
-    """Seconds that they last at least."""
-    clip_shorts: Shorts = field(default_factory=Shorts)
-    """What is changed of their pictures and sound."""
+    clip_settings: Clips = field(default_factory=Clips)
+    """How they differ from their moments."""
     beside: tuple[Path, ...] = ()
     """Files that are made of the record once it is there."""
 
@@ -285,18 +260,11 @@ class Files:
         """Those with a name that does not depend on the result."""
         return list(self.named.values())
 
-    @property
-    def clip_form(self) -> str:
-        """The form in the label of these MP4 files."""
-        from vidsum.pipelines.export import clip_form
-
-        return clip_form(self.clip_pad_s, self.clip_shorts, self.clip_least_s)
-
     def clips(self, document: Mapping[str, Any]) -> list[Path]:
         """The MP4 files of the moments in a document."""
         if self.clip_folder is None:
             return []
-        from vidsum.pipelines.export import clips_of
+        from vidsum.pipelines.clips import clips_of
         from vidsum.results.load import result_of
 
         result: Any = result_of(document)
@@ -317,8 +285,7 @@ def moment_files(
     what: str,
     more: Mapping[str, str],
     clips: str | None = None,
-    lengths_s: tuple[float, float] = (0.0, 0.0),
-    shorts: Shorts = Shorts(),
+    settings: Clips = Clips(),
 ) -> dict[str, Files]:
     """Where the moments, highlights or shots (`what`) of each video go, checked before any work.
 
@@ -327,8 +294,7 @@ def moment_files(
         what: ends the names of the JSON files.
         more: the ends of the names of other files, by option.
         clips: folder of an MP4 of each; empty for the JSON's, None for no MP4.
-        lengths_s: `pad_s` and `least_s` of `vidsum.pipelines.export.write_clips`.
-        shorts: what is changed of the clips.
+        settings: how the clips differ from the moments.
 
     Raises:
         UsageError: the JSON goes to stdout, and there would be other files; there are no clips to pad; two
@@ -338,11 +304,10 @@ def moment_files(
     if outputs.to_stdout and (more or clips is not None):
         asked = " or --".join([*more, *([] if clips is None else ["clips"])])
         raise UsageError("-o - writes JSON only", hint=f"-o FILE.json, with --{asked}")
-    pad_s, least_s = lengths_s
-    changes = {"pad": pad_s, "min-clip": least_s, "vertical": shorts.vertical, "burn": shorts.burn}
-    changes["loudness"] = shorts.loudness
-    if clips is None and (changed := [name for name, is_asked in changes.items() if is_asked]):
-        raise UsageError(f"--{changed[0]} needs --clips", hint="--clips")
+    pairs = zip(leaves(Clips, settings), leaves(Clips), strict=True)
+    chosen = [leaf.flags[0] for leaf, plain in pairs if leaf.default != plain.default]
+    if clips is None and chosen:
+        raise UsageError(f"{chosen[0]} needs --clips", hint="--clips")
     targets = {}
     for source, json in destinations(sources, outputs, f"_{what}.json", (".json",)).items():
         stem = json.stem.removesuffix(f"_{what}")
@@ -350,13 +315,7 @@ def moment_files(
         named |= {kind: json.with_name(f"{stem}_{end}") for kind, end in more.items()}
         folder = None if clips is None else Path(clips) if clips else json.parent
         targets[source] = Files(
-            named,
-            nested=what != "shots",
-            clip_folder=folder,
-            clip_stem=stem,
-            clip_pad_s=pad_s,
-            clip_least_s=least_s,
-            clip_shorts=shorts,
+            named, nested=what != "shots", clip_folder=folder, clip_stem=stem, clip_settings=settings
         )
     outputs.check(targets)
     _check_clips(targets)
@@ -364,7 +323,7 @@ def moment_files(
 
 
 def _check_clips(targets: Mapping[str, Files]) -> None:
-    from vidsum.pipelines.export import stem_in
+    from vidsum.pipelines.clips import stem_in
 
     owners: dict[tuple[str, str | None], str] = {}
     for source, files in targets.items():

@@ -22,8 +22,6 @@ _read: dict[_Key, str] = {}
 """What the command reads, with the option that names it; empty for an input."""
 _written: dict[_Key, str] = {}
 """What it writes, with the input or option that it is for."""
-
-
 urls: dict[str, str] = {}
 """The address of each input that is a copy in the cache."""
 
@@ -48,8 +46,8 @@ def begin(named: Iterable[tuple[str, object]]) -> None:
         named: each value on the command line that is not the name of an output, with its option; arguments
             have an empty one. Those that lead to a file are files to read.
     """
-    _read.clear()
-    _written.clear()
+    for noted in (_read, _written, urls):
+        noted.clear()
     for option, value in named:
         for each in value if isinstance(value, list | tuple) else (value,):
             if isinstance(each, str | Path) and is_file(each):

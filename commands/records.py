@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,8 @@ from vidsum.commands.outputs import Files, Outputs, Replaces
 from vidsum.commands.paths import HINT, note, require_made_from, require_own
 from vidsum.commands.result import Result
 from vidsum.errors import InputError, OutputError
-from vidsum.settings import Extraction, with_defaults
+from vidsum.options import leaves
+from vidsum.settings import Clips, Extraction, with_defaults
 
 if TYPE_CHECKING:
     from vidsum.pipelines.moments import Look
@@ -106,7 +107,7 @@ def _up_to_date(
         return None
     _refuse_other_playlist(document, source, files.record)
     clips = files.clips(document)
-    require_made_from(clips, document["provenance"], files.clip_form)
+    require_made_from(clips, document["provenance"], files.clip_settings.form)
     is_whole = _read_mark(files.record) is None and all(path.exists() for path in (*files.all, *clips))
     if part:
         part.check(document, files.record, is_rewritten=not is_whole)
@@ -138,6 +139,8 @@ def write_moments(
     Raises OutputError: an MP4 file exists and is another, or a file cannot be written.
     """
     from vidsum.pipelines import export
+    from vidsum.pipelines.clips import write_clips
+    from vidsum.results.moments import Grounding
     from vidsum.results.result import write_document
     from vidsum.results.shots import Shots
 
@@ -145,23 +148,18 @@ def write_moments(
     if replaces == "outdated":
         require_own(clips, files.record)
     elif replaces == "none" and not is_taken_up(files.record, result.provenance):
-        require_made_from(clips, result.provenance, files.clip_form)
+        require_made_from(clips, result.provenance, files.clip_settings.form)
     gone = _clips_before(files, besides=clips) if replaces == "outdated" else []
     with unfinished([*files.all, *clips], files.record, result.provenance):
         if files.clip_folder:
-            place = (files.clip_folder, files.clip_stem)
-            how: dict[str, Any] = {
-                "pad_s": files.clip_pad_s,
-                "least_s": files.clip_least_s,
-                "extraction": extraction,
-                **asdict(files.clip_shorts),
-            }
-            messages += export.write_clips(result, *place, progress=progress, **how)
+            how: Any = {leaf.name: leaf.default for leaf in leaves(Clips, files.clip_settings)}
+            how |= {"extraction": extraction, "progress": progress}
+            messages += write_clips(result, files.clip_folder, files.clip_stem, **how)
         if "plot" in files.named and not isinstance(result, Shots):
             messages += export.write_plot(result, files.named["plot"])
         if "sheet" in files.named:
             export.write_sheet(result, files.named["sheet"])
-        if look and look.plots and not isinstance(result, Shots):
+        if look and isinstance(result, Grounding):
             messages += export.write_attention(result, look, files.named)
         for clip in gone:
             clip.unlink(missing_ok=True)

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args, get_origin
 from vidsum.archive.wishes import Wishes
 from vidsum.options import item_of, leaves, required
 from vidsum.settings import (
+    Clips,
     Describing,
     Extraction,
     Retrieval,
@@ -36,6 +37,7 @@ _TYPES: dict[str, tuple[str, type[Any], tuple[str, ...]]] = {
     "WatchOptions": ("TypedDict", Watching, ()),
     "DescribeOptions": ("ReadingOptions", Describing, ()),
     "ClipOptions": ("TypedDict", Shorts, ()),
+    "MomentClipOptions": ("ClipOptions", Clips, ("pad_s", "least_s")),
     "SpeechOptions": ("TypedDict", Transcription, ()),
     "WishOptions": ("TypedDict", Wishes, tuple(leaf.name for leaf in leaves(Wishes) if leaf.name != "top_k")),
 }

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from vidsum.features.extractor import OwnExtractor as OwnExtractor
     from vidsum.features.extractor import register_extractor as register_extractor
     from vidsum.memory import unload as unload
+    from vidsum.pipelines.clips import write_clips as write_clips
     from vidsum.pipelines.description import describe as describe
     from vidsum.pipelines.download import download as download
-    from vidsum.pipelines.export import write_clips as write_clips
     from vidsum.pipelines.export import write_plot as write_plot
     from vidsum.pipelines.export import write_storyboard as write_storyboard
     from vidsum.pipelines.export import write_video as write_video
@@ -70,7 +70,8 @@ _NAMES = {
     "memory": "unload",
     "pipelines.description": "describe",
     "pipelines.download": "download",
-    "pipelines.export": "write_clips write_plot write_storyboard write_video",
+    "pipelines.clips": "write_clips",
+    "pipelines.export": "write_plot write_storyboard write_video",
     "pipelines.highlights": "find_highlights",
     "pipelines.moments": "ground",
     "pipelines.plan": "extract",

@@ -111,6 +111,13 @@ class ClipOptions(TypedDict, total=False):
     loudness: bool
 
 
+class MomentClipOptions(ClipOptions, total=False):
+    """Options of `vidsum.settings.Clips`."""
+
+    pad_s: float
+    least_s: float
+
+
 class SpeechOptions(TypedDict, total=False):
     """Options of `vidsum.settings.Transcription`."""
 

@@ -3,7 +3,7 @@
 import pkgutil
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -427,6 +427,38 @@ class Shorts:
         """The choices in one word, for the label of a file; none for the defaults."""
         chosen = {f"vertical-{self.aspect}": self.vertical, "burn": self.burn, "loudness": self.loudness}
         return "-".join(name for name, is_chosen in chosen.items() if is_chosen)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clips(Checked):
+    """How the clips of moments differ from the moments."""
+
+    PANEL = "Output"
+
+    pad_s: float = option(
+        "Start each of --clips this much earlier and end it this much later, within the video, e.g. 2s.",
+        0.0,
+        min=0,
+        flags=("--pad",),
+        metavar="TIME",
+        parse=parse_time,
+    )
+    least_s: float = option(
+        "Lengthen shorter ones of --clips to this, around their middle, e.g. 2s.",
+        0.0,
+        min=0,
+        flags=("--min-clip",),
+        metavar="TIME",
+        parse=parse_time,
+    )
+    shorts: Shorts = field(default_factory=Shorts)
+
+    @property
+    def form(self) -> str:
+        """The choices in one word, for the label of a file; none for the defaults."""
+        lengths = {"pad": self.pad_s, "least": self.least_s}
+        chosen = [f"{name}-{length_s:g}" for name, length_s in lengths.items() if length_s]
+        return "-".join(filter(None, [*chosen, self.shorts.form]))
 
 
 def with_defaults(provenance: Mapping[str, Any]) -> dict[str, Any]:

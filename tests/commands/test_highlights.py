@@ -109,9 +109,22 @@ def test_a_video_with_the_name_of_a_clip_is_not_written_over(run: Run, film: Pat
     assert "has the name of a clip" in ran.err
 
 
+def test_clips_are_cropped_and_kept_apart_from_others(run: Run, film: Path) -> None:
+    asked = ("highlights", film, *CPU, "-k", "1", "--clips", "--vertical", "--pad", "1s")
+    assert run(*asked).code == 0
+    with av.open("highlight_film_0m00s.mp4") as container:
+        stream = container.streams.video[0]
+        assert stream.width / stream.height == pytest.approx(9 / 16, abs=0.02)
+    assert "up to date" in run(*asked).out
+    ran = run(*asked[:-2])
+    assert ran.code == 1
+    assert "made with --pad 1" in ran.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
+        (["--vertical"], 2, "--vertical needs --clips"),
         (["--top-k", "0"], 2, "top-k"),
         (["-o", "x.txt"], 2, "-o x.json"),
         (["--extractor", "nonsense"], 2, "extractor"),

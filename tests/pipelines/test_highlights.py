@@ -13,6 +13,7 @@ from tests.conftest import real_weights
 from tests.grounding.colours import use_colours
 from vidsum.errors import InputError, UsageError
 from vidsum.pipelines import decoding, export
+from vidsum.pipelines.clips import clips_of, write_clips
 from vidsum.pipelines.highlights import find_highlights, plan_highlights
 from vidsum.pipelines.plan import extract
 from vidsum.pipelines.summary import summarize
@@ -166,8 +167,8 @@ def test_the_document_is_by_its_schema_and_the_same_each_time(
 
 def test_each_segment_is_written_as_mp4(film: Path, tmp_path: Path) -> None:
     found = find_highlights(film, 2, device="cpu")
-    assert export.write_clips(found, tmp_path / "clips", "film") == ()
-    clips = export.clips_of(found, tmp_path / "clips", "film")
+    assert write_clips(found, tmp_path / "clips", "film") == ()
+    clips = clips_of(found, tmp_path / "clips", "film")
     assert [clip.name for clip, _ in clips] == ["highlight_film_0m04s.mp4"]
     for (clip, _), moment in zip(clips, found.moments, strict=True):
         assert probe(clip).duration_s == pytest.approx(moment.end_s - moment.start_s, abs=0.05)
@@ -175,20 +176,10 @@ def test_each_segment_is_written_as_mp4(film: Path, tmp_path: Path) -> None:
     assert len(list((tmp_path / "clips").iterdir())) == len(found.moments)
 
 
-def test_padded_segments_stay_inside_the_video(film: Path, tmp_path: Path) -> None:
-    found = find_highlights(film, 2, device="cpu")
-    export.write_clips(found, tmp_path, "film", pad_s=1)
-    whole_s = probe(film).duration_s
-    clips = export.clips_of(found, tmp_path, "film")
-    for (clip, _), moment in zip(clips, found.moments, strict=True):
-        padded_s = min(moment.end_s + 1, whole_s) - max(moment.start_s - 1, 0)
-        assert probe(clip).duration_s == pytest.approx(padded_s, abs=0.05)
-
-
 def test_highlights_of_features_have_no_video_to_write(tmp_path: Path) -> None:
     found: Highlights = find_highlights(Features.from_array(np.eye(9)))
     with pytest.raises(UsageError, match="features only"):
-        export.write_clips(found, tmp_path, "film")
+        write_clips(found, tmp_path, "film")
 
 
 def test_what_makes_no_sense_is_refused(film: Path, tmp_path: Path) -> None:

@@ -16,25 +16,23 @@ from tests import media
 from tests.conftest import real_weights
 from tests.grounding.colours import MOST_WORDS, use_colours
 from vidsum.checkpoints.trained import Trained, save_trained
-from vidsum.errors import InputError, OutputError, UsageError, WeightsError
+from vidsum.errors import InputError, UsageError, WeightsError
 from vidsum.grounding import find
 from vidsum.grounding.grounder import Prediction
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.intervals import iou
 from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr_models import build
-from vidsum.pipelines import decoding, export, sources
+from vidsum.pipelines import decoding, sources
 from vidsum.pipelines import moments as pipeline
 from vidsum.results.feature_files import write_features
 from vidsum.results.features import Features
 from vidsum.results.load import read_document
-from vidsum.results.moments import Grounding, Moment, QueryMoments
+from vidsum.results.moments import Grounding, Moment
 from vidsum.results.result import write_json
-from vidsum.results.shots import Shots
 from vidsum.settings import Extraction, Retrieval
 from vidsum.types import FloatArray
 from vidsum.video.probe import probe
-from vidsum.video.read import read_frames_at
 
 SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/moments.schema.json").read_text())
 
@@ -207,70 +205,6 @@ def test_documents_follow_their_schema(film: Path, colours: list[int], tmp_path:
     whole = read_document(tmp_path / "moments.json")
     jsonschema.validate(whole, SCHEMA)
     assert [len(one["saliency"]) for one in whole["queries"]] == [len(whole["timestamps_s"])] * 2
-
-
-def test_clips_are_the_moments(film: Path, colours: list[int], tmp_path: Path) -> None:
-    found = pipeline.ground(film, ["green", "yellow"], 1, device="cpu")
-    assert export.write_clips(found, tmp_path / "clips", "film") == ()
-    clips = sorted((tmp_path / "clips").iterdir())
-    assert [path.name for path in clips] == ["green_film_0m02s.mp4", "yellow_film_0m06s.mp4"]
-    for path, seconds, colour in zip(clips, (2, 4), ([30, 200, 30], [180, 180, 40]), strict=True):
-        assert probe(path).duration_s == pytest.approx(seconds, abs=0.05)
-        (frame,) = read_frames_at(probe(path), [1.0])
-        np.testing.assert_allclose(frame.image.mean(axis=(0, 1)), colour, atol=12)
-    with pytest.raises(OutputError, match="cannot be made"):
-        export.write_clips(found, clips[0], "film")
-
-
-@pytest.mark.parametrize(("pad_s", "lengths_s"), [(0.5, (3, 4.5)), (3, (7, 7)), (1e9, (10, 10))])
-def test_padded_clips_stay_inside_the_video(
-    film: Path, colours: list[int], tmp_path: Path, pad_s: float, lengths_s: tuple[float, float]
-) -> None:
-    found = pipeline.ground(film, ["green", "yellow"], 1, device="cpu")
-    export.write_clips(found, tmp_path, "film", pad_s=pad_s)
-    for name, seconds in zip(("green_film_0m02s", "yellow_film_0m06s"), lengths_s, strict=True):
-        assert probe(tmp_path / f"{name}.mp4").duration_s == pytest.approx(seconds, abs=0.05)
-    for bad in (-1, float("nan")):
-        with pytest.raises(UsageError, match="pad_s and least_s must be at least 0"):
-            export.write_clips(found, tmp_path, "film", pad_s=bad)
-        with pytest.raises(UsageError, match="least_s must be at least 0"):
-            export.write_clips(found, tmp_path, "film", least_s=bad)
-
-
-@pytest.mark.parametrize(("least_s", "lengths_s"), [(1, (2, 4)), (3, (3, 4)), (9, (9, 9)), (99, (10, 10))])
-def test_short_clips_are_lengthened_inside_the_video(
-    film: Path, colours: list[int], tmp_path: Path, least_s: float, lengths_s: tuple[float, float]
-) -> None:
-    found = pipeline.ground(film, ["green", "yellow"], 1, device="cpu")
-    export.write_clips(found, tmp_path, "film", least_s=least_s)
-    for name, seconds in zip(("green_film_0m02s", "yellow_film_0m06s"), lengths_s, strict=True):
-        assert probe(tmp_path / f"{name}.mp4").duration_s == pytest.approx(seconds, abs=0.05)
-
-
-def test_clips_have_names_of_their_own_that_are_known_again() -> None:
-    """Of moments that begin in one second, of texts that are the same in letters, and of hours."""
-    moments = tuple(Moment(start, start + 5, 0.5) for start in (21.0, 21.9, 3723.5))
-    queries = tuple(QueryMoments(text, moments[:2], np.zeros(0, np.float32)) for text in ("A dog!", "a_dog"))
-    long = QueryMoments("zwei Männer " * 9, moments[2:], np.zeros(0, np.float32))
-    odd = QueryMoments("?!", moments[:1], np.zeros(0, np.float32))
-    found = Grounding((*queries, long, odd), np.zeros(0), 1.0, 4000.0, "similarity", "vse")
-    names = [path.stem for path, _ in export.clips_of(found, "x", "my_film")]
-    assert names == [
-        "a-dog_my_film_0m21s",
-        "a-dog_my_film_0m21s-2",
-        "a-dog_my_film_0m21s-3",
-        "a-dog_my_film_0m21s-4",
-        "zwei-männer-zwei-männer-zwei-männer-zwei_my_film_1h02m03s",
-        "query_my_film_0m21s",
-    ]
-    assert {export.stem_in(name) for name in names} == {"my_film"}
-    shots = Shots(np.arange(1002.0), "uniform")
-    assert [path.name for path, _ in export.clips_of(shots, "x", "f")][::1000] == [
-        "f-Scene-0001.mp4",
-        "f-Scene-1001.mp4",
-    ]
-    assert export.stem_in("f-Scene-0001") == "f"
-    assert export.stem_in("a_film") is None
 
 
 @pytest.mark.parametrize(("name", "whole"), [("film.npz", "film.npz"), ("tvsum.h5", "tvsum.h5#video_1")])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -17,17 +16,17 @@ from vidsum.grounding.find import Look
 from vidsum.labels import label_in
 from vidsum.names import wanted
 from vidsum.options import from_keywords
-from vidsum.outputs import as_utf8, make_folder
+from vidsum.outputs import as_utf8
 from vidsum.pipelines.timelines import video_of
 from vidsum.provenance import form_in, label_of
 from vidsum.results.cuts import Cut, Cutting, cuts_of, groups_of
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.feature_files import is_feature_file, read_features
 from vidsum.results.load import read_record, text_beside
-from vidsum.results.moments import Grounding, Highlights, QueryMoments
+from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
-from vidsum.settings import UNLIKELY, Encoding, Extraction, PreviewFormat, Shorts
+from vidsum.settings import Encoding, Extraction, PreviewFormat, Shorts
 from vidsum.times import format_time
 from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.encoders import animated
@@ -96,7 +95,7 @@ def write_video(
         with suppress(InputError, UsageError):  # as its time stamps jump, for example
             return copy_segments(video, segments, path, **how).warnings
     if encoding.codec != "copy":
-        look, warnings = _look(video, shorts, extraction, progress)
+        look, warnings = look_of(video, shorts, extraction, progress)
         written = write_segments(video, segments, path, **asdict(encoding), **how, look=look(segments))
         return (*warnings, *written.warnings)
     written = copy_segments(video, segments, path, **how)
@@ -105,70 +104,7 @@ def write_video(
     return (note, *written.warnings)
 
 
-def write_clips(
-    result: Grounding | Highlights | Shots,
-    folder: PathLike,
-    stem: str | None = None,
-    *,
-    pad_s: float = 0.0,
-    least_s: float = 0.0,
-    extraction: Extraction = Extraction(),
-    progress: Progress | None = None,
-    **options: Unpack[ClipOptions],
-) -> tuple[str, ...]:
-    """Write each moment or shot as an MP4, and return warnings.
-
-    Names are `{query}_{stem}_{time}.mp4`, for example `a-dog_film_0m21s.mp4`, of highlights
-    `highlight_{stem}_{time}.mp4`, of shots `{stem}-Scene-{number}.mp4`, as PySceneDetect has them.
-
-    Args:
-        result: of a video.
-        folder: made if it is not there. Files in it are replaced.
-        stem: the video in the names; its own name if not given.
-        pad_s: seconds by which each clip starts earlier and ends later, within the video.
-        least_s: what is shorter then is made as long as this, around its middle.
-        extraction: device and cache for what changes pictures and sound.
-        progress: called while it runs.
-        **options: fields of `vidsum.settings.Shorts`, such as `vertical=True`.
-
-    Raises:
-        UsageError: the moments are of features made elsewhere, or a length is negative.
-        InputError: the video is not there any more.
-        OutputError: a file cannot be written.
-    """
-    from vidsum.video.write import write_segments
-
-    wanted(result, Grounding, Highlights, Shots)
-    if not (pad_s >= 0 and least_s >= 0):
-        raise UsageError(f"pad_s and least_s must be at least 0, not {pad_s} and {least_s}")
-    shorts = from_keywords(write_clips, Shorts, options)
-    video, comment = video_of(result), label_of(result.provenance, clip_form(pad_s, shorts, least_s))
-    place = Path(folder)
-    make_folder(place)
-    look, warnings = _look(video, shorts, extraction, progress)
-    for path, span in clips_of(result, place, stem or Path(video.path).stem):
-        segment = [_longer(span, pad_s, least_s, video.duration_s)]
-        written = write_segments(video, segment, path, comment=comment, look=look(segment), progress=progress)
-        warnings += written.warnings
-    return tuple(dict.fromkeys(warnings))
-
-
-def _longer(span: Interval, pad_s: float, least_s: float, duration_s: float) -> Interval:
-    """A span made longer on both sides; where the video begins or ends, on the other side alone."""
-    start_s, end_s = max(0.0, span[0] - pad_s), min(span[1] + pad_s, duration_s)
-    if (missing_s := min(least_s, duration_s) - (end_s - start_s)) > 0:
-        start_s = min(max(0.0, start_s - missing_s / 2), duration_s - min(least_s, duration_s))
-        end_s = start_s + min(least_s, duration_s)
-    return start_s, end_s
-
-
-def clip_form(pad_s: float, shorts: Shorts = Shorts(), least_s: float = 0.0) -> str:
-    """The form of clips that are longer than their moments, or changed, for their label."""
-    lengths = (f"pad-{pad_s:g}" if pad_s else "", f"least-{least_s:g}" if least_s else "")
-    return "-".join(filter(None, [*lengths, shorts.form]))
-
-
-def _look(
+def look_of(
     video: VideoInfo, shorts: Shorts, extraction: Extraction, progress: Progress | None
 ) -> tuple[Callable[[Sequence[Interval]], ClipLook], list[str]]:
     """What gives the look of each clip, and the warnings, which grow as it does."""
@@ -178,51 +114,6 @@ def _look(
 
     looks = Looks(video, shorts, extraction, progress)
     return looks.of, looks.warnings
-
-
-_MOST_LETTERS = 40
-
-
-def clips_of(
-    result: Grounding | Highlights | Shots, folder: PathLike, stem: str
-) -> list[tuple[Path, Interval]]:
-    """Where the MP4 of each moment or shot goes, and its [start_s, end_s). See `write_clips`.
-
-    Of moments that begin in one second, the later ones have a number: `..._0m21s-2.mp4`.
-    """
-    if isinstance(result, Shots):
-        digits = max(3, len(str(len(result))))
-        scenes = enumerate(result.intervals, 1)
-        return [(Path(folder) / f"{stem}-Scene-{number:0{digits}}.mp4", span) for number, span in scenes]
-    if isinstance(result, Highlights):
-        moments = [("highlight", moment) for moment in result.moments]
-    else:
-        gets = [query for query in result.queries if query.moments and _gets_clips(query)]
-        moments = [(_slug(query.query), moment) for query in gets for moment in query.moments]
-    counts, found = Counter[str](), []
-    for words, moment in moments:
-        minutes, seconds = divmod(int(moment.start_s), 60)
-        clock = f"{minutes // 60}h{minutes % 60:02}m" if minutes >= 60 else f"{minutes}m"
-        name = f"{words}_{stem}_{clock}{seconds:02}s"
-        counts[name] += 1
-        number = f"-{counts[name]}" if counts[name] > 1 else ""
-        found.append((Path(folder) / f"{name}{number}.mp4", (moment.start_s, moment.end_s)))
-    return found
-
-
-def _slug(text: str) -> str:
-    """A text as part of a file's name: letters and digits, in lower case, with dashes between words."""
-    words = re.sub(r"[\W_]+", "-", as_utf8(text).lower()).strip("-")
-    return words[:_MOST_LETTERS].rstrip("-") or "query"
-
-
-_CLIP = re.compile(r"[^_]+_(.*)_(?:\d+h)?\d+m\d\ds(?:-\d+)?|(.*)-Scene-\d{3,}", re.DOTALL)
-
-
-def stem_in(name: str) -> str | None:
-    """The video in the name of a clip, without suffix, that `clips_of` would give; None in any other."""
-    match = _CLIP.fullmatch(name)
-    return (match[1] or match[2]) if match else None
 
 
 def form_of(path: PathLike, provenance: Mapping[str, Any]) -> str | None:
@@ -306,11 +197,10 @@ def write_sheet(result: Grounding | Highlights | Shots, path: PathLike) -> None:
     save_picture(sheet, path, label_of(result.provenance))
 
 
-def write_attention(result: Grounding | Highlights, look: Look, files: Mapping[str, Path]) -> tuple[str, ...]:
+def write_attention(result: Grounding, look: Look, files: Mapping[str, Path]) -> tuple[str, ...]:
     """Plot what a model attended to; `files` are by the kind of plot, for the rest see `write_plot`."""
     from vidsum.grounding.attention_plot import attention_plot
 
-    assert isinstance(result, Grounding)
     plots = (attention_plot(result, look.found, kind, files[kind]) for kind in look.plots)
     return tuple(warning for warnings in plots for warning in warnings)
 
@@ -335,11 +225,6 @@ def write_plot(result: Summary | Grounding | Highlights, path: PathLike) -> tupl
 
     importance_plot(result, path)
     return ()
-
-
-def _gets_clips(query: QueryMoments) -> bool:
-    """Whether a query's moments are written: not if it is probably absent, unless it is said."""
-    return query.present is None or query.present >= UNLIKELY or query.moments[0].evidence == "said"
 
 
 _FPS = 8

@@ -12,7 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from vidsum.errors import InputError, UsageError
-from vidsum.pipelines.export import clips_of, form_of
+from vidsum.pipelines.clips import clips_of
+from vidsum.pipelines.export import form_of
 from vidsum.pipelines.timelines import relative, video_behind
 from vidsum.results.cuts import Cutting
 from vidsum.results.descriptions import Descriptions

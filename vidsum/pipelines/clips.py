@@ -1,0 +1,129 @@
+"""The clips of moments, highlights and shots: an MP4 of each, under a name that tells what it shows."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vidsum.names import wanted
+from vidsum.options import from_keywords
+from vidsum.outputs import as_utf8, make_folder
+from vidsum.pipelines.export import look_of
+from vidsum.pipelines.timelines import video_of
+from vidsum.provenance import label_of
+from vidsum.results.moments import Grounding, Highlights, QueryMoments
+from vidsum.results.shots import Shots
+from vidsum.settings import UNLIKELY, Clips, Extraction
+from vidsum.types import Interval, Progress
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from vidsum.keywords import MomentClipOptions
+
+PathLike = str | os.PathLike[str]
+
+
+def write_clips(
+    result: Grounding | Highlights | Shots,
+    folder: PathLike,
+    stem: str | None = None,
+    *,
+    extraction: Extraction = Extraction(),
+    progress: Progress | None = None,
+    **options: Unpack[MomentClipOptions],
+) -> tuple[str, ...]:
+    """Write each moment or shot as an MP4, and return warnings.
+
+    Names are `{query}_{stem}_{time}.mp4`, for example `a-dog_film_0m21s.mp4`, of highlights
+    `highlight_{stem}_{time}.mp4`, of shots `{stem}-Scene-{number}.mp4`, as PySceneDetect has them.
+
+    Args:
+        result: of a video.
+        folder: made if it is not there. Files in it are replaced.
+        stem: the video in the names; its own name if not given.
+        extraction: device and cache for what changes pictures and sound.
+        progress: called while it runs.
+        **options: fields of `vidsum.settings.Clips`, such as `pad_s=1` or `vertical=True`.
+
+    Raises:
+        UsageError: the moments are of features made elsewhere, or a length is negative or not a number.
+        InputError: the video is not there any more.
+        OutputError: a file cannot be written.
+    """
+    from vidsum.video.write import write_segments
+
+    wanted(result, Grounding, Highlights, Shots)
+    settings = from_keywords(write_clips, Clips, options)
+    video, comment = video_of(result), label_of(result.provenance, settings.form)
+    place = Path(folder)
+    make_folder(place)
+    look, warnings = look_of(video, settings.shorts, extraction, progress)
+    for path, span in clips_of(result, place, stem or Path(video.path).stem):
+        segment = [_longer(span, settings, video.duration_s)]
+        written = write_segments(video, segment, path, comment=comment, look=look(segment), progress=progress)
+        warnings += written.warnings
+    return tuple(dict.fromkeys(warnings))
+
+
+def _longer(span: Interval, settings: Clips, duration_s: float) -> Interval:
+    """A span made longer on both sides; where the video begins or ends, on the other side alone."""
+    start_s, end_s = max(0.0, span[0] - settings.pad_s), min(span[1] + settings.pad_s, duration_s)
+    least_s = min(settings.least_s, duration_s)
+    if (missing_s := least_s - (end_s - start_s)) > 0:
+        start_s = min(max(0.0, start_s - missing_s / 2), duration_s - least_s)
+        end_s = start_s + least_s
+    return start_s, end_s
+
+
+_MOST_LETTERS = 40
+
+
+def clips_of(
+    result: Grounding | Highlights | Shots, folder: PathLike, stem: str
+) -> list[tuple[Path, Interval]]:
+    """Where the MP4 of each moment or shot goes, and its [start_s, end_s). See `write_clips`.
+
+    Of moments that begin in one second, the later ones have a number: `..._0m21s-2.mp4`.
+    """
+    if isinstance(result, Shots):
+        digits = max(3, len(str(len(result))))
+        scenes = enumerate(result.intervals, 1)
+        return [(Path(folder) / f"{stem}-Scene-{number:0{digits}}.mp4", span) for number, span in scenes]
+    if isinstance(result, Highlights):
+        moments = [("highlight", moment) for moment in result.moments]
+    else:
+        gets = [query for query in result.queries if query.moments and _gets_clips(query)]
+        moments = [(_slug(query.query), moment) for query in gets for moment in query.moments]
+    counts, found = Counter[str](), []
+    for words, moment in moments:
+        minutes, seconds = divmod(int(moment.start_s), 60)
+        clock = f"{minutes // 60}h{minutes % 60:02}m" if minutes >= 60 else f"{minutes}m"
+        name = f"{words}_{stem}_{clock}{seconds:02}s"
+        counts[name] += 1
+        number = f"-{counts[name]}" if counts[name] > 1 else ""
+        found.append((Path(folder) / f"{name}{number}.mp4", (moment.start_s, moment.end_s)))
+    return found
+
+
+def _slug(text: str) -> str:
+    """A text as part of a file's name: letters and digits, in lower case, with dashes between words."""
+    words = re.sub(r"[\W_]+", "-", as_utf8(text).lower()).strip("-")
+    return words[:_MOST_LETTERS].rstrip("-") or "query"
+
+
+_CLIP = re.compile(r"[^_]+_(.*)_(?:\d+h)?\d+m\d\ds(?:-\d+)?|(.*)-Scene-\d{3,}", re.DOTALL)
+
+
+def stem_in(name: str) -> str | None:
+    """The video in the name of a clip, without suffix, that `clips_of` would give; None in any other."""
+    match = _CLIP.fullmatch(name)
+    return (match[1] or match[2]) if match else None
+
+
+def _gets_clips(query: QueryMoments) -> bool:
+    """Whether a query's moments are written: not if it is probably absent, unless it is said."""
+    return query.present is None or query.present >= UNLIKELY or query.moments[0].evidence == "said"
