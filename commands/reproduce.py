@@ -85,7 +85,7 @@ def reproduce(
         run_alone("reproduce", view, lambda: _list(paper or PAPERS, wanted.table))
         return
     failed = False
-    for table in find(paper[0], wanted.table):
+    for _, table in find(paper, wanted.table):
         name = f"{paper[0]}, {table.name(paper[0])}"
         result = run_one("reproduce", name, view, partial(_reproduce, name, table, wanted, view))
         render(result, view, in_batch=True)
@@ -97,8 +97,7 @@ def reproduce(
 def _list(papers: Sequence[str], number: str | None) -> Result:
     from vidsum.lab.reproduction import find
 
-    found = [(paper, table) for paper in papers for table in find(paper, number)]
-    rows = [(paper, table.name(paper), table.state, table.title) for paper, table in found]
+    rows = [(paper, table.name(paper), table.state, table.title) for paper, table in find(papers, number)]
     facts = [dict(zip(("paper", "table", "state", "title"), row, strict=True)) for row in rows]
     return Result(data={"tables": facts}, table=Table(("paper", "table", "state", "title"), tuple(rows)))
 

@@ -129,6 +129,7 @@ def test_all_other_tables_run_to_their_end_on_made_up_data(run: Run) -> None:
         (("mrnet", "--toy"), "no folder for runs and reports"),
         (("mrnet", "--toy", "--data", "x", "--out", "y"), "--toy makes its own data"),
         (("mrnet", "--table", "12"), "mrnet has no table 12"),
+        (("--table", "12"), "no paper has a table 12"),
         (("mrnt",), "unknown paper 'mrnt'"),
         (("mrnet", "lam"), "only one paper at a time"),
     ],

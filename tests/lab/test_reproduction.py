@@ -44,7 +44,7 @@ def test_sections_kinds_and_figures_exist() -> None:
 
 
 def test_a_row_is_the_words_of_two_commands() -> None:
-    (table,) = find("mrnet", "3")
+    ((_, table),) = find(["mrnet"], "3")
     single, multi = table.rows
     assert (single.name, single.published["R@1 .5"]) == ("Charades-STA: MRNet-S", 60.03)
     assert single.train[-2:] == ("--queries-per-video", "1")
@@ -55,20 +55,26 @@ def test_a_row_is_the_words_of_two_commands() -> None:
 
 
 def test_the_same_training_is_one_run_in_all_tables() -> None:
-    rows = [row for number in ("2", "6", "7", "8", "A1") for row in find("mrnet", number)[0].rows]
+    rows = [row for number in ("2", "6", "7", "8", "A1") for row in find(["mrnet"], number)[0][1].rows]
     whole = {folder_name(row.train) for row in rows if row.published.get("R@1 .5") == 63.30}
     assert len(whole) == 1
 
 
 def test_a_number_may_stand_for_its_parts() -> None:
-    assert [table.tables["lam"] for table in find("lam", "1b")] == [["1b", "1c"]]
-    parts = [number for table in find("lam", "1") for number in table.tables["lam"]]
+    assert [table.tables["lam"] for _, table in find(["lam"], "1b")] == [["1b", "1c"]]
+    parts = [number for _, table in find(["lam"], "1") for number in table.tables["lam"]]
     assert sorted(parts) == ["1a", "1b", "1c", "1d", "1e"]
-    assert {table.tables["stamp"][0] for table in find("stamp")} == {"1a", "1b", *"2345678"}
+    assert {table.tables["stamp"][0] for _, table in find(["stamp"])} == {"1a", "1b", *"2345678"}
     with pytest.raises(UsageError, match="lam has no table 9"):
-        find("lam", "9")
+        find(["lam"], "9")
     with pytest.raises(UsageError, match="unknown paper 'mrnt'; did you mean 'mrnet'"):
-        find("mrnt")
+        find(["mrnt"])
+
+
+def test_a_number_without_a_paper_is_of_those_that_have_it() -> None:
+    assert [paper for paper, _ in find(["fulltransnet", "mrnet", "stamp"], "3")] == ["mrnet", "stamp"]
+    with pytest.raises(UsageError, match="no paper has a table 9"):
+        find(["mrnet", "stamp"], "9")
 
 
 def test_a_figure_is_found_by_its_path() -> None:

@@ -77,20 +77,22 @@ def read_tables() -> tuple[Table, ...]:
     return tuple(_table(read_yaml(path)) for path in sorted(FOLDER.glob("*.yaml")))
 
 
-def find(paper: str, number: str | None = None) -> list[Table]:
-    """The tables of a paper, or that of a number; `1` is 1a, 1b and 1c. Raises UsageError: unknown."""
+def find(papers: Sequence[str], number: str | None = None) -> list[tuple[str, Table]]:
+    """The papers' tables, or those of a number; `1` is 1a, 1b and 1c. Raises UsageError: unknown."""
     tables = read_tables()
-    if paper not in (known := list(dict.fromkeys(name for table in tables for name in table.tables))):
-        raise unknown("paper", paper, known)
-    of_paper = [table for table in tables if paper in table.tables]
+    known = list(dict.fromkeys(name for table in tables for name in table.tables))
+    if strange := [paper for paper in papers if paper not in known]:
+        raise unknown("paper", strange[0], known)
+    of_papers = [(paper, table) for paper in papers for table in tables if paper in table.tables]
     found = [
-        table
-        for table in of_paper
+        (paper, table)
+        for paper, table in of_papers
         if not number or any(re.fullmatch(f"{re.escape(number)}[a-z]?", own) for own in table.tables[paper])
     ]
     if not found:
-        numbers = ", ".join(own for table in of_paper for own in table.tables[paper])
-        raise UsageError(f"{paper} has no table {number}", hint=f"--table: {numbers}")
+        numbers = ", ".join(dict.fromkeys(own for paper, table in of_papers for own in table.tables[paper]))
+        some = f"{papers[0]} has no table" if len(papers) == 1 else "no paper has a table"
+        raise UsageError(f"{some} {number}", hint=f"--table: {numbers}")
     return found
 
 
