@@ -475,8 +475,7 @@ def with_defaults(provenance: Mapping[str, Any]) -> dict[str, Any]:
 def parse_attention_part(text: str) -> AttentionPart:
     """`mean`, `all`, or a layer and a head, counted from 0: `5.0`.
 
-    Raises:
-        UsageError: the text is none of these.
+    Raises UsageError: the text is none of these.
     """
     wholes: dict[str, AttentionPart] = {"mean": "mean", "all": "all"}
     if text in wholes:

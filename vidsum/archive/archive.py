@@ -129,8 +129,7 @@ class Archive:
             progress: called while it runs.
             **how: fields of `vidsum.settings.Extraction`.
 
-        Raises:
-            InputError, WeightsError, OutputError: the first video that fails ends it.
+        Raises InputError, WeightsError, OutputError: the first video that fails ends it.
         """
         from vidsum.pipelines.sources import expand
 
@@ -189,9 +188,8 @@ class Archive:
             top_k: maximum number of moments.
             **wishes: other fields of `vidsum.archive.wishes.Wishes`, such as `per_video=1`.
 
-        Raises:
-            UsageError: there is no query, or a value is out of range.
-            InputError: a picture or video of `like` cannot be read, or the archive is damaged.
+        Raises UsageError: there is no query, or a value is out of range. InputError: a picture or video of
+        `like` cannot be read, or the archive is damaged.
         """
         return self.find(text, from_keywords(Archive.search, Wishes, {"top_k": top_k, **wishes}))
 

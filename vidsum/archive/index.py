@@ -88,10 +88,8 @@ def add(
     """Bring a video into the archive, unless the same is there or another process is at it.
 
     A file is known by its size and time, else by its SHA-256: one that moved, or a copy, is not decoded.
-
-    Raises:
-        InputError: it cannot be read, or holds no video.
-        WeightsError: weights are missing and cannot be fetched.
+    Raises InputError: it cannot be read, or holds no video. WeightsError: weights are missing and cannot be
+    fetched.
     """
     path = os.fspath(path)
     key, space, video = _key(path), made_from(), os.fsdecode(_key(path))

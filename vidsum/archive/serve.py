@@ -51,9 +51,8 @@ _STATUS = ((_ForeignError, 403), (MissingError, 404), (UsageError, 400), (InputE
 class Server(ThreadingHTTPServer):
     """An archive at an address. A thread per connection; searches and clips are made one at a time.
 
-    Raises:
-        UsageError: the port is taken, or the host is no address of this machine.
-        InputError, OutputError, WeightsError: the archive cannot be searched.
+    Raises UsageError: the port is taken, or the host is no address of this machine. InputError, OutputError,
+    WeightsError: the archive cannot be searched.
     """
 
     daemon_threads, request_queue_size = True, 128

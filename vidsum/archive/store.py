@@ -132,9 +132,8 @@ def connect(path: Path | str, *, create: bool) -> Database:
         path: of its file, or the address of a server.
         create: make it, and its folder, if it is missing.
 
-    Raises:
-        InputError: it is missing, damaged, not an archive, or of a newer schema.
-        OutputError: it cannot be made or written, or another process holds it.
+    Raises InputError: it is missing, damaged, not an archive, or of a newer schema. OutputError: it cannot be
+    made or written, or another process holds it.
     """
     if is_server(path):
         return postgres.connect(str(path), _MIGRATIONS, create=create)

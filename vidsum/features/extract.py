@@ -47,9 +47,7 @@ def extract_features(
         embed: makes the `embeddings` [N, E] of what `Extractor.encode` gives, if any.
         progress: called with the seconds done after each batch.
 
-    Raises:
-        InputError: there are no frames.
-        UsageError: the extractor has no class scores.
+    Raises InputError: there are no frames. UsageError: the extractor has no class scores.
     """
     spec = extractor.spec
     runs = _runs(iter_clips(frames, spec))

@@ -65,10 +65,8 @@ def features_of_views(
         device: where the extractor runs.
         progress: called after each block of a view.
 
-    Raises:
-        UsageError: an unknown extractor, or one that sees clips.
-        InputError: the extractor gives NaN or infinite features.
-        WeightsError: see `vidsum.features.load_extractor`.
+    Raises UsageError: an unknown extractor, or one that sees clips. InputError: the extractor gives NaN or
+    infinite features. WeightsError: see `vidsum.features.load_extractor`.
     """
     spec = describe(extractor)
     if spec.takes_clips:

@@ -60,9 +60,8 @@ def log_likelihood(mixture: ClassMixture, queries: FloatArray, sharpness: float 
 def name_embeddings(extractor: str, device: str = "auto") -> FloatArray:
     """The class names of an extractor's logits, [K, 384] of length 1, by MiniLM on `device`; kept on disk.
 
-    Raises:
-        UsageError: the extractor has no classes.
-        WeightsError: MiniLM's weights are missing, cannot be fetched or fail their check.
+    Raises UsageError: the extractor has no classes. WeightsError: MiniLM's weights are missing, cannot be
+    fetched or fail their check.
     """
     if extractor not in _TEMPLATES:
         hint = f"{' and '.join(_TEMPLATES)} have"

@@ -107,10 +107,8 @@ def model_for(model: str, space: str, device: str = "auto", mask: MaskKind | Non
         device: the one that the model will run on, so that it is loaded once.
         mask: the learned mask that the model must have; None for any.
 
-    Raises:
-        UsageError: the model or space is unknown, or the model reads another space or has no such mask.
-        WeightsError: no checkpoint of that model ships.
-        InputError: the file is missing or is not a checkpoint.
+    Raises UsageError: the model or space is unknown, or the model reads another space or has no such mask.
+    WeightsError: no checkpoint of that model ships. InputError: the file is missing or is not a checkpoint.
     """
     if mask and model in (*MODELS, *_READS_NO_VIDEOS) and model not in _DETR:
         raise UsageError(f"only DETR models have a mask, not {model}", hint=_hint_for(mask))

@@ -136,9 +136,8 @@ class Grounder:
 def load_grounder(name: str = SHIPPED_GROUNDER, device: str = "auto") -> Grounder:
     """Load a checkpoint by its path, or by the name of one that ships.
 
-    Raises:
-        InputError: the file is missing, or see `grounder_of`.
-        UsageError, WeightsError: see `vidsum.checkpoints.path_of`.
+    Raises InputError: the file is missing, or see `grounder_of`. UsageError, WeightsError: see
+    `vidsum.checkpoints.path_of`.
     """
     return grounder_of(read_trained(named_file(name)), name, device)
 

@@ -61,11 +61,8 @@ def read_queries(
 ) -> Queries:
     """The given queries, those spoken, then those of a UTF-8 file.
 
-    The file (`-` is stdin) has one per line; blank lines are skipped.
-
-    Raises:
-        UsageError: no query is given, or one holds no text.
-        InputError: the file cannot be read, or holds no text.
+    The file (`-` is stdin) has one per line; blank lines are skipped. Raises UsageError: no query is given,
+    or one holds no text. InputError: the file cannot be read, or holds no text.
     """
     given = [(f"query {number}", text) for number, text in enumerate(texts, 1)]
     given += [(one.file, one.text) for one in spoken]

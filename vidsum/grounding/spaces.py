@@ -92,10 +92,8 @@ def extractions_of(space: str, extraction: Extraction, *, thorough: bool = False
 def embed_video(space: str, features: Sequence[Features], device: str = "auto") -> ClipEmbeddings:
     """A video in a space, from the features of `extractions_of`; the text encoder runs on `device`.
 
-    Raises:
-        UsageError: features lack class scores that the space needs.
-        WeightsError: the map's or the text encoder's weights are missing, cannot be fetched or fail their
-            check.
+    Raises UsageError: features lack class scores that the space needs. WeightsError: the map's or the text
+    encoder's weights are missing, cannot be fetched or fail their check.
     """
     pictures, duration_s = features[-1], features[-1].duration_s
     times = grid(duration_s, STEP_S)

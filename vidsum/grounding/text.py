@@ -61,11 +61,9 @@ class TextEncoder:
 def load_text_encoder(name: str, device: str = "auto") -> TextEncoder:
     """One of `TEXT_ENCODERS`, its weights fetched on first use; kept for the next call.
 
-    `device` is for MiniLM; CLIP reads text on the CPU, and word vectors need no device.
-
-    Raises:
-        UsageError: unknown encoder or device, or a package is missing.
-        WeightsError: the weights are missing, cannot be fetched or fail their check.
+    `device` is for MiniLM; CLIP reads text on the CPU, and word vectors need no device. Raises UsageError:
+    unknown encoder or device, or a package is missing. WeightsError: the weights are missing, cannot be
+    fetched or fail their check.
     """
     if name not in _LOADERS:
         raise unknown("text encoder", name, TEXT_ENCODERS)

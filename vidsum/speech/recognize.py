@@ -109,11 +109,8 @@ def load_recognizer(device: str = "auto", progress: Progress | None = None) -> "
     """Whisper base, kept for the next call; its weights are fetched on first use.
 
     `device` is `cpu`, `cuda` or `cuda:N`; `auto` is the CPU, with weights of 8 bits, and so is `mps`, which
-    CTranslate2 does not know.
-
-    Raises:
-        WeightsError: the weights are missing, cannot be fetched or fail their check.
-        UsageError: CTranslate2 does not run on the device.
+    CTranslate2 does not know. Raises WeightsError: the weights are missing, cannot be fetched or fail their
+    check. UsageError: CTranslate2 does not run on the device.
     """
     folder = checkpoints.path_of(CHECKPOINT, progress)
     return _load(str(folder), device)

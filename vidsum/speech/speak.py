@@ -82,9 +82,8 @@ def speak(speaker: Speaker, text: str, sample_rate: int, folder: Path, pace: flo
         folder: for the sound file.
         pace: factor of the speaker's usual pace, if it has one.
 
-    Raises:
-        InputError: the program cannot speak it: it fails, and says why, or writes no sound.
-        OutputError: the program hangs, or cannot be started.
+    Raises InputError: the program cannot speak it: it fails, and says why, or writes no sound. OutputError:
+    the program hangs, or cannot be started.
     """
     output, errors = folder / "spoken.wav", folder / "errors.txt"
     output.unlink(missing_ok=True)

@@ -38,9 +38,7 @@ def attention_plot(
         grids: every layer and head by itself (Fig. 5), instead of their mean (Fig. 6).
         label: see `vidsum.labels`.
 
-    Raises:
-        UsageError: another suffix.
-        OutputError: the file cannot be written.
+    Raises UsageError: another suffix. OutputError: the file cannot be written.
     """
     save_figure(_draw_grids(maps) if grids else _draw_panels(maps), target, label)
 

@@ -84,9 +84,8 @@ def candidates(
         embedded: whether they have embeddings; without, `auto` goes on to the next model.
         device: that it will run on, so that it is loaded once.
 
-    Raises:
-        UsageError: unknown model, or it reads other features.
-        InputError: the file is missing or not a checkpoint.
+    Raises UsageError: unknown model, or it reads other features. InputError: the file is missing or not a
+    checkpoint.
     """
     if model == "auto":
         shipped_extractor, shipped_rate = _SHIPPED_READS

@@ -33,11 +33,9 @@ def copy_with_chapters(
 ) -> None:
     """Copy a video with these chapters in place of its own; the file itself is only read.
 
-    Raises:
-        UsageError: the target's suffix is of no container with chapters, or the video is a playlist or has
-            time stamps that jump.
-        InputError: the video cannot be read, or the container cannot hold its streams.
-        OutputError: the target cannot be written.
+    Raises UsageError: the target's suffix is of no container with chapters, or the video is a playlist or has
+    time stamps that jump. InputError: the video cannot be read, or the container cannot hold its streams.
+    OutputError: the target cannot be written.
     """
     suffix = Path(target).suffix.lower()
     if suffix not in CONTAINERS:

@@ -49,13 +49,9 @@ def copy_segments(
 
     The clip plays wherever the source's codecs do. Sound is cut between its packets, some 20 ms long. The
     arguments are those of `vidsum.video.write.write_segments`; the segments grow, see the result's. `added`
-    makes one more track of the file.
-
-    Raises:
-        UsageError: see `checked_segments`; an MP4 cannot hold a codec; time stamps are missing or jump; or
-            the source is a playlist.
-        InputError: the source cannot be read, has no key frame to begin at, or ends before the segments.
-        OutputError: the target cannot be written.
+    makes one more track of the file. Raises UsageError: see `checked_segments`; an MP4 cannot hold a codec;
+    time stamps are missing or jump; or the source is a playlist. InputError: the source cannot be read, has
+    no key frame to begin at, or ends before the segments. OutputError: the target cannot be written.
     """
     source = Path(info.path)
     if jumps_of(info):

@@ -66,9 +66,7 @@ class PreRoll:
     def start(self, path: Path, from_s: float) -> "LiveClip":
         """Begin a clip at the last key frame at or before a time, or at the first that is kept.
 
-        Raises:
-            UsageError: an MP4 cannot hold the codec.
-            OutputError: the file cannot be written.
+        Raises UsageError: an MP4 cannot hold the codec. OutputError: the file cannot be written.
         """
         keys = [number for number, packet in enumerate(self._kept) if self._is_key(packet)]
         early = [number for number in keys if self._time_s(self._kept[number]) <= from_s]

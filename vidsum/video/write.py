@@ -171,10 +171,8 @@ def write_segments(
         look: what is changed of pictures and sound.
         progress: called with the seconds of clip written.
 
-    Raises:
-        UsageError: see `checked_segments` and `choose_encoder`.
-        InputError: the source cannot be read, none of its frames in the segments, or it is too large.
-        OutputError: the target cannot be written.
+    Raises UsageError: see `checked_segments` and `choose_encoder`. InputError: the source cannot be read,
+    none of its frames in the segments, or it is too large. OutputError: the target cannot be written.
     """
     source = Path(info.path)
     size = look.size or (info.display_width, info.display_height)

@@ -63,10 +63,8 @@ def evaluate_captions(
         Rows: the predictions; `others`, the captions of the first row, each of an item half of the data
         away; `people`, the first sentence of each item against its other sentences, if all have others.
 
-    Raises:
-        UsageError: no item has captions in all rows, or a prediction has the name of a baseline; or no video
-            has as many as the N of R@K/N.
-        WeightsError: R@K/N needs weights that are missing.
+    Raises UsageError: no item has captions in all rows, or a prediction has the name of a baseline; or no
+    video has as many as the N of R@K/N. WeightsError: R@K/N needs weights that are missing.
     """
     check_rows(rows, BASELINES, 1)
     described = {name: item for name, item in items.items() if all(name in row for row in rows.values())}

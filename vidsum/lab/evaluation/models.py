@@ -195,8 +195,7 @@ def _embedded(model: _Model, queries: Mapping[str, Query]) -> list[FloatArray]:
 def _parts_of_clips(sources: Sequence[Path], query: Query) -> tuple[FloatArray, ...]:
     """The features of a video, those of its whole clips, an [N, D] for each source.
 
-    Raises:
-        InputError: there is not about one for each clip, as the evaluation of saliency takes it.
+    Raises InputError: there is not about one for each clip, as the evaluation of saliency takes it.
     """
     parts = read_parts(sources, query.video)
     n_rows = len(parts[0])

@@ -36,8 +36,7 @@ Features = Annotated[tuple[Path, ...], Option(_SOURCES, metavar="PATH")]
 class SummaryRequest:
     """Rows of importance scores to compare with the annotators of one file.
 
-    Raises:
-        UsageError: there is nothing to evaluate on, or the annotations alone are not enough for a row.
+    Raises UsageError: there is nothing to evaluate on, or the annotations alone are not enough for a row.
     """
 
     PANEL = PANEL
@@ -129,8 +128,7 @@ class SummaryRequest:
 class MomentsRequest:
     """Rows of moments to compare with annotated ones.
 
-    Raises:
-        UsageError: there are models without features, or features without models.
+    Raises UsageError: there are models without features, or features without models.
     """
 
     PANEL = PANEL
@@ -188,8 +186,7 @@ class MomentsRequest:
 class HighlightsRequest:
     """Answers to QVHighlights' queries: a submission, or those of a model.
 
-    Raises:
-        UsageError: there is neither or both, or an option of a model without one.
+    Raises UsageError: there is neither or both, or an option of a model without one.
     """
 
     PANEL = PANEL
@@ -278,8 +275,7 @@ _NEED_JAVA = {"meteor": "METEOR", "spice": "SPICE"}
 class CaptionsRequest:
     """Captions to compare with sentences of people.
 
-    Raises:
-        UsageError: an unknown measure, or one that needs Java.
+    Raises UsageError: an unknown measure, or one that needs Java.
     """
 
     PANEL = PANEL

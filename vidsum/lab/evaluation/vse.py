@@ -232,10 +232,8 @@ def evaluate_vse(request: VSERequest, progress: Progress | None = None) -> Repor
     Returns:
         Rows: the map, `conse` for the extractor that it knows, `random`.
 
-    Raises:
-        InputError: captions, pictures or the checkpoint cannot be read, or the features do not fit the map.
-        UsageError: the split has no picture.
-        WeightsError: weights are missing.
+    Raises InputError: captions, pictures or the checkpoint cannot be read, or the features do not fit the
+    map. UsageError: the split has no picture. WeightsError: weights are missing.
     """
     name, checkpoint = checkpoint_of(request.checkpoint)
     check_rows([name], BASELINES, request.seeds)

@@ -107,12 +107,9 @@ def train_captioner(
     """Train a captioner in the folder `FOLDER` of `out`, and write it in 8 bits to `best.safetensors` there.
 
     A run that is killed goes on: features are kept on disk, and the network after each epoch. Pictures to
-    test on are not read.
-
-    Raises:
-        InputError: captions or pictures cannot be read, or there are too few of them.
-        UsageError, WeightsError: see `vidsum.features.pictures.features_of_views`.
-        OutputError, VidsumError: see `vidsum.lab.training.loop.fit`.
+    test on are not read. Raises InputError: captions or pictures cannot be read, or there are too few of
+    them. UsageError, WeightsError: see `vidsum.features.pictures.features_of_views`. OutputError,
+    VidsumError: see `vidsum.lab.training.loop.fit`.
     """
     make_folder(out)
     refuse_foreign(out)

@@ -55,12 +55,10 @@ def annotated_moments(
 ) -> MomentData[MomentExample]:
     """Examples from annotated videos, one per video, all in memory: T x D x 4 bytes a video.
 
-    Each video is averaged into so many clips (T); the seed is of the choice of validation videos.
-
-    Raises:
-        InputError: annotations or features cannot be read, or some videos have none.
-        UsageError: there are no videos to train on, or the text encoder does not go with the space.
-        WeightsError: the text encoder's weights cannot be had.
+    Each video is averaged into so many clips (T); the seed is of the choice of validation videos. Raises
+    InputError: annotations or features cannot be read, or some videos have none. UsageError: there are no
+    videos to train on, or the text encoder does not go with the space. WeightsError: the text encoder's
+    weights cannot be had.
     """
     folder, split = source.query_features, _split(source, seed)
     vectors = read_queries(folder, split.queries) if folder else None

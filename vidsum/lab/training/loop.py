@@ -80,12 +80,9 @@ def fit(
 
     The folder is of this run alone; `overwrite` drops the run in it. The models of `keep_epochs` are written
     too, as `epoch_5.safetensors`, and not recorded, since they change nothing else. Progress is called as
-    progress(name of the folder, epochs done, epochs).
-
-    Raises:
-        OutputError: the folder holds a run with other settings, or cannot be written to.
-        InputError: the run in the folder is damaged.
-        VidsumError: a loss, the weights or the validation became NaN or infinite.
+    progress(name of the folder, epochs done, epochs). Raises OutputError: the folder holds a run with other
+    settings, or cannot be written to. InputError: the run in the folder is damaged. VidsumError: a loss, the
+    weights or the validation became NaN or infinite.
     """
     if recipe.validate is None and settings.patience is not None:
         raise UsageError("patience needs a validation part", hint="choose one, or leave patience out")

@@ -39,11 +39,9 @@ def predict_run(
     """Score the test videos of every split of the run in a folder.
 
     The protocol `auto` decodes with no labels. `paper` feeds the decoder with the key frames of the test
-    video's own annotators, as the paper's figures were made; it measures no summarizer.
-
-    Raises:
-        InputError: the folder holds no whole run.
-        UsageError: a test video is not given, or has other features than the run's.
+    video's own annotators, as the paper's figures were made; it measures no summarizer. Raises InputError:
+    the folder holds no whole run. UsageError: a test video is not given, or has other features than the
+    run's.
     """
     splits = read_run(out)["splits"]
     _checkpoints(out, splits)

@@ -77,10 +77,8 @@ def start_run(
     `model` is its name in the checkpoints, whose `dim_in` comes from the videos; `sources` are their files,
     whose SHA-256 are recorded; `draw` draws the features of a video anew; `overwrite` drops a run with other
     settings; `facts` are settings as they are recorded, where these differ from the fields of the same name.
-
-    Raises:
-        UsageError: the videos do not go together.
-        OutputError: the folder holds a run with other settings, or cannot be written to.
+    Raises UsageError: the videos do not go together. OutputError: the folder holds a run with other settings,
+    or cannot be written to.
     """
     named = {name for split in splits for name in (*split.train, *split.validation, *split.test)}
     _check_together([videos[name] for name in sorted(named)])

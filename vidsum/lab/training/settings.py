@@ -127,11 +127,7 @@ class MomentSettings:
 
     @classmethod
     def published(cls, preset: str, size: str = "paper") -> dict[str, Any]:
-        """The choices of a preset, in one of `SIZES`.
-
-        Raises:
-            UsageError: unknown preset or size.
-        """
+        """The choices of a preset, in one of `SIZES`. Raises UsageError: unknown preset or size."""
         for what, name, known in (("preset", preset, cls.PRESETS), ("size", size, cls.SIZES)):
             if name not in known:
                 raise unknown(what, name, known)

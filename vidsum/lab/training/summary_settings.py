@@ -16,8 +16,7 @@ from vidsum.settings import DEFAULT_EXTRACTOR, CaptionSpace, Device
 class SplitOptions:
     """The annotated videos of a summarizer, and how they are split.
 
-    Raises:
-        UsageError: there are neither videos with features nor captions, or both.
+    Raises UsageError: there are neither videos with features nor captions, or both.
     """
 
     PANEL = "Data and output"

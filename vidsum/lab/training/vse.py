@@ -120,12 +120,9 @@ def train_vse(
     """Train maps in folders of `out`, and write their mean to `best.safetensors` there.
 
     A run that is killed goes on: features are kept on disk, and each map after each epoch. Pictures to test
-    on are not read.
-
-    Raises:
-        InputError: captions or pictures cannot be read, or there are too few pictures.
-        UsageError, WeightsError: see `vidsum.features.pictures.features_of_views`.
-        OutputError, VidsumError: see `vidsum.lab.training.loop.fit`.
+    on are not read. Raises InputError: captions or pictures cannot be read, or there are too few pictures.
+    UsageError, WeightsError: see `vidsum.features.pictures.features_of_views`. OutputError, VidsumError: see
+    `vidsum.lab.training.loop.fit`.
     """
     make_folder(out)
     refuse_foreign(out)
