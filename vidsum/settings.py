@@ -73,6 +73,9 @@ PreviewFormat = Literal["gif", "webp", "mp4"]
 
 Device = Annotated[str, Option("Device: auto, cpu, cuda, cuda:N or mps.", metavar="DEVICE")]
 Beams = Annotated[int, Option("Beam width for trained models; 1 is greedy.", min=1, panel=ADVANCED)]
+TIME: Mapping[str, Any] = {"metavar": "TIME", "parse": parse_time}
+"""What all options of a time have."""
+
 _FILES = pkgutil.iter_modules([str(Path(__file__).parent / "features" / "extractors")])
 EXTRACTORS = tuple(sorted((file.name for file in _FILES), key=lambda name: (name != DEFAULT_EXTRACTOR, name)))
 """The extractors, by the names of their files, which are their only list; the first is the default."""
@@ -138,22 +141,10 @@ class ShotSettings(Checked):
     )
     max_shots: int | None = option("Maximum number of shots.", None, min=1, shown="chosen by KTS")
     min_shot_s: float | None = option(
-        "Minimum shot length, e.g. 2s.",
-        None,
-        min=0,
-        flags=("--min-shot",),
-        shown="the method's",
-        metavar="TIME",
-        parse=parse_time,
+        "Minimum shot length, e.g. 2s.", None, min=0, flags=("--min-shot",), shown="the method's", **TIME
     )
     max_shot_s: float | None = option(
-        "Maximum shot length, e.g. 30s.",
-        None,
-        above=0,
-        flags=("--max-shot",),
-        shown="the method's",
-        metavar="TIME",
-        parse=parse_time,
+        "Maximum shot length, e.g. 30s.", None, above=0, flags=("--max-shot",), shown="the method's", **TIME
     )
 
 
@@ -203,8 +194,7 @@ class Selection:
         above=0,
         flags=("--min-segment",),
         shown="1s",
-        metavar="TIME",
-        parse=parse_time,
+        **TIME,
         panel=ADVANCED,
     )
     max_segment_s: float | None = option(
@@ -289,8 +279,7 @@ class Watching(Checked):
         min=0,
         flags=("--for",),
         shown="2s",
-        metavar="TIME",
-        parse=parse_time,
+        **TIME,
     )
     pre_roll_s: float = option(
         "Clips begin so long before an alert, and end so long after it.",
@@ -299,8 +288,7 @@ class Watching(Checked):
         max=60,
         flags=("--pre-roll",),
         shown="5s",
-        metavar="TIME",
-        parse=parse_time,
+        **TIME,
     )
     follow: bool = option("The file is still being written: wait for more at its end.", False, shared=False)
     idle_s: float | None = option(
@@ -309,8 +297,7 @@ class Watching(Checked):
         above=0,
         flags=("--idle",),
         shown="10s for folders and --follow; else never",
-        metavar="TIME",
-        parse=parse_time,
+        **TIME,
     )
 
 

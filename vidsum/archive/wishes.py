@@ -7,7 +7,7 @@ from typing import Literal
 
 from vidsum.errors import UsageError
 from vidsum.options import check, option
-from vidsum.times import parse_time
+from vidsum.settings import TIME
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,7 @@ class Wishes:
     after: str | None = option(
         "Only files changed on this date or later, such as 2024-05-31.", None, metavar="DATE"
     )
-    min_length_s: float = option(
-        "Skip shorter moments.", 0.0, min=0, flags=("--min-length",), metavar="TIME", parse=parse_time
-    )
+    min_length_s: float = option("Skip shorter moments.", 0.0, min=0, flags=("--min-length",), **TIME)
     min_present: float = option(
         "Skip moments with a match probability below this (0: keep all).", 0.0, min=0, max=1, shared=False
     )

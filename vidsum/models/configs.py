@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from vidsum.errors import UsageError
-from vidsum.options import Limits, Option, check, from_mapping, option
+from vidsum.options import Checked, Limits, Option, check, from_mapping, option
 from vidsum.settings import MaskKind
 
 Fusion = Literal["product", "sum"]
@@ -174,7 +174,7 @@ class RidgeConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class VSEConfig:
+class VSEConfig(Checked):
     """A visual-semantic embedding: one hidden layer, from features to the space of sentences."""
 
     PANEL = "Model"
@@ -185,9 +185,6 @@ class VSEConfig:
     """Of all maps together, where several were averaged."""
     dim_out: Dimension = 384
     """E, of the sentences' embeddings."""
-
-    def __post_init__(self) -> None:
-        check(self)
 
 
 @dataclass(frozen=True, kw_only=True)
