@@ -15,6 +15,7 @@ from vidsum.video.damage import DecodeLog
 from vidsum.video.playlist import is_playlist
 from vidsum.video.pyav_reader import open_source, read_packets
 from vidsum.video.timing import jumps_of
+from vidsum.video.write import set_chapters
 
 CONTAINERS: Mapping[str, str] = {
     ".mkv": "matroska",
@@ -59,18 +60,11 @@ def copy_with_chapters(
                     if isinstance(copy, av.VideoStream):
                         copy.set_display_rotation(-info.rotation_deg)
                     copied[stream] = copy
-                output.set_chapters(
-                    [
-                        {
-                            "id": number,
-                            "start": round((start_s + ahead_s) * 1000) if number else 0,
-                            "end": round((end_s + ahead_s) * 1000),
-                            "time_base": Fraction(1, 1000),
-                            "metadata": {"title": title},
-                        }
-                        for number, (start_s, end_s, title) in enumerate(chapters)
-                    ]
-                )
+                times_ms = [
+                    (round((a + ahead_s) * 1000), round((b + ahead_s) * 1000)) for a, b, _ in chapters
+                ]
+                times_ms[:1] = [(0, end_ms) for _, end_ms in times_ms[:1]]
+                set_chapters(output, [(*span, cue[2]) for span, cue in zip(times_ms, chapters, strict=True)])
                 for packet in read_packets(source, list(copied), DecodeLog()):
                     if packet.dts is None and packet.pts is None:
                         continue

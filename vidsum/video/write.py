@@ -114,27 +114,23 @@ def add_chapters(
 ) -> None:
     """Give an MP4 a chapter for each segment, named by its time in the source: `0:16.00-0:21.00`.
 
-    MP4 has chapters in whole milliseconds; rounded up, so that a player shows the segment's first picture.
-
-    Args:
-        container: with all packets written, not closed yet.
-        segments: [start_s, end_s) in the source.
-        starts_s: when each begins in the MP4.
-        end_s: when the last one ends there.
+    `starts_s` is when each begins in the MP4, `end_s` when the last one ends. MP4 has chapters in whole
+    milliseconds; rounded up, so that a player shows the segment's first picture.
     """
     edges_ms = [math.ceil(1000 * time_s - 1e-6) for time_s in (*starts_s, end_s)]
+    titles = ["-".join(map(format_time, segment)) for segment in segments]
+    set_chapters(
+        container, [(*edges, title) for edges, title in zip(pairwise(edges_ms), titles, strict=True)]
+    )
+
+
+def set_chapters(container: av.container.OutputContainer, chapters: Sequence[tuple[int, int, str]]) -> None:
+    """Give a file chapters, (start, end, title) in milliseconds, before it is closed."""
+    base = Fraction(1, 1000)
     container.set_chapters(
         [
-            {
-                "id": number,
-                "start": start_ms,
-                "end": end_ms,
-                "time_base": Fraction(1, 1000),
-                "metadata": {"title": "-".join(map(format_time, segment))},
-            }
-            for number, (segment, (start_ms, end_ms)) in enumerate(
-                zip(segments, pairwise(edges_ms), strict=True)
-            )
+            {"id": number, "start": start, "end": end, "time_base": base, "metadata": {"title": title}}
+            for number, (start, end, title) in enumerate(chapters)
         ]
     )
 

@@ -7,8 +7,6 @@ Karpathy's json `images` with `sentences` and `split`: dataset_flickr8k.json, da
 a folder        NAME.txt for the picture NAME.jpg, a sentence per line
 """
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +15,7 @@ from typing import Final, Literal, NamedTuple, cast, get_args
 from vidsum.errors import InputError
 from vidsum.features.pictures import Still
 from vidsum.lab.datasets.clip_captions import is_unicode
-from vidsum.lab.datasets.entries import Entry, entry_of, number_of
+from vidsum.lab.datasets.entries import Entry, entry_of, number_of, table_of
 from vidsum.text_files import named, numbered, read_json, read_packed_text, read_text, shown
 
 PictureSplit = Literal["train", "val", "test"]
@@ -138,22 +136,15 @@ def sentence_rows(captions: Path, folder: Path) -> Iterator[SentenceRow]:
 
 
 def _of_csv(path: Path) -> Iterator[SentenceRow]:
-    reader = csv.DictReader(io.StringIO(read_packed_text(path)), strict=True)
-    try:
-        columns = reader.fieldnames or []
-        file = next((name for name in ("image", "file") if name in columns), None)
-        if file is None or "caption" not in columns:
-            found = shown(", ".join(columns))
-            raise InputError(f"{path}: line 1: has the columns {found}, not image or file, and caption")
-        for values in reader:
-            where = f"{path}: line {reader.line_num}"
-            if None in values or None in values.values():
-                raise InputError(f"{where}: does not have {len(columns)} fields, as the header has")
-            split = _split(where, values["split"]) if "split" in values else None
-            time_s = _time(where, values["time_s"]) if values.get("time_s") else None
-            yield SentenceRow(where, values[file], values["caption"], split, time_s)
-    except csv.Error as error:
-        raise InputError(f"{path}: line {reader.line_num}: cannot be read as CSV ({error})") from error
+    columns, rows = table_of(path, read_packed_text(path))
+    file = next((name for name in ("image", "file") if name in columns), None)
+    if file is None or "caption" not in columns:
+        found = shown(", ".join(columns))
+        raise InputError(f"{path}: line 1: has the columns {found}, not image or file, and caption")
+    for where, values in ((row.where, row.values) for row in rows):
+        split = _split(where, values["split"]) if "split" in values else None
+        time_s = _time(where, values["time_s"]) if values.get("time_s") else None
+        yield SentenceRow(where, values[file], values["caption"], split, time_s)
 
 
 def _time(where: str, text: str) -> float:

@@ -11,8 +11,6 @@ Captions: COCO's list of results; CSV of an id and a caption; and with times, wh
 overlap most: CSV as above, ActivityNet's `results`, {video}_descriptions.json or a folder of these.
 """
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,7 +21,7 @@ from vidsum.errors import InputError
 from vidsum.intervals import iou
 from vidsum.lab.datasets.captioned_pictures import sentence_rows
 from vidsum.lab.datasets.clip_captions import is_unicode
-from vidsum.lab.datasets.entries import Entry, entry_of
+from vidsum.lab.datasets.entries import Entry, entry_of, table_of
 from vidsum.lab.datasets.moments import read_moments
 from vidsum.text_files import is_lines, named, parse_json, read_packed_text, shown
 from vidsum.types import Interval
@@ -172,15 +170,9 @@ def _captions(path: Path) -> Iterator[_Said]:
 
 def _table(path: Path, text: str) -> list[Entry]:
     """The rows of a CSV file. Raises InputError: it cannot be read, or has no columns that we know."""
-    reader = csv.DictReader(io.StringIO(text), strict=True)
-    try:
-        table = [Entry(f"{path}: line {reader.line_num}", row) for row in reader]
-    except csv.Error as error:
-        raise InputError(f"{path}: line {reader.line_num}: cannot be read as CSV ({error})") from error
-    if short := next((row for row in table if None in row.values or None in row.values.values()), None):
-        raise short.fault(f"does not have {len(reader.fieldnames or ())} fields, as the header has")
+    columns, table = table_of(path, text)
     if table and not _names(table[0], _ID, _TEXT):
-        found = shown(", ".join(table[0].values))
+        found = shown(", ".join(columns))
         raise InputError(f"{path}: line 1: has the columns {found}, not an id and a caption")
     return table
 

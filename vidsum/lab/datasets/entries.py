@@ -1,6 +1,8 @@
 """The JSON objects of a data set's files, whose faults say where they are."""
 
-from collections.abc import Iterator, Mapping
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,6 +22,19 @@ T = TypeVar("T")
 def parse_lines(path: Path, text: str) -> Iterator["Entry"]:
     """The objects of JSON lines; blank lines are skipped. Raises InputError: a line is not a JSON object."""
     return (entry_of(where, values) for where, values in json_lines(path, text))
+
+
+def table_of(path: Path, text: str) -> tuple[Sequence[str], list["Entry"]]:
+    """The columns and the rows of CSV. Raises InputError: it is not CSV, or a row is longer or shorter."""
+    reader = csv.DictReader(io.StringIO(text), strict=True)
+    try:
+        columns = reader.fieldnames or []
+        rows = [Entry(f"{path}: line {reader.line_num}", row) for row in reader]
+    except csv.Error as error:
+        raise InputError(f"{path}: line {reader.line_num}: cannot be read as CSV ({error})") from error
+    if odd := next((row for row in rows if None in row.values or None in row.values.values()), None):
+        raise odd.fault(f"does not have {len(columns)} fields, as the header has")
+    return columns, rows
 
 
 def number_of(value: Any) -> float | None:
