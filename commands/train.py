@@ -129,17 +129,22 @@ def mrnet(
     vidsum train mrnet --data toy --clips 16 --head light --out runs/try
 
     vidsum train mrnet --recipe captions --data train.json --head light --out runs/captions
+
+    vidsum train mrnet --recipe captions --data train.jsonl --head live --out runs/live
     """
 
     def step(folder: str, progress: "Progress | None") -> Result:
         from vidsum.lab.training.mrnet import train_mrnet
+        from vidsum.lab.training.mrnet_live import train_live
         from vidsum.lab.training.sources import moment_data, preset_of
 
         preset = MRNetSettings.published(choice.preset or preset_of(data, "activitynet"), choice.head)
-        settings = build(MRNetSettings, chosen, preset)
-        examples = moment_data(data, settings, progress)
-        fitted = train_mrnet(examples, settings, Path(folder), overwrite=run.overwrite, progress=progress)
-        return _run_result(folder, fitted, examples)
+        settings, is_live = build(MRNetSettings, chosen, preset), choice.head == "live"
+        examples = moment_data(data, settings, progress, live=is_live)
+        train = train_live if is_live else train_mrnet
+        fitted = train(examples, settings, Path(folder), overwrite=run.overwrite, progress=progress)
+        use = "watch SOURCE" if is_live else "ground VIDEO"
+        return _run_result(folder, fitted, examples, use)
 
     run_batch("train mrnet", [str(run.out)], view, step)
 
@@ -299,10 +304,12 @@ def _evaluation(
     return f"vidsum evaluate summary {given}{space} --run {quote(str(out))}"
 
 
-def _run_result(folder: str, fitted: "FitResult", data: "MomentData[Any]") -> Result:
-    """The end of a run; with how to use the model, where `vidsum ground` makes such features."""
+def _run_result(
+    folder: str, fitted: "FitResult", data: "MomentData[Any]", command: str = "ground VIDEO"
+) -> Result:
+    """The end of a run; with how to use the model, where the command makes such features."""
     result = _fitted_result(folder, fitted, data.warnings)
-    use = f"use it with: vidsum ground VIDEO --query TEXT --model {quote(str(fitted.checkpoint))}"
+    use = f"use it with: vidsum {command} --query TEXT --model {quote(str(fitted.checkpoint))}"
     has_space = data.features["space"] in ("clip", "vse")
     return replace(result, lines=(*result.lines, use)) if has_space else result
 

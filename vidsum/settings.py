@@ -272,6 +272,12 @@ class Watching(Checked):
     like: tuple[str, ...] = option(
         "Also look for what this picture shows. Can be repeated.", (), metavar="PICTURE"
     )
+    model: str | None = option(
+        "A checkpoint of `train mrnet --head live`, which gives the match probability.",
+        None,
+        shown="the present rule",
+        metavar="FILE",
+    )
     min_present: float = option("Alert where the match probability is at least this.", 0.5, above=0, max=1)
     for_s: float = option(
         "An alert begins, and ends, when this has lasted so long.",

@@ -98,8 +98,8 @@ class Hourly(LiveEvidence):
     The map to sentences is of the network that was replaced: rows of noise stand for its results.
     """
 
-    def __init__(self, queries: FloatArray, device: str = "auto") -> None:
-        super().__init__(queries, device)
+    def __init__(self, queries: FloatArray, device: str = "auto", model: str | None = None) -> None:
+        super().__init__(queries, device, model)
         rng, d = np.random.default_rng(1), queries.shape[1]
         self._map, self._second = lambda features: rng.standard_normal((len(features), d), np.float32), 0
 

@@ -15,8 +15,16 @@ from vidsum.types import FloatArray
 class LiveEvidence:
     """Queries, compared with one second after the other."""
 
-    def __init__(self, queries: FloatArray, device: str = "auto") -> None:
-        """Queries [M, D] of length 1 in the space `vse`. Raises WeightsError, see `embed_queries`."""
+    def __init__(self, queries: FloatArray, device: str = "auto", model: str | None = None) -> None:
+        """Queries [M, D] of length 1 in the space `vse`; the evidence goes through a model, if one is given.
+
+        Raises WeightsError, see `embed_queries`; InputError, see `LiveModel`.
+        """
+        self._model = None
+        if model is not None:
+            from vidsum.grounding.live_model import LiveModel
+
+            self._model = LiveModel(model, queries, device)
         self._queries, self._map = queries, load_map()
         self._names = name_embeddings(EXTRACTOR, device)
         self._cohort = cohort_of(self._names, queries)
@@ -30,5 +38,5 @@ class LiveEvidence:
         """
         row = unit_rows(self._map(features).mean(axis=0, keepdims=True))
         objects = ClassMixture(class_probabilities(logits).mean(axis=0, keepdims=True), self._names)
-        z = self._cohort.z(self._queries @ row.T, log_likelihood(objects, self._queries))
-        return logistic(SLOPE * z[:, 0] + OFFSET)
+        z = self._cohort.z(self._queries @ row.T, log_likelihood(objects, self._queries))[:, 0]
+        return self._model.present(row, z) if self._model else logistic(SLOPE * z + OFFSET)

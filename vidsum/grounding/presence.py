@@ -71,17 +71,22 @@ class Cohort:
 
 def cohort_of(names: FloatArray, queries: FloatArray) -> Cohort:
     """The photographs for queries [M, D]; `names` [K, D] are those of the classes that the network knows."""
-    tensors = load_map().tensors
-    squares = np.square(tensors[CLASSES])
+    squares = np.square(load_map().tensors[CLASSES])
     photographs = ClassMixture(squares / squares.sum(axis=1, keepdims=True), names)
     usual = log_likelihood(photographs, queries)
     return Cohort(
-        (queries @ tensors["cohort.mean"])[:, None],
-        _positive(np.linalg.norm(queries @ tensors["cohort.weight"], axis=1, keepdims=True)),
+        *usual_cosines(queries),
         usual.mean(axis=1, keepdims=True),
         _positive(usual.std(axis=1, keepdims=True)),
         weights_of(photographs, queries)[:, None],
     )
+
+
+def usual_cosines(queries: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """[M, 1] mean and deviation of the cosines of queries [M, D] with the photographs."""
+    tensors = load_map().tensors
+    spread = np.linalg.norm(queries @ tensors["cohort.weight"], axis=1, keepdims=True)
+    return (queries @ tensors["cohort.mean"])[:, None], _positive(spread)
 
 
 def curves_of(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:

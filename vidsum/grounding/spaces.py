@@ -35,7 +35,7 @@ JOIN = (0.67, -0.05)
 Learned on photographs of topics that the map had not seen (docs/algorithms/grounding-spaces.md)."""
 _MOSTLY_STILL = 0.2
 """Fraction of still clips above which they are the video's content, as slides are."""
-_GUIDE_SCALE = 0.25
+GUIDE_SCALE = 0.25
 """Factor of the guide's curve, whose deviation is 1, beside embeddings of length 1."""
 
 
@@ -171,7 +171,7 @@ def guided_rows(video: ClipEmbeddings, query: FloatArray) -> FloatArray:
 
 def guide_of(video: ClipEmbeddings, query: FloatArray) -> FloatArray:
     """[T, 1] the guide of one query [Dq], see `guided_rows`."""
-    return np.asarray(_GUIDE_SCALE * curves_of(video, query[None])[0, -1:].T)
+    return np.asarray(GUIDE_SCALE * curves_of(video, query[None])[0, -1:].T)
 
 
 def standard(curves: FloatArray) -> FloatArray:

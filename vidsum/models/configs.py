@@ -211,13 +211,19 @@ class CaptionerConfig:
         _require(self.d % self.heads == 0, "d must be a multiple of heads", self)
 
 
-HEADS: Mapping[str, Mapping[str, int]] = MappingProxyType(
+CAUSAL: Mapping[str, Any] = MappingProxyType(
+    {"decay": "forward", "nonlinearity": "gate", "sparse": False, "cross_modal": False}
+)
+"""The switches of MRNet with which no clip depends on a later one."""
+HEADS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "paper": {"dim_map": 256, "hidden": 512, "kernel": 9, "convolutions": 4, "dim_joint": 256},
         "light": {"dim_map": 64, "hidden": 64, "kernel": 5, "convolutions": 2, "dim_joint": 64},
+        "live": {"clips": 150, "d": 64, "d_ff": 256, "dim_joint": 64, **CAUSAL},
     }
 )
-"""Sizes of MRNet's proposal map, as in `MRNetConfig(**HEADS["light"])`: the paper's, and one for a CPU."""
+"""MRNet's heads, as in `MRNetConfig(**HEADS["light"])`: the paper's proposal map, one for a CPU; and
+mrnet-live, which has no map."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,8 +240,17 @@ class MRNetConfig:
     heads: Heads = 8
     d_ff: FeedForward = 1024
     gamma: float = option("Retention from one clip to the next.", 0.98, above=0, max=1)
-    decay: Decay = option("Retention mask; none leaves it out.", "bidirectional")
-    sparse: bool = option("Use the learnable sparse mask.", True, flags=("--sparse/--no-sparse",))
+    decay: Decay = option(
+        "Retention mask; none leaves it out.",
+        "bidirectional",
+        shown="bidirectional; forward with --head live",
+    )
+    sparse: bool = option(
+        "Use the learnable sparse mask.",
+        True,
+        flags=("--sparse/--no-sparse",),
+        shown="sparse; no-sparse with --head live",
+    )
     """The mask acts on the region vv."""
     sparsity: float = option("Fraction of the sparse mask that stays (alpha).", 0.25, min=0, below=1)
     """The loss acts while the mask's mean is above alpha / 2."""
@@ -247,11 +262,14 @@ class MRNetConfig:
         "Queries and clips attend to each other.",
         True,
         flags=("--cross-modal/--no-cross-modal",),
-        shown="cross-modal; no-cross-modal with charades",
+        shown="cross-modal; no-cross-modal with charades and --head live",
     )
     """Table A2."""
     nonlinearity: Nonlinearity = option(
-        "Softmax, or RetNet's swish gate.", "softmax", choices=("softmax", "gate")
+        "Softmax, or RetNet's swish gate.",
+        "softmax",
+        choices=("softmax", "gate"),
+        shown="softmax; gate with --head live",
     )
     dropout: Dropout = 0.1
     dropout_in: InputDropout = 0.5

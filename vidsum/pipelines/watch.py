@@ -67,6 +67,7 @@ def watch(
     source: str,
     queries: Sequence[str] = (),
     *,
+    model: str | None = None,
     clips: Path | None = None,
     device: str = "auto",
     warn: Callable[[str], None] | None = None,
@@ -77,6 +78,8 @@ def watch(
     Args:
         source: a file, a folder of segments, the URL of a stream, `camera`, or `-` for stdin.
         queries: what to look for, in English.
+        model: a checkpoint of `train mrnet --head live`, which gives the match probability; by default the
+            present rule does.
         clips: a folder for an MP4 of each alert; made if needed.
         device: where the network runs.
         warn: told of connections that break off, and of segments that cannot be read.
@@ -86,7 +89,7 @@ def watch(
         A `Second` for each second of pictures, and an `Alert` when one begins and when it ends.
 
     Raises:
-        InputError: there is no such source, or nothing of it can be read.
+        InputError: there is no such source or model, or it cannot be read.
         UsageError: there is no query, or a setting is out of range.
         WeightsError: weights are missing and cannot be fetched.
     """
@@ -105,7 +108,7 @@ def watch(
         raise InputError(f"{source}: VIDSUM_OFFLINE forbids connections", hint=hint)
     extraction = Extraction(device=device)
     rows = [embed_queries("vse", texts, device)] if texts else []
-    evidence = LiveEvidence(np.concatenate([*rows, *map(row_of_picture, how.like)]), device)
+    evidence = LiveEvidence(np.concatenate([*rows, *map(row_of_picture, how.like)]), device, model)
     extractor = extractor_of(extractions_of("vse", extraction)[-1])
     if clips:
         make_folder(clips)

@@ -53,8 +53,11 @@ missing is the default. `captions` and `toy` are ours."""
 class MRNetChoice:
     """Which MRNet to begin with."""
 
-    head: Literal["paper", "light"] = option(
-        "Proposal map: the paper's, or one for a CPU.", "paper", panel="Model"
+    head: Literal["paper", "light", "live"] = option(
+        "Proposal map: the paper's, or one for a CPU. live: a score per clip from what came before, for "
+        "`vidsum watch`.",
+        "paper",
+        panel="Model",
     )
     preset: Literal["activitynet", "charades", "tacos", "qvhighlights", "captions", "toy"] | None = option(
         "Preset of settings: published ones; captions, toy: ours.",

@@ -66,6 +66,8 @@ class Simulation:
     """Whether clips come with a guide (`vidsum.grounding.spaces.guided_rows`); then there is one query."""
     joined: float = 0.6
     """Fraction of the videos that are joined from events of any; the others are as annotated."""
+    rows: Callable[[ClipEmbeddings, FloatArray], FloatArray] = guided_rows
+    """A video's clips with the guide of a query."""
 
 
 def simulate_moments(how: Simulation, n_videos: int, seed: Sequence[int]) -> list[MomentExample]:
@@ -81,7 +83,7 @@ def _moment_example(how: Simulation, rng: np.random.Generator) -> MomentExample:
     draft = _draft(how, rng)
     video = simulate_video(draft.script, how, rng)
     queries = how.captions.queries[[asked.query for asked in draft.asked]]
-    rows = guided_rows(video, queries[0]) if how.guided else video.rows
+    rows = how.rows(video, queries[0]) if how.guided else video.rows
     return MomentExample(draft.script.name, resample(rows[draft.window], how.clips), queries, draft.windows)
 
 

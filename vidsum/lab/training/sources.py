@@ -10,6 +10,7 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.errors import UsageError
+from vidsum.grounding.live_model import live_rows
 from vidsum.grounding.spaces import embed_words, text_encoder_of
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.vse import NAME, load_map
@@ -46,13 +47,25 @@ _CLIP_NOISE = 0.15
 
 
 def simulated_moments(
-    source: DataSettings, clips: int, seed: int = 0, device: str = "auto", progress: Progress | None = None
+    source: DataSettings,
+    clips: int,
+    seed: int = 0,
+    device: str = "auto",
+    progress: Progress | None = None,
+    *,
+    live: bool = False,
 ) -> MomentData[MomentExample]:
     """Examples of T clips simulated from captions, others in each epoch; no video is needed.
 
-    Raises UsageError: there is no caption, or no video to hold out.
+    Raises UsageError: there is no caption, no video to hold out, or no `live` guide in the space.
     """
-    return _simulated(source, simulate_moments, _QUERIES, clips, seed, device, progress)
+    if live and space_of(source) != "vse":
+        raise UsageError("--head live compares clips with photographs in vse", hint="leave out --space")
+
+    def simulate(how: Simulation, n_videos: int, seeds: Sequence[int]) -> list[MomentExample]:
+        return simulate_moments(replace(how, rows=live_rows) if live else how, n_videos, seeds)
+
+    return _simulated(source, simulate, _QUERIES, clips, seed, device, progress)
 
 
 def simulated_highlights(
@@ -169,16 +182,16 @@ _FOR_FEATURES = ("text", "text_features", "query_features")
 
 
 def moment_data(
-    source: DataSettings, settings: MRNetSettings, progress: Progress | None = None
+    source: DataSettings, settings: MRNetSettings, progress: Progress | None = None, *, live: bool = False
 ) -> MomentData[MomentExample]:
-    """Examples for MRNet; the settings give the clips, the seed and the text encoder's device.
+    """Examples for MRNet, or mrnet-live; the settings give the clips, the seed and the text encoder's device.
 
     Raises UsageError: options of the source do not go together; or see `annotated_moments`.
     """
     kind, clips, seed = _checked_kind(source), settings.model.clips, settings.loop.seed
     if kind == TOY:
         return toy_data(draw_moments, Toy(clips=clips), seed)
-    make = simulated_moments if kind == "captions" else annotated_moments
+    make = partial(simulated_moments, live=live) if kind == "captions" else annotated_moments
     return make(source, clips, seed, settings.device, progress)
 
 

@@ -62,7 +62,7 @@ class MultiHeadAttention(nn.Module):
 
 def split_heads(x: Tensor, heads: int) -> Tensor:
     """[B, T, d] as [B, h, T, d / h]."""
-    return x.view(*x.shape[:2], heads, -1).transpose(1, 2)
+    return x.view(*x.shape[:2], heads, x.shape[2] // heads).transpose(1, 2)
 
 
 def join_heads(x: Tensor) -> Tensor:

@@ -198,14 +198,24 @@ class MaskRetention(nn.Module):
         """
         queries, keys, values = self._project(x, n_queries)
         retention = self.mask(n_queries, x.shape[1], x.device)
-        retained = self.weigh(queries, keys, self._attends(x, n_queries, is_key), retention, mask) @ values
-        if self.gate is None:
-            out: Tensor = self.out(join_heads(retained))
-        else:
-            out = self.out(silu(self.gate(x)) * join_heads(layer_norm(retained, retained.shape[3:])))
+        out = self._joined(
+            x, self.weigh(queries, keys, self._attends(x, n_queries, is_key), retention, mask) @ values
+        )
         if self.config.queries_attend:
             return out
         return torch.cat([join_heads(values[:, :, :n_queries]), out[:, n_queries:]], dim=1)
+
+    def recurrent(self, clips: Tensor, state: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Eq. A3: the same of the next clips [B, n, d] alone, and the state after them.
+
+        For the gate, decay that looks forward in the region vv, and no mask.
+        """
+        q, k, v = self._split(self.video_projections, clips, clips, clips)
+        d_k = q.shape[3]
+        retained, state = recurrent_retention(
+            q / math.sqrt(d_k), k, v, self.config.gamma, turn_of(d_k), state
+        )
+        return self._joined(clips, retained), state
 
     def mask(self, n_queries: int, length: int, device: torch.device | None = None) -> Tensor:
         """[M + T, M + T] of Eq. 7: 1 for unlimited attention, M_RD * M_LS for the masked regions.
@@ -251,6 +261,14 @@ class MaskRetention(nn.Module):
             for x, weight, bias in zip(inputs, weights, biases, strict=True)
         )
         return q, k, v
+
+    def _joined(self, x: Tensor, retained: Tensor) -> Tensor:
+        """[B, M + T, d] of the heads' sums [B, h, M + T, d / h] for tokens [B, M + T, d]."""
+        if self.gate is None:
+            out: Tensor = self.out(join_heads(retained))
+        else:
+            out = self.out(silu(self.gate(x)) * join_heads(layer_norm(retained, retained.shape[3:])))
+        return out
 
     def _attends(self, x: Tensor, n_queries: int, is_key: Tensor | None) -> Tensor:
         """[B or 1, 1, M + T, M + T] bool; padding attends to itself, so that no softmax is over nothing."""

@@ -1,0 +1,72 @@
+"""mrnet-live on a source: what it remembers of each query, and how likely that is true of the next second."""
+
+import numpy as np
+import torch
+
+from vidsum.checkpoints.named import named_file
+from vidsum.checkpoints.trained import built, read_trained
+from vidsum.device import choose_device
+from vidsum.errors import InputError
+from vidsum.grounding.presence import usual_cosines
+from vidsum.grounding.spaces import GUIDE_SCALE, ClipEmbeddings
+from vidsum.models.configs import MRNetConfig
+from vidsum.models.mrnet_live import NAME, LiveMRNet
+from vidsum.text_files import named
+from vidsum.types import FloatArray
+
+_FADES, _BEFORE = 0.98, 8.0
+"""What is left of a second's weight in the running mean and deviation after another one; and the seconds that
+count as seen before the first, with the mean 0 and the deviation 1 of photographs."""
+
+
+class RunningGuide:
+    """The evidence of M queries for mrnet-live: as it is, and standardised over the seconds so far."""
+
+    def __init__(self, n_queries: int) -> None:
+        self._sums = np.full((n_queries, 3), (_BEFORE, 0.0, _BEFORE))
+        """Seconds, evidence and its squares, which fade."""
+
+    def add(self, z: FloatArray) -> FloatArray:
+        """[M, 2] of the next second, whose evidence is z [M]."""
+        self._sums = _FADES * self._sums + np.stack([np.ones_like(z), z, np.square(z)], axis=1)
+        count, total, squares = self._sums.T
+        mean = total / count
+        spread = np.sqrt(np.maximum(squares / count - np.square(mean), 1e-6))
+        return np.asarray(GUIDE_SCALE * np.stack([z, (z - mean) / spread], axis=1), np.float32)
+
+
+def live_rows(video: ClipEmbeddings, query: FloatArray) -> FloatArray:
+    """[T, D + 2] the rows of a video and the running guide of one query [D], by the map alone."""
+    mean, spread = usual_cosines(query[None])
+    guide, z = RunningGuide(1), (query[None] @ video.rows.T - mean) / spread
+    return np.concatenate([video.rows, np.concatenate([guide.add(each) for each in z.T])], axis=1)
+
+
+class LiveModel:
+    """A trained model with what it has read of M queries: memory does not grow with the seconds."""
+
+    def __init__(self, checkpoint: str, queries: FloatArray, device: str = "auto") -> None:
+        """Of queries [M, D] in `vse`. Raises InputError where the checkpoint is of no such model."""
+        trained = read_trained(named_file(checkpoint))
+        if trained.model != NAME or trained.features.get("space") != "vse":
+            fault = f"{checkpoint}: a checkpoint of {named(trained.model)}, not of {NAME} in the space vse"
+            raise InputError(fault, hint="vidsum train mrnet --recipe captions --head live")
+        model = built(trained, NAME, lambda config: LiveMRNet(MRNetConfig(**config)), checkpoint)
+        self._device = choose_device(device)
+        self._model = model.to(self._device)
+        self._guide = RunningGuide(len(queries)) if trained.features.get("guided") else None
+        with torch.inference_mode():
+            self._queries = self._model.read(torch.from_numpy(queries).to(self._device)[:, None])
+        self._state: list[torch.Tensor | None] = [None] * len(self._model.blocks)
+
+    @torch.inference_mode()
+    def present(self, row: FloatArray, z: FloatArray) -> FloatArray:
+        """[M] how likely each query is true of the next second, by its row [1, D] and evidence [M]."""
+        clips = np.repeat(row, len(z), axis=0)
+        if self._guide:
+            clips = np.concatenate([clips, self._guide.add(z)], axis=1)
+        logits, self._state = self._model.step(
+            torch.from_numpy(clips).to(self._device), self._queries, self._state
+        )
+        present: FloatArray = logits[:, 0].sigmoid().cpu().numpy()
+        return present
