@@ -49,10 +49,10 @@ class Contest:
     """Whether half of the pictures of a step are mirrored."""
 
 
-DIGITS: Final = ViTConfig(channels=1, image=8, patch=2, d=48, layers=3, heads=4, classes=10)
-FLICKR8K: Final = replace(DIGITS, channels=3, image=32, patch=8, d=32, layers=2, classes=CLUSTERS)
+DIGITS: Final = ViTConfig(channels=1, image=8, patch=2, d=32, layers=2, heads=4, classes=10)
+FLICKR8K: Final = replace(DIGITS, channels=3, image=32, patch=8, classes=CLUSTERS)
 CONTESTS: Final[Mapping[str, Contest]] = {
-    "digits": Contest(DIGITS, epochs=40, mirrored=False),
+    "digits": Contest(DIGITS, epochs=30, mirrored=False),
     "flickr8k": Contest(FLICKR8K, epochs=12, mirrored=True),
 }
 
@@ -181,18 +181,17 @@ def run_file(out: Path, name: str, row: str, seed: int) -> Path:
     return out / name / f"{row.replace(' ', '-')}-{seed}.json"
 
 
-def run_all(out: Path, name: str, data: Data, seeds: int) -> None:
-    """Do what is missing."""
-    contest = CONTESTS[name]
-    configs = rows(contest.config)
-    for seed, row in product(range(seeds), configs):
-        file = run_file(out, name, row, seed)
-        if not file.exists():
-            file.parent.mkdir(parents=True, exist_ok=True)
-            made = json.dumps(train(contest, configs[row], data, seed))
-            with atomic_write(file) as target:
-                target.write_text(made)
-            print(name, row, seed, flush=True)
+def run_all(out: Path, contests: Mapping[str, Data], seeds: int) -> None:
+    """Do what is missing, seed by seed."""
+    for seed, (name, data) in product(range(seeds), contests.items()):
+        for row, config in rows(CONTESTS[name].config).items():
+            file = run_file(out, name, row, seed)
+            if not file.exists():
+                file.parent.mkdir(parents=True, exist_ok=True)
+                made = json.dumps(train(CONTESTS[name], config, data, seed))
+                with atomic_write(file) as target:
+                    target.write_text(made)
+                print(name, row, seed, flush=True)
 
 
 # --- tables ---
@@ -298,8 +297,7 @@ def main() -> None:
         print_tables(arguments.out, contests)
         write_csv(arguments.out, contests)
     else:
-        for name, data in contests.items():
-            run_all(arguments.out, name, data, arguments.seeds)
+        run_all(arguments.out, contests, arguments.seeds)
 
 
 if __name__ == "__main__":
