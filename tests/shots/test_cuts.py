@@ -3,15 +3,19 @@
 from collections.abc import Sequence
 from typing import Any
 
+import av
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from vidsum.results.features import Features
 from vidsum.shots import find
-from vidsum.shots.find import Pictures, starts_of_shots, within_limits
+from vidsum.shots.cuts import Pictures, WithCuts, starts_of_shots, with_cuts
+from vidsum.shots.find import within_limits
 from vidsum.types import Interval
+from vidsum.video.changes import ChangeMeter
 
 FPS = 25
 SAMPLES = 10
@@ -110,3 +114,59 @@ def test_moved_starts_obey_the_limits_that_the_latest_obey(data: Any) -> None:
 def test_starts_within_the_limits_stay() -> None:
     starts = np.array([1.7, 4.1])
     assert within_limits(starts, np.array([2.0, 4.5]), 6.0, 1.0, 3.0).tolist() == starts.tolist()
+
+
+# cuts that are no change points, and change points that are no cuts
+
+
+def scene(seed: int) -> npt.NDArray[np.float64]:
+    """A picture of smooth spots, [18, 64, 3], twice as wide as what is seen of it."""
+    coarse = np.random.default_rng(seed).uniform(0, 255, (6, 16, 3))
+    return coarse.repeat(3, axis=0).repeat(4, axis=1)
+
+
+FIRST, SECOND = scene(1)[:, :32], scene(2)[:, :32]
+CUT = [FIRST] * 60 + [SECOND] * 65
+FLASH = [FIRST] * 60 + [FIRST * 0 + 255] + [FIRST] * 64
+FADE = [FIRST] * 60 + [FIRST + (SECOND - FIRST) * n / 12 for n in range(12)] + [SECOND] * 53
+PAN = [scene(1)[:, n : n + 32] for n in [0] * 60 + [*range(0, 32, 4), *range(32, 0, -4)] + [0] * 49]
+
+
+def begun(
+    film: Sequence[npt.NDArray[np.float64]], cuts: WithCuts, first: Sequence[int], every: int = 1
+) -> list[int]:
+    """The pictures at which shots begin, of a film of which every so many pictures are decoded."""
+    meter = ChangeMeter()
+    for number in range(0, len(film), every):
+        frame = av.VideoFrame.from_ndarray(np.rint(film[number]).astype(np.uint8), format="rgb24")
+        meter.see(number / FPS, frame)
+    seen = meter.measured("film.mp4")
+    pictures = Pictures(Features(seen.array, seen.timestamps, 1 / FPS, 1 / FPS, SAMPLES / 2, FPS))
+    starts = with_cuts(samples(), np.array(first, np.int64), pictures, cuts)
+    return np.rint(starts * FPS).astype(int).tolist()
+
+
+def test_a_cut_that_is_no_change_point_is_found() -> None:
+    assert begun(CUT, "placed", []) == []
+    assert begun(CUT, "added", []) == begun(CUT, "only", []) == begun(CUT, "only", [5]) == [60]
+
+
+def test_a_flash_is_no_cut() -> None:
+    assert begun(FLASH, "added", []) == []
+
+
+def test_only_where_a_picture_becomes_another_is_more_than_motion() -> None:
+    for film, is_kept in ((FADE, True), (PAN, False)):
+        (gradual,) = begun(film, "added", [5])
+        assert 60 <= gradual <= 73
+        assert begun(film, "only", [5]) == [gradual] * is_kept
+
+
+def test_a_change_point_beside_a_cut_gives_way_to_it() -> None:
+    assert begun(CUT, "added", [6]) == [60]
+    assert begun(CUT, "added", [9]) == [60, 106]
+
+
+def test_where_few_pictures_are_decoded_change_points_stay() -> None:
+    assert begun(PAN, "only", [5], every=10) == begun(PAN, "added", [5], every=10)
+    assert len(begun(PAN, "only", [5], every=10)) == 1

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 
@@ -53,6 +54,16 @@ def test_a_closer_look_gives_what_decoding_all_gives(kind: str, made: Made) -> N
         inside = close.array[:, 0] > 0
         assert close.array[inside, 0] == pytest.approx(whole.array[at[inside], 0], abs=1e-3)
         assert (~inside).sum() <= len(segments)
+
+
+def test_a_picture_is_compared_with_that_of_half_a_second_ago() -> None:
+    pictures = np.random.default_rng(0).integers(0, 256, (40, 18, 32, 3), np.uint8)
+    meter = ChangeMeter()
+    for number, picture in enumerate(pictures):
+        meter.see(number / 25, av.VideoFrame.from_ndarray(picture, format="rgb24"))
+    found = meter.measured("film.mp4").array[:, 2]
+    of_then = pictures[np.maximum(np.arange(40) - 12, 0)]
+    assert found == pytest.approx(np.abs(pictures.astype(float) - of_then).mean(axis=(1, 2, 3)), abs=1e-4)
 
 
 def test_pictures_that_are_left_out_are_told(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from vidsum.options import without_defaults
 from vidsum.provenance import digest_of
 from vidsum.results.features import Features
 from vidsum.settings import Extraction
-from vidsum.shots.find import as_features
+from vidsum.shots.cuts import as_features
 from vidsum.types import Progress, VideoInfo
 from vidsum.version import __version__
 from vidsum.video import changes

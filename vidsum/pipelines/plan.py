@@ -23,7 +23,7 @@ from vidsum.provenance import digest_of
 from vidsum.results.feature_files import read_features, write_features
 from vidsum.results.features import Features
 from vidsum.settings import Extraction
-from vidsum.shots.find import Pictures, as_features
+from vidsum.shots.cuts import Pictures, as_features
 from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.changes import NAME
 from vidsum.video.segments import changes_within

@@ -124,7 +124,7 @@ def plan_shots(source: Source, settings: ShotSettings, extraction: Extraction) -
 
     def make(progress: Progress | None) -> Shots:
         features, pictures = given.read(progress)
-        shots = find(features[-1], settings, pictures)
+        shots = find(features[-1], settings, pictures, "only")
         return replace(shots, provenance=made_from, warnings=features[-1].warnings)
 
     return Plan(made_from, make)
@@ -177,7 +177,7 @@ def plan_summary(
         heard = speech.run(progress) if speech else None
         said = kept_said(heard, selection.keep_said, given, progress) if heard else []
         (features, *transitions), pictures = given.read(progress)
-        shots = find(transitions[0] if transitions else features, settings, pictures)
+        shots = find(transitions[0] if transitions else features, settings, pictures, "added")
         budget_s, warnings = _budget(selection, features.duration_s)
         fraction = budget_s / features.duration_s
         scored = (

@@ -1,9 +1,10 @@
-"""How much each picture of a video differs from the one before: it tells at which frame a shot begins.
+"""How much each picture of a video differs from those before: it tells at which frame a shot begins.
 
 The measure is the mean absolute difference of tiny pictures, in levels from 0 to 255. Making one takes less
 than a tenth of a millisecond, whatever the size of the video: most of its pixels are not looked at.
 """
 
+from collections import deque
 from dataclasses import dataclass
 
 import av
@@ -13,18 +14,21 @@ from av.video.reformatter import Interpolation, VideoReformatter
 
 from vidsum.errors import InputError
 from vidsum.types import FloatArray, TimeArray
+from vidsum.video.frames import TOLERANCE_S
 
-NAME = "changes"
+NAME = "picture_changes"
+AGO_S = 0.5
 _WIDTH, _HEIGHT = 32, 18
 """Of a tiny picture, as stored: it is not turned upright."""
 
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """How much pictures of a video differ from the one before."""
+    """How much pictures of a video differ from those before."""
 
     array: FloatArray
-    """[N, 2] change of each picture, and 1 where it is known to follow the one before, else 0."""
+    """[N, 3] change of each picture, 1 where it is known to follow the one before, else 0, and how much it
+    differs from the first of the last `AGO_S` seconds."""
     timestamps: TimeArray
     """[N] seconds."""
 
@@ -34,9 +38,10 @@ class ChangeMeter:
 
     def __init__(self) -> None:
         self._scaler = VideoReformatter()
-        self._before: npt.NDArray[np.int16] | None = None
+        self._last = deque[tuple[float, npt.NDArray[np.int16]]]()
+        """The pictures of the last `AGO_S` seconds, at least one."""
         self._times: list[float] = []
-        self._rows: list[tuple[float, bool]] = []
+        self._rows: list[tuple[float, bool, float]] = []
 
     def see(self, time_s: float, frame: av.VideoFrame, *, is_next: bool = True) -> float:
         """See the next picture, and return its change.
@@ -47,15 +52,17 @@ class ChangeMeter:
             frame, _WIDTH, _HEIGHT, "rgb24", interpolation=Interpolation.FAST_BILINEAR
         )
         picture = small.to_ndarray().astype(np.int16)
-        change = 0.0 if self._before is None else float(np.abs(picture - self._before).mean())
-        self._before = picture
+        self._last.append((time_s, picture))
+        change = float(np.abs(picture - self._last[max(len(self._last) - 2, 0)][1]).mean())
+        while time_s - self._last[0][0] > AGO_S + TOLERANCE_S and len(self._last) > 1:
+            self._last.popleft()
         self._times.append(time_s)
-        self._rows.append((change, is_next))
+        self._rows.append((change, is_next, float(np.abs(picture - self._last[0][1]).mean())))
         return change
 
     def start_again(self) -> None:
         """Compare the next picture with none."""
-        self._before = None
+        self._last.clear()
 
     def measured(self, path: str) -> Changes:
         """Those of the pictures it saw. Raises InputError where the video at `path` had none."""

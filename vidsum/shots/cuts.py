@@ -1,0 +1,197 @@
+"""What the pictures between the samples tell of shots: where they begin, and which begin with a cut.
+
+See docs/algorithms/kts.md.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.results.features import Features
+from vidsum.types import Interval, TimeArray, VideoInfo
+from vidsum.video.changes import AGO_S, NAME, Changes
+from vidsum.video.frames import TOLERANCE_S
+
+WithCuts = Literal["placed", "added", "only"]
+
+_LEAST = 1.0
+"""Change, in levels of 255, below which a picture is taken for the same as the one before."""
+_CLEAR = 2.0
+"""A change point is a cut if a picture there changes at least so many times more than the third largest
+change around it. Two large ones are a cut with a blended frame, or two cuts; fades and motion have many."""
+
+# of cuts that KTS does not name, and of takes; chosen on every second clip (docs/benchmarks.md)
+_CUT_LEAST, _CUT_CLEAR = 6.0, 2.5
+_AROUND_S = 0.5
+_ENOUGH = 5
+"""Pictures around a cut without which nothing is known of it: where only key frames are decoded."""
+_STAYS = 0.5
+"""After a cut the picture stays changed by this fraction of it; after a flash it is as before."""
+_FADED, _STRAIGHT = 12.0, 0.6
+"""A gradual change leads to another picture, and there on a straight line: the change over half a second is
+at least this fraction of the sum of the changes on the way. Motion and pans go to and fro."""
+_NEAR_S = 1.0
+"""A change point that is no clear cut gives way to a cut that is nearer."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pictures:
+    """What is known of the pictures between the samples of a video."""
+
+    changes: Features | None
+    """Those that were decoded for the samples, from `vidsum.video.changes`; None if nobody measured them."""
+    look_closer: Callable[[Sequence[Interval]], Features | None] | None = None
+    """Decodes segments [start_s, end_s) and gives the changes of all of their pictures."""
+
+
+class _Start(NamedTuple):
+    """Where a shot begins: at `time_s`, or at any picture after `before_s` that was not decoded."""
+
+    before_s: float
+    time_s: float
+    is_cut: bool
+
+    @property
+    def is_open(self) -> bool:
+        return self.before_s < self.time_s
+
+
+def as_features(changes: Changes, video: VideoInfo) -> Features:
+    """Changes of pictures as features of their video, which the cache keeps: [N, 3]."""
+    return Features(
+        changes.array,
+        changes.timestamps,
+        step_s=1 / video.fps,
+        covers_s=1 / video.fps,
+        duration_s=video.duration_s,
+        video_fps=video.fps,
+        extractor=NAME,
+        video=video,
+    )
+
+
+def with_cuts(
+    features: Features, first: npt.NDArray[np.int64], pictures: Pictures | None, cuts: WithCuts
+) -> TimeArray:
+    """[m] seconds, ascending, at which shots begin, of change points as in `starts_of_shots`.
+
+    `placed`: at these. `added`: at cuts between other samples, too. `only`: at cuts, and at change points
+    where one picture becomes another, but not where there is only motion.
+    """
+    if cuts == "placed" or pictures is None or pictures.changes is None:
+        return starts_of_shots(features, first, pictures)
+    changes = pictures.changes
+    starts = _changes_at(features, first, changes)
+    seen = _cuts_in(changes)
+    of_cuts = np.array([start.time_s for start in [*seen, *starts] if start.is_cut])
+    kept = [start for start in starts if start.is_cut or not _is_near(start, of_cuts)]
+    if cuts == "only":
+        kept = [start for start in kept if start.is_cut or _may_be_gradual(changes, start.time_s)]
+    known = {start.time_s for start in kept}
+    kept += [start for start in seen if start.time_s not in known]
+    return np.unique(_closer(kept, features, pictures))
+
+
+def starts_of_shots(features: Features, first: npt.NDArray[np.int64], pictures: Pictures | None) -> TimeArray:
+    """[m] seconds at which the shots begin whose first samples are `first` [m], ascending and above 0.
+
+    A shot begins between its first sample and the one before: at the picture that changes most, if that is
+    clear; else where half of the change is done; where no picture is known, in the middle.
+    """
+    pictures = pictures or Pictures(None)
+    changes = pictures.changes
+    if changes is None and pictures.look_closer and len(first):
+        spans = _spans(features, first)
+        changes = pictures.look_closer(
+            [(before - features.step_s, after + features.step_s) for before, after in spans]
+        )
+    return _closer(_changes_at(features, first, changes), features, pictures)
+
+
+def _changes_at(features: Features, first: npt.NDArray[np.int64], changes: Features | None) -> list[_Start]:
+    return [_change_in(changes, span, features.step_s / 2) for span in _spans(features, first)]
+
+
+def _spans(features: Features, first: npt.NDArray[np.int64]) -> list[Interval]:
+    """When the pictures are shown between which the shots begin."""
+    parameters = features.provenance.get("parameters")
+    is_picture = isinstance(parameters, dict) and parameters.get("clip_frames") == 1
+    # of what is no picture, its middle
+    times = features.timestamps + (0.0 if is_picture else features.covers_s / 2)
+    return list(zip(times[first - 1].tolist(), times[first].tolist(), strict=True))
+
+
+def _change_in(changes: Features | None, span: Interval, margin_s: float) -> _Start:
+    """The change between two samples."""
+    before, after = span
+    middle = _Start((before + after) / 2, (before + after) / 2, False)
+    if changes is None:
+        return middle
+    times, amounts = changes.timestamps, changes.array[:, 0]
+    first, end = np.searchsorted(times, np.array(span) + TOLERANCE_S, side="right").tolist()
+    total = np.cumsum(amounts[first:end], dtype=np.float64)
+    if first == end or total[-1] < _LEAST:
+        return middle
+    largest = first + int(amounts[first:end].argmax())
+    low, high = np.searchsorted(times, [before - margin_s, after + margin_s]).tolist()
+    rival = float(np.sort(amounts[low:high])[-3]) if high - low >= 3 else 0.0
+    if amounts[largest] < max(_LEAST, _CLEAR * rival):
+        half = float(times[first + np.searchsorted(total, total[-1] / 2)])
+        return _Start(half, half, False)
+    return _cut_at(changes, largest)
+
+
+def _cut_at(changes: Features, number: int) -> _Start:
+    """A cut at a picture, or at one before that was not decoded."""
+    times, is_next = changes.timestamps, changes.array[number, 1] or number == 0
+    return _Start(float(times[number if is_next else number - 1]), float(times[number]), True)
+
+
+def _cuts_in(changes: Features) -> list[_Start]:
+    """The clear cuts of a video, wherever they are."""
+    times, amounts, apart = changes.timestamps, changes.array[:, 0], changes.array[:, 2]
+    found = []
+    for number in np.flatnonzero(amounts >= _CUT_LEAST).tolist():
+        around = slice(*np.searchsorted(times, times[number] + np.array([-_AROUND_S, _AROUND_S])).tolist())
+        after = np.searchsorted(times, times[number] + _AROUND_S / 2, side="right") - 1
+        is_clear = amounts[number] >= _CUT_CLEAR * np.sort(amounts[around])[-3:][0]
+        if len(amounts[around]) >= _ENOUGH and is_clear and apart[after] >= _STAYS * amounts[number]:
+            found.append(_cut_at(changes, number))
+    return found
+
+
+def _is_near(start: _Start, cuts: TimeArray) -> bool:
+    return bool((np.abs(cuts - start.time_s) < _NEAR_S).any())
+
+
+def _may_be_gradual(changes: Features, time_s: float) -> bool:
+    """Whether one picture becomes another around a time; True where too few are known."""
+    times, amounts, apart = changes.timestamps, changes.array[:, 0], changes.array[:, 2]
+    first, end = np.searchsorted(times, [time_s, time_s + _AROUND_S]).tolist()
+    if end - np.searchsorted(times, time_s - _AROUND_S) < _ENOUGH:
+        return True
+    sums = np.cumsum(amounts, dtype=np.float64)
+    since = np.searchsorted(times, times[first:end] - AGO_S - TOLERANCE_S)
+    on_the_way = sums[first:end] - sums[since]
+    is_straight = apart[first:end] >= _STRAIGHT * on_the_way
+    return bool((is_straight & (apart[first:end] >= _FADED)).any())
+
+
+def _closer(starts: Sequence[_Start], features: Features, pictures: Pictures) -> TimeArray:
+    """[m] seconds of starts; pictures that were not decoded are looked at."""
+    gaps = [(start.before_s, start.time_s + 1 / features.video_fps) for start in starts if start.is_open]
+    closer = pictures.look_closer(sorted(gaps)) if (pictures.look_closer and gaps) else None
+    return np.array([_largest_in(closer, start) if start.is_open else start.time_s for start in starts])
+
+
+def _largest_in(changes: Features | None, start: _Start) -> float:
+    """When the picture goes on screen, of those in a gap, that changes most."""
+    if changes is None:
+        return start.time_s
+    times = changes.timestamps
+    gap = np.array([start.before_s, start.time_s])
+    first, end = np.searchsorted(times, gap + TOLERANCE_S / 2, side="right").tolist()
+    return float(times[first + changes.array[first:end, 0].argmax()]) if first < end else start.time_s
