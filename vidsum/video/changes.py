@@ -50,7 +50,7 @@ class ChangeMeter:
         small = self._scaler.reformat(
             frame, _WIDTH, _HEIGHT, "rgb24", interpolation=Interpolation.FAST_BILINEAR
         )
-        picture = small.to_ndarray()
+        picture: Picture = small.to_ndarray().astype(np.uint8, copy=False)
         self._last.append((time_s, picture))
         change = _difference(picture, self._last[max(len(self._last) - 2, 0)][1])
         while time_s - self._last[0][0] > AGO_S + TOLERANCE_S and len(self._last) > 1:
