@@ -117,6 +117,7 @@ def test_players_skip_what_a_summary_leaves_out_and_jump_to_shots() -> None:
     assert to_kodi(kept, 9.0) == "0.000\t1.500\t0\n4.000\t9.000\t0\n"
     assert to_kodi([Cut(0.0, 9.0, "segment 1", is_kept=True)], 9.0) == ""
     assert to_kodi(cuts_of(MOMENTS), 10.0) == "2.000\t2.000\t2\n8.000\t8.000\t2\n"
+    assert to_kodi([], 10.0) == ""
 
 
 def test_labels_are_times_and_a_text_between_tabs() -> None:

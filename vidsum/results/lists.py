@@ -111,7 +111,7 @@ def to_kodi(cuts: Sequence[Cut], length_s: float) -> str:
     The beginnings of shots and moments are scene markers (action 2), to which Kodi's keys jump; it reads
     their second time.
     """
-    if all(cut.is_kept for cut in cuts):
+    if cuts and all(cut.is_kept for cut in cuts):
         lines = ((start_s, end_s, 0) for start_s, end_s in _between(_cues(cuts), length_s))
     else:
         lines = ((start_s, start_s, 2) for start_s in sorted({cut.start_s for cut in cuts}))
