@@ -154,7 +154,7 @@ def _figures(
     tiny = shlex.split(OPTIONS[row.train[0]]) if toy and row.train else []
     train, evaluate = [*row.train[:1], *tiny, *row.train[1:]], [*row.evaluate]
     run = out / "runs" / folder_name(train) if train else out
-    report = out / "reports" / f"{folder_name([*evaluate, *train])}.json"
+    report = out / "reports" / f"{folder_name([*evaluate, *train, str(data.resolve())])}.json"
     if not report.exists():
         place = {"{data}": str(data), "{run}": str(run)}
         if train:

@@ -1,6 +1,7 @@
 """`vidsum reproduce`: the list, what to bring, rows made once, published figures beside ours."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -107,6 +108,19 @@ def test_a_row_that_fails_is_told_and_the_others_go_on(run: Run) -> None:
 def test_a_submission_is_measured_without_training(run: Run) -> None:
     assert set(toy(run, "qvhighlights", "val")) == {"Moment-DETR"}
     assert not Path("runs/runs").exists()
+
+
+def test_figures_of_other_data_are_not_taken_for_those_of_a_folder(run: Run, tmp_path: Path) -> None:
+    made = toy(run, "qvhighlights", "val")["Moment-DETR"]
+    shutil.copytree("runs/made-up", tmp_path / "data")
+    submission = tmp_path / "data" / "sample_val_preds.jsonl"
+    lines = [json.loads(line) for line in submission.read_text().splitlines()]
+    for line in lines:
+        line["pred_relevant_windows"] = [[0, 2, 1.0]]
+    submission.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    ran = run("reproduce", "qvhighlights", "--data", tmp_path / "data", "--out", "runs", "--json")
+    (row,) = ran.json["data"]["rows"]
+    assert row["ours"] != made
 
 
 @pytest.mark.parametrize(("paper", "number"), [("mrnet", "5"), ("lam", "1b"), ("fulltransnet", "III")])
