@@ -24,7 +24,7 @@ from vidsum.results.chart import chart
 from vidsum.results.cuts import Cut
 from vidsum.results.features import Features
 from vidsum.results.moments import Grounding, Highlights, Moment
-from vidsum.results.page import picture_times
+from vidsum.results.page import _apart, picture_times
 
 
 @dataclass
@@ -205,6 +205,26 @@ def test_moments_in_moments_have_pictures_of_their_own() -> None:
     nested = tuple(Moment(start, end, 1.0) for start, end in ((0.0, 10.0), (4.0, 7.0), (5.0, 6.0)))
     shown = picture_times(Highlights(curve, times, 1.0, nested, 10.0, "ridge"))
     assert shown == [[5.0, 6.0, 5.0]]  # of the last, only the same frame is known
+
+
+def test_pictures_of_long_videos_are_chosen_in_time_that_grows_with_their_length() -> None:
+    """Each sample of the curve is looked at for its own segment alone."""
+
+    class Counted(float):
+        seen = 0
+
+        def __lt__(self, other: float) -> bool:
+            Counted.seen += 1
+            return float(self) < other
+
+        def __sub__(self, other: float) -> float:
+            Counted.seen += 1
+            return float(self) - other
+
+    times = [Counted(time) for time in range(3600)]
+    cuts = [Cut(float(start), start + 10.0, "") for start in range(0, 3600, 12)]
+    assert _apart(cuts, (times, [0.0] * len(times))) == [cut.start_s + 5 for cut in cuts]
+    assert Counted.seen < 200 * len(times)
 
 
 def test_charts_place_segments_and_curve() -> None:

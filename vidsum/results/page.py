@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from base64 import b64encode
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -179,9 +180,10 @@ def _apart(cuts: Sequence[Cut], curve: Curve) -> list[float]:
     times: list[float] = []
     for cut in cuts:
         away_s = (cut.end_s - cut.start_s) / 4
-        free = [one for one in zip(*curve, strict=True) if all(abs(one[0] - time) > away_s for time in times)]
-        is_free = any(cut.start_s <= time < cut.end_s for time, _ in free)
-        times.append(best_time(cut.start_s, cut.end_s, *(zip(*free, strict=True) if is_free else curve)))
+        low, high = (bisect_left(curve[0], edge_s) for edge_s in (cut.start_s, cut.end_s))
+        inside = list(zip(*(values[low:high] for values in curve), strict=True))
+        free = [one for one in inside if all(abs(one[0] - time) > away_s for time in times)] or inside
+        times.append(best_time(cut.start_s, cut.end_s, *(zip(*free, strict=True) if free else NO_CURVE)))
     return times
 
 
