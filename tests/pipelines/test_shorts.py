@@ -1,5 +1,6 @@
 """Clips for phones: the crop goes where things are, shot by shot; captions, loudness, what cannot be done."""
 
+import tracemalloc
 from fractions import Fraction
 from pathlib import Path
 
@@ -88,6 +89,24 @@ def test_what_is_everywhere_is_shown_whole(tmp_path: Path) -> None:
     made = make_video(tmp_path / "text.mp4", n_frames=30, width=192, height=108, paint=paint)
     framing = shorts.framing_of(probe(made.path), [(0.0, 1.2)], Fraction(9, 16))
     assert framing.at(0.5) is None
+
+
+def test_a_shot_of_hours_takes_little_memory() -> None:
+    """What matters moves from the left to the right, once."""
+    n_times, places = 2 * 3600 * 4, np.arange(50)
+
+    def curve(number: int) -> np.ndarray:
+        return mass(np.exp(-((places - 49 * number / n_times) ** 2) / 20))
+
+    seen = shorts._Seen(0.0, 0.0, looked=[(number / 4, curve(number)) for number in range(0, n_times, 4)])
+    seen.moved = [(number / 4, curve(number)) for number in range(1, n_times)]
+    tracemalloc.start()
+    shot = seen.shot(0.3)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 500e6
+    assert shot.places is not None
+    assert np.abs(shot.places - np.clip(np.linspace(0, 1, n_times) * 1.4 - 0.2, 0, 1)).max() < 0.1
 
 
 def test_a_video_of_the_shape_is_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -109,11 +109,14 @@ class _Seen:
         """Where a crop of this share of the picture goes."""
         times_s = np.array([self.start_s, *(time_s for time_s, _ in self.moved)])
         looked = np.stack([curve for _, curve in self.looked])
-        nearest = np.abs(times_s[:, None] - [time_s for time_s, _ in self.looked]).argmin(axis=1)
+        seen_s = np.array([time_s for time_s, _ in self.looked])
+        nearest = np.searchsorted((seen_s[1:] + seen_s[:-1]) / 2, times_s)
         still = np.zeros_like(looked[0])
         matters = looked[nearest] + np.stack([still, *(curve for _, curve in self.moved)])
-        near = np.abs(times_s[:, None] - times_s) <= _NEAR_S
-        matters = near @ (matters / matters.sum(axis=1, keepdims=True).clip(1e-9)) / near.sum(axis=1)[:, None]
+        sums = np.cumsum(matters / matters.sum(axis=1, keepdims=True).clip(1e-9), axis=0)
+        low = np.searchsorted(times_s, times_s - _NEAR_S)
+        high = np.searchsorted(times_s, times_s + _NEAR_S, side="right")
+        matters = np.diff(np.pad(sums, ((1, 0), (0, 0)))[[low, high]], axis=0)[0] / (high - low)[:, None]
         total = np.pad(np.cumsum(matters, axis=1), ((0, 0), (1, 0)))
         edges, starts = np.linspace(0, 1, total.shape[1]), np.linspace(0, 1 - share, _PLACES)
         scores = np.stack(
