@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from vidsum.errors import OutputError, UsageError
 from vidsum.figures import round_times
+from vidsum.results.cuts import Cut
 from vidsum.results.summary import ScoredShot, Summary
 from vidsum.summary.storyboard import (
+    contact_sheet,
     importance_plot,
     key_frame_times,
     save_key_frames,
@@ -176,6 +178,17 @@ def test_the_strip_shows_where_the_segments_are() -> None:
     shown = np.array([blue[0], *blue[ends], *blue[ends + 1], blue[-1]])
     expected = np.array(summary.segments).ravel()
     np.testing.assert_allclose((shown - left) / (right - left) * 60, expected, atol=0.3)
+
+
+def test_each_cut_has_its_number_where_there_is_room() -> None:
+    """The second lies in the first, and its middle is before the first's."""
+    cuts = [Cut(20.0, 60.0, ""), Cut(20.0, 28.0, "")]
+    sheet = contact_sheet(("x", ""), cuts, [np.zeros((90, 160, 3), np.uint8)] * 2, (), [(0.0, 60.0)], 60.0)
+    strip = (sheet == BLUE).all(axis=2)
+    top = np.flatnonzero(strip[:, int(sheet.shape[1] * 0.9)])[-26]
+    above = np.flatnonzero(strip[top - 20 : top - 2].any(axis=0)) / sheet.shape[1]
+    for middle_s in (24.0, 40.0):
+        assert np.abs(above - middle_s / 60).min() < 0.03, middle_s
 
 
 def test_texts_differ_with_times_and_scores() -> None:

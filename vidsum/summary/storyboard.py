@@ -221,12 +221,13 @@ def _draw_strip(
     bottom = top + _STRIP_HEIGHT
     for number, (start, end) in enumerate(shots):
         draw.rectangle((x(start), top, x(end), bottom), _SHOT_SHADES[number % 2])
+    for cut in sorted(cuts, key=lambda cut: cut.start_s):
+        start = x(cut.start_s)
+        draw.rectangle((start, top, max(x(cut.end_s), start + 2), bottom), ACCENT)
+        draw.line((start, top, start, bottom), _PAPER)
     free_from = 0.0
-    for number, cut in sorted(enumerate(cuts, 1), key=lambda each: each[1].start_s):
-        start, end = cut.start_s, cut.end_s
-        draw.rectangle((x(start), top, max(x(end), x(start) + 2), bottom), ACCENT)
-        draw.line((x(start), top, x(start), bottom), _PAPER)
-        middle, half = x((start + end) / 2), draw.textlength(str(number), _font(15, bold=True)) / 2
+    for middle, number in sorted((x((cut.start_s + cut.end_s) / 2), n) for n, cut in enumerate(cuts, 1)):
+        half = draw.textlength(str(number), _font(15, bold=True)) / 2
         if middle - half >= free_from:  # else it would be written over the one before
             draw.text((middle, top - 5), str(number), ACCENT, _font(15, bold=True), anchor="ms")
             free_from = middle + half + 4
