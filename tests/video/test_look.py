@@ -107,6 +107,13 @@ def test_sound_has_the_loudness_that_is_asked_for(tmp_path: Path) -> None:
         assert lufs_of(target) == pytest.approx(wanted, abs=0.5)
 
 
+@pytest.mark.parametrize("length_s", [0.1, 0.36])
+def test_short_sound_has_the_gain_of_longer_sound(tmp_path: Path, length_s: float) -> None:
+    info = probe(make_video(tmp_path / "film.mp4", n_frames=125, sound=True).path)
+    gain_db, usual_db = (gain_for(info, [(1.0, 1.0 + each)], Jumps(), -14.0) for each in (length_s, 2.0))
+    assert gain_db == pytest.approx(usual_db, abs=1.0)
+
+
 def test_loud_peaks_are_rounded_off() -> None:
     class Sound:
         rate, n_channels, layout = 48_000, 1, "mono"

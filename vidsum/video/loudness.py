@@ -19,6 +19,8 @@ _PEAK, _KNEE = 10 ** (-1.5 / 20), 10 ** (-6 / 20)
 _SILENT_LUFS, _MOST_DB = -60.0, 30.0
 _PASSES, _NEAR_DB = 4, 0.1
 _BLOCK_S = 0.5
+_WINDOW_S = 0.4
+"""Of the meter, which hears nothing in less."""
 
 
 class Louder:
@@ -56,7 +58,12 @@ def gain_for(info: VideoInfo, segments: Sequence[Interval], jumps: Jumps, target
 
 
 def loudness(source: Samples, segments: Sequence[Interval]) -> float:
-    """Integrated loudness of segments in LUFS, one after the other (FFmpeg's ebur128); -inf of none."""
+    """Integrated loudness of segments in LUFS, one after the other (FFmpeg's ebur128); -inf of none.
+
+    Those that are shorter than its window are repeated.
+    """
+    length_s = sum(end_s - start_s for start_s, end_s in segments)
+    repeated = [*segments] * math.ceil(_WINDOW_S / max(length_s, 0.01))
     graph, base = Graph(), Fraction(1, source.rate)
     entry = graph.add_abuffer(sample_rate=source.rate, format="fltp", layout=source.layout, time_base=base)
     meter, end = graph.add("ebur128", "metadata=1"), graph.add("abuffersink")
@@ -64,7 +71,7 @@ def loudness(source: Samples, segments: Sequence[Interval]) -> float:
     meter.link_to(end)
     graph.configure()
     found, written = -math.inf, 0
-    for first, count in _blocks(segments, source.rate):
+    for first, count in _blocks(repeated, source.rate):
         frame = av.AudioFrame.from_ndarray(source.read(first, count), format="fltp", layout=source.layout)
         frame.sample_rate, frame.pts, frame.time_base = source.rate, written, base
         written += count
