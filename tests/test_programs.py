@@ -59,6 +59,8 @@ def test_a_fault_that_all_would_meet_ends_a_batch() -> None:
 
     with pytest.raises(vidsum.VidsumError, match="full"):
         list(vidsum.each(full, [1, 2]))
+    with pytest.raises(vidsum.VidsumError, match="the step cannot be called"):
+        list(vidsum.each([1, 2], full))  # type: ignore[arg-type, var-annotated]
 
 
 def test_own_features_and_scores_make_a_video(films: list[Path], tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from vidsum.errors import VidsumError
+from vidsum.errors import UsageError, VidsumError
 from vidsum.options import all_from_keywords, from_keywords
 from vidsum.pipelines.moments import EncodeText, choices_of_moments, plan_moments, queries_of
 from vidsum.pipelines.sources import Source
@@ -95,8 +95,10 @@ def each(
     """What a step, such as a `Summarizer`, makes of each source, as soon as it is made.
 
     A VidsumError stands in the place of its result, and the others follow; one that they would all meet, such
-    as missing weights, is raised.
+    as missing weights, is raised. Raises UsageError: the step cannot be called.
     """
+    if not callable(step):
+        raise UsageError("the step cannot be called", hint="vidsum.each(step, sources)")
     for source in sources:
         made: Made | VidsumError
         try:
