@@ -112,6 +112,10 @@ def test_shots_are_written_as_pyscenedetect_names_them(run: Run, film: Path) -> 
     assert "up to date" in run(*ask).out
     assert run("shots", film, "--images", "1", "--overwrite").code == 0
     assert len(list(Path("film_shots_images_1").iterdir())) == 4
+    Path("film_shots_images_1/mine.jpg").touch()
+    assert run("shots", film, "--images", "1", "--max-shots", "1", "--overwrite").code == 0
+    left = sorted(path.name for path in Path("film_shots_images_1").iterdir())
+    assert left == ["film-Scene-001-01.jpg", "mine.jpg"]
 
 
 def test_statistics_have_a_row_for_each_frame(run: Run, film: Path) -> None:
