@@ -74,8 +74,9 @@ def report(
         named = {"stdin" if each == STDIN else each: each for each in results}
         made = [(name, read_shown(each, allow_playlists=allowed)) for name, each in named.items()]
         if page.bundle is not None:
-            warnings = write_bundle(made, page.bundle, page.title, overwrite=page.overwrite)
-            return Result(data={"output": str(page.bundle)}, lines=(str(page.bundle),), messages=warnings)
+            is_new, warnings = write_bundle(made, page.bundle, page.title, overwrite=page.overwrite)
+            line = f"{page.bundle}{'' if is_new else ': up to date'}"
+            return Result(data={"output": str(page.bundle)}, lines=(line,), messages=warnings)
         text, warnings = report_text(made, target, page.title, embed=page.embed)
         if page.output == "-":
             return Result(document=text, messages=warnings)

@@ -34,7 +34,9 @@ def test_a_page_to_send(run: Run, film: Path) -> None:
     assert run("shots", film, *CPU).code == 0
     for name in ("out", "out.zip"):
         assert run("report", "film_shots.json", "--bundle", name).out == f"{name}\n"
-        kept = run("report", "film_shots.json", "--bundle", name)
+        again = run("report", "film_shots.json", "--bundle", name)
+        assert (again.code, again.out) == (0, f"{name}: up to date\n")
+        kept = run("report", "film_shots.json", "--bundle", name, "--title", "Mine")
         assert (kept.code, "--overwrite" in kept.err) == (1, True)
         assert run("report", "film_shots.json", "--bundle", name, "--overwrite", "--title", "Mine").code == 0
     assert "<h1>Mine</h1>" in Path("out/index.html").read_text()

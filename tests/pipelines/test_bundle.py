@@ -33,7 +33,8 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_folder_has_page_videos_and_subtitles(film: Path, odd: Path, tmp_path: Path) -> None:
     named = [*results(film), *results(odd)[:1], *((one.kind, one) for one in texts(film))]
-    assert write_bundle(named, tmp_path / "out") == ()
+    assert write_bundle(named, tmp_path / "out") == (True, ())
+    assert write_bundle(named, tmp_path / "out", overwrite=False) == (False, ())
     names = sorted(str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*.*"))
     stem = "media/a _b_ film"
     assert names == ["index.html", f"{stem}.descriptions.vtt", f"{stem}.mp4", f"{stem}.vtt", "media/odd.mp4"]
@@ -54,10 +55,23 @@ def test_a_zip_has_the_same(film: Path, tmp_path: Path) -> None:
         assert "<h1>A film</h1>" in archive.read("index.html").decode()
 
 
-def test_videos_of_one_name_stay_apart(film: Path, tmp_path: Path) -> None:
-    other = make_video(tmp_path / film.name, n_frames=250).path
-    write_bundle([results(film)[0], results(other)[0]], tmp_path / "out")
-    assert len(list((tmp_path / "out" / "media").iterdir())) == 2
+@pytest.mark.parametrize("name", ["a <b> film.mp4", "A _b_ FILM.mp4", "a <b> film.mkv"])
+def test_videos_and_texts_of_one_name_stay_apart(film: Path, tmp_path: Path, name: str) -> None:
+    """On systems that ignore case, too."""
+    other = make_video(tmp_path / name, n_frames=250).path
+    both = [one for each in (film, other) for one in texts(each)]
+    write_bundle([(one.kind, one) for one in both], tmp_path / "out")
+    names = {path.name.casefold() for path in (tmp_path / "out" / "media").iterdir()}
+    assert len(names) == 6
+
+
+def test_a_bundle_keeps_the_videos_that_it_shows(film: Path, tmp_path: Path) -> None:
+    write_bundle([results(film)[0]], tmp_path / "out")
+    inside = tmp_path / "out" / "media" / "a _b_ film.mp4"
+    other = make_video(tmp_path / film.name, n_frames=125).path
+    with pytest.raises(OutputError, match="is to be shown itself"):
+        write_bundle([results(other)[0], results(inside)[0]], tmp_path / "out")
+    assert inside.read_bytes() == film.read_bytes()
 
 
 def test_a_bundle_is_replaced_and_what_is_foreign_never(film: Path, tmp_path: Path) -> None:
@@ -66,7 +80,7 @@ def test_a_bundle_is_replaced_and_what_is_foreign_never(film: Path, tmp_path: Pa
     write_bundle(named, out, overwrite=False)  # it is empty
     (out / "mine.txt").write_text("mine")
     with pytest.raises(OutputError, match="already exists"):
-        write_bundle(named, out, overwrite=False)
+        write_bundle(named, out, "Anew", overwrite=False)
     write_bundle(named, out, "Anew")
     assert ("<h1>Anew" in (out / "index.html").read_text(), (out / "mine.txt").read_text()) == (True, "mine")
     inside = out / "media" / "a _b_ film.mp4"

@@ -26,6 +26,9 @@ _PAGE = "index.html"
 _MARK = '<meta name="generator" content="vidsum">'
 _ENDINGS = {"captions": ".vtt", "subtitles": ".descriptions.vtt"}
 
+File = Path | VideoInfo | str
+"""What becomes a file of a bundle: a copy, a video as an MP4 that browsers play, or a text."""
+
 
 def write_report(
     results: Shown | Sequence[Shown], path: PathLike, *, title: str = "", embed: bool = False
@@ -50,7 +53,7 @@ def write_report(
         wanted(one, Shown)
     named = [(f"result {number}", one) for number, one in enumerate(several, 1)]
     if Path(path).suffix.lower() != ".html":
-        return write_bundle(named, Path(path), title)
+        return write_bundle(named, Path(path), title)[1]
     text, warnings = report_text(named, Path(path), title, embed=embed)
     with atomic_write(path) as part:
         part.write_text(text, encoding="utf-8")
@@ -59,7 +62,7 @@ def write_report(
 
 def write_bundle(
     results: Sequence[tuple[str, Shown]], target: Path, title: str = "", *, overwrite: bool = True
-) -> tuple[str, ...]:
+) -> tuple[bool, tuple[str, ...]]:
     """Write a page with its videos, clips and subtitles, as a ZIP where the name ends so, else as a folder.
 
     A video that browsers may not play becomes an MP4 that they do.
@@ -70,53 +73,26 @@ def write_bundle(
         title: see `vidsum.write_report`.
         overwrite: replace a bundle that is there.
 
-    Returns warnings. Raises OutputError: it is there, is a folder of other files, or cannot be written.
+    Returns whether it was written, as it was not there yet, and warnings.
+
+    Raises OutputError: another is there, it is a folder of other files, or it cannot be written.
     """
-    _check(target, overwrite=overwrite)
+    is_there = _check(target)
+    files, warnings = _files_of(results, title)
+    if is_there and not overwrite:
+        if not _is_bundle_of(files, target):
+            raise OutputError(f"{target}: already exists, and differs", hint="--overwrite")
+        return False, warnings
     try:
         with TemporaryDirectory(prefix=".vidsum-", dir=target if target.is_dir() else target.parent) as place:
-            return _write(results, target, title, place)
+            _write(files, target, Path(place))
     except OSError as error:
         raise OutputError(f"{target}: cannot be written ({error.strerror or error})") from error
+    return True, warnings
 
 
-def _write(results: Sequence[tuple[str, Shown]], target: Path, title: str, place: str) -> tuple[str, ...]:
-    """The same, with a folder to work in."""
-    files: dict[str, Path] = {}
-
-    def add(file: VideoInfo | Path) -> str:
-        path = Path(file.path) if isinstance(file, VideoInfo) else file
-        name = re.sub(r"[^\w.() -]", "_", path.name)
-        if isinstance(file, VideoInfo) and not plays(file):
-            path, name = Path(place, f"{len(files)}.mp4"), f"{PurePath(name).stem}.mp4"
-            write_segments(file, [(0, file.duration_s)], path)
-        while files.setdefault(f"media/{name}", path) != path:
-            name = f"_{name}"
-        return url_of(f"media/{name}")
-
-    films, warnings = films_of(results, add)
-    texts = {
-        f"{PurePath(unquote(film.source)).with_suffix(_ENDINGS[panel.kind])}": panel.vtt
-        for film in films
-        if film.source
-        for panel in film.panels
-    }
-    for name, text in {**texts, _PAGE: render(films, title)}.items():  # the page last
-        files[name] = Path(place, f"{len(files)}.text")
-        files[name].write_text(text, "utf-8")
-    if _is_zip(target):
-        with atomic_write(target) as part, zipfile.ZipFile(part, "w", strict_timestamps=False) as archive:
-            for name, path in files.items():
-                archive.write(path, name)
-    elif target.exists():
-        _fill(target, files)
-    else:
-        _fill(Path(place, "bundle"), files)
-        Path(place, "bundle").rename(target)
-    return tuple(warnings)
-
-
-def _check(target: Path, *, overwrite: bool) -> None:
+def _check(target: Path) -> bool:
+    """Whether a bundle, or another ZIP, is there. Raises OutputError: another folder or file is."""
     if _is_zip(target) or not target.is_dir():
         check_target(target)
     page = target / _PAGE
@@ -125,17 +101,96 @@ def _check(target: Path, *, overwrite: bool) -> None:
         raise OutputError(f"{target}: is a folder of other files", hint="name a new folder")
     if not _is_zip(target) and target.is_file():
         raise OutputError(f"{target}: is a file, and neither a ZIP nor a folder", hint=f"{target}.zip")
-    if not overwrite and (is_own or target.is_file()):
-        raise OutputError(f"{target}: already exists", hint="--overwrite")
+    return is_own or target.is_file()
 
 
 def _is_zip(target: Path) -> bool:
     return target.suffix.lower() == ".zip"
 
 
-def _fill(folder: Path, files: Mapping[str, Path]) -> None:
-    for name, path in files.items():
-        make_folder((folder / name).parent)
-        if not (folder / name).exists() or not path.samefile(folder / name):
-            with atomic_write(folder / name) as part:
-                shutil.copyfile(path, part)
+def _files_of(results: Sequence[tuple[str, Shown]], title: str) -> tuple[dict[str, File], tuple[str, ...]]:
+    """The files of a bundle by their names, the page last, and warnings."""
+    files: dict[str, File] = {}
+    stems: dict[str, Path] = {}
+
+    def add(file: VideoInfo | Path) -> str:
+        path = Path(file.path) if isinstance(file, VideoInfo) else file
+        name = PurePath(re.sub(r"[^\w.() -]", "_", path.name))
+        while stems.setdefault(name.stem.casefold(), path) != path:  # some systems ignore case
+            name = name.with_name(f"_{name}")
+        is_copy = not isinstance(file, VideoInfo) or plays(file)
+        place = f"media/{name if is_copy else name.with_suffix('.mp4')}"
+        files[place] = path if is_copy else file
+        return url_of(place)
+
+    films, warnings = films_of(results, add)
+    for film in films:
+        for panel in film.panels:
+            if film.source:
+                name = PurePath(unquote(film.source)).with_suffix(_ENDINGS[panel.kind])
+                files[name.as_posix()] = panel.vtt
+    files[_PAGE] = render(films, title)
+    return files, tuple(warnings)
+
+
+def _is_bundle_of(files: Mapping[str, File], target: Path) -> bool:
+    """Whether a bundle has this page and all other files; copies are told by their size."""
+    try:
+        if _is_zip(target):
+            with zipfile.ZipFile(target) as archive:
+                sizes = {each.filename: each.file_size for each in archive.infolist()}
+                page = archive.read(_PAGE)
+        else:
+            sizes = {name: (target / name).stat().st_size for name in files}
+            page = (target / _PAGE).read_bytes()
+    except (OSError, KeyError, zipfile.BadZipFile):
+        return False
+    copies = {name: file.stat().st_size for name, file in files.items() if isinstance(file, Path)}
+    has_all = files.keys() <= sizes.keys() and copies.items() <= sizes.items()
+    return has_all and page.decode("utf-8", "replace") == files[_PAGE]
+
+
+def _write(files: Mapping[str, File], target: Path, place: Path) -> None:
+    """Write a bundle, with a folder to work in."""
+    if _is_zip(target):
+        with atomic_write(target) as part, zipfile.ZipFile(part, "w", strict_timestamps=False) as archive:
+            for name, file in files.items():
+                if isinstance(file, str):
+                    archive.writestr(zipfile.ZipInfo(name), file)
+                else:
+                    archive.write(file if isinstance(file, Path) else _put(file, place / "film.mp4"), name)
+    elif target.exists():
+        _fill(target, files)
+    else:
+        _fill(place / "bundle", files)
+        (place / "bundle").rename(target)
+
+
+def _fill(folder: Path, files: Mapping[str, File]) -> None:
+    """Write all files. Raises OutputError: one would replace a video that is to be shown."""
+    shown = {
+        name: os.path.realpath(file if isinstance(file, Path) else file.path)
+        for name, file in files.items()
+        if not isinstance(file, str)
+    }
+    places = {name: os.path.realpath(folder / name) for name in files}
+    for name, place in places.items():
+        if place in shown.values() and (place != shown.get(name) or isinstance(files[name], VideoInfo)):
+            raise OutputError(f"{folder / name}: is to be shown itself", hint="name a new folder")
+    for name, file in files.items():
+        if places[name] != shown.get(name):
+            make_folder((folder / name).parent)
+            _put(file, folder / name)
+
+
+def _put(file: File, target: Path) -> Path:
+    """Write a file of a bundle, and return where it is."""
+    if isinstance(file, VideoInfo):
+        write_segments(file, [(0, file.duration_s)], target)
+        return target
+    with atomic_write(target) as part:
+        if isinstance(file, Path):
+            shutil.copyfile(file, part)
+        else:
+            part.write_text(file, "utf-8")
+    return target
