@@ -308,7 +308,9 @@ def test_features_of_a_video(vidsum: Program, bunny: str) -> None:
     text = vidsum("extract", bunny, "-o", "-", "--fps", 0.2, *FP32, "--no-cache").out
     document = json.loads(text)
     assert json.dumps(document, indent=1) + "\n" == text
-    document["features"] = [row[:16] for row in document["features"]]  # of 1280
+    assert {len(row) for row in document["embeddings"]} == {384}
+    for key in ("features", "embeddings"):
+        document[key] = [row[:16] for row in document[key]]
     check_close("features_stdout.json", json.dumps(document, indent=1) + "\n")
 
 
