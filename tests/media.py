@@ -17,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 from av.video.reformatter import VideoReformatter
 
+from vidsum.types import VideoInfo
+
 os.environ.setdefault("SVT_LOG", "1")  # the AV1 encoder is talkative
 
 Picture = npt.NDArray[np.uint8]
@@ -52,6 +54,15 @@ class MadeVideo:
     """Stored size."""
     rotation_deg: int
     """Clockwise turn that shows the picture upright."""
+
+
+def video_info(path: str = "film.mp4", **facts: Any) -> VideoInfo:
+    """Facts about a video that is not there: 10 s of 64 x 48 upright pixels, 25 a second, unless told."""
+    known: dict[str, Any] = {"duration_s": 10.0, "fps": 25.0, "width": 64, "height": 48, **facts}
+    n_frames = round(known["duration_s"] * known["fps"])
+    shown = {"display_width": known["width"], "display_height": known["height"], "rotation_deg": 0}
+    others = {"is_vfr": False, "n_frames": n_frames, **shown, "sample_aspect_ratio": 1.0, "start_s": 0.0}
+    return VideoInfo(path, 1, "mp4", "h264", **{**others, **known})
 
 
 # --- numbers that survive compression ---

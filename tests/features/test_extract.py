@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.media import video_info
 from vidsum.errors import InputError, UsageError
 from vidsum.features import extract
 from vidsum.features.extract import extract_features, iter_clips
@@ -55,7 +56,7 @@ def frames(count: int, fps: float = 10.0) -> Iterator[Frame]:
 
 @pytest.fixture
 def video() -> VideoInfo:
-    return VideoInfo("film.mp4", 1, "mp4", "h264", 2.5, 25.0, False, 63, 4, 2, 4, 2, 0, 1.0, 0.0)
+    return video_info(duration_s=2.5, n_frames=63, width=4, height=2)
 
 
 def numbers(clips: Iterator[tuple[float, list[Picture]]]) -> list[list[int]]:

@@ -30,7 +30,6 @@ ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "docs" / "sample" / "big_buck_bunny.mp4"
 CLOSE = 1e-4
 """How far numbers of networks may be from those that are stored."""
-_MASK = (1 << 64) - 1
 
 
 # --- inputs ---

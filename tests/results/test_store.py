@@ -11,29 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from tests.media import video_info
 from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.results.feature_files import is_feature_file, read_features, write_features
 from vidsum.results.feature_h5 import H5Video, group_names, write_h5
 from vidsum.results.features import Features
-from vidsum.types import VideoInfo
 
-VIDEO = VideoInfo(
-    path="films/film.mp4",
-    bytes=123,
-    container="mp4",
-    codec="h264",
-    duration_s=10.0,
-    fps=29.97,
-    is_vfr=False,
-    n_frames=300,
-    width=64,
-    height=48,
-    display_width=64,
-    display_height=48,
-    rotation_deg=0,
-    sample_aspect_ratio=1.0,
-    start_s=0.0,
-)
+VIDEO = video_info("films/film.mp4", fps=29.97)
 
 
 @pytest.fixture

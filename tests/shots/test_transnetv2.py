@@ -12,12 +12,12 @@ import pytest
 import torch
 
 from tests.conftest import real_weights
+from tests.media import video_info
 from tests.shots.boundaries import f1
 from vidsum.errors import InputError, UsageError
 from vidsum.models.transnetv2 import TransNetV2
 from vidsum.results.features import Features
 from vidsum.shots.transnetv2 import SAMPLING, cuts_of, first_frames, load_model, see_transitions
-from vidsum.types import VideoInfo
 from vidsum.video.frames import Frame
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
@@ -25,23 +25,7 @@ from vidsum.video.read import read_frames
 ONE_TAKE = ("baby_reading.mp4", "basketball.mp4", "hitting_baseball.mp4", "jesse_dance.mp4", "yoga.mp4")
 """Clips without a cut of their own, seen by eye."""
 
-VIDEO = VideoInfo(
-    path="film.mp4",
-    bytes=1,
-    container="mp4",
-    codec="h264",
-    duration_s=6.04,
-    fps=25.0,
-    is_vfr=False,
-    n_frames=151,
-    width=48,
-    height=27,
-    display_width=48,
-    display_height=27,
-    rotation_deg=0,
-    sample_aspect_ratio=1.0,
-    start_s=0.0,
-)
+VIDEO = video_info(duration_s=6.04, width=48, height=27)
 
 
 @pytest.fixture(scope="module")

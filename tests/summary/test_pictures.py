@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.media import video_info
 from vidsum.errors import OutputError, UsageError
 from vidsum.figures import round_times
 from vidsum.results.cuts import Cut
@@ -59,23 +60,7 @@ def make_summary(
 
 
 def video_named(name: str) -> VideoInfo:
-    return VideoInfo(
-        path=f"/videos/{name}",
-        bytes=1,
-        container="mp4",
-        codec="h264",
-        duration_s=60.0,
-        fps=25.0,
-        is_vfr=False,
-        n_frames=1500,
-        width=64,
-        height=48,
-        display_width=64,
-        display_height=48,
-        rotation_deg=0,
-        sample_aspect_ratio=1.0,
-        start_s=0.0,
-    )
+    return video_info(f"/videos/{name}", duration_s=60.0)
 
 
 def flat(colour: tuple[int, int, int], width: int = 160, height: int = 90) -> Picture:

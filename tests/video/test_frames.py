@@ -9,10 +9,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.media import number_picture, read_number
+from tests.media import number_picture, read_number, video_info
 from tests.video.clips import pick_frames
 from vidsum.errors import UsageError
-from vidsum.types import VideoInfo
 from vidsum.video.damage import DecodeLog
 from vidsum.video.frames import Exact, Sampling, ShortSide, n_samples, pixel_size, sample_stream
 
@@ -54,7 +53,8 @@ def test_picked_frames_are_those_of_the_definition(times_s: list[float], fps: fl
 def test_picking_as_frames_come_is_picking_with_all_times_known(
     times_s: list[float], all_fps: list[float], last_s: float
 ) -> None:
-    info = video_info(duration_s=times_s[-1] + last_s, n_frames=len(times_s))
+    duration_s = times_s[-1] + last_s
+    info = video_info(duration_s=duration_s, fps=len(times_s) / duration_s, width=4, height=4)
     log = DecodeLog(frames=len(times_s), end_s=info.duration_s)
     samplings = [Sampling(fps) for fps in all_fps]
     stream = list(
@@ -78,33 +78,13 @@ def test_frames_of_several_samplings_come_in_time_order() -> None:
     stream = sample_stream(
         ((time_s, time_s) for time_s in times_s),
         [Sampling(2.0), Sampling(None), Sampling(7.0)],
-        video_info(duration_s=4.0, n_frames=100),
+        video_info(duration_s=4.0, width=4, height=4),
         DecodeLog(frames=100, end_s=4.0),
         lambda _, time_s: np.zeros((1, 1, 3), dtype=np.uint8),
     )
     shown = [frame.pts_s for _, frame in stream]
     assert shown == sorted(shown)
     assert len(shown) == 8 + 100 + 28
-
-
-def video_info(*, duration_s: float, n_frames: int) -> VideoInfo:
-    return VideoInfo(
-        path="clip.mp4",
-        bytes=1,
-        container="mp4",
-        codec="h264",
-        duration_s=duration_s,
-        fps=n_frames / duration_s,
-        is_vfr=False,
-        n_frames=n_frames,
-        width=4,
-        height=4,
-        display_width=4,
-        display_height=4,
-        rotation_deg=0,
-        sample_aspect_ratio=1.0,
-        start_s=0.0,
-    )
 
 
 @pytest.mark.parametrize(

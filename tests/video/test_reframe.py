@@ -12,20 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tests.media import colour_picture, make_video
-from vidsum.types import VideoInfo
+from tests.media import colour_picture, make_video, video_info
 from vidsum.video.look import ClipLook
 from vidsum.video.probe import probe
 from vidsum.video.reframe import LEAST_SIDE, SPEED, Framing, Shape, Shot, path_of, plane_of
 from vidsum.video.write import write_segments
 
 SHARES = st.floats(0.05, 0.97)
-
-
-def video_of(width: int, height: int) -> VideoInfo:
-    return VideoInfo(
-        "x.mp4", 1, "mp4", "h264", 1.0, 25.0, False, 25, width, height, width, height, 0, 1.0, 0.0
-    )
 
 
 @st.composite
@@ -72,7 +65,7 @@ def test_a_path_follows_what_moves_and_ignores_what_returns_at_once() -> None:
 @given(st.integers(1, 4000), st.integers(1, 4000), st.sampled_from(["9:16", "1:1", "4:5"]))
 def test_shapes_are_even_and_as_asked(width: int, height: int, aspect: str) -> None:
     ratio = Fraction(*map(int, aspect.split(":")))
-    shape = Shape.of(video_of(width, height), ratio)
+    shape = Shape.of(video_info(width=width, height=height), ratio)
     assert shape.width % 2 == shape.height % 2 == 0
     assert min(shape.width, shape.height) >= LEAST_SIDE
     assert shape.width / shape.height == pytest.approx(float(ratio), rel=0.005)
@@ -95,7 +88,7 @@ def columns(width: int, height: int) -> av.VideoFrame:
 @pytest.mark.parametrize(("size", "aspect"), [((320, 180), "9:16"), ((180, 322), "1:1"), ((321, 181), "4:5")])
 def test_a_crop_shows_its_part_of_the_picture(size: tuple[int, int], aspect: str) -> None:
     width, height = (side + side % 2 for side in size)
-    shape = Shape.of(video_of(*size), Fraction(*map(int, aspect.split(":"))))
+    shape = Shape.of(video_info(width=size[0], height=size[1]), Fraction(*map(int, aspect.split(":"))))
     frame, scaler = columns(width, height), VideoReformatter()
     for place in (0.0, 0.5, 1.0):
         framing = Framing(shape, [Shot(0.0, np.array([0.0]), np.array([place]))])
@@ -109,7 +102,7 @@ def test_a_crop_shows_its_part_of_the_picture(size: tuple[int, int], aspect: str
 
 
 def test_the_whole_picture_stands_between_bars() -> None:
-    shape = Shape.of(video_of(320, 180), Fraction(9, 16))
+    shape = Shape.of(video_info(width=320, height=180), Fraction(9, 16))
     framing = Framing(shape, [Shot(0.0, np.array([0.0]), None)])
     shown = framing.shown(columns(320, 180), 0.0, VideoReformatter(), False)
     luma = plane_of(shown.planes[0])[:, : shown.width]
@@ -121,7 +114,7 @@ def test_the_whole_picture_stands_between_bars() -> None:
 
 
 def test_the_crop_changes_with_the_frame_that_begins_a_shot() -> None:
-    shape = Shape.of(video_of(320, 180), Fraction(9, 16))
+    shape = Shape.of(video_info(width=320, height=180), Fraction(9, 16))
     shots = [
         Shot(0.0, np.array([0.0, 2.0]), np.array([0.0, 0.2])),
         Shot(2.0, np.array([2.0]), np.array([1.0])),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.lab.datasets.moment_layouts import moment_video, write_lines
 from tests.lab.evaluation.annotated import dataset
+from tests.media import video_info
 from vidsum.errors import InputError, OutputError
 from vidsum.lab.datasets.moments import MomentVideo, Query
 from vidsum.lab.evaluation.submissions import (
@@ -240,8 +241,7 @@ def grounded(path: str, queries: Mapping[str, list[tuple[float, float, float]]])
 
 def film(path: str) -> VideoInfo:
     """What is known of a video file."""
-    facts = {"width": 4, "height": 4, "display_width": 4, "display_height": 4, "rotation_deg": 0}
-    return VideoInfo(path, 1, "mp4", "h264", 2.0, 25.0, False, 50, sample_aspect_ratio=1, start_s=0, **facts)
+    return video_info(path, duration_s=2.0)
 
 
 CUT, WASH, BIRD = (1.0, 2.0, 0.5), (3.0, 4.0, 0.5), (5.0, 6.0, 0.5)
@@ -302,7 +302,6 @@ def test_one_document_over_several_lines_is_read(tmp_path: Path) -> None:
     assert read_predictions(path, {"v_b": VIDEOS["v_b"]}) == {"v_b": [(Moment(*BIRD),)]}
 
 
-BIRDS = "v_b", "a bird"
 NO_MOMENT = {"video": {"path": "v_b"}, "queries": [{"query": "a bird", "moments": [{}]}]}
 
 
