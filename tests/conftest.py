@@ -15,6 +15,13 @@ settings.load_profile("vidsum")
 SHARED = Path(os.environ.get("VIDSUM_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 
 
+@pytest.fixture
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of the test's own, which is empty."""
+    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of real clips and annotations beside the checkout; VIDSUM_SHARED names another."""

@@ -11,12 +11,6 @@ from vidsum.types import FloatArray
 ROWS = np.arange(6, dtype=np.float32).reshape(3, 2)
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
-    return tmp_path / "home"
-
-
 def asked(made: list[int]) -> FloatArray:
     """The rows; `made` gets a number each time that they are made."""
 
@@ -27,7 +21,7 @@ def asked(made: list[int]) -> FloatArray:
     return kept_rows("rows", {"of": "a test"}, make)
 
 
-def test_rows_are_made_once(home: Path) -> None:
+def test_rows_are_made_once(own_home: Path) -> None:
     made: list[int] = []
     for _ in range(3):
         np.testing.assert_array_equal(asked(made), ROWS)
@@ -44,26 +38,26 @@ def test_rows_are_made_once(home: Path) -> None:
         b"\x93NUMPY\x01\x00\x10\x00(((((((((((((((\n",
     ],
 )
-def test_a_damaged_file_is_made_anew(home: Path, content: bytes) -> None:
+def test_a_damaged_file_is_made_anew(own_home: Path, content: bytes) -> None:
     made: list[int] = []
     asked(made)
-    (file,) = (home / "rows").iterdir()
+    (file,) = (own_home / "rows").iterdir()
     file.write_bytes(content)
     np.testing.assert_array_equal(asked(made), ROWS)
     np.testing.assert_array_equal(asked(made), ROWS)
     assert made == [0, 1]
 
 
-def test_rows_of_which_one_bit_changed_are_made_again(home: Path) -> None:
+def test_rows_of_which_one_bit_changed_are_made_again(own_home: Path) -> None:
     made: list[int] = []
     asked(made)
-    (file,) = (home / "rows").iterdir()
+    (file,) = (own_home / "rows").iterdir()
     file.write_bytes(file.read_bytes()[:-1] + b"\1")  # the last number is another one
     np.testing.assert_array_equal(asked(made), ROWS)
     assert made == [0, 1]
 
 
-def test_bytes_that_are_not_what_was_kept_are_made_anew(home: Path) -> None:
+def test_bytes_that_are_not_what_was_kept_are_made_anew(own_home: Path) -> None:
     made: list[int] = []
 
     def asked_for_bytes() -> bytes:
@@ -74,25 +68,25 @@ def test_bytes_that_are_not_what_was_kept_are_made_anew(home: Path) -> None:
         return kept_bytes("graphs", {"of": "a test"}, make)
 
     assert [asked_for_bytes(), asked_for_bytes()] == [b"a graph"] * 2
-    (file,) = (home / "graphs").iterdir()
+    (file,) = (own_home / "graphs").iterdir()
     for damaged in (b"", file.read_bytes()[:-1], file.read_bytes()[:-1] + b"f"):
         file.write_bytes(damaged)
         assert [asked_for_bytes(), asked_for_bytes()] == [b"a graph"] * 2
     assert made == [0, 1, 2, 3]
 
 
-def test_a_home_that_is_a_file_keeps_nothing(home: Path) -> None:
-    home.write_text("a file")
+def test_a_home_that_is_a_file_keeps_nothing(own_home: Path) -> None:
+    own_home.write_text("a file")
     made: list[int] = []
     np.testing.assert_array_equal(asked(made), ROWS)
     asked(made)
     assert made == [0, 1]
 
 
-def test_a_notice_is_new_once(home: Path) -> None:
+def test_a_notice_is_new_once(own_home: Path) -> None:
     assert [is_first("a"), is_first("b"), is_first("a")] == [True, True, False]
 
 
-def test_what_cannot_be_kept_is_never_new(home: Path) -> None:
-    home.write_text("a file")
+def test_what_cannot_be_kept_is_never_new(own_home: Path) -> None:
+    own_home.write_text("a file")
     assert not is_first("a")

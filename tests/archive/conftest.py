@@ -16,9 +16,8 @@ from vidsum.results.summary import ScoredShot, Summary
 
 
 @pytest.fixture
-def colours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def colours(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No real network is loaded, and the cache is the test's own."""
-    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
     use_archive(monkeypatch)
 
 

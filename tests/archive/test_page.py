@@ -23,15 +23,20 @@ def browser() -> Iterator[Any]:
 
 
 def opened(browser: Any, server: Server, query: str = "", width: int = 1400, **how: Any) -> Any:
-    """The page in a window. `faults`: failed scripts, complaints, and requests that leave the server."""
+    """The page in a window; nothing is asked of anything but the server."""
+    tab = window(browser, (server.url, "data:", "blob:"), width, **how)
+    tab.goto(f"{server.url}#{query}")
+    until(tab, "document.querySelectorAll('.cut').length > 0")
+    return tab
+
+
+def window(browser: Any, own: tuple[str, ...], width: int, **how: Any) -> Any:
+    """A window. `faults`: failed scripts, complaints, and requests for addresses that are not `own`."""
     tab = browser.new_context(viewport={"width": width, "height": 900}, **how).new_page()
     tab.faults = []
     tab.on("pageerror", lambda error: tab.faults.append(str(error)))
     tab.on("console", lambda message: tab.faults.append(message.text))
-    own = (server.url, "data:", "blob:")
     tab.on("request", lambda request: tab.faults.extend([request.url] * (not request.url.startswith(own))))
-    tab.goto(f"{server.url}#{query}")
-    until(tab, "document.querySelectorAll('.cut').length > 0")
     return tab
 
 
@@ -228,13 +233,8 @@ def stored(server: Server, folder: Path) -> Path:
 
 
 def of_file(browser: Any, path: Path, width: int = 1400, **how: Any) -> Any:
-    """A page without a server. `faults`: failed scripts, complaints, and requests for anything but files."""
-    tab = browser.new_context(viewport={"width": width, "height": 900}, **how).new_page()
-    tab.faults = []
-    tab.on("pageerror", lambda error: tab.faults.append(str(error)))
-    tab.on("console", lambda message: tab.faults.append(message.text))
-    own = (path.parent.parent.as_uri(), "data:")
-    tab.on("request", lambda request: tab.faults.extend([request.url] * (not request.url.startswith(own))))
+    """A page without a server; nothing is asked of anything but its files."""
+    tab = window(browser, (path.parent.parent.as_uri(), "data:"), width, **how)
     tab.goto(path.as_uri())
     until(tab, "document.querySelectorAll('.moment').length > 0")
     return tab

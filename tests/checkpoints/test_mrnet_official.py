@@ -115,8 +115,8 @@ def test_the_configuration_is_the_published_one(name: str) -> None:
 
 
 @NAMES
-def test_a_file_becomes_a_checkpoint(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
+@pytest.mark.usefixtures("own_home")
+def test_a_file_becomes_a_checkpoint(name: str, tmp_path: Path) -> None:
     file = tmp_path / "pool_model_7e.pth"
     tensors = {f"module.{key}": value for key, value in given(name, is_shared=True).items()}
     torch.save({"model": tensors, "epoch": 7, "optimizer": {"lr": 1.0}}, file)
@@ -131,8 +131,8 @@ def test_a_file_becomes_a_checkpoint(name: str, tmp_path: Path, monkeypatch: pyt
         assert torch.equal(match_scores(grounder.model(video[None], queries[None]))[0], found)
 
 
-def test_one_configuration_is_not_added_as_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
+@pytest.mark.usefixtures("own_home")
+def test_one_configuration_is_not_added_as_another(tmp_path: Path) -> None:
     torch.save(given("mrnet-tacos", is_shared=True), tmp_path / "best.pth")
     with pytest.raises(WeightsError, match=r"best\.pth: .*TACoS, not for Charades-STA") as refused:
         add_official(tmp_path / "best.pth", "mrnet-charades")

@@ -45,12 +45,10 @@ NOT_A_STATE_DICT: dict[str, Callable[[], Any]] = {
     "a list under model": lambda: {"model": [torch.ones(2)], "state_dict": [torch.ones(2)]},
 }
 
-pytestmark = pytest.mark.filterwarnings("ignore:torch.q.*are deprecated", "ignore:.*sparse.*beta state")
-
-
-@pytest.fixture(autouse=True)
-def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:torch.q.*are deprecated", "ignore:.*sparse.*beta state"),
+    pytest.mark.usefixtures("own_home"),
+]
 
 
 @pytest.mark.parametrize("make", NOT_A_STATE_DICT.values(), ids=NOT_A_STATE_DICT)

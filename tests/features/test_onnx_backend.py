@@ -26,9 +26,7 @@ CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 SHA256 = "0123456789abcdef" * 4
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path))
+pytestmark = pytest.mark.usefixtures("own_home")
 
 
 class SmallI3D(I3D):

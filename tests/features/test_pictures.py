@@ -15,8 +15,7 @@ from vidsum.features.pictures import DEGRADATIONS, Still, features_of_views, rea
 
 
 @pytest.fixture
-def seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
+def seen(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return use_stand_ins(monkeypatch)
 
 

@@ -38,8 +38,7 @@ def encode(texts: Sequence[str]) -> FloatArray:
 
 
 @pytest.fixture(autouse=True)
-def encoder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
+def encoder(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writers, "load_text_encoder", lambda name: SimpleNamespace(encode=encode))
     monkeypatch.setattr(writers.checkpoints, "sha256_of", lambda name: "0" * 64)
 

@@ -31,9 +31,8 @@ HOW = Extraction(device="cpu")
 
 
 @pytest.fixture(autouse=True)
-def colours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def colours(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A feature is a picture's mean colour, and no weights are needed."""
-    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
     use_colours(monkeypatch)
 
 

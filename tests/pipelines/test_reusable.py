@@ -31,8 +31,7 @@ class Colour:
 
 
 @pytest.fixture
-def colour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Colour:
-    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
+def colour(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Colour:
     monkeypatch.setattr(extractor, "_registered", {})
     encode = Colour()
     vidsum.register_extractor(vidsum.OwnExtractor("colour", encode, dim=3, fps=5.0, size=32))

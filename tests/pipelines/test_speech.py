@@ -20,8 +20,7 @@ SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/transcrip
 
 
 @pytest.fixture(autouse=True)
-def model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> stub.StubModel:
-    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
+def model(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> stub.StubModel:
     return stub.install(monkeypatch)
 
 

@@ -26,10 +26,7 @@ from vidsum.results.result import write_json
 from vidsum.settings import Extraction, Selection, ShotSettings
 from vidsum.video.probe import probe
 
-
-@pytest.fixture(autouse=True)
-def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
+pytestmark = pytest.mark.usefixtures("own_home")
 
 
 @pytest.fixture

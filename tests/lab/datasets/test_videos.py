@@ -26,9 +26,8 @@ from vidsum.lab.datasets.captioned import captioned_videos, read_captioned, shot
 
 
 @pytest.fixture(autouse=True)
-def embedded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def embedded(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Captions are embedded by their words; lists how many were."""
-    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
     return use_stand_ins(monkeypatch)
 
 

@@ -25,16 +25,11 @@ SETTINGS = CaptionerSettings(
 
 
 @pytest.fixture
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> VSEData:
+def data(own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> VSEData:
     """48 pictures of 16 kinds, and an extractor that needs no weights."""
-    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
     use_stand_ins(monkeypatch)
-    make_pictures(tmp_path / "data", 48)
-    return VSEData(
-        captions=tmp_path / "data" / "captions.csv",
-        pictures=tmp_path / "data" / "images",
-        extractor=EXTRACTOR,
-    )
+    make_pictures(folder := tmp_path / "data", 48)
+    return VSEData(captions=folder / "captions.csv", pictures=folder / "images", extractor=EXTRACTOR)
 
 
 def test_it_learns_sentences_by_heart() -> None:

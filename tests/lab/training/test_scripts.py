@@ -2,7 +2,6 @@
 
 from collections import Counter
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,9 +15,7 @@ from vidsum.lab.training.scripts import NOTHING, Asked, Script, Segment, annotat
 CLIPS = ("dog runs", "dog runs", "snow", "cook pan", "cook egg", "drum", "drum plays", "book", "book", "egg")
 
 
-@pytest.fixture(autouse=True)
-def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path))
+pytestmark = pytest.mark.usefixtures("own_home")
 
 
 def described() -> Captions:

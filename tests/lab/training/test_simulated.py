@@ -1,7 +1,6 @@
 """Simulated videos and the captions that they come from."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,9 +18,7 @@ from vidsum.types import FloatArray
 N = len(WORDS)
 
 
-@pytest.fixture(autouse=True)
-def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path))
+pytestmark = pytest.mark.usefixtures("own_home")
 
 
 def clear(captions: FloatArray, noise: FloatArray) -> FloatArray:

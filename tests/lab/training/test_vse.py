@@ -43,16 +43,11 @@ SETTINGS = VSESettings(
 
 
 @pytest.fixture
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> VSEData:
+def data(own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> VSEData:
     """96 pictures of 16 kinds, and networks that need no weights."""
-    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
     use_stand_ins(monkeypatch)
-    make_pictures(tmp_path / "data", 96)
-    return VSEData(
-        captions=tmp_path / "data" / "captions.csv",
-        pictures=tmp_path / "data" / "images",
-        extractor=EXTRACTOR,
-    )
+    make_pictures(folder := tmp_path / "data", 96)
+    return VSEData(captions=folder / "captions.csv", pictures=folder / "images", extractor=EXTRACTOR)
 
 
 def test_it_learns_and_the_mean_of_the_maps_is_one_map(data: VSEData, tmp_path: Path) -> None:
