@@ -3,16 +3,19 @@
 import argparse
 from collections.abc import Sequence
 from itertools import product
+from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 
 from vidsum.types import Interval
 
 
-def argument_parser(description: str | None) -> argparse.ArgumentParser:
-    """A parser that shows the docstring of a script as it is written."""
-    return argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def argument_parser(description: str | None, *paths: str) -> argparse.ArgumentParser:
+    """A parser that shows the docstring of a script as it is written, with names of paths to give."""
+    shown = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=description, formatter_class=shown)
+    for name in paths:
+        parser.add_argument(name, type=Path)
+    return parser
 
 
 def processor_s() -> float:

@@ -266,9 +266,7 @@ def table(results: list[Any], pictures: Pictures) -> Iterator[dict[str, object]]
 
 def main() -> None:
     """Run what is not done, row by row for each seed, and write the table."""
-    parser = argument_parser(__doc__)
-    parser.add_argument("captions", type=Path)
-    parser.add_argument("pictures", type=Path)
+    parser = argument_parser(__doc__, "captions", "pictures")
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=3)
     arguments = parser.parse_args()

@@ -12,7 +12,6 @@ the highest mIoU in four fifths of the films, and what it finds in the fifth.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 
@@ -95,9 +94,7 @@ def chosen(rows: TimeArray, film_of: TimeArray) -> tuple[list[float], TimeArray]
 
 def main() -> None:
     """Print the tables."""
-    parser = argument_parser(__doc__)
-    parser.add_argument("annotations", type=Path)
-    parser.add_argument("captions", type=Path)
+    parser = argument_parser(__doc__, "annotations", "captions")
     parser.add_argument("--model", action="append", default=[])
     parser.add_argument("--films", type=int, default=40)
     options = parser.parse_args()

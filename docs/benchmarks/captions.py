@@ -10,7 +10,6 @@ tell something (`vidsum.lab.training.captions`) four people did not use of the p
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -43,9 +42,7 @@ def stems(text: str) -> set[str]:
 
 def main() -> None:
     """Print the table, and how much is made up."""
-    parser = argument_parser(__doc__)
-    parser.add_argument("captions", type=Path)
-    parser.add_argument("pictures", type=Path)
+    parser = argument_parser(__doc__, "captions", "pictures")
     parser.add_argument("--split", default="test")
     given = parser.parse_args()
     every, _ = read_captioned_pictures(given.captions, given.pictures)

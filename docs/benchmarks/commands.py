@@ -13,7 +13,6 @@ import sys
 import tempfile
 import time
 from importlib.util import find_spec
-from pathlib import Path
 from statistics import median
 
 from docs.benchmarks import argument_parser
@@ -40,8 +39,7 @@ def measured(command: list[str]) -> tuple[float, float, float]:
 
 def main() -> None:
     """Print the table."""
-    parser = argument_parser(__doc__)
-    parser.add_argument("film", type=Path)
+    parser = argument_parser(__doc__, "film")
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
     film = str(options.film)

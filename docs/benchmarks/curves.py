@@ -7,7 +7,6 @@ else 0: tau-b flatters it, as ties cost nothing.
 """
 
 from collections import defaultdict
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -55,9 +54,7 @@ def taus(summarizer: Summarizer, video: AnnotatedVideo) -> dict[str, float]:
 
 def main() -> None:
     """Print the table."""
-    parser = argument_parser(__doc__)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("run", type=Path)
+    parser = argument_parser(__doc__, "data", "run")
     options = parser.parse_args()
     videos, found = read_annotated(options.data), defaultdict(list)
     for split in read_run(options.run)["splits"]:

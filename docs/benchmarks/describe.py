@@ -173,9 +173,7 @@ def on_clips(captions: Path) -> None:
 
 def main() -> None:
     """Print all figures."""
-    parser = argument_parser(__doc__)
-    parser.add_argument("captions", type=Path)
-    parser.add_argument("pictures", type=Path)
+    parser = argument_parser(__doc__, "captions", "pictures")
     options = parser.parse_args()
     on_clips(options.captions)
     on_photographs(options.captions, options.pictures)

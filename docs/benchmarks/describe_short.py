@@ -8,7 +8,6 @@ every second photograph for the figures of the others, and on all for the weight
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -44,9 +43,7 @@ def trials(pictures: FloatArray, theirs: FloatArray) -> Iterator[tuple[float, ..
 
 def main() -> None:
     """Print how well the confidence of each size fits, and the weights."""
-    parser = argument_parser(__doc__)
-    parser.add_argument("captions", type=Path)
-    parser.add_argument("pictures", type=Path)
+    parser = argument_parser(__doc__, "captions", "pictures")
     options = parser.parse_args()
     pictures, _ = read_captioned_pictures(options.captions, options.pictures)
     own = [one for one in pictures if one.split == "val" and len(one.sentences) == 5]

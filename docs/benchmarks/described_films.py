@@ -73,8 +73,7 @@ def talking_film(folder: Path, seed: int) -> tuple[Path, list[Interval], float]:
 
 def main() -> None:
     """Print a row per film."""
-    parser = argument_parser(__doc__)
-    parser.add_argument("folder", type=Path)
+    parser = argument_parser(__doc__, "folder")
     parser.add_argument("sentences")
     parser.add_argument("--speak")
     options = parser.parse_args()

@@ -141,8 +141,7 @@ def in_segments(film: Film, found: Highlights) -> tuple[float, float]:
 
 def main() -> None:
     """Print the tables."""
-    parser = argument_parser(__doc__)
-    parser.add_argument("folder", type=Path)
+    parser = argument_parser(__doc__, "folder")
     parser.add_argument("--half", choices=HALVES, default="odd")
     parser.add_argument("--seeds", type=int, nargs="+", default=[10, 11, 12, 13, 14])
     options = parser.parse_args()

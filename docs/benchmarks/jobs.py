@@ -19,8 +19,7 @@ from docs.benchmarks.commands import measured
 
 def main() -> None:
     """Print the table, and which outputs differ between the commands."""
-    parser = argument_parser(__doc__)
-    parser.add_argument("folder", type=Path)
+    parser = argument_parser(__doc__, "folder")
     parser.add_argument("--clips", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--runs", type=int, default=3)

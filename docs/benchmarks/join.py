@@ -8,8 +8,6 @@ beside the map's, slope * nearness + offset, is learned by a conditional logit; 
 with the nearest class name. Prints the rule, and how often the right photograph comes first, per cent.
 """
 
-from pathlib import Path
-
 import numpy as np
 import torch
 from scipy.optimize import minimize
@@ -59,9 +57,7 @@ def rows_of(features: FloatArray, vectors: FloatArray, picture_of: Ranks, own: R
 
 def main() -> None:
     """Print the rule and the table."""
-    parser = argument_parser(__doc__)
-    parser.add_argument("captions", type=Path)
-    parser.add_argument("pictures", type=Path)
+    parser = argument_parser(__doc__, "captions", "pictures")
     parser.add_argument("--first", type=int, help="use the first so many pictures alone")
     options = parser.parse_args()
     pictures = read_captioned_pictures(options.captions, options.pictures)[0][: options.first]

@@ -9,7 +9,6 @@ and .7, R@5 at .5, per cent, and the difference in R@1 .5 with 95 per cent of a 
 """
 
 import time
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -64,8 +63,7 @@ def found(films: list[Asked], precision: Precision) -> tuple[TimeArray, list[str
 
 def main() -> None:
     """Print both tables."""
-    parser = argument_parser(__doc__)
-    parser.add_argument("folder", type=Path)
+    parser = argument_parser(__doc__, "folder")
     parser.add_argument("--seeds", type=int, nargs="+", default=range(10))
     options = parser.parse_args()
     torch.set_num_threads(1)

@@ -171,8 +171,7 @@ def fitted(captions: Path) -> tuple[float, float]:
 
 def main() -> None:
     """Print the table."""
-    parser = argument_parser(__doc__)
-    parser.add_argument("folder", type=Path)
+    parser = argument_parser(__doc__, "folder")
     parser.add_argument("--fit", type=Path, help="photographs' captions: print the curve of what is said")
     options = parser.parse_args()
     if options.fit:

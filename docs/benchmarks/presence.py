@@ -112,8 +112,7 @@ def cross_fitted(answers: Sequence[Asked], n_folds: int, degree: int) -> TimeArr
 
 def main() -> None:
     """Print the tables."""
-    parser = argument_parser(__doc__)
-    parser.add_argument("folder", type=Path)
+    parser = argument_parser(__doc__, "folder")
     options = parser.parse_args()
     answers = [one for seed in range(10) for one in ask(composite(options.folder, "all", 120, seed)[0])]
     for half in ("even", "odd"):

@@ -192,8 +192,7 @@ def _share(hits: Sequence[float], of: int) -> str:
 
 def main() -> None:
     """Print the table."""
-    parser = argument_parser(__doc__)
-    parser.add_argument("folder", type=Path)
+    parser = argument_parser(__doc__, "folder")
     parser.add_argument("--voices", nargs="+", default=VOICES)
     options = parser.parse_args()
     print("\n".join(table(asked(options.voices, options.folder))))

@@ -6,7 +6,6 @@ Prints what weights/registry.yaml has to say of it.
 """
 
 from dataclasses import replace
-from pathlib import Path
 
 from docs.benchmarks import argument_parser
 from vidsum.checkpoints.trained import read_trained, save_trained
@@ -15,9 +14,7 @@ from vidsum.provenance import hash_file
 
 def main() -> None:
     """Write the file."""
-    parser = argument_parser(__doc__)
-    parser.add_argument("trained", type=Path)
-    parser.add_argument("target", type=Path)
+    parser = argument_parser(__doc__, "trained", "target")
     options = parser.parse_args()
     trained = read_trained(options.trained)
     halves = {name: tensor.half() for name, tensor in trained.tensors.items()}

@@ -108,9 +108,7 @@ def measured(row: Row[HighlightMeasures]) -> tuple[float, ...]:
 
 def main() -> None:
     """Print the table."""
-    parser = argument_parser(__doc__)
-    parser.add_argument("annotations", type=Path)
-    parser.add_argument("captions", type=Path)
+    parser = argument_parser(__doc__, "annotations", "captions")
     parser.add_argument("--model", action="append", default=[])
     parser.add_argument("--seed", type=int, default=7)
     options = parser.parse_args()

@@ -261,8 +261,7 @@ def decibels(noise_db: float) -> str:
 
 def main() -> None:
     """Print the table."""
-    parser = argument_parser(__doc__)
-    parser.add_argument("folder", type=Path)
+    parser = argument_parser(__doc__, "folder")
     parser.add_argument("--captions", type=int, default=60)
     parser.add_argument("--voices", nargs="+", default=VOICES[::2])
     parser.add_argument("--prompts", type=Path, default=Path("/"))

@@ -282,8 +282,7 @@ def costs(texts: Sequence[str]) -> Iterator[str]:
 
 def main() -> None:
     """Print a table for each kind of video, and what the ways cost."""
-    parser = argument_parser(__doc__)
-    parser.add_argument("films", type=Path)
+    parser = argument_parser(__doc__, "films")
     parser.add_argument("--model", action="append", default=[])
     parser.add_argument("--runs", type=Path, help="of docs/benchmarks/spoken_training.py")
     parser.add_argument("--sentences", type=int, default=SENTENCES, help="to train on; 0: words alone")

@@ -7,7 +7,6 @@ As in MRNet's public code, each frame (50 a second) is normalised, and the mean 
 """
 
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,9 +39,7 @@ def vector_of(samples: FloatArray) -> FloatArray:
 
 def main() -> None:
     """Write the files."""
-    parser = argument_parser(__doc__)
-    parser.add_argument("recordings", type=Path)
-    parser.add_argument("out", type=Path)
+    parser = argument_parser(__doc__, "recordings", "out")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     for path in sorted(options.recordings.iterdir()):

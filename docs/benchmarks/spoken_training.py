@@ -192,8 +192,7 @@ def train(
 
 def main() -> None:
     """Train both."""
-    parser = argument_parser(__doc__)
-    parser.add_argument("runs", type=Path)
+    parser = argument_parser(__doc__, "runs")
     parser.add_argument("--sentences", type=int, default=SENTENCES)
     parser.add_argument("--epochs", type=int, default=4)
     options = parser.parse_args()

@@ -6,7 +6,6 @@ The test videos of each split of the run are joined to one. Only pointer heads c
 """
 
 import time
-from pathlib import Path
 
 import numpy as np
 
@@ -47,9 +46,7 @@ def curve(summarizer: Summarizer, rows: FloatArray, shots: IntArray, longest: in
 
 def main() -> None:
     """Print the table."""
-    parser = argument_parser(__doc__)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("run", type=Path)
+    parser = argument_parser(__doc__, "data", "run")
     options = parser.parse_args()
     videos = read_annotated(options.data)
     taus: dict[int | None, list[float]] = {longest: [] for longest in LENGTHS}
