@@ -97,8 +97,9 @@ def test_another_vidsum_or_pytorch_exports_anew(monkeypatch: pytest.MonkeyPatch,
     assert exported_path(describe("i3d"), SHA256) != before
 
 
-def test_a_cache_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
-    (tmp_path / "onnx").write_text("in the way")
+def test_a_cache_folder_that_cannot_be_made_is_named(own_home: Path) -> None:
+    own_home.mkdir()
+    (own_home / "onnx").write_text("in the way")
     with pytest.raises(OutputError, match="onnx: cannot be made"):
         onnx_extractor(*small_i3d(), SHA256, device="cpu")
 

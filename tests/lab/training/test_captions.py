@@ -46,7 +46,7 @@ def test_no_caption_at_all_is_said() -> None:
         embed_captions({"c": videos()["c"]}, one_hot, "words")
 
 
-def test_embeddings_are_those_of_the_encoder_and_are_kept(tmp_path: Path) -> None:
+def test_embeddings_are_those_of_the_encoder_and_are_kept(own_home: Path) -> None:
     asked: list[str] = []
 
     def counted(texts: Sequence[str]) -> FloatArray:
@@ -63,7 +63,7 @@ def test_embeddings_are_those_of_the_encoder_and_are_kept(tmp_path: Path) -> Non
     assert np.array_equal(again.queries, first.queries)
     embed_captions(videos(), counted, "another encoder")
     assert len(asked) == 2 * n_asked
-    for kept in (tmp_path / "captions").iterdir():
+    for kept in (own_home / "captions").iterdir():
         kept.write_bytes(b"damaged")
     assert np.array_equal(embed_captions(videos(), counted, "words").vectors, first.vectors)
 
