@@ -50,12 +50,9 @@ def kept_rows(folder: str, made_from: Mapping[str, Any], make: Callable[[], Floa
 
 
 def kept_bytes(folder: str, made_from: Mapping[str, Any], make: Callable[[], bytes]) -> bytes:
-    """Bytes from disk, or made and kept there.
+    """Bytes from a folder in `home()`, or made and kept there.
 
-    Args:
-        folder: name of a folder in `home()`.
-        made_from: all that the bytes depend on, JSON-ready.
-        make: computes them.
+    `made_from` is all that they depend on, JSON-ready.
     """
     if (found := find(folder, made_from)) is None:
         keep(folder, made_from, found := make())

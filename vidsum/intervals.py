@@ -43,9 +43,7 @@ def _sets(intervals: npt.ArrayLike) -> TimeArray:
 def stacked(sets: Sequence[Sequence[Interval]], at_most: int | None = None) -> TimeArray:
     """Sets of intervals as one array [Q, K, 2], filled up with empty intervals, whose IoU with any is 0.
 
-    Args:
-        sets: of each of Q queries some intervals, or none.
-        at_most: K: take the first so many; else all.
+    Each of Q queries has some intervals, or none, of which the first `at_most` are taken.
     """
     length = max((len(one) for one in sets), default=0) if at_most is None else at_most
     empty = [(0.0, 0.0)] * length

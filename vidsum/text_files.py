@@ -140,11 +140,7 @@ def read_json(path: str | os.PathLike[str]) -> Any:
 
 
 def parse_json(text: str, where: str) -> Any:
-    """What a JSON text holds.
-
-    Args:
-        text: one value.
-        where: file, and line or key in it, for messages.
+    """What a JSON text holds; `where` is the file, and line or key in it, for messages.
 
     Raises InputError: it is not JSON, has a number or depth beyond what Python reads, or is too large.
     """

@@ -27,11 +27,7 @@ def read_yaml(path: str | os.PathLike[str]) -> Any:
 
 
 def parse_yaml(text: str, where: str) -> Any:
-    """What a YAML text holds: plain values, no objects of Python.
-
-    Args:
-        text: one document.
-        where: the file, for messages.
+    """What a YAML text holds: plain values, no objects of Python; `where` is the file, for messages.
 
     Raises InputError: it is not YAML, a value is not what its form says (a date 2001-99-99), a mapping has a
     key twice, or it is too deep or too large.
@@ -71,11 +67,7 @@ def _loader(text: str) -> yaml.SafeLoader:
 def _check_node(node: yaml.Node, loader: yaml.SafeLoader, where: str, sizes: dict[int, int | None]) -> int:
     """The number of values in a node with its aliases written out; what cannot be used is an InputError.
 
-    Args:
-        node: of a document.
-        loader: that the node is from.
-        where: the file.
-        sizes: of the nodes looked at so far, by their id; None while one is looked at.
+    `sizes` are those of the nodes looked at so far, by their id; None while one is looked at.
     """
     place = f"{where}: line {node.start_mark.line + 1}"
     if id(node) in sizes:

@@ -126,14 +126,10 @@ def default_path() -> Path:
 
 
 def connect(path: Path | str, *, create: bool) -> Database:
-    """Open an archive; an older schema is brought up to date.
+    """Open an archive, by its file or the address of a server; an older schema is brought up to date.
 
-    Args:
-        path: of its file, or the address of a server.
-        create: make it, and its folder, if it is missing.
-
-    Raises InputError: it is missing, damaged, not an archive, or of a newer schema. OutputError: it cannot be
-    made or written, or another process holds it.
+    `create` makes it, and its folder, if it is missing. Raises InputError: it is missing, damaged, not an
+    archive, or of a newer schema. OutputError: it cannot be made or written, or another process holds it.
     """
     if is_server(path):
         return postgres.connect(str(path), _MIGRATIONS, create=create)

@@ -61,15 +61,11 @@ def read_trained(path: str | os.PathLike[str]) -> Trained:
 
 
 def built(trained: Trained, model: str, make: Callable[[Mapping[str, Any]], Model], name: str) -> Model:
-    """The model of a checkpoint with its weights, ready to run.
+    """The model of a checkpoint with its weights, ready to run; `model` is what it must be called.
 
-    Args:
-        trained: the checkpoint.
-        model: the name that its model must have.
-        make: builds the model of a configuration; may raise TypeError or ValueError, or fail at absurd sizes.
-        name: of the checkpoint, for messages.
-
-    Raises InputError where it is of another model, or its tensors do not fit its configuration.
+    `make` builds the model of a configuration; it may raise TypeError or ValueError, or fail at absurd sizes.
+    Raises InputError, with the `name` of the checkpoint, where it is of another model, or its tensors do not
+    fit its configuration.
     """
     if trained.model != model:
         raise InputError(f"{name}: a checkpoint of {named(trained.model)}, not of {model}")

@@ -40,14 +40,9 @@ def extract_features(
     one feature, its last frame repeated. Frames that no whole clip sees give one more feature, made the
     same way, if the clip that they belong to has half its frames or more.
 
-    Args:
-        frames: those of `extractor.spec.sampling`, in order.
-        extractor, video: from `load_extractor` and `probe`.
-        with_logits: also give class scores.
-        embed: makes the `embeddings` [N, E] of what `Extractor.encode` gives, if any.
-        progress: called with the seconds done after each batch.
-
-    Raises InputError: there are no frames. UsageError: the extractor has no class scores.
+    The frames are those of `extractor.spec.sampling`, in order. `with_logits` also gives class scores;
+    `embed` makes the `embeddings` [N, E] of what `Extractor.encode` gives. Raises InputError: there are no
+    frames. UsageError: the extractor has no class scores.
     """
     spec = extractor.spec
     runs = _runs(iter_clips(frames, spec))

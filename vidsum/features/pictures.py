@@ -56,17 +56,10 @@ def features_of_views(
 ) -> FloatArray:
     """[V, N, D + inner] of pictures in some views by `Extractor.encode`; NaN for those that cannot be read.
 
-    Features are kept on disk, a block at a time: a run that is killed goes on where it was.
-
-    Args:
-        stills: the pictures; frames of a video are best side by side.
-        extractor: one of `vidsum.features.EXTRACTORS` that sees single frames, or an own one.
-        views: their numbers.
-        device: where the extractor runs.
-        progress: called after each block of a view.
-
-    Raises UsageError: an unknown extractor, or one that sees clips. InputError: the extractor gives NaN or
-    infinite features. WeightsError: see `vidsum.features.load_extractor`.
+    Features are kept on disk, a block at a time: a run that is killed goes on where it was. Frames of a video
+    are best side by side. The extractor sees single frames; `views` are numbers. Raises UsageError: an
+    unknown extractor, or one that sees clips. InputError: the extractor gives NaN or infinite features.
+    WeightsError: see `vidsum.features.load_extractor`.
     """
     spec = describe(extractor)
     if spec.takes_clips:

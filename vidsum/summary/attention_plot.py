@@ -32,13 +32,8 @@ def attention_plot(
 ) -> None:
     """Draw attention maps as PNG or SVG by the suffix; the same maps give the same bytes.
 
-    Args:
-        maps: of some layers and heads.
-        target: the file.
-        grids: every layer and head by itself (Fig. 5), instead of their mean (Fig. 6).
-        label: see `vidsum.labels`.
-
-    Raises UsageError: another suffix. OutputError: the file cannot be written.
+    `grids` shows every layer and head by itself (Fig. 5), instead of their mean (Fig. 6); for `label` see
+    `vidsum.labels`. Raises UsageError: another suffix. OutputError: the file cannot be written.
     """
     save_figure(_draw_grids(maps) if grids else _draw_panels(maps), target, label)
 

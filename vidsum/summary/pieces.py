@@ -82,10 +82,8 @@ class Windows:
 def held(importance: FloatArray, sampled: IntArray, edges: IntArray) -> Floats:
     """[F] importance of each frame: that of the sample before it, in a shot's first frames of the one after.
 
-    Args:
-        importance: [T].
-        sampled: [T] frames of the samples.
-        edges: [S + 1] of the shots, in frames.
+    `importance` [T] is of the samples, at the frames `sampled` [T]; `edges` [S + 1] of the shots are in
+    frames.
     """
     number = np.searchsorted(sampled, np.arange(edges[-1]), side="right") - 1
     after = np.searchsorted(sampled, edges)

@@ -73,19 +73,12 @@ def is_flat(importance: FloatArray) -> bool:
 def candidates(
     model: str, extractor: str, rate: float, embedded: bool, device: str = "auto"
 ) -> tuple[str, ...]:
-    """The models that may give the scores, best first; one where it was named.
+    """The models that may give the scores, best first; one where it was named, as in MODELS or by a path.
 
-    They are checked, before a video is decoded, against the features that they would read.
-
-    Args:
-        model: one of MODELS, or the path of a checkpoint.
-        extractor: its name.
-        rate: features per second.
-        embedded: whether they have embeddings; without, `auto` goes on to the next model.
-        device: that it will run on, so that it is loaded once.
-
-    Raises UsageError: unknown model, or it reads other features. InputError: the file is missing or not a
-    checkpoint.
+    They are checked, before a video is decoded, against the features that they would read: their extractor,
+    rate per second, and whether they are `embedded` (without, `auto` goes on to the next model). `device` is
+    the one that a model will run on, so that it is loaded once. Raises UsageError: unknown model, or it reads
+    other features. InputError: the file is missing or not a checkpoint.
     """
     if model == "auto":
         shipped_extractor, shipped_rate = _SHIPPED_READS
@@ -180,15 +173,8 @@ def draw_attention(
 ) -> tuple[str, ...]:
     """Draw the attention of a trained model when `score` ran it, as PNG or SVG by the suffix.
 
-    Args:
-        features, shots, selection, fraction, device: those given to `score`; on another device rounding could
-            change the key frames.
-        target: the file.
-        part: which layers and heads; UsageError where the model has none such.
-        label: see `vidsum.labels`.
-
-    Returns:
-        Warnings.
+    The first arguments are those given to `score`: on another device rounding could change the key frames.
+    `part` says which layers and heads; UsageError where the model has none such. Returns warnings.
     """
     from vidsum.summary.attention_maps import attention_maps
     from vidsum.summary.attention_plot import attention_plot

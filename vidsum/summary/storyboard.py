@@ -132,15 +132,8 @@ def contact_sheet(
 ) -> Picture:
     """A sheet of pictures with the times, score and caption of the cuts that they stand for.
 
-    A strip below shows where in the video they are: its shots in shades of grey, the cuts in colour.
-
-    Args:
-        header: what stands at the top, on the left and on the right.
-        cuts: of the video.
-        images: a picture of each, all of one shape.
-        captions: of each, or none.
-        shots: [start_s, end_s) of the video's.
-        duration_s: how long it is.
+    A strip below shows where in the video they are: its shots in shades of grey, the cuts in colour. `header`
+    stands at the top, on the left and on the right; the images of the cuts are all of one shape.
     """
     height, width = images[0].shape[:2] if images else (9, 16)
     cell_width, usual = (_WIDE_CELL, 4) if width >= height else (_UPRIGHT_CELL, 5)

@@ -161,14 +161,8 @@ def importance(
 ) -> FloatArray:
     """[T] importance in [0, 1]: by ridge regression `with_novelty`, by FullTransNet `curve_over`.
 
-    Args:
-        summarizer: the model.
-        features: of the video, made as those that it was trained on.
-        shots: of the video; their first, middle and last samples are the global tokens. Ridge regression
-            does without.
-        fraction: the summary's fraction of the video, at which decoding stops.
-        width: beams, see `vidsum.summary.fulltransnet.decode`.
-
+    The first, middle and last samples of shots are the global tokens; ridge regression does without. At the
+    summary's fraction of the video decoding stops; `width` is that of `vidsum.summary.fulltransnet.decode`.
     Raises UsageError: see `require_readable`.
     """
     require_readable(summarizer, features)

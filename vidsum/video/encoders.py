@@ -132,10 +132,8 @@ _GIF_TICK_MS = 10
 def animated(pictures: Sequence[Picture], format: PreviewFormat, fps: int) -> bytes:
     """A file that shows pictures one after the other, without sound; GIF and WebP begin again at the end.
 
-    Args:
-        pictures: [height, width, 3] RGB, one at least, all of one size; of even sides for MP4.
-        format: of the file.
-        fps: pictures in a second. GIF has times of whole hundredths of a second: it is kept on the average.
+    The pictures [height, width, 3] RGB are one at least, all of one size, of even sides for MP4. GIF has
+    times of whole hundredths of a second: `fps` is kept on the average.
     """
     if format == "mp4":
         return _mp4(pictures, fps)

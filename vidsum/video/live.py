@@ -122,13 +122,8 @@ def live_frames(
 ) -> Iterator[LiveFrame]:
     """The frames on screen at k / fps of a source, as soon as the next frame has come.
 
-    Args:
-        source: see `source_of`.
-        sampling: with a rate.
-        warn: told of connections that break off, and of segments that cannot be read.
-        tap: sees all packets.
-
-    Raises InputError where nothing can be read.
+    The source is one of `source_of`, the sampling has a rate. `warn` is told of connections that break off,
+    and of segments that cannot be read; `tap` sees all packets. Raises InputError where nothing can be read.
     """
     assert sampling.fps is not None
     began_s, offset_s, next_k = time.monotonic(), 0.0, 0

@@ -74,12 +74,8 @@ def mean_of(values: TimeArray, counts: TimeArray | None = None) -> Measure:
 def cider(captions: Sequence[Tokens], references: References, *, robust: bool = True) -> TimeArray:
     """[N] CIDEr-D of each caption, or CIDEr (Vedantam et al. 2015); tables print 100 times the mean.
 
-    The document frequency is that of these references: one item alone has CIDEr 0.
-
-    Args:
-        captions: of N items.
-        references: of the same items.
-        robust: CIDEr-D, which coco-caption calls CIDEr: repeated words are clipped, another length penalised.
+    The document frequency is that of these references: one item alone has CIDEr 0. `robust` is CIDEr-D, which
+    coco-caption calls CIDEr: repeated words are clipped, another length penalised.
     """
     df = Counter(gram for own in references for gram in set().union(*map(ngrams, own)))
     log_n = math.log(max(1, len(references)))
@@ -191,13 +187,9 @@ def recall_in_windows(alike: Callable[[slice], FloatArray], n_items: int, top: i
     """[N, 2] R@k/N of AutoAD II (Han et al. 2023): how often each item's own description is found, and looks.
 
     In each window of neighbouring items, half a window after the last, each caption looks for its own item:
-    it is found where fewer than k others are as similar. Items after the last whole window have no look.
-
-    Args:
-        alike: of some items in order, the similarity [W, W] of each caption with each item's description.
-        n_items: N, of one video in order of time.
-        top: k.
-        window: N of the name, at least 2.
+    it is found where fewer than k (`top`) others are as similar. Items after the last whole window have no
+    look. `alike` gives, of some of a video's items in order of time, the similarity [W, W] of each caption
+    with each item's description.
     """
     parts = np.zeros((n_items, 2))
     for start in range(0, n_items - window + 1, window // 2):

@@ -50,21 +50,13 @@ def evaluate_captions(
     rows: Mapping[str, Mapping[str, str]],
     progress: Progress | None = None,
 ) -> Report[CaptionMeasures]:
-    """Compare captions with the sentences of the same items.
+    """Compare captions, by name of the item, with the sentences of the same items.
 
-    Args:
-        request: says what to measure.
-        items: what people described, by name.
-        rows: the captions of each prediction by name of the item; all are measured on the items that each
-            has captions of.
-        progress: called while sentences are embedded.
-
-    Returns:
-        Rows: the predictions; `others`, the captions of the first row, each of an item half of the data
-        away; `people`, the first sentence of each item against its other sentences, if all have others.
-
-    Raises UsageError: no item has captions in all rows, or a prediction has the name of a baseline; or no
-    video has as many as the N of R@K/N. WeightsError: R@K/N needs weights that are missing.
+    All rows are measured on the items that each has captions of. Beside them: `others`, the captions of the
+    first row, each of an item half of the data away; `people`, the first sentence of each item against its
+    other sentences, if all have others. Raises UsageError: no item has captions in all rows, or a prediction
+    has the name of a baseline; or no video has as many as the N of R@K/N. WeightsError: R@K/N needs weights
+    that are missing.
     """
     check_rows(rows, BASELINES, 1)
     described = {name: item for name, item in items.items() if all(name in row for row in rows.values())}

@@ -91,10 +91,8 @@ def _recalls(name: str, found: Retrieval) -> Iterator[tuple[str, str]]:
 def text_ranks(pictures: FloatArray, sentences: FloatArray, picture_of: Ranks) -> Ranks:
     """[M] rank of its own picture for each sentence, from 1.
 
-    Args:
-        pictures: [N, D]
-        sentences: [M, D]; the score of a pair is their product.
-        picture_of: [M] number of each sentence's picture.
+    Of pictures [N, D] and sentences [M, D], whose products are the scores; `picture_of` [M] is the number of
+    each sentence's picture.
     """
     ranks = []
     for start in range(0, len(sentences), _ROWS):
@@ -116,13 +114,9 @@ def picture_ranks(pictures: FloatArray, sentences: FloatArray, picture_of: Ranks
 
 
 def measure(text: Ranks, image: Ranks, picture_of: Ranks, words: npt.NDArray[np.int64]) -> RetrievalMeasures:
-    """The measures of ranks.
+    """The measures of ranks [..., M] of `text_ranks` and [..., N] of `picture_ranks`; draws count together.
 
-    Args:
-        text: [..., M] of `text_ranks`; [draws, M] are measured together.
-        image: [..., N] of `picture_ranks`, with at least one sentence for each picture.
-        picture_of: [M] number of each sentence's picture.
-        words: [M] number of words of each sentence.
+    Each picture has a sentence; `picture_of` [M] is the picture of each, `words` [M] its number of words.
     """
     lengths = {name: (words >= low) & (words <= high) for name, (low, high) in LENGTHS.items()}
     return RetrievalMeasures(
@@ -229,11 +223,9 @@ def read_map(path: Path) -> tuple[VisualSemanticMap, Trained]:
 def evaluate_vse(request: VSERequest, progress: Progress | None = None) -> Report[RetrievalMeasures]:
     """Retrieval between the pictures of a split and their sentences.
 
-    Returns:
-        Rows: the map, `conse` for the extractor that it knows, `random`.
-
-    Raises InputError: captions, pictures or the checkpoint cannot be read, or the features do not fit the
-    map. UsageError: the split has no picture. WeightsError: weights are missing.
+    The rows are the map, `conse` for the extractor that it knows, and `random`. Raises InputError: captions,
+    pictures or the checkpoint cannot be read, or the features do not fit the map. UsageError: the split has
+    no picture. WeightsError: weights are missing.
     """
     name, checkpoint = checkpoint_of(request.checkpoint)
     check_rows([name], BASELINES, request.seeds)

@@ -69,12 +69,9 @@ def likelihood_loss(
 ) -> Tensor:
     """The mean of - log p(w_i | w_1 ... w_{i-1}, x) over the words [B, L] of sentences, and their ends.
 
-    Args:
-        model: in training mode.
-        x: [B, D] standardised features.
-        words: [B, L] `IGNORED` after a sentence's end, which is a word.
-        smoothing: fraction of the probability that is asked for of all words alike.
-        lost: fraction of the words that the network does not get to read, so that it relies on x.
+    Of standardised features x [B, D]; words are `IGNORED` after a sentence's end, which is a word.
+    `smoothing` is the fraction of the probability that is asked for of all words alike, `lost` that of the
+    words that the network does not get to read, so that it relies on x.
     """
     read = words[:, :-1].clamp(min=END)
     read = read.masked_fill(torch.rand(read.shape, device=read.device) < lost, UNKNOWN)

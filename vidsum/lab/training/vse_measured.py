@@ -24,11 +24,7 @@ def measured(pictures: FloatArray, sentences: FloatArray, picture_of: Ranks) -> 
     `answer` and `noise` are a ridge regression of the pictures' vectors on those of sentences, shrunk towards
     a multiple of them; the noise has the covariance of the residuals in the folds that choose the penalty.
     `cohort` is the mean and a factor of the covariance of the pictures' vectors.
-
-    Args:
-        pictures: [N, E] by the map, of pictures that did not train it.
-        sentences: [M, E] of length 1.
-        picture_of: [M] number of each sentence's picture.
+    `pictures` [N, E] are by the map, sentences [M, E] of length 1, `picture_of` [M] their pictures.
     """
     x, y = sentences.astype(np.float64), pictures[picture_of].astype(np.float64)
     tried = []
