@@ -1,7 +1,7 @@
 """Why a deep mask from He's start loses its spans: what M and the attention become while QD-DETR trains.
 
     python -m docs.benchmarks.mask_depth --annotations highlight_val_release.jsonl \\
-        --captions clip_captions_val.jsonl.gz --out RUNS [--only VARIANT ...]          # a CSV per variant
+        --captions clip_captions_val.jsonl.gz --out RUNS [--only ROW ...]              # a CSV per row
     python -m docs.benchmarks.mask_depth ... --queries 300 --clips 38 --d 64       # in little time
 
 Fold 0 of docs.benchmarks.qvhighlights, with its recipe. Each row has, of self-attention and cross-attention
@@ -20,7 +20,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 from unittest.mock import patch
 
 import numpy as np
@@ -29,6 +28,7 @@ from sklearn.metrics import roc_auc_score
 from torch import Tensor, nn
 
 from docs.benchmarks import argument_parser
+from docs.benchmarks.mask_rows import ROWS
 from docs.benchmarks.qvhighlights import Work, fold_data, write_folds
 from vidsum.grounding.windows import resample
 from vidsum.lab.datasets.examples import HighlightExample, Pair
@@ -37,33 +37,11 @@ from vidsum.lab.training.loop import first_weights, seed_of
 from vidsum.lab.training.moments import Batches, DETRBatch, collate_pairs, shuffled
 from vidsum.lab.training.settings import DETRSettings
 from vidsum.models.attention.learned_mask import LearnedMask, SoftMask, fused_attention
-from vidsum.models.configs import MaskConfig
 from vidsum.models.detr_models import build
 from vidsum.models.qd_detr import QDDETR
 from vidsum.options import build as settings_from
 
-_HE = MaskConfig(depth=32, init="he")
-
-
-class Variant(NamedTuple):
-    """A mask, STAMP's, and how it trains."""
-
-    mask: MaskConfig | None
-    rate: float = 1.0
-    """Of its learning, as a multiple of the model's; 0 keeps its first weights."""
-
-
-VARIANTS = {
-    "none": Variant(None),
-    "32 he": Variant(_HE),
-    "32 he, rate 1/32": Variant(_HE, 1 / 32),
-    "32 he, rate 0": Variant(_HE, 0),
-    "32 he, identity": Variant(replace(_HE, identity=True)),
-    "2": Variant(MaskConfig()),
-    "2 he": Variant(MaskConfig(init="he")),
-    "8 he": Variant(MaskConfig(depth=8, init="he")),
-    "32": Variant(MaskConfig(depth=32)),
-}
+MASKS = [name for name, row in ROWS.items() if not row.add and (row.mask is None or row.mask.kind == "stamp")]
 _CPU = torch.device("cpu")
 
 
@@ -130,15 +108,15 @@ def train(
     validation, *epochs = examples
     dims = {"dim_video": validation[0].video.shape[1], "dim_query": validation[0].words.shape[1]}
     with first_weights(settings.loop.seed):
-        model = build("qd-detr", replace(settings.model, mask=VARIANTS[name].mask, **dims))
+        model = build("qd-detr", replace(settings.model, mask=ROWS[name].mask, **dims))
     assert isinstance(model, QDDETR)
     own = [module for module in model.modules() if isinstance(module, LearnedMask)]
     masks = [weights for module in own for weights in module.parameters()]
     numbers = {id(weights) for weights in masks}
     others = [weights for weights in model.parameters() if id(weights) not in numbers]
-    groups = [{"params": others, "share": 1.0}, {"params": masks, "share": VARIANTS[name].rate}]
+    groups = [{"params": others, "share": 1.0}, {"params": masks, "share": ROWS[name].rate}]
     optimizer = torch.optim.AdamW(groups, lr=settings.lr, weight_decay=settings.weight_decay)
-    yield {"variant": name, "epoch": 0, **_state(model, validation)}
+    yield {"row": name, "epoch": 0, **_state(model, validation)}
     for epoch, drawn in enumerate(epochs, start=1):
         began, steps, losses = time.process_time(), list[tuple[float, ...]](), list[float]()
         torch.manual_seed(seed_of(settings.loop.seed, epoch))
@@ -160,7 +138,7 @@ def train(
             losses.append(loss.item())
         of_masks, of_others, change = np.nanmedian(steps, axis=0) if masks else (0, *np.median(steps, 0)[1:])
         yield {
-            **{"variant": name, "epoch": epoch, "loss": float(np.mean(losses)), **_state(model, validation)},
+            **{"row": name, "epoch": epoch, "loss": float(np.mean(losses)), **_state(model, validation)},
             **{"gradient of masks": of_masks, "gradient of others": of_others, "change of M": change},
             "seconds": time.process_time() - began,
         }
@@ -213,7 +191,7 @@ def main() -> None:
     parser.add_argument("--annotations", type=Path, required=True)
     parser.add_argument("--captions", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--only", nargs="+", choices=[*VARIANTS], default=[*VARIANTS], metavar="VARIANT")
+    parser.add_argument("--only", nargs="+", choices=MASKS, default=MASKS, metavar="ROW")
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--queries", type=int, help="of training; all")
     parser.add_argument("--clips", type=int, default=75)

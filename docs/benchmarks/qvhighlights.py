@@ -16,7 +16,7 @@ Captions are not pixels, and this is no split that others report: rows compare w
 import json
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -128,14 +128,9 @@ class Work:
 def write_folds(work: Work) -> None:
     """The annotations of each fold as files, which `vidsum train` and `vidsum evaluate` take too."""
     lines = [line for line in work.annotations.read_text(encoding="utf-8").splitlines() if line.strip()]
-    group_of = {line: _youtube_id(json.loads(line)["vid"]) for line in lines}
-    groups = sorted(set(group_of.values()))
-    random.Random(0).shuffle(groups)
+    group_of = {line: youtube_id(json.loads(line)["vid"]) for line in lines}
     for fold in range(N_FOLDS):
-        test = set(groups[fold::N_FOLDS])
-        others = [group for group in groups if group not in test]
-        val = set(random.Random(fold).sample(others, round(VALIDATION * len(others))))
-        parts = {"test": test, "val": val, "train": set(others) - val}
+        parts = dealt(group_of.values(), fold)
         for name, part in parts.items():
             folder = work.fold(fold)
             folder.mkdir(parents=True, exist_ok=True)
@@ -143,7 +138,17 @@ def write_folds(work: Work) -> None:
                 file.write_text("".join(f"{line}\n" for line in lines if group_of[line] in part))
 
 
-def _youtube_id(video: str) -> str:
+def dealt(groups: Iterable[str], fold: int) -> dict[str, set[str]]:
+    """The groups, of a YouTube video each, of a fold's test, val and train."""
+    names = sorted(set(groups))
+    random.Random(0).shuffle(names)
+    test = set(names[fold::N_FOLDS])
+    others = [name for name in names if name not in test]
+    val = set(random.Random(fold).sample(others, round(VALIDATION * len(others))))
+    return {"test": test, "val": val, "train": set(others) - val}
+
+
+def youtube_id(video: str) -> str:
     """Of the name of a segment: `-4Mlqc7PbZY_210.0_360.0` is 150 s of the video `-4Mlqc7PbZY`."""
     return video.rsplit("_", 2)[0]
 

@@ -13,7 +13,6 @@ What they name only by reference is that of LLaMA (Touvron et al. 2023) and LLaM
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -24,7 +23,7 @@ from torch.nn.functional import embedding, linear, pad, rms_norm, scaled_dot_pro
 from vidsum.models.attention.heads import join_heads, sines, split_heads
 from vidsum.models.attention.learned_mask import learned_masks, shared_mask
 from vidsum.models.configs import DETRConfig, MaskConfig
-from vidsum.models.detr import EncoderLayer
+from vidsum.models.detr import EncoderLayer, mlp
 from vidsum.models.vit import ViTBlock
 
 PROMPT: Final = (
@@ -110,7 +109,7 @@ class AudiovisualEncoder(nn.Module):
         masks = learned_masks(config.mask, config.d, 2 * config.n_tokens, config.layers)
         self.layers = nn.ModuleList(EncoderLayer(sizes, mask, nn.ReLU()) for mask in masks)
         self.linear = nn.ModuleList(
-            nn.Sequential(*_linear_layers(config.d, config.linear_layers))
+            mlp(config.d, config.d, config.d, config.linear_layers)
             for _ in range(config.layers if config.linear_layers else 0)
         )
         self.out = nn.Linear(config.d, config.d_adapter)
@@ -128,13 +127,6 @@ class AudiovisualEncoder(nn.Module):
             x = x + self.linear[number](x) if self.linear else x
         out: Tensor = self.out(x)
         return out
-
-
-def _linear_layers(d: int, count: int) -> Iterator[nn.Module]:
-    for number in range(count):
-        if number:
-            yield nn.ReLU()
-        yield nn.Linear(d, d)
 
 
 class Adapter(nn.Module):
