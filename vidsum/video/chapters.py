@@ -1,11 +1,14 @@
 """A copy of a video, all its streams as they are stored, with chapters."""
 
+import errno
 import os
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import av
+from av.container import InputContainer, OutputContainer
 
 from vidsum.errors import InputError, UsageError
 from vidsum.outputs import atomic_write
@@ -46,35 +49,47 @@ def copy_with_chapters(
     is_mp4 = CONTAINERS[suffix] in ("mp4", "mov")
     options = {"fflags": "+bitexact", **({"movflags": "+faststart"} if is_mp4 else {})}
     with open_source(info) as source, atomic_write(target) as part:
-        streams = [stream for stream in source.streams if stream.type in _KINDS]
         begin_s = Fraction(source.start_time or 0, av.time_base)
         ahead_s = info.start_s - float(begin_s)  # of the first picture, from which chapters count
         try:
             with av.open(f"file:{part}", "w", format=CONTAINERS[suffix], options=options) as output:
                 facts = {name: text for name, text in source.metadata.items() if name not in _OF_FILE}
                 output.metadata.update({**facts, "comment": comment})
-                copied = {}
-                for stream in streams:
-                    copy = output.add_stream_from_template(stream, opaque=True)
-                    copy.metadata.update(stream.metadata)
-                    if isinstance(copy, av.VideoStream):
-                        copy.set_display_rotation(-info.rotation_deg)
-                    copied[stream] = copy
-                times_ms = [
-                    (round((a + ahead_s) * 1000), round((b + ahead_s) * 1000)) for a, b, _ in chapters
-                ]
-                times_ms[:1] = [(0, end_ms) for _, end_ms in times_ms[:1]]
-                set_chapters(output, [(*span, cue[2]) for span, cue in zip(times_ms, chapters, strict=True)])
-                for packet in read_packets(source, list(copied), DecodeLog()):
-                    if packet.dts is None and packet.pts is None:
-                        continue
-                    shift = round(begin_s / packet.time_base)
-                    packet.pts = None if packet.pts is None else packet.pts - shift
-                    packet.dts = None if packet.dts is None else packet.dts - shift
-                    packet.stream = copied[packet.stream]
-                    output.mux(packet)
+                early_s = _copy_streams(source, output, info, begin_s)
+                # MP4 has times before 0; elsewhere all streams are moved by them
+                late_ms = round(1000 * ahead_s) - (0 if is_mp4 else round(1000 * early_s))
+                starts_ms = [0, *(round(1000 * start_s) + late_ms for start_s, *_ in chapters[1:])]
+                ends_ms = [round(1000 * end_s) + late_ms for _, end_s, _ in chapters]
+                titles = [title for *_, title in chapters]
+                set_chapters(output, list(zip(starts_ms, ends_ms, titles, strict=True)))
         except (av.FFmpegError, ValueError) as error:
-            if isinstance(error, OSError):
+            # a container that cannot do without a time stamp does "not permit" it
+            if isinstance(error, OSError) and error.errno != errno.EPERM:
                 raise
             hint = None if suffix == ".mkv" else "-o FILE.mkv"
             raise InputError(f"{info.path}: its streams cannot be copied into {suffix}", hint) from error
+
+
+def _copy_streams(
+    source: InputContainer, output: OutputContainer, info: VideoInfo, begin_s: Fraction
+) -> Fraction:
+    """Copy packets, so that what is at `begin_s` comes at 0; return where the first one is, 0 or before."""
+    copied: dict[Any, Any] = {}
+    for stream in source.streams:
+        if stream.type in _KINDS:
+            copied[stream] = copy = output.add_stream_from_template(stream, opaque=True)
+            copy.metadata.update(stream.metadata)
+            if isinstance(copy, av.VideoStream):
+                copy.set_display_rotation(-info.rotation_deg)
+    first_s = Fraction(0)
+    for packet in read_packets(source, list(copied), DecodeLog()):
+        if packet.dts is None and packet.pts is None:
+            continue
+        shift = round(begin_s / packet.time_base)
+        packet.dts = None if packet.dts is None else packet.dts - shift
+        if packet.pts is not None:
+            packet.pts -= shift
+            first_s = min(first_s, packet.pts * packet.time_base)
+        packet.stream = copied[packet.stream]
+        output.mux(packet)
+    return first_s
