@@ -94,8 +94,6 @@ def summarize(
     sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
     encoding = Encoding(codec="copy") if extra.copy else extra.encoding
     extra.shorts.require_encoder(encoding)
-    if (extra.subtitles or extra.shorts.burn) and selection.snap == "auto":
-        selection = replace(selection, snap="speech")
     writes = not (outputs.to_stdout or extra.dry_run)
     bases = destinations(sources, outputs, "_summary.mp4", (".mp4", ".json"))
     targets = {source: _files(source, base, extra) for source, base in bases.items()}
@@ -110,12 +108,15 @@ def summarize(
         from vidsum.pipelines.summary import plan_summary, require_attention
         from vidsum.results.result import write_document
 
-        files = targets[source]
+        files, chosen = targets[source], selection
+        needs_speech = extra.subtitles or (extra.shorts.burn and not _is_mute(source, extraction))
+        if needs_speech and selection.snap == "auto":
+            chosen = replace(selection, snap="speech")
         part, attention = parse_attention_part(extra.attention_of), files.named.get("attention")
         if attention:
             require_attention(selection.model, part, extraction.device)
         drawing = (attention, part) if attention and writes else None
-        plan = plan_summary(source, selection, shots, extraction, attention=drawing)
+        plan = plan_summary(source, chosen, shots, extraction, attention=drawing)
 
         def make() -> Result:
             summary = plan.run(progress)
@@ -143,6 +144,12 @@ def summarize(
         return exports.write(result, files, outputs.replaces)
 
     run_batch("summarize", sources, view, step, batch=batch, outputs=outputs, targets=targets, facts=_FACTS)
+
+
+def _is_mute(source: str, extraction: Extraction) -> bool:
+    from vidsum.pipelines.sources import has_pictures, probe_video
+
+    return has_pictures(source) and not probe_video(source, extraction).has_audio
 
 
 def _files(source: str, base: Path, extra: SummaryOutputs) -> Files:
