@@ -25,7 +25,7 @@ from typing import Any
 import torch
 
 from docs.benchmarks import argument_parser
-from docs.benchmarks.qvhighlights_guide import guided_answers, guided_highlights, guided_moments
+from docs.benchmarks.qvhighlights_guide import guided_answers, guided_highlights
 from docs.benchmarks.qvhighlights_measures import (
     UNTRAINED,
     Runs,
@@ -37,15 +37,14 @@ from docs.benchmarks.qvhighlights_measures import (
     write_untrained,
 )
 from vidsum.grounding.grounder import MomentSource
-from vidsum.lab.datasets.examples import HighlightExample, MomentExample
+from vidsum.lab.datasets.examples import HighlightExample
 from vidsum.lab.datasets.moments import Query, read_highlights
 from vidsum.lab.evaluation.models import ModelRun, highlights_by
 from vidsum.lab.evaluation.submissions import QueryPrediction, write_predictions
 from vidsum.lab.training.data import MomentData
 from vidsum.lab.training.detr import train_detr
-from vidsum.lab.training.mrnet import train_mrnet
-from vidsum.lab.training.settings import DataSettings, DETRSettings, MRNetSettings
-from vidsum.lab.training.sources import highlight_data, moment_data
+from vidsum.lab.training.settings import DataSettings, DETRSettings
+from vidsum.lab.training.sources import highlight_data
 from vidsum.options import build
 from vidsum.outputs import atomic_write
 
@@ -54,8 +53,8 @@ VALIDATION = 0.1
 """Fraction of the training videos that choose the epoch."""
 EPOCHS = 10
 """Of all models alike; the rate falls as in `--preset captions`, which is the rest of the recipe."""
-CLIPS, MRNET_CLIPS = 75, 38
-"""T: a clip of 2 s each; MRNet, whose map of T x T proposals costs five times as much as QD-DETR, has 4 s."""
+CLIPS = 75
+"""T: a clip of 2 s each."""
 FILE = "measures.json"
 REFERENCE = "qd-detr"
 SOURCES: tuple[MomentSource, ...] = ("spans", "saliency")
@@ -77,7 +76,6 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "qd-detr static": _masked("static"),
     "moment-detr": ("moment-detr", {}),
     "mrnet-detr": ("mrnet-detr", {}),
-    "mrnet": ("mrnet", {"clips": MRNET_CLIPS}),
     "qd-detr stamp sum": _masked("stamp", fusion="sum"),
     "qd-detr stamp he": _masked("stamp", init="he"),
     "qd-detr stamp xavier": _masked("stamp", init="xavier"),
@@ -175,15 +173,11 @@ def run(work: Work, setting: str, fold: int, seed: int) -> None:
     falls = (round(0.7 * work.epochs), round(0.92 * work.epochs))
     own = {"clips": CLIPS, **chosen, "epochs": work.epochs, "decay_at": falls, "seed": seed}
     own["device"] = work.device
-    if model == "mrnet":
-        of_mrnet = build(MRNetSettings, own, MRNetSettings.published("captions", "light"))
-        fitted = train_mrnet(_moments(work, fold), of_mrnet, folder)
-    else:
-        of_detr = build(DETRSettings, own, DETRSettings.published("captions", "light"))
-        fitted = train_detr(fold_data(work, fold, seed), model, of_detr, folder)
+    settings = build(DETRSettings, own, DETRSettings.published("captions", "light"))
+    fitted = train_detr(fold_data(work, fold, seed), model, settings, folder)
     queries = read_highlights(work.fold(fold) / "test.jsonl")
     rows = {}
-    for source in SOURCES[: 1 if work.plain or model == "mrnet" else 2]:
+    for source in SOURCES[: 1 if work.plain else 2]:
         answers = _answers(work, fitted.checkpoint, queries, source)
         write_predictions(folder / f"{source}.jsonl", answers.values())
         rows[source] = measures_of(queries, answers)
@@ -207,15 +201,6 @@ def fold_data(work: Work, fold: int, seed: int) -> MomentData[HighlightExample]:
     """Examples of a fold for the DETR models; the seed is that of the false pairs."""
     data = highlight_data(_source(work, fold), DETRSettings(device=work.device))
     return data if work.plain else guided_highlights(data, work.fold(fold), work.captions, seed, work.device)
-
-
-@lru_cache(maxsize=1)
-def _moments(work: Work, fold: int) -> MomentData[MomentExample]:
-    settings = build(MRNetSettings, {"clips": MRNET_CLIPS, "device": work.device})
-    data = moment_data(_source(work, fold), settings)
-    if work.plain:
-        return data
-    return guided_moments(data, work.fold(fold), work.captions, MRNET_CLIPS, work.device)
 
 
 def _source(work: Work, fold: int) -> DataSettings:

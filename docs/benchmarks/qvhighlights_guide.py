@@ -4,7 +4,7 @@
 clip is to the query (`vidsum.grounding.spaces.guided_rows`): here the cosine of the query and its caption.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,8 +14,8 @@ import numpy as np
 from vidsum.grounding.grounder import MomentSource, ground_video, load_grounder
 from vidsum.grounding.spaces import ClipEmbeddings, guided_rows
 from vidsum.grounding.text import load_text_encoder
-from vidsum.grounding.windows import resample, with_endpoints
-from vidsum.lab.datasets.examples import HighlightExample, MomentExample, Pair
+from vidsum.grounding.windows import with_endpoints
+from vidsum.lab.datasets.examples import HighlightExample, Pair
 from vidsum.lab.datasets.moments import CLIP_S, Query, read_moments
 from vidsum.lab.datasets.published_features import read_moment_features
 from vidsum.lab.evaluation.highlight_metrics import MAX_MOMENTS
@@ -65,28 +65,6 @@ def guided_highlights(
     )
 
 
-def guided_moments(
-    data: MomentData[MomentExample], folder: Path, captions: Path, clips: int, device: str
-) -> MomentData[MomentExample]:
-    """Examples for MRNet, one per query, in `clips` clips; see `guided_highlights`."""
-
-    def made(name: str, plain: Sequence[MomentExample]) -> list[MomentExample]:
-        windows = [row for example in plain for row in example.windows]
-        queries, vectors = _queries(folder / f"{name}.jsonl", device)
-        return [
-            MomentExample(
-                query.video,
-                resample(guided_rows(embedded(captions, query), vector), clips),
-                vector[None],
-                window[None],
-            )
-            for query, vector, window in zip(queries, vectors, windows, strict=True)
-        ]
-
-    train, validation = made("train", data.examples(1)), made("val", data.validation)
-    return _recorded(replace(data, examples=lambda _: train, validation=validation), train[0].video.shape[1])
-
-
 def guided_answers(
     checkpoint: Path, captions: Path, queries: Mapping[str, Query], source: MomentSource, device: str
 ) -> dict[str, QueryPrediction]:
@@ -100,13 +78,12 @@ def guided_answers(
     grounder, encoder = load_grounder(str(checkpoint), device), load_text_encoder("minilm", device)
     texts = [query.text for query in queries.values()]
     tokens, vectors = grounder.tokens(encoder, texts), encoder.encode(texts)
-    is_detr = grounder.max_words is not None
     answers = {}
     for (qid, query), words, vector in zip(queries.items(), tokens, vectors, strict=True):
         video = embedded(captions, query)
         clip_s = query.duration_s / grounder.model.config.clips
-        whole = replace(grounder, clip_s=max(CLIP_S, clip_s) if is_detr else clip_s, moments=source)
-        max_iou = 1 if is_detr and source == "spans" else grounder.max_iou
+        whole = replace(grounder, clip_s=max(CLIP_S, clip_s), moments=source)
+        max_iou = 1 if source == "spans" else grounder.max_iou
         (answer,) = ground_video(whole, video, [words], vector[None], MAX_MOMENTS, max_iou=max_iou)
         moments = tuple(to_clips(moment, query.duration_s) for moment in answer.moments)
         saliency = None if answer.saliency is None else tuple(answer.saliency.tolist())
