@@ -103,7 +103,9 @@ def print_table(found: Mapping[str, TimeArray]) -> None:
     for name, rows in found.items():
         errors = rows.std(axis=0, ddof=1) / len(rows) ** 0.5
         cells = [f"{mean:.1f} ({error:.1f})" for mean, error in zip(rows.mean(axis=0), errors, strict=True)]
-        if name in less:
+        if name == PAPER:
+            cells += [""] * 3
+        else:
             low, high = tests[name].confidence_interval(0.95)
             marks = np.where(sure[name], "**", "")
             gains = zip(less[name].mean(axis=0), low, high, marks, strict=True)
