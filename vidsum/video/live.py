@@ -247,7 +247,7 @@ class Growing:
 def _segments(folder: Path, idle_s: float, warn: Callable[[str], None]) -> Iterator[Any]:
     """The videos of a folder in order of name, each once it is complete: unchanged since the last look.
 
-    The newest must be unchanged for longer, as recorders write in blocks.
+    The newest must be unchanged for half of `idle_s`, and not empty, as recorders write in blocks.
     """
     done, sizes = set[Path](), dict[Path, tuple[int, float]]()
     quiet_since_s = time.monotonic()
@@ -258,7 +258,7 @@ def _segments(folder: Path, idle_s: float, warn: Callable[[str], None]) -> Itera
             if sizes.get(path, (-1, 0.0))[0] != size:
                 sizes[path], quiet_since_s = (size, now_s), now_s
             is_last = number == len(paths) - 1
-            if is_last and now_s - sizes[path][1] < min(2.0, idle_s / 2):
+            if is_last and (not size or now_s - sizes[path][1] < idle_s / 2):
                 break
             done.add(path)
             quiet_since_s = now_s
