@@ -41,7 +41,11 @@ from vidsum.models.detr_models import build
 from vidsum.models.qd_detr import QDDETR
 from vidsum.options import build as settings_from
 
-MASKS = [name for name, row in ROWS.items() if not row.add and (row.mask is None or row.mask.kind == "stamp")]
+MASKS = [
+    name
+    for name, row in ROWS.items()
+    if row.trains and not row.add and (row.mask is None or row.mask.kind == "stamp")
+]
 _CPU = torch.device("cpu")
 
 

@@ -27,9 +27,12 @@ class Row(NamedTuple):
     """Of the mask's learning, as a multiple of the model's; 0 keeps its first weights."""
     add: str = ""
     """linear: two layers behind each layer of the encoders; layer: one more layer of self-attention."""
+    trains: bool = True
+    """False: no model, the similarity alone."""
 
 
 ROWS = {
+    "similarity": Row(trains=False),
     "none": Row(),
     "stamp": Row(_STAMP),
     "stamp 32 he": Row(_HE),

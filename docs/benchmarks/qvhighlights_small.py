@@ -42,7 +42,7 @@ from vidsum.lab.training.detr import clips_inside, detr_loss, measured
 from vidsum.lab.training.loop import seed_of
 from vidsum.lab.training.moments import Batches, collate_pairs, shuffled
 from vidsum.lab.training.settings import DETRSettings
-from vidsum.models.detr import start_end
+from vidsum.models.detr import Detections, start_end
 from vidsum.models.qd_detr import QDDETR
 from vidsum.options import build as settings_from
 from vidsum.outputs import atomic_write
@@ -120,6 +120,12 @@ def run(row: Row, data: Data, numbers: Sequence[int]) -> list[dict[str, Any]]:
     parts = [data.parts(number % N_FOLDS) for number in numbers]
     dims = {"dim_video": data.examples[0].video.shape[1], "dim_query": data.examples[0].words.shape[1]}
     chosen = {**SIZES, **SCHEDULE, "seed": numbers[0]}
+    tested = [
+        ([data.queries[n] for n in own["test"]], [data.examples[n] for n in own["test"]]) for own in parts
+    ]
+    if not row.trains:
+        about = {"parameters": 0, "epoch": 0, "history": [], "seconds": 0}
+        return [{**about, "measures": answered(None, *each)} for each in tested]
     settings = settings_from(DETRSettings, chosen, DETRSettings.published("captions", "light"))
     stack = Stack([made(row, replace(settings.model, **dims), number) for number in numbers])
     kept = {name: each.detach().clone() for name, each in stack.weights.items()}
@@ -142,9 +148,9 @@ def run(row: Row, data: Data, numbers: Sequence[int]) -> list[dict[str, Any]]:
                     kept[name][place] = each.detach()[place]
     stack.weights = kept
     facts = []
-    for place, own in enumerate(parts):
-        model, n = stack.model(place), own["test"]
-        measures = answered(model, [data.queries[i] for i in n], [data.examples[i] for i in n])
+    for place in range(stack.k):
+        model = stack.model(place)
+        measures = answered(model, *tested[place])
         history = [(loss, each[place]) for loss, each in zip(losses, scores, strict=True)]
         count = {"parameters": n_parameters(model), "epoch": at[place], "history": history}
         facts.append({**count, "seconds": time.process_time() - began, "measures": measures})
@@ -184,26 +190,24 @@ def epochs(
 
 @torch.inference_mode()
 def answered(
-    model: QDDETR, queries: Sequence[Query], examples: Sequence[HighlightExample]
+    model: QDDETR | None, queries: Sequence[Query], examples: Sequence[HighlightExample]
 ) -> dict[str, list[float | None]]:
-    """By query: MEASURES of the spans, mAP of segments of the saliency, the AUC of clips inside windows."""
+    """By query: MEASURES of the spans, mAP of segments of the saliency, the AUC of clips inside windows.
+
+    Without a model the cosine with the query is the saliency, and its segments are the spans.
+    """
     answers: dict[str, dict[str, QueryPrediction]] = {source: {} for source in SOURCES}
     areas: dict[str, float | None] = {}
     asked = iter(queries)
     for batch in Batches(examples, 32, collate_pairs, _CPU).values():
-        found = model(*batch.inputs)
-        spans = start_end(found.spans[-1]).clamp(0, 1).double().numpy()
-        scores = found.logits[-1].softmax(-1)[..., 0].double().numpy()
-        for row, curve, inside in zip(
-            range(len(scores)), found.saliency.numpy(), clips_inside(batch), strict=True
-        ):
+        found = model(*batch.inputs) if model else None
+        curves = found.saliency if found else batch.inputs.video[..., DIM]
+        for row, (curve, inside) in enumerate(zip(curves.numpy(), clips_inside(batch), strict=True)):
             query = next(asked)
-            by_score = np.argsort(-scores[row], kind="stable")[:MAX_MOMENTS]
-            located = [(*(query.duration_s * spans[row, n]), scores[row, n]) for n in by_score]
             times = np.arange(query.n_clips) * CLIP_S
             clips = curve[np.minimum((times / query.duration_s * CLIPS).astype(int), CLIPS - 1)]
             segments = moments_of(clips, times, CLIP_S, query.duration_s, MAX_MOMENTS, grouping="contrast")
-            by_source = [Moment(*map(float, each)) for each in located], segments
+            by_source = (_spans(found, row, query.duration_s) if found else segments), segments
             for source, moments in zip(SOURCES, by_source, strict=True):
                 own = tuple(to_clips(moment, query.duration_s) for moment in moments)
                 answers[source][query.qid] = QueryPrediction(
@@ -215,6 +219,14 @@ def answered(
     spans_by, segments_by = (measures_of(by_qid, answers[source]) for source in SOURCES)
     place = MEASURES.index("mAP")
     return {qid: [*spans_by[qid], segments_by[qid][place], areas[qid]] for qid in by_qid}
+
+
+def _spans(found: Detections, row: int, duration_s: float) -> list[Moment]:
+    """The moments of a query, best first."""
+    spans = duration_s * start_end(found.spans[-1, row]).clamp(0, 1).double().numpy()
+    scores = found.logits[-1, row].softmax(-1)[:, 0].double().numpy()
+    order = np.argsort(-scores, kind="stable")[:MAX_MOMENTS]
+    return [Moment(float(spans[n, 0]), float(spans[n, 1]), float(scores[n])) for n in order]
 
 
 def run_file(out: Path, row: str, number: int) -> Path:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -52,7 +53,7 @@ def print_table(files: Mapping[str, Sequence[Path]], video_of: Mapping[str, str]
 
 def _facts(runs: Sequence[Mapping[str, Any]]) -> list[str]:
     """Parameters; means of the best epoch, and of the loss in it."""
-    losses = [run["history"][run["epoch"] - 1][0] for run in runs]
+    losses = [run["history"][run["epoch"] - 1][0] if run["history"] else math.nan for run in runs]
     return [
         str(runs[0]["parameters"]),
         f"{np.mean([run['epoch'] for run in runs]):.0f}",
