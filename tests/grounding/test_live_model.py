@@ -9,8 +9,8 @@ import torch
 
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import InputError
-from vidsum.grounding.live_model import LiveModel, RunningGuide
-from vidsum.grounding.spaces import GUIDE_SCALE
+from vidsum.grounding.live_model import LiveModel, RunningGuide, live_rows
+from vidsum.grounding.spaces import GUIDE_SCALE, ClipEmbeddings
 from vidsum.models.configs import HEADS, MRNetConfig
 from vidsum.models.mrnet_live import NAME, LiveMRNet
 
@@ -60,6 +60,16 @@ def guide_of(z: np.ndarray) -> np.ndarray:
         square = ((weights * z[: t + 1] ** 2).sum() + start) / count
         guide.append((z[t], (z[t] - mean) / np.sqrt(square - mean**2)))
     return (GUIDE_SCALE * np.array(guide)).astype(np.float32)
+
+
+def test_clips_of_training_come_with_what_was_known_by_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    rows, query = rng.standard_normal((SECONDS, DIM), np.float32), rng.standard_normal(DIM, np.float32)
+    usual = np.full((1, 1), 0.3, np.float32), np.full((1, 1), 2.0, np.float32)
+    monkeypatch.setattr("vidsum.grounding.live_model.usual_cosines", lambda queries: usual)
+    found = live_rows(ClipEmbeddings(rows, np.arange(float(SECONDS)), 1.0, SECONDS), query)
+    assert np.array_equal(found[:, :DIM], rows)
+    assert np.allclose(found[:, DIM:], guide_of((rows @ query - 0.3) / 2), atol=1e-5)
 
 
 def test_the_running_guide_of_a_constant_curve_is_finite() -> None:
