@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from vidsum.figures import BLUE, INK, PALE_BLUE, heading, new_figure, save_figure, time_axis, title
 from vidsum.grounding.queries import in_short
 from vidsum.provenance import label_of
-from vidsum.results.moments import Grounding, Highlights, Moment
+from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
 from vidsum.types import FloatArray
 
 MOST_ROWS = 12
@@ -35,7 +35,7 @@ def moments_plot(grounding: Grounding, target: str | os.PathLike[str]) -> tuple[
         if query.said is not None:
             axes.stairs(query.said, edges_s, baseline=None, color=_SAID, linewidth=1.0)
         axes.set_yticks([0, 1], ["lowest", "highest"], fontsize=8)
-        axes.set_title(in_short(query.query, _MOST_LETTERS), loc="left", fontsize=10, parse_math=False)
+        axes.set_title(_heading(query), loc="left", fontsize=10, parse_math=False)
     name = f"{title(grounding.video, 'Moments')}: saliency and moments, by {Path(grounding.model).name}"
     if grounding.evidence != "seen":
         name += " (orange: speech)"
@@ -44,6 +44,12 @@ def moments_plot(grounding: Grounding, target: str | os.PathLike[str]) -> tuple[
     save_figure(figure, target, label_of(grounding.provenance))
     is_cut = n_queries > MOST_ROWS
     return (f"{target}: shows the first {MOST_ROWS} of {n_queries} queries",) if is_cut else ()
+
+
+def _heading(query: QueryMoments) -> str:
+    """The query, and how likely the video matches it: each curve is scaled to its own highest."""
+    match = "" if query.present is None else f"  (match {100 * query.present:.0f} %)"
+    return in_short(query.query, _MOST_LETTERS) + match
 
 
 def highlights_plot(highlights: Highlights, target: str | os.PathLike[str]) -> None:
