@@ -159,7 +159,7 @@ def write_moments(
             messages += export.write_plot(result, files.named["plot"])
         if "sheet" in files.named:
             export.write_sheet(result, files.named["sheet"])
-        if look and isinstance(result, Grounding):
+        if look and look.plots and isinstance(result, Grounding):
             messages += export.write_attention(result, look, files.named)
         for clip in gone:
             clip.unlink(missing_ok=True)

@@ -262,7 +262,7 @@ def test_the_help_has_every_text_as_it_is_written_and_advanced_options_last(
         ("train fulltransnet", "[default: no-ridge]"),
         ("train fulltransnet", "[default: PyTorch's]"),
         ("train ridge", "[default: ends]"),
-        ("train mrnet", "[default: cross-modal; no-cross-modal with charades]"),
+        ("train mrnet", "[default: cross-modal; no-cross-modal with charades and --head live]"),
         ("info", "\nOptions:\n"),
     ],
 )
