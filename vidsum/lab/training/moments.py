@@ -17,6 +17,7 @@ from vidsum.lab.datasets.examples import HighlightExample, MomentExample, Pair
 from vidsum.lab.training.data import MomentData
 from vidsum.lab.training.loop import FitResult, Recipe, first_weights, fit
 from vidsum.lab.training.settings import DETRSettings, MRNetSettings
+from vidsum.models.configs import MRNetConfig
 from vidsum.models.detr import Inputs, inputs_of, padded
 from vidsum.types import Progress
 
@@ -231,3 +232,29 @@ def check_sizes(
             texts = [sentence.format(*each) for each in (first, sizes(example))]
             raise UsageError(f"{examples[0].name} has {texts[0]}, {example.name} {texts[1]}")
     return first
+
+
+def sized(data: MomentData[MomentExample], settings: MRNetSettings) -> MRNetConfig:
+    """The model for the clips, and the sizes of a clip and a query, of the data; errors as `check_sizes`."""
+    clips, dim_video, dim_query = check_sizes(
+        data.examples(1),
+        data.validation,
+        lambda example: (*example.video.shape, example.queries.shape[1]),
+        "{} clips of {} numbers and queries of {}",
+    )
+    return replace(settings.model, clips=clips, dim_video=dim_video, dim_query=dim_query)
+
+
+def batches_of_groups(
+    examples: Sequence[MomentExample], device: torch.device, settings: MRNetSettings
+) -> Batches[Group, MomentBatch]:
+    """For training: videos with some of their queries each."""
+    groups = grouped(examples, settings.queries_per_video)
+    return Batches(groups, settings.batch_size, collate_groups, device)
+
+
+def batches_one_by_one(
+    examples: Sequence[MomentExample], model: nn.Module, batch_size: int
+) -> Batches[Group, MomentBatch]:
+    """For validation, where the model is: each query comes alone."""
+    return Batches(one_by_one(examples), batch_size, collate_groups, next(model.parameters()).device)

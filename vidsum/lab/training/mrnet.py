@@ -1,7 +1,6 @@
 """MRNet's recipe: Eq. 10 to 12, validated by R@1 IoU 0.5, one query at a time."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,13 +13,11 @@ from vidsum.lab.evaluation.moment_metrics import measure
 from vidsum.lab.training.data import MomentData
 from vidsum.lab.training.loop import FitResult
 from vidsum.lab.training.moments import (
-    Batches,
     MomentBatch,
     MomentRecipe,
-    check_sizes,
-    collate_groups,
-    grouped,
-    one_by_one,
+    batches_of_groups,
+    batches_one_by_one,
+    sized,
     train_moments,
 )
 from vidsum.lab.training.settings import LossSettings, MRNetSettings
@@ -41,20 +38,12 @@ def train_mrnet(
     The number of clips, and the sizes of a clip and a query, are those of the data. Raises UsageError too
     where there are no examples, or they do not go together.
     """
-    clips, dim_video, dim_query = check_sizes(
-        data.examples(1),
-        data.validation,
-        lambda example: (*example.video.shape, example.queries.shape[1]),
-        "{} clips of {} numbers and queries of {}",
-    )
-    config = replace(settings.model, clips=clips, dim_video=dim_video, dim_query=dim_query)
+    config = sized(data, settings)
     recipe = MomentRecipe(
         name="mrnet",
         config=config,
         build=lambda: MRNet(config),
-        batches=lambda examples, device: Batches(
-            grouped(examples, settings.queries_per_video), settings.batch_size, collate_groups, device
-        ),
+        batches=partial(batches_of_groups, settings=settings),
         loss=partial(mrnet_loss, how=settings.loss),
         score=partial(_recall, batch_size=settings.batch_size),
         monitor="R@1 IoU 0.5",
@@ -82,8 +71,7 @@ def best_ious(model: MRNet, examples: Sequence[MomentExample], batch_size: int =
 
     Each query comes alone, as in the paper whichever way the model was trained.
     """
-    device = next(model.parameters()).device
-    batches = Batches(one_by_one(examples), batch_size, collate_groups, device)
+    batches = batches_one_by_one(examples, model, batch_size)
     return torch.cat([_best_of(model, batch) for batch in batches.values()]).cpu().numpy().astype(np.float64)
 
 

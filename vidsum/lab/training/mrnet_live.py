@@ -1,7 +1,6 @@
 """The recipe of mrnet-live: whether a query is true, clip by clip, by the cross-entropy."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,13 +13,11 @@ from vidsum.lab.datasets.examples import MomentExample
 from vidsum.lab.training.data import MomentData
 from vidsum.lab.training.loop import FitResult
 from vidsum.lab.training.moments import (
-    Batches,
     MomentBatch,
     MomentRecipe,
-    check_sizes,
-    collate_groups,
-    grouped,
-    one_by_one,
+    batches_of_groups,
+    batches_one_by_one,
+    sized,
     train_moments,
 )
 from vidsum.lab.training.settings import MRNetSettings
@@ -42,13 +39,7 @@ def train_live(
     Raises UsageError where the settings let clips see later ones, there are no examples, or these do not go
     together.
     """
-    clips, dim_video, dim_query = check_sizes(
-        data.examples(1),
-        data.validation,
-        lambda example: (*example.video.shape, example.queries.shape[1]),
-        "{} clips of {} numbers and queries of {}",
-    )
-    config = replace(settings.model, clips=clips, dim_video=dim_video, dim_query=dim_query)
+    config = sized(data, settings)
     switches = {**CAUSAL, "regions": ("vv",), "mask": None}
     if wrong := [name for name, value in switches.items() if getattr(config, name) != value]:
         flags = " and ".join("--" + name.replace("_", "-").removesuffix("s") for name in wrong)
@@ -57,9 +48,7 @@ def train_live(
         name=NAME,
         config=config,
         build=lambda: LiveMRNet(config),
-        batches=lambda examples, device: Batches(
-            grouped(examples, settings.queries_per_video), settings.batch_size, collate_groups, device
-        ),
+        batches=partial(batches_of_groups, settings=settings),
         loss=live_loss,
         score=partial(_score, batch_size=settings.batch_size),
         monitor="minus the loss",
@@ -84,7 +73,6 @@ def covered(gt_windows: Tensor, n_clips: int) -> Tensor:
 
 def _score(model: LiveMRNet, examples: Sequence[MomentExample], batch_size: int) -> float:
     """Minus the loss, a proper score of probabilities that compare across videos and queries."""
-    device = next(model.parameters()).device
-    batches = Batches(one_by_one(examples), batch_size, collate_groups, device)
+    batches = batches_one_by_one(examples, model, batch_size)
     losses = [(live_loss(model, batch), len(batch.video)) for batch in batches.values()]
     return -float(sum(loss * count for loss, count in losses)) / sum(count for _, count in losses)
