@@ -177,7 +177,7 @@ def plan_summary(
         heard = speech.run(progress) if speech else None
         said = kept_said(heard, selection.keep_said, given, progress) if heard else []
         (features, *transitions), pictures = given.read(progress)
-        shots = find(transitions[0] if transitions else features, settings, pictures, "added")
+        shots = find(transitions[0] if transitions else features, settings, pictures)
         budget_s, warnings = _budget(selection, features.duration_s)
         fraction = budget_s / features.duration_s
         scored = (

@@ -15,7 +15,7 @@ from vidsum.types import Interval, TimeArray, VideoInfo
 from vidsum.video.changes import AGO_S, NAME, Changes
 from vidsum.video.frames import TOLERANCE_S
 
-WithCuts = Literal["placed", "added", "only"]
+WithCuts = Literal["added", "only"]
 
 _LEAST = 1.0
 """Change, in levels of 255, below which a picture is taken for the same as the one before."""
@@ -78,10 +78,10 @@ def with_cuts(
 ) -> TimeArray:
     """[m] seconds, ascending, at which shots begin, of change points as in `starts_of_shots`.
 
-    `placed`: at these. `added`: at cuts between other samples, too. `only`: at cuts, and at change points
-    where one picture becomes another, but not where there is only motion.
+    `added`: at these, and at cuts between other samples. `only`: at cuts, and at change points where one
+    picture becomes another, but not where there is only motion. Where no picture is known, at these.
     """
-    if cuts == "placed" or pictures is None or pictures.changes is None:
+    if pictures is None or pictures.changes is None:
         return starts_of_shots(features, first, pictures)
     changes = pictures.changes
     starts = _changes_at(features, first, changes)

@@ -28,7 +28,7 @@ def find(
     features: Features,
     settings: ShotSettings = ShotSettings(),
     pictures: Pictures | None = None,
-    cuts: WithCuts = "placed",
+    cuts: WithCuts = "added",
 ) -> Shots:
     """Cut a video into shots.
 
