@@ -133,8 +133,8 @@ def test_the_curve_of_a_guided_model_is_added_to_similarity(
     path = guided(tmp_path, name)
     tokens = list(REQUEST.vectors[:, None]) if name == "mrnet" else words_of("vse", TEXTS, "cpu")
     predictions = ground_video(find._grounder(path, "cpu"), video(), tokens, REQUEST.vectors, 4)
-    found = find.locate(path, video(), REQUEST, 4, "cpu")
-    alone = find.locate(path, video(), REQUEST, 4, "cpu", alone=True)
+    found = find.locate(path, video(), REQUEST, 4, "cpu", "fp32")
+    alone = find.locate(path, video(), REQUEST, 4, "cpu", "fp32", alone=True)
     for number, prediction in enumerate(predictions):
         own = [float(value) for value in prediction.curve]
         mean, spread = statistics.fmean(own), statistics.pstdev(own)

@@ -90,8 +90,9 @@ def test_motion_is_seen_in_what_the_processor_does_best(monkeypatch: pytest.Monk
         return [(one.extractor, one.precision) for one in asked]
 
     pictures = ("efficientnet_lite0", "auto")
-    for preferred, precision in ((True, "bf16"), (False, "fp32")):
-        monkeypatch.setattr(device, "prefers_bf16", lambda name, preferred=preferred: preferred)
+    monkeypatch.setattr(device, "prefers_bf16", device.prefers_bf16.__wrapped__)  # not what it remembers
+    for flag, precision in (("avx512_bf16", "bf16"), ("amx_bf16", "bf16"), ("avx512f", "fp32")):
+        monkeypatch.setattr(device, "_cpu_flags", lambda flag=flag: {flag, "sse"})
         assert of() == [("i3d_128", precision), pictures]
         assert of(precision="int8") == [("i3d_128", precision), ("efficientnet_lite0", "int8")]
         assert of(backend="onnx")[0] == ("i3d_128", "fp32")
