@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import real_weights
+from tests.media import make_video, read_number
 from vidsum import checkpoints, device
 from vidsum.errors import UsageError
-from vidsum.features import describe
+from vidsum.features.extract import extract_features
+from vidsum.features.extractor import Extractor
 from vidsum.grounding import spaces
 from vidsum.grounding.conse import ClassMixture, class_probabilities, log_likelihood
 from vidsum.grounding.spaces import (
@@ -26,10 +28,13 @@ from vidsum.grounding.spaces import (
     weights_of,
 )
 from vidsum.grounding.vse import load_map
+from vidsum.pipelines.decoding import spec_of
 from vidsum.results.features import Features
 from vidsum.scaling import unit_rows
 from vidsum.settings import Extraction
-from vidsum.types import FloatArray
+from vidsum.types import FloatArray, Picture
+from vidsum.video.probe import probe
+from vidsum.video.read import read_frames
 
 
 def random_rows(seed: int, *shape: int) -> FloatArray:
@@ -78,10 +83,26 @@ def test_a_space_asks_for_its_features_and_leaves_the_rest_as_it_was() -> None:
         for one in asked:
             assert one.logits == (space == "vse")
             assert (one.precision, one.device, one.reader, one.cache) == ("bf16", "cpu", "opencv", False)
-            spec = describe(
-                one.extractor, fps=one.fps, clip_frames=one.clip_frames, stride_frames=one.stride_frames
-            )
-            assert spec.step_s <= spec.covers_s  # no part of the video goes unseen
+
+
+@pytest.mark.parametrize(("fps", "n_frames"), [(25, 300), (25, 71), (24, 100), (60, 200), (10, 75)])
+def test_motion_sees_every_second_of_a_film(tmp_path: Path, fps: int, n_frames: int) -> None:
+    """Every frame shows its number: those in the network's input tell what it sees."""
+    film = make_video(tmp_path / "film.mp4", n_frames=n_frames, fps=fps, width=160, height=160)
+    spec = spec_of(extractions_of("vse", Extraction(), thorough=True)[0])
+    numbers: list[int] = []
+
+    def run(clips: Picture) -> FloatArray:
+        numbers.extend(read_number(picture) for clip in clips for picture in clip)
+        return np.zeros((len(clips), spec.dim), np.float32)
+
+    video = probe(film.path)
+    with read_frames(video, [spec.sampling]) as frames:
+        network = Extractor(spec, run, device="cpu", precision="fp32", backend="torch")
+        extract_features((frame for _, frame in frames), network, video)
+    seen_s = np.unique(numbers) / fps
+    assert np.diff(seen_s, prepend=0).max() < 0.11
+    assert set(range(int(film.duration_s))) <= set(seen_s.astype(int).tolist())
 
 
 def test_motion_is_seen_in_what_the_processor_does_best(monkeypatch: pytest.MonkeyPatch) -> None:
