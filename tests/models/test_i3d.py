@@ -187,7 +187,9 @@ def test_a_convolution_of_stride_2_is_one_of_blocks(shape: Triple, kernel: Tripl
         torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
 
 
-def test_the_first_layer_in_bf16_is_the_rounded_one() -> None:
+@pytest.mark.parametrize("has_amx", [True, False])
+def test_the_first_layer_in_bf16_is_the_rounded_one(has_amx: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: has_amx)
     torch.manual_seed(0)
     conv = SameConv3d(3, 8, 7, 2).bfloat16()
     x = torch.randn(1, 3, 9, 20, 21).bfloat16()

@@ -26,7 +26,7 @@ def conv_of_blocks(x: Tensor, weight: Tensor, bias: Tensor | None, before: Seque
     """A convolution of stride 2 as one of stride 1 over blocks of 2 x 2 x 2 positions, of 8 C channels.
 
     The same sums: kernels get zeros at their ends, to an even size. With 3 channels, a CPU that multiplies
-    matrices in bf16 has small ones to multiply; with 24, all of I3D takes three quarters of the time.
+    matrices in bf16 (AMX) has small ones to multiply; with 24, all of I3D takes three quarters of the time.
 
     Args:
         x: [N, C, T, H, W].
@@ -55,8 +55,8 @@ class SameConv3d(nn.Conv3d):
     def forward(self, x: Tensor) -> Tensor:
         pads = [same_padding(*axis) for axis in zip(x.shape[2:], self.kernel_size, self.stride, strict=True)]
         before = [first for first, _ in pads]
-        is_narrow = self.in_channels < 8 and set(self.stride) == {2}
-        if is_narrow and x.dtype == torch.bfloat16 and x.device.type == "cpu":
+        is_narrow = self.in_channels < 8 and set(self.stride) == {2} and x.dtype == torch.bfloat16
+        if is_narrow and x.device.type == "cpu" and torch.cpu._is_amx_tile_supported():
             return conv_of_blocks(x, self.weight, self.bias, before)
         if any(first != last for first, last in pads):
             (t0, t1), (h0, h1), (w0, w1) = pads
