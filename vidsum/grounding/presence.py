@@ -26,7 +26,7 @@ from vidsum.models.vse import CLASSES
 from vidsum.scaling import logistic
 from vidsum.types import FloatArray
 
-SLOPE, OFFSET = 0.72, -2.5
+SLOPE, OFFSET = 0.78, -2.92
 """Of the logistic curve, from the largest z to the probability."""
 _AT_ONCE = 256
 """Queries whose evidence is computed together: this bounds the memory beside the result."""
