@@ -1,9 +1,9 @@
-"""One visual-semantic map of maps from several runs, which may have other pictures and other standardisations.
+"""One visual-semantic map of maps from several runs, which may differ in pictures and standardisation.
 
     python -m docs.benchmarks.mean_of_maps OUT CAPTIONS PICTURES --map FILE NUMBER --map FILE NUMBER ...
 
-NUMBER counts, from 0, the maps that a run of `vidsum train vse` put side by side in FILE. What a map would show
-of a caption, and the cohort, are measured anew on the validation pictures of CAPTIONS.
+NUMBER counts, from 0, the maps that a run of `vidsum train vse` put side by side in FILE. What the map would
+show of a caption, and the cohort, are measured anew on the validation pictures of CAPTIONS.
 """
 
 from dataclasses import asdict, replace
@@ -29,7 +29,7 @@ def one_of(trained: Trained, number: int) -> dict[str, FloatArray]:
     whole = unpacked({name: np.asarray(tensor) for name, tensor in trained.tensors.items()})
     n_maps = int(str(trained.training["maps"]))
     width = len(whole["hidden.bias"]) // n_maps
-    units = slice(number * width, (number + 1) * width)  # a list of numbers would change the order in memory
+    units = slice(number * width, (number + 1) * width)
     return {
         "mean": whole["mean"],
         "scale": whole["scale"],

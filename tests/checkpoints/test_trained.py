@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
@@ -36,6 +37,12 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     for name, tensor in written.tensors.items():
         assert torch.equal(read.tensors[name], tensor)
         assert read.tensors[name].dtype == tensor.dtype
+
+
+def test_arrays_in_column_order_are_read_again(tmp_path: Path) -> None:
+    columns = np.asfortranarray(np.arange(6, dtype=np.float32).reshape(2, 3))
+    save_trained(path := tmp_path / "vse.safetensors", Trained("vse", {}, {}, {}, {"x": columns}))
+    assert np.array_equal(read_trained(path).tensors["x"], columns)
 
 
 def test_same_content_gives_same_bytes(tmp_path: Path) -> None:

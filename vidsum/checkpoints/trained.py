@@ -87,9 +87,12 @@ def write_tensors(
     """Write tensors or arrays, with JSON-ready facts about them, as safetensors. Raises OutputError."""
     metadata = {_KEY: json.dumps({"schema": schema, **facts}, sort_keys=True)}
     if facts.get("model") in IN_NUMPY:
+        import numpy as np
         from safetensors.numpy import save as save_arrays
 
-        content = save_arrays(dict(tensors), metadata=metadata)
+        # which writes the memory of an array in column order as it lies
+        rows = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
+        content = save_arrays(rows, metadata=metadata)
     else:
         from safetensors.torch import save
 
