@@ -91,7 +91,7 @@ def write_tensors(
         from safetensors.numpy import save as save_arrays
 
         # which writes the memory of an array in column order as it lies
-        rows = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
+        rows = {name: np.asarray(array, order="C") for name, array in tensors.items()}
         content = save_arrays(rows, metadata=metadata)
     else:
         from safetensors.torch import save
