@@ -47,7 +47,7 @@ def test_the_same_with_real_networks(
     default_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sample = Path(__file__).parents[2] / "docs" / "sample" / "big_buck_bunny.mp4"
-    texts = ["a meadow with flowers", "a cave", "a bird"]
+    texts = ["a meadow with flowers", "a cave under a tree", "a bird", "a rabbit"]
     with Archive(tmp_path / "real.vidsum") as archive:
         archive.add(sample, device="cpu")
         asked = vidsum.ground(sample, texts, 1, space="vse", device="cpu")

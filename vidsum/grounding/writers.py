@@ -30,7 +30,7 @@ NEAREST, TEMPERATURE = 100, 0.05
 SURE: Final = (5.4, 12.1, -9.8)
 """Weights of cosine and agreement and the offset of `retrieve`'s confidence; docs/algorithms/describe.md."""
 SHORT: Final = 500
-SURE_SHORT: Final = (15.2, 1.9, -7.2)
+SURE_SHORT: Final = (14.8, 2.2, -7.5)
 """Of a list of up to so many sentences, which are hardly about the same things: weights of cosine and of the
 sentence's own weight among the votes, and the offset."""
 _MOST_TAGS, _LEAST_CHANCE = 3, 0.05
