@@ -60,7 +60,7 @@ def test_an_alert_begins_after_a_while_and_tells_of_its_end(colours: Path, tmp_p
 
 
 def test_an_alert_that_lasts_to_the_end_is_ended(colours: Path) -> None:
-    events = [event for event in watch(str(colours), ["yellow"], min_present=0.3) if isinstance(event, Alert)]
+    events = [event for event in watch(str(colours), ["yellow"], min_present=0.2) if isinstance(event, Alert)]
     assert [(event.start_s, event.end_s) for event in events] == [(6.0, None), (6.0, 10.0)]
 
 
