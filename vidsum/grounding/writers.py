@@ -27,7 +27,7 @@ from vidsum.types import FloatArray, Progress
 
 NEAREST, TEMPERATURE = 100, 0.05
 """Sentences of a bank that vote on which of them is said, and how much less the farther ones count."""
-SURE: Final = (5.4, 12.1, -9.8)
+SURE: Final = (5.8, 12.8, -10.5)
 """Weights of cosine and agreement and the offset of `retrieve`'s confidence; docs/algorithms/describe.md."""
 SHORT: Final = 500
 SURE_SHORT: Final = (14.8, 2.2, -7.5)
