@@ -202,5 +202,5 @@ def test_of_the_sample_the_bird_and_what_follows_stand_out(monkeypatch: pytest.M
     real_weights("efficientnet_lite0")
     found = find_highlights(ROOT / "docs" / "sample" / "big_buck_bunny.mp4", device="cpu")
     assert len(found.saliency) == 15
-    assert found.moments[0].start_s == 14.0  # the bird is there from 15.75 on
+    assert found.moments[0].start_s == 11.875  # a shot begins there; the bird is there from 15.75 on
     assert found.moments[0].end_s == pytest.approx(30.0, abs=0.01)

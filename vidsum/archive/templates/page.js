@@ -78,7 +78,8 @@ const scrubbed = (frame, id, shot, start, until, duration) => {
     time.textContent = duration ? times(start, until) : clock(until);
     head.hidden = true;
   };
-  if (own) Object.assign(own.style, { left: `${100 * start / duration}%`, width: `${100 * (until - start) / duration}%` });
+  const place = time_s => 100 * Math.min(1, time_s / duration); // speech may go on after the last picture
+  if (own) Object.assign(own.style, { left: `${place(start)}%`, width: `${place(until) - place(start)}%` });
   rest();
   frame.append(image, time, make("span", { class: "lane" }, own, head));
   frame.addEventListener("pointermove", async event => {
