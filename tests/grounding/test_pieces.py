@@ -123,6 +123,15 @@ def test_a_shot_beside_a_better_one_is_a_moment_of_its_own() -> None:
     assert [(one.start_s, one.end_s) for one in found] == [(10, 15), (15, 19), (30, 33)]
 
 
+def test_a_frame_or_two_between_cuts_are_no_moment() -> None:
+    curve = np.zeros(10, np.float32)
+    curve[4] = 1.0
+    shots = np.array([0.0, 4.8, 4.88, 10.0])
+    found = moments_of(curve, np.arange(10.0), 1.0, 10.0, 5, shots_s=shots)
+    assert (4.8, 4.88) not in {(one.start_s, one.end_s) for one in found}
+    assert min(one.end_s - one.start_s for one in found) >= 0.5
+
+
 def shown(curve: FloatArray) -> list[tuple[float, float]]:
     found = moments_of(curve, np.arange(float(len(curve))), 1.0, float(len(curve)), 5)
     return [(one.start_s, one.end_s) for one in found]

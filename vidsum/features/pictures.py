@@ -73,7 +73,9 @@ def features_of_views(
         content = [_content(still) for still in block]
         for number, view in enumerate(views):
             made_from = {**facts, "view": view, "pictures": content}
-            rows = kept_rows("pictures", made_from, partial(_encoded, block, view, spec, device))
+            encode = partial(_encoded, block, view, spec, device)
+            # what cannot be read now may be read next time
+            rows = kept_rows("pictures", made_from, encode) if all(each[-1] for each in content) else encode()
             features[number, start : start + len(block)] = rows
             if progress:
                 done = start * len(views) + (number + 1) * len(block)

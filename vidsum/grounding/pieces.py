@@ -26,6 +26,8 @@ _CORRELATED = 200.0
 """Clips that a run needs before its mean is as sure as that of one clip with independent noise."""
 _SLIVER = 0.1
 """Fraction of a clip: a last piece that is shorter belongs to the one before."""
+_SHORTEST = 0.5
+"""Clips that a moment lasts at least: between two cuts there may be a frame or two."""
 _LEAST_SCORE = 1e-6
 """A run that stands out by less does so by rounding alone."""
 _NORMAL_MAD, _NORMAL_RANGE = 0.6745, 2.073
@@ -104,6 +106,7 @@ def best_run(pieces: Pieces, step_s: float, is_left: npt.NDArray[np.bool_]) -> M
         shrunk * (mean - _mean_outside(levels, weights, first, after, mean, _SLIVER * step_s))
         for weights in (lengths * is_left, lengths)
     )
+    of_left = np.where(inside < _SHORTEST * step_s, -np.inf, of_left)
     best = int(of_left.argmax())
     if of_left[best] <= _LEAST_SCORE:
         return None
