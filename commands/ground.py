@@ -105,6 +105,10 @@ def ground(
     A score ranks the moments of one query in one video. `match`, the
     probability that the query matches anything in the video, ranks several videos.
     """
+    from vidsum import checkpoints
+
+    if retrieval.space != "clip":
+        checkpoints.check_ahead("minilm", "vse")
     from vidsum.pipelines.moments import Look, plan_moments, read_queries
 
     if [batch.from_file, asked.queries, *asked.query_audio].count("-") > 1:
@@ -181,9 +185,9 @@ def _tell_of_clip(retrieval: Retrieval, view: View) -> None:
     if checkpoints.find("clip") is None and is_first("clip"):
         size = checkpoints.registry.get("clip").files[0].bytes or 0
         print(
-            "note: text and video are compared by a map learned from 6,600 photographs (space vse). CLIP, "
-            "which learned from 400 million, is used once it is here: vidsum weights pull clip "
-            f"({size / 1e6:.0f} MB)",
+            "note: text and video are compared by a map learned from 10,500 photographs and frames of 3,200 "
+            "videos (space vse). CLIP, which learned from 400 million pictures, is used once it is here: "
+            f"vidsum weights pull clip ({size / 1e6:.0f} MB)",
             file=sys.stderr,
         )
 

@@ -13,7 +13,9 @@ from filelock import FileLock
 from tests.checkpoints.conftest import UseRegistry, child_environ, file_of, in_wheel, model
 from tests.checkpoints.server import Server, wheel
 from vidsum import checkpoints
+from vidsum.checkpoints import registry
 from vidsum.errors import UsageError, WeightsError
+from vidsum.provenance import hash_file
 
 ARRAYS = {"params": {"kernel": np.arange(6, dtype=np.float32).reshape(2, 3)}}
 PICKLE = pickle.dumps(ARRAYS)
@@ -94,6 +96,32 @@ def test_changed_file_is_not_loaded(fetched: Path) -> None:
     assert checkpoints.verify("net").state == "bad"
     names = [status.entry.name for status in checkpoints.entries()]
     assert [checkpoints.verify(name).state for name in names] == ["bad", "present", "present"]
+
+
+def test_a_check_that_was_begun_ahead_finds_what_a_check_finds(
+    fetched: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hashed = []
+    monkeypatch.setattr(registry, "hash_file", lambda path: hashed.append(path) or hash_file(path))
+    checkpoints.check_ahead("net", "text")
+    assert (checkpoints.path_of("net"), checkpoints.path_of("text")) == (
+        fetched / "net" / "net.safetensors",
+        fetched / "text",
+    )
+    assert len(hashed) == 3  # each file once
+
+    checkpoints.check_ahead("net")
+    _flip_last_byte(fetched / "net" / "net.safetensors")
+    with pytest.raises(WeightsError, match="does not have the recorded SHA-256"):
+        checkpoints.path_of("net")
+    checkpoints.check_ahead("net")
+    with pytest.raises(WeightsError, match="does not have the recorded SHA-256"):
+        checkpoints.path_of("net")
+
+
+def test_nothing_is_checked_ahead_that_is_not_there(folder: Path) -> None:
+    checkpoints.check_ahead("net")
+    assert states()["net"] == "missing"
 
 
 def test_changed_file_that_is_used_as_it_is_is_not_handed_out(fetched: Path) -> None:

@@ -6,6 +6,8 @@ SHA-256 of the published file, which was checked when it came in, and that of th
 
 import json
 from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import resources
@@ -227,6 +229,31 @@ def unfit_files(entry: Entry) -> list[EntryFile]:
     return [file for file, (state, _) in _file_states(entry, hashed=True).items() if state != "present"]
 
 
+_Version: TypeAlias = tuple[Path, int, int]
+"""A file, its size and the time of its last change."""
+_ahead: dict[_Version, Future[str]] = {}
+"""SHA-256 that another thread computes."""
+
+
+def hash_ahead(entry: Entry) -> None:
+    """Begin to compute the SHA-256 of an entry's files in another thread, for the next check of each."""
+    worker = ThreadPoolExecutor(1)
+    for path in [weights_folder() / entry.name / file.name for file in entry.files]:
+        with suppress(OSError):  # the check says what is wrong
+            _ahead[_version_of(path)] = worker.submit(hash_file, path)
+    worker.shutdown(wait=False)
+
+
+def _hash(path: Path) -> str:
+    begun = _ahead.pop(_version_of(path), None)
+    return begun.result() if begun else hash_file(path)
+
+
+def _version_of(path: Path) -> _Version:
+    status = path.stat()
+    return path, status.st_size, status.st_mtime_ns
+
+
 def _file_states(entry: Entry, *, hashed: bool) -> dict[EntryFile, tuple[State, str | None]]:
     """(state, fault) of each stored file."""
     folder, records = weights_folder() / entry.name, read_records(entry)
@@ -241,7 +268,7 @@ def _state(path: Path, file: EntryFile, record: Record | None, hashed: bool) -> 
         size = path.stat().st_size
         if size != record.stored_bytes:
             return "bad", f"{path}: has {size} bytes, not the recorded {record.stored_bytes}"
-        if hashed and hash_file(path) != record.stored_sha256:
+        if hashed and _hash(path) != record.stored_sha256:
             return "bad", f"{path}: does not have the recorded SHA-256"
     except OSError as error:
         return "bad", f"{path}: cannot be read ({error.strerror})"
