@@ -318,7 +318,8 @@ def moment_files(
             named, nested=what != "shots", clip_folder=folder, clip_stem=stem, clip_settings=settings
         )
     outputs.check(targets)
-    _check_clips(targets)
+    if clips is not None:
+        _check_clips(targets)
     return targets
 
 
@@ -327,8 +328,7 @@ def _check_clips(targets: Mapping[str, Files]) -> None:
 
     owners: dict[tuple[str, str | None], str] = {}
     for source, files in targets.items():
-        if files.clip_folder is None:
-            continue
+        assert files.clip_folder is not None
         place = (os.path.realpath(files.clip_folder), files.clip_stem)
         if (owner := owners.setdefault(place, source)) != source:
             raise UsageError(

@@ -138,11 +138,7 @@ def write_moments(
 
     Raises OutputError: an MP4 file exists and is another, or a file cannot be written.
     """
-    from vidsum.pipelines import export
-    from vidsum.pipelines.clips import write_clips
-    from vidsum.results.moments import Grounding
     from vidsum.results.result import write_document
-    from vidsum.results.shots import Shots
 
     messages, clips = list(result.warnings), files.clips(document)
     if replaces == "outdated":
@@ -152,15 +148,13 @@ def write_moments(
     gone = _clips_before(files, besides=clips) if replaces == "outdated" else []
     with unfinished([*files.all, *clips], files.record, result.provenance):
         if files.clip_folder:
+            from vidsum.pipelines.clips import write_clips
+
             how: Any = {leaf.name: leaf.default for leaf in leaves(Clips, files.clip_settings)}
             how |= {"extraction": extraction, "progress": progress}
             messages += write_clips(result, files.clip_folder, files.clip_stem, **how)
-        if "plot" in files.named and not isinstance(result, Shots):
-            messages += export.write_plot(result, files.named["plot"])
-        if "sheet" in files.named:
-            export.write_sheet(result, files.named["sheet"])
-        if look and look.plots and isinstance(result, Grounding):
-            messages += export.write_attention(result, look, files.named)
+        if len(files.named) > 1:
+            messages += _write_pictures(result, files, look)
         for clip in gone:
             clip.unlink(missing_ok=True)
         write_document(document, files.record)  # the last: it tells that the others are there
@@ -170,6 +164,22 @@ def write_moments(
     if gone:
         line += f"; removed {len(gone)} of the earlier result"
     return line, tuple(dict.fromkeys(messages))  # reader and writer may warn of the same
+
+
+def _write_pictures(
+    result: "Grounding | Highlights | Shots", files: Files, look: "Look | None"
+) -> Iterator[str]:
+    """Write plots and sheets; warnings."""
+    from vidsum.pipelines import export
+    from vidsum.results.moments import Grounding
+    from vidsum.results.shots import Shots
+
+    if "plot" in files.named and not isinstance(result, Shots):
+        yield from export.write_plot(result, files.named["plot"])
+    if "sheet" in files.named:
+        export.write_sheet(result, files.named["sheet"])
+    if look and look.plots and isinstance(result, Grounding):
+        yield from export.write_attention(result, look, files.named)
 
 
 def _clips_before(files: Files, besides: Sequence[Path]) -> list[Path]:

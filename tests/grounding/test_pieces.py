@@ -129,7 +129,7 @@ def test_a_frame_or_two_between_cuts_are_no_moment() -> None:
     shots = np.array([0.0, 4.8, 4.88, 10.0])
     found = moments_of(curve, np.arange(10.0), 1.0, 10.0, 5, shots_s=shots)
     assert (4.8, 4.88) not in {(one.start_s, one.end_s) for one in found}
-    assert min(one.end_s - one.start_s for one in found) >= 0.5
+    assert min(one.end_s - one.start_s for one in found) >= 0.2
 
 
 def shown(curve: FloatArray) -> list[tuple[float, float]]:

@@ -26,7 +26,7 @@ _CORRELATED = 200.0
 """Clips that a run needs before its mean is as sure as that of one clip with independent noise."""
 _SLIVER = 0.1
 """Fraction of a clip: a last piece that is shorter belongs to the one before."""
-_SHORTEST = 0.5
+_SHORTEST = 0.2
 """Clips that a moment lasts at least: between two cuts there may be a frame or two."""
 _LEAST_SCORE = 1e-6
 """A run that stands out by less does so by rounding alone."""

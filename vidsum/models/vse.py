@@ -75,10 +75,27 @@ def packed(tensors: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any
 
 def unpacked(tensors: Mapping[str, npt.NDArray[Any]]) -> dict[str, FloatArray]:
     """The numbers of `packed` tensors. Raises ValueError where they do not fit together."""
-    whole = {name: np.asarray(tensor, np.float32) for name, tensor in tensors.items()}
-    for name in [name for name in whole if f"{name}.steps" in whole]:
-        whole[name] = whole[name] * whole.pop(f"{name}.steps")[:, None]
-    return whole
+    whole = _Unpacked(tensors)
+    return {name: whole[name] for name in _names_in(tensors)}
+
+
+class _Unpacked(dict[str, FloatArray]):
+    """The numbers of `packed` tensors, made when they are first read: many answers need no layer."""
+
+    def __init__(self, tensors: Mapping[str, npt.NDArray[Any]]) -> None:
+        super().__init__()
+        self._tensors = tensors
+
+    def __missing__(self, name: str) -> FloatArray:
+        whole = np.asarray(self._tensors[name], np.float32)
+        if (steps := self._tensors.get(f"{name}.steps")) is not None:
+            whole = whole * np.asarray(steps, np.float32)[:, None]
+        self[name] = whole
+        return whole
+
+
+def _names_in(tensors: Mapping[str, npt.NDArray[Any]]) -> list[str]:
+    return [name for name in tensors if (of := name.removesuffix(".steps")) == name or of not in tensors]
 
 
 def shapes_of(config: VSEConfig) -> dict[str, tuple[int, ...]]:
@@ -98,9 +115,11 @@ def map_of(config: VSEConfig, tensors: Mapping[str, npt.NDArray[Any]]) -> Visual
     """The map of a checkpoint. Raises ValueError where the tensors do not fit the configuration."""
     if not all(np.isrealobj(tensor) for tensor in tensors.values()):
         raise ValueError("weights must be real numbers")
-    shapes, whole = shapes_of(config), unpacked(tensors)
-    if {name: tensor.shape for name, tensor in whole.items() if name != CLASSES} != shapes:
+    shapes, rows = shapes_of(config), {f"{name}.steps": tensor.shape[:1] for name, tensor in tensors.items()}
+    if {name: tensors[name].shape for name in _names_in(tensors) if name != CLASSES} != shapes:
         raise ValueError(f"tensors of the shapes {shapes} are needed")
-    if not all(np.isfinite(tensor).all() for tensor in whole.values()):
+    if any(tensor.shape != rows[name] for name, tensor in tensors.items() if name in rows):
+        raise ValueError("a row of a matrix has a step, and nothing else has")
+    if not all(np.isfinite(tensor).all() for tensor in tensors.values()):
         raise ValueError("weights must be finite numbers")
-    return VisualSemanticMap(config, whole)
+    return VisualSemanticMap(config, _Unpacked(tensors))
