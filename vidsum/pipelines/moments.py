@@ -141,6 +141,11 @@ class Search:
         precision = precision_for(self.model, self.extraction.device, self.extraction.precision)
         return facts if precision == "fp32" else {**facts, "precision": precision}
 
+    def fetch_encoder(self) -> None:
+        """Fetch the text encoder's weights where they are missing."""
+        if self.encode_text is None and checkpoints.find(name := text_encoder_of(self.space)) is None:
+            checkpoints.fetch(name)
+
     def vectors(self, given: Input) -> FloatArray:
         """[M, D] of the queries."""
         texts = self.queries.texts
@@ -207,8 +212,7 @@ def plan_sight(given: Input, space: str, snap: Snap = Retrieval.snap) -> Plan[Si
 
         def see() -> ClipEmbeddings:
             edges_s = find(features[-1], settings, pictures).edges_s
-            n_parts = len(features) - by_transitions
-            return seen(space, features[:n_parts], edges_s, given.extraction.device)
+            return seen(space, features[: len(features) - by_transitions], edges_s, given.extraction.device)
 
         return given.once({**made_from, "seen": [space, snap]}, see), features
 
@@ -279,8 +283,9 @@ def plan_moments(
     result = partial(Grounding, model=search.model, space=search.space, provenance=made_from, step_s=STEP_S)
 
     def in_pictures(progress: Progress | None) -> Grounding:
-        vectors = search.vectors(given)  # first: missing weights show before decoding
+        search.fetch_encoder()  # first: missing weights show before decoding
         clips, features = sight.run(progress)
+        vectors = search.vectors(given)  # last: the weights are still being checked ahead
         warnings = [warning for each in features for warning in each.warnings]
         if extraction.fast and given.video:
             warnings.append("only key frames were decoded: moments between them may be missed")
@@ -306,8 +311,7 @@ def plan_moments(
         if speech is None:
             return in_pictures(progress)
         heard = speech.run(progress)
-        is_alone = evidence == "said"
-        grounding = in_no_picture(heard.duration_s) if is_alone else in_pictures(progress)
+        grounding = in_no_picture(heard.duration_s) if evidence == "said" else in_pictures(progress)
         return with_said(grounding, heard, queries, evidence, retrieval.top_k, extraction.device)
 
     return Plan(made_from, make)
