@@ -335,8 +335,9 @@ def test_missing_weights_of_the_text_encoder_show_before_anything_is_decoded(
         raise WeightsError("minilm is not here")
 
     monkeypatch.setattr(pipeline, "embed_queries", missing)
+    monkeypatch.setattr("vidsum.checkpoints.find", lambda name: None)
     with pytest.raises(WeightsError):
-        pipeline.ground(film, "green", device="cpu")
+        pipeline.ground(film, "green", device="cpu", space="vse")
     assert colours == []
 
 

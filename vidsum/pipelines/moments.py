@@ -141,10 +141,9 @@ class Search:
         precision = precision_for(self.model, self.extraction.device, self.extraction.precision)
         return facts if precision == "fp32" else {**facts, "precision": precision}
 
-    def fetch_encoder(self) -> None:
-        """Fetch the text encoder's weights where they are missing."""
-        if self.encode_text is None and checkpoints.find(name := text_encoder_of(self.space)) is None:
-            checkpoints.fetch(name)
+    def has_encoder(self) -> bool:
+        """Whether the text encoder's weights are here; their check may still go on."""
+        return self.encode_text is None and checkpoints.find(text_encoder_of(self.space)) is not None
 
     def vectors(self, given: Input) -> FloatArray:
         """[M, D] of the queries."""
@@ -283,9 +282,9 @@ def plan_moments(
     result = partial(Grounding, model=search.model, space=search.space, provenance=made_from, step_s=STEP_S)
 
     def in_pictures(progress: Progress | None) -> Grounding:
-        search.fetch_encoder()  # first: missing weights show before decoding
+        vectors = None if search.has_encoder() else search.vectors(given)  # faults show before decoding
         clips, features = sight.run(progress)
-        vectors = search.vectors(given)  # last: the weights are still being checked ahead
+        vectors = search.vectors(given) if vectors is None else vectors
         warnings = [warning for each in features for warning in each.warnings]
         if extraction.fast and given.video:
             warnings.append("only key frames were decoded: moments between them may be missed")
