@@ -93,6 +93,9 @@ def search(
     target = _target(outputs, extra)
 
     def step() -> Result:
+        from vidsum import checkpoints
+
+        checkpoints.check_ahead("minilm", "vse")
         from vidsum.archive.answers import cuts_of, page
         from vidsum.archive.archive import Archive
         from vidsum.pipelines.timelines import film_format, film_text

@@ -76,5 +76,7 @@ def test_tensors_that_do_not_fit_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match="shapes"):
             map_of(CONFIG, wrong)
+    with pytest.raises(ValueError, match="one step for each row"):
+        map_of(CONFIG, {**packed(given), "hidden.weight.steps": np.ones(1, np.float32)})
     with pytest.raises(ValueError, match="finite"):
         map_of(CONFIG, {**given, "mean": np.full(5, np.nan, np.float32)})

@@ -119,7 +119,7 @@ def map_of(config: VSEConfig, tensors: Mapping[str, npt.NDArray[Any]]) -> Visual
     if {name: tensors[name].shape for name in _names_in(tensors) if name != CLASSES} != shapes:
         raise ValueError(f"tensors of the shapes {shapes} are needed")
     if any(tensor.shape != rows[name] for name, tensor in tensors.items() if name in rows):
-        raise ValueError("a row of a matrix has a step, and nothing else has")
+        raise ValueError("a matrix in 8 bits needs one step for each row")
     if not all(np.isfinite(tensor).all() for tensor in tensors.values()):
         raise ValueError("weights must be finite numbers")
     return VisualSemanticMap(config, _Unpacked(tensors))
