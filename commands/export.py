@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 from vidsum.commands.batch import Collect, run_batch
 from vidsum.commands.options import Argument, Only, command
-from vidsum.commands.outputs import Files, Outputs, Replaces, check_outputs, destinations, require_one_text
+from vidsum.commands.outputs import (
+    Files,
+    Outputs,
+    Replaces,
+    check_outputs,
+    destinations,
+    require_one_text,
+    require_suffix,
+)
 from vidsum.commands.paths import HINT, has_label, is_as_written, note
 from vidsum.commands.result import Result, View
 from vidsum.errors import OutputError, UsageError
@@ -249,6 +257,8 @@ def one_table(outputs: Outputs, exports: Exports, *, asks_more: bool) -> tuple[O
         OutputError: see `check_outputs`.
     """
     if outputs.is_template or not (outputs.output or "").lower().endswith(".csv"):
+        if outputs.output and not (outputs.is_template or outputs.to_stdout):
+            require_suffix(Path(outputs.output), (".json", ".csv"))
         return outputs, None
     if asks_more or exports != Exports(media=exports.media):
         raise UsageError(

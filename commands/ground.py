@@ -140,12 +140,15 @@ def ground(
         def make() -> Result:
             grounding = plan.run(progress)
             document = grounding.to_dict(with_saliency=extra.saliency)
-            if outputs.to_stdout:
-                rows = _table(grounding) if table else None
-                text = None if table else document
-                return Result(data=document, document=text, table=rows, messages=grounding.warnings)
             without = ", which gives no match probability" if grounding.space == "clip" else ""
             by = f"(model: {grounding.model}, space: {grounding.space}{without})"
+            if outputs.to_stdout:
+                if not table:
+                    return Result(data=document, document=document, messages=grounding.warnings)
+                lines = (*_doubts(grounding, has_clips=False), f"{source} {by}")
+                return Result(
+                    data=document, lines=lines, table=_table(grounding), messages=grounding.warnings
+                )
             line, messages = write_moments(
                 grounding, document, files, outputs.replaces, progress, look, extraction
             )
@@ -270,4 +273,5 @@ def _queries_of(result: Result) -> Sequence[Mapping[str, Any]]:
 
 
 def _percent(probability: float | None) -> str:
-    return "" if probability is None else f"{100 * probability:.0f} %"
+    """Never 100: nothing is certain."""
+    return "" if probability is None else f"{min(100 * probability, 99):.0f} %"

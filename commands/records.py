@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -145,7 +146,7 @@ def write_moments(
         require_own(clips, files.record)
     elif replaces == "none" and not is_taken_up(files.record, result.provenance):
         require_made_from(clips, result.provenance, files.clip_settings.form)
-    gone = _clips_before(files, besides=clips) if replaces == "outdated" else []
+    gone = _files_before(files, besides=clips) if replaces == "outdated" else []
     with unfinished([*files.all, *clips], files.record, result.provenance):
         if files.clip_folder:
             from vidsum.pipelines.clips import write_clips
@@ -155,8 +156,8 @@ def write_moments(
             messages += write_clips(result, files.clip_folder, files.clip_stem, **how)
         if len(files.named) > 1:
             messages += _write_pictures(result, files, look)
-        for clip in gone:
-            clip.unlink(missing_ok=True)
+        for path in gone:
+            path.unlink(missing_ok=True)
         write_document(document, files.record)  # the last: it tells that the others are there
     line = ", ".join(map(str, files.all))
     if clips:
@@ -182,15 +183,18 @@ def _write_pictures(
         yield from export.write_attention(result, look, files.named)
 
 
-def _clips_before(files: Files, besides: Sequence[Path]) -> list[Path]:
-    """The clips of the earlier result, by their label, whose names the new one does not have."""
+def _files_before(files: Files, besides: Sequence[Path]) -> list[Path]:
+    """The clips, plots and sheets of the earlier result, by their label, that the new one does not have."""
     from vidsum.pipelines.export import form_of, read_record_of
 
     try:
         before = read_record_of(files.record)
     except InputError:
         return []
-    old = [path for path in files.clips(before) if path not in besides and path.is_file()]
+    beside = files.record.parent.glob(f"{escape(files.clip_stem)}_*")
+    pictures = [path for path in sorted(beside) if path.suffix in (".png", ".svg")]
+    ours = [*besides, *files.all]
+    old = [path for path in (*files.clips(before), *pictures) if path not in ours and path.is_file()]
     return [path for path in old if form_of(path, before["provenance"]) is not None]
 
 

@@ -81,10 +81,10 @@ def test_a_batch_says_once_that_scores_do_not_rank_videos(run: Run, film: Path, 
 def likely(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     """How likely the first query is present in each video, in the order of asking; others are at .9."""
     shares = {"film.mp4": 0.124, "other.mp4": 0.6}
-    order = iter(shares.values())
+    order = iter(shares)
 
     def probabilities(space: str, video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
-        return np.array([next(order), *[0.9] * (len(queries) - 1)], np.float32)
+        return np.array([shares[next(order)], *[0.9] * (len(queries) - 1)], np.float32)
 
     monkeypatch.setattr("vidsum.grounding.presence.probabilities", probabilities)
     return shares
@@ -101,6 +101,12 @@ def test_how_likely_a_query_is_present_is_written_and_said(
     document = json.loads(Path("film_moments.json").read_text())
     jsonschema.validate(document, SCHEMA)
     assert [one["present"] for one in document["queries"]] == pytest.approx([0.124, 0.9])
+
+
+def test_no_match_is_certain(run: Run, film: Path, likely: dict[str, float]) -> None:
+    likely["film.mp4"] = 0.9971
+    ran = run("ground", film, *ASK, "-k", "1", "--min-present", "1")
+    assert "'green': matches this video with 99 % probability, below --min-present: no moments" in ran.out
 
 
 def test_a_query_that_is_probably_absent_gets_no_clips(
@@ -334,7 +340,7 @@ def test_a_feature_file_is_refused(run: Run) -> None:
 def test_other_languages_and_control_characters_are_warned_about(run: Run, film: Path) -> None:
     ran = run("ground", film, "--query", "une maison green dans la ville", "--query", "red\x07", "-k", "1")
     assert ran.code == 0
-    assert "does not look like English" in ran.err
+    assert "probably not English" in ran.err
     assert "control characters" in ran.err
     assert "\x07" not in ran.out + ran.err
 
@@ -483,6 +489,15 @@ def test_a_symlink_loop_is_one_bad_input_of_a_batch(run: Run, film: Path) -> Non
     assert [line["exit_code"] for line in ran.json_lines] == [3, 0]
 
 
+def test_an_update_leaves_no_picture_of_the_earlier_result(run: Run, film: Path) -> None:
+    run("ground", film, "--device", "cpu", "--query", "green", "--plot", "--sheet", "--space", "vse")
+    Path("film_own.png").write_bytes(b"\x89PNG\r\n\x1a\n of the user's")
+    before = files_here()
+    ran = run("ground", film, "--device", "cpu", "--query", "red", "--sheet", "--space", "vse", "--update")
+    assert (ran.code, "removed 1 of the earlier result" in ran.out) == (0, True), ran.err
+    assert sorted({*before} - {*files_here()}) == ["film_moments.png"]
+
+
 def test_one_table_of_all_videos(run: Run, film: Path) -> None:
     Path("films").mkdir()
     for name in ("a.mp4", "b.mp4"):
@@ -491,6 +506,11 @@ def test_one_table_of_all_videos(run: Run, film: Path) -> None:
     ran = run(*ask, "-o", "moments.csv")
     assert (ran.code, ran.out.splitlines()[-1]) == (0, "moments.csv: 2 rows, 2 videos"), ran.err
     assert not Path("a_moments.json").exists()
+    assert [line for line in ran.out.splitlines() if line.startswith("films/")] == [
+        f"films/{name} (model: similarity, space: vse)" for name in ("a.mp4", "b.mp4")
+    ]
+    wrong = run(*ask, "-o", "moments.txt")
+    assert (wrong.code, "output must end in .json or .csv" in wrong.err) == (2, True)
     rows = list(csv.DictReader(Path("moments.csv").read_text().splitlines()))
     assert [(row["Start"], row["End"], row["video"]) for row in rows] == [
         ("2.0", "4.0", "films/a.mp4"),

@@ -256,6 +256,8 @@ def test_one_lost_frame_is_not_rounded_away(info: VideoInfo) -> None:
 def test_damaged_frames_are_named(info: VideoInfo) -> None:
     log = DecodeLog(packets=720, frames=720, end_s=30.0, damaged=189)
     assert describe_damage(info, log) == "clip.mp4: 189 of 720 frames (26 %, 7.88 s) are damaged"
+    log.damaged = 1
+    assert describe_damage(info, log) == "clip.mp4: 1 of 720 frames (0.1 %, 0.04 s) is damaged"
     log = DecodeLog(packets=720, frames=719, end_s=30.0, damaged=189, errors=1)
     assert "(99.8 %), 189 of them damaged; the rest, 0.04 s" in str(describe_damage(info, log))
 

@@ -241,7 +241,8 @@ def _grounder(model: str, device: str) -> "Grounder":
             fault = f"{model} is not a checkpoint of vidsum (.safetensors)"
             hint = "--model RUN/best.safetensors, of a run of `vidsum train detr` or `train mrnet`"
         else:
-            raise unknown("model", model, MODELS, ", or give a checkpoint (.safetensors)")
+            known = ("auto", "similarity", *_all_shipped())
+            raise unknown("model", model, known, ", or give a checkpoint (.safetensors)")
         raise UsageError(fault, hint=hint)
     return _loaded(model, device, named_sha256(model))
 

@@ -76,7 +76,7 @@ def read_queries(
     foreign = [query for query in cleaned if not _seems_english(query)]
     faults = {
         "control characters were replaced by spaces": spoiled,
-        "does not look like English, the only language that the models understand well": foreign,
+        "probably not English, the only language that the models understand well": foreign,
     }
     warnings = tuple(f"{named(queries)}: {fault}" for fault, queries in faults.items() if queries)
     return Queries(tuple(cleaned), warnings, dict(enumerate(spoken, len(texts))))

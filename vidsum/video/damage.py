@@ -57,7 +57,8 @@ def describe_damage(info: VideoInfo, log: DecodeLog) -> str | None:
         return f"{info.path}: {decoded}; the rest, {n_missing / info.fps:.2f} s, is damaged or missing"
     if log.damaged:
         percent, seconds = _percent(log.damaged, n_frames), log.damaged / info.fps
-        return f"{info.path}: {log.damaged} of {n_frames} frames ({percent}, {seconds:.2f} s) are damaged"
+        verb = "is" if log.damaged == 1 else "are"
+        return f"{info.path}: {log.damaged} of {n_frames} frames ({percent}, {seconds:.2f} s) {verb} damaged"
     return None
 
 
