@@ -18,8 +18,8 @@ from vidsum.commands.outputs import (
     require_suffix,
 )
 from vidsum.commands.paths import HINT, has_label, is_as_written, note
-from vidsum.commands.result import Result, View
-from vidsum.errors import OutputError, UsageError
+from vidsum.commands.result import Problem, Result, View
+from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.options import ADVANCED, Option, option
 from vidsum.outputs import atomic_write, is_special, make_folder
 from vidsum.settings import ExportFormat, Extraction, MediaPaths, PreviewFormat
@@ -108,6 +108,7 @@ class Exports:
     def write(self, result: Result, files: Files, replaces: Replaces) -> Result:
         """The result of a command with its exports, made of its data and written beside its JSON.
 
+        A format that the result does not suit, such as chapters of a short video, is an error of its own.
         Raises OutputError: an export exists and differs, and is not to be replaced.
         """
         if not files.beside:
@@ -115,14 +116,20 @@ class Exports:
         from vidsum.results.load import result_of
 
         lines, messages, made = list(result.lines), list(result.messages), result_of(result.data)
+        errors: dict[Path, Problem] = {}
         for kind, target in zip(self._kinds, files.beside, strict=False):  # previews come last
-            text, warnings = self._text(kind, made, files.record, target)
+            try:
+                text, warnings = self._text(kind, made, files.record, target)
+            except InputError as error:
+                errors[target] = Problem.of(error)
+                continue
             lines.append(save_text(text, target, replaces=replaces))
             messages += warnings
         if self.preview:
             lines.append(self._write_previews(self.preview, made, files.record, replaces))
-        data = {"exports": [str(path) for path in files.beside], **result.data}
-        return replace(result, data=data, lines=tuple(lines), messages=tuple(dict.fromkeys(messages)))
+        data = {"exports": [str(path) for path in files.beside if path not in errors], **result.data}
+        result = replace(result, data=data, lines=tuple(lines), messages=tuple(dict.fromkeys(messages)))
+        return replace(result, errors=tuple(errors.values()), exit_code=1) if errors else result
 
     @property
     def _kinds(self) -> tuple[str, ...]:

@@ -498,6 +498,15 @@ def test_an_update_leaves_no_picture_of_the_earlier_result(run: Run, film: Path)
     assert sorted({*before} - {*files_here()}) == ["film_moments.png"]
 
 
+def test_a_format_that_the_moments_do_not_suit_keeps_no_other_output_back(run: Run, film: Path) -> None:
+    ran = run("ground", film, *ASK, "--export", "chapters", "--export", "csv", "--report")
+    assert (ran.code, "YouTube wants 3 chapters" in ran.err, "green" in ran.out) == (1, True, True)
+    shown = [name for name in files_here() if not name.startswith(".")]
+    assert shown == ["film_moments.csv", "film_moments.html", "film_moments.json"]
+    again = run("ground", film, *ASK, "--export", "chapters", "--json").json
+    assert (again["ok"], again["data"]["exports"]) == (False, [])
+
+
 def test_one_table_of_all_videos(run: Run, film: Path) -> None:
     Path("films").mkdir()
     for name in ("a.mp4", "b.mp4"):
