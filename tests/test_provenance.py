@@ -58,6 +58,21 @@ def test_a_difference_is_told_by_the_option_that_makes_it() -> None:
     assert "--snap none" in provenance.difference({"summary": {"budget": 0.15}}, spoken)
 
 
+def test_what_was_seen_of_a_video_is_told_by_its_options() -> None:
+    whole = {"extractor": "lite", "weights_sha256": "a", "parameters": {"fps": 2, "reader": "pyav"}}
+    fast = {**whole, "parameters": {**whole["parameters"], "fast": True}}
+    moving = {**whole, "extractor": "i3d", "weights_sha256": "b"}
+    plain, quick, thorough = (
+        {"extractions": each, "grounding": {}} for each in ([whole], [fast], [moving, whole])
+    )
+    assert provenance.difference(plain, quick) == "without --fast"
+    assert provenance.difference(quick, plain) == "with --fast"
+    assert provenance.difference(plain, thorough) == "without --thorough"
+    assert provenance.difference(thorough, plain) == "with --thorough"
+    other = {**whole, "parameters": {**whole["parameters"], "fps": 3}}
+    assert provenance.difference(plain, {"extractions": [other], "grounding": {}}) == "with other networks"
+
+
 def test_features_made_elsewhere_go_by_their_numbers_and_their_times() -> None:
     array = np.eye(3, dtype=np.float32)
     one, again, slower, other = (

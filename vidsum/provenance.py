@@ -19,6 +19,8 @@ _SETTINGS = ("summary", "shots", "grounding", "highlights", "descriptions", "par
 """Parts that hold options, those of the command itself first."""
 _NO_OPTIONS = ("vidsum", "extractions", "candidates")
 """Parts and names that no option of every command sets, or that follow from others."""
+_HOW_READ = ("fast", "strict", "reader")
+"""Names in such parts that are options of every command that decodes."""
 _OPTIONS = {"evidence": "--in"}
 """Options of other names than what they set."""
 _SPEECH_OPTIONS = ("language", "translate")
@@ -97,6 +99,9 @@ def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     silent = _NO_SPEECH.get(path[:2])
     if silent and all(value is None for each, value in old.items() if each[:2] == path[:2]):
         return f"with {silent}, the default without a transcript"
+    seen, sees = (len(each.get("extractions", ())) for each in (before, now))
+    if path[:1] == ("extractions",) and "grounding" in now and seen != sees:
+        return "with --thorough" if seen > sees else "without --thorough"
     return _in_words(path, old.get(path)) if path else "from other inputs or options"
 
 
@@ -131,7 +136,7 @@ def _in_words(path: tuple[str, ...], value: object) -> str:
         return "with other --sentences"
     if name.endswith("sha256"):
         return "with other weights"
-    if set(path) & set(_NO_OPTIONS):
+    if set(path) & set(_NO_OPTIONS) and name not in _HOW_READ:
         return "with other networks"
     if "speech" in path[:-1] and name not in _SPEECH_OPTIONS:
         on_other_device = f"by Whisper in {value}, on another --device"
