@@ -70,7 +70,7 @@ def find(name: str) -> Path | None:
 
 
 def check_ahead(*names: str) -> None:
-    """Begin to check weights that are in the cache, while the program loads the rest of its code.
+    """Begin to check weights that are in the cache, while the program imports the rest of its code.
 
     Without instructions of the processor for it, SHA-256 of MiniLM takes a third of a second.
     """

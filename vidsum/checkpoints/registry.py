@@ -6,12 +6,13 @@ SHA-256 of the published file, which was checked when it came in, and that of th
 
 import json
 from collections.abc import Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from threading import Thread
 from typing import Any, Literal, TypeAlias, get_type_hints
 from urllib.parse import urlsplit
 
@@ -236,12 +237,27 @@ _ahead: dict[_Version, Future[str]] = {}
 
 
 def hash_ahead(entry: Entry) -> None:
-    """Begin to compute the SHA-256 of an entry's files in another thread, for the next check of each."""
-    worker = ThreadPoolExecutor(1)
-    for path in [weights_folder() / entry.name / file.name for file in entry.files]:
-        with suppress(OSError):  # the check says what is wrong
-            _ahead[_version_of(path)] = worker.submit(hash_file, path)
-    worker.shutdown(wait=False)
+    """Begin to compute the SHA-256 of an entry's files in another thread, for the next check of each.
+
+    A program that ends without that check, with an error or because all is up to date, does not wait for it.
+    """
+    paths = [weights_folder() / entry.name / file.name for file in entry.files]
+    begun = {path: Future[str]() for path in paths}
+
+    def compute() -> None:
+        for path, digest in begun.items():
+            _settle(digest, path)
+
+    with suppress(OSError):  # the check says what is wrong
+        _ahead.update({_version_of(path): digest for path, digest in begun.items()})
+    Thread(target=compute, daemon=True).start()
+
+
+def _settle(digest: "Future[str]", path: Path) -> None:
+    try:
+        digest.set_result(hash_file(path))
+    except Exception as error:  # whatever it is, the check that waits gets it
+        digest.set_exception(error)
 
 
 def _hash(path: Path) -> str:
