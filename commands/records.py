@@ -4,16 +4,15 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from glob import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from vidsum.commands.outputs import Files, Outputs, Replaces
 from vidsum.commands.paths import HINT, note, require_made_from, require_own
 from vidsum.commands.result import Result
 from vidsum.errors import InputError, OutputError
 from vidsum.options import leaves
-from vidsum.settings import Clips, Extraction, with_defaults
+from vidsum.settings import AttentionPlot, Clips, Extraction, with_defaults
 
 if TYPE_CHECKING:
     from vidsum.pipelines.moments import Look
@@ -23,6 +22,12 @@ if TYPE_CHECKING:
 
 _TEXTS = (".srt", ".vtt", ".txt", ".csv")
 """Outputs without a label, beside those that are exported."""
+_PLOTS: Final = ("moments", "highlights", *get_args(AttentionPlot))
+_PICTURES: Final = (
+    *(f"{plot}.{ending}" for plot in _PLOTS for ending in ("png", "svg")),
+    *(f"{what}_sheet.png" for what in ("moments", "highlights", "shots")),
+)
+"""Ends of the names of plots and sheets."""
 
 
 @dataclass(frozen=True)
@@ -191,8 +196,7 @@ def _files_before(files: Files, besides: Sequence[Path]) -> list[Path]:
         before = read_record_of(files.record)
     except InputError:
         return []
-    beside = files.record.parent.glob(f"{escape(files.clip_stem)}_*")
-    pictures = [path for path in sorted(beside) if path.suffix in (".png", ".svg")]
+    pictures = [files.record.with_name(f"{files.clip_stem}_{end}") for end in _PICTURES]
     ours = [*besides, *files.all]
     old = [path for path in (*files.clips(before), *pictures) if path not in ours and path.is_file()]
     return [path for path in old if form_of(path, before["provenance"]) is not None]

@@ -492,6 +492,9 @@ def test_a_symlink_loop_is_one_bad_input_of_a_batch(run: Run, film: Path) -> Non
 def test_an_update_leaves_no_picture_of_the_earlier_result(run: Run, film: Path) -> None:
     run("ground", film, "--device", "cpu", "--query", "green", "--plot", "--sheet", "--space", "vse")
     Path("film_own.png").write_bytes(b"\x89PNG\r\n\x1a\n of the user's")
+    Path("film_best.png").write_bytes(
+        Path("film_moments.png").read_bytes()
+    )  # the user's copy, with our label
     before = files_here()
     ran = run("ground", film, "--device", "cpu", "--query", "red", "--sheet", "--space", "vse", "--update")
     assert (ran.code, "removed 1 of the earlier result" in ran.out) == (0, True), ran.err
