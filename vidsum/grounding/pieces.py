@@ -27,7 +27,7 @@ _CORRELATED = 200.0
 _SLIVER = 0.1
 """Fraction of a clip: a last piece that is shorter belongs to the one before."""
 _SHORTEST = 0.2
-"""Clips that a moment lasts at least: between two cuts there may be a frame or two."""
+"""Minimum length of a moment, in clips: between two cuts there may be only a frame or two."""
 _LEAST_SCORE = 1e-6
 """A run that stands out by less does so by rounding alone."""
 _NORMAL_MAD, _NORMAL_RANGE = 0.6745, 2.073

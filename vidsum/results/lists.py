@@ -76,7 +76,7 @@ def to_chapters(cuts: Sequence[Cut], length_s: float) -> str:
         raise InputError(
             f"YouTube wants {_LEAST_CHAPTERS} chapters of at least {_LEAST_CHAPTER_S:g} s; these cuts make "
             f"{len(labels)}",
-            hint="the format ffmetadata, which has no such rule",
+            hint="use the format ffmetadata, which has no such limit",
         )
     return "".join(f"{short_clock(start_s)} {labels[start_s]}\n" for start_s in sorted(labels))
 
