@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from vidsum.checkpoints.registry import Format
-from vidsum.checkpoints.unpickle import UNPICKLING_ERRORS, read_numpy_pickle, read_torchscript
+from vidsum.checkpoints.torch_files import read_torch, read_torchscript
+from vidsum.checkpoints.unpickle import UNPICKLING_ERRORS, read_numpy_pickle
 from vidsum.errors import WeightsError
 
 if TYPE_CHECKING:
@@ -157,30 +158,14 @@ def convert(source: Path, format: Format, target: Path) -> None:
     """Convert the checked file `source` to `target`. Raises WeightsError where that fails."""
     import numpy as np
     from safetensors import SafetensorError
-    from safetensors.numpy import save_file as save_arrays
-    from safetensors.torch import save_file
+    from safetensors.numpy import save_file
 
+    readers = {"numpy_pickle": read_numpy_pickle, "torch": read_torch, "torchscript": read_torchscript}
+    if format not in readers:
+        shutil.copyfile(source, target)
+        return
+    arrays = readers[format](source)
     try:
-        if format in ("safetensors", "plain"):
-            shutil.copyfile(source, target)
-        elif format == "numpy_pickle":
-            arrays = read_numpy_pickle(source)
-            save_arrays({key: np.ascontiguousarray(array) for key, array in arrays.items()}, target)
-        else:
-            tensors = read_torchscript(source) if format == "torchscript" else _read_torch(source)
-            # a file holds each tensor by itself, so tensors that share memory are parted first
-            parted = {key: tensor.detach().clone().contiguous() for key, tensor in tensors.items()}
-            save_file(parted, target)
+        save_file({key: np.asarray(array, order="C") for key, array in arrays.items()}, target)
     except SafetensorError as error:  # raised for a full disk too
         raise WeightsError(f"{target.name}: cannot be written ({error})") from error
-
-
-def _read_torch(source: Path) -> Mapping[str, Any]:
-    try:
-        content = load_tensors(source)
-    except (*UNPICKLING_ERRORS, RuntimeError) as error:
-        raise WeightsError(f"{source.name}: not a torch file of weights only ({error})") from error
-    # training frameworks put the tensors under this key, beside the epoch and the like
-    if isinstance(content, dict) and isinstance(content.get("state_dict"), dict):
-        content = content["state_dict"]
-    return state_dict_of(content, source.name, source.stat().st_size)

@@ -1,0 +1,221 @@
+"""Read the tensors of PyTorch's file formats as NumPy arrays: without PyTorch, and nothing in them is run.
+
+Three formats hold a pickle whose tensors point into storages. `torch.save` writes a zip (`data.pkl` beside
+`data/0`, `data/1` ...) or, before version 1.6, one pickle after the other with the storages behind them.
+TorchScript writes the zip with modules as plain objects; its program in `code/`, which `torch.jit.load` would
+compile, is left alone.
+"""
+
+import math
+import pickle
+import zipfile
+import zlib
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from vidsum.checkpoints.unpickle import UNPICKLING_ERRORS, RestrictedUnpickler
+from vidsum.errors import WeightsError
+
+Array = npt.NDArray[Any]
+
+_DAMAGE = (*UNPICKLING_ERRORS, zipfile.BadZipFile, zlib.error, RuntimeError)
+_MAGIC = 0x1950A86A20F9469CFC6C
+"""First pickle of a file that PyTorch wrote before version 1.6."""
+_MAX_SHARED = 16
+"""Tensors may share memory, as tied layers do; a state dict that repeats its file more often is refused."""
+_DTYPES = {
+    "DoubleStorage": "<f8",
+    "FloatStorage": "<f4",
+    "HalfStorage": "<f2",
+    "BFloat16Storage": "bfloat16",
+    "LongStorage": "<i8",
+    "IntStorage": "<i4",
+    "ShortStorage": "<i2",
+    "CharStorage": "i1",
+    "ByteStorage": "u1",
+    "BoolStorage": "?",
+}
+
+
+class _Storage(NamedTuple):
+    """Memory that tensors point into."""
+
+    key: str
+    dtype: str
+    count: int
+    """Numbers in it."""
+
+    @property
+    def n_bytes(self) -> int:
+        """Length in the file."""
+        return self.count * (2 if self.dtype == "bfloat16" else np.dtype(self.dtype).itemsize)
+
+
+class _Tensor(NamedTuple):
+    """A tensor as the pickle describes it: a view of a storage."""
+
+    storage: _Storage
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    """In numbers."""
+
+
+ReadStorage = Callable[[_Storage], bytes]
+
+
+def read_torch(path: Path) -> dict[str, Array]:
+    """Return the arrays of a state dict that `torch.save` wrote, alone or under the key `state_dict`.
+
+    Numbers in bfloat16 become float32. Raises WeightsError: the file is damaged, or holds more than data.
+    """
+    try:
+        content, read = (_open_zip if zipfile.is_zipfile(path) else _open_legacy)(path)
+        # training frameworks put the tensors under this key, beside the epoch and the like
+        if isinstance(content, dict) and isinstance(content.get("state_dict"), dict):
+            content = content["state_dict"]
+        if not isinstance(content, Mapping) or not all(
+            isinstance(key, str) and isinstance(value, _Tensor) for key, value in content.items()
+        ):
+            raise WeightsError(f"{path.name}: is not a state dict, a mapping of names to tensors")
+        return _load(content, read, path)
+    except _DAMAGE as error:
+        raise WeightsError(f"{path.name}: not a torch file of weights only ({error})") from error
+
+
+def read_torchscript(path: Path) -> dict[str, Array]:
+    """Return the parameters and buffers of a TorchScript archive, under the names of its `state_dict()`.
+
+    Raises WeightsError where it is not such an archive, or names anything but modules, lists and tensors.
+    """
+    try:
+        module, read = _open_zip(path)
+        if not isinstance(module, _Module):
+            raise WeightsError(f"{path.name}: not a TorchScript archive of a module")
+        return _load(dict(_tensors_in(module, "")), read, path)
+    except _DAMAGE as error:
+        raise WeightsError(f"{path.name}: not a TorchScript archive ({error})") from error
+
+
+def _open_zip(path: Path) -> tuple[Any, ReadStorage]:
+    with zipfile.ZipFile(path) as archive:
+        top = archive.namelist()[0].partition("/")[0]
+        with archive.open(f"{top}/data.pkl") as stream:
+            content = _TorchUnpickler(stream).load()
+
+    def read(storage: _Storage) -> bytes:
+        with zipfile.ZipFile(path) as archive, archive.open(f"{top}/data/{storage.key}") as stream:
+            return stream.read(storage.n_bytes)
+
+    return content, read
+
+
+def _open_legacy(path: Path) -> tuple[Any, ReadStorage]:
+    with path.open("rb") as stream:
+        if _TorchUnpickler(stream).load() != _MAGIC:
+            raise pickle.UnpicklingError("no magic number")
+        for _ in ("protocol", "properties of the machine"):
+            _TorchUnpickler(stream).load()
+        unpickler = _TorchUnpickler(stream)
+        content = unpickler.load()
+        places: dict[str, int] = {}
+        for key in _TorchUnpickler(stream).load():
+            places[key] = stream.tell() + 8  # after the count of numbers, which the pickle has too
+            stream.seek(places[key] + unpickler.storages[key].n_bytes)
+
+    def read(storage: _Storage) -> bytes:
+        with path.open("rb") as stream:
+            stream.seek(places[storage.key])
+            return stream.read(storage.n_bytes)
+
+    return content, read
+
+
+def _load(tensors: Mapping[str, _Tensor], read: ReadStorage, path: Path) -> dict[str, Array]:
+    """Return the arrays of tensors, each with memory of its own."""
+    for name, tensor in tensors.items():
+        if math.prod(tensor.shape) > tensor.storage.count:
+            raise WeightsError(f"{path.name}: {name} claims the shape {list(tensor.shape)}, but stores less")
+    claimed = sum(
+        math.prod(tensor.shape) * tensor.storage.n_bytes // max(tensor.storage.count, 1)
+        for tensor in tensors.values()
+    )
+    if claimed > _MAX_SHARED * path.stat().st_size:
+        raise WeightsError(f"{path.name}: its tensors claim more than the file holds")
+    return {name: _array(tensor, read(tensor.storage)) for name, tensor in tensors.items()}
+
+
+def _array(tensor: _Tensor, data: bytes) -> Array:
+    storage, offset = tensor.storage, tensor.offset
+    if len(data) != storage.n_bytes:
+        raise pickle.UnpicklingError(f"storage {storage.key} is cut short")
+    end = offset + sum((n - 1) * stride for n, stride in zip(tensor.shape, tensor.strides, strict=True))
+    is_empty = 0 in tensor.shape
+    if min(offset, *tensor.shape, *tensor.strides, 0) < 0 or (end >= storage.count and not is_empty):
+        raise pickle.UnpicklingError("a tensor reaches past its storage")
+    if storage.dtype == "bfloat16":  # the upper half of a float32
+        numbers = (np.frombuffer(data, "<u2").astype("<u4") << 16).view("<f4")
+    else:
+        numbers = np.frombuffer(data, storage.dtype)
+    if is_empty:
+        return np.empty(tensor.shape, numbers.dtype)
+    strides = [stride * numbers.itemsize for stride in tensor.strides]
+    return np.lib.stride_tricks.as_strided(numbers[offset:], tensor.shape, strides).copy()
+
+
+class _Module:
+    """Stands for any module of a TorchScript archive; its attributes are set by the unpickler."""
+
+
+def _tensors_in(module: object, prefix: str) -> Iterator[tuple[str, _Tensor]]:
+    for name, value in vars(module).items():
+        if isinstance(value, _Tensor):
+            yield f"{prefix}{name}", value
+        elif isinstance(value, _Module):
+            yield from _tensors_in(value, f"{prefix}{name}.")
+
+
+class _TorchUnpickler(RestrictedUnpickler):
+    """Builds descriptions of tensors; `storages` are those that it met."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        super().__init__(stream, _ALLOWED, "file of tensors")
+        self.storages: dict[str, _Storage] = {}
+
+    def find_class(self, module: str, name: str) -> Any:
+        return _Module if module.split(".")[0] == "__torch__" else super().find_class(module, name)
+
+    def persistent_load(self, pid: Any) -> _Storage:
+        _kind, dtype, key, _device, count, *view = pid
+        if dtype not in _DTYPES.values() or not isinstance(count, int) or count < 0 or any(view):
+            raise pickle.UnpicklingError(f"storage {key!r} is of a kind that is not supported")
+        return self.storages.setdefault(key, _Storage(str(key), dtype, count))
+
+
+def _describe_tensor(
+    storage: _Storage, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], *_rest: object
+) -> _Tensor:
+    """Return a tensor; what follows (gradient flag, hooks) does not matter here."""
+    return _Tensor(storage, offset, tuple(shape), tuple(strides))
+
+
+def _take_first(value: Any, *_rest: object) -> Any:
+    return value
+
+
+_ALLOWED = {
+    ("torch._utils", "_rebuild_tensor_v2"): _describe_tensor,
+    ("torch._utils", "_rebuild_parameter"): _take_first,
+    ("collections", "OrderedDict"): OrderedDict,
+    ("torch.jit._pickle", "restore_type_tag"): _take_first,
+    **{
+        ("torch.jit._pickle", f"build_{kind}list"): _take_first
+        for kind in ("int", "double", "bool", "tensor")
+    },
+    **{("torch", name): dtype for name, dtype in _DTYPES.items()},
+}
