@@ -47,13 +47,13 @@ class _Storage(NamedTuple):
 
     key: str
     dtype: str
-    count: int
+    length: int
     """Numbers in it."""
 
     @property
     def n_bytes(self) -> int:
         """Length in the file."""
-        return self.count * (2 if self.dtype == "bfloat16" else np.dtype(self.dtype).itemsize)
+        return self.length * (2 if self.dtype == "bfloat16" else np.dtype(self.dtype).itemsize)
 
 
 class _Tensor(NamedTuple):
@@ -139,10 +139,10 @@ def _open_legacy(path: Path) -> tuple[Any, ReadStorage]:
 def _load(tensors: Mapping[str, _Tensor], read: ReadStorage, path: Path) -> dict[str, Array]:
     """Return the arrays of tensors, each with memory of its own."""
     for name, tensor in tensors.items():
-        if math.prod(tensor.shape) > tensor.storage.count:
+        if math.prod(tensor.shape) > tensor.storage.length:
             raise WeightsError(f"{path.name}: {name} claims the shape {list(tensor.shape)}, but stores less")
     claimed = sum(
-        math.prod(tensor.shape) * tensor.storage.n_bytes // max(tensor.storage.count, 1)
+        math.prod(tensor.shape) * tensor.storage.n_bytes // max(tensor.storage.length, 1)
         for tensor in tensors.values()
     )
     if claimed > _MAX_SHARED * path.stat().st_size:
@@ -156,7 +156,7 @@ def _array(tensor: _Tensor, data: bytes) -> Array:
         raise pickle.UnpicklingError(f"storage {storage.key} is cut short")
     end = offset + sum((n - 1) * stride for n, stride in zip(tensor.shape, tensor.strides, strict=True))
     is_empty = 0 in tensor.shape
-    if min(offset, *tensor.shape, *tensor.strides, 0) < 0 or (end >= storage.count and not is_empty):
+    if min(offset, *tensor.shape, *tensor.strides, 0) < 0 or (end >= storage.length and not is_empty):
         raise pickle.UnpicklingError("a tensor reaches past its storage")
     if storage.dtype == "bfloat16":  # the upper half of a float32
         numbers = (np.frombuffer(data, "<u2").astype("<u4") << 16).view("<f4")
