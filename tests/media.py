@@ -61,7 +61,8 @@ def video_info(path: str = "film.mp4", **facts: Any) -> VideoInfo:
     known: dict[str, Any] = {"duration_s": 10.0, "fps": 25.0, "width": 64, "height": 48, **facts}
     n_frames = round(known["duration_s"] * known["fps"])
     shown = {"display_width": known["width"], "display_height": known["height"], "rotation_deg": 0}
-    others = {"is_vfr": False, "n_frames": n_frames, **shown, "sample_aspect_ratio": 1.0, "start_s": 0.0}
+    times = {"start_s": 0.0, "start_offset_s": 0.0}
+    others = {"is_vfr": False, "n_frames": n_frames, **shown, "sample_aspect_ratio": 1.0, **times}
     return VideoInfo(path, 1, "mp4", "h264", **{**others, **known})
 
 
@@ -132,6 +133,7 @@ def make_video(
     fps: Fraction | int = 25,
     times_s: Iterable[float] | None = None,
     start_s: float = 0.0,
+    late_s: float = 0.0,
     width: int = 64,
     height: int = 48,
     rotation_deg: int = 0,
@@ -153,6 +155,7 @@ def make_video(
     Args:
         times_s: when each frame goes on screen; every 1 / fps if not given. The last frame stays for 1 / fps.
         start_s: added to all time stamps, those of the sound too.
+        late_s: added to the time stamps of the pictures, but not to those of the sound.
         rotation_deg: clockwise turn that shows the picture upright, stored as a display matrix (.mp4, .mov).
             `width` and `height` are the stored size, and `paint` gets the upright one.
         sound: add a 440 Hz tone as long as the video; `sound_s` makes it as long as that.
@@ -165,7 +168,7 @@ def make_video(
     places = 3 if path.suffix in (".mkv", ".webm") else 9  # Matroska's time stamps are whole milliseconds
     times = tuple(round(time_s, places) for time_s in times)
     duration_s = round(times[-1] + step_s, places)
-    made = MadeVideo(path, times, duration_s, start_s, width, height, rotation_deg)
+    made = MadeVideo(path, times, duration_s, start_s + late_s, width, height, rotation_deg)
     time_base = 1 / Fraction(fps) if path.suffix in (".avi", ".mxf") else Fraction(1, TICKS)
     options = {"video_track_timescale": str(TICKS)} if path.suffix in (".mp4", ".mov") else {}
     with av.open(str(path), "w", options={**options, **(container_options or {})}) as container:
@@ -185,10 +188,10 @@ def make_video(
         packets: Packets = []
         for number, time_s in enumerate(times):
             picture = np.ascontiguousarray(np.rot90(paint(number, *upright), rotation_deg // 90))
-            packets += _encode(stream, picture, start_s + time_s, time_base, colorspace)
+            packets += _encode(stream, picture, made.start_s + time_s, time_base, colorspace)
         packets += stream.encode(None)
         if tone is not None:
-            packets += _sound_packets(tone, _tone(sound_s or made.duration_s), start_s)
+            packets += _sound_packets(tone, _tone(sound_s or late_s + made.duration_s), start_s)
         _mux_in_time_order(container, packets)
     return made
 

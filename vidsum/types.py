@@ -56,6 +56,8 @@ class VideoInfo:
     start_s: float
     """Time stamp of the first picture in the file; all other times here count from it."""
     audio_codec: str | None = None
+    start_offset_s: float | None = None
+    """From the file's start, which players count from, to the first picture; None: not known."""
 
     @property
     def has_audio(self) -> bool:

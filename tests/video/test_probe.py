@@ -2,8 +2,10 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -21,6 +23,7 @@ from tests.media import (
 )
 from vidsum.errors import InputError
 from vidsum.video import timing as timing_module
+from vidsum.video.clock import start_offset_s
 from vidsum.video.probe import probe
 
 CODECS = {
@@ -80,6 +83,26 @@ def test_start_is_the_time_stamp_of_the_first_picture(
     kind: str, start_s: float, made: Callable[[str], MadeVideo]
 ) -> None:
     assert probe(made(kind).path).start_s == start_s
+
+
+@pytest.mark.parametrize(
+    ("suffix", "facts", "offset_s"),
+    [
+        (".mkv", {"sound": True, "late_s": 2.0}, 2.0),
+        (".mp4", {"sound": True, "late_s": 2.0}, 2.0),
+        (".ts", {"sound": True, "late_s": 2.0, "start_s": 1.4}, 2.0),
+        (".mkv", {"sound": True, "late_s": -2.0, "start_s": 3.0}, 0.0),
+        (".mkv", {"late_s": 2.0}, 0.0),
+        (".mp4", {"sound": True, "b_frames": 2, "container_options": {"use_editlist": "0"}}, 0.08),
+    ],
+)
+def test_the_offset_leads_to_the_clock_of_players(
+    suffix: str, facts: dict[str, Any], offset_s: float, tmp_path: Path
+) -> None:
+    info = probe(make_video(tmp_path / f"late{suffix}", n_frames=60, **facts).path)
+    assert info.start_offset_s == pytest.approx(offset_s, abs=0.03)
+    assert start_offset_s(replace(info, start_offset_s=None)) == info.start_offset_s
+    assert start_offset_s(replace(info, start_offset_s=None, bytes=1)) == 0
 
 
 @pytest.mark.parametrize("fps", [Fraction(24_000, 1001), Fraction(30_000, 1001), Fraction(60_000, 1001)])

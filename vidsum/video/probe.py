@@ -12,6 +12,7 @@ from vidsum.errors import InputError
 from vidsum.names import wanted
 from vidsum.provenance import is_label
 from vidsum.types import VideoInfo
+from vidsum.video.clock import offset_in
 from vidsum.video.frames import has_odd_pixels
 from vidsum.video.playlist import is_text
 from vidsum.video.pyav_reader import DecodedFrame, decode_frames, first_pts_s, open_video, video_stream
@@ -92,6 +93,7 @@ def probe(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Vid
             sample_aspect_ratio=aspect,
             start_s=first_pts_s(stream),
             audio_codec=audio[0] if audio else None,
+            start_offset_s=offset_in(container, stream),
         )
 
 

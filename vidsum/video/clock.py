@@ -1,0 +1,49 @@
+"""The clock of a file as players count it: from the start of the container, not from the first picture."""
+
+import os
+from functools import lru_cache
+from pathlib import Path
+
+import av
+
+from vidsum.errors import InputError
+from vidsum.types import VideoInfo
+from vidsum.video.playlist import is_playlist
+from vidsum.video.pyav_reader import first_pts_s, open_video, video_stream
+
+
+def offset_in(container: av.container.InputContainer, stream: av.VideoStream) -> float:
+    """Return the seconds from the start of an open file to its first picture."""
+    start_s = first_pts_s(stream)
+    ahead_s = start_s - container.start_time / av.time_base if container.start_time is not None else 0.0
+    return max(0.0, round(ahead_s, 6))
+
+
+def start_offset_s(video: VideoInfo | None) -> float:
+    """Return what leads from times of a video to those of players: add it. 0 without a video.
+
+    A video that an earlier version probed is opened again; one that is missing or was replaced has 0.
+    """
+    if video is None or video.start_offset_s is not None:
+        return video.start_offset_s or 0.0 if video else 0.0
+    return offset_of_file(video.path, video.bytes, allow_playlists=is_playlist(video))
+
+
+def offset_of_file(path: str, n_bytes: int, *, allow_playlists: bool = False) -> float:
+    """Return the same of a file of this size, from its header alone; 0 where it is not there."""
+    try:
+        status = Path(path).stat()
+    except (OSError, ValueError):
+        return 0.0
+    if status.st_size != n_bytes:
+        return 0.0
+    return _offset_unchanged(os.fspath(path), allow_playlists, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=1024)
+def _offset_unchanged(path: str, allow_playlists: bool, mtime_ns: int) -> float:
+    try:
+        with open_video(path, allow_playlists=allow_playlists) as container:
+            return offset_in(container, video_stream(container, path))
+    except InputError:
+        return 0.0
