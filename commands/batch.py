@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 Step = Callable[[str, "Progress | None"], Result]
 Collect = Callable[[Sequence[Result]], Result]
+Again = Callable[[Sequence[str]], Sequence[str]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,6 +136,7 @@ def run_batch(
     closing: Callable[[Sequence[Result]], Table | None] | None = None,
     collect: Collect | None = None,
     facts: Facts = MappingProxyType({}),
+    again: Again | None = None,
 ) -> None:
     """Run `step` on each input, print each result as it comes, and leave with the exit code.
 
@@ -151,6 +153,7 @@ def run_batch(
         closing: makes a last table.
         collect: writes what is made of all results.
         facts: what `--table` and `--summary-json` tell of each input.
+        again: of the inputs that were left to other processes, those to try again, when the rest is done.
 
     Raises:
         Exit: an input failed; with its own code if it is the only one, else with 1.
@@ -180,7 +183,7 @@ def run_batch(
     with (
         _told(files, outcomes, overwrite=outputs.overwrite),
         Display(view) as display,
-        contextlib.closing(_results(command, tasks, work, batch, display, done)) as made,
+        contextlib.closing(_results(command, tasks, work, batch, display, done, again)) as made,
     ):
         for result in made:
             with display.aside():
@@ -245,10 +248,12 @@ def _results(
     batch: Batch | None,
     display: Display,
     told: Callable[[int, Result], None],
+    again: Again | None,
 ) -> Generator[Result, None, None]:
     """The result of each input, in this process or in several; its steps are named `3/200 film.mp4`.
 
-    `told` is called when an input is done, which may be before its turn.
+    `told` is called when an input is done, which may be before its turn. Inputs that are left to another
+    process come last.
     """
     names = [f"{number}/{len(tasks)} {Path(task.path).name}" for number, task in enumerate(tasks, 1)]
     labels = names if len(tasks) > 1 else [""] * len(tasks)
@@ -260,16 +265,33 @@ def _results(
         if result.fatal:
             raise result.fatal
 
-    queue = Queue(Call.here(command), tasks, lambda number: display.of(labels[number]), done)
-    if batch and batch.ray:
-        yield from on_cluster(queue, batch.ray)
-    elif jobs > 1:
-        yield from in_workers(queue, jobs)
-    else:
-        for number, task in enumerate(tasks):
-            result = work(task, queue.progress_of(number))
-            done(number, result)
-            yield result
+    def run(numbers: Sequence[int]) -> Generator[Result, None, None]:
+        queue = Queue(
+            Call.here(command),
+            [tasks[number] for number in numbers],
+            lambda place: display.of(labels[numbers[place]]),
+            lambda place, result: done(numbers[place], result),
+        )
+        if batch and batch.ray:
+            yield from on_cluster(queue, batch.ray)
+        elif jobs > 1:
+            yield from in_workers(queue, jobs)
+        else:
+            for place, task in enumerate(queue.tasks):
+                result = work(task, queue.progress_of(place))
+                queue.done(place, result)
+                yield result
+
+    left: dict[str, tuple[int, Result]] = {}
+    with contextlib.closing(run(range(len(tasks)))) as results:
+        for number, result in enumerate(results):
+            if again and result.data.get("left"):
+                left[tasks[number].path] = number, result
+            else:
+                yield result
+    free = again([*left]) if again and left else []
+    yield from (result for path, (_, result) in left.items() if path not in free)
+    yield from run([left[path][0] for path in free]) if free else ()
 
 
 @contextlib.contextmanager

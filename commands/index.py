@@ -82,22 +82,22 @@ def index(
                 "shots": added.shots,
                 "moved_from": added.moved_from,
                 "up_to_date": added.state == "unchanged",
+                "left": (left := added.state == "claimed"),
             }
             origin = f" from {added.moved_from}" if added.moved_from else ""
             count = "1 shot" if added.shots == 1 else f"{added.shots} shots"
             line = f"{source}: {added.state}{origin}, {count}"
-            if added.state == "claimed":
-                line = f"{source}: left to another process, which is adding it"
-            lines = () if added.state == "unchanged" else (line,)
-            return Result("index", source, data, lines, messages=added.warnings)
+            lines = () if left or added.state == "unchanged" else (line,)
+            warnings = ("left to another process, which is adding it",) if left else added.warnings
+            return Result("index", source, data, lines, messages=warnings)
 
         def go_through(inputs: Sequence[str]) -> None:
-            run_batch("index", inputs, view, step, batch=batch, facts=_FACTS)
+            run_batch("index", inputs, view, step, batch=batch, facts=_FACTS, again=archive.wait_for)
 
         if jobs.current:
             go_through([])
             return
-        for inputs in _settled(named, batch) if settings.watch else [batch.inputs(named)]:
+        for inputs in _settled(named, batch, archive) if settings.watch else [batch.inputs(named)]:
             # what failed is tried again when it changes
             with contextlib.suppress(*([Exit] if settings.watch else [])):
                 try:
@@ -123,8 +123,11 @@ def _tell_gone(archive: "Archive", named: Sequence[str], view: View, *, prune: b
         render(Result("index", data=data, lines=lines), view)
 
 
-def _settled(named: Sequence[str], batch: Batch) -> Iterator[list[str]]:
-    """At each look, the videos that are new or have changed, and did not change since the last look."""
+def _settled(named: Sequence[str], batch: Batch, archive: "Archive") -> Iterator[list[str]]:
+    """At each look, the videos that are new or have changed, and did not change since the last look.
+
+    What is left to another process is looked at again: that may have been killed.
+    """
     done, before = dict[str, tuple[int, int]](), dict[str, tuple[int, int]]()
     while True:
         now = {}
@@ -134,7 +137,9 @@ def _settled(named: Sequence[str], batch: Batch) -> Iterator[list[str]]:
                 if not Path(path).is_dir():
                     now[path] = (status.st_size, status.st_mtime_ns)
         ready = [path for path, facts in now.items() if before.get(path) == facts != done.get(path)]
-        done |= {path: now[path] for path in ready}
         yield ready
+        keys = archive.rows("SELECT path FROM claims") if ready and archive.is_there else []
+        left = {os.fsdecode(key) for (key,) in keys}
+        done |= {path: now[path] for path in ready if os.path.abspath(path) not in left}  # noqa: PTH100
         before = now
         time.sleep(_LOOK_AGAIN_S)

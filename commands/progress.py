@@ -123,7 +123,8 @@ def _bars(view: View) -> "Bars":
 
 
 BATCH_SCHEMA = "vidsum.batch/1"
-STATES = ("done", "up to date", "skipped", "failed", "not run")
+STATES = ("done", "up to date", "skipped", "left", "failed", "not run")
+"""Left: to another process, which is at it."""
 
 Facts = Mapping[str, Callable[[Mapping[str, Any]], Any]]
 """What a command tells of each input in a few words or numbers: by name, where the JSON result has it."""
@@ -148,6 +149,7 @@ class Outcome:
         data = result.data
         state = "failed" if result.exit_code else "skipped" if "skipped" in data else "done"
         state = "up to date" if state == "done" and data.get("up_to_date") else state
+        state = "left" if state == "done" and data.get("left") else state
         outputs = data.get("outputs") or ({"output": data["output"]} if data.get("output") else {})
         if exports := data.get("exports"):
             outputs = {**outputs, "exports": exports}

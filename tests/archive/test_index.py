@@ -2,8 +2,6 @@
 
 import os
 import shutil
-import socket
-import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
@@ -266,39 +264,6 @@ def test_transcripts_are_added_when_they_are_asked_for(
     assert (count(archive, "sentences"), count(archive, "videos")) == (2, 2)
     archive.remove(videos / "a.mp4")
     assert count(archive, "sentences") == 0
-
-
-HOST = socket.gethostname()
-
-
-def claim(archive: Archive, video: Path, owner: str, until_s: float) -> None:
-    key = os.fsencode(video.absolute())
-    with archive._connection.transaction():
-        archive._connection.execute("INSERT INTO claims VALUES (?, ?, ?)", (key, owner, until_s))
-
-
-@pytest.mark.parametrize(
-    ("owner", "left_s", "state"),
-    [
-        ("7@elsewhere", 60, "claimed"),
-        ("7@elsewhere", -1, "added"),
-        (f"1@{socket.gethostname()}", 60, "claimed"),
-    ],
-)
-def test_a_file_that_another_process_looks_at_is_left_to_it(
-    archive: Archive, videos: Path, owner: str, left_s: float, state: str
-) -> None:
-    claim(archive, videos / "a.mp4", owner, time.time() + left_s)
-    assert states(archive, videos) == {"a.mp4": state, "b.mp4": "added"}
-    assert count(archive, "claims") == (state == "claimed")
-
-
-def test_a_claim_of_a_process_that_was_killed_holds_nobody_up(archive: Archive, videos: Path) -> None:
-    ended = subprocess.Popen(["true"])
-    ended.wait()
-    claim(archive, videos / "a.mp4", f"{ended.pid}@{HOST}", time.time() + 60)
-    assert set(states(archive, videos).values()) == {"added"}
-    assert count(archive, "claims") == 0
 
 
 def test_two_processes_that_index_one_folder_decode_no_file_twice(

@@ -11,6 +11,8 @@ import pytest
 from tests.archive.made import film, use_archive
 from tests.archive.servers import started
 from tests.commands.conftest import Run
+from vidsum.archive import claims
+from vidsum.archive.archive import Archive
 from vidsum.commands import index as index_command
 from vidsum.provenance import hash_file
 
@@ -306,3 +308,53 @@ def test_a_run_that_adds_nothing_leaves_no_archive(run: Run, tmp_path: Path, sou
     ran = run("index", tmp_path / source, "--archive", tmp_path / "new.vidsum")
     assert ran.code != 0
     assert not list(tmp_path.glob("new.vidsum*"))
+
+
+def test_what_another_process_is_adding_is_a_state_of_its_own(
+    run: Run, videos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Archive("a.vidsum") as archive:
+        until_s = archive._connection.clock() + 20
+        for name in ("film.mp4", "other.mp4", "third.mp4"):
+            film(videos / name, ("red",), seed=len(name))
+            values = (os.fsencode(videos / name), f"0f/pid:[1]/{name}@7", until_s)
+            archive._connection.execute("INSERT INTO claims VALUES (?, ?, ?)", values)
+
+        def wait(_: float) -> None:  # one goes on, one is killed, one is done
+            archive._connection.execute("UPDATE claims SET until_s = until_s + 1 WHERE owner LIKE '%film%'")
+            archive._connection.execute("UPDATE claims SET until_s = 0 WHERE owner LIKE '%other%'")
+            archive._connection.execute("DELETE FROM claims WHERE owner LIKE '%third%'")
+
+        monkeypatch.setattr(claims.time, "sleep", wait)
+        ran = run("index", videos, "-r", "--device", "cpu", "--summary-json", "s.json", "--table", "t.csv")
+    assert ran.code == 0
+    assert "4 inputs: 3 done, 1 left" in ran.out
+    assert f"warning: {videos / 'film.mp4'}: left to another process" in ran.err
+    told = json.loads(Path("s.json").read_text())
+    jsonschema.validate(told, json.loads((SCHEMAS / "batch.schema.json").read_text()))
+    assert told["counts"] == {"done": 3, "up to date": 0, "skipped": 0, "left": 1, "failed": 0, "not run": 0}
+    assert [row["state"] for row in csv.DictReader(Path("t.csv").read_text().splitlines())].count("left") == 1
+
+
+def test_watching_looks_again_at_what_was_left_to_a_process_that_was_killed(
+    run: Run, videos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = list[int]()
+    with Archive("a.vidsum") as archive:
+        values = (os.fsencode(videos / "film.mp4"), "0f/pid:[1]/7@7", archive._connection.clock() + 20)
+        archive._connection.execute("INSERT INTO claims VALUES (?, ?, ?)", values)
+        change = "UPDATE claims SET until_s = {}"
+        monkeypatch.setattr(
+            index_command,
+            "_tell_gone",
+            lambda *_, **__: archive._connection.execute(change.format(0 if len(looks) > 2 else "until_s")),
+        )
+
+        def sleep(_: float) -> None:
+            looks.append(1)
+            archive._connection.execute(change.format("until_s + 1"))
+            if len(looks) > 8:
+                raise KeyboardInterrupt
+
+        monkeypatch.setattr(claims.time, "sleep", sleep)
+        assert "film.mp4: added" in run("index", videos, "--watch", "--device", "cpu").out

@@ -13,9 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -87,9 +86,7 @@ class Archive:
     def __enter__(self) -> Archive:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property
@@ -136,7 +133,10 @@ class Archive:
         given = [videos] if isinstance(videos, str | os.PathLike) else videos
         extraction = from_keywords(Archive.add, Extraction, how)
         paths = expand([os.fspath(path) for path in given], recursive=recursive)
-        return [self.add_one(path, extraction, transcribe=transcribe, progress=progress) for path in paths]
+        add = partial(self.add_one, extraction=extraction, transcribe=transcribe, progress=progress)
+        added = {path: add(path) for path in paths}
+        left = [path for path, each in added.items() if each.state == "claimed"]
+        return [*(added | {path: add(path) for path in self.wait_for(left)}).values()]
 
     def add_one(
         self, path: str, extraction: Extraction, *, transcribe: bool = False, progress: Progress | None = None
@@ -152,6 +152,13 @@ class Archive:
             except InputError:
                 index.mark_failed(self._connection, path)
                 raise
+
+    def wait_for(self, paths: Sequence[str]) -> list[str]:
+        """Wait until it is known which claimed videos live processes are adding; return the others."""
+        from vidsum.archive import index
+
+        with faults(self.path):
+            return index.wait_for(self._connection, paths) if paths else []
 
     def remove(self, *paths: str | os.PathLike[str]) -> int:
         """Remove videos from the archive, not from the disk; return how many were in it."""

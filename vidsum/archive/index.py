@@ -2,10 +2,8 @@
 
 import io
 import os
-import socket
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from vidsum.archive.claims import claimed, free_of
 from vidsum.archive.packed import AXES, pack_clips, pack_pieces
 from vidsum.archive.store import Database, made_from, space_of
 from vidsum.archive.texts import describe, descriptions_beside, hear, set_texts
@@ -33,8 +32,6 @@ State = Literal["added", "changed", "moved", "unchanged", "claimed"]
 
 _SIDE, _JPEG_QUALITY = 160, 75
 """Of the pictures of shots."""
-_CLAIM_S = 3600.0
-"""So long nobody else looks at a file, unless the process that looks at it is known to have ended."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +110,7 @@ def add(
             with connection.transaction():
                 connection.execute("UPDATE files SET gone_s = NULL WHERE path = ?", (key,))
             return Added(video, "unchanged", known.duration_s, known.shots)
-    with _claimed(connection, key) as is_ours:
+    with claimed(connection, key) as is_ours:
         if not is_ours:
             return Added(video, "claimed", 0.0, 0)
         return _renew(connection, path, facts, known, extraction, transcribe, content, progress)
@@ -162,38 +159,11 @@ def _renew(
     return Added(os.fsdecode(key), state, known.duration_s, known.shots, moved_from, warnings)
 
 
-@contextmanager
-def _claimed(connection: Database, key: bytes) -> Iterator[bool]:
-    """Whether a file is this process's own for now: no other has claimed it, or that one has ended."""
-    host = socket.gethostname()
-    with connection.transaction():
-        held = connection.execute("SELECT owner, until_s FROM claims WHERE path = ?", (key,)).fetchone()
-        is_ours = held is None or held[1] < time.time() or _has_ended(held[0], host)
-        if is_ours:
-            connection.execute(
-                "INSERT INTO claims VALUES (?, ?, ?) ON CONFLICT (path) DO UPDATE SET "
-                "owner = excluded.owner, until_s = excluded.until_s",
-                (key, f"{os.getpid()}@{host}", time.time() + _CLAIM_S),
-            )
-    try:
-        yield is_ours
-    finally:
-        if is_ours:
-            with connection.transaction():
-                connection.execute("DELETE FROM claims WHERE path = ?", (key,))
-
-
-def _has_ended(owner: str, host: str) -> bool:
-    """Whether PID@HOST names a process of this machine that is there no more; not known on Windows."""
-    number, _, its_host = owner.partition("@")
-    if its_host == host and os.name != "nt":  # there, signal 0 would end it
-        try:
-            os.kill(int(number), 0)
-        except ProcessLookupError:
-            return True
-        except PermissionError:
-            pass
-    return False
+def wait_for(connection: Database, paths: Sequence[str]) -> list[str]:
+    """See `vidsum.archive.claims.free_of`."""
+    keys = {path: _key(path) for path in paths}
+    free = free_of(connection, [*keys.values()])
+    return [path for path in paths if keys[path] in free]
 
 
 def plan_of(video: str, extraction: Extraction) -> Plan[Sight]:

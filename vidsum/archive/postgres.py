@@ -41,13 +41,17 @@ _TEXTS = (
 class Postgres:
     """A connection that takes the statements of `vidsum.archive.store`, with `?` for values."""
 
-    def __init__(self, connection: Any) -> None:
-        self._connection = connection
+    def __init__(self, connection: Any, where: str) -> None:
+        self._connection, self.where = connection, where
 
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> Any:
         """As SQLite does."""
         cursor = self._connection.cursor(binary=True)
         return cursor.execute(statement.replace("?", "%s"), values or None)
+
+    def clock(self) -> float:
+        """Seconds since 1970, by the server: the clocks of machines differ."""
+        return float(self.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone()[0])
 
     def stream(self, statement: str, values: Sequence[Any] = (), /) -> Iterator[Any]:
         """The rows of a statement one by one: all of them may not fit into memory."""
@@ -171,7 +175,7 @@ def connect(url: str, migrations: Sequence[str], *, create: bool) -> Postgres:
             hint = "postgresql://USER@HOST/DATABASE"
             raise UsageError(f"{name_of(url)}: is no address of PostgreSQL", hint=hint) from error
         try:
-            opened = Postgres(connection)
+            opened = Postgres(connection, url)
             opened.prepare(migrations, name_of(url), create=create)
         except BaseException:
             connection.close()

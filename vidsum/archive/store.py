@@ -7,8 +7,9 @@ those of a server in `vidsum.archive.postgres`.
 
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -80,7 +81,7 @@ _MIGRATIONS = (
     );
     CREATE TABLE claims (
         path BLOB PRIMARY KEY,              -- of a file that a process looks at
-        owner TEXT NOT NULL,                -- PID@HOST
+        owner TEXT NOT NULL,                -- see vidsum.archive.claims
         until_s REAL NOT NULL               -- seconds since 1970
     );
     """,
@@ -92,6 +93,11 @@ class SQLite(sqlite3.Connection):
     """The file of an archive. `vidsum.archive.postgres` has the same of a server."""
 
     stream = sqlite3.Connection.execute
+    where: Path
+
+    def clock(self) -> float:
+        """Seconds since 1970, by which leases end."""
+        return time.time()
 
     def transaction(self, begin: str = "BEGIN IMMEDIATE") -> AbstractContextManager[object]:
         """All changes, or none; no other process writes meanwhile."""
@@ -142,7 +148,7 @@ def connect(path: Path | str, *, create: bool) -> Database:
     elif not path.is_file() or (not create and not path.stat().st_size):
         raise InputError(f"{path}: no such archive", hint="vidsum index FOLDER")
     elif path.stat().st_size:
-        _require_ours(path)  # before SQLite touches it
+        _require_ours(path)  # before it is changed
     may_write = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
     # without permission to write, SQLite reads what nobody is writing
     fixed = "mode=ro" if Path(f"{path}-wal").exists() else "immutable=1"
@@ -150,6 +156,7 @@ def connect(path: Path | str, *, create: bool) -> Database:
     with faults(path):
         uri = f"{path.absolute().as_uri()}?{mode}"
         connection = SQLite(uri, _WAIT_S, isolation_level=None, uri=True, check_same_thread=False)
+        connection.where = path
         try:
             _prepare(connection, path, may_write=may_write or create)
         except BaseException:
@@ -182,13 +189,19 @@ def _faults(path: Path) -> Iterator[None]:
 
 
 def _require_ours(path: Path) -> None:
-    """Refuse a file that another program made, by its header."""
+    """Refuse a file that another program made, by its header.
+
+    SQLite reads it: when a process closes any other descriptor of a file, POSIX ends the locks of all its
+    connections to it.
+    """
     try:
-        with path.open("rb") as file:
-            head = file.read(72)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({(error.strerror or str(error)).lower()})") from error
-    if head[68:] != APPLICATION_ID.to_bytes(4, "big"):
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)) as connection:
+            (number,) = connection.execute("PRAGMA application_id").fetchone()
+    except sqlite3.OperationalError as error:
+        raise InputError(f"{path}: cannot be read ({error})") from error
+    except sqlite3.DatabaseError as error:
+        number = 0 if error.sqlite_errorcode == sqlite3.SQLITE_NOTADB else APPLICATION_ID  # damaged
+    if number != APPLICATION_ID:
         raise InputError(f"{path}: is not an archive of vidsum", hint="--archive FILE")
 
 

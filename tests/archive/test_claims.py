@@ -1,0 +1,175 @@
+"""Files that several processes add at a time, some of which are killed."""
+
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+
+from tests.archive.made import film
+from tests.archive.servers import new_database, started
+from vidsum.archive import claims, index
+from vidsum.archive.archive import Archive
+from vidsum.settings import Extraction
+
+CHECKOUT = Path(__file__).parents[2]
+MACHINE = claims._identity().rpartition("/")[0]
+AFRESH = f"{os.getpid()}@1"
+"""Its own PID, of a process that was started at another time."""
+FAR = "0f/pid:[1]/7@7"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with started() as url:
+        yield url
+
+
+@pytest.fixture(params=["file", "server"])
+def place(request: pytest.FixtureRequest, tmp_path: Path, colours: None) -> str:
+    """Where an archive is to be."""
+    if request.param == "file":
+        return str(tmp_path / "a.vidsum")
+    return new_database(request.getfixturevalue("server"))
+
+
+def claim(archive: Archive, video: Path, owner: str, left_s: float) -> None:
+    until_s = archive._connection.clock() + left_s
+    values = (os.fsencode(video.absolute()), owner, until_s)
+    with archive._connection.transaction():
+        archive._connection.execute("DELETE FROM claims")
+        archive._connection.execute("INSERT INTO claims VALUES (?, ?, ?)", values)
+
+
+def ended() -> str:
+    process = subprocess.Popen(["true"])
+    process.wait()
+    return f"{MACHINE}/{process.pid}@123"
+
+
+def zombie() -> str:
+    number = os.posix_spawn("/bin/true", ["true"], {})  # nobody waits for it
+    os.waitid(os.P_PID, number, os.WEXITED | os.WNOWAIT)
+    return f"{MACHINE}/{number}@{Path(f'/proc/{number}/stat').read_text().split()[21]}"
+
+
+@pytest.mark.skipif(not MACHINE, reason="the system does not tell processes apart")
+@pytest.mark.parametrize(
+    ("owner", "left_s", "state"),
+    [
+        (lambda: FAR, 20, "claimed"),
+        (lambda: FAR, -1, "added"),
+        (lambda: "1@host", 3600, "added"),  # of an older version, by a PID that is in use again
+        (lambda: "1@host", 20, "claimed"),
+        (lambda: f"{MACHINE}/nonsense", 20, "claimed"),
+        (claims._identity, 20, "claimed"),
+        (lambda: f"{MACHINE}/{AFRESH}", 20, "added"),
+        (ended, 20, "added"),
+        (zombie, 20, "added"),
+    ],
+)
+def test_a_claim_holds_while_its_owner_may_be_alive(
+    place: str, tmp_path: Path, owner: Callable[[], str], left_s: float, state: str
+) -> None:
+    video = film(tmp_path / "a.mp4")
+    with Archive(place) as archive:
+        claim(archive, video, owner(), left_s)
+        assert archive.add_one(str(video), Extraction()).state == state
+        assert len(archive.rows("SELECT path FROM claims")) == (state == "claimed")
+
+
+@pytest.mark.parametrize(("left_s", "state"), [(0.6, "added"), (20, "claimed")])
+def test_a_claim_of_elsewhere_is_watched_in_the_end(
+    place: str, tmp_path: Path, left_s: float, state: str
+) -> None:
+    videos = [film(tmp_path / f"{name}.mp4", seed=seed) for seed, name in enumerate("ab")]
+    with Archive(place) as archive, Archive(place) as other:
+        claim(archive, videos[0], FAR, left_s)
+        renewed = Thread(target=lambda: time.sleep(0.5) or claim(other, videos[0], FAR, 25))
+        if state == "claimed":
+            renewed.start()
+        assert [one.state for one in archive.add(videos)] == [state, "added"]
+
+
+def test_a_slow_owner_keeps_its_claim(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claims, "_LEASE_S", 3.0)
+    monkeypatch.setattr(claims, "_RENEWED_S", 0.05)
+    monkeypatch.setattr(claims, "_identity", lambda: "token")  # without /proc
+    goes_on, see, video = Event(), index._see, film(tmp_path / "a.mp4")
+    monkeypatch.setattr(index, "_see", lambda *how: (goes_on.wait(20), see(*how))[1])
+    with Archive(place) as archive, Archive(place) as other:
+        added: list[Any] = []
+        slow = Thread(target=lambda: added.extend(archive.add(video)))
+        slow.start()
+        while not (rows := other.rows("SELECT until_s FROM claims")):
+            time.sleep(0.01)
+        while other._connection.clock() < rows[0][0] + 0.5:
+            time.sleep(0.2)
+            assert other.add_one(str(video), Extraction()).state == "claimed"
+        goes_on.set()
+        slow.join()
+        assert [one.state for one in added] == ["added"]
+        assert other.rows("SELECT * FROM claims") == []
+
+
+@pytest.mark.skipif(not Path("/proc/locks").exists(), reason="needs Linux")
+def test_another_connection_leaves_the_locks_of_the_first(archive: Archive, tmp_path: Path) -> None:
+    def locks() -> int:
+        number = f":{(tmp_path / 'a.vidsum').stat().st_ino} "
+        return sum(number in line for line in Path("/proc/locks").read_text().splitlines())
+
+    assert archive.videos() == []
+    if not (before := locks()):
+        pytest.skip("this system does not list them")
+    Archive(tmp_path / "a.vidsum").close()
+    assert locks() == before
+
+
+INDEX = """
+import sys, time, pytest
+from vidsum.archive import index
+from vidsum.archive.archive import Archive
+from tests.archive.made import use_archive
+use_archive(pytest.MonkeyPatch())
+see = index._see
+index._see = lambda *how: time.sleep(0.2) or see(*how)
+print(flush=True)
+with Archive(sys.argv[1]) as archive:
+    print([one.state for one in archive.add(sys.argv[2])], flush=True)
+"""
+
+
+@pytest.mark.deep
+def test_processes_killed_in_containers_leave_no_video_out(tmp_path: Path, colours: None) -> None:
+    words = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    if subprocess.run([*words, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this system starts no PID namespace")
+    kills, draw = int(os.environ.get("VIDSUM_TEST_KILLS", "8")), random.Random(0)
+    for number in range(2 * kills):
+        film(tmp_path / "videos" / f"{number}.mp4", ("red", "blue"), seed=number)
+    arguments = [sys.executable, "-c", INDEX, str(tmp_path / "a.vidsum"), str(tmp_path / "videos")]
+
+    def start() -> "subprocess.Popen[str]":
+        return subprocess.Popen([*words, *arguments], stdout=subprocess.PIPE, text=True, cwd=CHECKOUT)
+
+    for _ in range(kills):
+        with start() as process:
+            assert process.stdout is not None
+            process.stdout.readline()  # it begins
+            time.sleep(draw.uniform(0, 0.6))
+            process.kill()
+    with Archive(tmp_path / "a.vidsum") as archive:
+        done, left = len(archive.videos()), len(archive.rows("SELECT * FROM claims"))
+    with start() as process:
+        states = process.communicate()[0]
+    print(f"{kills} kills: {done} of {2 * kills} videos were in, {left} claims were left")
+    assert done < 2 * kills
+    assert "claimed" not in states
+    with Archive(tmp_path / "a.vidsum") as archive:
+        assert len(archive.videos()) == 2 * kills
