@@ -4,6 +4,7 @@ import errno
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
@@ -150,6 +151,7 @@ def main() -> None:
     """Run the program and exit with its code: see the table of exit codes in docs/cli.md."""
     signal.signal(signal.SIGTERM, _stop)
     use_one_arena()
+    warnings.showwarning = _show_warning
     if "--no-color" in sys.argv:
         os.environ["NO_COLOR"] = "1"  # before Rich is loaded, which prints the help
     if sys.stdout is None or sys.stderr is None:  # closed by who started us: nobody wants to hear of it
@@ -170,6 +172,11 @@ def main() -> None:
     except Exception as error:
         code = _failed(error)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:
+    """Print a warning of Python's as a line like any other."""
+    print(f"warning: {message}", file=sys.stderr)
 
 
 def _stop(signum: int, frame: object) -> None:

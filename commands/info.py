@@ -11,7 +11,15 @@ from vidsum.commands.options import Only, Videos, command
 from vidsum.commands.progress import Facts
 from vidsum.commands.result import Result, View, run_alone
 from vidsum.options import option
-from vidsum.packages import import_fault, pytorch_mismatch, pytorch_repair, version_of
+from vidsum.packages import (
+    EXTRAS,
+    has_extra,
+    import_fault,
+    install_extra,
+    pytorch_mismatch,
+    pytorch_repair,
+    version_of,
+)
 from vidsum.settings import Extraction
 
 _PACKAGES = (
@@ -103,6 +111,7 @@ def _machine() -> Result:
         "platform": platform.platform(),
         **{name: version_of(name) for name in _PACKAGES},
         "ffmpeg": _ffmpeg(),
+        "extras": _extras(),
         "device": device,
         "config": _config(),
         "weights": ", ".join(s.entry.name for s in checkpoints.entries() if s.state == "present")
@@ -114,6 +123,14 @@ def _machine() -> Result:
         lines=(*_lines(facts), f"{'cache':<20} {cache.lines[0]}"),
         messages=(f"{fault}: {pytorch_repair()}",) if fault else (),
     )
+
+
+def _extras() -> str:
+    """Return the optional parts that are installed, and the command for another."""
+    present = [extra for extra in EXTRAS if has_extra(extra)]
+    missing = [extra for extra in EXTRAS if extra not in present]
+    hint = f"; not installed: {', '.join(missing)} ({install_extra(missing[0])})" if missing else ""
+    return (", ".join(present) or "none") + hint
 
 
 def _config() -> str:

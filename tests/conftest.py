@@ -1,6 +1,12 @@
-"""Fixtures that all tests share."""
+"""Fixtures that all tests share, and the rule for tests that need an extra.
+
+In an installation without an extra, a test that fails because of it counts as skipped. With `--strict-skips`,
+a test that is skipped for any other reason than those of `allowed_skips.txt` fails the run.
+"""
 
 import os
+import re
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 # before torch and NumPy are imported: threads of several test processes wait for each other
@@ -9,10 +15,81 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 from hypothesis import settings
 
+from vidsum.errors import PackageError
+from vidsum.packages import EXTRAS, has_extra, import_fault
+
 settings.register_profile("vidsum", deadline=None)  # on a busy machine any test may take long
 settings.load_profile("vidsum")
 
 SHARED = Path(os.environ.get("VIDSUM_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+
+MISSING = [extra for extra in EXTRAS if not has_extra(extra)]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--strict-skips",
+        choices=("all", "base"),
+        help="fail where a test is skipped for no reason of tests/allowed_skips.txt; base allows missing extras",
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    call: pytest.CallInfo[object] | None = getattr(report, "call", None)
+    if report.failed and call and call.excinfo and (extra := missing_extra(call.excinfo.value, "")):
+        report.outcome = "skipped"
+        report.longrepr = (str(collector.path), 0, f"Skipped: needs vidsum[{extra}]")
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if MISSING and report.failed and call.excinfo:
+        text = f"{report.longreprtext}{report.capstdout}{report.capstderr}"
+        if extra := missing_extra(call.excinfo.value, text):
+            report.outcome = "skipped"
+            report.longrepr = (str(item.path), (item.location[1] or 0) + 1, f"Skipped: needs vidsum[{extra}]")
+    return report
+
+
+def missing_extra(error: BaseException, text: str) -> str | None:
+    """Return the extra whose absence made a test fail: by its exception, or by what it printed."""
+    for fault in _chain(error):
+        known = (
+            fault if isinstance(fault, PackageError) else isinstance(fault, Exception) and import_fault(fault)
+        )
+        text += str(known.hint) if isinstance(known, PackageError) else ""
+    return next((extra for extra in re.findall(r"vidsum\[(\w+)\]", text) if extra in MISSING), None)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail the run where a test was skipped without one of the reasons that are allowed."""
+    mode = session.config.getoption("--strict-skips")
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if mode is None or reporter is None:
+        return
+    lines = Path(__file__).with_name("allowed_skips.txt").read_text(encoding="utf-8").splitlines()
+    allowed = [line for line in lines if line and not line.startswith("#")]
+    allowed += [r"needs vidsum\["] if mode == "base" else []
+    for report in reporter.stats.get("skipped", ()):
+        reason = report.longrepr[2].removeprefix("Skipped: ")
+        if not any(re.match(pattern, reason) for pattern in allowed):
+            reporter.write_line(f"not allowed to be skipped: {report.nodeid} ({reason})", red=True)
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.fixture

@@ -2,12 +2,15 @@
 
 import shlex
 import sys
+import tomllib
 from importlib import import_module, metadata
 from pathlib import Path
 
 import pytest
 
-from vidsum.packages import import_fault, pip_install, pytorch_mismatch, pytorch_repair, version_of
+from vidsum import packages
+from vidsum.errors import PackageError
+from vidsum.packages import EXTRAS, import_fault, pip_install, pytorch_mismatch, pytorch_repair, version_of
 
 
 def add_package(folder: Path, name: str, version: str, requires: str | None = None, code: str = "") -> None:
@@ -82,6 +85,30 @@ def test_a_missing_package_is_named(missing: str, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(metadata, "version", version)
     assert version_of(missing) == "not installed"
     assert pytorch_mismatch() == f"{missing} is not installed"
+
+
+def test_a_base_installation_without_pytorch_has_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packages, "version_of", lambda _: "not installed")
+    assert pytorch_mismatch() is None
+
+
+@pytest.mark.parametrize(
+    ("extra", "module"), [(extra, module) for extra in EXTRAS for module in EXTRAS[extra]]
+)
+def test_a_missing_extra_becomes_one_line_and_its_command(
+    monkeypatch: pytest.MonkeyPatch, extra: str, module: str
+) -> None:
+    monkeypatch.setattr(packages, "find_spec", lambda _: None)
+    fault = import_fault(ModuleNotFoundError(f"No module named '{module}.x'", name=f"{module}.x"))
+    assert isinstance(fault, PackageError)
+    assert fault.message == f"{module} is not installed"
+    assert fault.hint == pip_install(f"vidsum[{extra}]")
+
+
+def test_extras_are_those_of_the_metadata() -> None:
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    optional = project["optional-dependencies"]
+    assert optional.keys() == {*EXTRAS, "all", "test", "dev"}
 
 
 @pytest.mark.parametrize(

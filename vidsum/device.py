@@ -4,12 +4,14 @@ import ctypes
 import os
 import platform
 import re
+import warnings
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from vidsum.errors import UsageError
 from vidsum.names import unknown
+from vidsum.packages import has_extra, install_extra
 
 if TYPE_CHECKING:
     import torch
@@ -26,8 +28,11 @@ BACKENDS: tuple[Backend, ...] = get_args(Backend)
 def device_type(name: str = "auto") -> str:
     """`cpu`, `cuda` or `mps`: the type of `choose_device`, without importing torch where that is the CPU.
 
-    Errors are those of `choose_device`.
+    Without torch, `auto` is the CPU. Errors are those of `choose_device`.
     """
+    if name == "auto" and may_have_gpu() and not has_extra("torch"):
+        warnings.warn(f"the GPU is not used: {install_extra('torch')} adds what it needs", stacklevel=2)
+        return "cpu"
     return "cpu" if name == "cpu" or (name == "auto" and not may_have_gpu()) else choose_device(name).type
 
 

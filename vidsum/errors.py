@@ -5,6 +5,7 @@
     ├── InputError         the input cannot be read or has no video: 3
     │   └── DamagedError   only a part of the video decodes and `strict` was asked for: 3
     ├── WeightsError       weights are missing, cannot be fetched or fail their check: 4
+    ├── PackageError           an extra of vidsum is not installed: 1
     └── OutputError        an output already exists or cannot be written: 1
 
 Each message is one line that names the thing at fault and the reason. `hint` names what mends it, if anything
@@ -53,6 +54,12 @@ class WeightsError(VidsumError):
     """Weights are missing, cannot be fetched, or do not have the recorded SHA-256."""
 
     exit_code = 4
+
+
+class PackageError(VidsumError):
+    """A package of an extra is not installed; `hint` is the command that installs it."""
+
+    ends_batch = True
 
 
 class OutputError(VidsumError):

@@ -4,9 +4,22 @@ import os
 import re
 import shlex
 import sys
+from collections.abc import Mapping
+from importlib.util import find_spec
 
-from vidsum.errors import VidsumError
+from vidsum.errors import PackageError, VidsumError
 
+EXTRAS: Mapping[str, tuple[str, ...]] = {
+    "torch": ("torch", "torchvision", "open_clip"),
+    "speech": ("faster_whisper", "ctranslate2"),
+    "h5": ("h5py",),
+    "decord": ("decord",),
+    "ray": ("ray",),
+    "postgres": ("psycopg",),
+    "glove": ("pyarrow",),
+    "onnx": ("onnxscript",),
+}
+"""Extras that a base installation lacks, and the modules that come with each."""
 _PAIR = ("torch", "torchvision")
 _FAILURES = (ImportError, OSError, RuntimeError, AttributeError)
 """What importing a package raises whose libraries are missing, or are not those that it was built with."""
@@ -32,21 +45,38 @@ def pip_install(*arguments: str) -> str:
     return shlex.join(words)
 
 
+def has_extra(extra: str) -> bool:
+    """Return whether all modules of an extra can be found; none is imported."""
+    return all(find_spec(module) for module in EXTRAS[extra])
+
+
+def install_extra(extra: str) -> str:
+    """Return the command that installs an extra."""
+    return pip_install(f"vidsum[{extra}]")
+
+
 def pytorch_repair() -> str:
     """The command that makes PyTorch and torchvision match: it takes both from the same index."""
     return pip_install("--force-reinstall", *_PAIR)
 
 
 def pytorch_mismatch() -> str | None:
-    """Why PyTorch and torchvision cannot work together, by what their metadata says; None if they seem to."""
+    """Return why PyTorch and torchvision cannot work together, by what their metadata says.
+
+    None if they seem to, or if neither is installed.
+    """
     from importlib import metadata
 
     from packaging.requirements import Requirement
 
     torch, vision = map(version_of, _PAIR)
-    for package, version in zip(_PAIR, (torch, vision), strict=True):
-        if version == "not installed":
-            return f"{package} is not installed"
+    missing = [
+        name for name, version in zip(_PAIR, (torch, vision), strict=True) if version == "not installed"
+    ]
+    if len(missing) == len(_PAIR):
+        return None
+    if missing:
+        return f"{missing[0]} is not installed"
     for required in map(Requirement, metadata.requires("torchvision") or ()):
         if required.name == "torch" and not required.specifier.contains(torch, prereleases=True):
             return f"torchvision {vision} requires torch {required.specifier}, but torch {torch} is installed"
@@ -57,13 +87,26 @@ def pytorch_mismatch() -> str | None:
 
 
 def import_fault(error: Exception) -> VidsumError | None:
-    """The error to show in place of one that importing PyTorch or torchvision raised; None for all others."""
+    """Return the error to show in place of one that importing a package raised; None for all others.
+
+    The package belongs to an extra that is not installed, or is a PyTorch or torchvision that does not work.
+    """
+    if missing := _missing_extra(error):
+        return missing
     package = _broken_package(error)
     if package is None:
         return None
     installed = ", ".join(f"{name} {version_of(name)}" for name in _PAIR)
     reason = next(iter(str(error).splitlines()), type(error).__name__)
     return VidsumError(f"{package} cannot be imported: {reason} ({installed})", hint=pytorch_repair())
+
+
+def _missing_extra(error: Exception) -> PackageError | None:
+    module = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    extra = next((extra for extra, modules in EXTRAS.items() if module in modules), None)
+    if extra is None or find_spec(module):
+        return None
+    return PackageError(f"{module} is not installed", hint=install_extra(extra))
 
 
 def _broken_package(error: Exception) -> str | None:

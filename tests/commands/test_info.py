@@ -15,6 +15,17 @@ def test_the_machine(run: Run) -> None:
     assert facts["cache"]["entries"] == 0
 
 
+def test_missing_extras_are_listed_and_are_no_fault(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vidsum.commands.info.has_extra", lambda extra: extra == "speech")
+    monkeypatch.setattr("vidsum.packages.version_of", lambda package: "not installed")
+    monkeypatch.setattr("vidsum.device.may_have_gpu", lambda: False)
+    ran = run("info")
+    (line,) = (line for line in ran.out.splitlines() if line.startswith("extras"))
+    assert "speech; not installed: torch, h5" in line
+    assert "vidsum[torch]" in line
+    assert ran.err == ""
+
+
 def test_the_cache(run: Run, film: Path, loads: list[str]) -> None:
     run("extract", film)
     facts = run("info", "--cache", "--json").json["data"]["cache"]

@@ -78,6 +78,15 @@ def test_a_machine_without_a_driver_has_no_gpu(monkeypatch: pytest.MonkeyPatch) 
     may_have_gpu.cache_clear()
 
 
+def test_a_gpu_is_not_used_without_torch_and_a_warning_names_the_extra(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("vidsum.device.may_have_gpu", lambda: True)
+    monkeypatch.setattr("vidsum.device.has_extra", lambda extra: False)
+    with pytest.warns(UserWarning, match=r"vidsum\[torch\]"):
+        assert device_type("auto") == "cpu"
+
+
 @pytest.mark.deep
 @pytest.mark.weights
 def test_features_are_made_without_importing_torch() -> None:

@@ -151,7 +151,7 @@ def read_result(path: Path) -> None:
     for format in get_args(ExportFormat):
         try:
             timeline_text(result, format, path.with_suffix(f".{format}"))[0].encode()
-        except VidsumError as error:  # noqa: PERF203  the others may be written
+        except VidsumError as error:
             if "YouTube wants" not in error.message:  # a short film has too few chapters
                 refused = error
     if (

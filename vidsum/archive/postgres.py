@@ -13,7 +13,7 @@ import numpy as np
 
 from vidsum.archive.packed import Records
 from vidsum.errors import InputError, OutputError, UsageError
-from vidsum.packages import pip_install
+from vidsum.packages import install_extra
 from vidsum.types import FloatArray
 
 _LOCK = 0x76647361
@@ -166,7 +166,7 @@ def connect(url: str, migrations: Sequence[str], *, create: bool) -> Postgres:
     try:
         import psycopg
     except ImportError as error:
-        hint = pip_install("vidsum[postgres]")
+        hint = install_extra("postgres")
         raise UsageError("an archive on PostgreSQL needs psycopg", hint=hint) from error
     with faults(url):
         try:

@@ -114,7 +114,7 @@ def _obtain(
             if not file.has_hash(sha256):
                 raise WeightsError(f"{source} has the SHA-256 {sha256}, not {file.sha256}")
             return raw, str(source)
-        except WeightsError as error:  # noqa: PERF203
+        except WeightsError as error:
             failures.append(error.message)
     by_hand = f"vidsum weights add FILE --as {entry.name} imports a copy of yours"
     hint = f"{entry.instead}, or {by_hand}" if entry.instead else by_hand

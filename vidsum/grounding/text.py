@@ -16,7 +16,7 @@ from vidsum.errors import UsageError
 from vidsum.grounding.queries import named
 from vidsum.memory import kept
 from vidsum.names import unknown
-from vidsum.packages import pip_install
+from vidsum.packages import install_extra
 from vidsum.scaling import unit_rows
 from vidsum.types import FloatArray, Progress
 
@@ -167,7 +167,7 @@ def _clip(device: str) -> TextEncoder:
 def _glove(_device: str) -> TextEncoder:
     """The mean of the words' GloVe vectors (Pennington et al. 2014), 50-d; unknown words are skipped."""
     if find_spec("pyarrow") is None:
-        raise UsageError("glove needs the package pyarrow", hint=pip_install("pyarrow"))
+        raise UsageError("glove needs the package pyarrow", hint=install_extra("glove"))
     from pyarrow import parquet
 
     folder = checkpoints.path_of("glove")

@@ -330,7 +330,7 @@ def read_packets(
                 yield packet
             return
         # a failed read ends the iterator: start another; PyAV does not know streams that turn up midway
-        except (av.FFmpegError, IndexError):  # noqa: PERF203
+        except (av.FFmpegError, IndexError):
             errors_in_a_row += 1
             log.errors += 1
 
