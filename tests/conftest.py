@@ -30,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--strict-skips",
         choices=("all", "base"),
-        help="fail where a test is skipped for no reason of tests/allowed_skips.txt; base allows missing extras",
+        help="fail where a skip has no reason of allowed_skips.txt; base allows missing extras",
     )
 
 

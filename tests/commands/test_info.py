@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.commands.conftest import Run
 from vidsum.version import __version__
 
