@@ -25,6 +25,8 @@ SHARED = Path(os.environ.get("VIDSUM_SHARED", Path(__file__).resolve().parents[2
 
 MISSING = [extra for extra in EXTRAS if not has_extra(extra)]
 
+needs_torch = pytest.mark.skipif("torch" in MISSING, reason="needs vidsum[torch]")
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
@@ -66,7 +68,9 @@ def missing_extra(error: BaseException, text: str) -> str | None:
             fault if isinstance(fault, PackageError) else isinstance(fault, Exception) and import_fault(fault)
         )
         text += str(known.hint) if isinstance(known, PackageError) else ""
-    return next((extra for extra in re.findall(r"vidsum\[(\w+)\]", text) if extra in MISSING), None)
+    modules = re.findall(r"No module named \\?'(\w+)", text)
+    extras = [*re.findall(r"vidsum\[(\w+)\]", text), *(e for e in MISSING if {*EXTRAS[e]} & {*modules})]
+    return next((extra for extra in extras if extra in MISSING), None)
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

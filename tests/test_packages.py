@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import needs_torch
 from vidsum import packages
 from vidsum.errors import PackageError
 from vidsum.packages import EXTRAS, import_fault, pip_install, pytorch_mismatch, pytorch_repair, version_of
@@ -122,6 +123,7 @@ def test_extras_are_those_of_the_metadata() -> None:
         ("def fail():\n    raise ImportError\nfail()", "ImportError"),
     ],
 )
+@needs_torch
 def test_an_error_of_importing_torchvision_becomes_a_line_and_the_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, reason: str
 ) -> None:
@@ -139,7 +141,8 @@ def test_an_error_of_importing_torchvision_becomes_a_line_and_the_command(
     assert (fault.exit_code, fault.hint) == (1, pytorch_repair())
 
 
-def test_pytorch_that_is_not_installed_is_such_an_error() -> None:
+@needs_torch
+def test_a_pytorch_that_lacks_a_part_is_such_an_error() -> None:
     fault = import_fault(ModuleNotFoundError("No module named 'torch.fx'", name="torch.fx"))
     assert fault is not None
     assert fault.message.startswith("torch cannot be imported: No module named 'torch.fx' (torch ")

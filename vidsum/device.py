@@ -114,18 +114,15 @@ def choose_device(name: str = "auto") -> "torch.device":
 
     Raises UsageError: the name is unknown, or that device is not on this machine.
     """
+    if not re.fullmatch(r"auto|cpu|mps|cuda(:\d{1,4})?", name):
+        raise UsageError(f"unknown device {name!r}", "use auto, cpu, cuda, cuda:0 or mps", option="device")
     import torch
 
     if name == "auto":
         if torch.cuda.is_available():
             return torch.device("cuda")
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-    except RuntimeError:
-        device = None
-    if device is None or device.type not in ("cpu", "cuda", "mps"):
-        raise UsageError(f"unknown device {name!r}", "use auto, cpu, cuda, cuda:0 or mps", option="device")
+    device = torch.device(name)
     if device.type == "cuda" and not torch.cuda.is_available():
         raise UsageError("no CUDA device on this machine", hint="--device auto takes the best available")
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():

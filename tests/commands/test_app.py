@@ -498,6 +498,7 @@ def test_every_error_has_its_exit_code() -> None:
         "DamagedError": 3,
         "MissingError": 3,
         "WeightsError": 4,
+        "PackageError": 1,
         "OutputError": 1,
     }
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands.conftest import Run
-from tests.conftest import real_weights
+from tests.conftest import needs_torch, real_weights
 from tests.test_packages import add_package
 from vidsum.packages import pytorch_repair
 
@@ -54,6 +54,7 @@ def test_info_warns_of_versions_that_do_not_match(tmp_path: Path) -> None:
         assert ran.stderr == f"warning: {fault}: {REPAIR}\n"
 
 
+@needs_torch
 def test_info_works_where_pytorch_does_not(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(name: str = "auto") -> None:
         raise ModuleNotFoundError("No module named 'torch'", name="torch")

@@ -134,7 +134,7 @@ def test_what_installs_ray_is_named_for_this_python(run: Run, monkeypatch: pytes
     stub_ray.install(monkeypatch)
     monkeypatch.setitem(sys.modules, "ray", None)  # type: ignore[arg-type]
     ran = run("info", "a.mp4", "--ray", "auto")
-    assert (ran.code, "-m pip install ray" in ran.err) == (2, True)
+    assert (ran.code, "-m pip install 'vidsum[ray]'" in ran.err) == (2, True)
 
 
 def test_a_cluster_and_jobs_exclude_each_other(run: Run, film: Path) -> None:

@@ -1,13 +1,18 @@
 """Fixtures for extractors."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from tests.features import networks
 from vidsum.features.extractor import Spec
 from vidsum.types import Picture
+
+if TYPE_CHECKING:
+    from tests.features import networks
 
 RandomClips = Callable[..., Picture]
 
@@ -27,6 +32,8 @@ def random_clips() -> RandomClips:
 @pytest.fixture(scope="session")
 def random_weights() -> Callable[[str], networks.Weights]:
     """Random weights of an extractor by its name, in the form of its checkpoint; each made once."""
+    from tests.features import networks
+
     made: dict[str, networks.Weights] = {}
 
     def load(name: str) -> networks.Weights:

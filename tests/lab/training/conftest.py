@@ -1,17 +1,26 @@
 """Training in tests is quick: on one thread, and with curves drawn only where a test is about them."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-import torch
 
-from vidsum.lab.training.state import Epoch
+if TYPE_CHECKING:
+    from vidsum.lab.training.state import Epoch
 
 
 @pytest.fixture(autouse=True)
 def one_thread() -> Iterator[None]:
     """The models are so small that threads only wait for each other; other tests may count on all of them."""
+    if not find_spec("torch"):
+        yield
+        return
+    import torch
+
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
