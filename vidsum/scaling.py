@@ -3,13 +3,27 @@
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.types import FloatArray
+from vidsum.types import FloatArray, TimeArray
 
 
 def unit_rows(rows: npt.NDArray[np.floating]) -> FloatArray:
     """Rows [N, D] scaled to length 1; rows of zeros stay."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.where(lengths > 0, lengths, 1), np.float32)
+
+
+_BLOCK = 1024
+"""Rows that are compared at a time."""
+
+
+def distances_between(rows: FloatArray) -> TimeArray:
+    """Return [N - 1] 1 - cosine of each of N rows of length 1 and the next."""
+    distances = np.empty(len(rows) - 1)
+    for start in range(0, len(distances), _BLOCK):
+        differences = np.diff(rows[start : start + _BLOCK + 1], axis=0)
+        squares = np.einsum("td,td->t", differences, differences, dtype=np.float64)
+        distances[start : start + _BLOCK] = squares / 2
+    return distances
 
 
 def normed(rows: FloatArray) -> FloatArray:

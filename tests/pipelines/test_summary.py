@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -207,3 +208,21 @@ def test_limits_of_segments_are_recorded_and_hold() -> None:
     summary = summarize(features, model="contrastive", min_segment_s=2.0, max_segment_s=3.0)
     assert summary.provenance["summary"]["max_segment_s"] == 3
     assert all(2 - 1e-6 <= end - start <= 3 + 1e-6 for start, end in summary.segments)
+
+
+@pytest.mark.parametrize("fps", [Fraction(1, 2), 1])
+def test_a_slow_film_gives_one_result_at_any_sampling_rate(
+    passes: list[int], tmp_path: Path, fps: Fraction | int
+) -> None:
+    film = media.make_video(tmp_path / "slow.mp4", n_frames=60, fps=fps, paint=media.colour_picture).path
+    rates = [float(fps), 1.0, 2.0, 7.0]
+    summaries = [summarize(film, cache=False, fps=rate).to_dict() for rate in rates]
+    assert all(summary == summaries[0] for summary in summaries)
+    assert len(summaries[0]["importance"]["scores"]) == 60
+    assert summaries[0]["model"] != "uniform"
+
+
+def test_a_film_at_a_varying_rate_is_sampled_as_asked(passes: list[int], tmp_path: Path) -> None:
+    times = [0.0, 10.0, 10.04, 10.08, 30.0]
+    film = media.make_video(tmp_path / "vfr.mp4", times_s=times).path
+    assert extract(film, cache=False).step_s == 0.5

@@ -73,11 +73,19 @@ def test_a_few_samples_are_cut_without_a_fault(method: str, n: int) -> None:
     assert shots.edges_s[-1] == features.duration_s
 
 
-def test_constant_features_are_one_shot_up_to_the_longest() -> None:
+def test_constant_features_are_one_shot_unless_its_length_is_limited() -> None:
     assert len(find(Features.from_array(np.ones((100, 4))))) == 1
-    hour = find(Features.from_array(np.zeros((7200, 4))))
-    assert np.diff(hour.edges_s).max() == 60.0
-    assert len(hour) == 60
+    hour = Features.from_array(np.zeros((7200, 4)))
+    assert len(find(hour)) == 1
+    assert np.diff(_cut(hour, max_shot_s=60.0).edges_s).max() == 60.0
+
+
+def test_how_often_a_picture_is_sampled_does_not_change_the_shots() -> None:
+    rows = sequence(np.random.default_rng(3), 120, 16, 8, 0.3)
+    once = find(Features.from_array(rows, 0.5, video_fps=0.5))
+    often = find(Features.from_array(np.repeat(rows, 4, axis=0), 2.0, video_fps=25.0))
+    assert len(once) > 1
+    np.testing.assert_allclose(often.edges_s, once.edges_s, atol=1.0)  # between samples
 
 
 def test_the_last_shot_reaches_to_the_end_of_the_video() -> None:

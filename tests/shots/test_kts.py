@@ -62,6 +62,41 @@ def test_limits_of_length_as_by_the_direct_implementation(seed: int) -> None:
     assert lengths.max() <= limits["longest"]
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_weighted_rows_are_cut_as_rows_repeated_by_the_direct_implementation(seed: int) -> None:
+    rng = np.random.default_rng(3000 + seed)
+    rows = sequence(rng, int(rng.integers(1, 60)), 16, 5, 0.3)
+    counts = rng.integers(1, 6, len(rows))
+    edges, repeated = np.cumsum(counts), np.repeat(rows, counts, axis=0)
+    shortest = int(rng.integers(1, 4))
+    weights = counts.astype(float)
+    found = change_points(rows, penalty=0.3, shortest=shortest, weights=weights, lengths=weights)
+    plain = direct_change_points(repeated, 0.3, shortest=shortest)
+    starts = edges[found - 1].tolist()
+    if set(plain) <= set(edges.tolist()):  # a limit may make the direct one cut inside equal rows
+        assert starts == plain
+    assert np.diff([0, *starts, len(repeated)]).min() >= min(shortest, len(repeated))
+
+
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 2), st.integers(1, 4)), min_size=1, max_size=7),
+    penalty=st.sampled_from([0.05, 0.5, 2.0]),
+)
+@settings(max_examples=100, deadline=None)
+def test_weighted_rows_are_cut_as_by_brute_force(rows: list[tuple[int, int]], penalty: float) -> None:
+    values, counts = np.array(rows, float).T
+    repeated, edges = np.repeat(values, counts.astype(int))[:, None], [0, *np.cumsum(counts).astype(int)]
+    cost, n = scatters(repeated @ repeated.T), len(repeated)
+
+    def objective(starts: tuple[int, ...]) -> float:
+        spans = pairwise((0, *(edges[start] for start in starts), n))
+        return sum(cost[i, j] for i, j in spans) / n + penalty_of(len(starts), n, penalty)
+
+    every = [starts for m in range(len(rows)) for starts in combinations(range(1, len(rows)), m)]
+    found = change_points(values[:, None], penalty=penalty, weights=counts)
+    assert objective(tuple(found.tolist())) == pytest.approx(min(map(objective, every)), abs=1e-9)
+
+
 @given(
     values=st.lists(st.integers(0, 2), min_size=1, max_size=9),
     penalty=st.sampled_from([0.05, 0.5, 2.0]),

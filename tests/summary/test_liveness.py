@@ -103,6 +103,16 @@ def test_of_a_clip_that_chose_no_constant_dull_versions_are_told_apart(shared_vi
     )
 
 
+def test_slides_are_live_and_a_picture_without_another_is_not() -> None:
+    slides = np.repeat(lively(13), 20, axis=0)
+    assert motion(Features.from_array(slides)).min() == pytest.approx(0.5)
+    assert motion(Features.from_array(slides[:20])).max() == 0
+    moving = np.concatenate([slides[:200], lively(60, seed=1)])
+    assert motion(Features.from_array(moving))[205:].min() > 0.95
+    frozen = np.concatenate([slides[:60], lively(100, seed=1)])
+    assert motion(Features.from_array(frozen))[:60].max() == 0
+
+
 def test_an_encoder_that_draws_a_still_picture_anew_does_not_make_it_live() -> None:
     rng = np.random.default_rng(0)
     still = np.repeat(rng.random((1, 64), dtype=np.float32), 40, axis=0)

@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vidsum.results.features import Features
+from vidsum.results.shots import Shots
 from vidsum.summary.pieces import UNSHOWN, Piece, Windows, choose_pieces, held, piece_size, places_to_cut
+from vidsum.summary.selection import select
 
 FPS = 10.0
 
@@ -209,3 +211,15 @@ def test_equal_shots_of_a_still_picture_are_shown_all_over() -> None:
     assert first is not None
     pieces = choose_pieces(windows, [first], features, np.arange(100), [], 30, 10)
     assert sorted((piece.start, piece.end) for piece in pieces) == [(13, 23), (45, 55), (78, 88)]
+
+
+def test_a_slide_show_gives_one_segment_of_each_of_its_best_slides() -> None:
+    rng = np.random.default_rng(0)
+    features = Features.from_array(np.repeat(rng.random((13, 64)), 20, axis=0), video_fps=25)
+    worth = rng.random(13).astype(np.float32)
+    shots = Shots(np.arange(0, 131, 10.0), "made up")
+    chosen = select(features, shots, np.repeat(worth, 20), 0.15 * 130)
+    slides = [int(start_s // 10) for start_s, _ in chosen.segments]
+    assert len(slides) >= 8
+    assert len(set(slides)) == len(slides)
+    assert int(worth.argmax()) in slides

@@ -52,6 +52,9 @@ def test_the_checkpoint_that_ships_reads_what_auto_gives_it(
     assert SHIPPED_MODEL not in candidates("auto", shipped.extractor, 1.5 * shipped.fps, True)
     assert SHIPPED_MODEL not in candidates("auto", "custom", shipped.fps, True)
     assert SHIPPED_MODEL not in candidates("auto", shipped.extractor, shipped.fps, False)
+    slow = candidates("auto", shipped.extractor, 0.5, True, film_fps=0.5)
+    assert SHIPPED_MODEL in slow
+    assert SHIPPED_MODEL not in candidates("auto", shipped.extractor, 0.5, True, film_fps=25)
     rows = np.random.default_rng(0).random((12, dim))
     made = Features.from_array(rows, shipped.fps, extractor=shipped.extractor)
     curve = importance(shipped, replace(made, embeddings=load_map()(np.tile(rows, 3)[:, :3584])), SHOTS)
@@ -100,6 +103,13 @@ def test_auto_takes_the_first_that_is_not_flat_and_says_why(
     assert [name in found.reason for name in curves] == [place < passed_over for place in range(3)]
     assert bool(found.warnings) == (chosen == "uniform")
     assert not is_flat(found.importance) or chosen == "uniform"
+
+
+def test_a_picture_that_stands_still_is_what_the_message_says() -> None:
+    still = Features.from_array(np.ones((12, 6)))
+    found = best_score(("contrastive",), still, SHOTS, Selection(), 0.15)
+    assert found.model == "uniform"
+    assert found.warnings == ("the picture stands still: segments do not depend on its content",)
 
 
 @pytest.mark.parametrize(

@@ -169,13 +169,13 @@ def test_features_that_it_does_not_read_are_refused_by_name() -> None:
     require_attention("fulltransnet")
 
 
-def test_a_frozen_video_is_flat_for_it_and_for_highlights() -> None:
+def test_a_frozen_video_stands_still() -> None:
     still = embedded(np.ones((40, 1280)))
     scored = best_score(
         candidates("auto", DEFAULT_EXTRACTOR, 2.0, True), still, None, Selection(), 0.15, "cpu"
     )
     assert scored.model == "uniform"
-    assert "importance of ridge, highlights and contrastive is constant" in scored.warnings[0]
+    assert "the picture stands still" in scored.warnings[0]
 
 
 def test_highlights_are_found_by_the_scores_of_summaries() -> None:

@@ -3,7 +3,6 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from operator import is_
 
 import numpy as np
 
@@ -128,7 +127,7 @@ def _runs(clips: Iterable[Clip]) -> Iterator[tuple[list[float], list[Picture]]]:
     """The starts of clips that show the same pictures one after the other, and these: they are seen once."""
     times, shown = list[float](), list[Picture]()
     for time_s, pictures in clips:
-        is_same = len(pictures) == len(shown) and all(map(is_, pictures, shown))
+        is_same = len(pictures) == len(shown) and all(map(_is_same, pictures, shown))
         if times and not (is_same and len(times) < _LONGEST_RUN):
             yield times, shown
             times = []
@@ -136,6 +135,10 @@ def _runs(clips: Iterable[Clip]) -> Iterator[tuple[list[float], list[Picture]]]:
         shown = pictures
     if times:
         yield times, shown
+
+
+def _is_same(one: Picture, other: Picture) -> bool:
+    return one is other or np.array_equal(one, other)
 
 
 def _clip(frames: list[tuple[float, Picture]], length: int) -> Clip:

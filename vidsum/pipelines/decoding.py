@@ -51,12 +51,16 @@ class Job:
     """
 
 
-def spec_of(how: Extraction) -> Spec:
-    """What the extractor sees of a video and gives.
+def spec_of(how: Extraction, video: VideoInfo | None = None) -> Spec:
+    """Return what the extractor sees of a video and gives.
 
-    Raises UsageError: there is no such extractor, or it cannot take such clips.
+    Single frames of a video at a constant rate are sampled at that rate if it is lower: a second sample of a
+    frame would say that the picture stands still. Raises UsageError: there is no such extractor, or it cannot
+    take such clips.
     """
-    return describe(how.extractor, fps=how.fps, clip_frames=how.clip_frames, stride_frames=how.stride_frames)
+    spec = describe(how.extractor, fps=how.fps, clip_frames=how.clip_frames, stride_frames=how.stride_frames)
+    is_slow = video is not None and not video.is_vfr and video.n_frames > 1 and video.fps < spec.fps
+    return replace(spec, fps=video.fps) if video and is_slow and spec.clip_frames == 1 else spec
 
 
 def extraction_job(video: VideoInfo, how: Extraction) -> Job:
@@ -64,14 +68,15 @@ def extraction_job(video: VideoInfo, how: Extraction) -> Job:
 
     Raises UsageError: the choices do not go together; said before anything is fetched.
     """
-    spec = spec_of(how)
+    spec = spec_of(how, video)
     precision = _precision_of(how, spec)
     backend = "own" if spec.own else choose_backend(spec, how.backend, device=how.device, precision=precision)
 
     def consumer(progress: Progress | None) -> Consumer[Features]:
         if not spec.own and checkpoints.find(spec.checkpoint) is None:
             checkpoints.fetch(spec.checkpoint, progress)
-        seen = partial(extract_features, extractor=extractor_of(how), video=video, with_logits=how.logits)
+        extractor = replace(extractor_of(how), spec=spec)
+        seen = partial(extract_features, extractor=extractor, video=video, with_logits=how.logits)
         return partial(seen, embed=vse.load_map() if spec.inner else None, progress=progress)
 
     parameters = {

@@ -92,7 +92,7 @@ def plan_descriptions(
     if settings.in_gaps:
         facts["in_gaps"] = [LEAST_S, MARGIN_S, WORDS_A_MINUTE]
     if settings.in_gaps and settings.texts is None:
-        models = candidates(Selection().model, *given.kind, extraction.device)
+        models = candidates(Selection().model, *given.kind, extraction.device, given.film_fps)
         facts |= {"candidates": list(models), **weights_sha256(models)}
     if speaker is not None:
         facts["speak"] = speaker

@@ -75,7 +75,7 @@ def plan_highlights(source: Source, top_k: int, extraction: Extraction) -> Plan[
             hint="give the video, or in Python vidsum.find_highlights(vidsum.read_features(FILE))",
         )
     given = input_of(source, extraction)
-    models = candidates(Selection().model, *given.kind, extraction.device)
+    models = candidates(Selection().model, *given.kind, extraction.device, given.film_fps)
     models = tuple(name for name in models if name != _STRETCHED)
     facts = {"top_k": top_k, "clip_s": CLIP_S, "candidates": list(models), **weights_sha256(models)}
     made_from = {**given.provenance, "highlights": facts}

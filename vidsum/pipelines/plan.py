@@ -6,6 +6,7 @@ A video is probed once, carried by its input, and decoded once for all that a re
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -75,8 +76,13 @@ class Input:
         if self.features is not None:
             has = self.features.embeddings is not None
             return self.features.extractor, 1 / self.features.step_s, has
-        spec = spec_of(self.extraction)
+        spec = spec_of(self.extraction, self.video)
         return self.extraction.extractor, 1 / spec.step_s, spec.inner > 0
+
+    @property
+    def film_fps(self) -> float:
+        """Frames per second of the video."""
+        return self.features.video_fps if self.features else self.video.fps if self.video else math.inf
 
     def read(self, progress: Progress | None = None) -> tuple[list[Features], Pictures | None]:
         """The features of each job, and what is known of the pictures in between, where shots begin.

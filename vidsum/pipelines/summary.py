@@ -168,10 +168,10 @@ def plan_summary(
         read_queries(texts)
     speech = speech_of_summary(selection, given)
     own = own or installed_scorer(selection.model)
-    models = (own.name,) if own else candidates(selection.model, *given.kind, extraction.device)
+    device = extraction.device
+    models = (own.name,) if own else candidates(selection.model, *given.kind, device, given.film_fps)
     facts = _facts(selection, models, own, speech)
     made_from = {**given.provenance, "shots": without_defaults(settings), "summary": facts}
-    device = extraction.device
 
     def make(progress: Progress | None) -> Summary:
         heard = speech.run(progress) if speech else None

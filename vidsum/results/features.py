@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 from vidsum.errors import UsageError
 from vidsum.results.result import Result, named, numbers, pandas, video_data
+from vidsum.scaling import distances_between
 from vidsum.types import FloatArray, TimeArray, VideoInfo
 from vidsum.version import __version__
 from vidsum.video.probe import probe
@@ -25,6 +27,8 @@ PASSED_ON = ("extractor", "step_s", "covers_s", "duration_s", "video_fps")
 BESIDE = ("logits", "embeddings")
 """Arrays with a row for each feature, which there may be."""
 
+_SAME_PICTURE = 5e-4
+"""1 - cosine of two features of one picture: up to 4e-4 after H.264; of live footage 6e-4 or more."""
 _ODD_S, _ODD_FRACTION = 2.0, 0.02
 """Features may be longer or shorter than their video by this, or by this fraction of it."""
 
@@ -129,6 +133,20 @@ class Features(Result):
         rows, dim = self.array.shape
         return f"Features({named(self.video)}[{rows}, {dim}] of {self.extractor}, {self.duration_s:g} s)"
 
+    @cached_property
+    def picture_starts(self) -> npt.NDArray[np.int64]:
+        """[P] the rows at which another picture begins; those that follow differ by its encoding alone."""
+        # squares are added up in float64: those of large float32 features are beyond float32
+        lengths = np.sqrt(np.einsum("td,td->t", self.array, self.array, dtype=np.float64))
+        rows = self.array / np.where(lengths > 0, lengths, 1).astype(np.float32)[:, None]
+        starts = [0]
+        is_like_last = [False, *(distances_between(rows) < _SAME_PICTURE).tolist()]
+        for number in range(1, len(rows)):
+            # rows that each differ by little from the one before may drift away from the first
+            if not (is_like_last[number] and _distance(rows[number], rows[starts[-1]]) < _SAME_PICTURE):
+                starts.append(number)
+        return np.array(starts)
+
     @property
     def dim(self) -> int:
         """D, the length of one feature."""
@@ -175,3 +193,8 @@ class Features(Result):
     def to_pandas(self) -> DataFrame:
         """[T, D], by time."""
         return pandas().DataFrame(self.array, index=pandas().Index(self.timestamps, name="time_s"))
+
+
+def _distance(row: FloatArray, other: FloatArray) -> float:
+    difference = row - other
+    return float(difference @ difference) / 2

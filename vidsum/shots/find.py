@@ -13,12 +13,16 @@ from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.settings import ShotSettings
 from vidsum.shots.cuts import Pictures, WithCuts, starts_of_shots, with_cuts
-from vidsum.shots.kts import change_points
-from vidsum.types import TimeArray
+from vidsum.shots.kts import IntArray, change_points
+from vidsum.types import FloatArray, TimeArray
 
 KTS_MIN_SHOT_S = 1.0
 KTS_MAX_SHOT_S = 60.0
 _UNIFORM_S = 5.0
+_PICTURE_S = 2.0
+"""A picture that stands still longer counts more than once."""
+_MOST_PICTURES = 120
+"""In a shot of a film that has less than one for each sample."""
 
 _MOST_BYTES = 4 * 2**30
 """Memory limit of KTS."""
@@ -80,15 +84,35 @@ def _kts_edges(
     lengths = np.sqrt(np.einsum("td,td->t", features.array, features.array, dtype=np.float64))
     lengths[lengths == 0] = 1
     rows = features.array / lengths.astype(np.float32)[:, None]
-    first = change_points(rows, shortest=shortest, longest=longest, max_shots=settings.max_shots)
     end_s = features.duration_s
     if not (settings.max_shots or settings.min_shot_s or settings.max_shot_s):
+        first = _between_pictures(features, rows, shortest, longest)
         return np.concatenate([[0.0], with_cuts(features, first, pictures, cuts), [end_s]])
+    first = change_points(rows, shortest=shortest, longest=longest, max_shots=settings.max_shots)
     starts = starts_of_shots(features, first, pictures)
     if settings.min_shot_s or settings.max_shot_s:
         limits = (settings.min_shot_s or 0.0, settings.max_shot_s or math.inf)
         starts = within_limits(starts, features.timestamps[first], end_s, *limits)
     return np.concatenate([[0.0], starts, [end_s]])
+
+
+def _between_pictures(features: Features, rows: FloatArray, shortest: int, longest: int) -> IntArray:
+    """Return the change points of KTS, none of them inside a picture that stands still.
+
+    A still counts once for every `_PICTURE_S` seconds that it stays, and at least once: were it counted in
+    samples, small differences would weigh the more, the more often each picture is sampled.
+    """
+    starts = features.picture_starts
+    counts = np.diff(starts, append=len(rows)).astype(np.float64)
+    is_slow = features.step_s * features.video_fps < 1 + 1e-6  # no picture is left out between samples
+    unit_s = _PICTURE_S if is_slow else max(features.step_s, _PICTURE_S)
+    weights = np.maximum(counts * features.step_s / unit_s, 1)
+    if (weights == 1).all() and len(starts) == len(rows) and not is_slow:
+        return change_points(rows, shortest=shortest, longest=longest)
+    longest = min(max(longest, _MOST_PICTURES if is_slow else 1), len(starts))
+    return starts[
+        change_points(rows[starts], shortest=shortest, longest=longest, weights=weights, lengths=counts)
+    ]
 
 
 def within_limits(

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 IntArray = npt.NDArray[np.int64]
 Matrix = npt.NDArray[np.float64]
+Weights = npt.NDArray[np.float64]
 
 _TIE = 1e-12
 """Two totals closer than this fraction of the larger are a tie: rounding must not decide it."""
@@ -43,6 +44,8 @@ def change_points(
     shortest: int = 1,
     longest: int | None = None,
     max_shots: int | None = None,
+    weights: Weights | None = None,
+    lengths: Weights | None = None,
 ) -> IntArray:
     """The rows at which a new shot starts, of the best segmentation.
 
@@ -54,6 +57,8 @@ def change_points(
         penalty: C vmax of the paper's g(m, n); positive. Larger gives fewer shots.
         shortest, longest: rows in a shot, both inclusive; `longest` None is no limit, and takes 8 n^2 bytes.
         max_shots: maximum number of shots; None is no limit.
+        weights: [n] how often a row counts, 1 or more; as if it were repeated, and no shot began inside.
+        lengths: [n] what a row adds to a shot's length for `shortest`; `longest` counts rows.
 
     Returns:
         [m] ascending, each in 1 ... n - 1.
@@ -62,35 +67,36 @@ def change_points(
     """
     n = len(rows)
     longest = min(longest or n, n)
-    most = min(max_shots or n, n // shortest)
+    most = min(max_shots or n, n if lengths is not None else n // shortest)
     if most * longest < n:
         raise ValueError(f"{n} rows do not fit into shots of {shortest} to {longest} rows, {most} at most")
     if n == 1:
         return np.zeros(0, np.int64)
-    band = cost_band(rows, longest, shortest)
-    best = _search_prices(band, penalty)
+    band = cost_band(rows, longest, shortest, weights, lengths)
+    total = float(n if weights is None else weights.sum())
+    best = _search_prices(band, penalty, total)
     if best.shots > most:
-        best = _search_layers(band, penalty, most)
+        best = _search_layers(band, penalty, most, total)
     return np.array(best.edges[1:-1], np.int64)
 
 
-def _objective(scatter: float, shots: float, n: int, penalty: float) -> float:
+def _objective(scatter: float, shots: float, n: float, penalty: float) -> float:
     """n times the paper's objective; `shots` may lie between two whole numbers."""
     changes = shots - 1
     return scatter + (penalty / 2 * changes * (math.log(n / changes) + 1) if changes > 0 else 0.0)
 
 
-def _search_prices(band: Matrix, penalty: float) -> _Cut:
-    """The best segmentation into any number of shots.
+def _search_prices(band: Matrix, penalty: float, n: float) -> _Cut:
+    """The best segmentation into any number of shots; `n` is the sum of the rows' weights.
 
     The penalty is concave in the number of shots. So the optimum is a corner of the lower convex hull of
     scatter over the number of shots, and is the cheapest segmentation for some price of a shot between the
     penalty's last and first step. Each round splits the intervals of the hull that may still hold something
     better, or as good with fewer shots.
     """
-    n = len(band) - 1
+    most = len(band) - 1
     first_step = _objective(0, 2, n, penalty)
-    last_step = _objective(0, n, n, penalty) - _objective(0, n - 1, n, penalty)
+    last_step = _objective(0, most, n, penalty) - _objective(0, most - 1, n, penalty)
     few, many = _cheapest(band, [first_step, last_step])
     cuts = [few, many]
     intervals = [(few, many)]
@@ -116,7 +122,7 @@ def _chord(few: _Cut, many: _Cut) -> float:
     return (few.scatter - many.scatter) / (many.shots - few.shots)
 
 
-def _bound(few: _Cut, many: _Cut, n: int, penalty: float) -> float:
+def _bound(few: _Cut, many: _Cut, n: float, penalty: float) -> float:
     """A lower bound on the objective strictly between two corners of the hull.
 
     Scatter lies above the tangents at the two corners; on each tangent the objective is concave, so
@@ -160,7 +166,7 @@ def _first_least(totals: npt.NDArray[np.float64], slack: float) -> int:
     return int(np.argmax(totals <= totals.min() + slack))
 
 
-def _search_layers(band: Matrix, penalty: float, max_shots: int) -> _Cut:
+def _search_layers(band: Matrix, penalty: float, max_shots: int, total: float) -> _Cut:
     """The best segmentation into at most `max_shots` shots: the paper's dynamic programme, layer by layer.
 
     It takes 8 n max_shots bytes.
@@ -170,7 +176,7 @@ def _search_layers(band: Matrix, penalty: float, max_shots: int) -> _Cut:
     layers[0, longest] = 0
     for shots in range(1, max_shots + 1):
         _fill_layer(band, layers[shots - 1], layers[shots, longest:])
-    totals = np.array([_objective(layers[k, -1], k, n, penalty) for k in range(1, max_shots + 1)])
+    totals = np.array([_objective(layers[k, -1], k, total, penalty) for k in range(1, max_shots + 1)])
     shots = 1 + _first_least(totals, _TIE * totals.min())
     end, edges, scatter = n, [n], float(layers[shots, -1])
     slack = _TIE * scatter
@@ -189,7 +195,13 @@ def _fill_layer(band: Matrix, before: npt.NDArray[np.float64], layer: npt.NDArra
         layer[start:stop] = (windows[start:stop] + band[start:stop]).min(axis=1)
 
 
-def cost_band(rows: npt.NDArray[np.floating], longest: int, shortest: int = 1) -> Matrix:
+def cost_band(
+    rows: npt.NDArray[np.floating],
+    longest: int,
+    shortest: float = 1,
+    weights: Weights | None = None,
+    lengths: Weights | None = None,
+) -> Matrix:
     """Sum of squared distances to the mean, for every segment of `shortest` to `longest` rows.
 
     The scatter of a segment is the sum of the squared distances of all its pairs of rows, over its length.
@@ -198,7 +210,8 @@ def cost_band(rows: npt.NDArray[np.floating], longest: int, shortest: int = 1) -
     Args:
         rows: [n, D] features.
         longest: L, maximum number of rows in a segment.
-        shortest: minimum number of rows in a segment.
+        shortest: minimum number of rows in a segment, or of their `lengths` [n].
+        weights: [n] how often each row counts.
 
     Returns:
         [n + 1, L]; at [j, q] the scatter of rows[j - L + q : j], infinite where that segment starts before
@@ -207,26 +220,37 @@ def cost_band(rows: npt.NDArray[np.floating], longest: int, shortest: int = 1) -
     n = len(rows)
     band = np.full((n + 1, longest), np.inf)
     block = max(longest, 256)
-    lengths = np.arange(longest, 0, -1)
     for first_end in range(1, n + 1, block):
         last_end = min(first_end + block - 1, n)
         origin = max(0, first_end - longest)
-        sums = _pair_sums(rows[origin:last_end])
+        sums = _pair_sums(rows[origin:last_end], None if weights is None else weights[origin:last_end])
         for end in range(first_end, last_end + 1):
             start = max(end - longest, 0)
             band[end, longest - (end - start) :] = sums[end - origin, start - origin : end - origin]
-        band[first_end : last_end + 1] /= lengths
-    if shortest > 1:
-        band[:, longest - shortest + 1 :] = np.inf
+    # in place: of a long video, the band is most of the memory
+    band /= np.arange(longest, 0, -1) if weights is None else _sums_before(weights, longest)
+    if lengths is not None:
+        band[_sums_before(lengths, longest) < shortest] = np.inf
+    elif shortest > 1:
+        band[:, longest - int(shortest) + 1 :] = np.inf
     return band
 
 
-def _pair_sums(rows: npt.NDArray[np.floating]) -> Matrix:
+def _sums_before(values: Weights, longest: int) -> Matrix:
+    """Return [n + 1, L]; at [j, q] the sum of values[j - L + q : j]; 1 where that starts before the first."""
+    sums = np.append(0.0, np.cumsum(values, dtype=np.float64))
+    starts = np.arange(len(sums))[:, None] + np.arange(-longest, 0)
+    return np.where(starts < 0, 1.0, sums[:, None] - sums[np.maximum(starts, 0)])
+
+
+def _pair_sums(rows: npt.NDArray[np.floating], weights: Weights | None = None) -> Matrix:
     """[w + 1, w + 1]; at [j, i] the sum of the squared distances of all pairs of rows in rows[i:j]."""
     local = rows.astype(np.float64)
     local -= local.mean(axis=0)
     squares = np.einsum("td,td->t", local, local)
     distances = squares[:, None] + squares[None, :] - 2 * (local @ local.T)
+    if weights is not None:
+        distances *= weights[:, None] * weights
     earlier = np.tril(np.maximum(distances, 0), k=-1)
     to_row = np.cumsum(earlier[:, ::-1], axis=1)[:, ::-1]
     sums = np.zeros((len(rows) + 1, len(rows)))

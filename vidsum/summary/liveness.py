@@ -11,7 +11,7 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
 from vidsum.results.features import Features
-from vidsum.scaling import logistic, unit_rows
+from vidsum.scaling import distances_between, logistic, unit_rows
 from vidsum.types import FloatArray
 
 Matrix = npt.NDArray[np.float64]
@@ -31,6 +31,9 @@ On the seven clips frozen pictures changed by up to 6e-5 after H.264, live foota
 
 _MOVING = 6
 """Samples, one after the other, that change in live footage."""
+_MOSTLY, _STILL = 0.5, 0.5
+"""Where more than this fraction of a video stands still, its stills are what it shows (slides): each that
+gives way to another is this live."""
 _BLOCK = 1024
 """Rows that are measured at a time."""
 _TINY = np.finfo(np.float32).tiny
@@ -57,26 +60,34 @@ def motion(features: Features) -> FloatArray:
     """[T] how surely each sample is not frozen, in [0, 1]; 1 for a single sample.
 
     The lesser of the changes from and to its neighbours counts: a cut does not make a picture live. Nor do
-    fewer than `_MOVING` samples that change: an encoder draws a still picture anew from time to time.
+    fewer than `_MOVING` samples that change: an encoder draws a still picture anew from time to time. In a
+    video that is mostly stills, the change of a still is that to the next one.
     """
     rows = unit_rows(features.array)
     if len(rows) == 1:
         return np.ones(1, np.float32)
-    steps = np.concatenate(
-        [_steps(rows[start : start + _BLOCK + 1]) for start in range(0, len(rows) - 1, _BLOCK)]
-    )
+    steps = distances_between(rows)
     change = np.minimum(np.append(steps[0], steps), np.append(steps, steps[-1]))
     width = min(_MOVING, len(change))
     least = np.pad(sliding_window_view(change, width).min(axis=1), width - 1)
-    change = sliding_window_view(least, width).max(axis=1)
+    live = _from_change(sliding_window_view(least, width).max(axis=1))
+    counts = np.diff(features.picture_starts, append=len(rows))
+    if counts[counts > 1].sum() > _MOSTLY * len(rows):
+        live = np.maximum(live, _STILL * np.repeat(_of_stills(rows[features.picture_starts], counts), counts))
+    return live
+
+
+def _of_stills(pictures: FloatArray, counts: npt.NDArray[np.int64]) -> FloatArray:
+    """Return [P] how surely each picture that stays is replaced by another that stays; 0 for the rest."""
+    live, stays = np.zeros(len(pictures), np.float32), np.flatnonzero(counts > 1)
+    if len(stays) > 1:
+        steps = distances_between(pictures[stays])
+        live[stays] = _from_change(np.append(steps, steps[-1]))
+    return live
+
+
+def _from_change(change: Matrix) -> FloatArray:
     return np.asarray(change**_STEEPNESS / (change**_STEEPNESS + _FROZEN**_STEEPNESS), np.float32)
-
-
-def _steps(rows: FloatArray) -> Matrix:
-    """[T - 1] 1 - cosine of each row of length 1 and the next."""
-    differences = np.diff(rows, axis=0)
-    steps: Matrix = np.einsum("td,td->t", differences, differences, dtype=np.float64) / 2
-    return steps
 
 
 def measures(array: FloatArray, units: Sequence[int] = DULL_UNITS) -> Matrix:

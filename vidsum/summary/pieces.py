@@ -30,6 +30,8 @@ _DENSITY = 3.0
 """A summary of B seconds has about the square root of this many times B pieces."""
 _GOOD = 0.8
 """A shot whose score is at least this fraction of the highest is in before another shot is in twice."""
+_AGAIN = 0.2
+"""What another piece of a still picture counts."""
 _ROUNDING, _SAME_LOOK = 1e-9, 1e-4
 """Sums per frame, and directions, that differ by less are equal."""
 
@@ -120,12 +122,19 @@ class _Shown:
         alike = np.array([np.maximum(self._looks @ look, 0).sum() for look in self._looks])
         self._weights = np.array([piece.score * piece.size for piece in firsts]) / np.maximum(alike, 1)
         self._most_alike = np.zeros(len(firsts), np.float32)
+        counts = np.diff(features.picture_starts, append=len(rows))
+        self._picture = np.repeat(np.arange(len(counts)), counts)
+        self._is_new = np.ones(len(counts), np.bool_)
+        self._is_still = counts > 1
+
+    def _samples(self, start: int, end: int) -> slice:
+        first, stop = np.searchsorted(self._sampled, (start, end))
+        first = first if first < stop else max(first - 1, 0)  # between two samples, the one before
+        return slice(first, max(stop, first + 1))
 
     def _look(self, start: int, end: int) -> FloatArray:
         """[D] the mean feature of frames [start, end), of length 1; zeros where it is the video's."""
-        first, stop = np.searchsorted(self._sampled, (start, end))
-        first = first if first < stop else max(first - 1, 0)  # between two samples, the one before
-        mean = self._rows[first : max(stop, first + 1)].mean(axis=0)
+        mean = self._rows[self._samples(start, end)].mean(axis=0)
         length = float(np.linalg.norm(mean))
         return np.asarray(mean / length if length > _SAME_LOOK else mean * 0, np.float32)
 
@@ -138,7 +147,13 @@ class _Shown:
         unshown = np.maximum(self._alike(piece.start, piece.end) - self._most_alike, 0)
         return piece.score + UNSHOWN * float(self._weights @ unshown) / piece.size
 
+    def repeats(self, piece: Piece) -> bool:
+        """Return whether a piece holds nothing but still pictures of which the summary has a piece."""
+        pictures = self._picture[self._samples(piece.start, piece.end)]
+        return not (self._is_new[pictures] | ~self._is_still[pictures]).any()
+
     def show(self, start: int, end: int) -> None:
+        self._is_new[self._picture[self._samples(start, end)]] = False
         self._most_alike = np.maximum(self._most_alike, self._alike(start, end))
 
 
@@ -177,7 +192,8 @@ def choose_pieces(
         is_highest = piece.is_first and piece.shot == highest.shot
         is_good = piece.is_first and piece.score >= _GOOD * highest.score
         rank, left = 2 - is_highest - is_good, piece.cell[0] - piece.cell[1]
-        return rank, -shown.gain(piece), left, piece.start, len(taken), piece
+        gain = shown.gain(piece) * (_AGAIN if shown.repeats(piece) else 1)
+        return rank, -gain, left, piece.start, len(taken), piece
 
     waiting = [entry(piece) for piece in firsts]
     heapq.heapify(waiting)

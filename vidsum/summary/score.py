@@ -1,6 +1,7 @@
 """Importance scores by the chosen model: a scorer that needs no training, or a trained model."""
 
 import hashlib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
@@ -49,6 +50,7 @@ _REASONS = {
 }
 _FLAT_FRACTION, _FLAT_LEAST = 0.05, 0.01
 """A curve is flat where it spans no more than this fraction of its mean, or no more than this."""
+_STILL = "the picture stands still"
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,24 +73,26 @@ def is_flat(importance: FloatArray) -> bool:
 
 
 def candidates(
-    model: str, extractor: str, rate: float, embedded: bool, device: str = "auto"
+    model: str, extractor: str, rate: float, embedded: bool, device: str = "auto", film_fps: float = math.inf
 ) -> tuple[str, ...]:
     """The models that may give the scores, best first; one where it was named, as in MODELS or by a path.
 
     They are checked, before a video is decoded, against the features that they would read: their extractor,
     rate per second, and whether they are `embedded` (without, `auto` goes on to the next model). `device` is
-    the one that a model will run on, so that it is loaded once. Raises UsageError: unknown model, or it reads
-    other features. InputError: the file is missing or not a checkpoint.
+    the one that a model will run on, so that it is loaded once. Of a video of less than the models' rate,
+    `film_fps`, they read every frame. Raises UsageError: unknown model, or it reads other features.
+    InputError: the file is missing or not a checkpoint.
     """
     if model == "auto":
         shipped_extractor, shipped_rate = _SHIPPED_READS
-        is_read = embedded and extractor == shipped_extractor and abs(rate / shipped_rate - 1) <= RIDGE_RATES
+        is_near = abs(rate / min(shipped_rate, max(rate, film_fps)) - 1) <= RIDGE_RATES
+        is_read = embedded and extractor == shipped_extractor and is_near
         return tuple(name for name in AUTO_ORDER if is_read or name != SHIPPED_MODEL)
     if model not in SCORERS:
         summarizer = _summarizer(model, device)
         from vidsum.summary.summarizer import require_kind
 
-        require_kind(summarizer, extractor, rate)
+        require_kind(summarizer, extractor, rate, film_fps)
     return (model,)
 
 
@@ -102,10 +106,16 @@ def best_score(
 ) -> Scored:
     """The curve of the first of the models (from `candidates`) that is not flat where this video moves.
 
-    If all are flat, `auto` gives `uniform` and a warning. A named model gives its flat curve and a warning,
-    except `uniform`, which is meant to be flat. The other arguments are those of `score`.
+    If all are flat, or the picture stands still, `auto` gives `uniform` and a warning. A named model gives
+    its flat curve and a warning, except `uniform`, which is meant to be flat. The other arguments are those
+    of `score`.
     """
-    flat, moves = list[str](), motion(features) if SHIPPED_MODEL in models else 1.0
+    flat, moves = list[str](), motion(features)
+    if selection.model == "auto" and len(features) > 1 and moves.max() <= _FLAT_LEAST:
+        warning = f"{_STILL}: segments do not depend on its content"
+        return Scored(SCORERS["uniform"](features, 0), "uniform", f"auto: {_STILL}", (warning,))
+    if SHIPPED_MODEL not in models:
+        moves = np.ones_like(moves)
     for model in models:
         importance = score(features, shots, replace(selection, model=model), fraction, device)
         if selection.model != "auto":

@@ -192,28 +192,31 @@ def require_readable(summarizer: Summarizer, features: Features) -> None:
     elif features.dim != summarizer.dim:
         fault = f"{summarizer.name} reads features of {summarizer.dim} numbers, not of {features.dim}"
         raise UsageError(fault, hint=_how_to_make(summarizer))
-    require_kind(summarizer, features.extractor, 1 / features.step_s)
+    require_kind(summarizer, features.extractor, 1 / features.step_s, features.video_fps)
 
 
-def require_kind(summarizer: Summarizer, extractor: str, rate: float) -> None:
+def require_kind(summarizer: Summarizer, extractor: str, rate: float, film_fps: float = math.inf) -> None:
     """Raise UsageError, before extraction, where the model does not read features of this kind.
 
     `extractor` is a name; `custom`, unknown, is accepted, and so are captions where the model reads their
-    space. `rate` is in features per second.
+    space. `rate` is in features per second, of a video of `film_fps` frames per second.
     """
     captions = SENTENCES if summarizer.inputs.space else ()
     if extractor not in (summarizer.extractor, "custom", *captions):
         fault = f"{summarizer.name} reads features of {summarizer.extractor}, not of {extractor}"
         raise UsageError(fault, hint=_how_to_make(summarizer))
-    if not reads_rate(summarizer, rate):
+    if not reads_rate(summarizer, rate, film_fps):
         fault = f"{summarizer.name} reads {summarizer.fps:g} features a second, not {rate:g}"
         raise UsageError(fault, hint=f"--fps {summarizer.fps:g}")
 
 
-def reads_rate(summarizer: Summarizer, rate: float) -> bool:
-    """Whether a rate is near enough to that of the training: within a tenth; ridge: see `RIDGE_RATES`."""
+def reads_rate(summarizer: Summarizer, rate: float, film_fps: float = math.inf) -> bool:
+    """Return whether a rate is near enough to that of the training: within a tenth; ridge: see `RIDGE_RATES`.
+
+    Of a video with fewer frames per second than that, every frame is enough.
+    """
     tolerance = RIDGE_RATES if isinstance(summarizer.model, RidgeScorer) else 0.1
-    return abs(rate / summarizer.fps - 1) <= tolerance
+    return abs(rate / min(summarizer.fps, max(rate, film_fps)) - 1) <= tolerance
 
 
 def _how_to_make(summarizer: Summarizer) -> str:
