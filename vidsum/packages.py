@@ -50,6 +50,12 @@ def has_extra(extra: str) -> bool:
     return all(find_spec(module) for module in EXTRAS[extra])
 
 
+def require_extra(extra: str, user: str) -> None:
+    """Raise PackageError where an extra is missing that `user`, such as an extractor, needs."""
+    if not has_extra(extra):
+        raise PackageError(f"{user} needs {EXTRAS[extra][0]}", hint=install_extra(extra))
+
+
 def install_extra(extra: str) -> str:
     """Return the command that installs an extra."""
     return pip_install(f"vidsum[{extra}]")

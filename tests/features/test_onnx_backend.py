@@ -12,8 +12,8 @@ from torch import nn
 
 from tests.features import networks
 from tests.features.conftest import RandomClips
-from vidsum.errors import OutputError, UsageError
-from vidsum.features import describe, onnx_backend
+from vidsum.errors import OutputError, PackageError, UsageError
+from vidsum.features import choose_backend, describe, onnx_backend
 from vidsum.features.extractor import Network, Spec
 from vidsum.features.onnx_backend import choose_provider, exported_path, onnx_extractor, require_exporter
 from vidsum.features.torch_backend import torch_extractor
@@ -147,3 +147,13 @@ def test_a_missing_package_is_named_with_the_line_that_installs_it(monkeypatch: 
         require_exporter(describe("i3d"))
     assert install_extra("onnx") in str(caught.value.hint)
     require_exporter(describe("efficientnet_lite0"))
+
+
+def test_a_network_that_needs_torch_names_the_extra_before_anything_is_fetched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("vidsum.packages.has_extra", lambda extra: False)
+    for name in ("googlenet", "i3d"):
+        with pytest.raises(PackageError, match=f"{name} needs torch"):
+            choose_backend(describe(name), device="cpu")
+    assert choose_backend(describe("efficientnet_lite0"), device="cpu") == "onnx"

@@ -13,6 +13,7 @@ from vidsum.errors import UsageError
 from vidsum.features.extractor import own_extractor
 from vidsum.memory import kept
 from vidsum.names import unknown
+from vidsum.packages import require_extra
 from vidsum.settings import EXTRACTORS
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def choose_backend(
 
     `auto` is onnxruntime where it runs the network on the CPU without torch, else torch.
 
-    Raises UsageError where a name is unknown, the device or a package is missing, or they do not go together.
+    Raises UsageError where a name is unknown, the device or a package is missing, or they do not go together;
+    PackageError without torch, where the network needs it.
     """
     if backend not in BACKENDS:
         raise unknown("backend", backend, BACKENDS)
@@ -58,8 +60,11 @@ def choose_backend(
     if precision == "int8" and not can_be_int8(spec, backend):
         raise UsageError("int8 is for efficientnet_lite0, in onnxruntime", hint="--precision auto")
     if backend == "auto":
-        is_direct = spec.graph is not None and of_device == "cpu" and precision in ("fp32", "int8")
-        return "onnx" if is_direct else "torch"
+        if spec.graph is not None and of_device == "cpu" and precision in ("fp32", "int8"):
+            return "onnx"
+        backend = "torch"
+    if not spec.own and (backend == "torch" or spec.graph is None):
+        require_extra("torch", spec.name)
     if backend == "onnx":
         from vidsum.features.onnx_backend import choose_provider, require_exporter
 
