@@ -49,7 +49,7 @@ def info(
     videos: Videos,
     batch: Batch,
     settings: InfoOptions,
-    extraction: Annotated[Extraction, Only(("allow_playlists",))],
+    extraction: Annotated[Extraction, Only(("allow_playlists", "video_track", "audio_track"))],
     view: View,
 ) -> None:
     """Show versions, devices, weights and cache; or details of video files.
@@ -75,13 +75,24 @@ def info(
 
 def _video(path: str, extraction: Extraction, config: str | None) -> Result:
     """What is known of a video, and the configuration file that decides how it is read, if any."""
-    from vidsum.pipelines.sources import describe_jumps, probe_video
+    from vidsum.pipelines.sources import describe_jumps, list_tracks, probe_video
+    from vidsum.results.result import video_data
 
     video = probe_video(path, extraction)
-    facts = asdict(video)
+    facts, tracks = video_data(video) or {}, list_tracks(video)
     if config:
         facts["config"] = config
-    return Result(data=facts, lines=_lines(facts), messages=describe_jumps(video))
+    lines = (*_lines(facts), *map(_track_line, tracks))
+    return Result(data={**facts, "tracks": tracks}, lines=lines, messages=describe_jumps(video))
+
+
+def _track_line(track: dict[str, Any]) -> str:
+    """A track in a line; a star marks the one of its kind that is used."""
+    is_video = track["kind"] == "video"
+    size = "{width}x{height}" if is_video else "{channels} channels, {sample_rate} Hz"
+    words = [track["codec"], size.format(**track), track["language"], track["title"], *track["flags"]]
+    name = f"{track['kind']} track {track['number']}{' *' if track['chosen'] else ''}"
+    return f"{name:<20} {', '.join(filter(None, words))}"
 
 
 def _cache() -> Result:

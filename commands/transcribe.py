@@ -54,7 +54,7 @@ def transcribe(
     settings: Transcription,
     outputs: Outputs,
     extra: TranscriptOutputs,
-    extraction: Annotated[Extraction, Only(("device", "cache"))],
+    extraction: Annotated[Extraction, Only(("device", "cache", "audio_track"))],
     view: View,
 ) -> None:
     """Transcribe speech in videos and audio files.

@@ -37,7 +37,7 @@ def watch(
     source: Source,
     asked: WatchOptions,
     settings: Watching,
-    extraction: Annotated[Extraction, Only(("device",))],
+    extraction: Annotated[Extraction, Only(("device", "video_track", "audio_track"))],
     view: View,
 ) -> None:
     """Watch a camera, a stream or a recording in progress, and alert when something is seen.
@@ -67,6 +67,8 @@ def watch(
             asked.query,
             clips=None if asked.clips is None else Path(asked.clips),
             device=extraction.device,
+            video_track=extraction.video_track,
+            audio_track=extraction.audio_track,
             warn=_warn,
             **vars(settings),
         )

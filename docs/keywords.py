@@ -71,7 +71,7 @@ def _type_name(kind: Any) -> str:
         return f"str | {several}" if item is str else several
     if get_origin(kind) is Literal:
         return "Literal[" + ", ".join(f'"{choice}"' for choice in get_args(kind)) + "]"
-    if NoneType in get_args(kind):
+    if NoneType in get_args(kind) and required(kind) is not kind:
         return f"{_type_name(required(kind))} | None"
     return kind.__name__ if isinstance(kind, type) and not get_args(kind) else str(kind)
 

@@ -15,6 +15,7 @@ from typing import Any, cast
 import av
 import numpy as np
 import numpy.typing as npt
+from av.stream import Disposition
 from av.video.reformatter import VideoReformatter
 
 from vidsum.types import VideoInfo
@@ -277,6 +278,47 @@ def make_sound(path: Path, *, duration_s: float = 1.0, cover: bool = False) -> P
                 [*_encode(picture, number_picture(1, 64, 64), 0, Fraction(1, 25)), *picture.encode(None)]
             )
         container.mux(_sound_packets(sound, _tone(duration_s), 0.0))
+    return path
+
+
+@dataclass(frozen=True)
+class Track:
+    """A track of `make_tracks`: pictures of (width, height), or a tone in so many channels."""
+
+    size: tuple[int, int] | int
+    flags: int = 0
+    language: str | None = None
+    value: float = 0
+    """Number of the first picture, or the peak of the tone."""
+
+
+def make_tracks(path: Path, *tracks: Track, n_frames: int = 20) -> Path:
+    """Write a video of 10 frames a second with these tracks."""
+    packets: Packets = []
+    with av.open(str(path), "w") as container:
+        made = []
+        for track in tracks:
+            if isinstance(track.size, tuple):
+                kind = ("png", "rgb24") if track.flags & Disposition.attached_pic else ("libx264", "yuv420p")
+                stream: Any = _add_video(container, kind[0], Fraction(10), *track.size, kind[1])
+            else:
+                layout = {1: "mono", 2: "stereo", 6: "5.1"}[track.size]
+                stream = container.add_stream("aac", rate=SAMPLE_RATE, layout=layout)
+            stream.disposition = track.flags
+            stream.metadata.update({"language": track.language} if track.language else {})
+            made.append(stream)
+        for track, stream in zip(tracks, made, strict=True):
+            if isinstance(track.size, tuple):
+                for number in range(1 if track.flags & Disposition.attached_pic else n_frames):
+                    picture = number_picture(int(track.value) + number, *track.size)
+                    packets += _encode(stream, picture, number / 10, Fraction(1, TICKS))
+                packets += stream.encode(None)
+                continue
+            samples = np.tile(2 * track.value * _tone(n_frames / 10), (track.size, 1))
+            frame = av.AudioFrame.from_ndarray(samples, format="fltp", layout=stream.layout.name)
+            frame.sample_rate, frame.time_base, frame.pts = SAMPLE_RATE, Fraction(1, SAMPLE_RATE), 0
+            packets += [*stream.encode(frame), *stream.encode(None)]
+        _mux_in_time_order(container, packets)
     return path
 
 

@@ -12,6 +12,8 @@ class ReadingOptions(TypedDict, total=False):
     device: str
     reader: Literal["pyav", "decord", "opencv"]
     hwaccel: Literal["none", "auto", "cuda", "videotoolbox", "d3d11va", "vaapi", "qsv"]
+    video_track: int | str | None
+    audio_track: int | str | None
     fast: bool
     strict: bool
     cache: bool

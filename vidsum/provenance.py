@@ -91,7 +91,7 @@ def _hash_unchanged(path: Path, size: int, mtime_ns: int) -> str:
 
 def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """How the result of `before` was made, where that differs from `now`: the first difference, in words."""
-    if any(before.get(part) != now.get(part) for part in _READ):
+    if any(_without_tracks(before.get(part)) != _without_tracks(now.get(part)) for part in _READ):
         return "from another input, or one that has changed since"
     old, new = dict(flat(before)), dict(flat(now))
     differing = [path for path in {**new, **old} if old.get(path) != new.get(path)]
@@ -103,6 +103,13 @@ def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     if path[:1] == ("extractions",) and "grounding" in now and seen != sees:
         return "with --thorough" if seen > sees else "without --thorough"
     return _in_words(path, old.get(path)) if path else "from other inputs or options"
+
+
+def _without_tracks(part: Any) -> Any:
+    """A part without the tracks that options choose."""
+    if not isinstance(part, Mapping):
+        return part
+    return {name: value for name, value in part.items() if not name.endswith("_track")}
 
 
 def _weight(path: tuple[str, ...]) -> int:

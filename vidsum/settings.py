@@ -12,6 +12,7 @@ from vidsum.device import Backend, PrecisionChoice
 from vidsum.errors import UsageError
 from vidsum.options import ADVANCED, Checked, Option, as_record, check, option
 from vidsum.times import parse_every, parse_interval, parse_limit, parse_time
+from vidsum.types import TrackChoice
 
 DEFAULT_EXTRACTOR = "efficientnet_lite0"
 DEFAULT_MODEL = "auto"
@@ -81,6 +82,16 @@ EXTRACTORS = tuple(sorted((file.name for file in _FILES), key=lambda name: (name
 """The extractors, by the names of their files, which are their only list; the first is the default."""
 
 
+def parse_track(text: str) -> int | str:
+    """Read the number or the language of a track. Raises UsageError: it is neither."""
+    if not re.fullmatch(r"0*[1-9]\d{0,3}|[A-Za-z]{2,3}(-\w+)*", text):
+        fault = f"{text!r} is no track"
+        raise UsageError(
+            fault, hint="a number from 1 on, or a language such as eng or de; see vidsum info FILE"
+        )
+    return int(text) if text.isdecimal() else text
+
+
 @dataclass(frozen=True, kw_only=True)
 class Extraction:
     """How features are made. None stands for the extractor's own value."""
@@ -115,6 +126,16 @@ class Extraction:
     hwaccel: HwAccel = option(
         "Hardware decoder. auto: use one if available, else the CPU.", "none", panel=ADVANCED
     )
+    video_track: TrackChoice = option(
+        "Video track, by number from 1 on.", None, metavar="N", parse=parse_track, shown="FFmpeg's choice"
+    )
+    audio_track: TrackChoice = option(
+        "Audio track, by number from 1 on or language (eng, de).",
+        None,
+        metavar="N|LANG",
+        parse=parse_track,
+        shown="FFmpeg's choice",
+    )
     fast: bool = option("Decode key frames only: faster, but coarse.", False, panel=ADVANCED)
     strict: bool = option("Treat a truncated or damaged video as an error (exit 3).", False, panel=ADVANCED)
     """Otherwise what decodes is used."""
@@ -125,6 +146,9 @@ class Extraction:
 
     def __post_init__(self) -> None:
         check(self)
+        for track in (self.video_track, self.audio_track):
+            if track is not None:
+                parse_track(str(track))
         other = "--strict" if self.strict else "--hwaccel" if self.hwaccel != "none" else None
         if self.fast and other:
             raise UsageError(f"--fast and {other} exclude each other")

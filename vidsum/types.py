@@ -24,6 +24,9 @@ Picture = npt.NDArray[np.uint8]
 Interval = tuple[float, float]
 """[start_s, end_s)"""
 
+TrackChoice = int | str | None
+"""A track by its number among those of its kind, from 1 on, or by its language; None: FFmpeg's choice."""
+
 Progress = Callable[[str, float, float], None]
 """Called as progress(what, done, total) while a long step runs; `total` is 0 when it is not known."""
 
@@ -56,8 +59,12 @@ class VideoInfo:
     start_s: float
     """Time stamp of the first picture in the file; all other times here count from it."""
     audio_codec: str | None = None
+    """Codec of the audio track that is read; None without sound."""
     start_offset_s: float | None = None
     """From the file's start, which players count from, to the first picture; None: not known."""
+    video_track: int | None = None
+    """Number, from 1 on, of the video track that is read; None where the file has no other."""
+    audio_track: int | None = None
 
     @property
     def has_audio(self) -> bool:

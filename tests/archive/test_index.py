@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.archive.made import film, spoken
+from tests.media import Track, make_tracks
 from vidsum.archive import index
 from vidsum.archive.archive import Archive
 from vidsum.archive.store import connect
@@ -338,3 +339,14 @@ def test_descriptions_of_another_video_are_not_taken(archive: Archive, videos: P
     describe(videos / "a.mp4", "a red wall", of=videos / "b.mp4")
     assert "of another video" in archive.add(videos / "a.mp4")[0].warnings[0]
     assert count(archive, "descriptions") == 0
+
+
+def test_other_tracks_make_another_row(archive: Archive, tmp_path: Path) -> None:
+    path = make_tracks(tmp_path / "a.mkv", Track((64, 48)), Track((128, 96)), Track(1), Track(2))
+    assert [archive.add(path)[0].state for _ in range(2)] == ["added", "unchanged"]
+    other = [archive.add(path, audio_track=1)[0].state for _ in range(2)]
+    assert other == ["changed", "unchanged"]
+    assert archive.add(path)[0].state == "changed"
+    assert archive.rows("SELECT tracks FROM videos") == [("2,2",)]
+    archive.rows("UPDATE videos SET tracks = NULL")  # by an older version, which read the first tracks
+    assert archive.add(path)[0].state == "changed"

@@ -263,7 +263,11 @@ class Archive:
 
         facts = {"vidsum": __version__, "moment": [match.video, match.start_s, match.end_s]}
         segments = [(match.start_s, match.end_s)]
-        return write_segments(probe(match.video), segments, path, comment=label_of(facts)).warnings
+        query = "SELECT tracks FROM files JOIN videos ON videos.id = video WHERE path = ?"
+        (tracks,) = next(iter(self.rows(query, os.fsencode(match.video))), (None,))
+        picture, sound = (int(number) or None for number in (tracks or "0,0").split(","))
+        video = probe(match.video, video_track=picture, audio_track=sound)
+        return write_segments(video, segments, path, comment=label_of(facts)).warnings
 
     def _files(self, wishes: Wishes) -> dict[int, list[str]]:
         """The paths of each video that passes the filters, by its id."""

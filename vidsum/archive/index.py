@@ -20,6 +20,7 @@ from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.vse import load_map
 from vidsum.pipelines.moments import Sight, input_in, plan_sight
 from vidsum.pipelines.plan import Plan
+from vidsum.pipelines.sources import probe_video
 from vidsum.pipelines.speech import cached_transcript
 from vidsum.provenance import of_file
 from vidsum.settings import Extraction, Retrieval
@@ -32,6 +33,8 @@ State = Literal["added", "changed", "moved", "unchanged", "claimed"]
 
 _SIDE, _JPEG_QUALITY = 160, 75
 """Of the pictures of shots."""
+_ONLY = "0,0"
+"""The tracks of a video that has no others."""
 
 
 @dataclass(frozen=True)
@@ -98,16 +101,19 @@ def add(
     facts, content = (status.st_size, status.st_mtime_ns), descriptions_beside(video)
     described_by = sha256(content).hexdigest() if content else None
     before = connection.execute(
-        f"SELECT files.bytes, mtime_ns, made_from, fast, sha256, {_KNOWN} FROM files "
+        f"SELECT files.bytes, mtime_ns, made_from, fast, sha256, tracks, {_KNOWN} FROM files "
         "JOIN videos ON videos.id = files.video JOIN spaces ON spaces.id = space WHERE path = ?",
         (key,),
     ).fetchone()
-    known = _Known(*before[5:]) if before else None
+    known = _Known(*before[6:]) if before else None
     if known and before[:3] == (*facts, space) and before[3] <= extraction.fast:
-        source = {"bytes": facts[0], "sha256": before[4]}
+        tracks, source = _tracks(path, extraction, before[5]), {"bytes": facts[0], "sha256": before[4]}
+        if audio_track := int(tracks.split(",")[1]):
+            source["audio_track"] = audio_track
         is_heard = not known.is_silent or not (transcribe or cached_transcript(path, extraction, source))
-        if is_heard and described_by in (None, known.described_by):
+        if tracks == (before[5] or _ONLY) and is_heard and described_by in (None, known.described_by):
             with connection.transaction():
+                connection.execute("UPDATE videos SET tracks = ? WHERE id = ?", (tracks, known.id))
                 connection.execute("UPDATE files SET gone_s = NULL WHERE path = ?", (key,))
             return Added(video, "unchanged", known.duration_s, known.shots)
     with claimed(connection, key) as is_ours:
@@ -129,18 +135,20 @@ def _renew(
     """`add` of a file that is new, has changed, or of which more is to be known."""
     key, space = _key(path), made_from()
     digest = of_file(Path(path))["sha256"]
-    known = _known(connection, digest, space, fast=extraction.fast)
+    tracks = _tracks(path, extraction)
+    known = _known(connection, digest, space, tracks, fast=extraction.fast)
     seen = _see(path, extraction, progress) if known is None else None
     is_silent = known is None or known.is_silent
     spoken = hear(path, extraction, progress, transcribe=transcribe) if is_silent else None
     described_by = known.described_by if known else None
     described, warnings = describe((path, digest), descriptions, described_by, extraction)
     with connection.transaction():
-        known = _known(connection, digest, space, fast=extraction.fast)  # another process may have been first
+        # another process may have been first
+        known = _known(connection, digest, space, tracks, fast=extraction.fast)
         if known is None:
             if seen is None:
                 raise InputError(f"{path}: was removed from the archive meanwhile", hint="try again")
-            known = _insert(connection, digest, facts[0], space, seen)
+            known = _insert(connection, digest, facts[0], space, seen, tracks)
         if spoken and known.is_silent:
             set_texts(connection, known.id, spoken)
         if described:
@@ -226,12 +234,20 @@ def _drop_shots(connection: Database, first: int, count: int) -> None:
         connection.execute(f"DELETE FROM {table} WHERE {key} >= ? AND {key} < ?", (first, first + count))
 
 
-def _known(connection: Database, digest: str, space: str, *, fast: bool) -> _Known | None:
-    """A video; None if it is new, or was seen by its key frames alone and that is not enough."""
+def _tracks(path: str, extraction: Extraction, known: str | None = None) -> str:
+    """The tracks that are to be read, as the archive has them; `known` are those of an unchanged file."""
+    if known == _ONLY and extraction.video_track is None and extraction.audio_track is None:
+        return known
+    video = probe_video(path, extraction)
+    return f"{video.video_track or 0},{video.audio_track or 0}"
+
+
+def _known(connection: Database, digest: str, space: str, tracks: str, *, fast: bool) -> _Known | None:
+    """A video; None if it is new, or was seen by its key frames alone, or by other tracks."""
     row = connection.execute(
         f"SELECT {_KNOWN} FROM videos JOIN spaces ON spaces.id = space "
-        "WHERE sha256 = ? AND made_from = ? AND fast <= ?",
-        (digest, space, int(fast)),
+        f"WHERE sha256 = ? AND made_from = ? AND fast <= ? AND coalesce(tracks, '{_ONLY}') = ?",
+        (digest, space, int(fast), tracks),
     ).fetchone()
     return _Known(*row) if row else None
 
@@ -260,23 +276,29 @@ def _pictures(info: VideoInfo, times_s: Sequence[float]) -> list[bytes]:
     return pictures
 
 
-def _insert(connection: Database, digest: str, size: int, made: str, seen: _Seen) -> _Known:
-    """Write a video, in place of what its key frames gave."""
+def _insert(connection: Database, digest: str, size: int, made: str, seen: _Seen, tracks: str) -> _Known:
+    """Write a video, in place of what its key frames or other tracks gave."""
     clips, shots_s = seen.clips, seen.clips.shots_s
     assert shots_s is not None
     space, axes = space_of(connection, made, clips.rows.shape[1], _axes)
     coarse = "SELECT first_shot, n_shots FROM videos WHERE sha256 = ? AND space = ?"
     for span in connection.execute(coarse, (digest, space)).fetchall():
         _drop_shots(connection, *span)
+    others = f"sha256 = ? AND space = ? AND coalesce(tracks, '{_ONLY}') != ?"
+    for statement in (
+        f"DELETE FROM sentences WHERE video IN (SELECT id FROM videos WHERE {others})",
+        f"UPDATE videos SET spoken = NULL WHERE {others}",
+    ):
+        connection.execute(statement, (digest, space, tracks))
     (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM shots").fetchone()
     pieces = pack_pieces(clips, np.array(seen.starts), axes)
-    columns = "sha256, bytes, duration_s, space, fast, added_s, edges, first_shot, n_shots, scan"
+    columns = "sha256, bytes, duration_s, space, fast, added_s, edges, first_shot, n_shots, scan, tracks"
     renewed = ", ".join(f"{name} = excluded.{name}" for name in columns.split(", "))
     facts = (digest, size, clips.duration_s, space, int(seen.fast), time.time(), shots_s.tobytes())
     connection.execute(
-        f"INSERT INTO videos ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+        f"INSERT INTO videos ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
         f"ON CONFLICT (sha256, space) DO UPDATE SET {renewed}",
-        (*facts, last + 1, len(seen.starts), pieces.tobytes()),
+        (*facts, last + 1, len(seen.starts), pieces.tobytes(), tracks),
     )
     records, ends = pack_clips(clips), [*seen.starts[1:], len(clips)]
     for number, (start, end, picture) in enumerate(zip(seen.starts, ends, seen.pictures, strict=True), 1):
@@ -286,7 +308,7 @@ def _insert(connection: Database, digest: str, size: int, made: str, seen: _Seen
             (last + number, float(clips.timestamps[start]), float(end_s), records[start:end].tobytes()),
         )
         connection.execute("INSERT INTO pictures VALUES (?, ?)", (last + number, picture))
-    known = _known(connection, digest, made, fast=seen.fast)
+    known = _known(connection, digest, made, tracks, fast=seen.fast)
     assert known is not None
     connection.add_pieces(space, known.id, pieces)
     return known

@@ -85,6 +85,8 @@ _MIGRATIONS = (
         until_s REAL NOT NULL               -- seconds since 1970
     );
     """,
+    # "video,audio": numbers of the tracks that were read, 0 where a file has no other; NULL: not known
+    "ALTER TABLE videos ADD COLUMN tracks TEXT",
 )
 """From each version of the schema to the next; `PRAGMA user_version` counts them."""
 

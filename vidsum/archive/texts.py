@@ -17,6 +17,7 @@ from vidsum.archive.store import Database
 from vidsum.errors import InputError
 from vidsum.grounding.said import ENCODER, Passage, evidence_of, moments_said, passages_of, sentences_of
 from vidsum.grounding.text import load_text_encoder
+from vidsum.pipelines.sources import probe_video
 from vidsum.pipelines.speech import cached_transcript, in_english, plan_transcript
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.load import fault_of, kind_of
@@ -50,13 +51,13 @@ class Texts:
 def hear(video: str, extraction: Extraction, progress: Progress | None, *, transcribe: bool) -> Texts | None:
     """What is said, in English; None where that is not known, and is not to be found out."""
     try:
-        plan = plan_transcript(video, Transcription(), extraction)
+        plan = plan_transcript(video, Transcription(), extraction, probe_video(video, extraction))
     except InputError:  # no sound
         return Texts((), b"") if transcribe else None
     if transcribe:
         english: Transcript | None = in_english(plan.run(progress), video, extraction, progress)
     else:
-        english = cached_transcript(video, extraction, english=True)
+        english = cached_transcript(video, extraction, plan.provenance["video"], english=True)
     if english is None:
         return None
     return _texts(sentences_of(english), "said", extraction)

@@ -29,11 +29,12 @@ from vidsum.video.playlist import files_of, is_playlist
 from vidsum.video.read import read_frames
 from vidsum.video.threads import Consumer, fan_out
 from vidsum.video.unseen import are_sparse
+from vidsum.video.used_track import describe_used
 
 _TRANSITIONS = "transnetv2"
 _RECORDED_BY_EFFECT = (
     *("extractor", "fps", "clip_frames", "stride_frames", "logits", "precision", "backend", "device"),
-    *("reader", "hwaccel", "fast", "strict", "cache", "allow_playlists"),
+    *("reader", "hwaccel", "fast", "strict", "cache", "allow_playlists", "video_track", "audio_track"),
 )
 """Options of which `_made_from` records what they do to the features, or which do nothing to them."""
 
@@ -142,7 +143,10 @@ def _made_from(
             "strict": how.strict,
             **without_defaults(how, *_RECORDED_BY_EFFECT),
         },
-        "video": provenance.of_files(files_of(path) if is_playlist(video) else (path,)),
+        "video": {
+            **provenance.of_files(files_of(path) if is_playlist(video) else (path,)),
+            **({"video_track": video.video_track} if video.video_track else {}),
+        },
     }
 
 
@@ -175,8 +179,9 @@ def run_jobs(
         found[number] = features
         if how.cache and not features.warnings:  # of a damaged video the warning must come every time
             cache.put(features)
+    notes = describe_used(video.path, "video", video.video_track)
     made = [
-        replace(features, video=video, provenance=job.provenance)
+        replace(features, video=video, provenance=job.provenance, warnings=(*notes, *features.warnings))
         for features, job in zip(found, jobs, strict=True)
         if features is not None
     ]

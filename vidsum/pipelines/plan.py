@@ -68,7 +68,8 @@ class Input:
         """What the first job's features would be made from, or what those that exist were made from."""
         if self.features is not None:
             return self.features.made_from
-        return self.jobs[0].provenance
+        made_from, track = self.jobs[0].provenance, self.video and self.video.audio_track
+        return {**made_from, "video": {**made_from["video"], "audio_track": track}} if track else made_from
 
     @property
     def kind(self) -> tuple[str, float, bool]:
@@ -117,7 +118,7 @@ class Input:
             "vidsum": self.provenance["vidsum"],
             "extractor": NAME,
             "parameters": {"segments": [list(segment) for segment in segments]},
-            "video": self.provenance["video"],
+            "video": self.jobs[0].provenance["video"],
         }
         found = cache.get(made_from) if self.extraction.cache else None
         if found is None:
@@ -184,7 +185,7 @@ def extract(
 def plan_extraction(source: VideoPath | Video, extraction: Extraction) -> Plan[Features]:
     """Plan the features of a video. Raises InputError, UsageError: see `extract`."""
     given = video_input(source, extraction)
-    return Plan(given.provenance, lambda progress: given.read(progress)[0][0])
+    return Plan(given.jobs[0].provenance, lambda progress: given.read(progress)[0][0])
 
 
 def save_features(features: Features, path: Path) -> None:

@@ -85,7 +85,7 @@ def plays(info: VideoInfo) -> bool:
     if "mp4" not in info.container or info.codec not in ("h264", "vp9", "av1") or not has_sound:
         return False
     with open_source(info) as container:
-        return video_stream(container, info.path).codec_context.pix_fmt in ("yuv420p", "yuvj420p")
+        return video_stream(container, info).codec_context.pix_fmt in ("yuv420p", "yuvj420p")
 
 
 def _linked(target: Path, file: VideoInfo | Path) -> str:

@@ -24,7 +24,7 @@ from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
 from vidsum.settings import DEFAULT_MODEL, Extraction, Selection, ShotMethod, ShotSettings, Transcription
 from vidsum.summary.score import OwnScores
-from vidsum.types import Progress
+from vidsum.types import Progress, TrackChoice
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -79,10 +79,11 @@ class Transcriber:
         *,
         device: str = "auto",
         cache: bool = True,
+        audio_track: TrackChoice = None,
         **options: Unpack[SpeechOptions],
     ) -> None:
         self._settings = from_keywords(Transcriber, Transcription, {"language": language, **options})
-        self._extraction = Extraction(device=device, cache=cache)
+        self._extraction = Extraction(device=device, cache=cache, audio_track=audio_track)
 
     def __call__(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> Transcript:
         """Transcribe speech in a video or audio file."""

@@ -39,7 +39,7 @@ def speech_of_moments(retrieval: Retrieval, given: Input) -> Plan[Transcript] | 
     if video is None or evidence == "seen":
         return None
     if evidence == "auto":
-        found = cached_transcript(video.path, extraction, english=True)
+        found = cached_transcript(video.path, extraction, track=video.audio_track, english=True)
         if found is None or not found.segments:
             return None
     path, plan = video.path, plan_transcript(video.path, Transcription(), extraction, video)
@@ -91,7 +91,7 @@ def speech_of_summary(selection: Selection, given: Input) -> Plan[Transcript] | 
         if is_asked:
             raise UsageError("features have no speech", hint="give the video, or --snap none")
         return None
-    if not is_asked and cached_transcript(video.path, extraction) is None:
+    if not is_asked and cached_transcript(video.path, extraction, track=video.audio_track) is None:
         return None
     return plan_transcript(video.path, Transcription(), extraction, video)
 

@@ -165,7 +165,7 @@ def _seen(
     segment, seen, meter, changes = -1, _Seen(0, 0), ChangeMeter(), list[float]()
     before = np.zeros((0, 0), np.float32)
     with open_source(video) as container:
-        stream = video_stream(container, video.path)
+        stream = video_stream(container, video)
         ticks = in_ticks(segments, stream.time_base or Fraction(1))
         for shown in segment_frames(container, stream, ticks, jumps_of(video), DecodeLog()):
             time_s, change = shown.decoded.time_s, meter.see(shown.decoded.time_s, shown.decoded.frame)

@@ -19,8 +19,10 @@ from vidsum.text_files import read_bytes, read_stdin
 from vidsum.types import Picture, TimeArray, VideoInfo
 from vidsum.video.frames import LongSide
 from vidsum.video.probe import is_video, probe
+from vidsum.video.pyav_reader import open_source, video_stream
 from vidsum.video.read import read_frames_at
 from vidsum.video.timing import jumps_of
+from vidsum.video.tracks import choose_track, facts_of
 
 VideoPath = str | os.PathLike[str]
 
@@ -51,6 +53,13 @@ def describe_jumps(video: VideoInfo) -> tuple[str, ...]:
     return jumps_of(video).describe(video.path)
 
 
+def list_tracks(video: VideoInfo) -> list[dict[str, Any]]:
+    """List the tracks of a video with sound and pictures, those that are used marked; see docs/info.md."""
+    with open_source(video) as container:
+        sound = choose_track(container, video.path, "audio", video.audio_track)
+        return facts_of(container, [video_stream(container, video), sound])
+
+
 def path_of(source: VideoPath | Video) -> str:
     """The path of a video or feature file. Raises UsageError: this is no path."""
     path: object = source.path if isinstance(source, Video) else source
@@ -75,16 +84,18 @@ def probe_video(source: VideoPath, extraction: Extraction) -> VideoInfo:
 
     Raises InputError: see `vidsum.probe`.
     """
+    names = ("allow_playlists", "video_track", "audio_track")
+    how = tuple((name, getattr(extraction, name)) for name in names)
     try:
         status = Path(source).stat()
     except (OSError, ValueError):  # probing names the fault
-        return probe(source, allow_playlists=extraction.allow_playlists)
-    return _probe_unchanged(os.fspath(source), extraction.allow_playlists, status.st_size, status.st_mtime_ns)
+        return probe(source, **dict(how))
+    return _probe_unchanged(os.fspath(source), how, status.st_size, status.st_mtime_ns)
 
 
 @lru_cache(maxsize=64)
-def _probe_unchanged(path: str, allow_playlists: bool, size: int, mtime_ns: int) -> VideoInfo:
-    return probe(path, allow_playlists=allow_playlists)
+def _probe_unchanged(path: str, how: tuple[tuple[str, Any], ...], size: int, mtime_ns: int) -> VideoInfo:
+    return probe(path, **dict(how))
 
 
 def expand(paths: Iterable[str], *, recursive: bool = False, allow_playlists: bool = False) -> list[str]:

@@ -24,10 +24,11 @@ from vidsum.speech.recognize import CHECKPOINT, LANGUAGES, changes_of, load_reco
 from vidsum.speech.voice import RATE, speech_in, windows_of
 from vidsum.text_files import read_stdin
 from vidsum.times import format_time
-from vidsum.types import FloatArray, Progress, VideoInfo
+from vidsum.types import FloatArray, Progress, TrackChoice, VideoInfo
 from vidsum.version import __version__
 from vidsum.video.audio import SoundInfo, probe_sound, read_sound
 from vidsum.video.damage import DecodeLog
+from vidsum.video.used_track import describe_used
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -55,17 +56,19 @@ def transcribe(
     *,
     device: str = "auto",
     cache: bool = True,
+    audio_track: TrackChoice = None,
     progress: Progress | None = None,
     **options: Unpack[SpeechOptions],
 ) -> Transcript:
     """Transcribe speech in a video or audio file, of any length.
 
     Args:
-        path: any file with sound that FFmpeg reads, or a `Video`; only the first audio track is used.
+        path: any file with sound that FFmpeg reads, or a `Video`.
         language: code of the spoken language (`en`, `de` ...); by default it is detected
             in every half minute of speech.
         device: `cpu`, `cuda` or `cuda:N`; `auto` is the CPU.
         cache: read and keep the transcript in the cache.
+        audio_track: number or language (`eng`, `de`) of the audio track; FFmpeg's choice by default.
         progress: called while it runs.
         **options: other fields of `vidsum.settings.Transcription`: `translate=True`.
 
@@ -78,7 +81,8 @@ def transcribe(
         UsageError: the language is unknown.
     """
     settings = from_keywords(transcribe, Transcription, {"language": language, **options})
-    return plan_transcript(path, settings, Extraction(device=device, cache=cache)).run(progress)
+    extraction = Extraction(device=device, cache=cache, audio_track=audio_track)
+    return plan_transcript(path, settings, extraction).run(progress)
 
 
 def plan_transcript(
@@ -94,21 +98,24 @@ def plan_transcript(
     if settings.language is not None and settings.language not in LANGUAGES:
         hint = "give a code such as en, de or fr; without --language it is detected"
         raise UsageError(f"unknown language {settings.language!r}", hint=hint)
-    sound = probe_sound(path_of(path), video)
-    made_from = _made_from(provenance.of_file(sound.path), settings, extraction.device)
+    sound = probe_sound(path_of(path), video, extraction.audio_track)
+    made_from = _made_from(_source_of(sound.path, sound.track), settings, extraction.device)
+
+    def about_track() -> tuple[str, ...]:
+        return describe_used(sound.path, "audio", sound.track)
 
     def make(progress: Progress | None) -> Transcript:
         found = _kept(made_from) if extraction.cache else None
         if found is not None:
-            return replace(found, video=sound.video, warnings=_warnings(found))
+            return replace(found, video=sound.video, warnings=(*about_track(), *_warnings(found)))
         transcript, errors = _heard(sound, settings, extraction.device, progress)
         transcript = replace(transcript, provenance=made_from)
         if errors:  # of damaged sound the warning must come every time
             fault = f"{sound.path}: {errors} packets of its sound are damaged, and count as silence"
-            return replace(transcript, warnings=(fault, *_warnings(transcript)))
+            return replace(transcript, warnings=(*about_track(), fault, *_warnings(transcript)))
         if extraction.cache:
             _keep(transcript)
-        return replace(transcript, warnings=_warnings(transcript))
+        return replace(transcript, warnings=(*about_track(), *_warnings(transcript)))
 
     return Plan(made_from, make)
 
@@ -127,14 +134,15 @@ def cached_transcript(
     extraction: Extraction,
     source: Mapping[str, Any] | None = None,
     *,
+    track: int | None = None,
     english: bool = False,
 ) -> Transcript | None:
     """The transcript of a file, or that in English, if it is in the cache; the file is only hashed, if
-    `source` does not tell what `vidsum.provenance.of_file` would.
+    `source` does not tell what `vidsum.provenance.of_file` would. `track` is `VideoInfo.audio_track`.
 
     Raises InputError: the file cannot be read.
     """
-    source = source or provenance.of_file(Path(path))
+    source = source or _source_of(Path(path), track)
     if not extraction.cache:
         return None
     found = _kept(_made_from(source, Transcription(), extraction.device))
@@ -192,7 +200,7 @@ def hear_query(
             path = Path(folder) / "stdin"
             path.write_bytes(read_stdin())
             return hear_query(str(path), extraction, force=force, progress=progress)
-    name = Path(file).name
+    name, extraction = Path(file).name, replace(extraction, audio_track=None)  # which is of the videos
     sound = probe_sound(file)
     if sound.duration_s > _LONGEST_QUERY_S and not force:
         fault = f"{name}: is {sound.duration_s:.0f} s long, and a spoken query is a sentence"
@@ -256,6 +264,10 @@ def _warnings(transcript: Transcript) -> tuple[str, ...]:
     if count := sum(segment.uncertain for segment in transcript.segments):
         warnings.append(f"uncertain speech in {count} of {len(transcript.segments)} segments")
     return tuple(warnings)
+
+
+def _source_of(path: Path, track: int | None) -> dict[str, Any]:
+    return {**provenance.of_file(path), **({"audio_track": track} if track else {})}
 
 
 def _made_from(source: Mapping[str, Any], settings: Transcription, device: str) -> dict[str, Any]:

@@ -223,7 +223,10 @@ def video_behind(known: VideoInfo, video: PathLike | None = None) -> VideoInfo:
     """
     path = known.path if video is None else os.fspath(video)
     try:
-        info = probe_video(path, Extraction(allow_playlists=is_playlist(known)))
+        tracks = known.video_track, known.audio_track
+        info = probe_video(
+            path, Extraction(allow_playlists=is_playlist(known), video_track=tracks[0], audio_track=tracks[1])
+        )
     except InputError as error:
         raise InputError(error.message, hint=error.hint or "--video FILE, if it has moved") from error
     if info.bytes != known.bytes:

@@ -23,6 +23,7 @@ from vidsum.outputs import make_folder
 from vidsum.pipelines.decoding import extractor_of
 from vidsum.provenance import label_of
 from vidsum.settings import Extraction, Watching
+from vidsum.types import TrackChoice
 from vidsum.version import __version__
 from vidsum.video.live import LiveFrame, Source, live_frames, source_of
 from vidsum.video.preroll import LiveClip, PreRoll
@@ -70,6 +71,8 @@ def watch(
     model: str | None = None,
     clips: Path | None = None,
     device: str = "auto",
+    video_track: TrackChoice = None,
+    audio_track: TrackChoice = None,
     warn: Callable[[str], None] | None = None,
     **options: Unpack[WatchOptions],
 ) -> Generator[Second | Alert, None, None]:
@@ -82,6 +85,7 @@ def watch(
             present rule does.
         clips: a folder for an MP4 of each alert; made if needed.
         device: where the network runs.
+        video_track, audio_track: number or language of the tracks; FFmpeg's choice by default.
         warn: told of connections that break off, and of segments that cannot be read.
         **options: fields of `vidsum.settings.Watching`.
 
@@ -103,6 +107,7 @@ def watch(
     if not texts and not how.like:
         raise UsageError("nothing to watch for", hint='--query "a person falls", or --like PICTURE')
     stream = source_of(source, follow=how.follow, idle_s=how.idle_s)
+    stream = replace(stream, video_track=video_track, audio_track=audio_track)
     if is_offline() and not stream.is_on_this_machine:
         hint = "unset VIDSUM_OFFLINE, or watch a file, a camera or a stream of this machine"
         raise InputError(f"{source}: VIDSUM_OFFLINE forbids connections", hint=hint)

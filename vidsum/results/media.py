@@ -20,6 +20,7 @@ from vidsum.text_files import named
 from vidsum.types import TimeArray, VideoInfo
 from vidsum.video.pyav_reader import open_source
 from vidsum.video.timing import frame_times
+from vidsum.video.tracks import choose_track
 
 NTSC_RATES = tuple(Fraction(rate * 1000, 1001) for rate in (24, 30, 60))
 WHOLE_RATES = tuple(map(Fraction, (24, 25, 30, 50, 60)))
@@ -183,7 +184,7 @@ def media_of(video: VideoInfo) -> Media:
     fps = float(rate) if is_conformed else video.fps
     with open_source(video) as container:
         code = next(_time_codes(container), None)
-        sound = container.streams.audio[0] if video.has_audio else None
+        sound = choose_track(container, video.path, "audio", video.audio_track)
     return Media(
         path=Path(video.path),
         rate=rate,

@@ -171,8 +171,11 @@ def named(video: VideoInfo | None) -> str:
 
 
 def video_data(video: VideoInfo | None) -> dict[str, Any] | None:
-    """A video as JSON-ready data."""
-    return None if video is None else asdict(video)
+    """A video as JSON-ready data, its tracks where it has several of a kind."""
+    if video is None:
+        return None
+    facts = asdict(video)
+    return {name: fact for name, fact in facts.items() if fact is not None or not name.endswith("_track")}
 
 
 def origin_of(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,12 +12,13 @@ import av
 import numpy as np
 
 from vidsum.errors import InputError
-from vidsum.types import FloatArray, VideoInfo
+from vidsum.types import FloatArray, TrackChoice, VideoInfo
 from vidsum.video.damage import DecodeLog
 from vidsum.video.jumps import Jumps, Mover
 from vidsum.video.probe import probe
 from vidsum.video.pyav_reader import can_seek, decode_packet, open_media, open_source, read_packets, seek
 from vidsum.video.timing import jumps_of
+from vidsum.video.tracks import choose_track, number_of
 
 AAC_RATES = (8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000)
 """Sample rates that AAC has and browsers play; any other rate becomes the last."""
@@ -42,11 +43,12 @@ _Block = tuple[int, FloatArray]
 
 @contextmanager
 def open_sound(
-    source: VideoInfo | Path, jumps: Jumps, mono_rate: int | None = None
+    source: VideoInfo | Path, jumps: Jumps, mono_rate: int | None = None, track: TrackChoice = None
 ) -> "Iterator[SoundSource | None]":
     """The sound of a video, or of a file without pictures; None where none of it can be decoded.
 
     It is counted from the video's first picture, or from its own start. For `mono_rate` see `SoundSource`.
+    `track` chooses one of a file without pictures; a video has its own.
     """
 
     def opened() -> av.container.InputContainer:
@@ -54,14 +56,15 @@ def open_sound(
 
     with ExitStack() as files:
         container = files.enter_context(opened())
-        stream = next(iter(container.streams.audio), None)
+        path, track = (source, track) if isinstance(source, Path) else (source.path, source.audio_track)
+        stream = choose_track(container, path, "audio", track)
         if stream is None or stream.codec_context is None:
             yield None
             return
-        first = next(_decoded(container, stream, Jumps(), DecodeLog()), None)
+        first = next(decoded_sound(container, stream, Jumps(), DecodeLog()), None)
         if first is not None and not can_seek(container, stream, jumps):  # then not even back to the start
             container = files.enter_context(opened())
-            stream = container.streams.audio[0]
+            stream = container.streams[stream.index]
         if first is None:
             yield None
             return
@@ -73,7 +76,7 @@ def _start_s(stream: av.AudioStream) -> float:
     return float((stream.start_time or 0) * (stream.time_base or 0))
 
 
-def _decoded(
+def decoded_sound(
     container: av.container.InputContainer, stream: av.AudioStream, jumps: Jumps, log: DecodeLog
 ) -> Iterator[av.AudioFrame]:
     """The sound from where the container stands; what cannot be read or decoded becomes silence.
@@ -179,7 +182,7 @@ class SoundSource:
     def _resampled(self) -> Iterator[av.AudioFrame]:
         """Frames as planar float of one rate and layout, even if the source changes its own midway."""
         resampler, made_for = None, None
-        for frame in _decoded(self._container, self._stream, self._jumps, self.log):
+        for frame in decoded_sound(self._container, self._stream, self._jumps, self.log):
             kind = (frame.format.name, frame.layout.name, frame.sample_rate)
             if resampler is None or kind != made_for:
                 resampler, made_for = av.AudioResampler("fltp", self.layout, self.rate), kind
@@ -275,26 +278,32 @@ class SoundInfo:
     """By its header, which may be wrong; 0 where it does not say."""
     video: VideoInfo | None
     """The video that the sound belongs to, if there is one: its first picture is time 0."""
+    track: int | None = None
+    """Number of the audio track that is read; None where the file has no other."""
 
 
-def probe_sound(path: str | os.PathLike[str], video: VideoInfo | None = None) -> SoundInfo:
+def probe_sound(
+    path: str | os.PathLike[str], video: VideoInfo | None = None, track: TrackChoice = None
+) -> SoundInfo:
     """What is known of a file with sound, a video where it was probed; only the first picture is decoded.
 
-    Raises InputError: the file cannot be read, or has no sound that FFmpeg can decode.
+    Raises InputError: the file cannot be read, or has no sound or no such track that FFmpeg can decode.
     """
     with open_media(path, "audio or video") as container:
         if container.format.name == "tty":
             raise InputError(f"{path}: is text, not audio or video")
         if not container.streams.audio:
             raise InputError(f"{path}: has no sound")
-        if container.streams.audio[0].codec_context is None:
+        sound = choose_track(container, path, "audio", video.audio_track if video else track)
+        if sound.codec_context is None:
             raise InputError(f"{path}: FFmpeg has no decoder for its sound")
+        number = number_of(container, sound)
         duration_s = (container.duration or 0) / av.time_base
     try:
-        video = video or probe(path)
+        video = video or probe(path, audio_track=number)
     except InputError:  # sound alone, perhaps with a cover
-        return SoundInfo(Path(path), duration_s, None)
-    return SoundInfo(Path(path), max(duration_s, video.duration_s), video)
+        return SoundInfo(Path(path), duration_s, None, number)
+    return SoundInfo(Path(path), max(duration_s, video.duration_s), video, number)
 
 
 def read_sound(sound: SoundInfo, rate: int, block_s: float, log: DecodeLog) -> Iterator[FloatArray]:
@@ -306,7 +315,7 @@ def read_sound(sound: SoundInfo, rate: int, block_s: float, log: DecodeLog) -> I
     """
     source = sound.video or sound.path
     jumps = jumps_of(sound.video) if sound.video else Jumps()
-    with open_sound(source, jumps, rate) as heard:
+    with open_sound(source, jumps, rate, sound.track) as heard:
         if heard is None:
             raise InputError(f"{sound.path}: none of its sound can be decoded")
         count, first = round(block_s * rate), 0

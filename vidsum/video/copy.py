@@ -20,6 +20,8 @@ from vidsum.video.playlist import is_playlist
 from vidsum.video.pyav_reader import first_pts_s, open_source, open_video, read_packets, seek, video_stream
 from vidsum.video.segments import in_ticks
 from vidsum.video.timing import jumps_of
+from vidsum.video.tracks import choose_track
+from vidsum.video.used_track import describe_used
 from vidsum.video.write import (
     WrittenVideo,
     add_chapters,
@@ -67,9 +69,9 @@ def copy_segments(
         atomic_write(target) as part,
         open_mp4(part, comment) as output,
     ):
-        stream = video_stream(container, source)
+        stream = video_stream(container, info)
         pictures = _PictureCopy(source, container, stream, info.rotation_deg, output)
-        audio = next(iter(beside.streams.audio), None)
+        audio = choose_track(beside, source, "audio", info.audio_track)
         sound = _SoundCopy(source, beside, audio, first_pts_s(stream), output) if audio else None
         more = added(output) if added else None
         tracks: list[_SoundCopy | AddedTrack] = [track for track in (sound, more) if track]
@@ -84,7 +86,8 @@ def copy_segments(
             more.finish(pictures.clip_s)
         if chapters:
             add_chapters(output, pictures.segments, pictures.starts_s, float(pictures.clip_s))
-    segments, warnings = pictures.segments, describe_gaps(source, chosen, pictures.segments)
+    segments, gaps = pictures.segments, describe_gaps(source, chosen, pictures.segments)
+    warnings = (*describe_used(source, "audio", info.audio_track), *gaps)
     duration_s, has_audio = float(pictures.clip_s), sound is not None
     return WrittenVideo(Path(target), segments, pictures.n_frames, duration_s, has_audio, warnings)
 
@@ -94,7 +97,7 @@ def has_default_streams(info: VideoInfo) -> bool:
     if info.codec != "h264" or info.audio_codec not in (None, "aac"):
         return False
     with open_source(info) as container:
-        return video_stream(container, info.path).codec_context.pix_fmt == "yuv420p"
+        return video_stream(container, info).codec_context.pix_fmt == "yuv420p"
 
 
 class AddedTrack(Protocol):

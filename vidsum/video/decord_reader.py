@@ -61,7 +61,7 @@ def _gives_right_frames(info: VideoInfo) -> bool:
     if info.container in ("matroska", "webm"):
         return True
     with open_video(info.path) as container:
-        return video_stream(container, info.path).frames > 0
+        return video_stream(container, info).frames > 0
 
 
 def _frame_times(video: decord.VideoReader, log: DecodeLog) -> TimeArray:

@@ -194,12 +194,14 @@ def sample_stream(
 def check_plain(info: VideoInfo, jumps: Jumps, reader: str) -> None:
     """Raise CannotReadError for a video that no reader but PyAV may be given.
 
-    Its time stamps jump; or it might be taken for a playlist or a series of pictures, and nothing keeps other
-    readers from opening other files.
+    Its time stamps jump; it has several video tracks; or it might be taken for a playlist or a series of
+    pictures, and nothing keeps other readers from opening other files.
     """
     if jumps:
         raise CannotReadError(f"{reader} does not follow time stamps that jump")
     if looks_like_playlist(Path(info.path)):
         raise CannotReadError(f"{reader} may not read playlists")
+    if info.video_track:
+        raise CannotReadError(f"{reader} cannot choose among its video tracks")
     if "%" in Path(info.path).name:
         raise CannotReadError(f"{reader} reads a name with % as an image series")

@@ -19,12 +19,13 @@ from urllib.parse import urlsplit
 import av
 
 from vidsum.errors import InputError
-from vidsum.types import Picture
+from vidsum.types import Picture, TrackChoice
 from vidsum.video.damage import DecodeLog
 from vidsum.video.frames import PictureMaker, Sampling, n_samples, pixel_size, samples_before
 from vidsum.video.playlist import open_options
 from vidsum.video.probe import display_size, is_video
 from vidsum.video.pyav_reader import DecodedFrame, decode_packet, open_video, usual_step_s, video_stream
+from vidsum.video.tracks import choose_track, describe_choice, number_of
 
 Kind = Literal["file", "growing file", "folder", "stream", "pipe", "camera"]
 
@@ -54,6 +55,8 @@ class Source:
     kind: Kind
     idle_s: float | None
     """Ends the source after so many seconds without anything new; None: never."""
+    video_track: TrackChoice = None
+    audio_track: TrackChoice = None
 
     @property
     def is_live(self) -> bool:
@@ -132,7 +135,9 @@ def live_frames(
             offset_s = max(offset_s, time.monotonic() - began_s)
             next_k = max(next_k, samples_before(sampling.fps, offset_s))
         with closing(container):
-            pictures = video_stream(container, source.name)
+            pictures = video_stream(container, source.name, source.video_track)
+            if not next_k and (number := number_of(container, pictures)):
+                warn(describe_choice(container, source.name, "video", number))
             frames = _decoded(source, container, pictures, offset_s, warn, tap)
             held, maker = next(frames, None), None
             if held is None:
@@ -170,7 +175,8 @@ def _decoded(
 ) -> Iterator[DecodedFrame]:
     """The frames of a connection, at times from `offset_s` on."""
     log = DecodeLog()
-    streams = [pictures, *container.streams.audio[:1]]
+    sound = choose_track(container, source.name, "audio", source.audio_track)
+    streams = [pictures, *([sound] if sound else [])]
     if tap:
         tap.connect(streams)
     first_s: float | None = None

@@ -11,12 +11,13 @@ import av
 from vidsum.errors import InputError
 from vidsum.names import wanted
 from vidsum.provenance import is_label
-from vidsum.types import VideoInfo
+from vidsum.types import TrackChoice, VideoInfo
 from vidsum.video.clock import offset_in
 from vidsum.video.frames import has_odd_pixels
 from vidsum.video.playlist import is_text
 from vidsum.video.pyav_reader import DecodedFrame, decode_frames, first_pts_s, open_video, video_stream
 from vidsum.video.timing import Timing, timing_of
+from vidsum.video.tracks import choose_track, number_of
 
 _ENDINGS = frozenset(
     {".3gp", ".avi", ".flv", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts", ".mxf", ".ogv"}
@@ -56,24 +57,33 @@ def _is_typescript(path: Path) -> bool:
         return False
 
 
-def probe(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> VideoInfo:
+def probe(
+    path: str | os.PathLike[str],
+    *,
+    allow_playlists: bool = False,
+    video_track: TrackChoice = None,
+    audio_track: TrackChoice = None,
+) -> VideoInfo:
     """Facts about a video file.
 
     A still image is a video of one frame. The number of frames is exact where the header lists them or the
     file is at most 512 MB; else it is duration times rate.
 
+    `video_track` and `audio_track` choose tracks by number or language; by default FFmpeg's rule does.
     `allow_playlists` takes an ffconcat list or an .m3u8 playlist of local files for a video too. Raises
-    InputError where the file cannot be read, has no video, or none of its frames can be decoded.
+    InputError where the file cannot be read, has no video or no such track, or none of its frames can be
+    decoded.
     """
     wanted(path, str, os.PathLike)
     path = os.fspath(path)
     with open_video(path, allow_playlists=allow_playlists) as container:
-        stream = video_stream(container, path)
+        stream = video_stream(container, path, video_track)
+        sound = choose_track(container, path, "audio", audio_track)
         first = next(decode_frames(container, stream), None)
         if first is None:
             raise InputError(f"{path}: none of its video can be decoded")
-        timing = timing_of(path, allow_playlists=allow_playlists)
-        audio = [_codec_name(sound) for sound in container.streams.audio]
+        tracks = number_of(container, stream), number_of(container, sound)
+        timing = timing_of(path, tracks, allow_playlists=allow_playlists)
         aspect = float(stream.sample_aspect_ratio or 1)
         display_width, display_height = display_size(first, aspect)
         return VideoInfo(
@@ -92,8 +102,10 @@ def probe(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Vid
             rotation_deg=first.turn_deg,
             sample_aspect_ratio=aspect,
             start_s=first_pts_s(stream),
-            audio_codec=audio[0] if audio else None,
+            audio_codec=_codec_name(sound) if sound else None,
             start_offset_s=offset_in(container, stream),
+            video_track=tracks[0],
+            audio_track=tracks[1],
         )
 
 

@@ -21,12 +21,13 @@ from av.stream import Stream
 
 from vidsum.errors import InputError
 from vidsum.names import nearest
-from vidsum.types import VideoInfo
+from vidsum.types import TrackChoice, VideoInfo
 from vidsum.video.changes import ChangeMeter
 from vidsum.video.damage import DecodeLog
 from vidsum.video.frames import TOLERANCE_S, Frame, Sampling, sample_stream
 from vidsum.video.jumps import Jumps, Mover
 from vidsum.video.playlist import HINT, PLAYLISTS, is_playlist, is_text, looks_like_playlist, open_options
+from vidsum.video.tracks import choose_track, tracks_of
 from vidsum.video.unseen import Unseen
 
 _STEPS_BACK_S = (0.0, 1.0, 4.0, 16.0, 64.0)
@@ -76,7 +77,7 @@ def read_samples(
     `vidsum.video.unseen`. `meter` sees all frames that are decoded.
     """
     with open_source(info, hardware) as container:
-        stream = video_stream(container, info.path)
+        stream = video_stream(container, info)
         # AVI is read by its decoding times, which are another order
         is_whole = strict or hardware or jumps or container.format.name == "avi"
         unseen = None if is_whole else Unseen(stream, samplings, first_pts_s(stream), log, fast=fast)
@@ -108,10 +109,13 @@ def open_video(
     """
     container = open_media(path, allow_playlists=allow_playlists, hardware=hardware)
     try:
-        video_stream(container, path).thread_type = "AUTO"  # too late once a packet has been decoded
+        video_stream(container, path)
     except InputError:
         container.close()
         raise
+    for stream in container.streams.video:
+        if stream.codec_context:
+            stream.thread_type = "AUTO"  # too late once a packet has been decoded
     return container
 
 
@@ -178,19 +182,24 @@ def _near(path: Path) -> str | None:
     return None
 
 
-def video_stream(container: av.container.InputContainer, path: str | os.PathLike[str]) -> av.VideoStream:
-    """The first video stream that is not a cover. Raises InputError without it, or without its decoder."""
+def video_stream(
+    container: av.container.InputContainer,
+    source: VideoInfo | str | os.PathLike[str],
+    choice: TrackChoice = None,
+) -> av.VideoStream:
+    """Return the video track that was read when a video was probed, or that `choose_track` chooses.
+
+    Raises InputError where there is none, none such, or no decoder for it.
+    """
+    path, choice = (source.path, source.video_track) if isinstance(source, VideoInfo) else (source, choice)
     if container.format.name == "tty":  # FFmpeg would draw a text file as a video of its letters
         raise InputError(f"{path}: is text, not a video")
-    covers = av.stream.Disposition.attached_pic | av.stream.Disposition.timed_thumbnails
-    for stream in container.streams.video:
-        if not stream.disposition & covers:
-            if not stream.codec_context:  # decoding it would crash
-                raise InputError(f"{path}: FFmpeg has no decoder for its video")
-            return stream
-    if container.streams.audio:
-        raise InputError(f"{path}: has sound but no video")
-    raise InputError(f"{path}: has no video")
+    if not tracks_of(container, "video"):
+        raise InputError(f"{path}: has {'sound but ' if container.streams.audio else ''}no video")
+    stream: av.VideoStream = choose_track(container, path, "video", choice)
+    if not stream.codec_context:  # decoding it would crash
+        raise InputError(f"{path}: FFmpeg has no decoder for its video")
+    return stream
 
 
 def first_pts_s(stream: av.VideoStream) -> float:
@@ -350,6 +359,6 @@ def _decodes(video: VideoInfo, kind: str) -> bool:
     """Whether it gives the first picture of a video. Drivers fail in ways of their own, which all mean no."""
     try:
         with open_source(video, kind) as container:
-            return next(container.decode(video_stream(container, video.path)), None) is not None
+            return next(container.decode(video_stream(container, video)), None) is not None
     except (av.FFmpegError, InputError, NotImplementedError, RuntimeError, ValueError):
         return False

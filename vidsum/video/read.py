@@ -177,7 +177,7 @@ def read_frames_at(info: VideoInfo, times_s: Sequence[float], size: Size = None)
     maker = PictureMaker(*pixel_size(size, info.display_width, info.display_height))
     jumps = jumps_of(info)
     with open_source(info) as container:
-        stream = video_stream(container, info.path)
+        stream = video_stream(container, info)
         key_gap_s = _key_frame_gap_s(container, stream, jumps)
         frames = decode_frames(container, stream, jumps=jumps)
         shown = upcoming = next(frames, None)

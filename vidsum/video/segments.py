@@ -175,7 +175,7 @@ def changes_within(video: VideoInfo, segments: Sequence[Interval]) -> Changes:
     """
     meter, segment, last_s = ChangeMeter(), -1, float("-inf")
     with open_source(video) as container:
-        stream = video_stream(container, video.path)
+        stream = video_stream(container, video)
         ticks = in_ticks(_joined(segments), stream.time_base or Fraction(1))
         for shown in segment_frames(container, stream, ticks, jumps_of(video), DecodeLog()):
             if shown.segment != segment:

@@ -17,7 +17,7 @@ import av
 import numpy as np
 from av.stream import Stream
 
-from vidsum.types import TimeArray, VideoInfo
+from vidsum.types import TimeArray, TrackChoice, VideoInfo
 from vidsum.video.damage import DecodeLog
 from vidsum.video.jumps import GAP_S, LEAST_CLOCK_GAP_S, LEAST_GAP_S, Jumps, Stamps, find_jumps, moved
 from vidsum.video.playlist import is_playlist, looks_like_playlist
@@ -29,7 +29,10 @@ from vidsum.video.pyav_reader import (
     read_packets,
     video_stream,
 )
+from vidsum.video.tracks import choose_track
 
+Tracks = tuple[TrackChoice, TrackChoice]
+"""The choices of a video and an audio track."""
 _WHOLE_SCAN_BYTES = 512 * 2**20
 _HEAD_SCAN_BYTES = 64 * 2**20
 _TAIL_SCAN_S = 10.0
@@ -57,43 +60,45 @@ class Timing:
     jumps: Jumps = field(default_factory=Jumps)
 
 
-def timing_of(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Timing:
+def timing_of(
+    path: str | os.PathLike[str], tracks: Tracks = (None, None), *, allow_playlists: bool = False
+) -> Timing:
     """The timing of a video; read again in the same run only if the file changed. Errors as `open_video`."""
     path = Path(path)
     check_readable(path)
     if allow_playlists and looks_like_playlist(path):
-        return _read_timing(path, allow_playlists=True)
+        return _read_timing(path, tracks, allow_playlists=True)
     status = path.stat()
-    return _timing_unchanged(path.absolute(), status.st_size, status.st_mtime_ns)
+    return _timing_unchanged(path.absolute(), tracks, status.st_size, status.st_mtime_ns)
 
 
 def jumps_of(info: VideoInfo) -> Jumps:
     """The jumps of a video's time stamps."""
-    return timing_of(info.path, allow_playlists=is_playlist(info)).jumps
+    return timing_of(info.path, (info.video_track, info.audio_track), allow_playlists=is_playlist(info)).jumps
 
 
 def frame_times(info: VideoInfo) -> TimeArray:
     """[N] seconds at which each frame of a video is shown, from its packets. Errors as `open_video`."""
     with open_source(info) as container:
-        stream = video_stream(container, info.path)
-        scan = _scan(_packets(container, stream, None), stream, 1 / info.fps)
+        stream = video_stream(container, info)
+        scan = _scan(_packets(container, stream, None), stream, None, 1 / info.fps)
         return scan.frames_s - first_pts_s(stream)
 
 
 @lru_cache(maxsize=64)
-def _timing_unchanged(path: Path, size: int, mtime_ns: int) -> Timing:
-    return _read_timing(path, allow_playlists=False)
+def _timing_unchanged(path: Path, tracks: Tracks, size: int, mtime_ns: int) -> Timing:
+    return _read_timing(path, tracks, allow_playlists=False)
 
 
-def _read_timing(path: Path, *, allow_playlists: bool) -> Timing:
+def _read_timing(path: Path, tracks: Tracks, *, allow_playlists: bool) -> Timing:
     with open_video(path, allow_playlists=allow_playlists) as container:
-        known = _timing_from_header(video_stream(container, path))
+        known = _timing_from_header(video_stream(container, path, tracks[0]))
     if known is not None:
         return known
     is_large = path.stat().st_size > _WHOLE_SCAN_BYTES
     for n_bytes in (_HEAD_SCAN_BYTES, None) if is_large else (None,):
         with open_video(path, allow_playlists=allow_playlists) as container:
-            timing = _timing_from_packets(container, path, n_bytes if container.duration else None)
+            timing = _timing_from_packets(container, path, tracks, n_bytes if container.duration else None)
         if timing is not None:
             break
     return timing or Timing(1, 1 / _DEFAULT_FPS, is_vfr=False)
@@ -149,23 +154,24 @@ class _Scan:
 
 
 def _timing_from_packets(
-    container: av.container.InputContainer, path: Path, n_bytes: int | None
+    container: av.container.InputContainer, path: Path, tracks: Tracks, n_bytes: int | None
 ) -> Timing | None:
     """The timing from all packets, or from those of the first `n_bytes` and of the end of a file.
 
     None where a part is not enough, because time stamps jump.
     """
-    stream = video_stream(container, path)
+    stream = video_stream(container, path, tracks[0])
+    sound = choose_track(container, path, "audio", tracks[1])
     step_s = 1 / float(stream.average_rate or _DEFAULT_FPS)
     declared_s, in_full = _declared_end_s(container), n_bytes is None
-    head = tail = _scan(_packets(container, stream, n_bytes), stream, step_s)
+    head = tail = _scan(_packets(container, stream, n_bytes), stream, sound, step_s)
     if not in_full and (head.jumps or _is_rate_unlikely(head, container)):
         return None
     seen = head.frames_s if in_full else head.frames_s[:-_REORDERED_FRAMES]
     step_s, is_vfr, n_missing = _rhythm(seen, step_s)
     if not in_full:
         container.seek(round((declared_s - _TAIL_SCAN_S) * av.time_base))
-        tail = _scan(_packets(container, stream, None), stream, step_s)
+        tail = _scan(_packets(container, stream, None), stream, sound, step_s)
     is_cut = not head.jumps and tail.end_s < declared_s - _CUT_SHORT_S
     end_s = declared_s if is_cut else tail.video_end_s
     duration_s = max(end_s - first_pts_s(stream), step_s)
@@ -227,10 +233,11 @@ class _Collected:
         return Stamps(np.array(self.dts_s), np.array(self.pts_s), np.array(self.length_s))
 
 
-def _scan(packets: Iterator["av.Packet[Stream]"], stream: av.VideoStream, step_s: float) -> _Scan:
+def _scan(
+    packets: Iterator["av.Packet[Stream]"], stream: av.VideoStream, heard: Stream | None, step_s: float
+) -> _Scan:
     """Collect time stamps; a frame without any (raw H.264) comes `step_s` after the one before."""
     pictures, sound, sound_at = _Collected(), _Collected(), array("q")
-    heard: Stream | None = None
     others_end_s, n_bytes = 0.0, 0
     for packet in packets:
         if not packet.size:
@@ -239,11 +246,9 @@ def _scan(packets: Iterator["av.Packet[Stream]"], stream: av.VideoStream, step_s
         if packet.stream.index == stream.index:
             pictures.add(packet)
             continue
-        if packet.stream.type == "audio":
-            heard = heard or packet.stream
-            if packet.stream.index == heard.index:
-                sound.add(packet)
-                sound_at.append(len(pictures))
+        if heard is not None and packet.stream.index == heard.index:
+            sound.add(packet)
+            sound_at.append(len(pictures))
         if not packet.is_discard:
             ticks = packet.pts if packet.pts is not None else packet.dts
             others_end_s = max(

@@ -27,6 +27,7 @@ from vidsum.video.picture_track import MAX_SIDE, PictureTrack
 from vidsum.video.pyav_reader import open_source, video_stream
 from vidsum.video.segments import SegmentFrame, Timeline, clip_time_base, in_ticks, segment_frames
 from vidsum.video.timing import jumps_of
+from vidsum.video.used_track import describe_used
 
 _SMALL_CRF, _SMALL_SOUND = "28", 48_000
 """Quality of small files, and the bits of a second of their sound."""
@@ -186,7 +187,7 @@ def write_segments(
         open_source(info) as container,
         atomic_write(target) as part,
     ):
-        stream = video_stream(container, source)
+        stream = video_stream(container, info)
         log = DecodeLog()
         time_base = stream.time_base or Fraction(1)
         frames = segment_frames(container, stream, in_ticks(chosen, time_base), jumps, log)
@@ -206,7 +207,13 @@ def write_segments(
             if chapters:
                 add_chapters(output, timeline.segments, timeline.starts_s, float(timeline.end_s))
     written = tuple(timeline.segments)
-    warnings = [*choice.warnings, *describe_gaps(source, chosen, written), *jumps.describe(os.fspath(source))]
+    about_track = describe_used(info.path, "audio", info.audio_track)
+    warnings = [
+        *about_track,
+        *choice.warnings,
+        *describe_gaps(source, chosen, written),
+        *jumps.describe(os.fspath(source)),
+    ]
     if sound is not None and sound.log.errors:
         warnings.append(f"{source}: damaged packets of sound, silent in the clip: {sound.log.errors}")
     if info.has_audio and sound is None:
