@@ -39,10 +39,16 @@ def serve(where: ArchiveFile, address: Address, view: View) -> None:
     def step() -> Result:
         from vidsum.archive.serve import Server
 
-        server = Server(where.archive, address.host, address.port, address.token)
+        def warn(line: str) -> None:
+            render(Result("serve", messages=(line,)), view)
+
+        server = Server(where.archive, address.host, address.port, address.token, warn)
         data = {"url": server.url, "archive": server.archive.name}
         try:
-            render(Result("serve", data=data, lines=(server.url, "Ctrl-C stops it")), view)
+            note = (
+                () if server.token else ("all users of this machine can see it; VIDSUM_TOKEN sets a token",)
+            )
+            render(Result("serve", data=data, lines=(server.url, *note, "Ctrl-C stops it")), view)
             if address.open:
                 webbrowser.open(server.url)
             server.serve_forever()

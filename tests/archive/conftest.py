@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.archive.made import film, spoken, use_archive
+from tests.archive.servers import new_database, started
 from tests.archive.serving import serving
 from vidsum.archive import index
 from vidsum.archive.archive import Archive
@@ -26,6 +27,20 @@ def archive(tmp_path: Path, colours: None) -> Iterator[Archive]:
     """An empty one."""
     with Archive(tmp_path / "a.vidsum") as opened:
         yield opened
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[str]:
+    with started() as url:
+        yield url
+
+
+@pytest.fixture(params=["file", "server"])
+def place(request: pytest.FixtureRequest, tmp_path: Path, colours: None) -> str:
+    """Where an archive is to be: a path, or an address."""
+    if request.param == "file":
+        return str(tmp_path / "a.vidsum")
+    return new_database(request.getfixturevalue("postgres"))
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from tests.archive.made import film
-from tests.archive.servers import new_database, started
 from vidsum.archive import claims, index
 from vidsum.archive.archive import Archive
 from vidsum.settings import Extraction
@@ -23,20 +22,6 @@ MACHINE = claims._identity().rpartition("/")[0]
 AFRESH = f"{os.getpid()}@1"
 """Its own PID, of a process that was started at another time."""
 FAR = "0f/pid:[1]/7@7"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with started() as url:
-        yield url
-
-
-@pytest.fixture(params=["file", "server"])
-def place(request: pytest.FixtureRequest, tmp_path: Path, colours: None) -> str:
-    """Where an archive is to be."""
-    if request.param == "file":
-        return str(tmp_path / "a.vidsum")
-    return new_database(request.getfixturevalue("server"))
 
 
 def claim(archive: Archive, video: Path, owner: str, left_s: float) -> None:

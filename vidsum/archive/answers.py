@@ -10,12 +10,15 @@ import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from hashlib import file_digest
 from html import escape
 from importlib.resources import files
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any, BinaryIO
 
 from vidsum.archive.archive import Archive, Match
+from vidsum.archive.store import require_copy
 from vidsum.archive.texts import TABLES
 from vidsum.archive.wishes import Wishes
 from vidsum.errors import InputError, MissingError, UsageError
@@ -31,6 +34,7 @@ from vidsum.settings import UNLIKELY
 from vidsum.text_files import shown
 from vidsum.types import Interval
 from vidsum.version import __version__
+from vidsum.video.probe import holds_video
 
 _CSV = ("rank", "video", "start_s", "end_s", "present", "score", "evidence", "text")
 _PICTURED = 16
@@ -57,20 +61,45 @@ class Source:
     def open(self) -> BinaryIO:
         """The file. Raises MissingError: it is gone, or another one.
 
-        A link could lead to any file of the same size by now: the time must be the same too.
+        Whoever writes into the archive can name any file of this machine and its size. So it must be a video
+        too, which was last changed when the archive says, or has the content that it says.
         """
         path = Path(self.path)
+        require_copy(self.path)
         try:
             if not path.is_file():  # neither a folder nor a pipe, which would wait
                 raise MissingError(f"{path}: has vanished")
             file = path.open("rb")
-            status, is_link = os.fstat(file.fileno()), path.is_symlink()
-        except OSError as error:
+            status = os.fstat(file.fileno())
+        except (OSError, ValueError) as error:
             raise MissingError(f"{path}: cannot be read") from error
-        if status.st_size != self.bytes or (is_link and status.st_mtime_ns != self.mtime_ns):
+        is_same = 0 < status.st_size == self.bytes and self._is_verified(file, status)
+        file.seek(0)
+        if not is_same:
             file.close()
-            raise MissingError(f"{path}: has changed; run vidsum index again")
+            raise ForeignFileError(f"{path}: is not the video that was indexed; run vidsum index again")
         return file
+
+    def _is_verified(self, file: io.BufferedReader, status: os.stat_result) -> bool:
+        """Whether a file is what its row says; hashed, if its time differs, when it is first asked for."""
+        state = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+        facts = (self.sha256, self.mtime_ns, *state)
+        if facts not in _verified:
+            is_video = S_ISREG(status.st_mode) and holds_video(file)  # before much is read
+            file.seek(0)
+            is_dated = status.st_mtime_ns == self.mtime_ns
+            _verified[facts] = is_video and (
+                is_dated or file_digest(file, "sha256").hexdigest() == self.sha256
+            )
+        return _verified[facts]
+
+
+_verified: dict[tuple[object, ...], bool] = {}
+"""Of the files that were asked for, whether they are the videos of their rows."""
+
+
+class ForeignFileError(MissingError):
+    """An archive names a file that is not the video that it describes."""
 
 
 def source_of(archive: Archive, number: int) -> Source:
@@ -81,6 +110,13 @@ def source_of(archive: Archive, number: int) -> Source:
     if not sources:
         raise MissingError(f"the archive has no video {number}")
     return next((each for each in sources if Path(each.path).is_file()), sources[0])
+
+
+def _verified_source(archive: Archive, number: int) -> Source:
+    """`source_of`, of which a file is to be read. Raises MissingError: as `Source.open`, too."""
+    source = source_of(archive, number)
+    source.open().close()
+    return source
 
 
 def search(archive: Archive, asked: Mapping[str, Sequence[str]]) -> dict[str, Any]:
@@ -129,7 +165,7 @@ def _stretch(archive: Archive, shot: str) -> str:
     )
     if not rows:
         raise MissingError(f"the archive has no shot {shown(shot)}")
-    return f"{source_of(archive, rows[0][0]).path}@{rows[0][1]:f}-{rows[0][2]:f}"
+    return f"{_verified_source(archive, rows[0][0]).path}@{rows[0][1]:f}-{rows[0][2]:f}"
 
 
 def overview(archive: Archive) -> dict[str, Any]:
@@ -170,6 +206,7 @@ def video(archive: Archive, number: int) -> dict[str, Any]:
 def _summary(source: Source) -> Sequence[Interval]:
     """The segments of the summary of a video whose JSON is beside it; none where there is none."""
     try:
+        source.open().close()
         summary = read_result(f"{Path(source.path).with_suffix('')}_summary.json")
     except InputError:
         return ()
@@ -226,8 +263,8 @@ def moments_of(archive: Archive, document: Any) -> list[Match]:
     moments = []
     try:
         for each in document["moments"]:
-            source, start_s, end_s = source_of(archive, int(each["id"])), each["start_s"], each["end_s"]
-            source.open().close()
+            source = _verified_source(archive, int(each["id"]))
+            start_s, end_s = each["start_s"], each["end_s"]
             moments.append(Match(source.path, float(start_s), float(end_s), None, 0.0))
             if not 0 <= start_s < end_s <= source.duration_s + 1 or len(moments) > _MOST_MOMENTS:
                 raise ValueError

@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 from vidsum.archive.packed import clip_type, read_records, rows_of
 from vidsum.archive.postgres import name_of
 from vidsum.archive.search import Found, Search, Step
-from vidsum.archive.store import Database, connect, default_path, faults, made_from, space_of
+from vidsum.archive.store import Database, connect, default_path, faults, made_from, require_copy, space_of
 from vidsum.archive.texts import found_in, kinds_in
 from vidsum.archive.wishes import Wishes, has_words, is_server
 from vidsum.errors import InputError, UsageError
@@ -261,6 +261,7 @@ class Archive:
         from vidsum.video.probe import probe
         from vidsum.video.write import write_segments
 
+        require_copy(match.video)
         facts = {"vidsum": __version__, "moment": [match.video, match.start_s, match.end_s]}
         segments = [(match.start_s, match.end_s)]
         query = "SELECT tracks FROM files JOIN videos ON videos.id = video WHERE path = ?"

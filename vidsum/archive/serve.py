@@ -11,7 +11,8 @@ import re
 import secrets
 import socket
 import socketserver
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler
 from importlib.resources import files
 from threading import Lock
 from typing import Any, BinaryIO
@@ -19,6 +20,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 from vidsum.archive import answers
 from vidsum.archive.archive import Archive
+from vidsum.archive.connections import BoundedServer
 from vidsum.archive.wishes import Wishes
 from vidsum.errors import InputError, MissingError, UsageError, VidsumError
 from vidsum.text_files import parse_json
@@ -48,19 +50,26 @@ class _ForeignError(Exception):
 _STATUS = ((_ForeignError, 403), (MissingError, 404), (UsageError, 400), (InputError, 400))
 
 
-class Server(ThreadingHTTPServer):
-    """An archive at an address. A thread per connection; searches and clips are made one at a time.
+class Server(BoundedServer):
+    """An archive at an address; searches and clips are made one at a time.
+
+    `warn` is told once of each file that the archive names and that is not the video it describes.
 
     Raises UsageError: the port is taken, or the host is no address of this machine. InputError, OutputError,
     WeightsError: the archive cannot be searched.
     """
 
-    daemon_threads, request_queue_size = True, 128
     allow_reuse_address = os.name != "nt"  # there, it would let two servers share a port
 
     def __init__(
-        self, archive: str | os.PathLike[str] | None, host: str, port: int, token: str | None = None
+        self,
+        archive: str | os.PathLike[str] | None,
+        host: str,
+        port: int,
+        token: str | None = None,
+        warn: Callable[[str], object] = str,
     ) -> None:
+        self._warn, self._warned = warn, set[str]()
         self.host, self.searching, self.writing = host.lower(), Lock(), Lock()
         self.is_local = host == "localhost" or (_is_number(host) and ipaddress.ip_address(host).is_loopback)
         self.token = token or ("" if self.is_local else secrets.token_urlsafe(16))
@@ -90,6 +99,12 @@ class Server(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Nothing: a browser that goes away is no fault."""
+
+    def warn_once(self, message: str) -> None:
+        """Tell who runs the server."""
+        if message not in self._warned:
+            self._warned.add(message)
+            self._warn(message)
 
     @property
     def url(self) -> str:
@@ -141,13 +156,29 @@ class _Handler(BaseHTTPRequestHandler):
 
     server: Server
     protocol_version, server_version, sys_version = "HTTP/1.1", "vidsum", ""
-    timeout = 60  # a player that rests asks again
+    timeout, disable_nagle_algorithm = 60, True  # a player that rests asks again
     cookie, begun = "", False
+
+    def parse_request(self) -> bool:
+        """Read the head of a request; one with a body that is not read ends the connection."""
+        if not super().parse_request():
+            return False
+        self.server.begin(self.connection)
+        names = [name.strip().lower() for name in self.headers]
+        n_lengths, is_chunked = names.count("content-length"), "transfer-encoding" in names
+        has_body = is_chunked or (n_lengths > 0 and self.headers["Content-Length"] != "0")
+        self.close_connection |= self.command not in ("GET", "HEAD") or has_body
+        is_broken = (
+            self.headers.defects or self.headers.get_payload() or names != [*map(str.lower, self.headers)]
+        )
+        if is_broken or n_lengths + is_chunked > 1:
+            self.send_error(400, "the head of the request is not clear")
+            return False
+        return True
 
     def do_GET(self) -> None:
         """Answer what a page reads, and what it wants to have saved."""
         self.cookie, self.begun = "", False
-        self.close_connection |= self.command == "POST"  # a refused body is not read
         try:
             path, asked = self._checked()
             return self._save(path) if self.command == "POST" else self._read(path, asked)
@@ -157,10 +188,19 @@ class _Handler(BaseHTTPRequestHandler):
             status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
             is_known = isinstance(error, VidsumError | _ForeignError)
             message = str(error) if is_known else f"internal fault: {error!r}"
+            self.close_connection |= status == 403
+            if isinstance(error, answers.ForeignFileError):
+                self.server.warn_once(message)
         if self.begun:  # too late to say so
             self.close_connection = True
             return None
         return self._send({"error": " ".join(message.split())}, status=status)
+
+    def handle_one_request(self) -> None:
+        """Answer a request; the connection then waits for the next one."""
+        super().handle_one_request()
+        if not self.close_connection:
+            self.server.wait(self.connection)
 
     do_HEAD = do_POST = do_GET  # noqa: N815
 
@@ -169,7 +209,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """One line, of what is no request too."""
-        self.close_connection = True
+        self.close_connection, self.request_version = True, self.protocol_version
         self._send({"error": message or "not understood"}, status=code)
 
     def _checked(self) -> tuple[str, dict[str, list[str]]]:
@@ -284,19 +324,22 @@ class _Handler(BaseHTTPRequestHandler):
         """An answer: a document, bytes, or so many of a file from where it is."""
         self.begun = True
         content = json.dumps(content).encode() if isinstance(content, dict) else content
-        self.send_response(status)
         facts = {
             "Content-Type": kind,
             "Content-Length": len(content) if isinstance(content, bytes) else length,
         }
         cookie = {"Set-Cookie": self.cookie} if self.cookie else {}
         closing = {"Connection": "close"} if self.close_connection else {}
+        stream, self.wfile = self.wfile, io.BytesIO()  # head and body go out in one packet
+        self.send_response(status)
         for name, value in {**_PROMISES, **facts, **cookie, **closing, **(headers or {})}.items():
             self.send_header(name, str(value))
         self.end_headers()
-        if self.command == "HEAD":
-            return
+        head, self.wfile = self.wfile.getvalue(), stream
         if isinstance(content, bytes):
-            self.wfile.write(content)
-        elif length and self.connection.sendfile(content, content.tell(), length) < length:
+            self.wfile.write(head if self.command == "HEAD" else head + content)
+            return
+        self.wfile.write(head)
+        is_sent = self.command != "HEAD" and length
+        if is_sent and self.connection.sendfile(content, content.tell(), length) < length:
             self.close_connection = True  # the file has become shorter

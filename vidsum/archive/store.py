@@ -19,7 +19,8 @@ from vidsum.archive import postgres
 from vidsum.archive.packed import Records, read_records
 from vidsum.archive.postgres import require_known
 from vidsum.archive.wishes import is_server
-from vidsum.errors import InputError, OutputError, VidsumError
+from vidsum.disk_cache import home
+from vidsum.errors import InputError, MissingError, OutputError, VidsumError
 from vidsum.features import describe, weights_sha256
 from vidsum.grounding.vse import EXTRACTOR, NAME
 from vidsum.outputs import check_target, make_folder
@@ -165,6 +166,13 @@ def connect(path: Path | str, *, create: bool) -> Database:
             connection.close()
             raise
     return connection
+
+
+def require_copy(video: str) -> None:
+    """Raise MissingError if a video was a URL's and its copy is gone: the cache has a limit."""
+    if home() / "videos" in Path(video).parents and not Path(video).exists():
+        fault = f"{video}: the copy of a URL, no longer in the cache"
+        raise MissingError(fault, hint="vidsum index URL, which downloads it again")
 
 
 def faults(path: Path | str) -> AbstractContextManager[None]:

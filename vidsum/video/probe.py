@@ -5,6 +5,8 @@ Only the first frame is decoded: it tells the size and rotation. `is_video` tell
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
+from typing import BinaryIO
 
 import av
 
@@ -14,7 +16,7 @@ from vidsum.provenance import is_label
 from vidsum.types import TrackChoice, VideoInfo
 from vidsum.video.clock import offset_in
 from vidsum.video.frames import has_odd_pixels
-from vidsum.video.playlist import is_text
+from vidsum.video.playlist import is_text, open_options
 from vidsum.video.pyav_reader import DecodedFrame, decode_frames, first_pts_s, open_video, video_stream
 from vidsum.video.timing import Timing, timing_of
 from vidsum.video.tracks import choose_track, number_of
@@ -47,6 +49,18 @@ def is_video(path: Path, *, allow_playlists: bool = False) -> bool:
             return is_named or (not is_picture and codec.width > 0)
     except InputError:
         return is_named and not _is_typescript(path)
+
+
+def holds_video(file: BinaryIO) -> bool:
+    """Whether the content of an open file is a video, whatever its name is; no other file is opened."""
+    content = SimpleNamespace(read=file.read, seek=file.seek, tell=file.tell)  # FFmpeg believes names
+    file.seek(0)
+    try:
+        with av.open(content, "r", options=open_options(Path(), allow_playlists=False)) as container:
+            is_picture = container.format.name.endswith("_pipe")
+            return not is_picture and video_stream(container, "").codec_context.width > 0
+    except (av.FFmpegError, InputError, ValueError):
+        return False
 
 
 def _is_typescript(path: Path) -> bool:
