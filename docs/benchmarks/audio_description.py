@@ -48,6 +48,7 @@ HE: Final = replace(STAMP, init="he")
 ROWS: Final[dict[str, AudioDescriptionConfig]] = {
     "full attention": SMALL,
     "static mask": replace(SMALL, mask=MaskConfig(kind="static")),
+    "static mask, product": replace(SMALL, mask=MaskConfig(kind="static", fusion="product")),
     "one mask (STAMP)": replace(SMALL, mask=replace(HE, shared=True)),
     "mask per layer (STAMP, depth 16)": replace(SMALL, mask=HE),
     "+ linear layers": replace(SMALL, linear_layers=15),

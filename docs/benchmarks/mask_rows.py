@@ -41,7 +41,8 @@ ROWS = {
     "stamp 32 he, identity": Row(replace(_HE, identity=True)),
     "stamp 32": Row(replace(_STAMP, depth=32)),
     "lam": Row(replace(_STAMP, kind="lam")),
-    "static": Row(replace(_STAMP, kind="static")),
+    "static": Row(MaskConfig(kind="static")),
+    "static product": Row(MaskConfig(kind="static", fusion="product")),
     "+ linear": Row(add="linear"),
     "+ layer": Row(add="layer"),
     "stamp identity": Row(replace(_STAMP, identity=True)),
@@ -54,7 +55,8 @@ ROWS = {
     "lam 32 he": Row(replace(_HE, kind="lam")),
     "stamp 32 he sum": Row(replace(_HE, fusion="sum")),
 }
-"""A mask is a product of depth 2 from PyTorch's start, per layer, unless its name says otherwise."""
+"""A mask is a product of depth 2 from PyTorch's start, per layer, unless its name says otherwise;
+a static one hides, as SwinBERT's."""
 
 
 def made(row: Row, config: DETRConfig, seed: int) -> QDDETR:

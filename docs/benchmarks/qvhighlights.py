@@ -74,6 +74,7 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "qd-detr stamp 32 he": _masked("stamp", 32, init="he"),
     "qd-detr lam": _masked("lam"),
     "qd-detr static": _masked("static"),
+    "qd-detr static product": _masked("static", fusion="product"),
     "moment-detr": ("moment-detr", {}),
     "mrnet-detr": ("mrnet-detr", {}),
     "qd-detr stamp sum": _masked("stamp", fusion="sum"),
@@ -91,7 +92,7 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "qd-detr + layers": ("qd-detr", {"layers": 3}),
 }
 """Model and options of each trained row, the most important first. A mask is a product of depth 2 from
-PyTorch's start, per layer, unless its name says otherwise."""
+PyTorch's start, per layer, unless its name says otherwise; a static one hides, as SwinBERT's."""
 
 
 @dataclass(frozen=True)

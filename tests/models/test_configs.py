@@ -39,6 +39,16 @@ def test_a_mask_stored_before_it_had_a_start_and_a_bound_is_as_it_was() -> None:
     )
 
 
+@pytest.mark.parametrize("fusion", ["product", "sum"])
+def test_a_static_mask_hides_unless_its_run_was_stored_with_another_fusion(fusion: str) -> None:
+    assert MaskConfig(kind="static").fusion == "hide"
+    assert MaskConfig(kind="lam").fusion == "product"
+    stored = {"kind": "static", "depth": 2, "fusion": fusion, "shared": False, "identity": False}
+    mask = DETRConfig(**{**asdict(DETRConfig()), "mask": stored}).mask
+    assert mask is not None
+    assert mask.fusion == fusion
+
+
 MASK, FULLTRANSNET, MRNET, DETR = MaskConfig, FullTransNetConfig, MRNetConfig, DETRConfig
 
 
@@ -54,6 +64,7 @@ MASK, FULLTRANSNET, MRNET, DETR = MaskConfig, FullTransNetConfig, MRNetConfig, D
         (MASK, {"bound": "tanh"}, "bound must be one of none, sigmoid"),
         (MASK, {"kind": "static", "init": "he"}, "init has no effect on a static mask"),
         (MASK, {"kind": "static", "bound": "sigmoid"}, "bound has no effect on a static mask"),
+        (MASK, {"kind": "stamp", "fusion": "hide"}, "hide is for static masks"),
         (FULLTRANSNET, {"mask": {"kind": "static"}}, "no static mask in FullTransNet"),
         (MRNET, {"mask": {"kind": "static"}}, "no static mask in MRNet's blocks"),
         (FULLTRANSNET, {"heads": 5}, "d must be"),

@@ -32,7 +32,7 @@ MASKS = {
     "lam": MaskConfig(kind="lam", depth=3, fusion="sum"),
     "shared": MaskConfig(kind="lam", shared=True),
     "bounded": MaskConfig(kind="lam", init="he", bound="sigmoid"),
-    "static": MaskConfig(kind="static"),
+    "static": MaskConfig(kind="static", fusion="product"),  # the default hides, and no key learns
 }
 
 each_model = pytest.mark.parametrize("name", MODELS)

@@ -12,7 +12,8 @@ from vidsum.errors import UsageError
 from vidsum.options import Checked, Limits, Option, check, from_mapping, option
 from vidsum.settings import MaskKind
 
-Fusion = Literal["product", "sum"]
+Fusion = Literal["product", "sum", "hide"]
+"""How a mask M changes logits: times M, plus M, or plus (M - 1) * 10000 (SwinBERT's; it hides where M < 1)."""
 MaskInit = Literal["default", "xavier", "he"]
 """How the linear layers of a learned mask start: as PyTorch's, with Xavier's weights, or with He's and biases
 of 0."""
@@ -62,7 +63,12 @@ class MaskConfig:
         "Linear layers of the mask (L).", 2, min=1, max=64, shown="2; with `detr`, 32 on QVHighlights"
     )
     """A ReLU follows each but the last. The papers went up to 64; their best on QVHighlights is 32."""
-    fusion: Fusion = option("Multiply logits by the mask, or add it.", "product", shown="product")
+    fusion: Fusion = option(
+        "Multiply logits by the mask, add it, or hide (static only): add (M - 1) * 10000, as SwinBERT.",
+        None,
+        shown="product; hide with --mask static",
+    )
+    """Resolved to the default of the kind."""
     shared: bool = option(
         "The first layer's mask for all layers, or one per layer.",
         False,
@@ -85,7 +91,12 @@ class MaskConfig:
 
     def __post_init__(self) -> None:
         """Refuse with a UsageError what is not allowed, or has no effect on a static mask."""
+        if self.fusion is None:
+            object.__setattr__(self, "fusion", "hide" if self.kind == "static" else "product")
         check(self)
+        if self.fusion == "hide" and self.kind != "static":
+            fault = f"hide is for static masks, whose numbers are at most 1, not for {self.kind}"
+            raise UsageError(fault, hint="--mask static, or --mask-fusion product or sum")
         if self.kind == "static" and (self.init != "default" or self.bound != "none"):
             name = "init" if self.init != "default" else "bound"
             fault = f"{name} has no effect on a static mask, which has no layers and lies within 0 and 1"

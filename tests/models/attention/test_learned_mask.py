@@ -13,6 +13,7 @@ from vidsum.models.attention.learned_mask import (
     LearnedMask,
     SoftMask,
     StaticMask,
+    attention_weights,
     cross_masks,
     fused_attention,
     learned_masks,
@@ -317,6 +318,32 @@ def test_a_static_mask_is_the_sigmoid_of_its_weights_for_every_video(fusion: Fus
         module(torch.zeros(1, 10, D), 10)
 
 
+@pytest.mark.parametrize("level", [None, -6.0, 12.0])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_static_mask_hides_as_swinberts_source_does(level: float | None, dtype: torch.dtype) -> None:
+    """BertImgModel adds (1 - attention_mask) * -10000.0; SwinBERT writes its soft matrix into that mask."""
+    case = case_of(lengths=(7, 7))
+    q, k, v, x = (each.to(dtype) for each in (case.q, case.k, case.v, case.x))
+    module = StaticMask(STATIC, MOST_KEYS).to(dtype)
+    assert module.config.fusion == "hide"
+    if level is not None:
+        torch.nn.init.constant_(module.weights, level)
+    attention_mask = torch.zeros(7, 7, dtype=torch.float64)  # of a sequence of seven tokens of the video
+    for n in range(7):
+        for m in range(7):
+            soft = 1 / (1 + math.exp(-module.weights[n, m].item()))
+            attention_mask[n, m] = 1.0 if n == m else soft
+    extended = (1.0 - attention_mask) * -10000.0
+    scores = torch.einsum("bhnd,bhmd->bhnm", case.q, case.k) / math.sqrt(D // HEADS) + extended
+    expected = scores.softmax(dim=-1)
+    near = {"atol": 1e-10, "rtol": 1e-7} if dtype == torch.float64 else {"atol": 2e-3, "rtol": 0.0}
+    mask = module(x, 7)
+    torch.testing.assert_close(attention_weights(q, k, mask).double(), expected, **near)
+    torch.testing.assert_close(fused_attention(q, k, v, mask).double(), expected @ case.v, **near)
+    own = expected.diagonal(dim1=2, dim2=3).mean()
+    assert own > 0.999 if level != 12 else own < 0.9, "a closed mask leaves a token itself alone"
+
+
 def test_the_sparse_mask_keeps_the_diagonal() -> None:
     weights = torch.randn(5, 5)
     assert torch.allclose(sparse_mask(weights), static_directly(weights, 5))
@@ -336,7 +363,7 @@ def test_the_loss_of_static_masks_is_their_mean_without_the_diagonal() -> None:
         assert (grad + torch.eye(len(grad)) > 0).all()
 
 
-@pytest.mark.parametrize("fusion", ["product", "sum"])
+@pytest.mark.parametrize("fusion", ["product", "sum", "hide"])
 def test_a_static_mask_may_start_near_none(fusion: Fusion) -> None:
     case = case_of(lengths=(7, 4))
     module = StaticMask(MaskConfig(kind="static", fusion=fusion, identity=True), MOST_KEYS).double()

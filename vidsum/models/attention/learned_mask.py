@@ -19,6 +19,8 @@ from vidsum.models.configs import Bound, Fusion, MaskConfig
 
 _OPEN = 6.0
 """Sigmoid's argument where a bounded mask starts as none: 0.9975, which still has a gradient."""
+_HIDDEN = 10000.0
+"""What the fusion `hide` takes from a logit where M is 0: SwinBERT's, that is BERT's."""
 
 
 class SoftMask(NamedTuple):
@@ -47,8 +49,12 @@ class SoftMask(NamedTuple):
 
     def fuse(self, logits: Tensor) -> Tensor:
         """[B, h, N, N_k]: scaled logits with the mask, the diamond of STAMP Eq. 5; one mask for all heads."""
-        mask = self.dense()[:, None]
-        return logits * mask if self.fusion == "product" else logits + mask
+        return logits * self.dense()[:, None] if self.fusion == "product" else logits + self.added()[:, None]
+
+    def added(self) -> Tensor:
+        """[B, N, N_k]: the bias of the logits, where M does not multiply them."""
+        mask = self.dense()
+        return (mask - 1) * _HIDDEN if self.fusion == "hide" else mask
 
 
 class LearnedMask(nn.Module):
@@ -124,7 +130,8 @@ class LearnedMask(nn.Module):
 class StaticMask(nn.Module):
     """SwinBERT's learnable sparse mask: `sparse_mask` of self-attention, the same for all videos.
 
-    It starts from normal weights, as MRNet's does; `static_sparsity` is its loss.
+    As there, it hides what it does not keep: the fusion `hide`. It starts from normal weights, as MRNet's
+    does; `static_sparsity` is its loss.
     """
 
     def __init__(self, config: MaskConfig, n_keys: int) -> None:
@@ -135,9 +142,10 @@ class StaticMask(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Start anew; an identity start is a mask of nearly 1 everywhere, of either fusion."""
-        if self.config.identity:
-            nn.init.constant_(self.weights, _OPEN)
+        """Start anew; an identity start is a mask of nearly 1 everywhere."""
+        if self.config.identity:  # `hide` magnifies what is missing to 1
+            more = math.log(_HIDDEN) if self.config.fusion == "hide" else 0.0
+            nn.init.constant_(self.weights, _OPEN + more)
         else:
             nn.init.normal_(self.weights)
 
@@ -234,7 +242,7 @@ def fused_attention(
     attends = _attends(is_key)
     if mask is None:
         return scaled_dot_product_attention(q, k, v, attn_mask=attends, dropout_p=dropout)
-    bias = mask.dense()[:, None].to(q.dtype)
+    bias = mask.added()[:, None].to(q.dtype)
     bias = bias if attends is None else bias.masked_fill(~attends, -math.inf)
     return scaled_dot_product_attention(q, k, v, attn_mask=bias, dropout_p=dropout)
 
