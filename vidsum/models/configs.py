@@ -13,7 +13,7 @@ from vidsum.options import Checked, Limits, Option, check, from_mapping, option
 from vidsum.settings import MaskKind
 
 Fusion = Literal["product", "sum", "hide"]
-"""How a mask M changes logits: times M, plus M, or plus (M - 1) * 10000 (SwinBERT's; it hides where M < 1)."""
+"""How a mask M changes logits: times M, plus M, or plus (M - 1) * 10000, which hides (SwinBERT's)."""
 MaskInit = Literal["default", "xavier", "he"]
 """How the linear layers of a learned mask start: as PyTorch's, with Xavier's weights, or with He's and biases
 of 0."""

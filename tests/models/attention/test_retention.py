@@ -52,13 +52,14 @@ def test_xpos_products_depend_on_the_distance_alone(n: int, m: int, shift: int) 
     assert torch.isclose(here, there, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("length", [2, 1000, 20_000])
-def test_xpos_stays_near_at_any_length(length: int) -> None:
+@pytest.mark.parametrize("length", [2, 512, 1000, 20_000])
+def test_xpos_stays_near_up_to_its_base(length: int) -> None:
     ones = torch.ones(length, 32)
     for inverse in (False, True):
-        placed = xpos(ones, inverse=inverse).view(length, 16, 2).norm(dim=2)
+        placed = xpos(ones, inverse=inverse, base=max(512, length)).view(length, 16, 2).norm(dim=2)
         assert placed.max() < 5.1
         assert placed.min() > 0.3
+        assert xpos(ones, inverse=inverse).isfinite().all()
 
 
 def test_decay_of_every_pair() -> None:
@@ -96,9 +97,9 @@ def parallel_retention(
     return weights @ v
 
 
-def drawn(seed: int, length: int) -> Tensor:
-    """[3, 2, length, 4]: queries, keys and values of two heads."""
-    return torch.randn(3, 2, length, 4, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+def drawn(seed: int, length: int, d: int = 4) -> Tensor:
+    """[3, 2, length, d]: queries, keys and values of two heads."""
+    return torch.randn(3, 2, length, d, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 @given(st.integers(1, 25), st.integers(1, 25), st.integers(1, 30), st.floats(0.05, 1.0), st.integers(0, 1000))
@@ -120,6 +121,43 @@ def test_three_forms_of_retention_are_one(
             _, before = recurrent_retention(q[:, :first], k[:, :first], v[:, :first], gamma, turn)
             rest, _ = form(q[:, first:], k[:, first:], v[:, first:], gamma, turn, before)
             assert torch.allclose(rest, expected[:, first:], atol=1e-6)
+
+
+@pytest.mark.parametrize("length", [63, 64, 65, 300, 511, 512, 513, 600, 1000, 5000])
+@pytest.mark.parametrize(("dtype", "near"), [(torch.float64, 1e-10), (torch.float32, 1e-3)])
+def test_forms_of_retention_are_one_at_any_length(length: int, dtype: torch.dtype, near: float) -> None:
+    """The base of xPos is one for all forms, on both sides of it and of a chunk; outputs are of size 16."""
+    q, k, v = drawn(0, length, 16).to(dtype)[:, :1]
+    weights = xpos(q) @ xpos(k, inverse=True).mT
+    together = (weights * decay_mask(length, 0.98, "forward", dtype=dtype)) @ v
+    for form in (recurrent_retention, chunkwise_retention):
+        found, _ = form(q, k, v, 0.98, turn_of(16))
+        torch.testing.assert_close(found, together, atol=near, rtol=0)
+    # Eq. A3-A4, which looks ahead, against pairs whose distance is what counts
+    both = (weights * decay_mask(length, 0.98, dtype=dtype)) @ v
+    behind, ahead = (
+        together,
+        recurrent_retention(q.flip(-2), k.flip(-2), v.flip(-2), 0.98, 1 / turn_of(16))[0],
+    )
+    itself = (q * k).sum(-1, keepdim=True) * v
+    torch.testing.assert_close(behind + ahead.flip(-2) - itself, both, atol=2 * near, rtol=0)
+    n, m = length - 1, max(0, length - 40)  # one pair, directly
+    step = turn_of(16, 512) ** (n - m)
+    own, other = (torch.view_as_complex(each.double().view(8, 2)) for each in (q[0, n], k[0, m]))
+    assert weights[0, n, m].item() == pytest.approx((own * other.conj() * step).sum().real.item(), abs=near)
+
+
+@pytest.mark.parametrize("clips", [150, 512, 600, 1500])
+def test_a_block_of_any_size_reads_clip_by_clip_what_it_reads_at_once(clips: int) -> None:
+    torch.manual_seed(0)
+    causal = {"decay": "forward", "nonlinearity": "gate", "sparse": False, "cross_modal": False}
+    module = MaskRetention(MRNetConfig(d=16, heads=2, clips=clips, **causal)).double()  # type: ignore[arg-type]
+    x, state, found = torch.randn(1, 700, 16, dtype=torch.float64), None, []
+    with torch.no_grad():
+        for part in x.split([1, 299, 400], dim=1):
+            out, state = module.recurrent(part, state)
+            found.append(out)
+        torch.testing.assert_close(torch.cat(found, dim=1), module(x, 0), atol=1e-5, rtol=0)
 
 
 @given(st.integers(1, 25), st.floats(0.05, 1.0), st.integers(0, 1000))

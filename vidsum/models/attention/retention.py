@@ -14,27 +14,31 @@ from vidsum.models.attention.heads import join_heads, sines, split_heads
 from vidsum.models.attention.learned_mask import SoftMask, sparse_mask
 from vidsum.models.configs import Decay, MRNetConfig, Nonlinearity
 
-_SCALE_BASE = 512
-"""Positions after which xPos has scaled by zeta."""
+SCALE_BASE = 512
+"""Positions after which xPos has scaled by zeta, in every form of retention."""
 
 
-def xpos(x: Tensor, *, inverse: bool = False) -> Tensor:
+def xpos(x: Tensor, *, inverse: bool = False, base: int = SCALE_BASE) -> Tensor:
     """Position n turns each pair of numbers by n theta and scales it by zeta^(n / base), keys by the inverse.
 
-    The product of a query at n and a key at m then depends on n - m alone (Sun et al. 2022). The base is 512,
-    or the length where that is more: so no factor leaves [0.28, 3.5] at any length, in either direction.
+    The product of a query at n and a key at m then depends on n - m alone (Sun et al. 2022). Up to the base,
+    no factor leaves [0.28, 3.5] in either direction; float32 holds them up to 70 times the base.
 
     Args:
         x: [..., T, d], d even.
         inverse: of the scale, for keys.
+        base: that of `turn_of`, whatever the length: recurrent forms do not know the length.
     """
     length, d = x.shape[-2:]
-    position = torch.arange(length, device=x.device, dtype=torch.float32)[:, None]
-    pair = torch.arange(0, d, 2, device=x.device, dtype=torch.float32) / d
+    # later positions need more than float32, or angles are off by .0005; not all devices have float64
+    is_long = length > SCALE_BASE or x.dtype == torch.float64
+    device, dtype = (torch.device("cpu"), torch.float64) if is_long else (x.device, torch.float32)
+    position = torch.arange(length, device=device, dtype=dtype)[:, None]
+    pair = torch.arange(0, d, 2, device=device, dtype=dtype) / d
     angle = position * 10000.0**-pair
     zeta = (pair + 0.4) / 1.4
-    scale = zeta ** (position / max(_SCALE_BASE, length) * (-1 if inverse else 1))
-    cos, sin = ((f(angle) * scale).to(x.dtype) for f in (torch.cos, torch.sin))
+    scale = zeta ** (position / base * (-1 if inverse else 1))
+    cos, sin = ((f(angle) * scale).to(x) for f in (torch.cos, torch.sin))
     even, odd = x[..., 0::2], x[..., 1::2]
     return torch.stack([even * cos - odd * sin, odd * cos + even * sin], dim=-1).flatten(-2)
 
@@ -45,26 +49,27 @@ def decay_mask(
     decay: Decay = "bidirectional",
     diagonal: float = 1.0,
     device: torch.device | None = None,
+    dtype: torch.dtype = torch.float32,
 ) -> Tensor:
     """[length, length] M_RD of Eq. 4: gamma^|n - m| at row n and column m; see `MRNetConfig`.
 
     With `forward` decay it is 0 above the diagonal, without decay 1 everywhere. The public code's diagonal is
     2: it adds the forward mask and its transpose.
     """
-    position = torch.arange(length, device=device, dtype=torch.float32)
+    position = torch.arange(length, device=device, dtype=dtype)
     behind = position[:, None] - position[None, :]
     if decay == "none":
         return torch.ones_like(behind)
     mask = gamma ** behind.abs()
     if decay == "forward":
         mask = mask * (behind >= 0)
-    return mask + torch.eye(length, device=device) * (diagonal - 1)
+    return mask + torch.eye(length, device=device, dtype=dtype) * (diagonal - 1)
 
 
-def turn_of(d: int) -> Tensor:
+def turn_of(d: int, base: int = SCALE_BASE) -> Tensor:
     """[d / 2] complex: what xPos does to each pair of numbers from one position to the next."""
     pair = torch.arange(0, d, 2, dtype=torch.float64) / d
-    return torch.polar(((pair + 0.4) / 1.4) ** (1 / _SCALE_BASE), 10000.0**-pair)
+    return torch.polar(((pair + 0.4) / 1.4) ** (1 / base), 10000.0**-pair)
 
 
 def recurrent_retention(
@@ -123,7 +128,7 @@ def _one_chunk(
     queries, keys = _pairs(q), _pairs(k).conj()
     turns = turn.to(factor)
     within = ((queries * turns**position) @ (keys * turns**-position).mT).real
-    out = (within * decay_mask(length, gamma, "forward", device=q.device).to(q.dtype)) @ v
+    out = (within * decay_mask(length, gamma, "forward", device=q.device, dtype=within.dtype)) @ v
     added = (keys * factor ** (length - 1 - position)).mT @ v.to(factor.dtype)
     if state is None:
         return out, added
@@ -179,6 +184,7 @@ class MaskRetention(nn.Module):
         is_learned = config.sparse and "vv" in config.regions
         self.sparse_weights = nn.Parameter(torch.randn(config.clips, config.clips)) if is_learned else None
         self.weigh = RetentionWeights(config.nonlinearity)
+        self.scale_base = max(SCALE_BASE, config.clips)  # no factor of the clips leaves its range
         self.has_mask = is_learned or (config.decay != "none" and len(config.regions) > 0)
 
     def forward(
@@ -213,7 +219,7 @@ class MaskRetention(nn.Module):
         q, k, v = self._split(self.video_projections, clips, clips, clips)
         d_k = q.shape[3]
         retained, state = recurrent_retention(
-            q / math.sqrt(d_k), k, v, self.config.gamma, turn_of(d_k), state
+            q / math.sqrt(d_k), k, v, self.config.gamma, turn_of(d_k, self.scale_base), state
         )
         return self._joined(clips, retained), state
 
@@ -241,16 +247,21 @@ class MaskRetention(nn.Module):
         if self.config.positions == "after":
             pairs = (self.query_projections, queries), (self.video_projections, clips)
             split = [self._split(projections, part, part, part) for projections, part in pairs]
-            parts = [(xpos(q), xpos(k, inverse=True), v) for q, k, v in split]
+            parts = [(self._xpos(q), self._xpos(k, inverse=True), v) for q, k, v in split]
         else:
             count = torch.arange(1, n_queries + 1, device=x.device, dtype=torch.float32)
             placed = queries + sines(count / (n_queries + 1e-6), x.shape[2]).to(x.dtype)
             parts = [
                 self._split(self.query_projections, placed, placed, queries),
-                self._split(self.video_projections, xpos(clips), xpos(clips, inverse=True), clips),
+                self._split(
+                    self.video_projections, self._xpos(clips), self._xpos(clips, inverse=True), clips
+                ),
             ]
         q, k, v = (torch.cat(pair, dim=2) for pair in zip(*parts, strict=True))
         return q, k, v
+
+    def _xpos(self, x: Tensor, *, inverse: bool = False) -> Tensor:
+        return xpos(x, inverse=inverse, base=self.scale_base)
 
     def _split(self, projections: nn.Linear, *inputs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The three inputs [B, n, d], each projected by its third of the weights, as [B, h, n, d / h]."""
