@@ -1,5 +1,6 @@
 """The documentation is true: its commands and Python run, its links lead somewhere, its flags exist."""
 
+import hashlib
 import json
 import re
 import shutil
@@ -10,6 +11,7 @@ import pytest
 from docs import console, options
 from tests.conftest import real_weights
 from tests.golden.test_options import facts_of
+from vidsum.checkpoints.registry import builtin
 from vidsum.checkpoints.trained import read_trained
 from vidsum.settings import SHIPPED_MODELS
 
@@ -147,6 +149,32 @@ def test_the_split_of_a_shipped_summarizer_is_there(name: str) -> None:
     (path,) = set(re.findall(r"--splits (\S+)", card))
     (split,) = json.loads((ROOT / path).read_text(encoding="utf-8"))
     assert (split["train_keys"], split["test_keys"]) == (shipped["train"], shipped["test"])
+
+
+@pytest.mark.parametrize("card", sorted((ROOT / "weights").glob("*.md")), ids=lambda card: card.stem)
+def test_a_model_card_names_its_files_with_their_bytes_and_sha256(card: Path) -> None:
+    lines = card.read_text(encoding="utf-8").splitlines()
+    named = set(re.findall(r"`([\w-]+\.safetensors)`", "\n".join(lines)))
+    files = {file.name: file for entry in builtin().values() for file in entry.files if entry.is_shipped}
+    assert named
+    assert named <= files.keys()
+    for name in named:
+        content = (ROOT / "weights" / name).read_bytes()
+        sha256 = hashlib.sha256(content).hexdigest()
+        assert (files[name].sha256, files[name].bytes) == (sha256, len(content))
+        if len(named) > 1:  # a table with a row for each
+            (row,) = (line for line in lines if f"`{name}`" in line)
+            assert f"| {len(content):,} | `{sha256}` |" in row
+        else:
+            assert f"{len(content):,} bytes" in "\n".join(lines)
+            assert f"| SHA-256 | `{sha256}` |" in lines
+
+
+def test_every_shipped_file_has_a_card() -> None:
+    cards = "".join(card.read_text(encoding="utf-8") for card in (ROOT / "weights").glob("*.md"))
+    files = {path.name for path in (ROOT / "weights").glob("*.safetensors")}
+    assert files
+    assert {name for name in files if f"`{name}`" not in cards} == set()
 
 
 @pytest.mark.parametrize("command", OPTIONS)
