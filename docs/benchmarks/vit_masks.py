@@ -48,7 +48,7 @@ class Contest:
     epochs: int
     mirrored: bool = False
     """Whether half of the pictures of a step are mirrored."""
-    only: Collection[str] = ("none", "lam", "static", "static, product", "+ linear")
+    only: Collection[str] = ("none", "lam", "static", "static product", "+ linear")
     """Its rows."""
 
 
@@ -68,7 +68,7 @@ def rows(contest: Contest) -> dict[str, ViTConfig]:
         "none": plain,
         "lam": replace(plain, mask=ONE_LAYER),
         "static": replace(plain, mask=MaskConfig(kind="static")),
-        "static, product": replace(plain, mask=MaskConfig(kind="static", fusion="product")),
+        "static product": replace(plain, mask=MaskConfig(kind="static", fusion="product")),
         "+ linear": replace(plain, linear=(plain.n_patches + 1) // 2),
     }
     return {row: configs[row] for row in contest.only}

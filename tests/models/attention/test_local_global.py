@@ -121,11 +121,12 @@ def test_what_stands_in_padding_does_not_matter(case):
     assert (same * ~is_padding).abs().max() == 0
 
 
-def test_a_long_sequence_in_whole_blocks(small_blocks):
+@pytest.mark.parametrize("n_tokens", [127, 128, 129, 137, 257, 700])
+def test_a_long_sequence_in_whole_blocks(small_blocks, n_tokens):
     small_blocks.setattr(local_global, "_BLOCK", 128)
     torch.manual_seed(0)
-    q, k, v = (torch.randn(1, 8, 700, 8) for _ in range(3))
-    is_global, is_valid = torch.rand(1, 700) < 0.2, torch.ones(1, 700, dtype=torch.bool)
+    q, k, v = (torch.randn(1, 8, n_tokens, 8) for _ in range(3))
+    is_global, is_valid = torch.rand(1, n_tokens) < 0.2, torch.ones(1, n_tokens, dtype=torch.bool)
     mask = local_global_mask(is_global, is_valid, 17)[:, None]
     dense = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
     assert torch.allclose(local_global_attention(q, k, v, is_global, is_valid, 17), dense, atol=1e-5)

@@ -1,0 +1,70 @@
+"""Whatever is computed in blocks gives the same in blocks of any size, on both sides of the real one.
+
+Modules whose own tests already cross their constant (local-global attention, presence, the map) are not here.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.grounding.test_windows import features as clips_at
+from tests.models.test_captioner import features as pictures
+from tests.models.test_captioner import pair
+from vidsum.grounding import find, windows, writers
+from vidsum.grounding.spaces import ClipEmbeddings
+from vidsum.models import captioner
+from vidsum.scaling import unit_rows
+from vidsum.summary import liveness
+
+RNG = np.random.default_rng(0)
+ROWS = RNG.random((1300, 8), np.float32)
+TEXTS = unit_rows(RNG.standard_normal((90, 8)).astype(np.float32))
+VIDEO = ClipEmbeddings(unit_rows(ROWS[:40]), np.arange(40.0), 1.0, 40.0)
+
+
+def on_grid(count: int) -> Any:
+    clips = clips_at(np.arange(0, count, 0.7), 1.5, float(count))
+    return windows.on_grid(clips.array, clips, windows.grid(float(count), 1.0), 1.0)
+
+
+def curves(count: int) -> Any:
+    return np.stack(find._curves(VIDEO, unit_rows(ROWS[:count])))
+
+
+def written(count: int) -> Any:
+    return [[found.text for found in own] for own in pair()[1].write(pictures(count), 2)]
+
+
+def retrieved(count: int) -> Any:
+    rows = unit_rows(ROWS[:count])
+    bank = writers.Bank(tuple(map(str, range(90))), TEXTS)
+    return [sentence.text for sentence in writers.retrieve(writers.Seen(rows, rows), bank)]
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "size", "compute"),
+    [
+        (windows, "_BLOCK", 512, on_grid),
+        (liveness, "_BLOCK", 1024, lambda count: liveness.measures(ROWS[:count], [1, 4])),
+        (liveness, "_BLOCK", 1024, lambda count: liveness._steps(ROWS[:count])),
+        (find, "_AT_ONCE", 256, curves),
+        (captioner, "_AT_ONCE", 32, written),
+        (writers, "_AT_ONCE", 64, retrieved),
+    ],
+)
+def test_blocks_change_nothing(
+    module: Any, name: str, size: int, compute: Callable[[int], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert getattr(module, name) == size, "the counts below are on both sides of it"
+    for count in (size - 1, size, size + 1, 2 * size + 1 if size < 600 else size + 200):
+        monkeypatch.setattr(module, name, size)
+        found = compute(count)
+        for other in (7, 10 * size):
+            monkeypatch.setattr(module, name, other)
+            expected = compute(count)
+            if isinstance(expected, list):
+                assert found == expected
+            else:
+                np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
