@@ -110,10 +110,10 @@ def _reproduce(name: str, table: "reproduction.Table", wanted: Wanted, view: Vie
     for row in table.rows:
         needed = row.data if data else table.data
         missing = [each for each in needed if not (data and (data / each).exists())]
-        ours, why = None, row.why
-        if missing and not why:
+        ours, why = _computed(row), row.why
+        if missing and not (why or ours):
             why = f"bring {', '.join(missing)} in --data FOLDER (layout: docs/formats.md#{table.layout})"
-        if data and wanted.out and not why:
+        if data and wanted.out and not (why or ours):
             try:
                 ours = _figures(row, data, wanted.out, view, toy=wanted.toy)
             except VidsumError as error:
@@ -125,10 +125,11 @@ def _reproduce(name: str, table: "reproduction.Table", wanted: Wanted, view: Vie
         names = [row["row"] for row in rows if row["why"] == why]
         of = "" if len(names) == len(rows) else f" ({'; '.join(names)})"
         lines.append(f"not comparable: {why}{of}")
-    if wanted.toy and any(row["ours"] for row in rows):
+    if wanted.toy and table.data and any(row["ours"] for row in rows):
         lines.append("made-up data: our figures mean nothing")
     facts = {"state": table.state, "title": table.title, "rows": rows, "notes": list(table.notes)}
-    shown, code = _shown(f"{name}: {table.title}", rows), int(bool(faults))
+    digits = 3 if table.rows[0].computed else 2
+    shown, code = _shown(f"{name}: {table.title}", rows, digits), int(bool(faults))
     return Result(data=facts, table=shown, lines=(*lines, *table.notes), errors=tuple(faults), exit_code=code)
 
 
@@ -141,6 +142,16 @@ def _data(table: "reproduction.Table", wanted: Wanted) -> Path | None:
     for name, kind in {**table.data, "splits.json": "splits"}.items():
         write_made_up(wanted.out / "made-up" / name, kind)
     return wanted.out / "made-up"
+
+
+def _computed(row: "reproduction.Row") -> dict[str, float | None] | None:
+    """The figures of a row that needs no data, by column; None where it is measured."""
+    if not row.computed:
+        return None
+    from vidsum.lab.costs import costs
+
+    counted = costs(row.computed, row.sizes)
+    return {head: counted.get(head) for head in row.published}
 
 
 def _figures(
@@ -183,12 +194,12 @@ def _run(verb: str, words: Sequence[str], place: Mapping[str, str], *, quiet: bo
         raise VidsumError(f"vidsum {verb} {words[0]} failed, as said above")
 
 
-def _shown(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+def _shown(title: str, rows: Sequence[Mapping[str, Any]], digits: int) -> Table:
     """Two lines per row, ours above the published figures; one where there is none of ours."""
     heads, lines = list(rows[0]["published"]), []
     for row in rows:
         for of, figures in (("ours", row["ours"]), ("published", row["published"])):
             if figures:
-                cells = ["-" if figures[head] is None else f"{figures[head]:.2f}" for head in heads]
+                cells = ["-" if figures[head] is None else f"{figures[head]:.{digits}f}" for head in heads]
                 lines.append((row["row"], of, *cells))
     return Table(("row", "", *heads), tuple(lines), title)

@@ -1,6 +1,7 @@
 """`vidsum reproduce`: the list, what to bring, rows made once, published figures beside ours."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -51,6 +52,17 @@ def test_without_data_a_line_says_what_to_bring(run: Run, tmp_path: Path) -> Non
     ran = run("reproduce", "mrnet", "--table", "3", "--data", tmp_path / "data", "--out", "runs")
     assert "not comparable: bring i3d, charades_test.json in" in ran.out
     assert not Path("runs").exists()
+
+
+def test_costs_need_no_data(run: Run) -> None:
+    for arguments in ((), ("--toy", "--out", "runs")):
+        ran = run("reproduce", "stamp", "--table", "4", *arguments)
+        assert ran.code == 0
+        assert re.search(r"baseline +ours +3\.393 +1\.697 +-", ran.out)
+        assert "mean nothing" not in ran.out
+    rows = run("reproduce", "mrnet", "--table", "A3", "--json").json["data"]["rows"]
+    assert {row["ours"]["million parameters"] for row in rows} == {77.158376}
+    assert {row["why"] for row in rows} == {None}
 
 
 def test_what_is_not_here_says_why(run: Run) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from vidsum.errors import UsageError
+from vidsum.lab.costs import costs
 from vidsum.lab.made_up import KINDS
 from vidsum.lab.reproduction import FOLDER, figure, find, folder_name, read_tables
 from vidsum.yaml_files import read_yaml
@@ -39,8 +40,33 @@ def test_sections_kinds_and_figures_exist() -> None:
         assert bool(runs) == bool(table.data) == (table.layout in anchors), path
         assert set(table.data.values()) <= set(KINDS), path
         assert {each for row in runs for each in row.data} == set(table.data), path
-        assert all(row.why for row in table.rows if not row.evaluate), path
+        assert all(row.why or row.computed for row in table.rows if not row.evaluate), path
         assert all(any(value is not None for value in row.published.values()) for row in table.rows)
+
+
+def test_a_table_that_is_here_prints_our_figures_or_names_the_data_it_needs() -> None:
+    for path, table in zip(sorted(FOLDER.glob("*.yaml")), read_tables(), strict=True):
+        for row in table.rows if table.state == "here" else ():
+            if row.computed:
+                counted = costs(row.computed, row.sizes)
+                assert any(counted.get(head) is not None for head in row.published), path
+            elif not row.data:
+                assert re.search(r"[\w-]+\.(h5|json|jsonl)\b", row.why), f"{path}: {row.name}"
+
+
+def test_costs_are_those_of_the_published_sizes() -> None:
+    """Against sums by hand: a product of [n, a] and [a, b] has 2 n a b operations."""
+    ((_, table),) = find(["stamp"], "4")
+    plain, linear, layers, masked = (costs(row.computed, row.sizes) for row in table.rows)
+    assert plain["TFLOPs"] == pytest.approx(3.393, abs=5e-4)
+    assert plain["TMACs"] == plain["TFLOPs"] / 2
+    added = {"linear": 16 * 50 * 15 * 768**2, "masked": 16 * 50 * (15 * 768**2 + 768 * 50)}
+    added["layers"] = 20 * 50 * (4 * 768**2 + 2 * 768 * 3072 + 2 * 50 * 768)
+    for name, row in (("linear", linear), ("masked", masked), ("layers", layers)):
+        assert (row["TMACs"] - plain["TMACs"]) * 1e12 == pytest.approx(added[name], rel=1e-6), name
+    assert masked["million parameters"] == 7065.807136
+    assert costs("mrnet", {}) == {"million parameters": 77.158376}
+    assert costs("fulltransnet", {"attention": "full"}) == costs("fulltransnet", {})
 
 
 def test_a_row_is_the_words_of_two_commands() -> None:

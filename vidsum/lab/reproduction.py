@@ -8,6 +8,8 @@
     columns: {head: path of a figure in the report}
     groups: {name: {variables}}              such as data sets; each row is made for each
     rows: {name: {variables, why, published: [a figure per column], or {group: those}}}
+    computed: MODEL                          in place of commands: our figures are `vidsum.lab.costs` of each
+                                             row's `sizes`, for the columns that it has; no data
 
 Words and paths may hold the variables of the group and the row, {data} and {run}.
 """
@@ -15,7 +17,7 @@ Words and paths may hold the variables of the group and the row, {data} and {run
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -46,6 +48,10 @@ class Row:
     """Where the figure of a column is in the report of `evaluate`."""
     why: str = ""
     """Why it is not comparable, where it cannot be made."""
+    computed: str = ""
+    """The model whose costs are its figures, in place of commands."""
+    sizes: Mapping[str, Any] = field(default_factory=dict)
+    """Of that model, where they are not the published defaults."""
 
     @property
     def data(self) -> tuple[str, ...]:
@@ -111,6 +117,9 @@ def _rows(read: Mapping[str, Any], group: str, of_group: Mapping[str, str]) -> I
         name = f"{group}: {name}" if group else name
         if why := of_row.get("why") or read.get("why"):
             yield Row(name, published, why=why)
+            continue
+        if model := read.get("computed"):
+            yield Row(name, published, computed=model, sizes=of_row.get("sizes", {}))
             continue
         train, evaluate = (_filled(read.get(each, ""), variables) for each in ("train", "evaluate"))
         paths = {head: _filled(path, variables) for head, path in read["columns"].items()}

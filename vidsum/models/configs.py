@@ -91,7 +91,7 @@ class MaskConfig:
 
     def __post_init__(self) -> None:
         """Refuse with a UsageError what is not allowed, or has no effect on a static mask."""
-        if self.fusion is None:
+        if vars(self)["fusion"] is None:
             object.__setattr__(self, "fusion", "hide" if self.kind == "static" else "product")
         check(self)
         if self.fusion == "hide" and self.kind != "static":
