@@ -48,7 +48,6 @@ def retrieved(count: int) -> Any:
     [
         (windows, "_BLOCK", 512, on_grid),
         (liveness, "_BLOCK", 1024, lambda count: liveness.measures(ROWS[:count], [1, 4])),
-        (liveness, "_BLOCK", 1024, lambda count: liveness._steps(ROWS[:count])),
         (find, "_AT_ONCE", 256, curves),
         (captioner, "_AT_ONCE", 32, written),
         (writers, "_AT_ONCE", 64, retrieved),
