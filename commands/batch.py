@@ -26,6 +26,7 @@ from vidsum.options import ADVANCED, option
 from vidsum.outputs import check_target
 from vidsum.text_files import STDIN
 from vidsum.times import parse_time
+from vidsum.urls import redact
 
 if TYPE_CHECKING:
     from vidsum.types import Progress
@@ -176,7 +177,7 @@ def run_batch(
         jobs.current[0].serve(work)
         return
     tasks = [Task(path, files_of.get(path), urls.get(path)) for path in inputs]
-    names = [urls.get(path, path) for path in inputs]
+    names = [redact(urls.get(path, path)) for path in inputs]
     outcomes = [Outcome(name) for name in names]
     files = batch_files(command, outcomes, facts, batch.summary_json, batch.table) if batch else []
     results: list[Result] = []

@@ -36,6 +36,7 @@ from vidsum.memory import use_one_arena
 if TYPE_CHECKING:
     from vidsum.commands.outputs import Files
     from vidsum.types import Progress
+    from vidsum.urls import Url
 
 
 T = TypeVar("T")
@@ -69,7 +70,7 @@ class Task:
     path: str
     files: "Files | None" = None
     """Its outputs, if the command writes any; their names may depend on the other inputs."""
-    url: str | None = None
+    url: "Url | None" = None
     """The address that the input is a copy of."""
 
 

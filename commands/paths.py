@@ -16,26 +16,28 @@ from typing import Any
 from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.outputs import check_name, is_special
 from vidsum.text_files import read_bytes
+from vidsum.urls import Url, is_url
 
 _Key = str | tuple[int, int]
 _read: dict[_Key, str] = {}
 """What the command reads, with the option that names it; empty for an input."""
 _written: dict[_Key, str] = {}
 """What it writes, with the input or option that it is for."""
-urls: dict[str, str] = {}
+urls: dict[str, Url] = {}
 """The address of each input that is a copy in the cache."""
 
 
 def copy_of(name: str) -> str:
     """Where the copy of an address is, or will be; other names as they are."""
-    if "://" not in name:
-        return name
-    from vidsum.pipelines.download import is_url, place_of
-
     if not is_url(name):
         return name
-    path = str(place_of(name))
-    urls[path] = name
+    from vidsum.pipelines.download import is_web, place_of
+
+    url = Url(name)
+    if not is_web(name):  # opening it names the fault
+        return url
+    path = str(place_of(url))
+    urls[path] = url
     return path
 
 

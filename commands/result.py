@@ -22,6 +22,7 @@ from vidsum.options import ADVANCED, option
 from vidsum.outputs import check_target, is_special, open_existing
 from vidsum.packages import import_fault
 from vidsum.times import format_time
+from vidsum.urls import Url, redact
 from vidsum.version import __version__
 
 if TYPE_CHECKING:
@@ -83,8 +84,8 @@ class Problem:
             return cls(type(error).__name__, error.message, error.hint)
         if isinstance(error, OSError) and error.strerror:  # the machine's fault, not one inside
             where = f"{error.filename}: " if error.filename else ""
-            return cls(type(error).__name__, f"{where}{error.strerror.lower()}")
-        text = str(error) or type(error).__name__
+            return cls(type(error).__name__, redact(f"{where}{error.strerror.lower()}"))
+        text = redact(str(error)) or type(error).__name__
         return cls(type(error).__name__, f"internal fault: {text}", "run again with -v for the traceback")
 
 
@@ -150,7 +151,7 @@ class Result:
         error = import_fault(error) or error
         code = error.exit_code if isinstance(error, VidsumError) else 1
         fatal = error if isinstance(error, VidsumError) and error.ends_batch else None
-        return cls(command, input, errors=(Problem.of(error),), exit_code=code, fatal=fatal)
+        return cls(command, input and redact(input), errors=(Problem.of(error),), exit_code=code, fatal=fatal)
 
 
 def run_alone(command: str, view: View, step: Callable[[], Result]) -> None:
@@ -165,7 +166,9 @@ def run_one(command: str, path: str | None, view: View, step: Callable[[], Resul
     """The result of a step; an exception becomes a failed result, its traceback shown with `-v` only."""
     try:
         result = step()
-        return replace(result, command=result.command or command, input=result.input or path)
+        messages = tuple(map(redact, result.messages))
+        input = redact(result.input or path or "") or None
+        return replace(result, command=result.command or command, input=input, messages=messages)
     except Exception as error:
         return failed(command, path, view, with_origin(error))
 
@@ -173,8 +176,9 @@ def run_one(command: str, path: str | None, view: View, step: Callable[[], Resul
 def failed(command: str, path: str | None, view: View, error: Exception) -> Result:
     """The result of a command that an exception ended; its traceback is shown with `-v` only."""
     if view.verbose and not isinstance(error, VidsumError):
+        hide = path.hide if isinstance(path, Url) else redact
         for line in "".join(traceback.format_exception(error)).splitlines():
-            print(printable(line), file=sys.stderr)
+            print(printable(hide(line)), file=sys.stderr)
     return Result.failed(command, path, error)
 
 

@@ -11,6 +11,7 @@ from vidsum.errors import UsageError
 from vidsum.options import option
 from vidsum.settings import Extraction, Watching
 from vidsum.times import format_time
+from vidsum.urls import Url, is_url, redact
 
 Source = Annotated[
     str, Argument("File, folder of segments, URL, camera or camera:1, or - for stdin.", "SOURCE")
@@ -53,6 +54,8 @@ def watch(
 
     ffmpeg ... -f mpegts - | vidsum watch - --like parcel.jpg
     """
+
+    source = Url(source) if is_url(source) else source
 
     def step() -> Result:
         from vidsum.pipelines.watch import Second
@@ -112,4 +115,4 @@ def _ending(counts: dict[str, int]) -> str:
 
 
 def _warn(message: str) -> None:
-    print(f"warning: {printable(message)}", file=sys.stderr, flush=True)
+    print(f"warning: {printable(redact(message))}", file=sys.stderr, flush=True)

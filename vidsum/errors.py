@@ -9,8 +9,12 @@
     └── OutputError        an output already exists or cannot be written: 1
 
 Each message is one line that names the thing at fault and the reason. `hint` names what mends it, if anything
-does: a command, an option, a package.
+does: a command, an option, a package. Neither shows secrets of a URL.
 """
+
+import errno
+
+from vidsum.urls import redact
 
 
 class VidsumError(Exception):
@@ -21,9 +25,14 @@ class VidsumError(Exception):
     """Whether every input that follows would meet the same fault."""
 
     def __init__(self, message: str, hint: str | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message = redact(message)
+        super().__init__(self.message)
+        self.hint = hint and redact(hint)
+
+
+def is_full(error: OSError) -> bool:
+    """Return whether a disk or a quota is used up: what is written next fails too."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 class UsageError(VidsumError, ValueError):

@@ -3,7 +3,9 @@
 import os
 import stat
 import sys
+import time
 from collections.abc import Iterator
+from hashlib import sha256
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
@@ -12,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.checkpoints.server import Server, broken_off, failing, running_server, send
+from tests.hostile import Responder, answer, parts, redirect, trickle
 from vidsum.errors import InputError
 from vidsum.pipelines import download as module
-from vidsum.pipelines.download import download, is_url, place_of, shown
+from vidsum.pipelines.download import download, is_web, place_of
 
 FILM = os.urandom(700_000)
 
@@ -72,7 +75,7 @@ def test_an_unchanged_copy_is_not_sent_again(server: Server, home: Path, version
     url = server.serve("/a/film.mp4", file := File(FILM, version))
     seen: list[tuple[str, float, float]] = []
     path = download(url, progress=lambda what, done, total: seen.append((what, done, total)))
-    assert path.name == "film.mp4"
+    assert path.name.startswith("film_")
     assert home in path.parents
     assert path.read_bytes() == FILM
     assert seen[-1] == ("downloading", len(FILM), len(FILM))
@@ -174,6 +177,98 @@ def test_size_and_time_are_bounded(server: Server, monkeypatch: pytest.MonkeyPat
         download(silent)
 
 
+BEGIN = answer(200, {**TAG, "Content-Length": len(FILM)}, FILM[:100_000])
+"""The first bytes of a film, whose connection then breaks off."""
+
+
+def _rest(
+    version: dict[str, str], first: int, last: int, total: object, length: int | None = None
+) -> Responder:
+    span = {"Content-Range": f"bytes {first}-{last}/{total}", "Content-Length": length or last + 1 - first}
+    return answer(206, version | span, FILM[::-1][first : last + 1])
+
+
+SIZE = len(FILM)
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        _rest({"ETag": '"2"'}, 65_536, SIZE - 1, SIZE),
+        _rest({"ETag": 'W/"1"'}, 65_536, SIZE - 1, SIZE),
+        _rest({}, 65_536, SIZE - 1, SIZE),
+        _rest(TAG, 65_536, SIZE - 1, SIZE + 1),
+        _rest(TAG, 65_536, SIZE - 1, "*"),
+        _rest(TAG, 65_536, SIZE - 2, SIZE),
+        _rest(TAG, 65_535, SIZE - 1, SIZE),
+        _rest(TAG, 65_536, SIZE - 1, "9" * 5000),
+        _rest(TAG, 65_536, SIZE - 1, SIZE, length=10),
+        answer(206, TAG, FILM),
+        answer(416, TAG),
+    ],
+)
+def test_a_part_of_anything_else_is_not_appended(server: Server, rest: Responder) -> None:
+    url = server.serve("/film.mp4", parts(BEGIN, rest))
+    with pytest.raises(InputError, match=r"different versions|broke off") as error:
+        download(url)
+    assert "\n" not in error.value.message
+    assert not place_of(url).exists()
+    server.serve("/film.mp4", File(FILM, {"ETag": '"3"'}))
+    assert download(url).read_bytes() == FILM
+
+
+@pytest.mark.parametrize(
+    ("respond", "fault"),
+    [
+        (_rest(TAG, 0, 99_999, SIZE), "answers 206"),
+        (_rest(TAG, 0, SIZE - 1, SIZE), "answers 206"),
+        (answer(304, {}), "answers 304"),
+        (answer(204, {}), "answers 204"),
+        (answer(200, {"Content-Length": "9" * 5000}, FILM), "is larger than"),
+        (answer(200, {"Content-Length": SIZE + 5}, FILM), "broke off"),
+        (redirect("http://localhost:9/x?token=SECRET99"), "localhost cannot be reached"),
+        (answer(404, {}), "127.0.0.1 answers 404"),
+    ],
+)
+def test_an_answer_that_is_not_the_file_is_one_clear_line(
+    server: Server, respond: Responder, fault: str
+) -> None:
+    url = server.serve("/film.mp4", respond)
+    with pytest.raises(InputError, match=fault) as error:
+        download(url)
+    assert "\n" not in error.value.message
+    assert "SECRET99" not in error.value.message
+    assert not place_of(url).exists()
+
+
+def _slow_name(*_: object) -> None:
+    time.sleep(2.0)
+    raise OSError
+
+
+@pytest.mark.parametrize(
+    "respond",
+    [
+        trickle(),
+        trickle(b'HTTP/1.0 200 OK\r\nContent-Length: 1000000\r\nETag: "1"\r\n\r\n'),
+        trickle(b"HTTP/1.0 200 OK\r\nX: "),
+        trickle(b""),
+        lambda handler: (time.sleep(0.2), redirect(f"{handler.path}")(handler))[1],
+        None,
+    ],
+    ids=["body", "long body", "header", "status", "redirections", "name"],
+)
+def test_the_time_of_a_transfer_is_bounded_whatever_comes(
+    server: Server, respond: Responder | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = server.serve("/film.mp4", respond or b"")
+    if respond is None:
+        monkeypatch.setattr("socket.getaddrinfo", _slow_name)
+    with pytest.raises(InputError, match=r"did not end within 0\.5 s") as error:
+        download(url, max_time_s=0.5)
+    assert error.value.hint  # it took 44 days before
+
+
 def test_offline_uses_the_copy_and_asks_nobody(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     url = server.serve("/film.mp4", File(FILM, TAG))
     path = download(url)
@@ -195,9 +290,9 @@ def test_pages_are_left_to_yt_dlp(server: Server, tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("PATH", str(tmp_path))
     url = server.serve("/watch?v=1", b"<html>")
     place = "words[words.index('-o') + 1].replace('%(ext)s', 'webm')"
-    _program(tmp_path, f"pathlib.Path({place}).write_text(words[-1])")
+    _program(tmp_path, f"pathlib.Path({place}).write_text(sys.stdin.read())")
     path = download(url)
-    assert (path.name, path.read_text()) == ("watch_v_1.mp4", url)
+    assert (path.name[:6], path.read_text()) == ("watch_", url)
     _program(tmp_path, "sys.exit('ERROR: gone')")
     assert download(url) == path  # it is not fetched twice
     other = server.serve("/watch?v=2", b"<html>")
@@ -232,27 +327,33 @@ def test_any_address_has_a_place_of_its_own(text: str) -> None:
 @pytest.mark.parametrize(
     ("url", "name"),
     [
-        ("https://a.org/x/film.mp4?token=1.2#t=3", "film.mp4"),
-        ("https://a.org/my%20film.MOV", "my_film.MOV"),
-        ("https://a.org/watch?v=Zq1.w", "watch_v_Zq1_w.mp4"),
-        ("https://a.org/x/page.html", "page.mp4"),
-        ("https://a.org", "video.mp4"),
-        ("https://a.org/..%2F..%2Fetc/.mp4", "video.mp4"),
+        ("https://a.org/x/film.mp4?token=1.2#t=3", "film_XX.mp4"),
+        ("https://a.org/my%20film.MOV", "my_film_XX.MOV"),
+        ("https://a.org/watch?v=Zq1.w", "watch_XX.mp4"),
+        ("https://a.org/x/page.html", "page_XX.mp4"),
+        ("https://a.org", "video_XX.mp4"),
+        ("https://a.org/..%2F..%2Fetc/.mp4", "video_XX.mp4"),
     ],
 )
 def test_a_copy_is_named_after_its_address(url: str, name: str) -> None:
-    assert place_of(url).name == name
+    assert place_of(url).name == name.replace("XX", sha256(url.encode()).hexdigest()[:8])
 
 
-def test_secrets_are_not_shown() -> None:
-    assert shown("https://me:pass@a.org/film.mp4?token=1") == "https://a.org/film.mp4"
-    assert [is_url(name) for name in ("HTTPS://a", "http://a", "film.mp4", "rtsp://a", "/http://a")] == [
+def test_which_addresses_are_downloaded() -> None:
+    assert [is_web(name) for name in ("HTTPS://a", "http://a", "film.mp4", "rtsp://a", "/http://a")] == [
         True,
         True,
         False,
         False,
         False,
     ]
+
+
+def test_a_copy_that_an_older_vidsum_named_after_the_query_is_renamed(server: Server) -> None:
+    url = server.serve("/get?token=SECRET99", File(FILM, TAG))
+    older = download(url).rename(place_of(url).with_name("get_token_SECRET99.mp4"))
+    assert download(url).read_bytes() == FILM
+    assert not older.exists()
 
 
 def test_old_copies_make_room(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -167,7 +167,9 @@ def test_kinds_of_sources(name: str, kind: str) -> None:
     [
         ("rtsp://192.0.2.1/a", False),
         ("http://127.0.0.1:80/a.ts", True),
-        ("rtsp://user@localhost/a", True),
+        ("http://user@localhost/a", True),
+        ("rtsp://localhost/a", False),
+        ("http://[::1]/a", True),
         ("http://localhost@example.org/", False),
         ("http://127.example.org/", False),
         ("http://[/", False),
@@ -177,7 +179,7 @@ def test_kinds_of_sources(name: str, kind: str) -> None:
     ],
 )
 def test_which_sources_need_no_network(name: str, is_here: bool) -> None:
-    assert source_of(name).is_on_this_machine == is_here
+    assert source_of(name).works_offline == is_here
 
 
 def test_an_mp4_from_a_pipe_names_the_formats_that_work(

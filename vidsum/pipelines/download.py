@@ -8,7 +8,6 @@ yt-dlp, if it is installed.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import importlib.util
 import json
 import os
@@ -20,16 +19,29 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from threading import TIMEOUT_MAX
+from typing import Any
+from urllib.parse import unquote
 
 import requests
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
-from vidsum.checkpoints.obtain import is_offline
-from vidsum.checkpoints.package_index import ATTEMPTS, PAUSE_S, TIMEOUTS_S, new_session, reason_of, write_body
 from vidsum.disk_cache import home
-from vidsum.errors import InputError
+from vidsum.errors import InputError, is_full
+from vidsum.network import (
+    ATTEMPTS,
+    PAUSE_S,
+    TIMEOUTS_S,
+    Session,
+    host_in,
+    is_offline,
+    length_of,
+    reason_of,
+    span_in,
+    write_body,
+)
 from vidsum.types import Progress
+from vidsum.urls import Url, digest_of_url
 
 MAX_GB, MAX_TIME_S = 8.0, 7200.0
 _KEPT_BYTES = 32 * 10**9
@@ -39,8 +51,14 @@ _IN_USE_S = 86_400.0
 _LOCK = ".lock"
 _DIGITS = 16
 """Of the name of a copy's folder, hexadecimal."""
+_NOTE = ".version.json"
+_OF_PARTS = (requests.codes.partial_content, requests.codes.requested_range_not_satisfiable)
 _PAGES = ("text/html", "application/xhtml", "mpegurl", "dash+xml")
 """In the content type of what is no file with a video: a page, or a list of its pieces."""
+
+
+class _OtherPartError(requests.RequestException):
+    """A server sent other bytes than those that were asked for."""
 
 
 @dataclass(frozen=True)
@@ -56,22 +74,21 @@ class Bounds:
         return int(self.gigabytes * 1e9)
 
 
-def is_url(name: str | os.PathLike[str]) -> bool:
-    """Whether an input is an address that `download` takes."""
-    return re.match(r"https?://", os.fspath(name), re.IGNORECASE) is not None
+def is_web(name: str | os.PathLike[str]) -> bool:
+    """Return whether an input is an address that `download` takes."""
+    return re.match(r"\s*https?://", os.fspath(name), re.IGNORECASE) is not None
 
 
 def place_of(url: str) -> Path:
-    """Where the copy of an address is kept: a folder of its own, under the address' last name."""
-    folder = home() / "videos" / hashlib.sha256(url.encode()).hexdigest()[:_DIGITS]
-    address = re.sub(r"^[^/]*//[^/]*", "", url)
-    path, _, query = address.partition("#")[0].partition("?")
-    name = unquote(path.rstrip("/").rpartition("/")[2])
+    """Return where the copy of a URL is kept: a folder of its own, under its last name and a short hash."""
+    url = Url(url)
+    name = unquote(url.path.rstrip("/").rpartition("/")[2])
     name = re.sub(r"\.(html?|php|aspx?|jsp)$", "", name)
     if not re.search(r"\.[A-Za-z0-9]{2,4}$", name):  # a page: `watch?v=...`
-        name = f"{name}_{query}".strip("_").replace(".", "_") + ".mp4"
+        name = name.replace(".", "_") + ".mp4"
     stem, _, suffix = re.sub(r"[^\w.()+-]+", "_", name).lstrip(".").rpartition(".")
-    return folder / f"{stem[:80] or 'video'}.{suffix}"
+    folder = home() / "videos" / digest_of_url(url.raw, _DIGITS)
+    return folder / f"{stem[:80] or 'video'}_{digest_of_url(url.raw)}.{suffix}"
 
 
 def download(
@@ -94,37 +111,46 @@ def download(
             it and there is no copy.
     """
     target = place_of(url)
-    bring(url, target, Bounds(max_gigabytes, max_time_s), progress)
+    bring(Url(url), target, Bounds(max_gigabytes, max_time_s), progress)
     return target
 
 
-def bring(url: str, target: Path, bounds: Bounds, progress: Progress | None = None) -> None:
+def bring(url: Url, target: Path, bounds: Bounds, progress: Progress | None = None) -> None:
     """Make `target` a copy of what is at `url`; see `download`. One process at a time does so."""
-    if is_offline():
-        if not target.is_file():
-            fault = f"{shown(url)}: VIDSUM_OFFLINE forbids downloads, and there is no copy of it"
-            raise InputError(fault, hint="unset VIDSUM_OFFLINE, or give a file")
-        return
     try:
+        _rename_older(target)
+        if is_offline():
+            if not target.is_file():
+                fault = f"{url}: VIDSUM_OFFLINE forbids downloads, and there is no copy of it"
+                raise InputError(fault, hint="unset VIDSUM_OFFLINE, or give a file")
+            return
         target.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(target.parent / _LOCK):
+        with FileLock(target.parent / _LOCK, timeout=min(bounds.seconds, TIMEOUT_MAX)):
             _Transfer(url, target, bounds, progress).run()
         os.utime(target.parent)
         _evict(target.parent)
+    except Timeout:
+        fault = f"{url}: another process did not download it within {bounds.seconds:g} s"
+        raise InputError(fault, hint="--max-download-time TIME") from None
     except OSError as error:
-        raise InputError(f"{target}: cannot be stored ({error.strerror or error})") from error
+        failed = InputError(f"{target}: cannot be stored ({error.strerror or error})")
+        failed.ends_batch = is_full(error)
+        raise failed from error
 
 
-def shown(url: str) -> str:
-    """An address without user name, password and query, which may hold secrets."""
-    return re.sub(r"//[^/@]*@", "//", url).partition("?")[0].partition("#")[0]
+def _rename_older(target: Path) -> None:
+    """Take the copy of a vidsum that named it after the query too, which may hold a token."""
+    if not target.exists() and (target.parent / _NOTE).exists():
+        for copy in sorted(target.parent.glob("[!.]*")):
+            if not copy.name.startswith("page."):
+                copy.replace(target)
 
 
 @dataclass(frozen=True)
 class _Transfer:
     """One attempt to bring a copy up to date, over several connections if they break."""
 
-    url: str
+    url: Url
     target: Path
     bounds: Bounds
     progress: Progress | None
@@ -137,80 +163,93 @@ class _Transfer:
     @property
     def note(self) -> Path:
         """Which version the copy, or the part, is of: the server's headers."""
-        return self.target.with_name(".version.json")
+        return self.target.with_name(_NOTE)
 
     def run(self) -> None:
         """Raises InputError: see `download`; OSError: the copy cannot be written."""
         deadline = time.monotonic() + self.bounds.seconds
-        with new_session() as session:
-            session.adapters.pop("file://")  # no redirection reaches the files of this machine
-            for attempt in range(1, ATTEMPTS + 1):
-                begun = self._come()
-                try:
-                    self._request(session, deadline)
-                except requests.RequestException as error:
-                    if attempt == ATTEMPTS or self._come() == begun:
-                        raise InputError(f"{shown(self.url)}: {self._reason(error)}") from error
-                else:
-                    return
-                time.sleep(PAUSE_S * attempt)
+        with Session() as session:  # it has no file://: no redirection reaches the files of this machine
+            try:
+                session.within(self.bounds.seconds, lambda: self._attempt(session, deadline))
+            except TimeoutError:
+                fault = f"{self.url}: did not end within {self.bounds.seconds:g} s"
+                raise InputError(fault, hint="run again to continue, or --max-download-time TIME") from None
 
-    def _reason(self, error: requests.RequestException) -> str:
+    def _attempt(self, session: Session, deadline: float) -> None:
+        for attempt in range(1, ATTEMPTS + 1):
+            begun = self._come()
+            try:
+                self._request(session, deadline)
+            except (requests.RequestException, UnicodeError) as error:
+                if attempt == ATTEMPTS or self._come() == begun:
+                    # the error that caused it names the whole URL
+                    raise InputError(f"{self.url}: {self._reason(error)}") from None
+            else:
+                return
+            time.sleep(PAUSE_S * attempt)
+
+    def _reason(self, error: requests.RequestException | UnicodeError) -> str:
         if isinstance(error, ValueError):  # InvalidURL and its kin
             return "is not a valid URL, or leads to one that is not"
-        return f"{urlsplit(self.url).hostname} {reason_of(error)}"
+        if isinstance(error, _OtherPartError):
+            return str(error)
+        return self.url.hide(f"{host_in(error, self.url.raw)} {reason_of(error)}")
 
     def _come(self) -> int:
         return self.part.stat().st_size if self.part.exists() else 0
 
-    def _request(self, session: requests.Session, deadline: float) -> None:
+    def _request(self, session: Session, deadline: float) -> None:
         version, done = self._version(), self._come()
         headers = _conditions(version, done, is_whole=self.target.exists())
-        with session.get(self.url, headers=headers, stream=True, timeout=TIMEOUTS_S) as response:
-            if response.status_code == requests.codes.not_modified:
+        with session.get(self.url.raw, headers=headers, stream=True, timeout=TIMEOUTS_S) as response:
+            if response.status_code == requests.codes.not_modified and self.target.exists():
                 return
-            if response.status_code == requests.codes.requested_range_not_satisfiable:
+            is_rest = "Range" in headers and _is_rest(response, version, done)
+            if "Range" in headers and response.status_code in _OF_PARTS and not is_rest:
                 self.part.unlink()
-                raise requests.ConnectionError("the part is not of this file")
+                raise _OtherPartError("the server sends parts of different versions")
             response.raise_for_status()
+            if response.status_code != requests.codes.ok and not is_rest:
+                raise requests.HTTPError(response=response)
             if any(kind in response.headers.get("Content-Type", "").lower() for kind in _PAGES):
                 response.close()
-                self._from_page(version)
+                self._from_page(version, deadline)
                 return
-            is_rest = response.headers.get("Content-Range", "").startswith(f"bytes {done}-") and done > 0
             self.target.unlink(missing_ok=True)  # it is of another version
-            self.note.write_text(json.dumps(_version_in(response.headers)))
-            begun = done if is_rest else 0
-            write_body(response, self.part, begun, lambda now, total: self._received(now, total, deadline))
+            done = done if is_rest else 0
+            length = length_of(response.headers)
+            noted = _version_in(response.headers) | ({"bytes": done + length} if length else {})
+            self.note.write_text(json.dumps(noted))
+            write_body(response, self.part, done, self._received)
         if not self._come():
             self.part.unlink()
-            raise InputError(f"{shown(self.url)}: the server sent 0 bytes")
+            raise InputError(f"{self.url}: the server sent 0 bytes")
+        if length and self._come() != done + length:
+            self.part.unlink()
+            raise InputError(f"{self.url}: the server sent {self._come()} of {done + length} bytes")
         self.part.replace(self.target)
 
-    def _version(self) -> dict[str, str]:
+    def _version(self) -> dict[str, Any]:
         with contextlib.suppress(OSError, ValueError):
             return dict(json.loads(self.note.read_text()))
         return {}
 
-    def _received(self, done: int, total: int, deadline: float) -> None:
-        """Raise an InputError where the bytes so far, or in all, or the time are above the bounds."""
+    def _received(self, done: int, total: int) -> None:
+        """Raise an InputError where the bytes so far, or in all, are above the bound."""
         if max(done, total) > self.bounds.bytes:
             self.part.unlink(missing_ok=True)
-            fault = f"{shown(self.url)}: is larger than {self.bounds.gigabytes:g} GB"
+            fault = f"{self.url}: is larger than {self.bounds.gigabytes:g} GB"
             raise InputError(fault, hint="--max-download GB")
-        if time.monotonic() > deadline:
-            fault = f"{shown(self.url)}: did not end within {self.bounds.seconds:g} s"
-            raise InputError(fault, hint="run again to continue, or --max-download-time TIME")
         if self.progress:
             self.progress("downloading", done, total)
 
-    def _from_page(self, version: Mapping[str, str]) -> None:
+    def _from_page(self, version: Mapping[str, Any], deadline: float) -> None:
         """Let yt-dlp get the video of a page, once."""
         if self.target.exists() and version.get("by") == "yt-dlp":
             return
         if (program := _yt_dlp()) is None:
             hint = "pip install yt-dlp, which vidsum then uses, or give the address of the video file"
-            raise InputError(f"{shown(self.url)}: is a web page, not a video file", hint=hint)
+            raise InputError(f"{self.url}: is a web page, not a video file", hint=hint)
         if self.progress:
             self.progress("downloading with yt-dlp", 0, 0)
         for old in self.target.parent.glob("page.*"):
@@ -219,38 +258,54 @@ class _Transfer:
         form = "bv*[height<=1080]+ba/b" if has_ffmpeg else "b[ext=mp4]/b"
         bounds = ["--max-filesize", str(self.bounds.bytes), "--match-filters", "!is_live"]
         quiet = ["--no-playlist", "--no-warnings", "--no-progress", "--quiet", "--ignore-config"]
-        place = ["-o", str(self.target.with_name("page.%(ext)s")), "--", self.url]
+        place = ["-o", str(self.target.with_name("page.%(ext)s")), "--batch-file", "-"]
         try:
             ran = subprocess.run(
                 [*program, *quiet, *bounds, "-f", form, "--merge-output-format", "mp4/mkv", *place],
                 capture_output=True,
-                stdin=subprocess.DEVNULL,
-                timeout=self.bounds.seconds,
+                input=self.url.raw.encode(),  # a command line is shown to every user of the machine
+                timeout=max(0.0, deadline - time.monotonic()),
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            fault = f"{shown(self.url)}: yt-dlp did not end within {self.bounds.seconds:g} s"
+            fault = f"{self.url}: yt-dlp did not end within {self.bounds.seconds:g} s"
             raise InputError(fault, hint="--max-download-time TIME") from None
         found = [path for path in self.target.parent.glob("page.*") if path.suffix != ".part"]
         if ran.returncode or len(found) != 1:
             said = ran.stderr.decode(errors="replace").strip().splitlines()
             reason = said[-1].removeprefix("ERROR: ") if said else "live, or larger than --max-download"
-            raise InputError(f"{shown(self.url)}: yt-dlp got no video ({reason})")
+            raise InputError(f"{self.url}: yt-dlp got no video ({self.url.hide(reason)})")
         found[0].replace(self.target)
         self.note.write_text(json.dumps({"by": "yt-dlp"}))
 
 
-def _conditions(version: Mapping[str, str], done: int, *, is_whole: bool) -> dict[str, str]:
-    """The headers that ask for what is missing: nothing of an unchanged copy, the rest of a part."""
+def _conditions(version: Mapping[str, Any], done: int, *, is_whole: bool) -> dict[str, str]:
+    """Return the headers that ask for what is missing: nothing of an unchanged copy, the rest of a part."""
     etag, date = version.get("ETag"), version.get("Last-Modified")
     if is_whole:
         names = {"If-None-Match": etag, "If-Modified-Since": None if etag else date}
         return {name: value for name, value in names.items() if value}
-    strong = etag if etag and not etag.startswith("W/") else date
-    return {"Range": f"bytes={done}-", "If-Range": strong} if done and strong else {}
+    strong = _strong(version)
+    return {"Range": f"bytes={done}-", "If-Range": strong} if done and strong and "bytes" in version else {}
 
 
-def _version_in(headers: Mapping[str, str]) -> dict[str, str]:
+def _strong(version: Mapping[str, Any]) -> str | None:
+    """Return what tells versions apart byte by byte: the ETag unless it is weak, else the date."""
+    etag: str | None = version.get("ETag")
+    return etag if etag and not etag.startswith("W/") else version.get("Last-Modified")
+
+
+def _is_rest(response: requests.Response, version: Mapping[str, Any], done: int) -> bool:
+    """Return whether a response is what was asked for: the rest of the same version, from `done` on."""
+    span, size = span_in(response.headers), int(version["bytes"])
+    is_same = _strong(_version_in(response.headers)) == _strong(version)
+    is_part = response.status_code == requests.codes.partial_content
+    return (
+        is_part and is_same and span == (done, size - 1, size) and length_of(response.headers) == size - done
+    )
+
+
+def _version_in(headers: Mapping[str, str]) -> dict[str, Any]:
     return {name: headers[name] for name in ("ETag", "Last-Modified") if name in headers}
 
 

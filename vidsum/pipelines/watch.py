@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vidsum.checkpoints.obtain import is_offline
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding.live import LiveEvidence
 from vidsum.grounding.queries import read_queries
@@ -24,6 +23,7 @@ from vidsum.pipelines.decoding import extractor_of
 from vidsum.provenance import label_of
 from vidsum.settings import Extraction, Watching
 from vidsum.types import TrackChoice
+from vidsum.urls import is_offline
 from vidsum.version import __version__
 from vidsum.video.live import LiveFrame, Source, live_frames, source_of
 from vidsum.video.preroll import LiveClip, PreRoll
@@ -108,17 +108,17 @@ def watch(
         raise UsageError("nothing to watch for", hint='--query "a person falls", or --like PICTURE')
     stream = source_of(source, follow=how.follow, idle_s=how.idle_s)
     stream = replace(stream, video_track=video_track, audio_track=audio_track)
-    if is_offline() and not stream.is_on_this_machine:
-        hint = "unset VIDSUM_OFFLINE, or watch a file, a camera or a stream of this machine"
-        raise InputError(f"{source}: VIDSUM_OFFLINE forbids connections", hint=hint)
+    if is_offline() and not stream.works_offline:
+        hint = "unset VIDSUM_OFFLINE, or watch a file, a camera, or http, tcp or udp at 127.0.0.1"
+        raise InputError(f"{stream.name}: VIDSUM_OFFLINE forbids connections", hint=hint)
     extraction = Extraction(device=device)
     rows = [embed_queries("vse", texts, device)] if texts else []
     evidence = LiveEvidence(np.concatenate([*rows, *map(row_of_picture, how.like)]), device, model)
     extractor = extractor_of(extractions_of("vse", extraction)[-1])
     if clips:
         make_folder(clips)
-    label = label_of({"vidsum": __version__, "watch": source})
-    recorder = PreRoll(source, how.pre_roll_s, label) if clips else None
+    label = label_of({"vidsum": __version__, "watch": stream.name})
+    recorder = PreRoll(stream.name, how.pre_roll_s, label) if clips else None
     alarms = [_Alarm(text, how, recorder, clips) for text in (*texts, *how.like)]
     return _watched(_seconds(stream, extractor, evidence, warn, recorder), alarms, recorder)
 

@@ -14,12 +14,13 @@ from ipaddress import ip_address
 from itertools import chain, count
 from pathlib import Path
 from typing import IO, Any, Literal, Protocol
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 import av
 
 from vidsum.errors import InputError
 from vidsum.types import Picture, TrackChoice
+from vidsum.urls import Url, is_offline, is_url
 from vidsum.video.damage import DecodeLog
 from vidsum.video.frames import PictureMaker, Sampling, n_samples, pixel_size, samples_before
 from vidsum.video.playlist import open_options
@@ -39,6 +40,12 @@ _TIMEOUT_S = (10.0, 10.0)
 """To connect to a stream, and to get anything of it."""
 _JUMP_S = 5.0
 """A longer step of the time stamps within a connection, or one back, is a fault of the stream."""
+_OFFLINE = {
+    "protocol_whitelist": "http,https,tls,tcp,udp,unix",
+    "max_redirects": "0",
+    "http_proxy": "",  # not that of the environment
+}
+"""Options by which FFmpeg opens the one URL that it is given."""
 _AS_IT_COMES = (
     "MPEG-TS, Matroska and fragmented MP4 can be read as they come; any other MP4 cannot, as its index may "
     "be at the end: ffmpeg -i INPUT -c copy -f mpegts - | vidsum watch -"
@@ -64,15 +71,9 @@ class Source:
         return self.kind in ("stream", "camera")
 
     @property
-    def is_on_this_machine(self) -> bool:
-        """Whether it needs no network: no address of another machine."""
-        if self.kind != "stream":
-            return True
-        try:
-            host = urlsplit(self.name).hostname
-            return host in (None, "localhost") or ip_address(host).is_loopback
-        except ValueError:  # the name of a machine, or no address at all
-            return False
+    def works_offline(self) -> bool:
+        """Whether it needs nothing but this machine, whatever it answers."""
+        return not isinstance(self.name, Url) or _offline_form(self.name.raw) is not None
 
 
 class Tap(Protocol):
@@ -104,13 +105,14 @@ def source_of(name: str, *, follow: bool = False, idle_s: float | None = None) -
 
     Raises InputError where there is no such file.
     """
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", name):
-        return Source(name, "stream", idle_s)
+    if is_url(name):
+        return Source(Url(name), "stream", idle_s)
     if re.fullmatch(r"camera(:\d+)?", name):
         return Source(name, "camera", idle_s)
     if name == "-":
         return Source(name, "pipe", idle_s)
-    path = Path(name)
+    path = Path(unquote(urlsplit(name).path) if name.lower().startswith("file://") else name)
+    name = str(path)
     if not path.exists():
         raise InputError(f"{name}: no such file", hint="a file, a folder, a URL, camera, or - for stdin")
     if path.is_dir():
@@ -205,7 +207,7 @@ def _packets(name: str, container: Any, streams: list[Any], warn: Callable[[str]
     try:
         yield from container.demux(*streams)
     except (av.FFmpegError, IndexError) as error:
-        warn(f"{name}: interrupted ({_reason(error)})")
+        warn(f"{name}: interrupted ({_reason(name, error)})")
 
 
 def _connections(source: Source, warn: Callable[[str], None]) -> Iterator[Any]:
@@ -289,7 +291,9 @@ def _reconnected(source: Source, warn: Callable[[str], None]) -> Iterator[Any]:
         except (av.FFmpegError, ValueError) as error:
             if not number:
                 hint = "check the address; vidsum watch --help lists the kinds of sources"
-                raise InputError(f"{source.name}: cannot connect ({_reason(error)})", hint=hint) from error
+                # the error that caused it names the whole URL
+                fault = f"{source.name}: cannot connect ({_reason(source.name, error)})"
+                raise InputError(fault, hint=hint) from None
         else:
             began_s = time.monotonic()
             yield container
@@ -304,12 +308,38 @@ def _reconnected(source: Source, warn: Callable[[str], None]) -> Iterator[Any]:
 
 
 def _connect(source: Source) -> Any:
-    if source.kind == "stream":
-        options = {"rtsp_transport": "tcp"} if source.name.startswith("rtsp") else {}
-        return av.open(source.name, options=options, timeout=_TIMEOUT_S, metadata_errors="replace")
+    if isinstance(source.name, Url):
+        raw = source.name.raw
+        options = {"rtsp_transport": "tcp"} if raw.lower().startswith("rtsp") else {}
+        if is_offline():
+            raw = _offline_form(raw) or ""
+            options = open_options(Path(), allow_playlists=False) | _OFFLINE
+        return av.open(raw, options=options, timeout=_TIMEOUT_S, metadata_errors="replace")
     form, name = _CAMERAS.get(sys.platform, _CAMERAS["linux"])
     return av.open(name.format(source.name.partition(":")[2] or "0"), format=form)
 
 
-def _reason(error: Exception) -> str:
-    return (getattr(error, "strerror", None) or str(error) or type(error).__name__).lower()
+def _offline_form(url: str) -> str | None:
+    """Return a URL of this machine by number, for no name server is asked; None for what may lead further.
+
+    RTSP and RTMP follow redirections that FFmpeg cannot forbid.
+    """
+    try:
+        parts = urlsplit(url)
+        if (parts.scheme, parts.hostname) in (("unix", None), ("udp", None)):
+            return urlunsplit((parts.scheme, parts.netloc, parts.path, "", ""))
+        host = "127.0.0.1" if parts.hostname == "localhost" else parts.hostname or ""
+        if parts.scheme not in ("http", "https", "tcp", "udp") or not ip_address(host).is_loopback:
+            return None
+        user, at, _ = parts.netloc.rpartition("@")
+        place = f"[{host}]" if ":" in host else host
+        port = "" if parts.port is None else f":{parts.port}"
+    except ValueError:  # the name of a machine, or no address at all
+        return None
+    query = parts.query if parts.scheme.startswith("http") else ""  # options of others name hosts
+    return urlunsplit((parts.scheme, f"{user}{at}{place}{port}", parts.path, query, ""))
+
+
+def _reason(name: str, error: Exception) -> str:
+    reason = (getattr(error, "strerror", None) or str(error) or type(error).__name__).lower()
+    return name.hide(reason) if isinstance(name, Url) else reason

@@ -1,0 +1,73 @@
+"""Passwords and tokens of URLs: a canary must be in nothing that any command prints or writes."""
+
+import os
+import traceback
+from pathlib import Path
+
+import pytest
+
+import vidsum
+from tests.archive.made import film, use_live
+from tests.checkpoints.server import running_server, send
+from tests.commands.conftest import Run
+from vidsum.errors import InputError
+
+CANARY = "hunter2"
+QUERY = ("--query", "red", "--min-present", "0.3")
+
+
+def test_no_secret_of_a_url_is_shown_or_written(
+    run: Run, tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_live(monkeypatch)
+    content = film(tmp_path / "made" / "film.mp4").read_bytes()
+    with running_server() as server:
+        user = server.url.replace("//", f"//me:{CANARY}@")
+        urls = [f"{user}/{name}?token={CANARY}#{CANARY}" for name in ("get", "a/film.mp4", "gone", "page")]
+        for path in ("/get", "/a/film.mp4"):
+            full = f"{path}?token={CANARY}"
+            server.serve(full, lambda handler: send(handler, content, "video/mp4"))
+        server.serve(f"/page?token={CANARY}", f"<html>{CANARY}".encode())
+        server.serve(f"/gone?token={CANARY}", lambda handler: handler.send_error(404, f"no {CANARY} here"))
+        url, closed, camera = (
+            urls[0],
+            f"http://me:{CANARY}@127.0.0.1:9/x",
+            f"rtsp://cam:{CANARY}@127.0.0.1:9/x",
+        )
+        odd = [
+            f"ftp://a:{CANARY}@h/x",
+            f"http://me:{CANARY}@[/",
+            f" {url}",
+            f"rtsp://me:{CANARY}/?@h/x",
+            camera,
+        ]
+        Path("list.txt").write_text("\n".join(odd))
+        tables = ("--table", "t.csv", "--summary-json", "s.json", "--log-file", "l.log")
+        commands = [
+            ("info", *urls, closed, "--from-file", "list.txt", *tables),
+            ("info", *urls, *odd, "--json", "-v", "-j", "2"),
+            ("index", *urls, "--archive", "a.vidsum", *tables[4:]),
+            ("search", "red", "--archive", "a.vidsum", "-o", "rows.csv"),
+            ("search", "--like", url, "--archive", "a.vidsum"),
+            ("watch", camera, *QUERY, "-v"),
+            ("watch", urls[2], *QUERY),
+            ("watch", url, *QUERY, "--json", "--clips", "alerts", "--idle", "0.5s", *tables[4:]),
+            ("watch", url, url, *QUERY),
+            ("shots", url, "-o", f"{url}.json"),
+            ("search", "red", "--archive", f"postgresql://me:{CANARY}@127.0.0.1:9/x?password={CANARY}"),
+            *((command, url) for command in ("export", "report", "serve")),
+        ]
+        for command in commands:
+            ran = run(*command)
+            assert CANARY not in ran.out + ran.err, command
+        for call in (vidsum.download, vidsum.probe):
+            for name in (urls[2], closed, camera):
+                with pytest.raises(InputError) as fault:
+                    call(name)
+                assert CANARY not in "".join(traceback.format_exception(fault.value))
+    written = [path for path in tmp_path.rglob("*") if path.name != "list.txt"]
+    assert [path for path in written if CANARY in os.fsdecode(path)] == []
+    files = [path for path in written if path.is_file()]
+    assert {"a.vidsum", "rows.csv", "t.csv", "s.json", "l.log"} <= {path.name for path in files}
+    assert [path for path in files if CANARY.encode() in path.read_bytes()] == []
+    assert len([path for path in own_home.rglob("*.mp4") if path.stem.startswith(("get_", "film_"))]) == 2

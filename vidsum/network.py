@@ -1,0 +1,168 @@
+"""Transfers over HTTP: one kind of session, and a limit of time for whatever a server does."""
+
+import os
+import re
+import socket
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from pathlib import Path
+from threading import TIMEOUT_MAX, Thread, current_thread
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import requests
+from requests.adapters import HTTPAdapter
+from urllib3.util.retry import Retry
+
+from vidsum.urls import is_offline as is_offline
+
+T = TypeVar("T")
+
+TIMEOUTS_S = (10.0, 60.0)
+"""To connect, and between two reads."""
+ATTEMPTS = 4
+"""Attempts in all at a transfer whose connection breaks."""
+PAUSE_S = 0.5
+_CHUNK = 1 << 16
+_END_S = 1.0
+"""Time that a transfer has to end once its sockets are shut."""
+_MOST_DIGITS = 18
+"""Digits of a length in bytes: a longer number is beyond any limit, and Python reads 4,300."""
+
+_REASONS: dict[type[Exception], str] = {
+    requests.exceptions.SSLError: "has a certificate that is not trusted here",
+    requests.exceptions.ProxyError: "cannot be reached through the proxy",
+    requests.exceptions.ChunkedEncodingError: "broke off the transfer",
+    requests.Timeout: "does not answer in time",
+}
+
+OnBytes = Callable[[int, int], None]
+"""Called as on_bytes(bytes so far, bytes in all); the latter is 0 where the server does not say."""
+
+
+class Session(requests.Session):
+    """A session with the environment's proxies and certificates; offline it reaches nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._thread: Thread | None = None
+        """The only one that may connect: one that was left behind may not go on."""
+        self._sockets: list[socket.socket] = []
+        self.headers["User-Agent"] = "vidsum"
+        # the length and the hash are those of the file itself, so it must not come compressed
+        self.headers["Accept-Encoding"] = "identity"
+        # requests knows REQUESTS_CA_BUNDLE, and prefers it
+        self.verify = os.environ.get("PIP_CERT") or os.environ.get("SSL_CERT_FILE") or True
+        self.adapters.clear()
+        for scheme in () if is_offline() else ("http://", "https://"):
+            self.mount(scheme, _Adapter(self))
+
+    def within(self, seconds: float, transfer: Callable[[], T]) -> T:
+        """Return what `transfer` returns; it uses this session, whose sockets are shut if it takes longer.
+
+        It has a thread of its own: nothing interrupts the look-up of a name. Raises TimeoutError.
+        """
+        outcome = Future[T]()
+        thread = self._thread = Thread(target=_settle, args=(outcome, transfer), daemon=True)
+        thread.start()
+        try:
+            return outcome.result(min(seconds, TIMEOUT_MAX))
+        finally:
+            self._thread = None
+            if not outcome.done():
+                for each in self._sockets:
+                    with suppress(OSError):  # closed meanwhile
+                        each.shutdown(socket.SHUT_RDWR)
+                thread.join(_END_S)
+            self._sockets.clear()
+
+    def note(self, connection: Any) -> None:
+        """Note the socket of a new connection. Raises ConnectionError: its transfer has ended."""
+        if current_thread() is not self._thread:
+            connection.close()
+            raise requests.ConnectionError("the time is over")
+        self._sockets.append(connection.sock)
+
+
+def _settle(outcome: "Future[T]", transfer: Callable[[], T]) -> None:
+    try:
+        outcome.set_result(transfer())
+    except BaseException as error:
+        outcome.set_exception(error)
+
+
+class _Adapter(HTTPAdapter):
+    """Notes the sockets of its session's connections."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        retries = Retry(
+            connect=0,
+            read=False,
+            redirect=5,
+            status=2,
+            status_forcelist=(429, 500, 502, 503, 504),
+            backoff_factor=PAUSE_S,
+            raise_on_status=False,
+            respect_retry_after_header=False,
+        )
+        super().__init__(max_retries=retries)
+
+    def get_connection_with_tls_context(self, *args: Any, **options: Any) -> Any:
+        """Return the connections to a host, which note their sockets."""
+        pool: Any = super().get_connection_with_tls_context(*args, **options)
+        make = type(pool).ConnectionCls
+        pool.ConnectionCls = lambda **settings: self._noting(make(**settings))
+        return pool
+
+    def _noting(self, connection: Any) -> Any:
+        connect = connection.connect
+
+        def connect_and_note() -> None:
+            connect()
+            self._session.note(connection)
+
+        connection.connect = connect_and_note
+        return connection
+
+
+def write_body(response: requests.Response, target: Path, done: int, on_bytes: OnBytes) -> None:
+    """Write a response's body to `target`, behind its first `done` bytes; what `on_bytes` raises ends it."""
+    length = length_of(response.headers)
+    total = done + length if length else 0
+    on_bytes(done, total)
+    with target.open("ab" if done else "wb") as stream:
+        for chunk in response.iter_content(_CHUNK):
+            stream.write(chunk)
+            done += len(chunk)
+            on_bytes(done, total)
+
+
+def length_of(headers: Mapping[str, str]) -> int:
+    """Return the length of a body that its headers name; 0 if they do not, or it comes compressed."""
+    length = headers.get("Content-Length", "").strip()
+    is_plain = headers.get("Content-Encoding", "identity").lower() == "identity"
+    return int(length[: _MOST_DIGITS + 1]) if is_plain and re.fullmatch("[0-9]+", length) else 0
+
+
+def span_in(headers: Mapping[str, str]) -> tuple[int, int, int] | None:
+    """Return (first byte, last byte, length of the whole) of a part, if its headers name them."""
+    number = f"([0-9]{{1,{_MOST_DIGITS}}})"
+    found = re.fullmatch(f"bytes {number}-{number}/{number}", headers.get("Content-Range", "").strip())
+    return (int(found[1]), int(found[2]), int(found[3])) if found else None
+
+
+def host_in(error: requests.RequestException, url: str) -> str:
+    """Return the name of the host that failed: after a redirection it is another than that of `url`."""
+    asked = getattr(error.response, "url", None) or getattr(error.request, "url", None) or url
+    with suppress(ValueError):
+        return urlsplit(asked).hostname or "the server"
+    return "the server"
+
+
+def reason_of(error: requests.RequestException) -> str:
+    """Why a request failed, in words that follow the host's name."""
+    if isinstance(error, requests.HTTPError) and error.response is not None:
+        return f"answers {error.response.status_code} {error.response.reason or ''}".rstrip()
+    return next((reason for kind, reason in _REASONS.items() if isinstance(error, kind)), "cannot be reached")

@@ -1,0 +1,80 @@
+"""URLs as inputs: the text that is safe to show, the raw text that opens them, and whether that is allowed.
+
+A URL may hold a password or a token. It is shown as host and path, and a short hash where more was left out.
+"""
+
+import hashlib
+import os
+import re
+from urllib.parse import unquote
+
+_START = r"(?<![A-Za-z0-9+.-])(?!(?i:file:))[A-Za-z][A-Za-z0-9+.-]+:/+"
+_IN_TEXT = re.compile(rf"{_START}(?!/*USER@HOST)\S+?(?=[:;,.)\]'\"]*(?:\s|$))")
+_LEAST = 3
+"""A shorter value of a query is no secret, and would be found inside other words."""
+
+
+class Url(str):
+    """A URL whose text is safe to show; only what opens it reads `raw`."""
+
+    raw: str
+    path: str
+
+    def __new__(cls, raw: str) -> "Url":
+        """Keep the raw text beside the one to show; a `Url` stays as it is."""
+        raw = getattr(raw, "raw", raw).strip()
+        shown, path, _ = _split(raw)
+        url = super().__new__(cls, shown)
+        url.raw, url.path = raw, path
+        return url
+
+    def __reduce__(self) -> tuple[type["Url"], tuple[str]]:
+        """Let pickled copies, as for `--jobs`, keep the raw text."""
+        return Url, (self.raw,)
+
+    def hide(self, text: str) -> str:
+        """Replace what this URL does not show in a text that a server or a library wrote."""
+        hidden = _split(self.raw)[2]
+        pieces = text.split(self.raw)
+        for part in sorted({*hidden, *map(unquote, hidden)}, key=len, reverse=True):
+            pieces = [piece.replace(part, "...") for piece in pieces]
+        return str(self).join(map(redact, pieces))
+
+
+def is_url(name: str | os.PathLike[str]) -> bool:
+    """Return whether an input is a URL of any protocol."""
+    return re.match(rf"\s*{_START}(?<=//)", os.fspath(name)) is not None
+
+
+def is_offline() -> bool:
+    """Whether the environment forbids fetching (VIDSUM_OFFLINE=1)."""
+    return os.environ.get("VIDSUM_OFFLINE", "0").lower() not in ("", "0", "false", "no")
+
+
+def digest_of_url(raw: str, digits: int = 8) -> str:
+    """Return the first hexadecimal digits of the SHA-256 of a URL."""
+    return hashlib.sha256(os.fsencode(raw)).hexdigest()[:digits]
+
+
+def redact(text: str) -> str:
+    """Return a text whose URLs show no user, password, query or fragment."""
+    return _IN_TEXT.sub(lambda found: _split(found[0])[0], text)
+
+
+def _split(raw: str) -> tuple[str, str, list[str]]:
+    """Return what may be shown of a URL, its path, and the parts that are hidden."""
+    start = re.match(_START, raw)
+    assert start
+    address = raw[start.end() :]
+    authority = re.split(r"[/?#]", address, maxsplit=1)[0]
+    # a colon that no port follows: the password holds a slash or the like
+    if "@" not in authority and re.search(r"^[^\[]*:[0-9]*[^0-9]", authority):
+        authority = address
+    user, at, _ = authority.rpartition("@")
+    host, path, more = re.findall(r"(?s)([^/?#]*)([^?#;]*)(.*)", address[len(user + at) :])[0]
+    host = re.findall(r"(?:\[[^\]]*\]|[^:]*)(?::[0-9]*)*", host)[0]
+    shown = f"{start[0]}{'' if user else at}{host}{path}"
+    values = [part.partition("=")[2] or part for part in re.split(r"[?#&;]", more)]
+    values = [value for value in (more[1:], *values) if len(value) >= _LEAST]
+    hidden = [part for part in (user, user.partition(":")[2], *values) if part]
+    return shown if shown == raw else f"{shown} ({digest_of_url(raw)})", path, hidden
