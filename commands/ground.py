@@ -248,9 +248,10 @@ def _ranking(results: Sequence[Result], texts: Sequence[str]) -> Table | None:
     from vidsum.pipelines.moments import in_short
 
     found: dict[str, list[tuple[float, str]]] = {}
+    known = set(texts)
     for result in results:
         for query in _queries_of(result):
-            if query.get("present") is not None and query["query"] in texts:
+            if query.get("present") is not None and query["query"] in known:
                 found.setdefault(query["query"], []).append((query["present"], str(result.input)))
     rows = [
         (in_short(query) if rank == 0 else "", _percent(present), video)

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from threading import Lock
+from threading import TIMEOUT_MAX, Lock, Timer
 from typing import TYPE_CHECKING, Any
 
 from vidsum.commands.result import LOG, Problem, Result, Table, View, printable
@@ -39,12 +39,16 @@ class Display:
         self._is_quiet, self._is_logged = view.quiet, view.log_file is not None
         self._bars: Bars | None = None if view.quiet or not sys.stderr.isatty() else _bars(view)
         self._tasks: dict[tuple[str, str], TaskID] = {}
+        self._timers: dict[str, Timer] = {}
+        """By the label of an input, what tells of a step that reports nothing more."""
         self._lock = Lock()  # a batch may have a thread for each of several inputs
 
     def __enter__(self) -> "Display":
         return self
 
     def __exit__(self, *_: object) -> None:
+        for label in [*self._timers]:
+            self.end(label)
         if self._bars is not None:
             self._bars.stop()
 
@@ -57,6 +61,8 @@ class Display:
 
     def end(self, label: str) -> None:
         """Remove the bars of an input."""
+        if timer := self._timers.pop(label, None):
+            timer.cancel()
         with self._lock:
             for key in [key for key in self._tasks if key[0] == label]:
                 task = self._tasks.pop(key)
@@ -86,11 +92,20 @@ class Display:
         begun: dict[str, float] = {}
         told = set[str]()
 
-        def report(what: str, done: float, total: float) -> None:
-            now = time.monotonic()
-            if now - begun.setdefault(what, now) > SLOW_S and what not in told:
+        def tell(what: str) -> None:
+            if what not in told:
                 told.add(what)
                 print(printable(_named(label, what)), file=sys.stderr, flush=True)
+
+        def report(what: str, done: float, total: float) -> None:
+            now = time.monotonic()
+            if what not in begun:
+                self.end(label)  # the step before
+                timer = self._timers[label] = Timer(min(SLOW_S, TIMEOUT_MAX), tell, (what,))
+                timer.daemon = True
+                timer.start()
+            if now - begun.setdefault(what, now) > SLOW_S:
+                tell(what)
 
         return report
 

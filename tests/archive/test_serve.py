@@ -221,6 +221,15 @@ def test_pages_of_other_sites_are_refused(server: Server) -> None:
         assert ask(server, "/video/1", Sec_Fetch_Site=site, Sec_Fetch_Mode="no-cors").status == 403
         assert ask(server, "/", Sec_Fetch_Site=site, Sec_Fetch_Mode="navigate").status == 200  # a link to it
     assert ask(server, "/api/archive", Host=f"localhost:{server.server_port}").status == 200
+    for odd in (
+        "x@localhost",
+        "localhost:1@localhost",
+        "/localhost",
+        "localhost/",
+        "localhost?",
+        "[localhost]",
+    ):
+        assert ask(server, "/api/archive", Host=f"{odd}:{server.server_port}").status == 403
 
 
 def test_what_a_form_of_another_site_can_send_is_refused(server: Server) -> None:

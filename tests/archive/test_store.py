@@ -183,3 +183,41 @@ def test_an_archive_that_may_only_be_read_can_be_searched(
     with pytest.raises(OutputError, match="readonly"), faults(file):
         insert(connection, "no")
     connection.close()
+
+
+def test_what_a_medium_that_may_only_be_read_lacks_is_named(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    log = file.with_name("a.vidsum-wal")
+    log.touch()
+    assert spaces(file) == 0
+    log.write_bytes(b"changes")
+    with pytest.raises(InputError, match=r"a\.vidsum-wal") as raised:
+        connect(file, create=False)
+    assert "copy a.vidsum" in str(raised.value.hint)
+
+
+def test_a_schema_that_no_vidsum_wrote_is_damage(file: Path) -> None:
+    connection = sqlite3.connect(file)
+    connection.execute("PRAGMA user_version = -3")
+    connection.close()
+    with pytest.raises(InputError, match=r"a\.vidsum: is damaged \(schema -3\)"):
+        connect(file, create=True)
+
+
+def test_a_flipped_byte_is_at_most_one_line(file: Path, tmp_path: Path) -> None:
+    whole = file.read_bytes()
+    schema = whole.index(b"CREATE")
+    places = [*range(110), *range(schema - 2000, schema + 2000, 7)]
+    odd, faults = tmp_path / "odd.vidsum", list[str]()
+    for place in places:
+        content = bytearray(whole)
+        content[place] ^= 0xFF
+        odd.write_bytes(content)
+        try:
+            spaces(odd)
+        except (InputError, OutputError) as error:
+            faults.append(error.message)
+    assert faults
+    assert [fault for fault in faults if "odd.vidsum: " not in fault or "\n" in fault] == []

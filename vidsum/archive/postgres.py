@@ -15,6 +15,7 @@ from vidsum.archive.packed import Records
 from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.packages import install_extra
 from vidsum.types import FloatArray
+from vidsum.urls import Url
 
 _LOCK = 0x76647361
 """Whoever writes holds this advisory lock."""
@@ -149,8 +150,15 @@ class Postgres:
         return self.execute(f"SELECT {what}").fetchone() is not None
 
 
+ANEW = "remove it, and index the videos again"
+
+
 def require_known(version: int, known: int, name: str) -> None:
-    """Refuse an archive of a newer vidsum."""
+    """Refuse an archive of a newer vidsum, or of none."""
+    if version < 0:
+        raise InputError(
+            f"{name}: is damaged (schema {version})", hint="remove it, and index the videos again"
+        )
     if version > known:
         fault = f"{name}: was made by a newer vidsum (schema {version}; this one reads {known})"
         raise InputError(fault, hint="pip install -U vidsum, or --archive FILE")
@@ -158,7 +166,7 @@ def require_known(version: int, known: int, name: str) -> None:
 
 def name_of(url: str) -> str:
     """An address without user, password and options, for people and files."""
-    return re.sub(r"//[^/]*@", "//", url).partition("?")[0]
+    return str(Url(url)).partition(" (")[0]
 
 
 def connect(url: str, migrations: Sequence[str], *, create: bool) -> Postgres:
@@ -197,7 +205,7 @@ def faults(url: str) -> Iterator[None]:
         is_ours = isinstance(error, psycopg.ProgrammingError | psycopg.IntegrityError)
         if is_ours and not isinstance(error, psycopg.errors.InsufficientPrivilege):
             raise
-        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        reason = Url(url).hide(next(iter(str(error).splitlines()), type(error).__name__))
         ended = OutputError(f"{name_of(url)}: cannot be used ({reason})")
         ended.ends_batch = True
         raise ended from error

@@ -118,11 +118,10 @@ class Server(BoundedServer):
 
         Of a server that other machines reach, all numbers and this machine's name are its own.
         """
-        try:
-            parts = urlsplit(f"//{host}")
-            name, port = parts.hostname or "", parts.port or 80
-        except ValueError:
+        parts = re.fullmatch(r"(?:\[([0-9a-f:.]+)\]|([^][:/?#@\\\s]+))(?::([0-9]{1,5}))?", host.lower())
+        if parts is None:  # with a user, a path or the like, it is no host
             return False
+        name, port = parts[1] or parts[2], int(parts[3] or 80)
         is_there = not self.is_local and (_is_number(name) or name == socket.gethostname().lower())
         is_here = name in (self.host, "localhost", "127.0.0.1", "::1")
         return port == self.server_port and (is_here or is_there)

@@ -17,7 +17,7 @@ import numpy as np
 from vidsum import checkpoints
 from vidsum.archive import postgres
 from vidsum.archive.packed import Records, read_records
-from vidsum.archive.postgres import require_known
+from vidsum.archive.postgres import ANEW, require_known
 from vidsum.archive.wishes import is_server
 from vidsum.disk_cache import home
 from vidsum.errors import InputError, MissingError, OutputError, VidsumError
@@ -154,9 +154,16 @@ def connect(path: Path | str, *, create: bool) -> Database:
         _require_ours(path)  # before it is changed
     may_write = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
     # without permission to write, SQLite reads what nobody is writing
-    fixed = "mode=ro" if Path(f"{path}-wal").exists() else "immutable=1"
+    log = Path(f"{path}-wal")
+    has_log = log.exists() and log.stat().st_size > 0
+    if has_log and not (may_write or Path(f"{path}-shm").exists()):
+        fault = (
+            f"{path}: its last changes are in {log.name}, which cannot be read where nothing can be written"
+        )
+        raise InputError(fault, hint=f"copy {path.name} and {log.name} to a folder that can be written to")
+    fixed = "mode=ro" if has_log else "immutable=1"
     mode = "mode=rwc" if create else "mode=rw" if may_write else fixed
-    with faults(path):
+    with _faults_of_opening(path):
         uri = f"{path.absolute().as_uri()}?{mode}"
         connection = SQLite(uri, _WAIT_S, isolation_level=None, uri=True, check_same_thread=False)
         connection.where = path
@@ -175,6 +182,18 @@ def require_copy(video: str) -> None:
         raise MissingError(fault, hint="vidsum index URL, which downloads it again")
 
 
+@contextmanager
+def _faults_of_opening(path: Path) -> Iterator[None]:
+    """Turn errors into those of vidsum; until a file is open, whatever SQLite makes of it is its damage."""
+    try:
+        with faults(path):
+            yield
+    except (sqlite3.Error, ValueError, OverflowError) as error:
+        fault = InputError(f"{path}: is damaged ({error})", hint=ANEW)
+        fault.ends_batch = True
+        raise fault from error
+
+
 def faults(path: Path | str) -> AbstractContextManager[None]:
     """Turn the errors of a database into those of vidsum, each a line that names it."""
     return postgres.faults(str(path)) if is_server(path) else _faults(Path(path))
@@ -186,14 +205,14 @@ def _faults(path: Path) -> Iterator[None]:
         yield
     except (sqlite3.ProgrammingError, sqlite3.IntegrityError):  # ours, not the file's
         raise
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         is_whole, reason = isinstance(error, sqlite3.OperationalError), str(error)
         if is_whole and ("locked" in reason or "busy" in reason):
             reason = f"{path}: another process has been writing to it for {_WAIT_S:.0f} s"
             raise OutputError(reason, hint="try again when it is done") from error
         fault: VidsumError = OutputError(f"{path}: cannot be used ({reason})")
         if not is_whole:
-            fault = InputError(f"{path}: is damaged ({reason})", hint="remove it, and index the videos again")
+            fault = InputError(f"{path}: is damaged ({reason})", hint=ANEW)
         fault.ends_batch = True
         raise fault from error
 

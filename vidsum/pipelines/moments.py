@@ -36,7 +36,7 @@ from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.windows import grid, on_grid
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.decoding import extraction_job, transitions_job
-from vidsum.pipelines.plan import Input, Plan, input_of
+from vidsum.pipelines.plan import Input, Plan, in_turn, input_of, tell
 from vidsum.pipelines.said import speech_of_moments, with_said
 from vidsum.pipelines.sources import Source, Video, VideoPath, has_pictures, kept_of, path_of, probe_video
 from vidsum.results.features import Features
@@ -145,11 +145,11 @@ class Search:
         """Whether the text encoder's weights are here; their check may still go on."""
         return self.encode_text is None and checkpoints.find(text_encoder_of(self.space)) is not None
 
-    def vectors(self, given: Input) -> FloatArray:
+    def vectors(self, given: Input, progress: Progress | None) -> FloatArray:
         """[M, D] of the queries."""
-        texts = self.queries.texts
+        texts, device = self.queries.texts, self.extraction.device
         if self.encode_text is None:
-            return embed_queries(self.space, texts, self.extraction.device)
+            return in_turn(texts, lambda some: embed_queries(self.space, some, device), progress)
         vectors = np.asarray(self.encode_text(texts), np.float32)
         assert given.features is not None
         if vectors.shape != (expected := (len(texts), given.features.dim)):
@@ -282,9 +282,10 @@ def plan_moments(
     result = partial(Grounding, model=search.model, space=search.space, provenance=made_from, step_s=STEP_S)
 
     def in_pictures(progress: Progress | None) -> Grounding:
-        vectors = None if search.has_encoder() else search.vectors(given)  # faults show before decoding
+        vectors = None if search.has_encoder() else search.vectors(given, progress)  # faults come first
         clips, features = sight.run(progress)
-        vectors = search.vectors(given) if vectors is None else vectors
+        vectors = search.vectors(given, progress) if vectors is None else vectors
+        tell(progress, "comparing queries")
         warnings = [warning for each in features for warning in each.warnings]
         if extraction.fast and given.video:
             warnings.append("only key frames were decoded: moments between them may be missed")

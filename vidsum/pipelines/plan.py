@@ -14,6 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+import numpy as np
+
 from vidsum.errors import InputError
 from vidsum.features import cache
 from vidsum.features.cache import CacheState
@@ -25,7 +27,7 @@ from vidsum.results.feature_files import read_features, write_features
 from vidsum.results.features import Features
 from vidsum.settings import Extraction
 from vidsum.shots.cuts import Pictures, as_features
-from vidsum.types import Interval, Progress, VideoInfo
+from vidsum.types import FloatArray, Interval, Progress, VideoInfo
 from vidsum.video.changes import NAME
 from vidsum.video.segments import changes_within
 
@@ -132,6 +134,28 @@ class Input:
                 if self.extraction.cache:
                     cache.put(found)
         return found
+
+
+def tell(progress: Progress | None, step: str) -> None:
+    """Report the beginning of a step whose length is not known."""
+    if progress:
+        progress(step, 0, 0)
+
+
+_AT_ONCE = 1000
+"""Texts between two reports of progress."""
+
+
+def in_turn(
+    texts: Sequence[str], embed: Callable[[Sequence[str]], FloatArray], progress: Progress | None
+) -> FloatArray:
+    """Return the vectors [M, D] of many texts, with progress."""
+    parts = []
+    for first in range(0, len(texts), _AT_ONCE):
+        if progress:
+            progress("reading queries", first, len(texts))
+        parts.append(embed(texts[first : first + _AT_ONCE]))
+    return np.concatenate(parts)
 
 
 def input_of(source: Source, extraction: Extraction) -> Input:

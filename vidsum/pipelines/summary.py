@@ -18,7 +18,7 @@ from vidsum.grounding.queries import read_queries
 from vidsum.names import wanted
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.decoding import extraction_job, transitions_job
-from vidsum.pipelines.plan import Input, Plan, input_of
+from vidsum.pipelines.plan import Input, Plan, input_of, tell
 from vidsum.pipelines.said import kept_said, speech_of_summary, words_to_clear
 from vidsum.pipelines.sources import Source, has_pictures, kept_of, path_of, probe_video
 from vidsum.results.features import Features
@@ -124,6 +124,7 @@ def plan_shots(source: Source, settings: ShotSettings, extraction: Extraction) -
 
     def make(progress: Progress | None) -> Shots:
         features, pictures = given.read(progress)
+        tell(progress, "finding shots")
         shots = find(features[-1], settings, pictures, "only")
         return replace(shots, provenance=made_from, warnings=features[-1].warnings)
 
@@ -177,9 +178,11 @@ def plan_summary(
         heard = speech.run(progress) if speech else None
         said = kept_said(heard, selection.keep_said, given, progress) if heard else []
         (features, *transitions), pictures = given.read(progress)
+        tell(progress, "finding shots")
         shots = find(transitions[0] if transitions else features, settings, pictures)
         budget_s, warnings = _budget(selection, features.duration_s)
         fraction = budget_s / features.duration_s
+        tell(progress, "scoring frames")
         scored = (
             own.scored(features) if own else best_score(models, features, shots, selection, fraction, device)
         )
@@ -192,6 +195,7 @@ def plan_summary(
         if attention:
             label = provenance.label_of(made_from)
             drawn = draw_attention(features, shots, selection, fraction, device, *attention, label)
+        tell(progress, "choosing segments")
         chosen = select(
             features,
             shots,
