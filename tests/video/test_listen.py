@@ -6,6 +6,7 @@ import av
 import numpy as np
 import pytest
 
+import vidsum
 from docs.benchmarks.voices import write_wav
 from tests import media
 from vidsum.errors import InputError
@@ -105,3 +106,43 @@ def test_a_cover_does_not_make_a_song_a_video(tmp_path: Path) -> None:
     assert probe_sound(song).video is None
     with av.open(str(song)) as container:
         assert container.streams.video
+
+
+def mono_of(path: Path, *channels: np.ndarray, rate: int = 16_000) -> tuple[np.ndarray, float]:
+    """The mono sound of a file with these channels, and the seconds in which they cancel out."""
+    write_wav(np.stack(channels), path, rate)
+    log = DecodeLog()
+    return np.concatenate(list(read_sound(probe_sound(path), RATE, 1.0, log))), log.cancelled_s
+
+
+@pytest.mark.parametrize("rate", [8_000, 16_000, 44_100])
+def test_channels_that_cancel_out_leave_the_loudest(tmp_path: Path, rate: int) -> None:
+    sound, other = tone(rate, 3.0), 0.01 * tone(rate, 3.0, 100)
+    samples, cancelled_s = mono_of(tmp_path / "r.wav", sound, -sound, rate=rate)
+    assert cancelled_s == pytest.approx(3.0, abs=0.1)
+    alone, _ = mono_of(tmp_path / "l.wav", sound, rate=rate)
+    assert np.abs((samples - alone)[200:]).max() < 1e-4  # after the fade
+    six = (sound, -sound, *[other] * 4)
+    mix, cancelled_s = mono_of(tmp_path / "six.wav", *six, rate=rate)
+    assert cancelled_s == pytest.approx(3.0, abs=0.1)
+    assert np.abs((mix - alone)[200:]).max() < 1e-4
+    dead, cancelled_s = mono_of(tmp_path / "dead.wav", sound, 0 * sound, rate=rate)
+    assert (cancelled_s, np.abs(dead).max() > 0.1) == (0, True)
+    assert mono_of(tmp_path / "plain.wav", sound, sound + other, rate=rate)[1] == 0
+
+
+def test_the_choice_changes_without_a_click(tmp_path: Path) -> None:
+    low = tone(RATE, 6.0, 50.0)
+    other = np.where(np.arange(len(low)) // (2 * RATE) == 1, -low, low)
+    samples, cancelled_s = mono_of(tmp_path / "part.wav", low, other)
+    assert 1.4 < cancelled_s < 2.6
+    steps = np.abs(np.diff(samples[: 6 * RATE]))
+    assert steps.max() < 0.03  # a click would be a step of .4
+    assert np.abs(samples[round(2.6 * RATE) : round(3.4 * RATE)]).max() > 0.3
+
+
+@pytest.mark.weights
+def test_speech_of_opposite_phase_is_recognized(shared: Path, own_home: Path) -> None:
+    transcript = vidsum.transcribe(shared / "bad" / "stereo_out_of_phase.flac")
+    assert "ask what you can do for your country" in transcript.text.lower()
+    assert any("cancel out" in warning for warning in transcript.warnings)

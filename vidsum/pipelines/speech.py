@@ -27,7 +27,7 @@ from vidsum.times import format_time
 from vidsum.types import FloatArray, Progress, TrackChoice, VideoInfo
 from vidsum.version import __version__
 from vidsum.video.audio import SoundInfo, probe_sound, read_sound
-from vidsum.video.damage import DecodeLog
+from vidsum.video.damage import CANCELLED, DecodeLog
 from vidsum.video.used_track import describe_used
 
 if TYPE_CHECKING:
@@ -108,10 +108,10 @@ def plan_transcript(
         found = _kept(made_from) if extraction.cache else None
         if found is not None:
             return replace(found, video=sound.video, warnings=(*about_track(), *_warnings(found)))
-        transcript, errors = _heard(sound, settings, extraction.device, progress)
+        transcript, log = _heard(sound, settings, extraction.device, progress)
         transcript = replace(transcript, provenance=made_from)
-        if errors:  # of damaged sound the warning must come every time
-            fault = f"{sound.path}: {errors} packets of its sound are damaged, and count as silence"
+        if log.errors:  # of damaged sound the warning must come every time
+            fault = f"{sound.path}: {log.errors} packets of its sound are damaged, and count as silence"
             return replace(transcript, warnings=(*about_track(), fault, *_warnings(transcript)))
         if extraction.cache:
             _keep(transcript)
@@ -153,8 +153,8 @@ def cached_transcript(
 
 def _heard(
     sound: SoundInfo, settings: Transcription, device: str, progress: Progress | None
-) -> tuple[Transcript, int]:
-    """What is said, and the number of packets that are damaged."""
+) -> tuple[Transcript, DecodeLog]:
+    """What is said, and the log of the sound."""
     model, log = load_recognizer(device, progress), DecodeLog()
     with returning_blocks():
         # before each: what the last one leaves, and the detector, would add to what Whisper needs
@@ -168,8 +168,9 @@ def _heard(
         duration_s=max([sound.duration_s, *(segment.end_s for segment in segments)]),
         translated=settings.translate,
         video=sound.video,
+        warnings=(CANCELLED,) if log.cancelled_s else (),
     )
-    return transcript, log.errors
+    return transcript, log
 
 
 def blocks_of(sound: SoundInfo, log: DecodeLog, progress: Progress | None) -> Iterator[FloatArray]:
@@ -239,21 +240,22 @@ def _kept(provenance: Mapping[str, Any]) -> Transcript | None:
     if content is None:
         return None
     found = json.loads(content)
-    return Transcript(**{**found, "segments": segments_of(found["segments"])}, provenance=provenance)
+    found |= {"segments": segments_of(found["segments"]), "warnings": tuple(found.get("warnings", ()))}
+    return Transcript(**found, provenance=provenance)
 
 
 def _keep(transcript: Transcript) -> None:
     """Keep a transcript under its provenance. A folder that cannot be written to keeps nothing."""
     names = ("language", "language_probability", "duration_s", "translated")
     content = {name: getattr(transcript, name) for name in names}
-    content = {"segments": segments_data(transcript.segments), **content}
+    content = {"segments": segments_data(transcript.segments), **content, "warnings": transcript.warnings}
     disk_cache.keep(_FOLDER, transcript.provenance, json.dumps(content).encode())
 
 
 def _warnings(transcript: Transcript) -> tuple[str, ...]:
+    warnings = list(transcript.warnings)
     if not transcript.segments:
-        return (_NO_SPEECH,)
-    warnings = []
+        return (*warnings, _NO_SPEECH)
     if (probability := transcript.language_probability or 0.0) < _SURE_OF_LANGUAGE:
         sure = f"{transcript.language} ({probability:.0%} confidence)"
         warnings.append(f"the language may not be {sure}; name it with --language")

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import repeat
 from pathlib import Path
 from typing import Protocol
 
@@ -15,6 +16,7 @@ from vidsum.errors import InputError
 from vidsum.types import FloatArray, TrackChoice, VideoInfo
 from vidsum.video.damage import DecodeLog
 from vidsum.video.jumps import Jumps, Mover
+from vidsum.video.mixdown import Unmixed, keep_cancelled
 from vidsum.video.probe import probe
 from vidsum.video.pyav_reader import can_seek, decode_packet, open_media, open_source, read_packets, seek
 from vidsum.video.timing import jumps_of
@@ -168,25 +170,41 @@ class SoundSource:
 
     def _decode_blocks(self) -> Iterator[_Block]:
         """The blocks from where the file stands to its end."""
+        return keep_cancelled(self._unmixed_blocks(), self.rate, self.log)
+
+    def _unmixed_blocks(self) -> Iterator[Unmixed]:
         position: int | None = None
-        for piece in self._resampled():
+        for piece, channels in self._resampled():
             if piece.time is not None:
                 stamped = round((piece.time - self._start_s) * self.rate)
                 if position is None or abs(stamped - position) > _SLACK_S * self.rate:
                     position = stamped
             if position is not None:
-                block = piece.to_ndarray().astype(np.float32, copy=False)
-                yield position, np.clip(np.nan_to_num(block, posinf=0, neginf=0), -_LOUDEST, _LOUDEST)
+                yield position, _in_range(piece), None if channels is None else _in_range(channels)
                 position += piece.samples
 
-    def _resampled(self) -> Iterator[av.AudioFrame]:
-        """Frames as planar float of one rate and layout, even if the source changes its own midway."""
-        resampler, made_for = None, None
+    def _resampled(self) -> Iterator[tuple[av.AudioFrame, av.AudioFrame | None]]:
+        """Frames as planar float of one rate and layout, even if the source changes its own midway.
+
+        Where channels are mixed, each comes with the same of all channels.
+        """
+        resamplers, made_for = list[av.AudioResampler](), None
         for frame in decoded_sound(self._container, self._stream, self._jumps, self.log):
             kind = (frame.format.name, frame.layout.name, frame.sample_rate)
-            if resampler is None or kind != made_for:
-                resampler, made_for = av.AudioResampler("fltp", self.layout, self.rate), kind
-            yield from resampler.resample(frame)
+            if kind != made_for:
+                is_mixed, made_for = frame.layout.nb_channels > self.n_channels, kind
+                layouts: list[str | av.AudioLayout] = [self.layout, *([frame.layout] if is_mixed else [])]
+                resamplers = [av.AudioResampler("fltp", layout, self.rate) for layout in layouts]
+            mixes, *separate = (resampler.resample(frame) for resampler in resamplers)
+            yield from zip(mixes, separate[0] if separate else repeat(None), strict=False)
+
+
+def _in_range(frame: av.AudioFrame) -> FloatArray:
+    """The samples of a frame but those of a channel for bass, without what encoders refuse."""
+    samples = frame.to_ndarray().astype(np.float32, copy=False)
+    heard = [number for number, channel in enumerate(frame.layout.channels) if channel.name != "LFE"]
+    samples = samples if len(heard) == len(samples) else samples[heard or [0]]
+    return np.clip(np.nan_to_num(samples, posinf=0, neginf=0), -_LOUDEST, _LOUDEST)
 
 
 def _without_strays(blocks: Iterable[_Block], slack: float) -> Iterator[_Block]:
@@ -323,3 +341,4 @@ def read_sound(sound: SoundInfo, rate: int, block_s: float, log: DecodeLog) -> I
             yield heard.read(first, count)[0]
             first += count
         log.errors += heard.log.errors
+        log.cancelled_s += heard.log.cancelled_s

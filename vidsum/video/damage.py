@@ -25,6 +25,8 @@ class DecodeLog:
     """Frames that the decoder patched up because a part of their data was missing."""
     errors: int = 0
     """Packets that could not be read or decoded."""
+    cancelled_s: float = 0.0
+    """Seconds of sound whose channels cancel out when mixed: there, one of them is used."""
     end_s: float = 0.0
     """When the last frame so far goes off screen."""
     longest_gap_s: float = 0.0
@@ -38,6 +40,9 @@ class DecodeLog:
         self.longest_gap_s = max(self.longest_gap_s, time_s - self.last_time_s)
         self.last_time_s = time_s
         self.end_s = max(self.end_s, end_s)
+
+
+CANCELLED = "the channels of its sound cancel out when mixed: the loudest one is used"
 
 
 def end_of_pictures(info: VideoInfo, log: DecodeLog) -> float:

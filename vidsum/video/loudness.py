@@ -38,14 +38,21 @@ class Louder:
         return np.asarray(np.where(over > 0, rounded, samples), np.float32)
 
 
-def gain_for(info: VideoInfo, segments: Sequence[Interval], jumps: Jumps, target_lufs: float) -> float | None:
+def gain_for(
+    info: VideoInfo,
+    segments: Sequence[Interval],
+    jumps: Jumps,
+    target_lufs: float,
+    mono_rate: int | None = None,
+) -> float | None:
     """Decibels that bring the sound of segments of a video to a loudness; None where they are silent.
 
-    What rounding off peaks takes away is measured, and made up for.
+    With `mono_rate` it is measured as it is written then. What rounding off peaks takes away is measured,
+    and made up for.
     """
     gain = 0.0
     for number in range(_PASSES):
-        with open_sound(info, jumps) as source:
+        with open_sound(info, jumps, mono_rate) as source:
             if source is None:
                 return None
             found = loudness(Louder(source, gain) if number else source, segments)

@@ -18,8 +18,8 @@ from vidsum.errors import InputError, UsageError
 from vidsum.outputs import atomic_write
 from vidsum.times import format_time
 from vidsum.types import Interval, Progress, VideoInfo
-from vidsum.video.audio import BITS_PER_CHANNEL, SoundTrack, open_sound
-from vidsum.video.damage import DecodeLog
+from vidsum.video.audio import BITS_PER_CHANNEL, SoundSource, SoundTrack, open_sound
+from vidsum.video.damage import CANCELLED, DecodeLog
 from vidsum.video.encoders import choose_encoder
 from vidsum.video.look import ClipLook
 from vidsum.video.loudness import Louder, gain_for
@@ -29,8 +29,8 @@ from vidsum.video.segments import SegmentFrame, Timeline, clip_time_base, in_tic
 from vidsum.video.timing import jumps_of
 from vidsum.video.used_track import describe_used
 
-_SMALL_CRF, _SMALL_SOUND = "28", 48_000
-"""Quality of small files, and the bits of a second of their sound."""
+_SMALL_CRF, _SMALL_SOUND, _SMALL_RATE = "28", 48_000, 32_000
+"""Quality of small files, and the bits and samples of a second of their sound."""
 _LEAST_GAP_S = 1.0
 """Less can be missing because a segment does not begin with a new frame."""
 
@@ -181,7 +181,12 @@ def write_segments(
     if max(info.width, info.height) > MAX_SIDE:
         raise InputError(f"{source}: has pictures of {info.width} x {info.height}; encoders go to {MAX_SIDE}")
     chosen = checked_segments(segments, info.duration_s)
-    gain_db = gain_for(info, chosen, jumps, look.loudness_lufs) if look.loudness_lufs is not None else 0.0
+    mono_rate = None if bits_per_s is None else _SMALL_RATE
+    gain_db = (
+        gain_for(info, chosen, jumps, look.loudness_lufs, mono_rate)
+        if look.loudness_lufs is not None
+        else 0.0
+    )
     with (
         errors_of_ffmpeg(f"{source}: cannot be encoded by {choice.encoder.name} and AAC"),
         open_source(info) as container,
@@ -194,7 +199,7 @@ def write_segments(
         first = next(frames, None)
         if first is None:
             raise InputError(f"{source}: no frame of the segments to write can be decoded")
-        with open_sound(info, jumps, bits_per_s and 32_000) as sound, open_mp4(part, comment) as output:
+        with open_sound(info, jumps, mono_rate) as sound, open_mp4(part, comment) as output:
             timeline = Timeline(time_base, clip_time_base(info, stream, first))
             max_side, bits = (MAX_SIDE, BITS_PER_CHANNEL) if bits_per_s is None else (640, _SMALL_SOUND)
             pictures = PictureTrack(
@@ -207,17 +212,8 @@ def write_segments(
             if chapters:
                 add_chapters(output, timeline.segments, timeline.starts_s, float(timeline.end_s))
     written = tuple(timeline.segments)
-    about_track = describe_used(info.path, "audio", info.audio_track)
-    warnings = [
-        *about_track,
-        *choice.warnings,
-        *describe_gaps(source, chosen, written),
-        *jumps.describe(os.fspath(source)),
-    ]
-    if sound is not None and sound.log.errors:
-        warnings.append(f"{source}: damaged packets of sound, silent in the clip: {sound.log.errors}")
-    if info.has_audio and sound is None:
-        warnings.append(f"{source}: the sound cannot be decoded and is left out")
+    warnings = [*choice.warnings, *describe_gaps(source, chosen, written), *jumps.describe(os.fspath(source))]
+    warnings += _describe_sound(info, sound)
     if gain_db is None:
         warnings.append(f"{source}: is silent here, so that the loudness stays as it is")
     if log.errors:
@@ -226,6 +222,17 @@ def write_segments(
         warnings.append(f"{source}: damaged frames: {log.damaged} of the {log.frames} read")
     duration_s, has_audio = float(timeline.end_s), sound is not None
     return WrittenVideo(Path(target), written, n_frames, duration_s, has_audio, tuple(warnings))
+
+
+def _describe_sound(info: VideoInfo, sound: SoundSource | None) -> Iterator[str]:
+    """Warnings of a clip's sound."""
+    yield from describe_used(info.path, "audio", info.audio_track)
+    if sound is not None and sound.log.errors:
+        yield f"{info.path}: damaged packets of sound, silent in the clip: {sound.log.errors}"
+    if sound is not None and sound.log.cancelled_s:
+        yield f"{info.path}: {CANCELLED}"
+    if info.has_audio and sound is None:
+        yield f"{info.path}: the sound cannot be decoded and is left out"
 
 
 def _write_tracks(
