@@ -79,7 +79,7 @@ def test_a_claim_of_elsewhere_is_watched_in_the_end(
         renewed = Thread(target=lambda: time.sleep(0.5) or claim(other, videos[0], FAR, 25))
         if state == "claimed":
             renewed.start()
-        assert [one.state for one in archive.add(videos)] == [state, "added"]
+        assert [video.state for video in archive.add(videos)] == [state, "added"]
 
 
 def test_a_slow_owner_keeps_its_claim(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +87,7 @@ def test_a_slow_owner_keeps_its_claim(place: str, tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(claims, "_RENEWED_S", 0.05)
     monkeypatch.setattr(claims, "_identity", lambda: "token")  # without /proc
     goes_on, see, video = Event(), index._see, film(tmp_path / "a.mp4")
-    monkeypatch.setattr(index, "_see", lambda *how: (goes_on.wait(20), see(*how))[1])
+    monkeypatch.setattr(index, "_see", lambda *values: (goes_on.wait(20), see(*values))[1])
     with Archive(place) as archive, Archive(place) as other:
         added: list[Any] = []
         slow = Thread(target=lambda: added.extend(archive.add(video)))
@@ -99,7 +99,7 @@ def test_a_slow_owner_keeps_its_claim(place: str, tmp_path: Path, monkeypatch: p
             assert other.add_one(str(video), Extraction()).state == "claimed"
         goes_on.set()
         slow.join()
-        assert [one.state for one in added] == ["added"]
+        assert [video.state for video in added] == ["added"]
         assert other.rows("SELECT * FROM claims") == []
 
 
@@ -123,10 +123,10 @@ from vidsum.archive.archive import Archive
 from tests.archive.made import use_archive
 use_archive(pytest.MonkeyPatch())
 see = index._see
-index._see = lambda *how: time.sleep(0.2) or see(*how)
+index._see = lambda *values: time.sleep(0.2) or see(*values)
 print(flush=True)
 with Archive(sys.argv[1]) as archive:
-    print([one.state for one in archive.add(sys.argv[2])], flush=True)
+    print([video.state for video in archive.add(sys.argv[2])], flush=True)
 """
 
 

@@ -83,7 +83,7 @@ def test_no_file_is_sent_but_the_video_that_was_indexed(place: str, tmp_path: Pa
 
 def test_a_video_with_another_time_is_hashed_once(place: str, tmp_path: Path, monkeypatch: Any) -> None:
     hashed, digest = list[object](), answers.file_digest
-    monkeypatch.setattr(answers, "file_digest", lambda *how: hashed.append(1) or digest(*how))
+    monkeypatch.setattr(answers, "file_digest", lambda *values: hashed.append(1) or digest(*values))
     video = film(tmp_path / "film.mp4")
     with Archive(place) as archive:
         archive.add(video)

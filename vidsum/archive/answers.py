@@ -59,7 +59,7 @@ class Source:
     n_shots: int
 
     def open(self) -> BinaryIO:
-        """The file. Raises MissingError: it is gone, or another one.
+        """Open the file. Raises MissingError: it is gone, or another one.
 
         Whoever writes into the archive can name any file of this machine and its size. So it must be a video
         too, which was last changed when the archive says, or has the content that it says.
@@ -81,7 +81,7 @@ class Source:
         return file
 
     def _is_verified(self, file: io.BufferedReader, status: os.stat_result) -> bool:
-        """Whether a file is what its row says; hashed, if its time differs, when it is first asked for."""
+        """Tell whether a file is what its row says; a first request hashes it if its time differs."""
         state = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
         facts = (self.sha256, self.mtime_ns, *state)
         if facts not in _verified:
@@ -113,7 +113,7 @@ def source_of(archive: Archive, number: int) -> Source:
 
 
 def _verified_source(archive: Archive, number: int) -> Source:
-    """`source_of`, of which a file is to be read. Raises MissingError: as `Source.open`, too."""
+    """Find a video that is to be read. Raises MissingError: as `source_of` and `Source.open`."""
     source = source_of(archive, number)
     source.open().close()
     return source

@@ -135,7 +135,7 @@ class Archive:
         paths = expand([os.fspath(path) for path in given], recursive=recursive)
         add = partial(self.add_one, extraction=extraction, transcribe=transcribe, progress=progress)
         added = {path: add(path) for path in paths}
-        left = [path for path, each in added.items() if each.state == "claimed"]
+        left = [path for path, video in added.items() if video.state == "claimed"]
         return [*(added | {path: add(path) for path in self.wait_for(left)}).values()]
 
     def add_one(

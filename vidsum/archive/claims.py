@@ -80,7 +80,7 @@ def free_of(connection: Database, keys: Sequence[bytes]) -> set[bytes]:
 
 
 def _has_ended(owner: str, left_s: float) -> bool:
-    """Whether a claim's lease is over, or its owner is seen to have ended.
+    """Tell whether a claim's lease is over, or its owner is seen to have ended.
 
     Leases of an hour are of older versions, which named their owner so that it could not be told from others.
     """

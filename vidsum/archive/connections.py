@@ -44,7 +44,11 @@ class BoundedServer(ThreadingHTTPServer):
     def service_actions(self) -> None:
         """Close what waits too long, however often a byte comes."""
         with self._lock:
-            late = [each for each, since in self._waiting.items() if time.monotonic() - since > _HEAD_S]
+            late = [
+                connection
+                for connection, since in self._waiting.items()
+                if time.monotonic() - since > _HEAD_S
+            ]
         self._hang_up(late)
 
     def _hang_up(self, connections: list[socket]) -> None:

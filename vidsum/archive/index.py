@@ -168,7 +168,7 @@ def _renew(
 
 
 def wait_for(connection: Database, paths: Sequence[str]) -> list[str]:
-    """See `vidsum.archive.claims.free_of`."""
+    """Wait for claims on files; see `vidsum.archive.claims.free_of`."""
     keys = {path: _key(path) for path in paths}
     free = free_of(connection, [*keys.values()])
     return [path for path in paths if keys[path] in free]

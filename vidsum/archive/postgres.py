@@ -51,7 +51,7 @@ class Postgres:
         return cursor.execute(statement.replace("?", "%s"), values or None)
 
     def clock(self) -> float:
-        """Seconds since 1970, by the server: the clocks of machines differ."""
+        """Return the seconds since 1970 by the server: the clocks of machines differ."""
         return float(self.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone()[0])
 
     def stream(self, statement: str, values: Sequence[Any] = (), /) -> Iterator[Any]:

@@ -99,7 +99,7 @@ class SQLite(sqlite3.Connection):
     where: Path
 
     def clock(self) -> float:
-        """Seconds since 1970, by which leases end."""
+        """Return the seconds since 1970, by which leases end."""
         return time.time()
 
     def transaction(self, begin: str = "BEGIN IMMEDIATE") -> AbstractContextManager[object]:

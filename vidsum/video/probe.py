@@ -52,7 +52,7 @@ def is_video(path: Path, *, allow_playlists: bool = False) -> bool:
 
 
 def holds_video(file: BinaryIO) -> bool:
-    """Whether the content of an open file is a video, whatever its name is; no other file is opened."""
+    """Tell whether the content of an open file is a video, whatever its name is; open no other file."""
     content = SimpleNamespace(read=file.read, seek=file.seek, tell=file.tell)  # FFmpeg believes names
     file.seek(0)
     try:
