@@ -83,6 +83,7 @@ def describe(
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.pipelines.description import plan_descriptions, write_descriptions
+        from vidsum.results.clock import as_played
 
         plan, files = plan_descriptions(source, settings, extraction, extra.speak), targets[source]
 
@@ -97,7 +98,7 @@ def describe(
                 return Result(data=document, document=document, messages=found.warnings)
             write_descriptions(found, files.named)
             data, line = {**files.facts(), **document}, _line(files, found)
-            texts = found.descriptions
+            texts = as_played(found).descriptions
             table = text_table((one.start_s, one.end_s, one.confidence, one.text) for one in texts)
             return Result(data=data, lines=(line,), table=table, messages=found.warnings)
 

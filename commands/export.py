@@ -246,7 +246,7 @@ def _save_chaptered(result: "Cutting", target: Path, video: Path | None, replace
     from vidsum.pipelines.timelines import chapters_label, write_chaptered
 
     if target.exists() and replaces != "all":
-        if label_on(target) == chapters_label(result):
+        if label_on(target) == chapters_label(result, video):
             return f"{target}: up to date"
         if replaces == "none" or not has_label(target):
             raise OutputError(f"{target}: already exists, and differs", hint=HINT)
@@ -278,11 +278,12 @@ def one_table(outputs: Outputs, exports: Exports, *, asks_more: bool) -> tuple[O
 
 def _save_table(table: Path, replaces: Replaces, results: Sequence[Result]) -> Result:
     """Write the moments or shots of all results as one CSV. Raises OutputError: see `save_text`."""
+    from vidsum.results.clock import as_played
     from vidsum.results.cuts import cuts_of
     from vidsum.results.lists import to_csv
     from vidsum.results.load import result_of
 
-    made = [cuts_of(result_of(result.data)) for result in results if not result.exit_code]
+    made = [cuts_of(as_played(result_of(result.data))) for result in results if not result.exit_code]
     rows = [cut for cuts in made for cut in cuts]
     line = save_text(to_csv(rows), table, replaces=replaces)
     counts = (

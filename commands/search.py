@@ -201,9 +201,11 @@ def _remarks(matches: Sequence["Match"], rows: Sequence[dict[str, Any]], extra: 
 
 
 def _table(matches: Sequence["Match"]) -> Table:
+    from vidsum.archive.answers import played
+
     has_texts = any(match.text for match in matches)
     rows = []
-    for rank, match in enumerate(matches, 1):
+    for rank, match in enumerate(map(played, matches), 1):
         is_probable = match.present is not None
         score = f"{100 * match.score:.0f} %" if is_probable else f"{match.score:.2f}"
         times = (format_time(match.start_s), format_time(match.end_s))

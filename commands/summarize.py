@@ -106,6 +106,7 @@ def summarize(
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.pipelines.said import export_subtitles
         from vidsum.pipelines.summary import plan_summary, require_attention
+        from vidsum.results.clock import as_played
         from vidsum.results.result import write_document
 
         files, chosen = targets[source], selection
@@ -125,7 +126,9 @@ def summarize(
                 return Result(
                     data=document,
                     lines=(_in_words(source, summary),),
-                    table=None if outputs.to_stdout else interval_table("segment", summary.segments),
+                    table=None
+                    if outputs.to_stdout
+                    else interval_table("segment", as_played(summary).segments),
                     document=document if outputs.to_stdout else None,
                     messages=summary.warnings,
                 )

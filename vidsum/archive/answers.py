@@ -9,7 +9,7 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import file_digest
 from html import escape
 from importlib.resources import files
@@ -25,6 +25,7 @@ from vidsum.errors import InputError, MissingError, UsageError
 from vidsum.options import Leaf, item_of, leaves, required
 from vidsum.outputs import as_utf8
 from vidsum.pipelines.timelines import film_format, film_text, relative
+from vidsum.results.clock import moved
 from vidsum.results.cuts import Cut
 from vidsum.results.load import read_result
 from vidsum.results.media import url_of
@@ -43,12 +44,13 @@ _LATEST = 24
 """Videos that the page shows before a search."""
 _MOST_MOMENTS = 200
 """Moments that are saved at a time."""
+_SPAN = ("start_s", "end_s")
 _LIVE = "FROM videos JOIN files ON video = videos.id WHERE gone_s IS NULL"
 
 
 @dataclass(frozen=True)
 class Source:
-    """A video, by the first of its files that is there."""
+    """A video, by the first of its files that is there; its times count from the first picture."""
 
     path: str
     sha256: str
@@ -57,6 +59,7 @@ class Source:
     duration_s: float
     first_shot: int
     n_shots: int
+    start_offset_s: float
 
     def open(self) -> BinaryIO:
         """Open the file. Raises MissingError: it is gone, or another one.
@@ -104,12 +107,13 @@ class ForeignFileError(MissingError):
 
 def source_of(archive: Archive, number: int) -> Source:
     """A video by its id. Raises MissingError: the archive has none."""
-    facts = "path, sha256, files.bytes, mtime_ns, duration_s, first_shot, n_shots"
+    facts = "path, sha256, files.bytes, mtime_ns, duration_s, first_shot, n_shots, start_offset_s"
     rows = archive.rows(f"SELECT {facts} {_LIVE} AND videos.id = ? ORDER BY path", number)
     sources = [Source(os.fsdecode(row[0]), *row[1:]) for row in rows]
     if not sources:
         raise MissingError(f"the archive has no video {number}")
-    return next((each for each in sources if Path(each.path).is_file()), sources[0])
+    source = next((each for each in sources if Path(each.path).is_file()), sources[0])
+    return replace(source, start_offset_s=archive.start_offset_s(source.path))
 
 
 def _verified_source(archive: Archive, number: int) -> Source:
@@ -137,12 +141,19 @@ def search(archive: Archive, asked: Mapping[str, Sequence[str]]) -> dict[str, An
 
 
 def _placed(archive: Archive, matches: Sequence[Match]) -> list[dict[str, Any]]:
-    """Moments as data, with the ids of video and shot."""
+    """Moments as data by the clock of players, with the ids of video and shot, and the end of the video."""
     places = [
         dict(zip(("id", "shot", "duration_s"), archive.place_of(match), strict=True)) for match in matches
     ]
-    facts = zip(matches, places, strict=True)
+    for match, place in zip(matches, places, strict=True):
+        place["duration_s"] += match.start_offset_s
+    facts = zip(map(played, matches), places, strict=True)
     return [{"rank": rank, **asdict(match), **place} for rank, (match, place) in enumerate(facts, 1)]
+
+
+def played(match: Match) -> Match:
+    """Return a moment with its times as players of its video count them."""
+    return replace(moved(match, match.start_offset_s), start_offset_s=0.0)
 
 
 def _value(leaf: Leaf, name: str, texts: Sequence[str]) -> Any:
@@ -165,7 +176,8 @@ def _stretch(archive: Archive, shot: str) -> str:
     )
     if not rows:
         raise MissingError(f"the archive has no shot {shown(shot)}")
-    return f"{_verified_source(archive, rows[0][0]).path}@{rows[0][1]:f}-{rows[0][2]:f}"
+    source, span = _verified_source(archive, rows[0][0]), rows[0][1:]
+    return "{}@{:f}-{:f}".format(source.path, *moved(span, source.start_offset_s))
 
 
 def overview(archive: Archive) -> dict[str, Any]:
@@ -186,20 +198,24 @@ def overview(archive: Archive) -> dict[str, Any]:
 
 
 def video(archive: Archive, number: int) -> dict[str, Any]:
-    """A video with its shots and what is said in it. Raises MissingError: the archive has none."""
+    """A video with its shots and what is said in it, by the clock of players.
+
+    Raises MissingError: the archive has none.
+    """
     source = source_of(archive, number)
     of_shots = "SELECT id, start_s, end_s FROM shots WHERE id >= ? AND id < ?"
     shots = archive.rows(of_shots, source.first_shot, source.first_shot + source.n_shots)
     texts = "SELECT start_s, end_s, text FROM {} WHERE video = ? ORDER BY start_s"
     said, described = (archive.rows(texts.format(table), number) for table, _ in TABLES.values())
+    offset_s = source.start_offset_s
     return {
         "id": number,
         "video": source.path,
-        "duration_s": source.duration_s,
-        "shots": _named(shots, "id", "start_s", "end_s"),
-        "said": _named(said, "start_s", "end_s", "text"),
-        "described": _named(described, "start_s", "end_s", "text"),
-        "summary": _named(_summary(source), "start_s", "end_s"),
+        "duration_s": source.duration_s + offset_s,
+        "shots": _named([(shot, *moved(tuple(span), offset_s)) for shot, *span in shots], "id", *_SPAN),
+        "said": _named(moved(said, offset_s), *_SPAN, "text"),
+        "described": _named(moved(described, offset_s), *_SPAN, "text"),
+        "summary": _named(moved(_summary(source), offset_s), *_SPAN),
     }
 
 
@@ -264,9 +280,10 @@ def moments_of(archive: Archive, document: Any) -> list[Match]:
     try:
         for each in document["moments"]:
             source = _verified_source(archive, int(each["id"]))
-            start_s, end_s = each["start_s"], each["end_s"]
-            moments.append(Match(source.path, float(start_s), float(end_s), None, 0.0))
-            if not 0 <= start_s < end_s <= source.duration_s + 1 or len(moments) > _MOST_MOMENTS:
+            start_s, end_s, offset_s = each["start_s"], each["end_s"], source.start_offset_s
+            span = float(start_s) - offset_s, float(end_s) - offset_s
+            moments.append(Match(source.path, *span, None, 0.0, start_offset_s=offset_s))
+            if not 0 <= start_s < end_s <= source.duration_s + offset_s + 1 or len(moments) > _MOST_MOMENTS:
                 raise ValueError
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         fault = f"moments must be up to {_MOST_MOMENTS}, each with the id of a video, start_s and end_s in it"
@@ -310,14 +327,15 @@ def cuts_of(moments: Sequence[Match], query: str) -> list[tuple[str, Cut]]:
     text = as_utf8(" ".join(query.split())) or "moment"
     return [
         (one.video, Cut(one.start_s, one.end_s, f"{text} ({rank})", query, rank, one.present, one.evidence))
-        for rank, one in enumerate(moments, 1)
+        for rank, one in enumerate(map(played, moments), 1)
     ]
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Moments with their ranks as a table."""
+    """Moments with their ranks as a table, by the clock of players."""
     text = io.StringIO()
     table = csv.DictWriter(text, _CSV, extrasaction="ignore", lineterminator="\n")
     table.writeheader()
-    table.writerows(rows)
+    for row in rows:
+        table.writerow({**row, **{name: moved(row[name], row["start_offset_s"]) for name in _SPAN}})
     return as_utf8(text.getvalue())

@@ -35,11 +35,13 @@ from vidsum.grounding.text import DIMS
 from vidsum.grounding.vse import EXTRACTOR, row_of_picture
 from vidsum.options import from_keywords
 from vidsum.provenance import label_of
+from vidsum.results.clock import moved
 from vidsum.scaling import unit_rows
 from vidsum.settings import UNLIKELY, Extraction
 from vidsum.times import parse_interval
 from vidsum.types import FloatArray, Interval, Progress
 from vidsum.version import __version__
+from vidsum.video.clock import offset_of_file
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -69,6 +71,8 @@ class Match:
     """The moments of the steps that follow each other (`then`)."""
     also: tuple[str, ...] = ()
     """Other videos that show the same."""
+    start_offset_s: float = 0.0
+    """What leads from its times, which count from the first picture, to those of players: add it."""
 
 
 class Archive:
@@ -228,7 +232,17 @@ class Archive:
                 seen = {video: search.present(video) for video in {one.video for one in found}}
                 found = [replace(one, present=one.present * (1 - seen[one.video])) for one in found]
                 found += search.run(space, axes, {*files})
-            return _best((match for one in found for match in _matches(one, files, wishes)), wishes)
+            best = _best((match for one in found for match in _matches(one, files, wishes)), wishes)
+        return [replace(match, start_offset_s=self.start_offset_s(match.video)) for match in best]
+
+    def start_offset_s(self, video: str | os.PathLike[str]) -> float:
+        """Return the time from the start of a file that the archive holds to its first picture."""
+        query = (
+            "SELECT start_offset_s, files.bytes FROM files JOIN videos ON videos.id = video WHERE path = ?"
+        )
+        for offset_s, size in self.rows(query, os.fsencode(video)):
+            return offset_of_file(video, size) if offset_s is None else offset_s
+        return 0.0
 
     @staticmethod
     def doubts(text: str | None, wishes: Wishes) -> tuple[str, ...]:
@@ -300,7 +314,8 @@ class Archive:
         if Path(like).is_file():
             path, start_s, end_s = like, 0.0, np.inf
         elif at and Path(path).is_file():
-            start_s, end_s = parse_interval(part)
+            offset_s = offset_of_file(path, Path(path).stat().st_size)
+            start_s, end_s = moved(parse_interval(part), -offset_s)
         else:
             raise InputError(f"{like}: no such file", hint="--like PICTURE, or --like VIDEO@1:20-1:25")
         if Path(path).suffix.lower() in _PICTURES:

@@ -25,6 +25,7 @@ from vidsum.pipelines.speech import cached_transcript
 from vidsum.provenance import of_file
 from vidsum.settings import Extraction, Retrieval
 from vidsum.types import FloatArray, Progress, VideoInfo
+from vidsum.video.clock import offset_of_file, start_offset_s
 from vidsum.video.frames import LongSide
 from vidsum.video.read import read_frames_at
 
@@ -60,6 +61,7 @@ class _Seen:
     pictures: Sequence[bytes]
     fast: bool
     """Whether key frames alone were read."""
+    start_offset_s: float
     warnings: tuple[str, ...]
 
 
@@ -72,9 +74,10 @@ class _Known(NamedTuple):
     is_silent: bool
     """Whether it lacks a transcript."""
     described_by: str | None
+    start_offset_s: float | None
 
 
-_KNOWN = "videos.id, n_shots, duration_s, spoken IS NULL, described_by"
+_KNOWN = "videos.id, n_shots, duration_s, spoken IS NULL, described_by, start_offset_s"
 
 
 def add(
@@ -115,6 +118,9 @@ def add(
             with connection.transaction():
                 connection.execute("UPDATE videos SET tracks = ? WHERE id = ?", (tracks, known.id))
                 connection.execute("UPDATE files SET gone_s = NULL WHERE path = ?", (key,))
+                if known.start_offset_s is None:
+                    facts_known = (offset_of_file(path, facts[0]), known.id)
+                    connection.execute("UPDATE videos SET start_offset_s = ? WHERE id = ?", facts_known)
             return Added(video, "unchanged", known.duration_s, known.shots)
     with claimed(connection, key) as is_ours:
         if not is_ours:
@@ -262,7 +268,7 @@ def _see(video: str, extraction: Extraction, progress: Progress | None) -> _Seen
     middles = (clips.shots_s[shots] + clips.shots_s[shots + 1]) / 2
     warnings = tuple(dict.fromkeys(warning for one in features for warning in one.warnings))
     pictures = _pictures(info, middles.tolist())
-    return _Seen(clips, starts.tolist(), pictures, extraction.fast, warnings)
+    return _Seen(clips, starts.tolist(), pictures, extraction.fast, start_offset_s(info), warnings)
 
 
 def _pictures(info: VideoInfo, times_s: Sequence[float]) -> list[bytes]:
@@ -293,12 +299,13 @@ def _insert(connection: Database, digest: str, size: int, made: str, seen: _Seen
     (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM shots").fetchone()
     pieces = pack_pieces(clips, np.array(seen.starts), axes)
     columns = "sha256, bytes, duration_s, space, fast, added_s, edges, first_shot, n_shots, scan, tracks"
+    columns += ", start_offset_s"
     renewed = ", ".join(f"{name} = excluded.{name}" for name in columns.split(", "))
     facts = (digest, size, clips.duration_s, space, int(seen.fast), time.time(), shots_s.tobytes())
     connection.execute(
-        f"INSERT INTO videos ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+        f"INSERT INTO videos ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
         f"ON CONFLICT (sha256, space) DO UPDATE SET {renewed}",
-        (*facts, last + 1, len(seen.starts), pieces.tobytes(), tracks),
+        (*facts, last + 1, len(seen.starts), pieces.tobytes(), tracks, seen.start_offset_s),
     )
     records, ends = pack_clips(clips), [*seen.starts[1:], len(clips)]
     for number, (start, end, picture) in enumerate(zip(seen.starts, ends, seen.pictures, strict=True), 1):

@@ -88,6 +88,8 @@ _MIGRATIONS = (
     """,
     # "video,audio": numbers of the tracks that were read, 0 where a file has no other; NULL: not known
     "ALTER TABLE videos ADD COLUMN tracks TEXT",
+    # from the file's start to its first picture; NULL: added by an earlier version
+    "ALTER TABLE videos ADD COLUMN start_offset_s REAL",
 )
 """From each version of the schema to the next; `PRAGMA user_version` counts them."""
 

@@ -123,7 +123,7 @@ def _files_of(results: Sequence[tuple[str, Shown]], title: str) -> tuple[dict[st
         files[place] = path if is_copy else file
         return url_of(place)
 
-    films, warnings = films_of(results, add)
+    films, warnings = films_of(results, add, plays)
     for film in films:
         for panel in film.panels:
             if film.source:

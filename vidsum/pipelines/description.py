@@ -26,6 +26,7 @@ from vidsum.pipelines.plan import Input, Plan, video_input
 from vidsum.pipelines.sources import Video, VideoPath, has_pictures
 from vidsum.pipelines.speech import blocks_of
 from vidsum.provenance import of_file
+from vidsum.results.clock import as_played, moved
 from vidsum.results.descriptions import Description, Descriptions
 from vidsum.results.features import Features
 from vidsum.results.result import write_json
@@ -37,9 +38,10 @@ from vidsum.speech.voice import RATE, speech_in
 from vidsum.summary.score import best_score, candidates, weights_sha256
 from vidsum.text_files import read_text
 from vidsum.times import clock, from_subtitles
-from vidsum.types import FloatArray, Interval, Progress
+from vidsum.types import FloatArray, Interval, Progress, VideoInfo
 from vidsum.version import __version__
 from vidsum.video.audio import probe_sound
+from vidsum.video.clock import start_offset_s
 from vidsum.video.damage import DecodeLog
 
 if TYPE_CHECKING:
@@ -100,9 +102,9 @@ def plan_descriptions(
     made_from = {**given.provenance, "shots": without_defaults(cut), "descriptions": facts}
 
     def take(progress: Progress | None) -> Descriptions:
-        found = corrected(Path(str(settings.texts)), film.duration_s)
+        found = corrected(Path(str(settings.texts)), film)
         gaps = tuple(gaps_of(_speech(given, progress), film.duration_s)) if settings.in_gaps else None
-        warnings = () if gaps is None else _over_speech(found, gaps)
+        warnings = () if gaps is None else _over_speech(found, gaps, start_offset_s(film))
         made = (found, facts["writer"], film.duration_s, 0, gaps)
         return Descriptions(*made, video=film, provenance=made_from, warnings=warnings)
 
@@ -134,13 +136,14 @@ def plan_descriptions(
     return Plan(made_from, make if settings.texts is None else take)
 
 
-def corrected(path: Path, duration_s: float) -> tuple[Description, ...]:
-    """Descriptions of a film that people wrote or corrected, of a SubRip or WebVTT file.
+def corrected(path: Path, film: VideoInfo) -> tuple[Description, ...]:
+    """Descriptions of a film that people wrote or corrected, of a SubRip or WebVTT file for players.
 
     One that lasts into the next ends there. Raises InputError: the file cannot be read, has no cue, or one
     that is not within the film.
     """
-    cues = from_subtitles(read_text(path))
+    offset_s, duration_s = start_offset_s(film), film.duration_s
+    cues = moved(from_subtitles(read_text(path)), -offset_s)
     if not cues:
         raise InputError(f"{path}: has no cue of SubRip or WebVTT")
     found = []
@@ -148,15 +151,17 @@ def corrected(path: Path, duration_s: float) -> tuple[Description, ...]:
         end_s = min(end_s, next_s)
         if not start_s < end_s:
             fault = "begins after the film's end" if start_s >= duration_s else "does not end after it begins"
-            raise InputError(f"{path}: the cue at {clock(start_s)} {fault}, or before the next one begins")
+            raise InputError(
+                f"{path}: the cue at {clock(start_s + offset_s)} {fault}, or before the next one begins"
+            )
         found.append(Description(start_s, end_s, text, 1.0))
     return tuple(found)
 
 
-def _over_speech(found: Sequence[Description], gaps: Sequence[Interval]) -> tuple[str, ...]:
+def _over_speech(found: Sequence[Description], gaps: Sequence[Interval], offset_s: float) -> tuple[str, ...]:
     """Warnings of descriptions that people put where somebody speaks."""
     over = [
-        clock(one.start_s)
+        clock(one.start_s + offset_s)
         for one in found
         if not any(
             low - MARGIN_S <= one.start_s + 1e-3 and one.end_s <= high + MARGIN_S + 1e-3 for low, high in gaps
@@ -298,5 +303,5 @@ def write_descriptions(found: Descriptions, paths: Mapping[str, Path]) -> None:
     """
     for form in ("vtt", "srt"):
         with atomic_write(paths[form]) as part:
-            part.write_text(found.as_text(form), encoding="utf-8")
+            part.write_text(as_played(found).as_text(form), encoding="utf-8")
     write_json(found, paths["json"])

@@ -19,6 +19,7 @@ from vidsum.options import from_keywords
 from vidsum.outputs import as_utf8
 from vidsum.pipelines.timelines import video_of
 from vidsum.provenance import form_in, label_of
+from vidsum.results.clock import as_played
 from vidsum.results.cuts import Cut, Cutting, cuts_of, groups_of
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.feature_files import is_feature_file, read_features
@@ -29,6 +30,7 @@ from vidsum.results.summary import Summary
 from vidsum.settings import Encoding, Extraction, PreviewFormat, Shorts
 from vidsum.times import format_time
 from vidsum.types import Interval, Progress, VideoInfo
+from vidsum.video.clock import start_offset_s
 from vidsum.video.encoders import animated
 from vidsum.video.frames import Exact
 from vidsum.video.look import ClipLook
@@ -170,7 +172,7 @@ def write_storyboard(summary: Summary, path: PathLike, folder: PathLike) -> None
     save_key_frames(images, times, folder)
     found = text_beside(Path(path), summary.video, Descriptions) if summary.video else None
     captions = [found.at(time_s) for time_s in times] if found else ()
-    save_picture(storyboard(summary, images, captions), path, label_of(summary.provenance))
+    save_picture(storyboard(as_played(summary), images, captions), path, label_of(summary.provenance))
 
 
 _MOST_PICTURES = 120
@@ -192,8 +194,9 @@ def write_sheet(result: Grounding | Highlights | Shots, path: PathLike) -> None:
     images = [frame.image for frame in read_frames_at(video, times, _size(video))]
     facts = f"{result.kind}: {f'{len(shown)} of ' if cuts[len(shown) :] else ''}{len(cuts)}, of {length}"
     header, captions = (as_utf8(Path(video.path).name), facts), [cut.label for cut in shown]
-    whole = [(0.0, video.duration_s)]
-    sheet = contact_sheet(header, shown, images, captions, whole, video.duration_s)
+    begin_s, played = start_offset_s(video), cuts_of(as_played(result))[: len(shown)]
+    end_s = begin_s + video.duration_s
+    sheet = contact_sheet(header, played, images, captions, [(begin_s, end_s)], end_s)
     save_picture(sheet, path, label_of(result.provenance))
 
 
@@ -212,6 +215,7 @@ def write_plot(result: Summary | Grounding | Highlights, path: PathLike) -> tupl
     Raises OutputError: the file cannot be written.
     """
     wanted(result, Summary, Grounding, Highlights)
+    result = as_played(result)
     if isinstance(result, Grounding):
         from vidsum.grounding.plot import moments_plot
 

@@ -15,6 +15,7 @@ from vidsum.errors import InputError, UsageError
 from vidsum.pipelines.clips import clips_of
 from vidsum.pipelines.export import form_of
 from vidsum.pipelines.timelines import relative, video_behind
+from vidsum.results.clock import moved
 from vidsum.results.cuts import Cutting
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.load import Text, Texts, text_beside
@@ -26,6 +27,7 @@ from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
 from vidsum.times import short_clock
 from vidsum.types import Picture, VideoInfo
+from vidsum.video.clock import start_offset_s
 from vidsum.video.frames import LongSide
 from vidsum.video.pyav_reader import open_source, video_stream
 from vidsum.video.read import read_frames_at
@@ -61,7 +63,8 @@ def report_text(
         target: the file that it is for; paths of videos start at its folder.
         title, embed: see `write_report`.
     """
-    films, warnings = films_of(results, _embedding(results) if embed else partial(_linked, target))
+    place = _embedding(results) if embed else partial(_linked, target)
+    films, warnings = films_of(results, place, lambda _: not embed)
     if not embed:
         unplayable = (film.video for film in films if film.video and film.source and not plays(film.video))
         warnings += [
@@ -71,10 +74,16 @@ def report_text(
     return render(films, title), tuple(warnings)
 
 
-def films_of(results: Sequence[tuple[str, Shown]], place: Place) -> tuple[list[Film], list[str]]:
-    """The videos of results, in order, and warnings of those that are missing."""
+def films_of(
+    results: Sequence[tuple[str, Shown]], place: Place, is_copied: Callable[[VideoInfo], bool]
+) -> tuple[list[Film], list[str]]:
+    """The videos of results, in order, and warnings of those that are missing.
+
+    Times are those of the file that the page plays: one that `is_copied` as it is has its own clock, while
+    one that is encoded for the page begins with the first picture.
+    """
     warnings: list[str] = []
-    return [_film(group, place, warnings) for group in _by_video(results)], warnings
+    return [_film(group, place, is_copied, warnings) for group in _by_video(results)], warnings
 
 
 def plays(info: VideoInfo) -> bool:
@@ -123,7 +132,12 @@ def _by_video(results: Sequence[tuple[str, Shown]]) -> list[list[tuple[str, Show
     return list(groups.values())
 
 
-def _film(group: Sequence[tuple[str, Shown]], place: Place, warnings: list[str]) -> Film:
+def _film(
+    group: Sequence[tuple[str, Shown]],
+    place: Place,
+    is_copied: Callable[[VideoInfo], bool],
+    warnings: list[str],
+) -> Film:
     """What results of one video say, with the video, its pictures and clips; a warning if it is missing."""
     name, first = group[0]
     video = first.video
@@ -142,17 +156,27 @@ def _film(group: Sequence[tuple[str, Shown]], place: Place, warnings: list[str])
         info = video_behind(video)
     except InputError as error:
         warnings.append(f"{error.message}: the page has no pictures of it")
-        return film
+        return _played(film, start_offset_s(video))
+    clips = {name: _clips(Path(name), result, place) for name, result in film.results}
+    offset_s = start_offset_s(info) if is_copied(info) else 0.0
+    film = _played(film, offset_s)
     times = {time for _, result in film.results for times in picture_times(result) for time in times}
-    starts, has_shots = _starts(film)
+    starts, has_shots = _starts(film, offset_s)
     return replace(
         film,
         source=place(info),
-        pictures=_pictures(info, sorted(times), _PICTURE_SIDE),
-        clips={name: _clips(Path(name), result, place) for name, result in film.results},
-        views=_views(info, starts),
+        pictures=_pictures(info, sorted(times), _PICTURE_SIDE, offset_s),
+        clips=clips,
+        views=_views(info, starts, offset_s),
         has_shots=has_shots,
     )
+
+
+def _played(film: Film, offset_s: float) -> Film:
+    """The video with all times later, as a player that counts so much ahead of the first picture has them."""
+    names = ("results", "descriptions", "said")
+    texts = {name: moved(getattr(film, name), offset_s) for name in names}
+    return replace(film, duration_s=film.duration_s + offset_s, **texts)
 
 
 def _duration_s(result: Shown) -> float:
@@ -168,27 +192,29 @@ def _text(group: Sequence[tuple[str, Shown]], kind: type[Text]) -> Text | None:
     return next(filter(None, chain(given, beside)), None)
 
 
-def _starts(film: Film) -> tuple[list[float], bool]:
+def _starts(film: Film, begin_s: float) -> tuple[list[float], bool]:
     """When each shot begins, and True; evenly spaced times and False where no result has shots."""
     for _, result in film.results:
         if isinstance(result, Shots):
             return [start_s for start_s, _ in result.intervals], True
         if isinstance(result, Summary):
             return [shot.start_s for shot in result.shots], True
-    count = min(_MOST_VIEWS, max(1, round(film.duration_s)))
-    return [film.duration_s * number / count for number in range(count)], False
+    length_s = film.duration_s - begin_s
+    count = min(_MOST_VIEWS, max(1, round(length_s)))
+    return [begin_s + length_s * number / count for number in range(count)], False
 
 
-def _views(info: VideoInfo, starts_s: list[float]) -> tuple[tuple[float, str], ...]:
+def _views(info: VideoInfo, starts_s: list[float], offset_s: float) -> tuple[tuple[float, str], ...]:
     """A picture of each shot, from its middle, with its start; of very many shots, of some."""
-    spans = list(pairwise([*starts_s, info.duration_s]))[:: 1 + len(starts_s) // (_MOST_VIEWS + 1)]
+    spans = list(pairwise([*starts_s, offset_s + info.duration_s]))[:: 1 + len(starts_s) // (_MOST_VIEWS + 1)]
     middles = {start: (start + end) / 2 for start, end in spans}
-    pictures = _pictures(info, sorted({*middles.values()}), _VIEW_SIDE)
+    pictures = _pictures(info, sorted({*middles.values()}), _VIEW_SIDE, offset_s)
     return tuple((start, pictures[middle]) for start, middle in middles.items())
 
 
-def _pictures(info: VideoInfo, times_s: list[float], side: int) -> dict[float, str]:
-    frames = read_frames_at(info, times_s, LongSide(side)) if times_s else []
+def _pictures(info: VideoInfo, times_s: list[float], side: int, offset_s: float) -> dict[float, str]:
+    own_s = [time_s - offset_s for time_s in times_s]
+    frames = read_frames_at(info, own_s, LongSide(side)) if times_s else []
     return {time: data_url(_jpeg(frame.image)) for time, frame in zip(times_s, frames, strict=True)}
 
 

@@ -14,11 +14,12 @@ from vidsum.errors import UsageError
 from vidsum.grounding.queries import Queries
 from vidsum.grounding.said import SURE, both, curve_said, evidence_of, moments_said, passages_of, sentences_of
 from vidsum.grounding.spaces import STEP_S
+from vidsum.outputs import atomic_write
 from vidsum.pipelines.plan import Input, Plan
-from vidsum.pipelines.speech import cached_transcript, in_english, plan_transcript, write_text
+from vidsum.pipelines.speech import cached_transcript, in_english, plan_transcript
 from vidsum.results.moments import Grounding, QueryMoments
 from vidsum.results.summary import Summary
-from vidsum.results.transcript import Segment, Transcript, Word
+from vidsum.results.transcript import Segment, Transcript, Word, as_text
 from vidsum.settings import Extraction, Retrieval, Selection, Transcription
 from vidsum.types import Interval, Progress, TimeArray
 
@@ -165,7 +166,9 @@ def export_subtitles(
         raise UsageError("features have no speech", hint="give the video")
     video = summary.video
     transcript = plan_transcript(video.path, Transcription(), extraction, video).run(progress)
-    write_text(replace(transcript, segments=subtitles_of(transcript, summary.segments)), path, "srt")
+    with atomic_write(path) as part:
+        text = as_text(subtitles_of(transcript, summary.segments), "srt")
+        part.write_text(text, encoding="utf-8")
 
 
 def _is_in(word: Word, start_s: float, end_s: float) -> bool:

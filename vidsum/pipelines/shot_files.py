@@ -15,6 +15,7 @@ from vidsum.results.shots import Shots
 from vidsum.settings import Extraction, ShotSettings
 from vidsum.times import clock
 from vidsum.types import FloatArray, Interval, Progress
+from vidsum.video.clock import start_offset_s
 from vidsum.video.read import read_frames_at
 from vidsum.video.segments import changes_within
 
@@ -90,10 +91,10 @@ def write_stats(
         (seen, *_), _ = input_for(video.path, settings, extraction, with_features=False).read(progress)
         nearest = np.searchsorted(seen.timestamps, times - 1 / (2 * video.fps)).clip(max=len(seen) - 1)
         columns["transition"] = seen.array[nearest, 0]
-    numbers = shots.numbers_at(times) + 1
+    numbers, offset_s = shots.numbers_at(times) + 1, start_offset_s(video)
     with atomic_write(path) as part, part.open("w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(("Frame Number", "Timecode", *columns, "shot"))
         for row, (time_s, shot) in enumerate(zip(times.tolist(), numbers.tolist(), strict=True)):
             values = (f"{column[row]:.4f}" for column in columns.values())
-            rows.writerow((row + 1, clock(time_s), *values, shot))
+            rows.writerow((row + 1, clock(time_s + offset_s), *values, shot))

@@ -17,6 +17,7 @@ from vidsum.options import from_keywords, without_defaults
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.plan import Plan
 from vidsum.pipelines.sources import path_of
+from vidsum.results.clock import as_played
 from vidsum.results.transcript import SpokenQuery, TextFormat, Transcript, segments_data, segments_of
 from vidsum.results.transcript import as_text as as_text
 from vidsum.settings import Extraction, Transcription
@@ -226,12 +227,13 @@ def hear_query(
 def write_text(
     transcript: Transcript, path: str | os.PathLike[str], form: TextFormat, *, with_words: bool = False
 ) -> None:
-    """Write a transcript as subtitles or plain text, in UTF-8; see `as_text`.
+    """Write a transcript as subtitles of its file or plain text, in UTF-8; see `as_text`.
 
     Raises OutputError: the file cannot be written.
     """
     with atomic_write(path) as part:
-        part.write_text(as_text(transcript.segments, form, with_words=with_words), encoding="utf-8")
+        text = as_text(as_played(transcript).segments, form, with_words=with_words)
+        part.write_text(text, encoding="utf-8")
 
 
 def _kept(provenance: Mapping[str, Any]) -> Transcript | None:

@@ -21,6 +21,7 @@ from vidsum.speech.speak import speaker_of as speaker_of
 from vidsum.text_files import shown
 from vidsum.times import clock
 from vidsum.types import FloatArray, Progress
+from vidsum.video.clock import start_offset_s
 from vidsum.video.described import SpokenText, sound_rate, write_described
 
 _AIM, _NEAR = 150, 0.02
@@ -73,7 +74,9 @@ def write_spoken(
             try:
                 text, samples = _spoken(texts, room_s, speaker, rate, Path(folder))
             except InputError as error:
-                lost.append(f"{shown(one.text)} ({clock(one.start_s)}): {error.message}")
+                lost.append(
+                    f"{shown(one.text)} ({clock(one.start_s + start_offset_s(info))}): {error.message}"
+                )
             else:
                 # on disk: those of a long film would fill the memory
                 np.save(file := Path(folder) / f"{number}.npy", samples)

@@ -11,13 +11,16 @@ from vidsum.names import wanted
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.sources import probe_video
 from vidsum.provenance import label_of
+from vidsum.results.clock import as_played
 from vidsum.results.cuts import Cut, Cutting, cuts_of, length_of
 from vidsum.results.formats import FORMATS, Listing, Timeline, to_editor
 from vidsum.results.lists import chapters_of
 from vidsum.results.media import Clip, Media, check_place, media_of, one_line
 from vidsum.results.result import Result
 from vidsum.settings import Extraction, MediaPaths
+from vidsum.times import Cue
 from vidsum.types import VideoInfo
+from vidsum.video.clock import start_offset_s
 from vidsum.video.playlist import is_playlist
 
 PathLike = str | os.PathLike[str]
@@ -76,10 +79,11 @@ def timeline_text(
         UsageError: the result is of features and the format names frames.
         InputError: the video is missing or another one, or the format cannot express it.
     """
-    cuts, how = cuts_of(result), FORMATS[format]
+    played, how = as_played(result, video), FORMATS[format]
+    cuts = cuts_of(played)
     if isinstance(how, Listing):
         try:
-            return how.write(cuts, length_of(result)), ()
+            return how.write(cuts, length_of(played), start_offset_s(result.video, video)), ()
         except InputError as error:
             raise InputError(f"{target}: cannot be written: {error.message}", error.hint) from error
     if not cuts:
@@ -113,18 +117,23 @@ def write_chaptered(result: Cutting, path: PathLike, video: PathLike | None = No
 
     if result.video is None:
         raise UsageError("cannot copy the video: the result was computed from features only")
-    chapters = chapters_of(cuts_of(result), length_of(result))
+    chapters = _chapters_of(result, video)
     if not chapters:
         raise InputError(f"{os.fspath(path)}: cannot be written: the result has no moments")
     source = video_behind(result.video, video)
     if os.path.realpath(path) == os.path.realpath(source.path):
         raise UsageError(f"{os.fspath(path)}: would be written over the video", hint="-o FILE")
-    copy_with_chapters(source, path, chapters, chapters_label(result))
+    copy_with_chapters(source, path, chapters, chapters_label(result, video))
 
 
-def chapters_label(result: Cutting) -> str:
+def chapters_label(result: Cutting, video: PathLike | None = None) -> str:
     """The label of a copy with the chapters of a result."""
-    return label_of({"made": result.provenance, "chapters": chapters_of(cuts_of(result), length_of(result))})
+    return label_of({"made": result.provenance, "chapters": _chapters_of(result, video)})
+
+
+def _chapters_of(result: Cutting, video: PathLike | None) -> list[Cue]:
+    played = as_played(result, video)
+    return chapters_of(cuts_of(played), length_of(played), start_offset_s(result.video, video))
 
 
 def film_format(path: PathLike) -> str:
@@ -143,7 +152,7 @@ def film_text(cuts: Sequence[tuple[str, Cut]], format: str, target: Path) -> tup
     It has the rate of the first video; videos of other rates are conformed to it.
 
     Args:
-        cuts: with the absolute path of the video of each.
+        cuts: with the absolute path of the video of each; times as players count them.
         format: see `film_format`.
         target: the file that it is for.
 

@@ -1,4 +1,4 @@
-"""What a result cuts from its video: segments, shots or moments. All times are of the source video."""
+"""What a result cuts from its video: segments, shots or moments."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -42,12 +42,12 @@ def cuts_of(result: Cutting) -> list[Cut]:
 
 
 def length_of(result: Cutting) -> float:
-    """Seconds that the video of a result lasts."""
+    """When the video of a result ends, in seconds."""
     return float(result.edges_s[-1]) if isinstance(result, Shots) else result.video_duration_s
 
 
 def groups_of(result: Cutting) -> list[list[Cut]]:
-    """The cuts of each query; those of a result without queries are one group. Times are as in documents."""
+    """The cuts of each query; those of a result without queries are one group."""
     if isinstance(result, Grounding):
         is_seen = result.evidence == "seen"
         return [

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -119,7 +119,8 @@ def to_markers(clips: Sequence[Clip], name: str) -> str:
 
 
 def to_scenes(clips: Sequence[Clip], name: str) -> str:
-    """The list of scenes that PySceneDetect writes, under its names; frames count from 1."""
+    """The list of scenes that PySceneDetect writes, under its names; it counts pictures, the first as 1."""
+    clips = [replace(clip, media=clip.media.of_pictures()) for clip in clips]
     columns = [
         f"{edge} {unit}" for edge in ("Start", "End") for unit in ("Frame", "Timecode", "Time (seconds)")
     ]
@@ -157,8 +158,8 @@ class Listing:
     """A format that needs neither the video nor its frames."""
 
     ending: str
-    write: Callable[[Sequence[Cut], float], str]
-    """Makes its text of cuts and the length of their video in seconds."""
+    write: Callable[[Sequence[Cut], float, float], str]
+    """Makes its text of cuts, and of when their video ends and its first picture is shown."""
 
 
 FORMATS: Mapping[str, Timeline | Listing] = {

@@ -1,6 +1,6 @@
 """Cuts as lists: a table, subtitles, labels, chapters, and what players skip. They need no other file.
 
-All times are of the source video.
+Times are those of the file, as players count them (see `vidsum.results.clock`).
 """
 
 import csv
@@ -25,7 +25,7 @@ _LEAST_CHAPTERS = 3
 _LEAST_CHAPTER_S = 10.0
 
 
-def to_csv(cuts: Sequence[Cut], length_s: float = 0.0) -> str:
+def to_csv(cuts: Sequence[Cut], *_: float) -> str:
     """One row per cut: Start and End in seconds, and Name, then its tags, as LosslessCut has them.
 
     Cells are empty for what a kind of result does not have.
@@ -38,24 +38,24 @@ def to_csv(cuts: Sequence[Cut], length_s: float = 0.0) -> str:
     return text.getvalue()
 
 
-def to_srt(cuts: Sequence[Cut], length_s: float = 0.0) -> str:
+def to_srt(cuts: Sequence[Cut], *_: float) -> str:
     """SubRip subtitles: each cut's label while it lasts."""
     return times.to_srt(_cues(cuts))
 
 
-def to_vtt(cuts: Sequence[Cut], length_s: float = 0.0) -> str:
+def to_vtt(cuts: Sequence[Cut], *_: float) -> str:
     """WebVTT cues: each cut's label while it lasts."""
     return times.to_vtt(_cues(cuts))
 
 
-def to_labels(cuts: Sequence[Cut], length_s: float = 0.0) -> str:
+def to_labels(cuts: Sequence[Cut], *_: float) -> str:
     """Audacity's labels: start, end and text between tabs."""
     return "".join(
         f"{start_s:.6f}\t{end_s:.6f}\t{' '.join(label.split())}\n" for start_s, end_s, label in _cues(cuts)
     )
 
 
-def to_chapters(cuts: Sequence[Cut], length_s: float) -> str:
+def to_chapters(cuts: Sequence[Cut], length_s: float, *_: float) -> str:
     """YouTube's chapters: from 0:00, three at least, in order of time, none shorter than 10 s.
 
     What begins less than 10 s after another is left out; of moments, those of a lower rank.
@@ -81,23 +81,25 @@ def to_chapters(cuts: Sequence[Cut], length_s: float) -> str:
     return "".join(f"{short_clock(start_s)} {labels[start_s]}\n" for start_s in sorted(labels))
 
 
-def to_ffmetadata(cuts: Sequence[Cut], length_s: float) -> str:
+def to_ffmetadata(cuts: Sequence[Cut], length_s: float, first_s: float = 0.0) -> str:
     """FFmpeg's metadata file with a chapter per cut, for `ffmpeg -i film.mp4 -i FILE -map_metadata 1`."""
     entries = (
         f"[CHAPTER]\nTIMEBASE=1/1000\nSTART={round(start_s * 1000)}\nEND={round(end_s * 1000)}\n"
         f"title={_MARKUP.sub(_ESCAPED, label)}\n"
-        for start_s, end_s, label in chapters_of(cuts, length_s)
+        for start_s, end_s, label in chapters_of(cuts, length_s, first_s)
     )
     return ";FFMETADATA1\n" + "".join(entries)
 
 
-def chapters_of(cuts: Sequence[Cut], length_s: float) -> list[times.Cue]:
+def chapters_of(cuts: Sequence[Cut], length_s: float, first_s: float = 0.0) -> list[times.Cue]:
     """Chapters in order of time, to the video's end: each lasts until the next begins.
 
-    Of cuts that begin together, the one of the best rank stays. Times are whole milliseconds, rounded up: a
+    Of cuts that begin together, the one of the best rank stays; one that begins with the first picture, at
+    `first_s`, has the sound ahead of it too. Times are whole milliseconds, rounded up: a
     player then shows the first picture.
     """
-    starts = {cut.start_s: cut.label for cut in sorted(cuts, key=lambda cut: -(cut.rank or 0))}
+    ranked = sorted(cuts, key=lambda cut: -(cut.rank or 0))
+    starts = {cut.start_s if cut.start_s > first_s else 0.0: cut.label for cut in ranked}
     if starts and min(starts) > 0:
         starts[0.0] = "Start"
     edges = [*sorted(start_s for start_s in starts if start_s < length_s), length_s]
@@ -105,7 +107,7 @@ def chapters_of(cuts: Sequence[Cut], length_s: float) -> list[times.Cue]:
     return [(*span, starts[start_s]) for span, start_s in zip(pairwise(rounded), edges, strict=False)]
 
 
-def to_kodi(cuts: Sequence[Cut], length_s: float) -> str:
+def to_kodi(cuts: Sequence[Cut], length_s: float, *_: float) -> str:
     """Kodi's and MPlayer's edit list: of a summary, what it leaves out is skipped (action 0).
 
     The beginnings of shots and moments are scene markers (action 2), to which Kodi's keys jump; it reads

@@ -18,6 +18,7 @@ from vidsum.outputs import as_utf8
 from vidsum.results.cuts import Cut
 from vidsum.text_files import named
 from vidsum.types import TimeArray, VideoInfo
+from vidsum.video.clock import start_offset_s
 from vidsum.video.pyav_reader import open_source
 from vidsum.video.timing import frame_times
 from vidsum.video.tracks import choose_track
@@ -59,6 +60,10 @@ class Media:
     """[N] when each frame of a conformed video is shown."""
     begins_s: TimeArray | None = None
     """[N] from when on an editor shows each of them, if not from then on."""
+    offset_s: float = 0.0
+    """When the first picture is shown, as players count: by that clock come the times of cuts."""
+    lead: int = 0
+    """Whole frames ahead of the first picture, which editors count, too."""
 
     @property
     def is_drop_frame(self) -> bool:
@@ -74,42 +79,51 @@ class Media:
         fps = float(rate)
         n_frames = max(1, round(self.n_frames / self.fps * fps))
         facts: dict[str, Any] = {"rate": rate, "fps": fps, "n_frames": n_frames, "time_code": None}
+        facts["lead"] = int(self.lead / self.fps * fps + _SAME_RATE)
         if self.shown_s is None:
-            facts |= {"shown_s": np.arange(self.n_frames) / self.fps, "source_fps": self.fps}
+            facts |= {"shown_s": np.arange(self.n_frames - self.lead) / self.fps, "source_fps": self.fps}
         return replace(self, is_conformed=True, **facts)
 
-    def by_mlt(self) -> "Media":
-        """The same video as MLT shows it in a timeline of another rate.
+    def of_pictures(self) -> "Media":
+        """Return the video for a program that counts frames from the first picture."""
+        return replace(self, lead=0, n_frames=self.n_frames - self.lead)
 
-        MLT numbers frames by the average rate, rounded, and shows the first that has the number of a time or
-        a higher one (7.12, by experiment).
+    def by_mlt(self) -> "Media":
+        """The same video as MLT shows it in a timeline, perhaps of another rate.
+
+        MLT begins with the first picture, though the sound begins earlier, numbers frames by the average
+        rate, rounded, and shows the first that has the number of a time or a higher one (by experiment
+        with 7.12).
         """
+        if self.lead:
+            return self.of_pictures().by_mlt()
         if self.shown_s is None:
             return self
         last_s = (np.floor(self.shown_s[:-1] * self.source_fps + 0.5) + 0.5) / self.source_fps
         return replace(self, begins_s=np.concatenate([[0.0], last_s]))
 
     def frames(self, start_s: float, end_s: float) -> tuple[int, int]:
-        """[first, end) of a segment in frames, from the first picture: one frame at least, all in the video.
+        """[first, end) of a segment in frames of the file: one frame at least, all in the video.
 
         They show the frames that the MP4 of the segment has: in a conformed video, an edge is the first frame
         of the timeline that shows the first picture at or after it.
         """
-        if self.shown_s is not None:
-            first, end = (
-                math.ceil(self._next_shown_s(time) * self.fps - _SAME_RATE) for time in (start_s, end_s)
-            )
-        else:
-            first, end = (math.ceil((time - _EARLY_S) * self.fps) for time in (start_s, end_s))
+        first, end = (self._first_at(time_s - self.offset_s) for time_s in (start_s, end_s))
         first = min(max(first, 0), self.n_frames - 1)
         return first, min(max(end, first + 1), self.n_frames)
+
+    def _first_at(self, time_s: float) -> int:
+        """Return the first frame that shows the first picture at or after a time from the first of all."""
+        if self.shown_s is None:
+            return self.lead + math.ceil((time_s - _EARLY_S) * self.fps)
+        return self.lead + math.ceil(self._next_shown_s(time_s) * self.fps - _SAME_RATE)
 
     def _next_shown_s(self, time_s: float) -> float:
         """From when on the first picture at or after a time is shown; the video's end if there is none."""
         assert self.shown_s is not None
         place = np.searchsorted(self.shown_s, time_s - _EARLY_S)
         begins_s = self.shown_s if self.begins_s is None else self.begins_s
-        return float(begins_s[place]) if place < len(begins_s) else self.n_frames / self.fps
+        return float(begins_s[place]) if place < len(begins_s) else (self.n_frames - self.lead) / self.fps
 
     def number_of(self, time_code: str) -> int:
         """The number of a time code's frame; 0 is 00:00:00:00. Raises ValueError: it is none of this rate."""
@@ -152,7 +166,7 @@ class Clip:
 
     @cached_property
     def span(self) -> tuple[int, int]:
-        """[first, end) in frames from the first picture."""
+        """[first, end) in frames of the file."""
         return self.media.frames(self.cut.start_s, self.cut.end_s)
 
     @property
@@ -185,12 +199,15 @@ def media_of(video: VideoInfo) -> Media:
     with open_source(video) as container:
         code = next(_time_codes(container), None)
         sound = choose_track(container, video.path, "audio", video.audio_track)
+    offset_s = start_offset_s(video)
+    lead = int((offset_s + _EARLY_S) * fps)
+    n_frames = max(1, round(video.duration_s * fps)) if is_conformed else video.n_frames
     return Media(
         path=Path(video.path),
         rate=rate,
         is_conformed=is_conformed,
         fps=fps,
-        n_frames=max(1, round(video.duration_s * fps)) if is_conformed else video.n_frames,
+        n_frames=lead + n_frames,
         width=video.display_width + video.display_width % 2,
         height=video.display_height + video.display_height % 2,
         n_channels=sound.channels if sound else 0,
@@ -198,6 +215,8 @@ def media_of(video: VideoInfo) -> Media:
         time_code=None if is_conformed else code,
         source_fps=video.fps if is_conformed else 0.0,
         shown_s=frame_times(video) if is_conformed else None,
+        offset_s=offset_s,
+        lead=lead,
     )
 
 

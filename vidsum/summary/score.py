@@ -18,6 +18,7 @@ from vidsum.errors import UsageError
 from vidsum.grounding import vse
 from vidsum.memory import kept
 from vidsum.names import unknown
+from vidsum.results.clock import moved
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.scaling import unit_range
@@ -26,6 +27,7 @@ from vidsum.summary.importance import SCORERS
 from vidsum.summary.liveness import liveness, motion
 from vidsum.summary.summarizer import RIDGE_RATES
 from vidsum.types import FloatArray
+from vidsum.video.clock import start_offset_s
 
 if TYPE_CHECKING:
     from vidsum.summary.summarizer import Summarizer
@@ -192,7 +194,7 @@ def draw_attention(
     layers, heads = ([part[0]], [part[1]]) if isinstance(part, tuple) else (None, None)
     summarizer = _summarizer(selection.model, device)
     maps = attention_maps(summarizer, features, shots, fraction, selection.beams, layers=layers, heads=heads)
-    attention_plot(maps, target, grids=part == "all", label=label)
+    attention_plot(moved(maps, start_offset_s(features.video)), target, grids=part == "all", label=label)
     return maps.warnings
 
 

@@ -35,7 +35,7 @@ _KINDS = ("video", "audio", "subtitle")
 def copy_with_chapters(
     info: VideoInfo, target: str | os.PathLike[str], chapters: Sequence[Cue], comment: str
 ) -> None:
-    """Copy a video with these chapters in place of its own; the file itself is only read.
+    """Copy a video with these chapters, by the clock of players, in place of its own; the file is only read.
 
     Raises UsageError: the target's suffix is of no container with chapters, or the video is a playlist or has
     time stamps that jump. InputError: the video cannot be read, or the container cannot hold its streams.
@@ -50,14 +50,13 @@ def copy_with_chapters(
     options = {"fflags": "+bitexact", **({"movflags": "+faststart"} if is_mp4 else {})}
     with open_source(info) as source, atomic_write(target) as part:
         begin_s = Fraction(source.start_time or 0, av.time_base)
-        ahead_s = info.start_s - float(begin_s)  # of the first picture, from which chapters count
         try:
             with av.open(f"file:{part}", "w", format=CONTAINERS[suffix], options=options) as output:
                 facts = {name: text for name, text in source.metadata.items() if name not in _OF_FILE}
                 output.metadata.update({**facts, "comment": comment})
                 early_s = _copy_streams(source, output, info, begin_s)
                 # MP4 has times before 0; elsewhere all streams are moved by them
-                late_ms = round(1000 * ahead_s) - (0 if is_mp4 else round(1000 * early_s))
+                late_ms = 0 if is_mp4 else -round(1000 * early_s)
                 starts_ms = [0, *(round(1000 * start_s) + late_ms for start_s, *_ in chapters[1:])]
                 ends_ms = [round(1000 * end_s) + late_ms for _, end_s, _ in chapters]
                 titles = [title for *_, title in chapters]

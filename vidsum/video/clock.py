@@ -19,17 +19,20 @@ def offset_in(container: av.container.InputContainer, stream: av.VideoStream) ->
     return max(0.0, round(ahead_s, 6))
 
 
-def start_offset_s(video: VideoInfo | None) -> float:
+def start_offset_s(video: VideoInfo | None, path: str | os.PathLike[str] | None = None) -> float:
     """Return what leads from times of a video to those of players: add it. 0 without a video.
 
-    A video that an earlier version probed is opened again; one that is missing or was replaced has 0.
+    A video that an earlier version probed is opened again, at `path` if it has moved; one that is missing or
+    was replaced has 0.
     """
-    if video is None or video.start_offset_s is not None:
-        return video.start_offset_s or 0.0 if video else 0.0
-    return offset_of_file(video.path, video.bytes, allow_playlists=is_playlist(video))
+    if video is None:
+        return 0.0
+    if video.start_offset_s is not None:
+        return video.start_offset_s
+    return offset_of_file(path or video.path, video.bytes, allow_playlists=is_playlist(video))
 
 
-def offset_of_file(path: str, n_bytes: int, *, allow_playlists: bool = False) -> float:
+def offset_of_file(path: str | os.PathLike[str], n_bytes: int, *, allow_playlists: bool = False) -> float:
     """Return the same of a file of this size, from its header alone; 0 where it is not there."""
     try:
         status = Path(path).stat()

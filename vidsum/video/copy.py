@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from vidsum.errors import InputError, UsageError
 from vidsum.outputs import atomic_write
 from vidsum.types import Interval, Progress, VideoInfo
+from vidsum.video.clock import start_offset_s
 from vidsum.video.damage import DecodeLog
 from vidsum.video.playlist import is_playlist
 from vidsum.video.pyav_reader import first_pts_s, open_source, open_video, read_packets, seek, video_stream
@@ -85,7 +86,9 @@ def copy_segments(
         if more:
             more.finish(pictures.clip_s)
         if chapters:
-            add_chapters(output, pictures.segments, pictures.starts_s, float(pictures.clip_s))
+            add_chapters(
+                output, pictures.segments, pictures.starts_s, float(pictures.clip_s), start_offset_s(info)
+            )
     segments, gaps = pictures.segments, describe_gaps(source, chosen, pictures.segments)
     warnings = (*describe_used(source, "audio", info.audio_track), *gaps)
     duration_s, has_audio = float(pictures.clip_s), sound is not None

@@ -19,6 +19,7 @@ from vidsum.outputs import atomic_write
 from vidsum.times import format_time
 from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.audio import BITS_PER_CHANNEL, SoundSource, SoundTrack, open_sound
+from vidsum.video.clock import start_offset_s
 from vidsum.video.damage import CANCELLED, DecodeLog
 from vidsum.video.encoders import choose_encoder
 from vidsum.video.look import ClipLook
@@ -112,14 +113,15 @@ def add_chapters(
     segments: Sequence[Interval],
     starts_s: Sequence[float],
     end_s: float,
+    offset_s: float,
 ) -> None:
-    """Give an MP4 a chapter for each segment, named by its time in the source: `0:16.00-0:21.00`.
+    """Give an MP4 a chapter for each segment, named by its time in the source's player: `0:16.00-0:21.00`.
 
     `starts_s` is when each begins in the MP4, `end_s` when the last one ends. MP4 has chapters in whole
     milliseconds; rounded up, so that a player shows the segment's first picture.
     """
     edges_ms = [math.ceil(1000 * time_s - 1e-6) for time_s in (*starts_s, end_s)]
-    titles = ["-".join(map(format_time, segment)) for segment in segments]
+    titles = ["-".join(format_time(edge_s + offset_s) for edge_s in segment) for segment in segments]
     set_chapters(
         container, [(*edges, title) for edges, title in zip(pairwise(edges_ms), titles, strict=True)]
     )
@@ -177,7 +179,7 @@ def write_segments(
     if bits_per_s is not None:
         limit = {"maxrate": str(bits_per_s - _SMALL_SOUND), "bufsize": str(2 * bits_per_s)}
         choice = replace(choice, options={**choice.options, **limit, "crf": _SMALL_CRF})
-    jumps = jumps_of(info)
+    jumps, offset_s = jumps_of(info), start_offset_s(info)
     if max(info.width, info.height) > MAX_SIDE:
         raise InputError(f"{source}: has pictures of {info.width} x {info.height}; encoders go to {MAX_SIDE}")
     chosen = checked_segments(segments, info.duration_s)
@@ -210,7 +212,7 @@ def write_segments(
             followed = _with_progress(chain([first], frames), timeline, chosen, progress)
             n_frames = _write_tracks(followed, timeline, pictures, sounds)
             if chapters:
-                add_chapters(output, timeline.segments, timeline.starts_s, float(timeline.end_s))
+                add_chapters(output, timeline.segments, timeline.starts_s, float(timeline.end_s), offset_s)
     written = tuple(timeline.segments)
     warnings = [*choice.warnings, *describe_gaps(source, chosen, written), *jumps.describe(os.fspath(source))]
     warnings += _describe_sound(info, sound)

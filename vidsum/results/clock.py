@@ -1,0 +1,51 @@
+"""Results by the clock of players, which starts with the file: what people read and apply to it."""
+
+import os
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from vidsum.types import VideoInfo
+from vidsum.video.clock import start_offset_s
+
+_TIMES = frozenset(
+    ("start_s", "end_s", "edges_s", "timestamps", "video_duration_s", "gaps", "parts", "segments", "words")
+).union(("shots", "queries", "moments", "descriptions"))
+"""Fields that hold times, or what has them."""
+_DIGITS = 6
+
+
+class _OfVideo(Protocol):
+    @property
+    def video(self) -> VideoInfo | None: ...
+
+
+Timed = TypeVar("Timed", bound=_OfVideo)
+Part = TypeVar("Part")
+
+
+def as_played(result: Timed, path: str | os.PathLike[str] | None = None) -> Timed:
+    """Return a result with times that count from the start of its file; `path`: where that is by now.
+
+    All times that leave vidsum for the source go through here; those in JSON count from the first picture.
+    """
+    return moved(result, start_offset_s(result.video, path))
+
+
+def moved(part: Part, by_s: float) -> Part:
+    """Return a result, or a part of one, with all times later by `by_s`, and none before 0."""
+    later: Callable[[Any], Any] = lambda time_s: max(0.0, round(time_s + by_s, _DIGITS))  # noqa: E731
+    return _each_time(part, later) if by_s else part
+
+
+def _each_time(part: Any, change: Callable[[Any], Any]) -> Any:
+    if isinstance(part, np.ndarray):
+        return np.array([change(time_s) for time_s in part.tolist()], part.dtype)
+    if isinstance(part, tuple | list):
+        return type(part)(_each_time(item, change) for item in part)
+    if is_dataclass(part) and not isinstance(part, type):
+        names = _TIMES.intersection(field.name for field in fields(part))
+        return replace(part, **{name: _each_time(getattr(part, name), change) for name in names})
+    return change(part) if isinstance(part, float | int) else part
