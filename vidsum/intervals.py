@@ -49,3 +49,12 @@ def stacked(sets: Sequence[Sequence[Interval]], at_most: int | None = None) -> T
     empty = [(0.0, 0.0)] * length
     filled = [[*one[:length], *empty[len(one) :]] for one in sets]
     return np.array(filled, np.float64).reshape(len(sets), length, 2)
+
+
+_FIRST_S = 0.5
+
+
+def within(span: Interval, duration_s: float) -> Interval:
+    """Return what a span has of the pictures: of speech that ends before the first, their first moment."""
+    low_s, high_s = span if span[1] > 0 else (0.0, _FIRST_S)
+    return max(0.0, low_s), min(high_s, duration_s)

@@ -33,6 +33,7 @@ from vidsum.grounding.queries import read_queries
 from vidsum.grounding.spaces import STEP_S, embed_queries
 from vidsum.grounding.text import DIMS
 from vidsum.grounding.vse import EXTRACTOR, row_of_picture
+from vidsum.intervals import within
 from vidsum.options import from_keywords
 from vidsum.provenance import label_of
 from vidsum.results.clock import moved
@@ -277,11 +278,11 @@ class Archive:
 
         require_copy(match.video)
         facts = {"vidsum": __version__, "moment": [match.video, match.start_s, match.end_s]}
-        segments = [(match.start_s, match.end_s)]
         query = "SELECT tracks FROM files JOIN videos ON videos.id = video WHERE path = ?"
         (tracks,) = next(iter(self.rows(query, os.fsencode(match.video))), (None,))
         picture, sound = (int(number) or None for number in (tracks or "0,0").split(","))
         video = probe(match.video, video_track=picture, audio_track=sound)
+        segments = [within((match.start_s, match.end_s), video.duration_s)]
         return write_segments(video, segments, path, comment=label_of(facts)).warnings
 
     def _files(self, wishes: Wishes) -> dict[int, list[str]]:

@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -113,7 +114,8 @@ def add(
         tracks, source = _tracks(path, extraction, before[5]), {"bytes": facts[0], "sha256": before[4]}
         if audio_track := int(tracks.split(",")[1]):
             source["audio_track"] = audio_track
-        is_heard = not known.is_silent or not (transcribe or cached_transcript(path, extraction, source))
+        heard = partial(cached_transcript, path, extraction, source, offset_s=known.start_offset_s)
+        is_heard = not known.is_silent or not (transcribe or heard())
         if tracks == (before[5] or _ONLY) and is_heard and described_by in (None, known.described_by):
             with connection.transaction():
                 connection.execute("UPDATE videos SET tracks = ? WHERE id = ?", (tracks, known.id))

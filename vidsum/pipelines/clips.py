@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vidsum.intervals import within
 from vidsum.names import wanted
 from vidsum.options import from_keywords
 from vidsum.outputs import as_utf8, make_folder
@@ -71,7 +72,7 @@ def write_clips(
 
 def _longer(span: Interval, settings: Clips, duration_s: float) -> Interval:
     """A span made longer on both sides; where the video begins or ends, on the other side alone."""
-    start_s, end_s = max(0.0, span[0] - settings.pad_s), min(span[1] + settings.pad_s, duration_s)
+    start_s, end_s = within((span[0] - settings.pad_s, span[1] + settings.pad_s), duration_s)
     least_s = min(settings.least_s, duration_s)
     if (missing_s := least_s - (end_s - start_s)) > 0:
         start_s = min(max(0.0, start_s - missing_s / 2), duration_s - least_s)

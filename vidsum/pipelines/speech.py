@@ -6,6 +6,8 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
+from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -17,7 +19,7 @@ from vidsum.options import from_keywords, without_defaults
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.plan import Plan
 from vidsum.pipelines.sources import path_of
-from vidsum.results.clock import as_played
+from vidsum.results.clock import as_played, moved
 from vidsum.results.transcript import SpokenQuery, TextFormat, Transcript, segments_data, segments_of
 from vidsum.results.transcript import as_text as as_text
 from vidsum.settings import Extraction, Transcription
@@ -27,7 +29,8 @@ from vidsum.text_files import read_stdin
 from vidsum.times import format_time
 from vidsum.types import FloatArray, Progress, TrackChoice, VideoInfo
 from vidsum.version import __version__
-from vidsum.video.audio import SoundInfo, probe_sound, read_sound
+from vidsum.video.audio import SoundInfo, ahead_of, probe_sound, read_sound
+from vidsum.video.clock import offset_of_file
 from vidsum.video.damage import CANCELLED, DecodeLog
 from vidsum.video.used_track import describe_used
 
@@ -100,7 +103,7 @@ def plan_transcript(
         hint = "give a code such as en, de or fr; without --language it is detected"
         raise UsageError(f"unknown language {settings.language!r}", hint=hint)
     sound = probe_sound(path_of(path), video, extraction.audio_track)
-    made_from = _made_from(_source_of(sound.path, sound.track), settings, extraction.device)
+    made_from = _made_from(_source_of(sound.path, sound.track), settings, extraction.device, sound.ahead_s)
 
     def about_track() -> tuple[str, ...]:
         return describe_used(sound.path, "audio", sound.track)
@@ -108,7 +111,8 @@ def plan_transcript(
     def make(progress: Progress | None) -> Transcript:
         found = _kept(made_from) if extraction.cache else None
         if found is not None:
-            return replace(found, video=sound.video, warnings=(*about_track(), *_warnings(found)))
+            found = replace(found, video=sound.video)
+            return replace(found, warnings=(*about_track(), *_warnings(found)))
         transcript, log = _heard(sound, settings, extraction.device, progress)
         transcript = replace(transcript, provenance=made_from)
         if log.errors:  # of damaged sound the warning must come every time
@@ -137,19 +141,24 @@ def cached_transcript(
     *,
     track: int | None = None,
     english: bool = False,
+    offset_s: float | None = None,
 ) -> Transcript | None:
     """The transcript of a file, or that in English, if it is in the cache; the file is only hashed, if
-    `source` does not tell what `vidsum.provenance.of_file` would. `track` is `VideoInfo.audio_track`.
+    `source` does not tell what `vidsum.provenance.of_file` would, and its header is read without `offset_s`.
+    `track` is `VideoInfo.audio_track`.
 
     Raises InputError: the file cannot be read.
     """
     source = source or _source_of(Path(path), track)
     if not extraction.cache:
         return None
-    found = _kept(_made_from(source, Transcription(), extraction.device))
+    if offset_s is None:
+        offset_s = offset_of_file(path, source["bytes"])
+    of_file = partial(_made_from, source, device=extraction.device, offset_s=offset_s)
+    found = _kept(of_file(settings=Transcription()))
     if not english or found is None or set(found.languages) <= {"en"}:
         return found
-    return _kept(_made_from(source, Transcription(translate=True), extraction.device))
+    return _kept(of_file(settings=Transcription(translate=True)))
 
 
 def _heard(
@@ -159,9 +168,12 @@ def _heard(
     model, log = load_recognizer(device, progress), DecodeLog()
     with returning_blocks():
         # before each: what the last one leaves, and the detector, would add to what Whisper needs
-        windows = trimming(windows_of(speech_in(blocks_of(sound, log, progress))), every_s=0.0)
+        windows = trimming(
+            windows_of(speech_in(blocks_of(sound, log, progress, -sound.ahead_s))), every_s=0.0
+        )
         heard = said_in(model, windows, settings.language, translate=settings.translate)
     language, probability, segments = heard
+    segments = moved(segments, -sound.ahead_s, -inf)
     transcript = Transcript(
         segments=segments,
         language=language,
@@ -174,9 +186,11 @@ def _heard(
     return transcript, log
 
 
-def blocks_of(sound: SoundInfo, log: DecodeLog, progress: Progress | None) -> Iterator[FloatArray]:
+def blocks_of(
+    sound: SoundInfo, log: DecodeLog, progress: Progress | None, from_s: float = 0.0
+) -> Iterator[FloatArray]:
     """[N] samples for a recognizer, block by block; the log counts damage."""
-    for number, block in enumerate(read_sound(sound, RATE, _BLOCK_S, log)):
+    for number, block in enumerate(read_sound(sound, RATE, _BLOCK_S, log, from_s)):
         if progress:
             progress("listening", number * _BLOCK_S, sound.duration_s)
         yield block
@@ -261,7 +275,7 @@ def _warnings(transcript: Transcript) -> tuple[str, ...]:
     if (probability := transcript.language_probability or 0.0) < _SURE_OF_LANGUAGE:
         sure = f"{transcript.language} ({probability:.0%} confidence)"
         warnings.append(f"the language may not be {sure}; name it with --language")
-    if changes := changes_of(transcript):
+    if changes := changes_of(as_played(transcript)):
         first = [f"{before} to {after} at {format_time(at_s)}" for before, after, at_s in changes]
         more = f" and {len(changes) - _MOST_CHANGES} more" if len(changes) > _MOST_CHANGES else ""
         warnings.append(f"the language changes: {', '.join(first[:_MOST_CHANGES])}{more}")
@@ -274,7 +288,10 @@ def _source_of(path: Path, track: int | None) -> dict[str, Any]:
     return {**provenance.of_file(path), **({"audio_track": track} if track else {})}
 
 
-def _made_from(source: Mapping[str, Any], settings: Transcription, device: str) -> dict[str, Any]:
+def _made_from(
+    source: Mapping[str, Any], settings: Transcription, device: str, offset_s: float
+) -> dict[str, Any]:
+    ahead_s = ahead_of(offset_s)
     return {
         "vidsum": __version__,
         "video": dict(source),
@@ -285,5 +302,6 @@ def _made_from(source: Mapping[str, Any], settings: Transcription, device: str) 
             "translate": settings.translate,
             **rules_on(device),
             **without_defaults(settings, "language", "translate"),
+            **({"ahead_s": ahead_s} if ahead_s else {}),
         },
     }

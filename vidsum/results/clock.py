@@ -34,9 +34,9 @@ def as_played(result: Timed, path: str | os.PathLike[str] | None = None) -> Time
     return moved(result, start_offset_s(result.video, path))
 
 
-def moved(part: Part, by_s: float) -> Part:
-    """Return a result, or a part of one, with all times later by `by_s`, and none before 0."""
-    later: Callable[[Any], Any] = lambda time_s: max(0.0, round(time_s + by_s, _DIGITS))  # noqa: E731
+def moved(part: Part, by_s: float, least_s: float = 0.0) -> Part:
+    """Return a result, or a part of one, with all times later by `by_s`, and none before `least_s`."""
+    later: Callable[[Any], Any] = lambda time_s: max(least_s, round(time_s + by_s, _DIGITS))  # noqa: E731
     return _each_time(part, later) if by_s else part
 
 

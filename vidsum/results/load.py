@@ -258,6 +258,8 @@ def _wrong_segments(document: Mapping[str, Any]) -> Iterator[str]:
     latest_s = duration_s + max(_LATE_S, _LATE_FRACTION * duration_s)
     for where, each in _segments(document):
         start_s, end_s = each["start_s"], each["end_s"]
+        if start_s < (-_LONGEST_S if each.get("evidence") == "said" else 0.0):  # sound may begin earlier
+            yield f"{where}: begins at {start_s:g} s, before the first picture"
         if end_s < start_s or (end_s == start_s and "moments" not in where):
             yield f"{where}: ends at {end_s:g} s, but begins at {start_s:g} s"
         if end_s > (_LONGEST_S if each.get("evidence") == "said" else latest_s):  # sound may go on for longer

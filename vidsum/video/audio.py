@@ -14,6 +14,7 @@ import numpy as np
 
 from vidsum.errors import InputError
 from vidsum.types import FloatArray, TrackChoice, VideoInfo
+from vidsum.video.clock import start_offset_s
 from vidsum.video.damage import DecodeLog
 from vidsum.video.jumps import Jumps, Mover
 from vidsum.video.mixdown import Unmixed, keep_cancelled
@@ -35,6 +36,8 @@ _SEEK_GAP_S = 3.0
 """Less sound to skip is decoded and dropped: quicker than a seek and its preroll."""
 _LOUDEST = 8.0
 """Damaged sound can be NaN or far beyond 1, full scale, which the encoder refuses."""
+_LEAST_AHEAD_S = 0.2
+"""Files begin with up to .1 s of sound alone, as encoders write them; no word is as short as this."""
 _SLACK_S = 0.01
 """Time stamps may stray this far from the count of samples (MKV rounds to 1 ms) before a gap is believed."""
 
@@ -49,7 +52,7 @@ def open_sound(
 ) -> "Iterator[SoundSource | None]":
     """The sound of a video, or of a file without pictures; None where none of it can be decoded.
 
-    It is counted from the video's first picture, or from its own start. For `mono_rate` see `SoundSource`.
+    It is counted from the video's first picture, or from the file's start. For `mono_rate` see `SoundSource`.
     `track` chooses one of a file without pictures; a video has its own.
     """
 
@@ -70,7 +73,7 @@ def open_sound(
         if first is None:
             yield None
             return
-        start_s = _start_s(stream) if isinstance(source, Path) else source.start_s
+        start_s = (container.start_time or 0) / av.time_base if isinstance(source, Path) else source.start_s
         yield SoundSource(container, stream, first, start_s, jumps, mono_rate)
 
 
@@ -299,6 +302,16 @@ class SoundInfo:
     track: int | None = None
     """Number of the audio track that is read; None where the file has no other."""
 
+    @property
+    def ahead_s(self) -> float:
+        """Return how long speech may be heard before the first picture."""
+        return ahead_of(start_offset_s(self.video))
+
+
+def ahead_of(offset_s: float) -> float:
+    """Return how long speech may be heard before a first picture that is so late; 0 where no word fits in."""
+    return offset_s if offset_s >= _LEAST_AHEAD_S else 0.0
+
 
 def probe_sound(
     path: str | os.PathLike[str], video: VideoInfo | None = None, track: TrackChoice = None
@@ -324,8 +337,10 @@ def probe_sound(
     return SoundInfo(Path(path), max(duration_s, video.duration_s), video, number)
 
 
-def read_sound(sound: SoundInfo, rate: int, block_s: float, log: DecodeLog) -> Iterator[FloatArray]:
-    """Blocks [N] of mono samples at `rate`, one after the other from time 0 on; silence fills the last.
+def read_sound(
+    sound: SoundInfo, rate: int, block_s: float, log: DecodeLog, from_s: float = 0.0
+) -> Iterator[FloatArray]:
+    """Blocks [N] of mono samples at `rate`, one after the other from a time on; silence fills the last.
 
     What cannot be decoded is silence, and counted in `log`.
 
@@ -336,7 +351,7 @@ def read_sound(sound: SoundInfo, rate: int, block_s: float, log: DecodeLog) -> I
     with open_sound(source, jumps, rate, sound.track) as heard:
         if heard is None:
             raise InputError(f"{sound.path}: none of its sound can be decoded")
-        count, first = round(block_s * rate), 0
+        count, first = round(block_s * rate), round(from_s * rate)
         while not heard.is_over:
             yield heard.read(first, count)[0]
             first += count
