@@ -109,7 +109,7 @@ def summarize(
         from vidsum.results.clock import as_played
         from vidsum.results.result import write_document
 
-        files, chosen = targets[source], selection
+        files, chosen = targets[source], _from_first_picture(selection, source, extraction)
         needs_speech = extra.subtitles or (extra.shorts.burn and not _is_mute(source, extraction))
         if needs_speech and selection.snap == "auto":
             chosen = replace(selection, snap="speech")
@@ -147,6 +147,17 @@ def summarize(
         return exports.write(result, files, outputs.replaces)
 
     run_batch("summarize", sources, view, step, batch=batch, outputs=outputs, targets=targets, facts=_FACTS)
+
+
+def _from_first_picture(selection: Selection, source: str, extraction: Extraction) -> Selection:
+    """Return the selection with the ranges that people read off a player in the times of results."""
+    from vidsum.pipelines.sources import has_pictures, probe_video
+    from vidsum.results.clock import moved
+
+    if not (selection.keep or selection.drop) or not has_pictures(source):
+        return selection
+    ahead_s = probe_video(source, extraction).start_offset_s or 0.0
+    return replace(selection, keep=moved(selection.keep, -ahead_s), drop=moved(selection.drop, -ahead_s))
 
 
 def _is_mute(source: str, extraction: Extraction) -> bool:

@@ -16,6 +16,7 @@ from vidsum.summary.knapsack import knapsack, values_of
 from vidsum.summary.pieces import Piece, Windows, choose_pieces, held, piece_size, places_to_cut
 from vidsum.times import format_time
 from vidsum.types import FloatArray, Interval, TimeArray
+from vidsum.video.clock import start_offset_s
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
@@ -211,8 +212,9 @@ def _marked(segments: Sequence[Interval], features: Features, n_frames: int, opt
         if not 0 <= start_s < end_s:
             raise UsageError(f"--{option} {start_s:g}-{end_s:g} s is not a time range")
         if start_s >= features.duration_s:
-            length = format_time(features.duration_s)
-            segment = f"{format_time(start_s)}-{format_time(end_s)}"
+            offset_s = start_offset_s(features.video)
+            length = format_time(features.duration_s + offset_s)
+            segment = f"{format_time(start_s + offset_s)}-{format_time(end_s + offset_s)}"
             raise UsageError(f"--{option} {segment} lies after the video's end at {length}")
         first = min(int(start_s * features.video_fps + 1e-6), n_frames - 1)
         last = int(np.ceil(end_s * features.video_fps - 1e-6))
