@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,8 @@ from vidsum.results.moments import Grounding, QueryMoments
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Segment, Transcript, Word, as_text
 from vidsum.settings import Extraction, Retrieval, Selection, Transcription
-from vidsum.types import Interval, Progress, TimeArray
+from vidsum.types import Interval, Progress, TimeArray, VideoInfo
+from vidsum.video.clock import start_offset_s
 
 
 def speech_of_moments(retrieval: Retrieval, given: Input) -> Plan[Transcript] | None:
@@ -41,11 +43,15 @@ def speech_of_moments(retrieval: Retrieval, given: Input) -> Plan[Transcript] | 
     if video is None or evidence == "seen":
         return None
     if evidence == "auto":
-        found = cached_transcript(video.path, extraction, track=video.audio_track, english=True)
+        found = cached_transcript(video.path, extraction, **_facts_of(video), english=True)
         if found is None or not found.segments:
             return None
     path, plan = video.path, plan_transcript(video.path, Transcription(), extraction, video)
     return replace(plan, make=lambda progress: in_english(plan.run(progress), path, extraction, progress))
+
+
+def _facts_of(video: VideoInfo) -> dict[str, Any]:
+    return {"track": video.audio_track, "offset_s": start_offset_s(video)}
 
 
 def with_said(
@@ -93,7 +99,7 @@ def speech_of_summary(selection: Selection, given: Input) -> Plan[Transcript] | 
         if is_asked:
             raise UsageError("features have no speech", hint="give the video, or --snap none")
         return None
-    if not is_asked and cached_transcript(video.path, extraction, track=video.audio_track) is None:
+    if not is_asked and cached_transcript(video.path, extraction, **_facts_of(video)) is None:
         return None
     return plan_transcript(video.path, Transcription(), extraction, video)
 
