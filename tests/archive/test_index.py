@@ -238,7 +238,9 @@ def test_transcripts_that_came_to_the_cache_are_taken(
     def hear(video: str, extraction: Extraction, progress: object, *, transcribe: bool) -> object:
         return spoken("we paint it green.") if transcripts else None
 
-    def cached_transcript(path: str, extraction: Extraction, source: dict[str, object]) -> object:
+    def cached_transcript(
+        path: str, extraction: Extraction, source: dict[str, object], **_: object
+    ) -> object:
         return "something" if source["sha256"] in transcripts else None
 
     monkeypatch.setattr(index, "hear", hear)
