@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from click.exceptions import Exit
 
-from vidsum.archive.wishes import ArchiveFile, is_server
+from vidsum.archive.wishes import ArchiveFile, find_secrets, is_server
 from vidsum.commands import jobs
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.options import Videos, Without, command
@@ -106,6 +106,8 @@ def index(
                 finally:  # by now it is known what has moved
                     if archive.is_there:
                         _tell_gone(archive, named, view, prune=settings.prune)
+                        if not settings.watch and (secrets := find_secrets(archive)):
+                            render(Result("index", data={"archive": archive.name}, messages=secrets), view)
 
 
 def _tell_gone(archive: "Archive", named: Sequence[str], view: View, *, prune: bool) -> None:

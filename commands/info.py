@@ -1,13 +1,16 @@
 """`vidsum info`: versions, device, weights and cache; or details of video files."""
 
+import json
 import platform
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 from vidsum.commands import jobs
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.config import files_in_force, user_file
 from vidsum.commands.options import Only, Videos, command
+from vidsum.commands.paths import is_file
 from vidsum.commands.progress import Facts
 from vidsum.commands.result import Result, View, run_alone
 from vidsum.options import option
@@ -21,19 +24,20 @@ from vidsum.packages import (
     version_of,
 )
 from vidsum.settings import Extraction
+from vidsum.urls import may_hold_secrets
 
 _PACKAGES = (
     *("torch", "torchvision", "av", "decord", "opencv-python"),
     *("numpy", "scikit-learn", "onnx", "onnxruntime"),
 )
 _FACTS: Facts = {
-    "length_s": lambda data: data["duration_s"],
-    "fps": lambda data: data["fps"],
-    "width": lambda data: data["width"],
-    "height": lambda data: data["height"],
-    "codec": lambda data: data["codec"],
-    "sound": lambda data: data["audio_codec"],
-    "bytes": lambda data: data["bytes"],
+    "length_s": lambda data: data.get("duration_s"),
+    "fps": lambda data: data.get("fps"),
+    "width": lambda data: data.get("width"),
+    "height": lambda data: data.get("height"),
+    "codec": lambda data: data.get("codec"),
+    "sound": lambda data: data.get("audio_codec"),
+    "bytes": lambda data: data.get("bytes"),
 }
 
 
@@ -75,6 +79,8 @@ def info(
 
 def _video(path: str, extraction: Extraction, config: str | None) -> Result:
     """What is known of a video, and the configuration file that decides how it is read, if any."""
+    if path.endswith((".json", ".vidsum")) and is_file(path):
+        return _own_file(path)
     from vidsum.pipelines.sources import describe_jumps, list_tracks, probe_video
     from vidsum.results.result import video_data
 
@@ -93,6 +99,34 @@ def _track_line(track: dict[str, Any]) -> str:
     words = [track["codec"], size.format(**track), track["language"], track["title"], *track["flags"]]
     name = f"{track['kind']} track {track['number']}{' *' if track['chosen'] else ''}"
     return f"{name:<20} {', '.join(filter(None, words))}"
+
+
+def _own_file(path: str) -> Result:
+    """What is known of a record or archive, with a warning of secrets. Raises InputError: it is neither."""
+    if path.endswith(".vidsum"):
+        from vidsum.archive.archive import Archive
+        from vidsum.archive.wishes import find_secrets
+
+        with Archive(path, create=False) as archive:
+            kind, secrets = "archive", find_secrets(archive)
+    else:
+        from vidsum.pipelines.export import read_record_of
+
+        document = read_record_of(Path(path))
+        kind = str(document.get("schema"))
+        fault = f"{path}: may hold passwords or tokens of a URL: make it again, and remove this file"
+        secrets = (fault,) if may_hold_secrets(json.dumps(document)) else ()
+    facts = {"path": path, "bytes": Path(path).stat().st_size, "kind": kind}
+    return Result(data=facts, lines=_lines(facts), messages=secrets)
+
+
+def _copies() -> tuple[str, ...]:
+    """A warning of copies that an older vidsum named after whole URLs."""
+    from vidsum.disk_cache import home
+
+    count = sum(may_hold_secrets(str(path)) for path in (home() / "videos").glob("*/*.mp4"))
+    fault = f"{home() / 'videos'}: names of {count} copies may hold passwords or tokens of their URLs"
+    return (f"{fault}: remove them",) if count else ()
 
 
 def _cache() -> Result:
@@ -132,7 +166,7 @@ def _machine() -> Result:
     return Result(
         data={**facts, **cache.data},
         lines=(*_lines(facts), f"{'cache':<20} {cache.lines[0]}"),
-        messages=(f"{fault}: {pytorch_repair()}",) if fault else (),
+        messages=(*((f"{fault}: {pytorch_repair()}",) if fault else ()), *_copies()),
     )
 
 

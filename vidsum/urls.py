@@ -10,6 +10,8 @@ from urllib.parse import unquote
 
 _START = r"(?<![A-Za-z0-9+.-])(?!(?i:file:))[A-Za-z][A-Za-z0-9+.-]+:/+"
 _IN_TEXT = re.compile(rf"{_START}(?!/*USER@HOST)\S+?(?=[:;,.)\]'\"]*(?:\s|$))")
+_OLDER_COPY = re.compile(r"[/\\]videos[/\\]+([0-9a-f]{8})[0-9a-f]{8}[/\\]+([^/\\\"]*_[^/\\\"]*)[.]mp4")
+"""A copy of a URL, which an older vidsum named after the query too if the path had no suffix."""
 _LEAST = 3
 """A shorter value of a query is no secret, and would be found inside other words."""
 
@@ -59,6 +61,12 @@ def digest_of_url(raw: str, digits: int = 8) -> str:
 def redact(text: str) -> str:
     """Return a text whose URLs show no user, password, query or fragment."""
     return _IN_TEXT.sub(lambda found: _split(found[0])[0], text)
+
+
+def may_hold_secrets(text: str) -> bool:
+    """Return whether a path or a record, which an older vidsum wrote, may hold a password or a token."""
+    older = any(not found[2].endswith(f"_{found[1]}") for found in _OLDER_COPY.finditer(text))
+    return older or redact(text) != text
 
 
 def _split(raw: str) -> tuple[str, str, list[str]]:

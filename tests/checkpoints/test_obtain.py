@@ -331,6 +331,7 @@ def test_a_disk_that_is_full_is_told_at_every_step(
     use_registry({"toy": model(file)})
     (tmp_path / "mine").write_bytes(content)
     with small_disk(home, kib):
-        with pytest.raises(WeightsError, match=r"cannot be (stored|written)|No space"):
+        with pytest.raises(WeightsError, match=r"cannot be (stored|written)|No space") as raised:
             checkpoints.add(tmp_path / "mine", "toy") if by_hand else checkpoints.fetch("toy")
+        assert raised.value.ends_batch
         assert not visible(home)

@@ -1,13 +1,15 @@
 """What can be chosen about an archive and a search; the fields are the options of the command line."""
 
 import math
+import os
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from vidsum.errors import UsageError
 from vidsum.options import check, option
 from vidsum.settings import TIME
+from vidsum.urls import may_hold_secrets
 
 
 @dataclass(frozen=True)
@@ -102,3 +104,11 @@ class Wishes:
 def has_words(text: str) -> bool:
     """Whether a text holds a letter or digit."""
     return any(map(str.isalnum, text))
+
+
+def find_secrets(archive: Any) -> tuple[str, ...]:
+    """Return a warning if an older vidsum stored parts of URLs in an `Archive` that may be secret."""
+    paths = archive.rows("SELECT path FROM files")
+    count = sum(may_hold_secrets(os.fsdecode(path)) for (path,) in paths)
+    fault = f"{archive.name}: names of {count} videos may hold passwords or tokens of their URLs"
+    return (f"{fault}: remove the archive, and index again",) if count else ()

@@ -168,4 +168,6 @@ def convert(source: Path, format: Format, target: Path) -> None:
     try:
         save_file({key: np.asarray(array, order="C") for key, array in arrays.items()}, target)
     except SafetensorError as error:  # raised for a full disk too
-        raise WeightsError(f"{target.name}: cannot be written ({error})") from error
+        fault = WeightsError(f"{target.name}: cannot be written ({error})")
+        fault.ends_batch = True
+        raise fault from error
