@@ -223,8 +223,10 @@ def _prepare(
 ) -> Result | None:
     """The result of an input that is skipped; else copy it if it is at a web address.
 
-    Raises InputError: that fails, or the input is a folder.
+    Raises InputError: that fails, or the input is a folder. VidsumError: its outputs cannot be written.
     """
+    if task.files and task.files.fault:
+        raise task.files.fault
     if outputs.skip_existing and task.files and (skipped := existing(task.files)):
         return skipped
     if batch is None:

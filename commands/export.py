@@ -12,6 +12,7 @@ from vidsum.commands.outputs import (
     Files,
     Outputs,
     Replaces,
+    attempt,
     check_outputs,
     destinations,
     require_one_text,
@@ -19,7 +20,7 @@ from vidsum.commands.outputs import (
 )
 from vidsum.commands.paths import HINT, has_label, is_as_written, note
 from vidsum.commands.result import Problem, Result, View
-from vidsum.errors import InputError, OutputError, UsageError
+from vidsum.errors import OutputError, UsageError, VidsumError
 from vidsum.options import ADVANCED, Option, option
 from vidsum.outputs import atomic_write, is_special, make_folder
 from vidsum.settings import ExportFormat, Extraction, MediaPaths, PreviewFormat
@@ -76,40 +77,43 @@ class Exports:
     def beside(self, targets: Mapping[str, Files], outputs: Outputs) -> dict[str, Files]:
         """The files of each source with its exports, checked before any work.
 
-        Raises:
-            UsageError: the JSON goes to stdout, or see `require_expressible` and `check_outputs`.
-            InputError: see `require_nameable`.
-            OutputError: see `check_outputs`.
+        An export of one of several sources that cannot be written is refused alone.
+
+        Raises UsageError, InputError, OutputError: the JSON goes to stdout, or the only source has such one.
         """
-        if not (self._kinds or self.preview):
+        if not self._kinds:
             return dict(targets)
         if outputs.to_stdout:
             hint = "-o FILE.json, with --export, --report or --preview"
             raise UsageError("-o - writes JSON only", hint=hint)
-        self._check_formats(targets)
-        exported = {
-            source: replace(files, beside=tuple(self._targets(files.record, source).values()))
-            for source, files in targets.items()
-        }
-        check_outputs(
-            [(source, files.beside) for source, files in exported.items()], make_folders=outputs.makes_folders
-        )
+        exported = dict[str, Files]()
+        for source, files in targets.items():
+            if files.fault:
+                exported[source] = files
+                continue
+            beside = self._targets(files.record, source)
+            check = partial(self._check, source, outputs)
+            faults = {path: attempt(partial(check, kind, path)) for kind, path in beside.items()}
+            refused = {path: fault for path, fault in faults.items() if fault}
+            for fault in refused.values() if len(targets) == 1 else ():
+                raise fault
+            exported[source] = replace(files, beside=tuple(beside.values()), refused=refused)
         return exported
 
-    def _check_formats(self, targets: Mapping[str, Files]) -> None:
+    def _check(self, source: str, outputs: Outputs, kind: str, target: Path) -> None:
         from vidsum.pipelines.sources import has_pictures
         from vidsum.pipelines.timelines import require_expressible, require_nameable
 
-        for format in self.export:
-            for source, files in targets.items():
-                require_expressible(format, has_video=has_pictures(source))
-                require_nameable(format, source, self._targets(files.record, source)[format], self.media)
+        if kind in self.export:
+            require_expressible(kind, has_video=has_pictures(source))
+            require_nameable(kind, source, target, self.media)
+        check_outputs([(source, [target])], make_folders=outputs.makes_folders)
 
     def write(self, result: Result, files: Files, replaces: Replaces) -> Result:
         """The result of a command with its exports, made of its data and written beside its JSON.
 
-        A format that the result does not suit, such as chapters of a short video, is an error of its own.
-        Raises OutputError: an export exists and differs, and is not to be replaced.
+        A format that the result does not suit, such as chapters of a short video, is an error of its own, and
+        so is a file that exists, differs and is not to be replaced.
         """
         if not files.beside:
             return result
@@ -117,23 +121,23 @@ class Exports:
 
         lines, messages, made = list(result.lines), list(result.messages), result_of(result.data)
         errors: dict[Path, Problem] = {}
-        for kind, target in zip(self._kinds, files.beside, strict=False):  # previews come last
-            try:
-                text, warnings = self._text(kind, made, files.record, target)
-            except InputError as error:
-                errors[target] = Problem.of(error)
-                continue
-            lines.append(save_text(text, target, replaces=replaces))
-            messages += warnings
-        if self.preview:
-            lines.append(self._write_previews(self.preview, made, files.record, replaces))
+        write = partial(self._write_one, made, files.record, replaces)
+        for kind, target in zip(self._kinds, files.beside, strict=True):
+            fault = files.refused.get(target)
+            written = attempt(partial(write, kind, target)) if fault is None else fault
+            if isinstance(written, VidsumError):
+                errors[target] = Problem.of(written)
+            else:
+                lines.append(written[0])
+                messages += written[1]
         data = {"exports": [str(path) for path in files.beside if path not in errors], **result.data}
         result = replace(result, data=data, lines=tuple(lines), messages=tuple(dict.fromkeys(messages)))
         return replace(result, errors=tuple(errors.values()), exit_code=1) if errors else result
 
     @property
     def _kinds(self) -> tuple[str, ...]:
-        return (*dict.fromkeys(self.export), *(["html"] if self.report else []))
+        more = {"html": self.report, "previews": self.preview}
+        return (*dict.fromkeys(self.export), *(kind for kind, is_chosen in more.items() if is_chosen))
 
     def _targets(self, record: Path, source: str) -> dict[str, Path]:
         from vidsum.results.formats import FORMATS
@@ -142,16 +146,24 @@ class Exports:
         targets = {kind: record.with_suffix(ending) for kind, ending in endings.items()}
         if "kodi" in targets:  # it is found beside the video
             targets["kodi"] = Path(source).with_suffix(".edl")
-        return targets | ({"previews": record.with_name(f"{record.stem}_previews")} if self.preview else {})
+        if "previews" in targets:
+            targets["previews"] = record.with_name(f"{record.stem}_previews")
+        return targets
 
-    def _text(self, kind: str, made: "Cutting", record: Path, target: Path) -> tuple[str, tuple[str, ...]]:
-        if kind == "html":
-            from vidsum.pipelines.report import report_text
-
-            return report_text([(str(record), made)], target)
+    def _write_one(
+        self, made: "Cutting", record: Path, replaces: Replaces, kind: str, target: Path
+    ) -> tuple[str, tuple[str, ...]]:
+        """Write an export; return a line about it, and warnings."""
+        from vidsum.pipelines.report import report_text
         from vidsum.pipelines.timelines import timeline_text
 
-        return timeline_text(made, kind, target, self.media)
+        if kind == "previews" and self.preview:
+            return self._write_previews(self.preview, made, record, replaces), ()
+        if kind == "html":
+            text, warnings = report_text([(str(record), made)], target)
+        else:
+            text, warnings = timeline_text(made, kind, target, self.media)
+        return save_text(text, target, replaces=replaces), warnings
 
     def _write_previews(
         self, format: PreviewFormat, made: "Cutting", record: Path, replaces: Replaces

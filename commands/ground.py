@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from click.exceptions import Exit
+
 from vidsum.commands import jobs
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.export import Exports, one_table
@@ -12,7 +14,7 @@ from vidsum.commands.options import Videos, Without, command
 from vidsum.commands.outputs import Outputs, PlotFormat, Sheet, moment_files
 from vidsum.commands.progress import Facts
 from vidsum.commands.records import OptionalPart, unless_up_to_date, write_moments
-from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, View, moment_row, printable
+from vidsum.commands.result import MOMENT_COLUMNS, Problem, Result, Table, View, moment_row, printable, render
 from vidsum.errors import InputError, UsageError
 from vidsum.options import option
 from vidsum.settings import UNLIKELY, AttentionPlot, Clips, Extraction, Retrieval
@@ -118,10 +120,13 @@ def ground(
     _tell_of_clip(retrieval, view)
     queries, first = jobs.find_once(
         lambda: (
-            read_queries(asked.query, asked.queries, _heard(asked, extraction, view)),
+            read_queries(asked.query, asked.queries, _heard(asked, extraction, view), skip=True),
             sources[0] if len(sources) > 1 else None,
         )
     )
+    refused = () if jobs.current else tuple(map(Problem.of, queries.refused))
+    if refused:
+        render(Result("ground", errors=refused, exit_code=1), view)
     is_more = extra.clips is not None or bool(extra.plot) or extra.sheet
     outputs, table = one_table(outputs, exports, asks_more=is_more)
     more = {("plot" if kind == "moments" else kind): f"{kind}.{extra.plot_format}" for kind in extra.plot}
@@ -175,6 +180,8 @@ def ground(
         closing=lambda results: _ranking(results, queries.texts),
         facts=_FACTS,
     )
+    if refused:
+        raise Exit(1)
 
 
 def _tell_of_clip(retrieval: Retrieval, view: View) -> None:

@@ -2,19 +2,21 @@
 
 import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from string import Formatter
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from vidsum.commands.paths import urls, will_read, will_write
-from vidsum.errors import OutputError, UsageError
+from vidsum.commands.names import fields_of, folder_of, own_folders, own_names
+from vidsum.commands.paths import will_read, will_write
+from vidsum.errors import InputError, OutputError, UsageError, VidsumError
 from vidsum.options import ADVANCED, Option, leaves, option
 from vidsum.outputs import check_name, make_folder
 from vidsum.settings import Clips
-from vidsum.text_files import STDIN
 
+T = TypeVar("T")
 PlotFormat = Annotated[Literal["png", "svg"], Option("Format of the plots.", panel=ADVANCED)]
 Sheet = Annotated[
     bool, Option("Also {JSON name}_sheet.png: a picture of each, with its time, on one contact sheet.")
@@ -32,7 +34,7 @@ class Outputs:
     PANEL = "Output"
 
     output: str | None = option(
-        "Output file or template ({stem}, {parent}, {n}); - for stdout.",
+        "Output file or template ({stem}, {name}, {suffix}, {parent}, {n}); - for stdout.",
         None,
         flags=("--output", "-o"),
         shown="named after the input",
@@ -68,11 +70,14 @@ class Outputs:
         """Whether the document goes to stdout, and no file is written."""
         return self.output == "-"
 
-    def check(self, targets: "Mapping[str, Files]") -> None:
-        """`check_outputs` of all files of each source, unless stdout gets the document."""
-        if not self.to_stdout:
-            outputs = [(source, files.all) for source, files in targets.items()]
-            check_outputs(outputs, make_folders=self.makes_folders)
+    def check(self, targets: "dict[str, Files]") -> None:
+        """`check_outputs` of all files of each source, unless stdout gets the document; see `refuse`."""
+        for source in () if self.to_stdout else targets:
+            will_read(source)
+        for source, files in () if self.to_stdout else [*targets.items()]:
+            outputs = [(source, files.all)]
+            if fault := attempt(partial(check_outputs, outputs, make_folders=self.makes_folders)):
+                refuse(targets, source, fault)
 
     @property
     def is_template(self) -> bool:
@@ -85,8 +90,8 @@ class Outputs:
         return self.output is None or self.is_template
 
 
-_FIELDS = ("stem", "parent", "n")
-"""What `--output` may name in braces: the input's name and folder, and its number in the batch, from 1."""
+_FIELDS = ("stem", "name", "suffix", "parent", "n")
+"""What `--output` may name in braces: of the input's name and folder, and its number in the batch, from 1."""
 _FORM = re.compile(r"(0?[1-9]d?)?")
 """How a field may be padded, as in {n:04}: at most nine places."""
 
@@ -94,7 +99,8 @@ _FORM = re.compile(r"(0?[1-9]d?)?")
 def destinations(
     sources: Sequence[str], outputs: Outputs, ending: str, suffixes: Sequence[str]
 ) -> dict[str, Path]:
-    """Where the main output of each source goes: `FOLDER/{stem}{ending}`, or where `output` says.
+    """Where the main output of each source goes: `FOLDER/{stem}{ending}` (see `own_names`), or where `output`
+    says.
 
     In a folder that was named, the folders of the sources are kept, from the one that holds them all on.
 
@@ -109,9 +115,9 @@ def destinations(
     """
     output = outputs.output
     if output is None or outputs.to_stdout:
-        kept = {} if outputs.output_dir is None else _own_folders(sources)
+        kept = {} if outputs.output_dir is None else own_folders(sources)
         place = outputs.output_dir or Path()
-        return {source: place / kept.get(source, "") / f"{_stem(source)}{ending}" for source in sources}
+        return own_names(sources, lambda source, name: place / kept.get(source, "") / f"{name}{ending}")
     if not outputs.is_template and len(sources) > 1:
         more = f" and {len(sources) - 2} more" if len(sources) > 2 else ""
         raise UsageError(
@@ -181,54 +187,23 @@ def check_outputs(outputs: Sequence[tuple[str, Sequence[Path]]], *, make_folders
 
 def _apart(source: str, other: str, suffix: str) -> str:
     """What gives two inputs of one name outputs of their own."""
-    if _folder(source) == _folder(other):
-        return f"-o '{{n}}_{{stem}}{suffix}'"
+    if folder_of(source) == folder_of(other):
+        return f"-o '{{name}}{suffix}'"
     return f"-o '{{parent}}_{{stem}}{suffix}', or --output-dir FOLDER"
 
 
 def _filled(output: str, source: str, number: int, suffix: str) -> Path:
     """The output of one source: a template with its fields filled in."""
-    fields = {"stem": _stem(source), "parent": _folder(source).name, "n": number}
     try:
         for _, name, form, conversion in Formatter().parse(output):
             if name is not None and (name not in _FIELDS or conversion or not _FORM.fullmatch(form or "")):
                 raise ValueError
-        return Path(output.format(**fields))
+        return Path(output.format(**fields_of(source, number)))
     except (ValueError, LookupError) as error:
         raise UsageError(
             f"{output}: braces must hold {', '.join(_FIELDS[:-1])} or {_FIELDS[-1]}",
             hint=f"-o '{{parent}}_{{stem}}{suffix}'",
         ) from error
-
-
-def _stem(source: str) -> str:
-    """What an output is named after; one video of an h5 file (`file.h5#name`) goes by its own name."""
-    if source == STDIN:
-        return "stdin"
-    if "#" not in source:
-        return Path(source).stem
-    from vidsum.pipelines.sources import has_pictures
-
-    path, _, video = (source, "", "") if has_pictures(source) else source.partition("#")
-    return video or Path(path).stem
-
-
-def _folder(source: str) -> Path:
-    """That of a file; for an address, one named after its host, and its path there."""
-    if source in urls:
-        place = urls[source].partition("//")[2].partition("?")[0].rpartition("/")[0]
-        return Path.cwd().joinpath(*[part for part in place.split("/") if part not in ("", ".", "..")])
-    return Path(os.path.normpath(Path(source).absolute())).parent
-
-
-def _own_folders(sources: Sequence[str]) -> dict[str, str]:
-    """The folder of each source, from the one on that holds them all."""
-    folders = {source: _folder(source) for source in sources}
-    try:
-        common = os.path.commonpath(folders.values())
-    except ValueError:  # they are on several drives
-        return {}
-    return {source: os.path.relpath(folder, common) for source, folder in folders.items()}
 
 
 @dataclass(frozen=True)
@@ -249,6 +224,10 @@ class Files:
     """How they differ from their moments."""
     beside: tuple[Path, ...] = ()
     """Files that are made of the record once it is there."""
+    refused: Mapping[Path, VidsumError] = field(default_factory=dict)
+    """Those among these that cannot be made."""
+    fault: VidsumError | None = None
+    """Why none of them can be made."""
 
     @property
     def record(self) -> Path:
@@ -277,6 +256,21 @@ class Files:
         if self.clip_folder:
             names["clips"] = [str(path) for path in clips]
         return {"outputs": names} if self.nested else names
+
+
+def attempt(step: Callable[[], T]) -> T | VidsumError:
+    """Return what a step gives, or what is wrong with an input, an output or an option if it raises that."""
+    try:
+        return step()
+    except (InputError, OutputError, UsageError) as fault:
+        return fault
+
+
+def refuse(targets: dict[str, Files], source: str, fault: VidsumError) -> None:
+    """Note that the files of a source cannot be made; raise the fault if it is the only one."""
+    if len(targets) == 1:
+        raise fault
+    targets[source] = replace(targets[source], fault=targets[source].fault or fault)
 
 
 def moment_files(
@@ -323,19 +317,20 @@ def moment_files(
     return targets
 
 
-def _check_clips(targets: Mapping[str, Files]) -> None:
+def _check_clips(targets: dict[str, Files]) -> None:
     from vidsum.pipelines.clips import stem_in
 
-    owners: dict[tuple[str, str | None], str] = {}
-    for source, files in targets.items():
+    owners: dict[tuple[str, str], str] = {}
+    for source, files in [*targets.items()]:
         assert files.clip_folder is not None
         place = (os.path.realpath(files.clip_folder), files.clip_stem)
         if (owner := owners.setdefault(place, source)) != source:
-            raise UsageError(
-                f"{owner} and {source} would have the same clips in {files.clip_folder}",
-                hint="-o '{parent}_{stem}_moments.json', or --clips alone",
-            )
+            fault = f"{owner} and {source} would have the same clips in {files.clip_folder}"
+            hint = "-o '{parent}_{stem}_moments.json', or --clips alone"
+            refuse(targets, source, UsageError(fault, hint))
     for source in targets:
         folder, name = os.path.split(os.path.realpath(source))
-        if name.endswith(".mp4") and (folder, stem_in(name.removesuffix(".mp4"))) in owners:
-            raise UsageError(f"{source}: has the name of a clip to be written", hint="--clips FOLDER")
+        place = (folder, stem_in(name.removesuffix(".mp4")) or "")
+        if name.endswith(".mp4") and place in owners:
+            fault = f"{source}: has the name of a clip to be written of {owners[place]}"
+            refuse(targets, owners[place], UsageError(fault, hint="--clips FOLDER"))

@@ -112,6 +112,21 @@ def is_file(path: str | Path) -> bool:
         return False
 
 
+def mark_of(record: Path) -> Path:
+    """The file that says, while outputs are written, what they are made from."""
+    return record.with_name(f".{record.name}.unfinished")
+
+
+def read_mark(record: Path) -> tuple[str, str] | None:
+    """Return the digest that a mark holds, and the name of the source; None if there is no mark."""
+    try:
+        text = mark_of(record).read_text(encoding="utf-8", errors="surrogateescape")
+    except (OSError, ValueError):
+        return None
+    digest, _, source = text.partition("\n")
+    return digest, source
+
+
 _NAME = ".vidsum.sha256"
 _HEAD = b"# SHA-256 of files that vidsum wrote here; --update may replace these\n"
 

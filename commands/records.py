@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from vidsum.commands.outputs import Files, Outputs, Replaces
-from vidsum.commands.paths import HINT, note, require_made_from, require_own
+from vidsum.commands.paths import HINT, mark_of, note, read_mark, require_made_from, require_own
 from vidsum.commands.result import Result
 from vidsum.errors import InputError, OutputError
 from vidsum.options import leaves
@@ -97,7 +97,7 @@ def unless_up_to_date(
         return Result(data=facts, lines=(f"{names}: up to date",), messages=messages)
     if files.clip_folder:  # their names depend on the result: who writes them marks them
         return make()
-    with unfinished(files.all, files.record, provenance):
+    with unfinished(files.all, files.record, provenance, source):
         return make()
 
 
@@ -114,7 +114,7 @@ def _up_to_date(
     _refuse_other_playlist(document, source, files.record)
     clips = files.clips(document)
     require_made_from(clips, document["provenance"], files.clip_settings.form)
-    is_whole = _read_mark(files.record) is None and all(path.exists() for path in (*files.all, *clips))
+    is_whole = read_mark(files.record) is None and all(path.exists() for path in (*files.all, *clips))
     if part:
         part.check(document, files.record, is_rewritten=not is_whole)
     return document if is_whole else None
@@ -125,7 +125,7 @@ def existing(files: Files) -> Result | None:
 
     MP4 files of moments are not looked for: how many there are depends on the result.
     """
-    if not all(path.exists() for path in (*files.all, *files.beside)) or _read_mark(files.record) is not None:
+    if not all(path.exists() for path in (*files.all, *files.beside)) or read_mark(files.record) is not None:
         return None
     names = ", ".join(map(str, files.all))
     return Result(data={"skipped": True, **files.facts()}, lines=(f"{names}: exists, skipped",))
@@ -152,7 +152,8 @@ def write_moments(
     elif replaces == "none" and not is_taken_up(files.record, result.provenance):
         require_made_from(clips, result.provenance, files.clip_settings.form)
     gone = _files_before(files, besides=clips) if replaces == "outdated" else []
-    with unfinished([*files.all, *clips], files.record, result.provenance):
+    source = result.video.path if result.video else ""
+    with unfinished([*files.all, *clips], files.record, result.provenance, source):
         if files.clip_folder:
             from vidsum.pipelines.clips import write_clips
 
@@ -236,21 +237,25 @@ def is_taken_up(record: Path, provenance: Mapping[str, Any]) -> bool:
     """Whether a run that was stopped had begun to write the same."""
     from vidsum.provenance import digest_of
 
-    return _read_mark(record) == digest_of(provenance)
+    mark = read_mark(record)
+    return mark is not None and mark[0] == digest_of(provenance)
 
 
 @contextmanager
-def unfinished(outputs: Sequence[Path], record: Path, provenance: Mapping[str, Any]) -> Iterator[None]:
+def unfinished(
+    outputs: Sequence[Path], record: Path, provenance: Mapping[str, Any], source: str
+) -> Iterator[None]:
     """While several outputs are written, keep a mark beside `record`: they are being made from `provenance`.
 
     After a run that was stopped between two of them, the mark tells the next run that they are ours.
     """
     from vidsum.provenance import digest_of
 
-    mark, before = _mark(record), _states(outputs)
+    mark, before = mark_of(record), _states(outputs)
     try:
         with suppress(OSError):  # a folder that cannot be written to is told of by the first output
-            mark.write_text(digest_of(provenance), encoding="ascii")
+            text = f"{digest_of(provenance)}\n{Path(source).name}"
+            mark.write_text(text, encoding="utf-8", errors="surrogateescape")
         yield
     except BaseException:
         if _states(outputs) == before:  # nothing has been written
@@ -272,14 +277,3 @@ def _states(paths: Sequence[Path]) -> list[tuple[int, int] | None]:
 def _remove(mark: Path) -> None:
     with suppress(OSError):  # it was not there, or its name was too long for one
         mark.unlink()
-
-
-def _mark(record: Path) -> Path:
-    return record.with_name(f".{record.name}.unfinished")
-
-
-def _read_mark(record: Path) -> str | None:
-    try:
-        return _mark(record).read_text(encoding="ascii")
-    except (OSError, ValueError):
-        return None

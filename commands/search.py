@@ -14,7 +14,7 @@ from vidsum.commands.paths import require_own
 from vidsum.commands.result import Problem, Result, Table, View, run_alone
 from vidsum.errors import InputError, UsageError
 from vidsum.options import option
-from vidsum.outputs import make_folder
+from vidsum.outputs import make_folder, stems_of
 from vidsum.settings import UNLIKELY
 from vidsum.times import format_time
 
@@ -161,7 +161,7 @@ def _rows(matches: Sequence["Match"], extra: SearchOutputs) -> list[dict[str, An
     """The moments as data, with the names of the files that are to be written of each."""
     rows = []
     for rank, match in enumerate(matches, 1):
-        stem = f"{rank:02}_{Path(match.video).stem}"
+        stem = f"{rank:02}_{stems_of(match.video)[0]}"
         folders = (("picture", extra.pictures, ".jpg"), ("clip", extra.clips, ".mp4"))
         files = {kind: str(folder / f"{stem}{suffix}") for kind, folder, suffix in folders if folder}
         rows.append({"rank": rank, **asdict(match), **files})

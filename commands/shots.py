@@ -1,13 +1,12 @@
 """`vidsum shots`: where a video's shots begin and end."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.export import Exports, one_table
 from vidsum.commands.options import Sources, Without, command
-from vidsum.commands.outputs import Files, Outputs, Sheet, moment_files
+from vidsum.commands.outputs import Files, Outputs, Sheet, moment_files, refuse
 from vidsum.commands.progress import Facts
 from vidsum.commands.records import unless_up_to_date, write_moments
 from vidsum.commands.result import Result, View, interval_table
@@ -76,12 +75,12 @@ def shots(
     vidsum shots film.mp4 --shots transnetv2 --clips cuts --images 3 --stats
     """
     sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
-    _refuse_features(sources, extra)
     outputs, table = one_table(outputs, exports, asks_more=extra != ShotOutputs())
     more = {"images": f"shots_images_{extra.images}"} if extra.images else {}
     more |= {"stats": "shots.stats.csv"} if extra.stats else {}
     more |= {"sheet": "shots_sheet.png"} if extra.sheet else {}
     targets = moment_files(sources, outputs, "shots", more, extra.clips)
+    _refuse_features(targets, extra)
     targets = exports.beside(targets, outputs)
 
     def step(source: str, progress: "Progress | None") -> Result:
@@ -111,14 +110,15 @@ def shots(
     run_batch("shots", sources, view, step, **how, collect=table)
 
 
-def _refuse_features(sources: Sequence[str], extra: ShotOutputs) -> None:
-    """Raise a UsageError where pictures are asked for of features."""
+def _refuse_features(targets: dict[str, Files], extra: ShotOutputs) -> None:
+    """Refuse sources that are features where pictures are asked for; see `refuse`."""
     from vidsum.pipelines.sources import has_pictures
 
     if extra != ShotOutputs():
-        for source in sources:
+        for source in targets:
             if not has_pictures(source):
-                raise UsageError(f"{source}: features have no pictures", hint="give the video")
+                fault = UsageError(f"{source}: features have no pictures", hint="give the video")
+                refuse(targets, source, fault)
 
 
 def _write(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.export import Exports
 from vidsum.commands.options import Sources, Under, Without, command
-from vidsum.commands.outputs import Files, Outputs, PlotFormat, destinations
+from vidsum.commands.outputs import Files, Outputs, PlotFormat, destinations, refuse
 from vidsum.commands.progress import Facts
 from vidsum.commands.records import unless_up_to_date
 from vidsum.commands.result import Result, View, interval_table
@@ -191,15 +191,13 @@ def _files(source: str, base: Path, extra: SummaryOutputs) -> Files:
 
 
 def _refuse_video_of_features(
-    bases: Mapping[str, Path], targets: Mapping[str, Files], output: str | None
+    bases: Mapping[str, Path], targets: dict[str, Files], output: str | None
 ) -> None:
-    """Raise a UsageError where an MP4 is asked for by name of a feature file."""
-    for source, files in targets.items():
+    """Refuse a source where an MP4 is asked for by name of a feature file; see `refuse`."""
+    for source, files in [*targets.items()]:
         if output is not None and bases[source].suffix == ".mp4" and "video" not in files.named:
-            raise UsageError(
-                f"{source}: cannot write {bases[source]} from features, which have no pictures",
-                hint="give the video",
-            )
+            fault = f"{source}: cannot write {bases[source]} from features, which have no pictures"
+            refuse(targets, source, UsageError(fault, hint="give the video"))
 
 
 def _write(

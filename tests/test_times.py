@@ -1,5 +1,8 @@
 """Times, budgets and stretches as people type them."""
 
+import math
+from decimal import Decimal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,6 +33,17 @@ from vidsum.times import (
         ("0:01:30.5", 90.5),
         ("01:02:03", 3723),
         ("90:00", 5400),
+        ("1h", 3600),
+        ("1.5h", 5400),
+        ("1m30s", 90),
+        ("1h2m3.5s", 3723.5),
+        ("1H 30M", 5400),
+        ("1h30s", 3630),
+        ("1,5m", 90),
+        ("5min", 300),
+        ("90m", 5400),
+        ("1,5", 1.5),
+        ("00:00:01,500", 1.5),
         ("0", 0),
     ],
 )
@@ -40,7 +54,26 @@ def test_times_are_read_in_every_common_form(text: str, seconds: float) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("", "abc", "-5", "1:60", "1:2:3:4", "1::2", "5m", "1:30s", "nan", "inf", "1e3", "٣"),
+        *(
+            "",
+            "abc",
+            "-5",
+            "1:60",
+            "1:2:3:4",
+            "1::2",
+            "5x",
+            "1:30s",
+            "1m60s",
+            "1.5h30m",
+            "1h2",
+            "h",
+            "m",
+            "1s2m",
+            "nan",
+            "inf",
+            "1e3",
+            "٣",
+        ),
         *("9" * 400, "9" * 5000, "9" * 5000 + ":00", "9" * 5000 + ":00:00"),
     ],
 )
@@ -74,6 +107,9 @@ def test_a_time_that_is_not_given_stays_none() -> None:
         ("100%", 200),
         ("45s", 45),
         ("1:30", 90),
+        ("1m30s", 90),
+        ("12,5 %", 25),
+        ("0,15", 30),
         (45, 45),
     ],
 )
@@ -81,7 +117,9 @@ def test_a_budget_is_a_share_or_a_time(text: str | float, seconds: float) -> Non
     assert parse_budget(text, duration_s=200) == pytest.approx(seconds)
 
 
-@pytest.mark.parametrize("text", ["", "0", "0%", "0s", "101%", "-5%", "x%", "%", "many", "nan%", "-1"])
+@pytest.mark.parametrize(
+    "text", ["", "0", "0%", "0s", "101%", "-5%", "x%", "%", "many", "nan%", "-1", "1_5%", "\u0663%", "inf%"]
+)
 def test_an_impossible_budget_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
         parse_budget(text, duration_s=200)
@@ -95,12 +133,32 @@ def test_a_budget_of_nothing_is_told_to_be_above_0(text: str) -> None:
 
 def test_a_stretch_is_two_times_with_a_dash() -> None:
     assert parse_interval("1:00-90s") == (60, 90)
+    assert parse_interval("0,5 \u2013 1m30s") == (0.5, 90)
+    assert parse_interval("1.5-end") == (1.5, math.inf)
 
 
-@pytest.mark.parametrize("text", ["10", "20-10", "10-10", "a-b", "-5", "5-"])
-def test_a_stretch_that_is_none_is_refused(text: str) -> None:
-    with pytest.raises(UsageError):
+@pytest.mark.parametrize(
+    "text", ["10", "20-10", "10-10", "a-b", "-5", "5-", "-1-3", "1-2-3", "end-5", "1-End2"]
+)
+def test_a_stretch_that_is_none_is_refused_as_a_whole(text: str) -> None:
+    with pytest.raises(UsageError, match=f"'{text}'"):
         parse_interval(text)
+
+
+@given(
+    st.integers(0, 99),
+    st.integers(0, 59),
+    st.decimals(0, 59, places=3),
+    st.sampled_from(["{0}h{1}m{2}s", "{0}h {1}min {2} s", "{0}:{1:02}:{3:06.3f}", "{0:02}:{1:02}:{3:06.3f}"]),
+    st.sampled_from(".,"),
+)
+def test_any_way_to_write_a_time_is_read(
+    hours: int, minutes: int, seconds: Decimal, form: str, point: str
+) -> None:
+    text = form.format(hours, minutes, seconds, float(seconds)).replace(".", point)
+    expected = hours * 3600 + minutes * 60 + float(seconds)
+    assert parse_time(text) == pytest.approx(expected, abs=1e-9)
+    assert parse_interval(f"0-{text}\n")[1] == parse_time(text) if expected else True
 
 
 def test_a_share_is_a_segment_at_least_and_a_time_is_what_it_says() -> None:

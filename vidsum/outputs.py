@@ -1,6 +1,7 @@
 """Writing result files so that a run which is killed leaves no half file, and no device is replaced."""
 
 import errno
+import hashlib
 import os
 import secrets
 import shutil
@@ -13,6 +14,8 @@ from vidsum.errors import OutputError
 
 _STEM = 40
 """Letters of a name that the temporary one keeps: the whole could be as long as names may be."""
+_NAME_BYTES = 220
+"""Longest name of a source in those of its outputs: file systems take 255 bytes, endings of ours have 35."""
 
 
 def check_name(path: Path) -> None:
@@ -104,6 +107,24 @@ def make_folder(folder: Path) -> None:
     except (OSError, ValueError) as error:  # ValueError: it holds a NUL
         reason = (error.strerror if isinstance(error, OSError) else None) or error
         raise OutputError(f"{folder}: cannot be made ({reason})") from error
+
+
+def shortened(name: str, most_bytes: int = _NAME_BYTES) -> str:
+    """Return a name, or its beginning and a hash of it if it is too long for what is appended to it."""
+    content = os.fsencode(name)
+    if len(content) <= most_bytes:
+        return name
+    digest = hashlib.sha256(content).hexdigest()[:8]
+    end = most_bytes - len(digest) - 1
+    while content[end] & 0xC0 == 0x80:  # no letter of several bytes is cut
+        end -= 1
+    return f"{os.fsdecode(content[:end])}~{digest}"
+
+
+def stems_of(source: str | os.PathLike[str]) -> tuple[str, str]:
+    """Return how the outputs of a file are named: by its stem or, if another file has that, by its name."""
+    path = Path(source)
+    return shortened(path.stem), shortened(path.name)
 
 
 def as_utf8(text: str) -> str:

@@ -5,6 +5,7 @@ does not have, are read as Python does, so that whoever needs the number can say
 `vidsum.lab.datasets.entries.number_of`.
 """
 
+import codecs
 import gzip
 import json
 import os
@@ -45,7 +46,7 @@ def named(text: str) -> str:
 def read_text(path: str | os.PathLike[str]) -> str:
     """The text of a file, without a byte order mark.
 
-    Raises InputError: it cannot be read, or is not UTF-8.
+    Raises InputError: it cannot be read, or is not text; see `decoded`.
     """
     return _decoded(read_bytes(path), str(path))
 
@@ -64,9 +65,20 @@ def read_packed_text(path: Path) -> str:
     return _decoded(_bounded(content, str(path)), str(path))
 
 
+def decoded(content: bytes) -> str:
+    """Return a text in UTF-8, or in UTF-16 or UTF-32 by its byte order mark, as PowerShell writes it.
+
+    Raises UnicodeDecodeError: it is none of these.
+    """
+    marks = {"utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)}
+    marks |= {"utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)}
+    encoding = next((name for name, known in marks.items() if content.startswith(known)), "utf-8-sig")
+    return content.decode(encoding)
+
+
 def _decoded(content: bytes, name: str) -> str:
     try:
-        return content.decode("utf-8-sig")
+        return decoded(content)
     except ValueError as error:
         raise InputError(f"{name}: is not a text file in UTF-8") from error
 

@@ -13,24 +13,34 @@ if TYPE_CHECKING:
     from vidsum.types import Interval
 
 
-_CLOCK = re.compile(r"(?:(?:(\d+):)?([0-5]?\d):)([0-5]?\d(?:\.\d*)?)", re.ASCII)
-_SECONDS = re.compile(r"(\d+(?:\.\d*)?|\.\d+)s?", re.ASCII)
-_LONG_MINUTES = re.compile(r"(\d+):([0-5]\d(?:\.\d*)?)", re.ASCII)
+_NUMBER = r"(\d+(?:[.,]\d*)?|[.,]\d+)"
+_SEXAGESIMAL = r"([0-5]?\d(?:[.,]\d*)?)"
+_FORMS = [
+    re.compile(form, re.ASCII | re.IGNORECASE)
+    for form in (
+        rf"()(){_NUMBER} ?s?",
+        rf"(?:(\d+):)?([0-5]?\d):{_SEXAGESIMAL}",
+        rf"()(\d+):{_SEXAGESIMAL}",
+        rf"{_NUMBER} ?h()()",
+        rf"(?:(\d+) ?h ?)?{_NUMBER} ?m(?:in)?()",
+        rf"(?:(\d+) ?h ?)?(?:(\d+) ?m(?:in)? ?)?{_SEXAGESIMAL} ?s",
+    )
+]
+"""Each with groups for hours, minutes and seconds."""
+_DASH = re.compile(r"\s*[-\u2010-\u2015\u2212]\s*")
 
 
 def parse_time(text: str) -> float:
-    """Seconds of `90`, `90s`, `1:30` or `0:01:30.5`. Raises UsageError: the text is none of these."""
-    text = text.strip()
-    if match := _SECONDS.fullmatch(text):
-        seconds = float(match[1])
-    elif match := _CLOCK.fullmatch(text):
-        seconds = float(match[1] or 0) * 3600 + float(match[2]) * 60 + float(match[3])
-    elif match := _LONG_MINUTES.fullmatch(text):
-        seconds = float(match[1]) * 60 + float(match[2])
-    else:
-        seconds = math.nan
-    if not math.isfinite(seconds):  # hundreds of digits are infinite, too
-        raise UsageError(f"not a time: {shown(text)}", hint="write 90, 90s, 1:30 or 0:01:30.5")
+    """Return seconds of `90`, `1,5`, `90s`, `1m30s`, `1h`, `1:30`, `0:01:30.5` or SubRip's `00:01:30,500`.
+
+    Raises UsageError: the text is none of these.
+    """
+    matches = (form.fullmatch(text.strip()) for form in _FORMS)
+    parts = next((match.groups() for match in matches if match), ())
+    numbers = [float((part or "0").replace(",", ".")) for part in parts]
+    seconds = sum(number * unit for number, unit in zip(numbers, (3600, 60, 1), strict=False))
+    if not numbers or not math.isfinite(seconds):  # hundreds of digits are infinite
+        raise UsageError(f"not a time: {shown(text)}", hint="write 90, 90s, 1m30s, 1:30 or 0:01:30.5")
     return seconds
 
 
@@ -45,14 +55,17 @@ def parse_every(text: str) -> float | None:
 
 
 def parse_interval(text: str) -> "Interval":
-    """(start_s, end_s) of `START-END`, for example `1:00-1:30`.
+    """Return (start_s, end_s) of `START-END`, for example `1:00-1:30`; infinity of the end of `1:00-end`.
 
     Raises UsageError: the text is not two times with a dash between, or the end is not after the start.
     """
-    start_text, dash, end_text = text.partition("-")
-    if not dash:
-        raise UsageError(f"not a time range: {shown(text)}", hint="write START-END, for example 1:00-1:30")
-    start, end = parse_time(start_text), parse_time(end_text)
+    try:
+        start_text, end_text = _DASH.split(text.strip())
+        start = parse_time(start_text)
+        end = math.inf if end_text.lower() == "end" else parse_time(end_text)
+    except ValueError as error:  # not two parts, or a UsageError
+        hint = "write START-END, for example 1:00-1:30 or 1:00-end"
+        raise UsageError(f"not a time range: {shown(text)}", hint=hint) from error
     if end <= start:
         raise UsageError(f"the time range {shown(text)} ends before it starts")
     return start, end
@@ -67,15 +80,11 @@ def parse_budget(text: str | float, duration_s: float, least_s: float = 0.0) -> 
     Raises UsageError: the text is neither, or the budget is not positive, or a share is above 100 %.
     """
     text = str(text).strip()
-    try:
-        if text.endswith("%"):
-            share = float(text[:-1]) / 100
-        elif re.fullmatch(r"0?\.\d+|[01](\.0*)?", text):
-            share = float(text)
-        else:
-            share = None
-    except ValueError:
-        raise _bad_budget(text) from None
+    share = None
+    if match := re.fullmatch(rf"(-?){_NUMBER} ?%", text, re.ASCII):
+        share = float((match[1] + match[2]).replace(",", ".")) / 100
+    elif re.fullmatch(r"0?[.,]\d+|[01]([.,]0*)?", text, re.ASCII):
+        share = float(text.replace(",", "."))
     if share is not None:
         if share > 1:
             raise UsageError(f"the budget must be at most 100 %, not {text}", option="budget")
@@ -84,7 +93,8 @@ def parse_budget(text: str | float, duration_s: float, least_s: float = 0.0) -> 
     try:
         seconds = parse_time(text)
     except UsageError:
-        raise _bad_budget(text) from None
+        hint = "write 15%, 0.15, 45s, 1m30s or 1:30"
+        raise UsageError(f"not a budget: {shown(text)}", hint, option="budget") from None
     return _above_zero(seconds, text)
 
 
@@ -92,10 +102,6 @@ def _above_zero(budget: float, text: str) -> float:
     if not budget > 0:  # NaN too
         raise UsageError(f"the budget must be above 0, not {text}", option="budget")
     return budget
-
-
-def _bad_budget(text: str) -> UsageError:
-    return UsageError(f"not a budget: {shown(text)}", "write 15%, 0.15, 45s or 1:30", option="budget")
 
 
 def format_time(seconds: float) -> str:

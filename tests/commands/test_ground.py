@@ -199,6 +199,15 @@ def test_a_dash_writes_the_document_to_stdout_and_nothing_else(run: Run, film: P
         assert (refused.code, files_here()) == (2, [])
 
 
+def test_a_query_without_text_does_not_stop_the_others(run: Run, film: Path) -> None:
+    Path("queries.txt").write_text("green\n\U0001f436\nred\n", encoding="utf-16")
+    ran = run("ground", film, "--device", "cpu", "--queries", "queries.txt", "--export", "csv")
+    assert (ran.code, "line 2: holds no text" in ran.err, "red" in ran.out) == (1, True, True)
+    assert len(json.loads(Path("film_moments.json").read_text())["queries"]) == 2
+    Path("queries.txt").write_text("\U0001f436")
+    assert run("ground", film, "--queries", "queries.txt").code == 2
+
+
 def test_queries_of_a_file_come_after_those_given(run: Run, film: Path) -> None:
     Path("queries.txt").write_text("red\n\nblue\n")
     ran = run("ground", film, *ASK, "--queries", "queries.txt", "-o", "-")
@@ -470,12 +479,14 @@ def test_options_come_from_a_config_file(run: Run, film: Path) -> None:
 
 
 def test_no_clip_is_written_over_a_video_that_is_read(run: Run, film: Path) -> None:
-    for name in ("green_film_0m02s.mp4", "a.mp4", "x_a_1h02m03s-2.mp4"):
+    names = ("green_film_0m02s.mp4", "a.mp4", "x_a_1h02m03s-2.mp4")
+    for name in names:
         Path(name).write_bytes(film.read_bytes())
     for arguments in (["green_film_0m02s.mp4", "-o", "film.json"], ["a.mp4", "x_a_1h02m03s-2.mp4"]):
         ran = run("ground", "--clips", *ASK, "--overwrite", *arguments)
-        assert (ran.code, "name of a clip" in ran.err) == (2, True)
-        assert files_here() == ["a.mp4", "green_film_0m02s.mp4", "x_a_1h02m03s-2.mp4"]
+        assert (ran.code, "name of a clip" in ran.err) == (2 if "-o" in arguments else 1, True)
+        assert all(Path(name).read_bytes() == film.read_bytes() for name in names)
+    assert not Path("a_moments.json").exists()
     assert run("ground", "--clips", "parts", *ASK, "-k", "1", "a.mp4", "x_a_1h02m03s-2.mp4").code == 0
     assert sorted(path.name for path in Path("parts").iterdir()) == [
         "green_a_0m02s.mp4",

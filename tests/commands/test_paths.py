@@ -153,9 +153,9 @@ def test_a_plot_that_is_not_ours_is_not_drawn_over(run: Run, film: Path, tmp_pat
 
 def test_a_record_does_not_make_playlists_readable(run: Run, film: Path) -> None:
     assert run("shots", film).code == 0
-    document = read_document("film_shots.json")
-    film.with_suffix(".txt").write_text(f"ffconcat version 1.0\nfile '{film}'\n")
-    document["video"] |= {"container": "concat", "path": str(film.with_suffix(".txt"))}
+    document, playlist = read_document("film_shots.json"), film.with_name("list.txt")
+    playlist.write_text(f"ffconcat version 1.0\nfile '{film}'\n")
+    document["video"] |= {"container": "concat", "path": str(playlist)}
     Path("evil.json").write_text(json.dumps(document))
     for words in (["export", "evil.json", "-o", "x.edl"], ["report", "evil.json"]):
         ran = run(*words)

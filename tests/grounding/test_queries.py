@@ -32,6 +32,16 @@ def test_no_query_is_an_error() -> None:
 def test_a_query_without_text_is_an_error_that_says_which(text: str) -> None:
     with pytest.raises(UsageError, match="query 2: holds no text"):
         read_queries(["a dog", text])
+    read = read_queries(["a dog", text, "a cat"], skip=True)
+    assert (read.texts, ["query 2" in str(fault) for fault in read.refused]) == (("a dog", "a cat"), [True])
+    with pytest.raises(UsageError, match="query 1: holds no text"):
+        read_queries([text], skip=True)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+def test_byte_order_marks_are_read(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "queries.txt").write_text("a dog\r\n\r\na caf\xe9\r\n", encoding=encoding)
+    assert read_queries([], tmp_path / "queries.txt").texts == ("a dog", "a caf\xe9")
 
 
 def test_a_line_of_a_file_without_text_is_named(tmp_path: Path) -> None:
@@ -89,6 +99,7 @@ def test_control_characters_become_spaces_with_a_warning() -> None:
         "ein Hund läuft im Schnee",
         "un perro corre por la nieve",
         "un chien court dans la neige",
+        "een hond in de sneeuw",
     ],
 )
 def test_other_languages_are_warned_about(text: str) -> None:
@@ -107,6 +118,11 @@ def test_other_languages_are_warned_about(text: str) -> None:
         "she dies in el paso",
         "kids shooting hoops",
         "Tomáš Novák speaks",
+        "Los Angeles skyline",
+        "Rio de Janeiro",
+        "UN soldiers",
+        "Leonardo da Vinci",
+        "El Capitan",
     ],
 )
 def test_english_is_not(text: str) -> None:

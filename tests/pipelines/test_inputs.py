@@ -117,6 +117,10 @@ def test_a_list_has_a_path_per_line_or_between_nuls(
 ) -> None:
     (tmp_path / "list").write_bytes(content)
     assert read_list(str(tmp_path / "list")) == ["a.mp4", "b c.mp4"]
+    (tmp_path / "list").write_text("# comment\r\na.mp4\r\n\r\n#b.mp4\r\n./#\xe9.mp4", encoding="utf-16")
+    assert read_list(str(tmp_path / "list")) == ["a.mp4", "./#\xe9.mp4"]
+    (tmp_path / "list").write_bytes(b"#1.mp4\0b\nc.mp4\0")
+    assert read_list(str(tmp_path / "list")) == ["#1.mp4", "b\nc.mp4"]
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
     assert read_list("-") == ["a.mp4", "b c.mp4"]
 

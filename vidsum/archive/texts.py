@@ -17,6 +17,7 @@ from vidsum.archive.store import Database
 from vidsum.errors import InputError
 from vidsum.grounding.said import ENCODER, Passage, evidence_of, moments_said, passages_of, sentences_of
 from vidsum.grounding.text import load_text_encoder
+from vidsum.outputs import stems_of
 from vidsum.pipelines.sources import probe_video
 from vidsum.pipelines.speech import cached_transcript, in_english, plan_transcript
 from vidsum.results.descriptions import Descriptions
@@ -71,10 +72,10 @@ def _texts(sentences: Sequence[Passage], why: Why, extraction: Extraction, made_
 
 def descriptions_beside(video: str) -> bytes:
     """What `vidsum describe` wrote, beside a video or into the current folder; empty where it did not."""
-    file = Path(f"{Path(video).stem}_descriptions.json")
-    for path in (Path(video).with_name(file.name), file):
-        with suppress(OSError, InputError):
-            return read_bytes(path)
+    for stem in reversed(stems_of(video)):
+        for folder in (Path(video).parent, Path()):
+            with suppress(OSError, InputError):
+                return read_bytes(folder / f"{stem}_descriptions.json")
     return b""
 
 

@@ -10,19 +10,22 @@ from typing import Any
 from vidsum.errors import InputError, UsageError
 from vidsum.results.moments import QueryMoments
 from vidsum.results.transcript import SpokenQuery
-from vidsum.text_files import read_bytes, read_stdin
+from vidsum.text_files import decoded, read_bytes, read_stdin
 
 _ENGLISH = frozenset(
     re.findall(r"\w+", "a an the is are of in on at to and with his her who while for from by up")
 )
-_OTHER = frozenset(
+_OTHER = frozenset(re.findall(r"\w+", "ein eine einen und auf ist avec dans que een"))
+_PERHAPS_OTHER = frozenset(
     re.findall(
         r"\w+",
-        "der das ein eine einen und mit auf ist im el los las una del con que en un le les des est avec dans "
-        "sur il lo che di della uma um com em het een de op",
+        "der das mit im el los las una del con en por un le les des est sur il lo che di della uma um com em "
+        "het de op",
     )
 )
-"""Short words of German, Spanish, French, Italian, Portuguese and Dutch that English does not have."""
+"""Short words of German, Spanish, French, Italian, Portuguese and Dutch that English does not have; the
+second in names alone: Los Angeles, Rio de Janeiro."""
+_NEGATION = re.compile(r"\b(not|no|without|never|nobody)\b|n['\u2019]t\b|(?<!\S)-[^\W\d]{2,}", re.IGNORECASE)
 _SHOWN = 40
 _MOST_NAMED = 3
 
@@ -36,6 +39,8 @@ class Queries:
     warnings: tuple[str, ...] = ()
     spoken: Mapping[int, SpokenQuery] = field(default_factory=dict)
     """Those that were spoken, by their number from 0."""
+    refused: tuple[UsageError, ...] = ()
+    """What is wrong with others, which are left out."""
 
     def told_apart(self, answers: Sequence[QueryMoments]) -> tuple[QueryMoments, ...]:
         """The answers to all of them, the spoken ones with what was heard."""
@@ -57,29 +62,40 @@ def queries_of(queries: str | Sequence[str]) -> Queries:
 
 
 def read_queries(
-    texts: Sequence[str], file: str | os.PathLike[str] | None = None, spoken: Sequence[SpokenQuery] = ()
+    texts: Sequence[str],
+    file: str | os.PathLike[str] | None = None,
+    spoken: Sequence[SpokenQuery] = (),
+    *,
+    skip: bool = False,
 ) -> Queries:
-    """The given queries, those spoken, then those of a UTF-8 file.
+    """The given queries, those spoken, then those of a file in UTF-8, or in UTF-16 with a byte order mark.
 
-    The file (`-` is stdin) has one per line; blank lines are skipped. Raises UsageError: no query is given,
-    or one holds no text. InputError: the file cannot be read, or holds no text.
+    The file (`-` is stdin) has one per line; blank lines are skipped. With `skip`, queries without text are
+    left out where there are others. Raises UsageError: no query is given, or one holds no text. InputError:
+    the file cannot be read, or holds no text.
     """
-    given = [(f"query {number}", text) for number, text in enumerate(texts, 1)]
-    given += [(one.file, one.text) for one in spoken]
+    given: list[tuple[str, str, SpokenQuery | None]]
+    given = [(f"query {number}", text, None) for number, text in enumerate(texts, 1)]
+    given += [(one.file, one.text, one) for one in spoken]
     if file is not None:
-        given += _lines_of(file)
+        given += [(*line, None) for line in _lines_of(file)]
     if not given:
         raise UsageError("no query given", hint='--query "a person opens a door", or --queries FILE')
-    cleaned = [_clean(place, text) for place, text in given]
-    pairs = zip(given, cleaned, strict=True)
-    spoiled = [query for (_, text), query in pairs if any(map(_is_control, text.strip().replace("\t", "")))]
+    read = [(_clean(place, text), text, one) for place, text, one in given]
+    refused = [query for query, *_ in read if isinstance(query, UsageError)]
+    pairs = [(query, text, one) for query, text, one in read if isinstance(query, str)]
+    if refused and not (skip and pairs):
+        raise refused[0]
+    cleaned = [query for query, *_ in pairs]
+    spoiled = [query for query, text, _ in pairs if any(map(_is_control, text.strip().replace("\t", "")))]
     foreign = [query for query in cleaned if not _seems_english(query)]
     faults = {
         "control characters were replaced by spaces": spoiled,
         "probably not English, the only language that the models understand well": foreign,
     }
     warnings = tuple(f"{named(queries)}: {fault}" for fault, queries in faults.items() if queries)
-    return Queries(tuple(cleaned), warnings, dict(enumerate(spoken, len(texts))))
+    heard = {number: one for number, (*_, one) in enumerate(pairs) if one}
+    return Queries(tuple(cleaned), warnings, heard, tuple(refused))
 
 
 def in_short(query: str, most: int = _SHOWN) -> str:
@@ -96,12 +112,13 @@ def named(queries: Sequence[str]) -> str:
 
 def _lines_of(file: str | os.PathLike[str]) -> list[tuple[str, str]]:
     name = "stdin" if os.fspath(file) == "-" else os.fspath(file)
+    content = read_stdin() if name == "stdin" else read_bytes(file)
     try:
-        content = read_stdin() if name == "stdin" else read_bytes(file)
-        lines = content.decode("utf-8-sig").split("\n")
+        text = decoded(content)
     except UnicodeDecodeError as error:
         fault = f"{name}: is not UTF-8 text (byte {error.start})"
         raise InputError(fault, hint="one query per line, as UTF-8") from error
+    lines = text.split("\n")
     queries = [(f"{name}: line {number}", line) for number, line in enumerate(lines, 1) if line.strip()]
     if not queries:
         raise InputError(f"{name}: holds no query", hint="one query per line")
@@ -111,14 +128,14 @@ def _lines_of(file: str | os.PathLike[str]) -> list[tuple[str, str]]:
     return queries
 
 
-def _clean(place: str, text: str) -> str:
-    """The text with single spaces for white space and control characters; UsageError where none is left."""
+def _clean(place: str, text: str) -> str | UsageError:
+    """The text with single spaces for white space and control characters, or what is wrong with it."""
     if any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise UsageError(f"{place}: is not UTF-8")
+        return UsageError(f"{place}: is not UTF-8")
     words = " ".join("".join(" " if _is_control(letter) else letter for letter in text).split())
     if not any(letter.isalnum() for letter in words):
         hint = '--query "a person opens a door"'
-        raise UsageError(f"{place}: holds no text ({in_short(words)!r})", hint=hint)
+        return UsageError(f"{place}: holds no text ({in_short(words)!r})", hint=hint)
     return unicodedata.normalize("NFC", words)
 
 
@@ -127,8 +144,38 @@ def _is_control(letter: str) -> bool:
 
 
 def _seems_english(query: str) -> bool:
-    """Whether most letters are Latin, and no short words belong to another language only."""
+    """Whether most letters are Latin, and short words of other languages are no more than names have."""
     letters = [letter for letter in query if letter.isalpha()]
     latin = sum("LATIN" in unicodedata.name(letter, "") for letter in letters)
-    words = set(re.findall(r"\w+", query.lower()))
-    return 2 * latin >= len(letters) and (bool(words & _ENGLISH) or not words & _OTHER)
+    words = _short_words(query)
+    other, perhaps, english = (len(words & known) for known in (_OTHER, _PERHAPS_OTHER, _ENGLISH))
+    is_other = other + perhaps > max(english, 0 if other else 1)
+    return 2 * latin >= len(letters) and not is_other
+
+
+def _short_words(query: str) -> set[str]:
+    """The words but for abbreviations, such as UN and MIT."""
+    return {word.lower() for word in re.findall(r"\w+", query) if not (word.isupper() and len(word) > 1)}
+
+
+def is_readable(query: str, tokens: Sequence[str]) -> bool:
+    """Whether a model of English can read a text, by its tokens of WordPiece without start and end marks.
+
+    It cannot where all words are of pieces shorter than two letters (`asdkjh`), or where one may be of
+    another language and another is not in the vocabulary (`un perro`).
+    """
+    if not _seems_english(query):
+        return False
+    words = [word.split() for word in re.sub(r" ##", "\0", " ".join(tokens)).split(" ")]
+    pieces = [word[0].split("\0") for word in words if word and word[0][0].isalpha()]
+    n_letters = sum(map(len, ("".join(word) for word in pieces)))
+    is_noise = n_letters > 3 and all(word[1:] for word in pieces) and n_letters < 2 * sum(map(len, pieces))
+    unknown = {"".join(word) for word in pieces if word[1:]} & set(re.findall(r"[^\W\d_]{4,}", query))
+    short = _short_words(query)
+    return not is_noise and not (unknown and short & _PERHAPS_OTHER and not short & _ENGLISH)
+
+
+def notes_on_negation(queries: Sequence[str]) -> tuple[str, ...]:
+    """Return a warning of queries that say what must not be seen."""
+    negated = [query for query in queries if _NEGATION.search(query)]
+    return (f"{named(negated)}: negation is not understood; use --not TEXT",) if negated else ()

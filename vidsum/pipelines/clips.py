@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from vidsum.intervals import within
 from vidsum.names import wanted
 from vidsum.options import from_keywords
-from vidsum.outputs import as_utf8, make_folder
+from vidsum.outputs import as_utf8, make_folder, shortened, stems_of
 from vidsum.pipelines.export import look_of
 from vidsum.pipelines.timelines import video_of
 from vidsum.provenance import label_of
@@ -63,7 +63,7 @@ def write_clips(
     place = Path(folder)
     make_folder(place)
     look, warnings = look_of(video, settings.shorts, extraction, progress)
-    for path, span in clips_of(result, place, stem or Path(video.path).stem):
+    for path, span in clips_of(result, place, stem or stems_of(video.path)[0]):
         segment = [_longer(span, settings, video.duration_s)]
         written = write_segments(video, segment, path, comment=comment, look=look(segment), progress=progress)
         warnings += written.warnings
@@ -81,6 +81,8 @@ def _longer(span: Interval, settings: Clips, duration_s: float) -> Interval:
 
 
 _MOST_LETTERS = 40
+_NAME_BYTES = 230
+"""Longest part of a name for query and video: file systems take 255 bytes."""
 
 
 def clips_of(
@@ -103,7 +105,8 @@ def clips_of(
     for words, moment in moments:
         minutes, seconds = divmod(int(moment.start_s), 60)
         clock = f"{minutes // 60}h{minutes % 60:02}m" if minutes >= 60 else f"{minutes}m"
-        name = f"{words}_{stem}_{clock}{seconds:02}s"
+        place = shortened(stem, _NAME_BYTES - len(words.encode()))
+        name = f"{words}_{place}_{clock}{seconds:02}s"
         counts[name] += 1
         number = f"-{counts[name]}" if counts[name] > 1 else ""
         found.append((Path(folder) / f"{name}{number}.mp4", (moment.start_s, moment.end_s)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from vidsum.errors import UsageError
+from vidsum.errors import InputError, UsageError
 from vidsum.results.feature_files import is_feature_file
 from vidsum.results.features import Features
 from vidsum.settings import Extraction
-from vidsum.text_files import read_bytes, read_stdin
+from vidsum.text_files import decoded, read_bytes, read_stdin
 from vidsum.types import Picture, TimeArray, VideoInfo
 from vidsum.video.frames import LongSide
 from vidsum.video.probe import is_video, probe
@@ -126,16 +127,25 @@ def videos_in(folder: str, recursive: bool, allow_playlists: bool) -> Iterator[s
 def read_list(file: str) -> list[str]:
     """The paths in a file (`-` is stdin): one per line, or separated by NUL as `find -print0` writes them.
 
+    Blank lines and lines that begin with # are skipped.
+
     Raises:
         InputError: the file cannot be read.
         UsageError: it names nothing.
     """
+    name = "stdin" if file == "-" else file
     content = read_stdin() if file == "-" else read_bytes(file)
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        try:
+            content = decoded(content).encode()
+        except UnicodeDecodeError as error:
+            raise InputError(f"{name}: is damaged UTF-16 text", hint="write it as UTF-8") from error
     separator = b"\0" if b"\0" in content else b"\n"
-    lines = content.removeprefix(b"\xef\xbb\xbf").split(separator)
-    paths = [os.fsdecode(line.removesuffix(b"\r")) for line in lines if line.strip()]
+    lines = [line.removesuffix(b"\r") for line in content.removeprefix(codecs.BOM_UTF8).split(separator)]
+    lines = [line for line in lines if line.strip() and (separator == b"\0" or not line.startswith(b"#"))]
+    paths = [os.fsdecode(line) for line in lines]
     if not paths:
-        raise UsageError(f"{'stdin' if file == '-' else file}: names no input", hint="one path per line")
+        raise UsageError(f"{name}: names no input", hint="one path per line")
     return paths
 
 

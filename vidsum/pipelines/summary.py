@@ -6,6 +6,7 @@ settings.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -41,7 +42,7 @@ from vidsum.summary.score import (
 from vidsum.summary.score import require_attention as require_attention
 from vidsum.summary.selection import select
 from vidsum.times import format_time, parse_budget
-from vidsum.types import Progress
+from vidsum.types import Interval, Progress
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -164,6 +165,7 @@ def plan_summary(
     """
     wanted(selection.budget, str, int, float)
     given = input_for(source, settings, extraction)
+    selection = _ended(selection, given)
     if texts := texts_of(selection):
         require_readable(given.kind[0])
         read_queries(texts)
@@ -223,6 +225,19 @@ def plan_summary(
         )
 
     return Plan(made_from, make)
+
+
+def _ended(selection: Selection, given: Input) -> Selection:
+    """Return a selection whose segments up to the end have a number there."""
+    known = given.video if given.features is None else given.features
+    assert known is not None
+
+    def ended(segments: tuple[Interval, ...]) -> tuple[Interval, ...]:
+        ends = ((start_s, max(known.duration_s, start_s + 0.001)) for start_s, _ in segments)
+        pairs = zip(segments, ends, strict=True)
+        return tuple(end if math.isinf(segment[1]) else segment for segment, end in pairs)
+
+    return replace(selection, keep=ended(selection.keep), drop=ended(selection.drop))
 
 
 def _facts(

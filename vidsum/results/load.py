@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from vidsum.errors import InputError
 from vidsum.names import wanted
+from vidsum.outputs import stems_of
 from vidsum.provenance import digest_of
 from vidsum.results.cuts import Cutting
 from vidsum.results.descriptions import Descriptions
@@ -72,10 +73,11 @@ def text_beside(path: Path, video: VideoInfo, kind: type[Text]) -> Text | None:
 
     What was edited, or is of another video of the name, counts for nothing.
     """
-    with suppress(InputError):
-        found = load(path.with_name(f"{Path(video.path).stem}_{kind.kind}.json"), allow_playlists=True)
-        if isinstance(found, kind) and found.video and found.video.bytes == video.bytes:
-            return found
+    for stem in stems_of(video.path):
+        with suppress(InputError):
+            found = load(path.with_name(f"{stem}_{kind.kind}.json"), allow_playlists=True)
+            if isinstance(found, kind) and found.video and found.video.bytes == video.bytes:
+                return found
     return None
 
 

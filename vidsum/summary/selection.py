@@ -69,11 +69,11 @@ def select(
     """Choose the pieces of shots that fit the budget, see `choose_pieces`, or the best whole shots.
 
     Edges and sample times are counted in frames of equal length; where those of the video are not, the edges
-    of its shots stay where they are, and the summary may be longer by half a frame for each. A shot's score
+    of its shots stay where they are, and the last segments end a little earlier. A shot's score
     is the mean importance of its best piece. Whole shots, of which each is at most as long as the budget,
     have the highest sum of score times length; where all scores are equal, as many are taken as fit. A piece
     with a score below a twentieth of the highest (black, frozen) is not taken, though there is room. The
-    summary is never empty, and not longer than the budget or, if that is more, one frame.
+    summary is never empty, and not longer than the budget.
 
     Args:
         features: of the video.
@@ -102,7 +102,8 @@ def select(
     is_joined = limits_s[1] is None or 2 * video.capacity > video.n_left
     breaks = _frames(shots.edges_s[1:-1], features.video_fps)
     breaks = breaks[:0] if is_joined else np.intersect1d(breaks, video.edges)
-    return _selected(video, chosen, breaks, scores, shots, features, tuple(messages))
+    selected = _selected(video, chosen, breaks, scores, shots, features, tuple(messages))
+    return replace(selected, segments=_shortened(selected.segments, budget_s))
 
 
 def _in_frames(
@@ -241,6 +242,16 @@ def _times(edges: IntArray, shots: Shots, features: Features) -> TimeArray:
     moved = (off_s > _SAME_S) & (off_s * features.video_fps <= 0.5)
     times[place[moved]] = own[moved]
     return times
+
+
+def _shortened(segments: Sequence[Interval], budget_s: float) -> tuple[Interval, ...]:
+    """Return segments that are not longer than the budget: the last ones end a little earlier."""
+    kept, excess_s = list[Interval](), sum(end_s - start_s for start_s, end_s in segments) - budget_s
+    for start_s, end_s in reversed(segments):
+        cut_s = max(0.0, min(excess_s, end_s - start_s - _SAME_S))
+        kept.append((start_s, end_s - cut_s))
+        excess_s -= cut_s
+    return tuple(reversed(kept))
 
 
 def _selected(

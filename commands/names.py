@@ -1,0 +1,127 @@
+"""Names that outputs take from their sources."""
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path, PurePath
+from typing import Any
+
+from vidsum.commands.paths import read_mark, urls
+from vidsum.errors import InputError, UsageError
+from vidsum.outputs import shortened, stems_of
+from vidsum.text_files import STDIN, read_json
+
+
+def own_names(sources: Sequence[str], target: Callable[[str, str], Path]) -> dict[str, Path]:
+    """Choose the main output of each source: `target(source, stem)`, or `target(source, name and suffix)`.
+
+    The first belongs to the source that the record there names, or, where none is, to the first source of the
+    batch. Once it is written, the other inputs of a batch change nothing.
+    """
+    plain = {source: target(source, stem_of(source)) for source in sources}
+    longer = {source: target(source, _name_of(source)) for source in sources}
+    owners, chosen = dict[str, str](), dict[str, Path]()
+    for source in sources:
+        if _is_recorded(source, longer[source]):
+            chosen[source] = longer[source]
+        elif (is_own := _is_recorded(source, plain[source])) is not None:
+            chosen[source] = plain[source] if is_own else longer[source]
+            if is_own:
+                owners[os.path.realpath(plain[source])] = Path(source).name
+    for source in sources:
+        if source not in chosen:
+            owner = owners.setdefault(os.path.realpath(plain[source]), Path(source).name)
+            chosen[source] = (plain if owner == Path(source).name else longer)[source]
+    return {source: chosen[source] for source in sources}
+
+
+def _is_recorded(source: str, output: Path) -> bool | None:
+    """Whether an output that exists, or was begun, was made of a source; None if that is not known.
+
+    Its record names the video. One of another stem has been renamed since; so has one that is not there any
+    more, if a file of its size is. Features are recorded under the name of the video that they were made of.
+    """
+    from vidsum.pipelines.sources import has_pictures
+
+    video = _recorded_video(output)
+    name, path = PurePath(str(video.get("path", ""))).name, Path(source)
+    if not video or not has_pictures(source):
+        return True if video else None
+    if Path(name).stem != path.stem:
+        return None
+    if name == path.name:
+        return True
+    with suppress(OSError):
+        return not path.with_name(name).exists() and path.stat().st_size == video.get("bytes")
+    return False
+
+
+def _recorded_video(output: Path) -> dict[str, Any]:
+    """What the record of an output says of its video, or the mark of a run that was stopped; else nothing."""
+    record = output.with_suffix(".json") if output.name.endswith("_summary.mp4") else output
+    if mark := read_mark(record):
+        return {"path": mark[1]}
+    document: Any = None
+    with suppress(InputError, UsageError, OSError):
+        if record.suffix == ".json":
+            document = read_json(record)
+        elif record.suffix in (".npz", ".h5") and record.is_file():
+            from vidsum.results.feature_files import read_features
+
+            document = read_features(record).to_dict(with_arrays=False)
+    video = document.get("video") if isinstance(document, dict) else None
+    return video if isinstance(video, dict) else {}
+
+
+def stem_of(source: str) -> str:
+    """What an output is named after; one video of an h5 file (`file.h5#name`) goes by its own name."""
+    if source == STDIN:
+        return "stdin"
+    path, video = _parts(source)
+    return shortened(video) if video else stems_of(path)[0]
+
+
+def _name_of(source: str) -> str:
+    path, video = _parts(source)
+    return shortened(f"{Path(path).name}_{video}") if video else stems_of(path)[1]
+
+
+def _parts(source: str) -> tuple[str, str]:
+    """The path of a source, and the video in it if it is an h5 file."""
+    if "#" not in source:
+        return source, ""
+    from vidsum.pipelines.sources import has_pictures
+
+    path, _, video = (source, "", "") if has_pictures(source) else source.partition("#")
+    return path, video
+
+
+def fields_of(source: str, number: int) -> dict[str, object]:
+    """What the braces of a template stand for, of a source and its number in the batch."""
+    suffix = Path(_parts(source)[0]).suffix
+    folder = folder_of(source).name
+    return {
+        "stem": stem_of(source),
+        "name": _name_of(source),
+        "suffix": suffix,
+        "parent": folder,
+        "n": number,
+    }
+
+
+def folder_of(source: str) -> Path:
+    """That of a file; for an address, one named after its host, and its path there."""
+    if source in urls:
+        place = urls[source].partition("//")[2].partition("?")[0].rpartition("/")[0]
+        return Path.cwd().joinpath(*[part for part in place.split("/") if part not in ("", ".", "..")])
+    return Path(os.path.normpath(Path(source).absolute())).parent
+
+
+def own_folders(sources: Sequence[str]) -> dict[str, str]:
+    """The folder of each source, from the one on that holds them all."""
+    folders = {source: folder_of(source) for source in sources}
+    try:
+        common = os.path.commonpath(folders.values())
+    except ValueError:  # they are on several drives
+        return {}
+    return {source: os.path.relpath(folder, common) for source, folder in folders.items()}
