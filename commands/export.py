@@ -23,7 +23,7 @@ from vidsum.commands.result import Problem, Result, View
 from vidsum.errors import OutputError, UsageError, VidsumError
 from vidsum.options import ADVANCED, Option, option
 from vidsum.outputs import atomic_write, is_special, make_folder
-from vidsum.settings import ExportFormat, Extraction, MediaPaths, PreviewFormat
+from vidsum.settings import ExportName, Extraction, MediaPaths, PreviewFormat
 
 if TYPE_CHECKING:
     from vidsum.results.cuts import Cutting
@@ -44,7 +44,7 @@ class ExportSettings:
 
     PANEL = "Output"
 
-    format: ExportFormat | None = option(
+    format: ExportName | None = option(
         "Format of the files.", None, shown="by the suffix of --output, else otio", shared=False
     )
     media: Annotated[MediaPaths, _MEDIA] = "absolute"
@@ -65,8 +65,8 @@ class Exports:
 
     PANEL = "Output"
 
-    export: tuple[ExportFormat, ...] = option(
-        f"Also, repeatable: {', '.join(get_args(ExportFormat))}.", (), metavar="FORMAT"
+    export: tuple[ExportName, ...] = option(
+        f"Also, repeatable: {', '.join(get_args(ExportName))}.", (), metavar="FORMAT"
     )
     media: Annotated[MediaPaths, _MEDIA] = "absolute"
     report: bool = option("Also an HTML page with player, curve and pictures.", False)
@@ -104,7 +104,7 @@ class Exports:
         from vidsum.pipelines.sources import has_pictures
         from vidsum.pipelines.timelines import require_expressible, require_nameable
 
-        if kind in self.export:
+        if kind not in ("html", "previews"):
             require_expressible(kind, has_video=has_pictures(source))
             require_nameable(kind, source, target, self.media)
         check_outputs([(source, [target])], make_folders=outputs.makes_folders)
@@ -136,8 +136,11 @@ class Exports:
 
     @property
     def _kinds(self) -> tuple[str, ...]:
+        from vidsum.results.formats import PROGRAMS
+
         more = {"html": self.report, "previews": self.preview}
-        return (*dict.fromkeys(self.export), *(kind for kind, is_chosen in more.items() if is_chosen))
+        formats = dict.fromkeys(PROGRAMS.get(name, name) for name in self.export)
+        return (*formats, *(kind for kind, is_chosen in more.items() if is_chosen))
 
     def _targets(self, record: Path, source: str) -> dict[str, Path]:
         from vidsum.results.formats import FORMATS
@@ -235,7 +238,7 @@ def _wanted(settings: ExportSettings, outputs: Outputs) -> tuple[str, str, tuple
     Raises UsageError: there is no such format, or --chapters is asked for with another.
     """
     from vidsum.pipelines.timelines import format_of
-    from vidsum.results.formats import FORMATS
+    from vidsum.results.formats import FORMATS, PROGRAMS
 
     output = None if outputs.to_stdout else outputs.output
     if settings.chapters:
@@ -243,7 +246,7 @@ def _wanted(settings: ExportSettings, outputs: Outputs) -> tuple[str, str, tuple
             other = "--format" if settings.format else "-o -"
             raise UsageError(f"--chapters and {other} exclude each other", hint="run export twice")
         return "video", ".mkv", (".mkv", ".mp4", ".m4v", ".mov", ".webm")
-    format = settings.format or (format_of(output) if output else "otio")
+    format = PROGRAMS.get(settings.format or "", settings.format) or (format_of(output) if output else "otio")
     ending, named = FORMATS[format].ending, Path(output or "").suffix
     suffix = ending[ending.rindex(".") :]
     return format, ending, (suffix, named) if named.lower() == suffix else (suffix,)

@@ -220,7 +220,8 @@ def _table(grounding: "Grounding") -> Table:
     from vidsum.pipelines.moments import in_short
     from vidsum.results.clock import as_played
 
-    is_known = any(query.present is not None for query in grounding.queries)
+    is_known = grounding.space == "vse" and grounding.evidence != "said"
+    is_known &= any(query.present is not None for query in grounding.queries) or bool(grounding.warnings)
     tells = grounding.evidence != "seen"
     rows = []
     for query in as_played(grounding).queries:
@@ -283,4 +284,4 @@ def _queries_of(result: Result) -> Sequence[Mapping[str, Any]]:
 
 def _percent(probability: float | None) -> str:
     """Never 100: nothing is certain."""
-    return "" if probability is None else f"{min(100 * probability, 99):.0f} %"
+    return "?" if probability is None else f"{min(100 * probability, 99):.0f} %"

@@ -14,6 +14,7 @@ from vidsum.archive.wishes import ArchiveFile, find_secrets, is_server
 from vidsum.commands import jobs
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.options import Videos, Without, command
+from vidsum.commands.paths import will_read
 from vidsum.commands.progress import Facts
 from vidsum.commands.result import Result, View, render
 from vidsum.errors import UsageError
@@ -68,6 +69,8 @@ def index(
     if batch.ray not in (None, "local") and not is_server(where.archive):
         hint = "--jobs N, --ray local, or --archive postgresql://..."
         raise UsageError("a file is written on one machine", hint=hint)
+    if where.archive and not is_server(where.archive):
+        will_read(where.archive, "--archive")  # also where it is not there yet
     from vidsum.archive.archive import Archive
 
     with Archive(where.archive) as archive:

@@ -3,23 +3,25 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from vidsum.archive.wishes import ArchiveFile, Wishes
 from vidsum.commands.export import is_saved, save, save_text
 from vidsum.commands.options import Argument, Only, command
-from vidsum.commands.outputs import Outputs, check_outputs, require_suffix
+from vidsum.commands.outputs import Outputs, attempt, check_outputs, require_suffix
 from vidsum.commands.paths import require_own
 from vidsum.commands.result import Problem, Result, Table, View, run_alone
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import UsageError, VidsumError
 from vidsum.options import option
 from vidsum.outputs import make_folder, stems_of
-from vidsum.settings import UNLIKELY
+from vidsum.settings import UNLIKELY, Extraction
 from vidsum.times import format_time
 
 if TYPE_CHECKING:
     from vidsum.archive.archive import Archive, Match
+    from vidsum.results.cuts import Cut
 
 SCHEMA = "vidsum.search/1"
 
@@ -106,30 +108,50 @@ def search(
             asked = {"like": wishes.like, "and": wishes.also, "not": wishes.without, "then": wishes.then}
             facts = {"schema": SCHEMA, "archive": archive.name, "query": text, **asked}
             document = {**facts, "moments": rows}
-            if target:  # refused, if at all, before there are clips
-                is_saved(_content(document, target).encode(), target, outputs.replaces, target.parent)
-            messages = [*archive.doubts(text, wishes)]
-            more, problems = _save_files(archive, matches, rows, outputs)
-            messages += more
+            messages, problems = [*archive.doubts(text, wishes)], list[Problem]()
             if outdated := archive.n_outdated():
                 messages.append(f"{outdated} videos were indexed with other weights: run vidsum index again")
-            lines = _remarks(matches, rows, extra)
+            texts = dict[Path, str]()
+            if extra.export:
+                cuts = _nameable(cuts_of(matches, text or ""), extra.export, problems)
+                made = attempt(partial(film_text, cuts, film_format(extra.export), extra.export))
+                if isinstance(made, VidsumError):
+                    problems.append(Problem.of(made))
+                else:
+                    texts[extra.export], messages = made[0], [*messages, *made[1]]
             if extra.report:
-                html = page(archive, _title(text, wishes), matches, extra.report)
-                lines.append(save_text(html, extra.report, replaces=outputs.replaces))
+                texts[extra.report] = page(archive, _title(text, wishes), matches, extra.report)
+            if target:  # of rows without a clip, it is written anew
+                texts[target] = _content(document, target)
+            for path, content in texts.items():  # refused, if at all, before there are clips
+                is_saved(content.encode(), path, outputs.replaces, path.parent)
+            more, faults = _save_files(archive, matches, rows, outputs)
+        messages, problems = [*messages, *more], [*problems, *faults]
+        texts |= {target: _content(document, target)} if target else {}
+        lines = _remarks(matches, rows, extra)
+        lines += [save_text(content, path, replaces=outputs.replaces) for path, content in texts.items()]
         shown = document if outputs.to_stdout else None
-        if extra.export:
-            cuts = cuts_of(matches, text or "")
-            timeline, warnings = film_text(cuts, film_format(extra.export), extra.export)
-            lines.append(save_text(timeline, extra.export, replaces=outputs.replaces))
-            messages += warnings
-        if target:
-            lines.append(save_text(_content(document, target), target, replaces=outputs.replaces))
         code = 1 if problems else 0
-        told = (tuple(messages), tuple(problems), code)
+        told = (tuple(dict.fromkeys(messages)), tuple(dict.fromkeys(problems)), code)
         return Result("search", text, document, tuple(lines), _table(matches), shown, *told)
 
     run_alone("search", view, step)
+
+
+def _nameable(
+    cuts: "Sequence[tuple[str, Cut]]", target: Path, problems: list[Problem]
+) -> "list[tuple[str, Cut]]":
+    """Return the cuts of videos that are there and that a timeline can name; add the problems of others."""
+    from vidsum.pipelines.sources import probe_video
+    from vidsum.pipelines.timelines import film_format, require_nameable
+
+    def check(video: str) -> None:
+        require_nameable(film_format(target), video, target, "absolute")
+        probe_video(video, Extraction())
+
+    faults = {video: attempt(partial(check, video)) for video in dict(cuts)}
+    problems += [Problem.of(fault) for fault in faults.values() if fault]
+    return [cut for cut in cuts if faults[cut[0]] is None]
 
 
 def _target(outputs: Outputs, extra: SearchOutputs) -> Path | None:
@@ -174,21 +196,28 @@ def _save_files(
     """Write pictures and clips; return warnings, and the faults of videos, whose rows have no clip then."""
     warnings, problems = list[str](), list[Problem]()
     for match, row in zip(matches, rows, strict=True):
-        if "picture" in row:
-            path = Path(row["picture"])
-            make_folder(path.parent)
-            save(archive.picture(match), path, outputs.replaces, path.parent)
-        if "clip" in row:
-            path = Path(row["clip"])
-            make_folder(path.parent)
-            if not outputs.overwrite:
-                require_own([path])
-            try:
-                warnings += archive.write_clip(match, path)
-            except InputError as error:
-                del row["clip"]
-                problems += {Problem.of(error)} - {*problems}
+        for kind, save_one in (("picture", _save_picture), ("clip", _save_clip)):
+            if kind in row:
+                made = attempt(partial(save_one, archive, match, Path(row[kind]), outputs))
+                if isinstance(made, VidsumError):
+                    del row[kind]
+                    problems.append(Problem.of(made))
+                else:
+                    warnings += made
     return warnings, problems
+
+
+def _save_picture(archive: "Archive", match: "Match", path: Path, outputs: Outputs) -> tuple[str, ...]:
+    make_folder(path.parent)
+    save(archive.picture(match), path, outputs.replaces, path.parent)
+    return ()
+
+
+def _save_clip(archive: "Archive", match: "Match", path: Path, outputs: Outputs) -> tuple[str, ...]:
+    make_folder(path.parent)
+    if not outputs.overwrite:
+        require_own([path])
+    return archive.write_clip(match, path)
 
 
 def _remarks(matches: Sequence["Match"], rows: Sequence[dict[str, Any]], extra: SearchOutputs) -> list[str]:

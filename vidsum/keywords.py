@@ -74,6 +74,7 @@ class GroundOptions(ReadingOptions, total=False):
     evidence: Literal["auto", "seen", "said", "both"]
     thorough: bool
     alone: bool
+    without: str | Sequence[str]
 
 
 class GrounderOptions(GroundOptions, total=False):

@@ -67,6 +67,8 @@ ExportFormat = Literal[
     "kodi", "csv", "srt", "vtt", "chapters", "ffmetadata", "labels",
 ]  # fmt: skip
 """Timelines of editors, then lists: the keys of `vidsum.results.formats.FORMATS`."""
+ExportName = Literal[ExportFormat, "losslesscut", "premiere", "resolve", "finalcut"]
+"""Formats, and programs that read one of them: see `vidsum.results.formats.PROGRAMS`."""
 MediaPaths = Literal["absolute", "relative"]
 Aspect = Literal["9:16", "1:1", "4:5"]
 """Width to height of pictures."""
@@ -285,6 +287,14 @@ class Retrieval(Checked):
         "Use motion features too, for queries about actions (space vse, similarity); slower.", False
     )
     alone: bool = option("A trained model's own answers, not added to similarity.", False)
+    without: tuple[str, ...] = option(
+        "Not seen in the moment (similarity). Can be repeated.", (), flags=("--not",), metavar="TEXT"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.without and self.evidence not in ("auto", "seen"):
+            raise UsageError("--not searches the picture only", hint="--in seen")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,9 +29,9 @@ from vidsum.archive.wishes import Wishes, has_words, is_server
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding.conse import name_embeddings
 from vidsum.grounding.presence import cohort_of
-from vidsum.grounding.queries import read_queries
+from vidsum.grounding.queries import notes_on, read_queries, unread
 from vidsum.grounding.spaces import STEP_S, embed_queries
-from vidsum.grounding.text import DIMS
+from vidsum.grounding.text import DIMS, load_text_encoder
 from vidsum.grounding.vse import EXTRACTOR, row_of_picture
 from vidsum.intervals import within
 from vidsum.options import from_keywords
@@ -234,6 +234,7 @@ class Archive:
                 found = [replace(one, present=one.present * (1 - seen[one.video])) for one in found]
                 found += search.run(space, axes, {*files})
             best = _best((match for one in found for match in _matches(one, files, wishes)), wishes)
+        best = [replace(match, present=None) for match in best] if _unread(text, wishes) else best
         return [replace(match, start_offset_s=self.start_offset_s(match.video)) for match in best]
 
     def start_offset_s(self, video: str | os.PathLike[str]) -> float:
@@ -248,8 +249,8 @@ class Archive:
     @staticmethod
     def doubts(text: str | None, wishes: Wishes) -> tuple[str, ...]:
         """Warnings of texts that are not understood well."""
-        texts = [*([text] if text else []), *wishes.also, *wishes.without, *wishes.then]
-        return read_queries(texts).warnings if texts else ()
+        texts = _texts(text, wishes)
+        return (*read_queries(texts).warnings, *notes_on(texts, _unread(text, wishes))) if texts else ()
 
     def picture(self, match: Match) -> bytes:
         """A small JPEG of the shot in the middle of a moment; empty where the archive has none."""
@@ -368,3 +369,11 @@ def _best(matches: Iterable[Match], wishes: Wishes) -> list[Match]:
         if counts[match.video] <= wishes.per_video:
             kept.append(match)
     return kept[: wishes.top_k]
+
+
+def _texts(text: str | None, wishes: Wishes) -> list[str]:
+    return [*([text] if text else []), *wishes.also, *wishes.without, *wishes.then]
+
+
+def _unread(text: str | None, wishes: Wishes) -> list[str]:
+    return unread(_texts(text, wishes), load_text_encoder("minilm").split)

@@ -58,6 +58,8 @@ class Request:
     texts: Sequence[str]
     vectors: FloatArray
     """[M, D] in the space of the video."""
+    without: FloatArray | None = None
+    """[W, D] of what must not be seen with them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +150,7 @@ def locate(
     """
     moments = list[list[Moment]]()
     if model == "similarity":
-        curves = _curves(video, request.vectors)
+        curves = _curves(video, request)
     else:
         from vidsum.grounding.grounder import ground_video
 
@@ -160,11 +162,11 @@ def locate(
         if grounder.guided and not alone:
             weight = BESIDE["mrnet" if grounder.is_mrnet else "detr"]
             terms = (weight * standard(each.curve[None])[0] for each in predictions)
-            curves = [np.add(*pair) for pair in zip(_curves(video, request.vectors), terms, strict=True)]
+            curves = [np.add(*pair) for pair in zip(_curves(video, request), terms, strict=True)]
         else:
             moments = [each.moments for each in predictions]
             own = [each.saliency for each in predictions if each.saliency is not None]
-            curves = own or _curves(video, request.vectors)
+            curves = own or _curves(video, request)
     if not moments:
         where = (video.timestamps, video.step_s, video.duration_s)
         moments = [moments_of(curve, *where, top_k, shots_s=video.shots_s) for curve in curves]
@@ -189,10 +191,15 @@ def checkpoint_sha256(model: str) -> str | None:
     return None if model == "similarity" else named_sha256(model)
 
 
-def _curves(video: ClipEmbeddings, vectors: FloatArray) -> list[FloatArray]:
-    """The similarity [T] of each query."""
+def _curves(video: ClipEmbeddings, request: Request) -> list[FloatArray]:
+    """The similarity [T] of each query, less that of what must not be seen."""
+    vectors, without = request.vectors, request.without
     batches = (vectors[start : start + _AT_ONCE] for start in range(0, len(vectors), _AT_ONCE))
-    return [curve for batch in batches for curve in similarity(video, batch)]
+    curves = [curve for batch in batches for curve in similarity(video, batch)]
+    if without is None or not len(without):
+        return curves
+    unwanted = similarity(video, without).sum(axis=0)
+    return [curve - unwanted for curve in curves]
 
 
 def _shipped(model: str, mask: MaskKind | None) -> str:

@@ -44,6 +44,14 @@ def probabilities(space: str, video: ClipEmbeddings, queries: FloatArray) -> Flo
     return logistic(SLOPE * evidence(video, queries) + OFFSET)
 
 
+def probabilities_without(video: ClipEmbeddings, queries: FloatArray, without: FloatArray) -> FloatArray:
+    """Return [M] how likely each query [M, D] is true somewhere in a video in `vse`, and none of `without`
+    [W, D] there."""
+    means = smoothed(curves_of(video, np.concatenate([queries, without])))
+    seen, unseen = np.split(logistic(SLOPE * means + OFFSET), [len(queries)])
+    return np.asarray((seen * np.prod(1 - unseen, axis=0)).max(axis=1), np.float32)
+
+
 def evidence(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
     """[M] the largest z(q, t) of a video in `vse` for each query [M, D], smoothed over three clips."""
     parts = [queries[start : start + _AT_ONCE] for start in range(0, max(1, len(queries)), _AT_ONCE)]
@@ -98,8 +106,12 @@ def curves_of(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
 
 def largest_means(curves: npt.NDArray[np.floating]) -> FloatArray:
     """[M] the largest mean of three clips in a row, of curves [M, T]; of all where there are fewer."""
-    windows = sliding_window_view(curves, min(_SMOOTHED, curves.shape[1]), axis=1)
-    return np.asarray(windows.mean(axis=2).max(axis=1), np.float32)
+    return np.asarray(smoothed(curves).max(axis=1), np.float32)
+
+
+def smoothed(curves: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
+    """Return the means of three clips in a row, of curves [M, T]; of all where there are fewer."""
+    return np.asarray(sliding_window_view(curves, min(_SMOOTHED, curves.shape[1]), axis=1).mean(axis=2))
 
 
 def _positive(deviation: FloatArray) -> FloatArray:

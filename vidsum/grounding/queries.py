@@ -3,7 +3,7 @@
 import os
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -91,7 +91,9 @@ def read_queries(
     foreign = [query for query in cleaned if not _seems_english(query)]
     faults = {
         "control characters were replaced by spaces": spoiled,
-        "probably not English, the only language that the models understand well": foreign,
+        "probably not English, the only language that the models understand well: no match probability": (
+            foreign
+        ),
     }
     warnings = tuple(f"{named(queries)}: {fault}" for fault, queries in faults.items() if queries)
     heard = {number: one for number, (*_, one) in enumerate(pairs) if one}
@@ -158,7 +160,12 @@ def _short_words(query: str) -> set[str]:
     return {word.lower() for word in re.findall(r"\w+", query) if not (word.isupper() and len(word) > 1)}
 
 
-def is_readable(query: str, tokens: Sequence[str]) -> bool:
+def unread(queries: Sequence[str], split: Callable[[str], list[str]]) -> list[str]:
+    """Return the queries that a model of English cannot read; `split` gives the tokens of one, with marks."""
+    return [query for query in queries if not _is_readable(query, split(query)[1:-1])]
+
+
+def _is_readable(query: str, tokens: Sequence[str]) -> bool:
     """Whether a model of English can read a text, by its tokens of WordPiece without start and end marks.
 
     It cannot where all words are of pieces shorter than two letters (`asdkjh`), or where one may be of
@@ -175,7 +182,10 @@ def is_readable(query: str, tokens: Sequence[str]) -> bool:
     return not is_noise and not (unknown and short & _PERHAPS_OTHER and not short & _ENGLISH)
 
 
-def notes_on_negation(queries: Sequence[str]) -> tuple[str, ...]:
-    """Return a warning of queries that say what must not be seen."""
-    negated = [query for query in queries if _NEGATION.search(query)]
-    return (f"{named(negated)}: negation is not understood; use --not TEXT",) if negated else ()
+def notes_on(queries: Sequence[str], unread: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return warnings of queries that say what must not be seen, and of English ones that are not read."""
+    notes = {
+        "no word is known: no match probability": [query for query in unread if _seems_english(query)],
+        "negation is not understood; use --not TEXT": [text for text in queries if _NEGATION.search(text)],
+    }
+    return tuple(f"{named(texts)}: {note}" for note, texts in notes.items() if texts)

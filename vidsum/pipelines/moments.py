@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from vidsum.grounding import presence, vse
 from vidsum.grounding.find import Look as Look
 from vidsum.grounding.find import Request, checkpoint_sha256, locate, max_words, model_for, precision_for
 from vidsum.grounding.proposals import MAX_IOU, snapped, suppress
-from vidsum.grounding.queries import Queries, named
+from vidsum.grounding.queries import Queries, named, notes_on, unread
 from vidsum.grounding.queries import in_short as in_short
 from vidsum.grounding.queries import queries_of as queries_of
 from vidsum.grounding.queries import read_queries as read_queries
@@ -147,7 +147,7 @@ class Search:
 
     def vectors(self, given: Input, progress: Progress | None) -> FloatArray:
         """[M, D] of the queries."""
-        texts, device = self.queries.texts, self.extraction.device
+        texts, device = (*self.queries.texts, *self.retrieval.without), self.extraction.device
         if self.encode_text is None:
             return in_turn(texts, lambda some: embed_queries(self.space, some, device), progress)
         vectors = np.asarray(self.encode_text(texts), np.float32)
@@ -159,14 +159,18 @@ class Search:
     def answers(self, clips: ClipEmbeddings, vectors: FloatArray) -> list[QueryMoments]:
         """The moments of each query."""
         extraction, retrieval = self.extraction, self.retrieval
-        request, alone = Request(self.queries.texts, vectors), retrieval.alone
+        vectors, without = np.split(vectors, [len(self.queries.texts)])
+        request, alone = Request(self.queries.texts, vectors, without), retrieval.alone
         if self.look:
             self.look.at(self.model, clips, request, extraction.device)
         how = (extraction.device, extraction.precision)
         answers = locate(self.model, clips, request, retrieval.top_k, *how, alone=alone)
         if retrieval.snap != "none":
             answers = [replace(answer, moments=self._snapped(answer, clips)) for answer in answers]
-        if (present := presence.probabilities(self.space, clips, vectors)) is not None:
+        present = presence.probabilities(self.space, clips, vectors)
+        if present is not None:
+            if len(without):
+                present = presence.probabilities_without(clips, vectors, without)
             answers = [self._judged(*each) for each in zip(answers, present.tolist(), strict=True)]
         return answers
 
@@ -175,8 +179,16 @@ class Search:
         return tuple(suppress(snapped(answer.moments, clips.shots_s), MAX_IOU, self.retrieval.top_k))
 
     def _judged(self, answer: QueryMoments, present: float) -> QueryMoments:
+        if answer.query in self._unread:
+            return answer  # a probability of a text that is not read would be none
         moments = answer.moments if present >= self.retrieval.min_present else ()
         return replace(answer, moments=moments, present=present)
+
+    @cached_property
+    def _unread(self) -> list[str]:
+        texts = (*self.queries.texts, *self.retrieval.without)
+        encoder = load_text_encoder(text_encoder_of(self.space), self.extraction.device)
+        return unread(texts, encoder.split) if self.space == "vse" else []
 
     def warnings(self) -> tuple[str, ...]:
         """What to say of the queries: among others, which are longer than the model reads."""
@@ -187,7 +199,7 @@ class Search:
             encoder = replace(encoder, most_tokens=min(most, encoder.most_tokens or most))
         cut = [text for text in self.queries.texts if encoder.cuts(text)]
         about_length = [f"{named(cut)}: only the first {encoder.most_tokens} tokens are read"] if cut else []
-        return (*self.queries.warnings, *about_length)
+        return (*self.queries.warnings, *notes_on(self.queries.texts, self._unread), *about_length)
 
 
 Sight = tuple[ClipEmbeddings, list[Features]]
@@ -260,6 +272,7 @@ def plan_moments(
 
     Raises InputError, WeightsError, UsageError: see `ground`; the model has no such attention.
     """
+    retrieval = _with_texts(retrieval)
     if isinstance(source, Features) or not has_pictures(source):
         given = input_of(source, extraction)
         search = _search_in_features(given, queries, retrieval, encode_text)
@@ -317,6 +330,12 @@ def plan_moments(
     return Plan(made_from, make)
 
 
+def _with_texts(retrieval: Retrieval) -> Retrieval:
+    """Return settings with texts that were checked: what is not to be seen is looked for in the picture."""
+    without = queries_of(retrieval.without).texts if retrieval.without else ()
+    return replace(retrieval, evidence="seen", without=without) if without else retrieval
+
+
 def _search_in_video(queries: Queries, retrieval: Retrieval, extraction: Extraction) -> Search:
     if extraction.fast and (retrieval.thorough or retrieval.snap == "transnetv2"):
         other = "--thorough" if retrieval.thorough else "--snap transnetv2"
@@ -324,6 +343,8 @@ def _search_in_video(queries: Queries, retrieval: Retrieval, extraction: Extract
     model, space = model_for(retrieval.model, retrieval.space, extraction.device, retrieval.mask)
     if retrieval.alone and model == "similarity":
         raise UsageError("alone is for trained models, not for similarity", hint="--model mrnet or qd-detr")
+    if retrieval.without and model != "similarity":
+        raise UsageError(f"--not is for the model similarity, not for {model}", hint="--model similarity")
     if retrieval.thorough and (model, space) != ("similarity", "vse"):
         fault = f"motion is for the model similarity in the space vse, not for {model} in {space}"
         raise UsageError(fault, hint="leave out --thorough")

@@ -180,3 +180,10 @@ FORMATS: Mapping[str, Timeline | Listing] = {
     "labels": Listing(".labels.txt", lists.to_labels),
 }
 """All formats, in the order of `ExportFormat`, which names them."""
+PROGRAMS: Mapping[str, str] = {
+    "losslesscut": "csv",
+    "premiere": "xml",
+    "resolve": "fcpxml",
+    "finalcut": "fcpxml",
+}
+"""The format that is written for a program that is named in its place."""
