@@ -16,7 +16,7 @@ from typing import Any
 from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.outputs import check_name, is_special
 from vidsum.text_files import read_bytes
-from vidsum.urls import Url, is_url
+from vidsum.urls import Url, is_url, local_path
 
 _Key = str | tuple[int, int]
 _read: dict[_Key, str] = {}
@@ -29,6 +29,7 @@ urls: dict[str, Url] = {}
 
 def copy_of(name: str) -> str:
     """Where the copy of an address is, or will be; other names as they are."""
+    name = local_path(name)
     if not is_url(name):
         return name
     from vidsum.pipelines.download import is_web, place_of

@@ -6,7 +6,8 @@ A URL may hold a password or a token. It is shown as host and path, and a short 
 import hashlib
 import os
 import re
-from urllib.parse import unquote
+from urllib.parse import unquote, unquote_to_bytes, urlsplit
+from urllib.request import url2pathname
 
 _START = r"(?<![A-Za-z0-9+.-])(?!(?i:file:))[A-Za-z][A-Za-z0-9+.-]+:/+"
 _IN_TEXT = re.compile(rf"{_START}(?!/*USER@HOST)\S+?(?=[:;,.)\]'\"]*(?:\s|$))")
@@ -46,6 +47,15 @@ class Url(str):
 def is_url(name: str | os.PathLike[str]) -> bool:
     """Return whether an input is a URL of any protocol."""
     return re.match(rf"\s*{_START}(?<=//)", os.fspath(name)) is not None
+
+
+def local_path(name: str) -> str:
+    """Return the path that a `file:` URL leads to on this machine; other names as they are."""
+    url = urlsplit(name) if re.match(r"file:/", name, re.IGNORECASE) else None
+    if url is None or url.netloc.lower() not in ("", "localhost"):
+        return name
+    path = url2pathname(url.path) if os.name == "nt" else os.fsdecode(unquote_to_bytes(url.path))
+    return f"{path}#{url.fragment}" if url.fragment else path
 
 
 def is_offline() -> bool:

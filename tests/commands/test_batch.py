@@ -11,6 +11,7 @@ import pytest
 from tests.commands.conftest import Run
 from vidsum.commands.progress import Display
 from vidsum.commands.result import View
+from vidsum.pipelines.sources import path_of
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "vidsum/schemas/batch.schema.json").read_text())
 COMMANDS = {"extract": (), "shots": (), "summarize": ("--model", "uniform"), "highlights": (), "info": ()}
@@ -250,3 +251,15 @@ def test_a_table_replaces_nothing_but_a_table(run: Run, folder: Path) -> None:
     assert run("shots", folder / "a.mp4", "--table", "t.csv", "--summary-json", "t.csv").code == 2
     assert run("shots", folder / "a.mp4", "--table", "table.csv", "--overwrite").code == 0
     assert table()[0]["state"] == "done"
+
+
+def test_a_file_url_is_the_file(run: Run, film: Path) -> None:
+    odd = film.rename(film.with_name("a b#\xe9 50%.mp4"))
+    url = odd.as_uri()
+    Path("list.txt").write_text(f"# films\n{url}\n", encoding="utf-16")
+    for words in ([url], [url.replace("file://", "file://localhost")], ["--from-file", "list.txt"]):
+        assert run("shots", *words).code == 0
+    assert [path.name for path in Path().glob("*.json")] == [f"{odd.stem}_shots.json"]
+    assert path_of(url) == str(odd)
+    ran = run("shots", "file://elsewhere/a.mp4", odd)
+    assert (ran.code, "is a URL" in ran.err) == (1, True)

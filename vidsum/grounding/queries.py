@@ -182,7 +182,7 @@ def _is_readable(query: str, tokens: Sequence[str]) -> bool:
     return not is_noise and not (unknown and short & _PERHAPS_OTHER and not short & _ENGLISH)
 
 
-def notes_on(queries: Sequence[str], unread: Sequence[str] = ()) -> tuple[str, ...]:
+def notes_on(queries: Sequence[str], unread: Iterable[str] = ()) -> tuple[str, ...]:
     """Return warnings of queries that say what must not be seen, and of English ones that are not read."""
     notes = {
         "no word is known: no match probability": [query for query in unread if _seems_english(query)],

@@ -185,10 +185,10 @@ class Search:
         return replace(answer, moments=moments, present=present)
 
     @cached_property
-    def _unread(self) -> list[str]:
+    def _unread(self) -> dict[str, None]:
         texts = (*self.queries.texts, *self.retrieval.without)
         encoder = load_text_encoder(text_encoder_of(self.space), self.extraction.device)
-        return unread(texts, encoder.split) if self.space == "vse" else []
+        return dict.fromkeys(unread(texts, encoder.split) if self.space == "vse" else ())
 
     def warnings(self) -> tuple[str, ...]:
         """What to say of the queries: among others, which are longer than the model reads."""

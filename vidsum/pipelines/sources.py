@@ -18,6 +18,7 @@ from vidsum.results.features import Features
 from vidsum.settings import Extraction
 from vidsum.text_files import decoded, read_bytes, read_stdin
 from vidsum.types import Picture, TimeArray, VideoInfo
+from vidsum.urls import local_path
 from vidsum.video.frames import LongSide
 from vidsum.video.probe import is_video, probe
 from vidsum.video.pyav_reader import open_source, video_stream
@@ -67,7 +68,7 @@ def path_of(source: VideoPath | Video) -> str:
     if not isinstance(path, str | os.PathLike):
         hint = "wrap an array of features: vidsum.Features.from_array(array, fps=...)"
         raise UsageError(f"the path of a video or features are needed, not {type(path).__name__}", hint=hint)
-    return os.fspath(path)
+    return local_path(os.fspath(path))
 
 
 def kept_of(source: Source) -> dict[str, Any] | None:

@@ -95,6 +95,9 @@ def probe(
         sound = choose_track(container, path, "audio", audio_track)
         first = next(decode_frames(container, stream), None)
         if first is None:
+            if container.format.name == "webp_pipe":
+                hint = f"convert it to GIF or MP4: magick {path} {Path(path).with_suffix('.gif')}"
+                raise InputError(f"{path}: FFmpeg cannot read animated WebP", hint)
             raise InputError(f"{path}: none of its video can be decoded")
         tracks = number_of(container, stream), number_of(container, sound)
         timing = timing_of(path, tracks, allow_playlists=allow_playlists)

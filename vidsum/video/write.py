@@ -36,6 +36,10 @@ _LEAST_GAP_S = 1.0
 """Less can be missing because a segment does not begin with a new frame."""
 
 
+_HDR = {16: "PQ", 18: "HLG"}
+"""Curves of high dynamic range, by FFmpeg's numbers."""
+
+
 @dataclass(frozen=True)
 class WrittenVideo:
     """A clip that was written."""
@@ -216,6 +220,8 @@ def write_segments(
     written = tuple(timeline.segments)
     warnings = [*choice.warnings, *describe_gaps(source, chosen, written), *jumps.describe(os.fspath(source))]
     warnings += _describe_sound(info, sound)
+    if hdr := _HDR.get(stream.codec_context.color_trc):
+        warnings.append(f"{source}: is HDR ({hdr}), not tone-mapped: stored in 8 bits; --copy keeps all")
     if gain_db is None:
         warnings.append(f"{source}: is silent here, so that the loudness stays as it is")
     if log.errors:

@@ -104,6 +104,12 @@ def test_a_missing_dataset_is_named_with_file_and_group(tmp_path: Path, key: str
     assert refused.value.message == f"{path}: video_3: {key} is missing"
 
 
+def test_missing_shots_are_found_where_they_are_not_measured(tmp_path: Path) -> None:
+    videos = read_annotated(changed(tmp_path, "change_points"), find_shots=True)
+    (warning,) = [text for text in videos["x/video_3"].features.warnings if "KTS" in text]
+    assert "no change_points" in warning
+
+
 def test_a_video_with_no_importance_at_all_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="video_3 has no gtscore"):
         read_annotated(changed(tmp_path, "gtscore", "gtsummary"))

@@ -68,7 +68,10 @@ class Group:
         """A dataset that must be there."""
         value = self.numbers(key)
         if value is None:
-            raise self.fault(f"{key} is missing")
+            fault = self.fault(f"{key} is missing")
+            if key == "change_points":
+                fault.hint = "vidsum extract -o FILE.h5 writes them; --segmentation uniform-60 needs none"
+            raise fault
         return value
 
 

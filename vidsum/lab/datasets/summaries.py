@@ -46,12 +46,13 @@ class AnnotatedVideo:
 
 
 def read_annotated(
-    path: str | os.PathLike[str], labels: Mapping[str, Labels] | None = None
+    path: str | os.PathLike[str], labels: Mapping[str, Labels] | None = None, *, find_shots: bool = False
 ) -> dict[str, AnnotatedVideo]:
     """Read all videos of one dataset, an h5 file or a folder of them: by name, video_2 before video_10.
 
     A video without gtscore, such as one of `vidsum extract`, gets that of its `labels`, and the name of the
-    published files; one that has gets each annotator's scores. `labels_of` finds them. Raises InputError: a
+    published files; one that has gets each annotator's scores. `labels_of` finds them. With `find_shots`, one
+    without change points gets those of KTS. Raises InputError: a
     file is missing or not HDF5, or a dataset of a group is missing, or does not go with the others; or a
     video has no labels, or those of another. The message names the group. UsageError: two files of a folder
     have a video of one name.
@@ -65,7 +66,9 @@ def read_annotated(
         name = f"{dataset}/{label.name.partition('/')[2] if label and is_joined else group.name}"
         if name in videos:
             raise UsageError(f"{group.path}: {group.name} is the second video that is {name}")
-        videos[name] = _joined(group, name, label) if label and is_joined else _video(group, name, label)
+        videos[name] = (
+            _joined(group, name, label) if label and is_joined else _video(group, name, label, find_shots)
+        )
     return dict(sorted(videos.items(), key=lambda item: by_number(item[0])))
 
 
@@ -144,7 +147,7 @@ def _with_warnings(features: Features, group: Group) -> Features:
     return replace(features, warnings=tuple(dict.fromkeys([*features.warnings, *group.warnings])))
 
 
-def _video(group: Group, name: str, label: Labels | None = None) -> AnnotatedVideo:
+def _video(group: Group, name: str, label: Labels | None, find_shots: bool) -> AnnotatedVideo:
     """Read one group, with each annotator's scores from `label` if there is one.
 
     One with neither frame numbers nor summaries is of the first OVP and YouTube files, which hold only
@@ -161,6 +164,9 @@ def _video(group: Group, name: str, label: Labels | None = None) -> AnnotatedVid
     if bare:
         change_points = shots.find(features).change_points
         group.warnings.append("no frame numbers: every 15th frame is assumed, and KTS finds the shots")
+    elif find_shots and "change_points" not in group.arrays:
+        change_points = np.minimum(shots.find(features).change_points, n_frames - 1)
+        group.warnings.append("no change_points: models choose from the shots that KTS finds")
     else:
         change_points = fields.shot_frames(group, n_frames)
     gtscore = fields.importance(group, picks, n_frames)
