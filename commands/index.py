@@ -69,8 +69,7 @@ def index(
     if batch.ray not in (None, "local") and not is_server(where.archive):
         hint = "--jobs N, --ray local, or --archive postgresql://..."
         raise UsageError("a file is written on one machine", hint=hint)
-    if where.archive and not is_server(where.archive):
-        will_read(where.archive, "--archive")  # also where it is not there yet
+    _keep_for_archive(where)
     from vidsum.archive.archive import Archive
 
     with Archive(where.archive) as archive:
@@ -111,6 +110,12 @@ def index(
                         _tell_gone(archive, named, view, prune=settings.prune)
                         if not settings.watch and (secrets := find_secrets(archive)):
                             render(Result("index", data={"archive": archive.name}, messages=secrets), view)
+
+
+def _keep_for_archive(where: ArchiveFile) -> None:
+    """Let no other output have the archive's name, also where the archive is not there yet."""
+    if where.archive and not is_server(where.archive):
+        will_read(where.archive, "--archive")
 
 
 def _tell_gone(archive: "Archive", named: Sequence[str], view: View, *, prune: bool) -> None:

@@ -487,7 +487,8 @@ def test_no_clip_is_written_over_a_video_that_is_read(run: Run, film: Path) -> N
         assert (ran.code, "name of a clip" in ran.err) == (2 if "-o" in arguments else 1, True)
         assert all(Path(name).read_bytes() == film.read_bytes() for name in names)
     assert not Path("a_moments.json").exists()
-    assert run("ground", "--clips", "parts", *ASK, "-k", "1", "a.mp4", "x_a_1h02m03s-2.mp4").code == 0
+    more = ("-k", "1", "--overwrite")
+    assert run("ground", "--clips", "parts", *ASK, *more, "a.mp4", "x_a_1h02m03s-2.mp4").code == 0
     assert sorted(path.name for path in Path("parts").iterdir()) == [
         "green_a_0m02s.mp4",
         "green_x_a_1h02m03s-2_0m02s.mp4",
