@@ -343,12 +343,19 @@ def test_descriptions_of_another_video_are_not_taken(archive: Archive, videos: P
     assert count(archive, "descriptions") == 0
 
 
-def test_other_tracks_make_another_row(archive: Archive, tmp_path: Path) -> None:
-    path = make_tracks(tmp_path / "a.mkv", Track((64, 48)), Track((128, 96)), Track(1), Track(2))
+def test_other_tracks_make_another_row(
+    archive: Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = make_tracks(
+        tmp_path / "a.mkv", Track((64, 48)), Track((128, 96)), Track(1, value=0.3), Track(2, value=0.3)
+    )
     assert [archive.add(path)[0].state for _ in range(2)] == ["added", "unchanged"]
     other = [archive.add(path, audio_track=1)[0].state for _ in range(2)]
     assert other == ["changed", "unchanged"]
-    assert archive.add(path)[0].state == "changed"
+    monkeypatch.setattr(index, "hear", lambda *_, **__: spoken("Blue."))
+    (changed,) = archive.add(path, transcribe=True)
+    assert changed.state == "changed"
+    assert any("used audio track 2 of 2" in warning for warning in changed.warnings)
     assert archive.rows("SELECT tracks FROM videos") == [("2,2",)]
     archive.rows("UPDATE videos SET tracks = NULL")  # by an older version, which read the first tracks
     assert archive.add(path)[0].state == "changed"

@@ -29,6 +29,7 @@ from vidsum.types import FloatArray, Progress, VideoInfo
 from vidsum.video.clock import offset_of_file, start_offset_s
 from vidsum.video.frames import LongSide
 from vidsum.video.read import read_frames_at
+from vidsum.video.used_track import describe_used
 
 State = Literal["added", "changed", "moved", "unchanged", "claimed"]
 """Claimed: another process is adding it."""
@@ -171,7 +172,8 @@ def _renew(
     state: State = "changed" if before else "moved" if moved_from else "added"
     if before and before.id == known.id and not (seen or described or (spoken and spoken.sentences)):
         state = "unchanged"
-    warnings = (*(seen.warnings if seen else ()), *warnings)
+    about_track = describe_used(path, "audio", int(tracks.split(",")[1]) or None) if spoken else ()
+    warnings = (*(seen.warnings if seen else ()), *about_track, *warnings)
     return Added(os.fsdecode(key), state, known.duration_s, known.shots, moved_from, warnings)
 
 
