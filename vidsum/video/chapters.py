@@ -45,7 +45,9 @@ def copy_with_chapters(
     if suffix not in CONTAINERS:
         raise UsageError(f"{os.fspath(target)}: must end in {', '.join(CONTAINERS)}")
     if is_playlist(info) or jumps_of(info):
-        raise UsageError(f"{info.path}: is a playlist or has time stamps that jump, and cannot be copied")
+        raise UsageError(
+            f"{info.path}: is a playlist, or has time stamps that jump or are missing, and cannot be copied"
+        )
     is_mp4 = CONTAINERS[suffix] in ("mp4", "mov")
     options = {"fflags": "+bitexact", **({"movflags": "+faststart"} if is_mp4 else {})}
     with open_source(info) as source, atomic_write(target) as part:

@@ -84,13 +84,20 @@ class Jumps:
     """The moves of the video's packets, in order of (`packet`, `from_s`)."""
     sound: tuple[Piece, ...] = ()
     """The same for the first stream of sound."""
+    untimed: int = 0
+    """Pictures without a time stamp, in a file in which others have one; a step after another."""
+    lead_s: float = 0.0
+    """How long those last that come before all others."""
+    step_s: float = 0.0
 
     def __bool__(self) -> bool:
-        return bool(self.restarts_s or self.gaps)
+        return bool(self.restarts_s or self.gaps or self.untimed)
 
     def describe(self, path: str) -> tuple[str, ...]:
         """A line for each kind of jump; none for a well-behaved file."""
         lines = []
+        if self.untimed:
+            lines.append(f"{path}: {self.untimed} pictures have no time stamps: placed at the usual rate")
         if count := len(self.restarts_s):
             times = {1: "once", 2: "twice"}.get(count, f"{count} times")
             where = _listed([f"{time_s:.2f} s" for time_s in self.restarts_s])

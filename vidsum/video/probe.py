@@ -118,7 +118,7 @@ def probe(
             display_height=display_height,
             rotation_deg=first.turn_deg,
             sample_aspect_ratio=aspect,
-            start_s=first_pts_s(stream),
+            start_s=first_pts_s(stream) - timing.jumps.lead_s,
             audio_codec=_codec_name(sound) if sound else None,
             start_offset_s=offset_in(container, stream),
             video_track=tracks[0],

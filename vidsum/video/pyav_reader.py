@@ -34,6 +34,7 @@ _STEPS_BACK_S = (0.0, 1.0, 4.0, 16.0, 64.0)
 """Seconds earlier to seek, in turn, when a seek lands after its target."""
 _LONGEST_FRAME_S = 24 * 3600.0
 """A frame that claims to stay on screen for longer is damaged."""
+_LEAST_STEP_S = 0.001
 _MAX_READ_ERRORS = 100
 """Failed reads in a row after which a file is given up."""
 
@@ -288,8 +289,8 @@ def _decode_on(
 ) -> Iterator[DecodedFrame]:
     """Decode from where the container stands, which is the file's start where time stamps jump."""
     mover = Mover(jumps.pictures)
-    start_s, last_s, n_left_out = first_pts_s(stream), float("-inf"), 0
-    step_s = usual_step_s(stream)
+    start_s, last_s, n_left_out = first_pts_s(stream) - jumps.lead_s, float("-inf"), 0
+    step_s, is_guessed = jumps.step_s or usual_step_s(stream), False
     # AVI has no presentation times, and those that FFmpeg guesses for H.264 with B-frames run back and forth
     is_avi = container.format.name == "avi"
     packets = read_packets(container, [stream], log)
@@ -299,9 +300,12 @@ def _decode_on(
         for frame in decode_packet(packet, log):
             ticks = frame.dts if is_avi else frame.pts
             if ticks is None or frame.time_base is None:
-                time_s = max(last_s + step_s, 0.0)  # raw H.264 runs at its declared rate
+                time_s, is_guessed = max(last_s + step_s, 0.0), True  # raw H.264 runs at its declared rate
             else:
                 time_s = float(ticks * frame.time_base) - start_s
+                is_guessed = is_guessed and time_s <= last_s
+                if is_guessed:  # those without time stamps took more time than there was
+                    time_s = last_s + _LEAST_STEP_S
             n_left_out += unseen.count(time_s) if unseen else 0
             decoded = DecodedFrame(time_s, frame, is_next=n_left_out == 0)
             log.saw(time_s, decoded.end_s)

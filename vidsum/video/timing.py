@@ -9,12 +9,13 @@ import math
 import os
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
 import av
 import numpy as np
+import numpy.typing as npt
 from av.stream import Stream
 
 from vidsum.types import TimeArray, TrackChoice, VideoInfo
@@ -82,7 +83,7 @@ def frame_times(info: VideoInfo) -> TimeArray:
     with open_source(info) as container:
         stream = video_stream(container, info)
         scan = _scan(_packets(container, stream, None), stream, None, 1 / info.fps)
-        return scan.frames_s - first_pts_s(stream)
+        return scan.frames_s - first_pts_s(stream) + scan.jumps.lead_s
 
 
 @lru_cache(maxsize=64)
@@ -174,7 +175,7 @@ def _timing_from_packets(
         tail = _scan(_packets(container, stream, None), stream, sound, step_s)
     is_cut = not head.jumps and tail.end_s < declared_s - _CUT_SHORT_S
     end_s = declared_s if is_cut else tail.video_end_s
-    duration_s = max(end_s - first_pts_s(stream), step_s)
+    duration_s = max(end_s - first_pts_s(stream) + head.jumps.lead_s, step_s)
     is_counted = in_full and not is_cut
     n_frames = len(head.frames_s) + n_missing if is_counted else round(duration_s / step_s)
     return Timing(max(n_frames, 1), duration_s, is_vfr, head.jumps)
@@ -258,7 +259,11 @@ def _scan(
     jumps = _jumps(stamps, sound.stamps(), sound_at, stream, step_s)
     shown_s = moved(stamps.shown_s, jumps.pictures)
     unknown = np.isnan(stamps.pts_s) & np.isnan(stamps.dts_s)
-    shown_s[unknown] = np.flatnonzero(unknown) * step_s
+    if 0 < np.count_nonzero(unknown) < len(unknown):
+        lacking = _untimed(stamps, unknown)
+        jumps = _fill(shown_s, *lacking, jumps, first_pts_s(stream), step_s)
+    else:
+        shown_s[unknown] = np.flatnonzero(unknown) * step_s
     is_shown = ~np.array(pictures.is_discard, dtype=bool)
     frames_s, lengths_s = shown_s[is_shown], stamps.length_s[is_shown]
     if jumps and len(frames_s) > 1:  # the average rate and, in MP4, some frame's length count the gaps
@@ -267,6 +272,40 @@ def _scan(
     video_end_s = float(np.max(frames_s + np.where(lengths_s > 0, lengths_s, step_s), initial=0.0))
     end_s = max(others_end_s, float(np.max(frames_s + lengths_s, initial=0.0)))
     return _Scan(np.sort(frames_s), video_end_s, end_s, n_bytes, jumps)
+
+
+def _untimed(stamps: Stamps, unknown: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.bool_], int]:
+    """Return [N] which packets get a time, and how many of them come before all others.
+
+    Matroska cannot express times before 0, and demuxers lose those of damaged packets. At the start, a time
+    to decode says nothing of when to show.
+    """
+    no_pts, n_known, end = np.isnan(stamps.pts_s), 0, 0
+    for number, is_unknown in enumerate(no_pts):  # packets are not in order of time
+        n_known, end = (0, number + 1) if is_unknown else (n_known + 1, end)
+        if n_known == _REORDERED_FRAMES:
+            break
+    n_lead = int(np.count_nonzero(no_pts[:end]))
+    return unknown | (no_pts & (np.arange(len(no_pts)) < end)), n_lead
+
+
+def _fill(
+    shown_s: TimeArray,
+    unknown: npt.NDArray[np.bool_],
+    n_lead: int,
+    jumps: Jumps,
+    first_s: float,
+    step_s: float,
+) -> Jumps:
+    """Put times into [N] for packets without any, the first `n_lead` before the others; return the repair."""
+    steps = np.diff(np.sort(shown_s[~unknown]))
+    steps = steps[steps > 0]
+    step_s = float(np.median(steps)) if len(steps) else step_s
+    places = np.flatnonzero(unknown)
+    shown_s[places[:n_lead]] = first_s + step_s * np.arange(-n_lead, 0)
+    for place in places[n_lead:]:
+        shown_s[place] = shown_s[place - 1] + step_s
+    return replace(jumps, untimed=len(places), lead_s=n_lead * step_s, step_s=step_s)
 
 
 def _jumps(
