@@ -302,10 +302,11 @@ def _fill(
     steps = steps[steps > 0]
     step_s = float(np.median(steps)) if len(steps) else step_s
     places = np.flatnonzero(unknown)
-    shown_s[places[:n_lead]] = first_s + step_s * np.arange(-n_lead, 0)
+    begin_s = float(np.min(shown_s[~unknown])) - n_lead * step_s
+    shown_s[places[:n_lead]] = begin_s + step_s * np.arange(n_lead)
     for place in places[n_lead:]:
         shown_s[place] = shown_s[place - 1] + step_s
-    return replace(jumps, untimed=len(places), lead_s=n_lead * step_s, step_s=step_s)
+    return replace(jumps, untimed=len(places), lead_s=first_s - begin_s, step_s=step_s)
 
 
 def _jumps(
