@@ -25,6 +25,7 @@ from vidsum.commands.jobs import Call, Queue, Task, Worker
 from vidsum.commands.result import Result
 from vidsum.errors import UsageError, VidsumError
 from vidsum.packages import install_extra
+from vidsum.urls import is_loopback, is_offline
 
 if TYPE_CHECKING:
     pass
@@ -225,6 +226,8 @@ def _refuse_unreachable(address: str) -> None:
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdecimal():
         return
+    if is_offline() and not is_loopback(host):
+        raise UsageError(f"{address}: VIDSUM_OFFLINE forbids connections", hint="--ray local, or --jobs N")
     try:
         socket.create_connection((host, int(port)), _ANSWERS_S).close()
     except (OSError, OverflowError) as error:

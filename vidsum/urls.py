@@ -6,6 +6,7 @@ A URL may hold a password or a token. It is shown as host and path, and a short 
 import hashlib
 import os
 import re
+from ipaddress import ip_address
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
 from urllib.request import url2pathname
 
@@ -61,6 +62,14 @@ def local_path(name: str) -> str:
 def is_offline() -> bool:
     """Whether the environment forbids fetching (VIDSUM_OFFLINE=1)."""
     return os.environ.get("VIDSUM_OFFLINE", "0").lower() not in ("", "0", "false", "no")
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host is this machine, so that no name server is asked."""
+    try:
+        return host == "localhost" or ip_address(host.strip("[]")).is_loopback
+    except ValueError:  # a name
+        return False
 
 
 def digest_of_url(raw: str, digits: int = 8) -> str:

@@ -211,3 +211,24 @@ def test_its_page_is_that_of_a_file(url: str, videos: Path, tmp_path: Path) -> N
             found = [(one["id"], one["shot"], one["start_s"]) for one in answers[4].json["moments"]]
             pages.append((about, answers[1].json, answers[2].body, answers[3].body, found, like[0]["id"]))
     assert pages[0] == pages[1]
+
+
+@pytest.mark.parametrize(
+    ("url", "is_local"),
+    [
+        ("postgresql://192.0.2.1/x", False),
+        ("postgresql://db.example.org/x", False),
+        ("postgresql://127.0.0.1,192.0.2.1/x", False),
+        ("postgresql://localhost/x?hostaddr=192.0.2.1", False),
+        ("postgresql:///x?service=far", False),
+        ("postgresql://127.0.0.1:9/x", True),
+        ("postgresql:///x?host=/nowhere", True),
+    ],
+)
+def test_offline_no_other_machine_is_asked(
+    url: str, is_local: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("psycopg")
+    monkeypatch.setenv("VIDSUM_OFFLINE", "1")
+    with pytest.raises((InputError, OutputError), match="cannot be used" if is_local else "VIDSUM_OFFLINE"):
+        Archive(url, create=False)

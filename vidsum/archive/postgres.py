@@ -4,8 +4,9 @@ Its tables are those of an archive in a file, made of the same statements. What 
 text, and, where the server has the extension `vector`, an index of the pieces of shots.
 """
 
+import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -15,7 +16,7 @@ from vidsum.archive.packed import Records
 from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.packages import install_extra
 from vidsum.types import FloatArray
-from vidsum.urls import Url
+from vidsum.urls import Url, is_loopback, is_offline
 
 _LOCK = 0x76647361
 """Whoever writes holds this advisory lock."""
@@ -178,6 +179,9 @@ def connect(url: str, migrations: Sequence[str], *, create: bool) -> Postgres:
         raise UsageError("an archive on PostgreSQL needs psycopg", hint=hint) from error
     with faults(url):
         try:
+            if is_offline() and not _is_local(psycopg.conninfo.conninfo_to_dict(url)):
+                fault = f"{name_of(url)}: VIDSUM_OFFLINE forbids connections"
+                raise InputError(fault, hint="unset VIDSUM_OFFLINE, or --archive FILE")
             connection = psycopg.connect(url, autocommit=True, connect_timeout=_WAIT_S)
         except psycopg.ProgrammingError as error:
             hint = "postgresql://USER@HOST/DATABASE"
@@ -189,6 +193,14 @@ def connect(url: str, migrations: Sequence[str], *, create: bool) -> Postgres:
             connection.close()
             raise
     return opened
+
+
+def _is_local(options: Mapping[str, Any]) -> bool:
+    """Whether options of a connection name sockets or loopback addresses of this machine alone."""
+    names = ("hostaddr", "host", "service")
+    address, host, service = (options.get(name) or os.environ.get(f"PG{name.upper()}") for name in names)
+    hosts = str(address or host or "").split(",")
+    return not service and all(not host or host[0] in "/@" or is_loopback(host) for host in hosts)
 
 
 @contextmanager
