@@ -34,7 +34,7 @@ class Outputs:
     PANEL = "Output"
 
     output: str | None = option(
-        "Output file or template ({stem}, {name}, {suffix}, {parent}, {n}); - for stdout.",
+        "Output file or template ({stem}, {name}, {n}); - for stdout.",
         None,
         flags=("--output", "-o"),
         shown="named after the input",
