@@ -23,7 +23,7 @@ from vidsum.commands.result import Problem, Result, View
 from vidsum.errors import OutputError, UsageError, VidsumError
 from vidsum.options import ADVANCED, Option, option
 from vidsum.outputs import atomic_write, is_special, make_folder
-from vidsum.settings import ExportName, Extraction, MediaPaths, PreviewFormat
+from vidsum.settings import ExportFormat, ExportName, Extraction, MediaPaths, PreviewFormat
 
 if TYPE_CHECKING:
     from vidsum.results.cuts import Cutting
@@ -66,7 +66,7 @@ class Exports:
     PANEL = "Output"
 
     export: tuple[ExportName, ...] = option(
-        f"Also, repeatable: {', '.join(get_args(ExportName))}.", (), metavar="FORMAT"
+        f"Also, repeatable: {', '.join(get_args(ExportFormat))}.", (), metavar="FORMAT"
     )
     media: Annotated[MediaPaths, _MEDIA] = "absolute"
     report: bool = option("Also an HTML page with player, curve and pictures.", False)
