@@ -74,6 +74,22 @@ def test_a_mask_that_starts_as_none_changes_nothing(kind: MaskKind, shared: bool
     assert torch.allclose(*outs, atol=0.05 if kind == "static" else 1e-5)
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
+@pytest.mark.parametrize("kind", [None, "lam", "stamp", "static"])
+def test_it_runs_in_other_precisions(kind: MaskKind | None, dtype: torch.dtype) -> None:
+    visual, audio, tokens = inputs()
+    model = model_of(replace(TINY, mask=MaskConfig(kind=kind) if kind else None))
+    for layer in model.language:
+        torch.nn.init.constant_(layer.gate, 0.5)
+    expected = model(tokens, model.evidence(visual, audio))
+    model = model.to(dtype)
+    evidence = model.evidence(visual.to(dtype), audio.to(dtype))
+    found = model(tokens, evidence)
+    assert found.dtype == dtype
+    assert (found.double() - expected).abs().max() < 0.2 * expected.std()
+    assert model.write(evidence, tokens[0, :1], 0, 3).shape == (len(tokens), 3)
+
+
 def test_the_gate_starts_closed_and_then_lets_evidence_in() -> None:
     visual, audio, tokens = inputs()
     model = model_of()

@@ -206,3 +206,14 @@ def test_bfloat16_gives_about_the_same() -> None:
         with torch.autocast("cpu", torch.bfloat16):
             rough = match_scores(model(*inputs())).float()
     assert (exact - rough)[..., model.valid].abs().max() < 0.1
+
+
+def test_it_is_made_where_float64_is_the_default() -> None:
+    torch.set_default_dtype(torch.float64)
+    try:
+        model = MRNet(MRNetConfig(dim_video=8, dim_query=8, clips=16, d=16, heads=2, **HEADS["light"])).eval()
+        scores = model(torch.randn(1, 16, 8), torch.randn(1, 2, 8))
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert scores[0].dtype == torch.float64
+    assert model.float()(torch.randn(1, 16, 8), torch.randn(1, 2, 8))[0].dtype == torch.float32

@@ -119,7 +119,7 @@ class AudiovisualEncoder(nn.Module):
         tokens = [self.visual(visual) + self.kinds[0], self.audio(audio) + self.kinds[1]]
         x = torch.cat(tokens, dim=1)
         steps = torch.arange(visual.shape[1], device=x.device).repeat(2) / visual.shape[1]
-        positions = sines(steps, x.shape[2]).expand_as(x)
+        positions = sines(steps, x.shape[2]).to(x.dtype).expand_as(x)
         is_token = x.new_ones(x.shape[:2], dtype=torch.bool)
         shared = shared_mask(self.layers, x)
         for number, layer in enumerate(self.layers):
@@ -206,7 +206,7 @@ def rotated(x: Tensor) -> Tensor:
     rates = 10000.0 ** -(torch.arange(0, x.shape[3], 2, device=x.device) / x.shape[3])
     angles = torch.arange(x.shape[2], device=x.device)[:, None] * rates
     even, odd = x[..., ::2], x[..., 1::2]
-    cos, sin = angles.cos(), angles.sin()
+    cos, sin = (turned.to(x.dtype) for turned in (angles.cos(), angles.sin()))
     return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(3)
 
 

@@ -131,12 +131,12 @@ def cell_weights(valid: Tensor, kernel: int, paddings: list[int]) -> list[Tensor
         kernel: its side.
         paddings: of each convolution.
     """
-    exists = valid[None, None].float()
     ones = torch.ones(1, 1, kernel, kernel)
+    exists = valid[None, None].to(ones)
     weights = []
     for padding in paddings:
         count = conv2d(exists, ones, padding=padding).round()
-        exists = (count > 0).float()
+        exists = (count > 0).to(ones)
         weights.append((exists / count.clamp(min=1))[0, 0])
     return weights
 
