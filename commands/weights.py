@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from vidsum.commands.batch import run_batch
 from vidsum.commands.options import Argument, Group
 from vidsum.commands.result import Problem, Result, Table, View, run_alone
+from vidsum.errors import UsageError
 from vidsum.options import Option, option
+from vidsum.settings import EXTRACTORS
 
 if TYPE_CHECKING:
     from vidsum.checkpoints import EntryStatus
@@ -20,7 +22,7 @@ weights = Group("weights", "List, fetch, check and find the pretrained weights."
 def _known(ctx: object) -> Iterable[str]:
     from vidsum.checkpoints import registry
 
-    return registry.builtin()
+    return [*registry.builtin(), *registry.own_weights()]
 
 
 Names = Annotated[list[str], Argument("Names as `vidsum weights list` shows them.", "NAME", names=_known)]
@@ -124,30 +126,63 @@ class AddOptions:
         shown="that of the name",
         shared=False,
     )
+    network: str | None = option(
+        "Extractor for whose network these are weights of your own; --as is then the new extractor's name.",
+        None,
+        names=EXTRACTORS,
+        shared=False,
+    )
+
+    def __post_init__(self) -> None:
+        if self.network and self.format:
+            raise UsageError("--network has no effect on a published model", hint="leave out --format")
 
 
 @weights.add
 def add(
     file: Annotated[Path, Argument("Local weights file.", required=True)], options: AddOptions, view: View
 ) -> None:
-    """Import a local weights file after verifying its SHA-256.
+    """Import a local weights file: a published one by its SHA-256, or your own for an extractor's network.
 
     vidsum weights add googlenet-1378be20.pth --as googlenet
+
+    vidsum weights add finetuned.pth --as my_net --network googlenet
     """
 
     def step() -> Result:
         from vidsum import checkpoints
 
         name, format = options.name, options.format
-        if format is not None or _is_official(name):
+        if options.network is None and (format is not None or _is_official(name)):
             from vidsum.checkpoints.named import add_official
 
             path = add_official(file, name, format)
             return Result(input=name, data={"name": name, "path": str(path)}, lines=(f"{name}: {path}",))
-        status = checkpoints.add(file, name)
+        if options.network:
+            from vidsum.pipelines.weights import add_weights
+
+            status = add_weights(file, name, options.network)
+        else:
+            status = checkpoints.add(file, name)
         return Result(input=name, data=_facts(status), lines=(f"{name}: {status.state}, {status.path}",))
 
     run_alone("weights add", view, step)
+
+
+@weights.add
+def remove(name: Name, view: View) -> None:
+    """Delete weights of your own.
+
+    vidsum weights remove my_net
+    """
+
+    def step() -> Result:
+        from vidsum.checkpoints.own import remove_own
+
+        path = remove_own(name)
+        return Result(input=name, data={"path": str(path)}, lines=(f"{name}: removed {path}",))
+
+    run_alone("weights remove", view, step)
 
 
 def _is_official(name: str) -> bool:

@@ -1,13 +1,20 @@
 """`vidsum weights`, as far as it needs no network; the fetching itself is tested in tests/checkpoints."""
 
+import hashlib
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from tests.checkpoints.published_mrnet import CONFIGS, state_dict
 from tests.commands.conftest import Run
+from tests.media import make_video
 from vidsum.checkpoints.trained import read_trained
+from vidsum.features import describe, load_extractor
+from vidsum.results.feature_files import read_features
 
 
 @pytest.fixture(autouse=True)
@@ -95,3 +102,70 @@ def test_an_authors_format_has_its_own_names(
     ran = run("weights", "add", tmp_path / "x.pth", "--as", name, "--format", format)
     assert ran.code == 2
     assert f"known are {known}" in " ".join(ran.err.split())
+
+
+def _googlenet(seed: int = 0, classes: int = 1000) -> dict[str, torch.Tensor]:
+    from torchvision.models import googlenet
+
+    torch.manual_seed(seed)
+    model = googlenet(weights=None, aux_logits=False, init_weights=False, num_classes=classes)
+    return dict(model.state_dict())
+
+
+def test_weights_of_your_own_for_a_network_make_an_extractor(run: Run, tmp_path: Path) -> None:
+    film, file = make_video(tmp_path / "film.mp4", n_frames=25).path, tmp_path / "mine.pth"
+    torch.save({"state_dict": _googlenet()}, file)
+    added = run("weights", "add", file, "--as", "my_net", "--network", "googlenet", "--json")
+    assert added.code == 0, added.err
+    sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
+    assert added.json["data"]["files"][0]["sha256"] == sha256
+    listed = {each["name"]: each for each in run("weights", "list", "--json").json["data"]["weights"]}
+    assert listed["my_net"]["state"] == "present"
+    assert "googlenet" in listed["my_net"]["purpose"]
+    assert run("weights", "verify", "my_net").code == 0
+    ran = run("extract", film, "-e", "my_net", "-o", "mine.npz")
+    assert ran.code == 0, ran.err
+    features = read_features("mine.npz")
+    made = features.made_from
+    facts = (made["extractor"], made["weights_sha256"], made["parameters"]["network"])
+    assert facts == ("my_net", sha256, "googlenet")
+    network = load_extractor(replace(describe("my_net"), name="directly"), device="cpu")  # the same weights
+    assert features.array.shape[1] == network.encode(np.zeros((1, 1, 224, 224, 3), np.uint8)).shape[1] == 1024
+    # other weights of the name, and names that are taken
+    torch.save(_googlenet(1), file)
+    for name, words in (
+        ("my_net", "has other weights already"),
+        ("googlenet", "is an extractor already"),
+        ("i3d_128", "is an extractor already"),
+        ("minilm", "is a name of vidsum's"),
+        ("../x", "a name has up to 64"),
+    ):
+        ran = run("weights", "add", file, "--as", name, "--network", "googlenet")
+        assert (ran.code, words in ran.err) == (2, True), ran.err
+    assert run("weights", "remove", "my_net").code == 0
+    assert run("extract", film, "-e", "my_net", "-o", "other.npz").code == 2
+    assert run("weights", "remove", "my_net").code == 2
+    assert run("weights", "remove", "i3d").code == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (lambda: _googlenet(classes=10), "does not fit googlenet: size mismatch for fc.weight"),
+        (lambda: {"a": torch.zeros(3)}, "does not fit googlenet: Missing key"),
+        (lambda: b"{not a file of weights", "not a torch file"),
+        (lambda: b"\x08\0\0\0\0\0\0\0{not json", "not a file of tensors"),
+    ],
+)
+def test_weights_that_do_not_fit_the_network_are_refused_in_a_line(
+    run: Run, tmp_path: Path, content: Any, words: str
+) -> None:
+    made = content()
+    if isinstance(made, bytes):
+        (tmp_path / "mine.pth").write_bytes(made)
+    else:
+        torch.save(made, tmp_path / "mine.pth")
+    ran = run("weights", "add", tmp_path / "mine.pth", "--as", "my_net", "--network", "googlenet")
+    assert (ran.code, words in ran.err) == (4, True), ran.err
+    assert "my_net" not in run("weights", "list").out
+    assert run("weights", "add", tmp_path / "mine.pth", "--as", "my_net", "--network", "nonet").code == 2

@@ -118,4 +118,5 @@ def verify(name: str) -> EntryStatus:
 
 def entries() -> tuple[EntryStatus, ...]:
     """The status of every checkpoint of the registry by file sizes: quick, nothing is hashed."""
-    return tuple(status_of(entry, hashed=False) for entry in registry.builtin().values())
+    all_entries = {**registry.own_weights(), **registry.builtin()}
+    return tuple(status_of(entry, hashed=False) for entry in all_entries.values())

@@ -5,7 +5,7 @@ that a killed run leaves nothing that could be taken for weights. All failures a
 """
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
@@ -32,6 +32,7 @@ from vidsum.checkpoints.tensors import convert
 from vidsum.errors import WeightsError, is_full
 from vidsum.network import OnBytes, Session, is_offline
 from vidsum.provenance import hash_file
+from vidsum.settings import EXTRACTORS
 from vidsum.types import Progress
 
 
@@ -39,39 +40,50 @@ def fetch_entry(entry: Entry, progress: Progress | None = None) -> None:
     """Bring all files of an entry into the cache, unless they are there and whole."""
     if not unfit_files(entry):
         return
+    if entry.network:
+        again = f"vidsum weights add FILE --as {entry.name} --network {entry.network}"
+        raise WeightsError(f"{entry.name}: your weights are not whole, and are published nowhere", hint=again)
     if is_offline() and not entry.is_shipped:
         raise WeightsError(
             f"{entry.name}: its weights are not installed, and VIDSUM_OFFLINE forbids downloads",
             hint=f"vidsum weights pull {entry.name}, with VIDSUM_OFFLINE unset",
         )
-    with _locked(entry) as staging, new_session() as session:
+    with locked(entry) as staging, new_session() as session:
         # again: another process may have fetched them while this one waited for the lock
         for file in unfit_files(entry):
             raw, source = _obtain(session, entry, file, staging, progress)
-            _store(entry, file, raw, source)
+            store(entry, file, raw, source)
 
 
 def add_file(entry: Entry, path: Path) -> EntryStatus:
     """Take a file that the user already has into the cache, if its SHA-256 is one of the entry's."""
-    with _locked(entry) as staging:
-        raw = staging / "added"
-        try:
-            source = path.open("rb")
-        except OSError as error:
-            raise WeightsError(f"{path}: cannot be read ({error.strerror})") from error
-        with source, raw.open("wb") as stream:  # a fault from here on is the cache's
-            shutil.copyfileobj(source, stream)
+    with locked(entry) as staging:
+        raw = copied(path, staging)
         sha256 = hash_file(raw)
         file = next((file for file in entry.files if file.has_hash(sha256)), None)
         if file is None:
             expected = " or ".join(f"{file.sha256} ({file.name})" for file in entry.files)
-            raise WeightsError(f"{path}: is not {entry.name}: its SHA-256 is {sha256}, not {expected}")
-        _store(entry, file, raw, "added by hand")
+            fault = f"{path}: is not {entry.name}: its SHA-256 is {sha256}, not {expected}"
+            hint = f"for other weights of it: --as NAME --network {entry.name}"
+            raise WeightsError(fault, hint=hint if entry.name in EXTRACTORS else None)
+        store(entry, file, raw, "added by hand")
     return status_of(entry, hashed=False)
 
 
+def copied(path: Path, staging: Path) -> Path:
+    """Copy a file of the user's into a folder to work in."""
+    raw = staging / "added"
+    try:
+        source = path.open("rb")
+    except OSError as error:
+        raise WeightsError(f"{path}: cannot be read ({error.strerror})") from error
+    with source, raw.open("wb") as stream:  # a fault from here on is the cache's
+        shutil.copyfileobj(source, stream)
+    return raw
+
+
 @contextmanager
-def _locked(entry: Entry) -> Iterator[Path]:
+def locked(entry: Entry) -> Iterator[Path]:
     """Hold the entry's lock; give an empty folder to work in, which is removed at the end."""
     folder = weights_folder()
     staging = folder / f".{entry.name}.part"
@@ -138,10 +150,17 @@ def _take(session: Session, source: Source, target: Path, on_bytes: OnBytes) -> 
                     shutil.copyfileobj(stream, whole)
 
 
-def _store(entry: Entry, file: EntryFile, raw: Path, source: str) -> None:
-    """Convert a checked file and move it into place; its record, written last, makes it count."""
+def store(
+    entry: Entry, file: EntryFile, raw: Path, source: str, check: Callable[[Path], None] | None = None
+) -> None:
+    """Convert a checked file and move it into place; its record, written last, makes it count.
+
+    `check` may refuse what was converted with a WeightsError.
+    """
     converted = raw.with_name(f"{file.name}.converted")
     convert(raw, file.format, converted)
+    if check:
+        check(converted)
     converted.chmod(raw.stat().st_mode)  # safetensors makes files that only their owner can read
     record = Record(hash_file(raw), source, hash_file(converted), converted.stat().st_size)
     folder = weights_folder() / entry.name

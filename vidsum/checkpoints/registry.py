@@ -116,19 +116,44 @@ class Entry:
     """The first is that of `sha256_of`."""
     instead: str | None = None
     """Advice for a user who cannot reach the sources."""
+    network: str | None = None
+    """Of weights of the user's own, the extractor whose network they are for."""
 
     @property
     def is_shipped(self) -> bool:
         """Whether all of it comes with vidsum, so that nothing has to be fetched."""
-        return all(isinstance(file.sources[0], ShippedSource) for file in self.files)
+        return all(isinstance(next(iter(file.sources), None), ShippedSource) for file in self.files)
 
 
 def get(name: str) -> Entry:
     """The entry of a name. Raises UsageError where there is none."""
-    entries = builtin()
-    if name not in entries:
-        raise unknown("weights", name, entries)
-    return entries[name]
+    entry = builtin().get(name) or own_entry(name)
+    if entry is None:
+        raise unknown("weights", name, [*builtin(), *own_weights()])
+    return entry
+
+
+OWN = "own.json"
+"""In the folder of the user's own weights: their network, and the SHA-256 and length of the file."""
+
+
+def own_weights() -> dict[str, Entry]:
+    """The entries of the user's own weights, by name."""
+    names = sorted(path.parent.name for path in weights_folder().glob(f"*/{OWN}"))
+    return {name: entry for name in names if (entry := own_entry(name))}
+
+
+def own_entry(name: str) -> Entry | None:
+    """The entry of the user's own weights with a name; None where there are none."""
+    if not name or Path(name).name != name:
+        return None
+    try:
+        facts = read_json(weights_folder() / name / OWN)
+        network, sha256, size = str(facts["network"]), str(facts["sha256"]), int(facts["bytes"])
+    except (InputError, KeyError, TypeError, ValueError):
+        return None
+    file = EntryFile(f"{name}.safetensors", "safetensors", sha256, (), size)
+    return Entry(name, f"your own weights of {network}", "yours", (file,), network=network)
 
 
 @cache

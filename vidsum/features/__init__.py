@@ -8,6 +8,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from vidsum.checkpoints.registry import own_entry, own_weights
 from vidsum.device import BACKENDS, Backend, Precision, device_type, require_precision
 from vidsum.errors import UsageError
 from vidsum.features.extractor import own_extractor
@@ -36,8 +37,11 @@ def describe(
         spec: Spec = import_module(f"vidsum.features.extractors.{name}").SPEC
     elif own := own_extractor(name):
         spec = own.spec
+    elif (entry := own_entry(name)) and entry.network:
+        # other weights do not fit the map to sentences, so that the layers for it are left out
+        spec = replace(describe(entry.network), name=name, checkpoint=name, network=entry.network, inner=0)
     else:
-        raise unknown("extractor", name, EXTRACTORS)
+        raise unknown("extractor", name, (*EXTRACTORS, *own_weights()))
     chosen = {"fps": fps, "clip_frames": clip_frames, "stride_frames": stride_frames}
     given: dict[str, Any] = {field: value for field, value in chosen.items() if value is not None}
     return replace(spec, **given)

@@ -110,6 +110,8 @@ class Spec:
     them, to `features` [N, D + inner]."""
     classifier: tuple[str, str] | None = None
     """Names of the weights [K, D] and biases [K] of the last layer in that checkpoint."""
+    network: str | None = None
+    """The extractor of vidsum's whose network has weights of the user's own here."""
     own: "OwnExtractor | None" = None
     """What makes the features in place of a network of vidsum's; it has no checkpoint."""
 

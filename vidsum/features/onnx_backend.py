@@ -145,7 +145,8 @@ def exported_path(spec: Spec, weights_sha256: str) -> Path:
     import torch
 
     made_by = f"vidsum{__version__}-torch{torch.__version__.partition('+')[0]}"
-    return home() / "onnx" / f"{spec.name}-{weights_sha256[:16]}-{spec.clip_frames}f-{made_by}.onnx"
+    network = spec.network or spec.name
+    return home() / "onnx" / f"{network}-{weights_sha256[:16]}-{spec.clip_frames}f-{made_by}.onnx"
 
 
 def export(spec: Spec, network: Network, path: Path) -> None:

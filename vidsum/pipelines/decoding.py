@@ -87,6 +87,7 @@ def extraction_job(video: VideoInfo, how: Extraction) -> Job:
         "logits": how.logits,
         "precision": precision,
         "backend": backend,
+        **({"network": spec.network} if spec.network else {}),
         **({vse.RECORDED: checkpoints.sha256_of(vse.NAME)} if spec.inner else {}),
     }
     made_from = _made_from(video, how, [spec.sampling], how.extractor, weights_sha256(spec), parameters)

@@ -1,0 +1,73 @@
+"""Weights of the user's own for a network of vidsum's: a folder of the cache that names its network."""
+
+import json
+import re
+import shutil
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from vidsum.checkpoints.obtain import copied, locked, store
+from vidsum.checkpoints.registry import (
+    OWN,
+    Entry,
+    EntryFile,
+    EntryStatus,
+    Format,
+    builtin,
+    own_entry,
+    own_weights,
+    status_of,
+    weights_folder,
+)
+from vidsum.errors import UsageError
+from vidsum.names import unknown
+from vidsum.provenance import hash_file
+
+
+def add_own(path: Path, name: str, network: str, check: Callable[[Path], None]) -> EntryStatus:
+    """Take a file into the cache as the weights `name` of a network, recorded by its SHA-256.
+
+    `check` gets the tensors as safetensors, and raises WeightsError where they do not fit. Raises UsageError:
+    the name is not free, or is none.
+    """
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,63}", name):
+        raise UsageError(f"a name has up to 64 of a-z, 0-9, _ and -, not {name!r}")
+    if name in builtin():
+        raise UsageError(f"{name} is a name of vidsum's", hint="choose another name with --as")
+    entry = Entry(name, "", "", (EntryFile(f"{name}.safetensors", "torch", "", ()),), network=network)
+    with locked(entry) as staging:
+        raw = copied(path, staging)
+        sha256 = hash_file(raw)
+        before = own_entry(name)
+        if before and (before.network, before.files[0].sha256) != (network, sha256):
+            raise UsageError(f"{name} has other weights already", hint=f"vidsum weights remove {name}")
+        file = replace(entry.files[0], format=_format_of(raw), sha256=sha256)
+        store(entry, file, raw, "added by hand", check)
+        facts = {"network": network, "sha256": sha256, "bytes": raw.stat().st_size}
+        (weights_folder() / name / OWN).write_text(json.dumps(facts) + "\n")
+    added = own_entry(name)
+    assert added is not None
+    return status_of(added, hashed=False)
+
+
+def remove_own(name: str) -> Path:
+    """Delete weights that `add_own` took, and return their folder. Raises UsageError: there are none."""
+    entry = own_entry(name)
+    if entry is None:
+        raise unknown("weights of your own", name, own_weights())
+    with locked(entry):
+        shutil.rmtree(weights_folder() / name)
+    return weights_folder() / name
+
+
+def _format_of(path: Path) -> Format:
+    with path.open("rb") as file:
+        if file.read(9)[8:] == b"{":
+            return "safetensors"
+    if not zipfile.is_zipfile(path):
+        return "torch"
+    with zipfile.ZipFile(path) as archive:
+        is_script = any(name.endswith("/constants.pkl") for name in archive.namelist())
+    return "torchscript" if is_script else "torch"
