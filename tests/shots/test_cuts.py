@@ -32,7 +32,7 @@ def samples(n_frames: int | None = 1) -> Features:
 def changes(amounts: dict[int, float], left_out: Sequence[int] = (), usual: float = 0.5) -> Features:
     """The changes of all pictures but those left out, most of them as usual; nothing stays changed."""
     shown = np.setdiff1d(np.arange(SAMPLES / 2 * FPS, dtype=np.int64), left_out)
-    rows = [(amounts.get(int(n), usual), n == 0 or n - 1 in shown, 0) for n in shown]
+    rows = [(amounts.get(int(n), usual), n == 0 or n - 1 in shown, 0, 0, 0) for n in shown]
     return Features(np.array(rows, np.float32), shown / FPS, 1 / FPS, 1 / FPS, SAMPLES / 2, FPS)
 
 
@@ -152,6 +152,41 @@ def test_a_cut_that_is_no_change_point_is_found() -> None:
 
 def test_a_flash_is_no_cut() -> None:
     assert begun(FLASH, "added", []) == []
+
+
+@pytest.mark.parametrize("frames", [13, 25, 50])
+def test_a_dissolve_is_one_cut_inside_it(frames: int) -> None:
+    mixed = [FIRST + (SECOND - FIRST) * n / frames for n in range(frames)]
+    begin = 72 - frames // 2
+    film = [FIRST] * begin + mixed + [SECOND] * (125 - begin - frames)
+    for first in ([], [5], [6]):  # samples before which KTS sees a change point
+        (cut,) = begun(film, "only", first)
+        assert begin <= cut <= begin + frames
+
+
+def test_no_other_gradual_change_is_a_dissolve() -> None:
+    wipe = [
+        np.concatenate([SECOND[:, : max(0, min(n - 56, 32))], FIRST[:, max(0, min(n - 56, 32)) :]], axis=1)
+        for n in range(125)
+    ]
+    long_flash = [FIRST] * 60 + [FIRST + (255 - FIRST) * n / 8 for n in [*range(9), *range(8, 0, -1)]]
+    to_black = [FIRST] * 60 + [FIRST * (1 - n / 25) for n in range(25)]
+    long_pan = [scene(1)[:, n // 2 : n // 2 + 32] for n in range(64)]
+    for film in (
+        wipe,
+        long_flash + [FIRST] * 48,
+        to_black + [FIRST * 0] * 40,
+        [FIRST] * 30 + long_pan + [long_pan[-1]] * 31,
+    ):
+        assert begun(film, "only", []) == []
+
+
+def test_a_slide_of_low_contrast_gives_way_to_another() -> None:
+    text = FIRST.copy()
+    text[6:9, 4:20] += np.where(text[6:9, 4:20] > 128, -6, 6)
+    assert begun([FIRST] * 70 + [text] * 55, "only", []) == [70]
+    typed = [FIRST] * 40 + [text] * 30 + [FIRST] * 55  # a change that comes and goes
+    assert begun(typed, "only", []) == []
 
 
 def test_only_where_a_picture_becomes_another_is_more_than_motion() -> None:

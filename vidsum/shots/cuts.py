@@ -23,6 +23,12 @@ _CLEAR = 2.0
 """A change point is a cut if a picture there changes at least so many times more than the third largest
 change around it. Two large ones are a cut with a blended frame, or two cuts; fades and motion have many."""
 
+_BLEND_APART_S, _CONTEXT_S, _ANOTHER_SCENE = 2.5, 1.75, 0.35
+"""Dissolves are further apart; features some time before and after differ by this cosine distance."""
+_SLIDE_LEAST, _SLIDE_CLEAR, _SLIDE_S, _ANOTHER_SLIDE = 0.3, 5.0, 2.2, 3e-3
+"""A slide gives way to another: a change, so many times the others as long before and after, and a cosine
+distance of features."""
+
 # of cuts that KTS does not name, and of takes; chosen on every second clip (docs/benchmarks.md)
 _CUT_LEAST, _CUT_CLEAR = 6.0, 2.5
 _AROUND_S = 0.5
@@ -60,7 +66,7 @@ class _Start(NamedTuple):
 
 
 def as_features(changes: Changes, video: VideoInfo) -> Features:
-    """Changes of pictures as features of their video, which the cache keeps: [N, 3]."""
+    """Changes of pictures as features of their video, which the cache keeps: [N, 5]."""
     return Features(
         changes.array,
         changes.timestamps,
@@ -86,7 +92,9 @@ def with_cuts(
     changes = pictures.changes
     starts = _changes_at(features, first, changes)
     seen = _cuts_in(changes)
-    of_cuts = np.array([start.time_s for start in [*seen, *starts] if start.is_cut])
+    seen += _slides_in(changes, features, seen)
+    seen += [blend for blend in _blends_in(changes, features) if not _is_near(blend, _times_of(seen))]
+    of_cuts = _times_of([start for start in [*seen, *starts] if start.is_cut])
     kept = [start for start in starts if start.is_cut or not _is_near(start, of_cuts)]
     if cuts == "only":
         kept = [start for start in kept if start.is_cut or _may_be_gradual(changes, start.time_s)]
@@ -161,6 +169,49 @@ def _cuts_in(changes: Features) -> list[_Start]:
         if len(amounts[around]) >= _ENOUGH and is_clear and apart[after] >= _STAYS * amounts[number]:
             found.append(_cut_at(changes, number))
     return found
+
+
+def _slides_in(changes: Features, features: Features, cuts: Sequence[_Start]) -> list[_Start]:
+    """Return where a still picture gives way to another, be it by little (text)."""
+    times, amounts, found = changes.timestamps, changes.array[:, 0], list[_Start]()
+    known = set(_times_of(cuts).tolist())
+    for number in np.flatnonzero(amounts >= _SLIDE_LEAST).tolist():
+        first, end = np.searchsorted(times, times[number] + np.array([-_SLIDE_S, _SLIDE_S])).tolist()
+        others = np.delete(amounts[first:end], number - first)
+        if len(others) + 1 < _ENOUGH or amounts[number] < _SLIDE_CLEAR * others.max():
+            continue
+        start, context_s = _cut_at(changes, number), features.step_s
+        if start.time_s not in known and _distance(features, start.time_s, 0, context_s) >= _ANOTHER_SLIDE:
+            found.append(start)
+    return found
+
+
+def _blends_in(changes: Features, features: Features) -> list[_Start]:
+    """Return the middles of the dissolves, the surest first."""
+    times, surely, ago_s = changes.timestamps, changes.array[:, 3], changes.array[:, 4]
+    found = list[_Start]()
+    for number in np.argsort(-surely, kind="stable")[: np.count_nonzero(surely)].tolist():
+        time_s = float(times[np.searchsorted(times, times[number] - ago_s[number])])
+        is_apart = (np.abs(_times_of(found) - time_s) >= _BLEND_APART_S).all()
+        if is_apart and _distance(features, time_s, 0.75, _CONTEXT_S) >= _ANOTHER_SCENE:
+            found.append(_Start(time_s, time_s, True))
+    return found
+
+
+def _distance(features: Features, time_s: float, from_s: float, context_s: float) -> float:
+    """Return 1 - cosine of the mean features of so much time before and after, `from_s` away from a time."""
+    times, last = features.timestamps, len(features) - 1
+    low, high, after, end = np.searchsorted(
+        times, time_s + np.array([-from_s - context_s, -from_s, from_s, from_s + context_s]) - TOLERANCE_S
+    ).tolist()
+    before = features.array[min(low, max(high - 1, 0)) : max(high, 1)].astype(np.float64).mean(axis=0)
+    later = features.array[min(after, last) : max(end, min(after, last) + 1)].astype(np.float64).mean(axis=0)
+    lengths = float(np.linalg.norm(before) * np.linalg.norm(later))
+    return 1 - float(before @ later) / lengths if lengths else 0.0
+
+
+def _times_of(starts: Sequence[_Start]) -> TimeArray:
+    return np.array([start.time_s for start in starts])
 
 
 def _is_near(start: _Start, cuts: TimeArray) -> bool:

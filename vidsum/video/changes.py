@@ -5,6 +5,7 @@ than a tenth of a millisecond, whatever the size of the video: most of its pixel
 """
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import av
@@ -15,8 +16,16 @@ from vidsum.errors import InputError
 from vidsum.types import FloatArray, Picture, TimeArray
 from vidsum.video.frames import TOLERANCE_S
 
-NAME = "picture_changes"
+NAME = "picture_changes_2"
 AGO_S = 0.5
+_TICK_S = 0.1
+"""Pictures at least so far apart are looked through for dissolves."""
+_WINDOWS = (6, 8, 10, 12, 16, 20, 24)
+"""Lengths of windows, in ticks: dissolves of 0.5 to 2 s."""
+_MARGIN = 4
+"""Ticks before and after a window, in which the picture changes less."""
+# of dissolves; chosen on films of every second clip (docs/benchmarks.md)
+_LEAST_BLEND, _OFF_LINE, _OUTSIDE, _BLANK, _DIMMED = 25.0, 0.52, 0.65, 16.0, 0.8
 _WIDTH, _HEIGHT = 32, 18
 """Of a tiny picture, as stored: it is not turned upright."""
 
@@ -26,8 +35,9 @@ class Changes:
     """How much pictures of a video differ from those before."""
 
     array: FloatArray
-    """[N, 3] change of each picture, 1 where it is known to follow the one before, else 0, and how much it
-    differs from the first of the last `AGO_S` seconds."""
+    """[N, 5] change of each picture, 1 where it is known to follow the one before, else 0, how much it
+    differs from the first of the last `AGO_S` seconds; how surely a dissolve was seen before it, 0 where none
+    was, and how many seconds before it was half done."""
     timestamps: TimeArray
     """[N] seconds."""
 
@@ -40,7 +50,8 @@ class ChangeMeter:
         self._last = deque[tuple[float, Picture]]()
         """The pictures of the last `AGO_S` seconds, at least one."""
         self._times: list[float] = []
-        self._rows: list[tuple[float, bool, float]] = []
+        self._rows: list[tuple[float, bool, float, float, float]] = []
+        self._ticks = deque[tuple[float, FloatArray]](maxlen=_WINDOWS[-1] + 2 * _MARGIN + 1)
 
     def see(self, time_s: float, frame: av.VideoFrame, *, is_next: bool = True) -> float:
         """See the next picture, and return its change.
@@ -56,12 +67,23 @@ class ChangeMeter:
         while time_s - self._last[0][0] > AGO_S + TOLERANCE_S and len(self._last) > 1:
             self._last.popleft()
         self._times.append(time_s)
-        self._rows.append((change, is_next, _difference(picture, self._last[0][1])))
+        blend = self._tick(time_s, picture)
+        self._rows.append((change, is_next, _difference(picture, self._last[0][1]), *blend))
         return change
+
+    def _tick(self, time_s: float, picture: Picture) -> tuple[float, float]:
+        if self._ticks and time_s - self._ticks[-1][0] < _TICK_S - TOLERANCE_S:
+            return 0.0, 0.0
+        # blurred: what moves a little stays where it is
+        blocks = picture.reshape(_HEIGHT // 3, 3, _WIDTH // 4, 4, 3)
+        self._ticks.append((time_s, blocks.mean(axis=(1, 3), dtype=np.float32)))
+        ticks, sizes = list(self._ticks), [length + 2 * _MARGIN + 1 for length in _WINDOWS]
+        return max((_blend(ticks[-size:]) for size in sizes if size <= len(ticks)), default=(0.0, 0.0))
 
     def start_again(self) -> None:
         """Compare the next picture with none."""
         self._last.clear()
+        self._ticks.clear()
 
     def measured(self, path: str) -> Changes:
         """Those of the pictures it saw. Raises InputError where the video at `path` had none."""
@@ -74,3 +96,40 @@ def _difference(one: Picture, other: Picture) -> float:
     """The mean absolute difference of two pictures."""
     # in bytes: half the time that signed numbers take
     return float((np.maximum(one, other) - np.minimum(one, other)).sum(dtype=np.uint32)) / one.size
+
+
+def _blend(ticks: Sequence[tuple[float, FloatArray]]) -> tuple[float, float]:
+    """Return how surely the middle ticks are a dissolve, and the seconds from its half to the last tick.
+
+    In a dissolve each picture lies on the line between the first and the last, in all pixels alike; after a
+    cut, in a wipe or in motion it does not. Before and after, there is less change. A fade to or from black
+    is none.
+    """
+    (start_s, first), (end_s, last) = ticks[_off(ticks, 0)], ticks[_off(ticks, 4)]
+    length = _off(ticks, 4) - _off(ticks, 0)
+    whole = _mean(last - first)
+    is_even = end_s - start_s <= 1.6 * _TICK_S * length
+    if not is_even or whole < _LEAST_BLEND:
+        return 0.0, 0.0
+    if max(_mean(ticks[0][1] - first), _mean(ticks[-1][1] - last)) > _OUTSIDE * whole:
+        return 0.0, 0.0
+    first_std, last_std = float(first.std()), float(last.std())
+    alike = float(((first - first.mean()) * (last - last.mean())).mean())
+    if min(first_std, last_std) < _BLANK or alike > _DIMMED * first_std * last_std:
+        return 0.0, 0.0
+    off = []
+    for quarter in (1, 2, 3):
+        time_s, picture = ticks[_off(ticks, quarter)]
+        share = (time_s - start_s) / (end_s - start_s)
+        off.append(_mean(picture - first - share * (last - first)) / whole)
+    straight = 1 - (off[1] + (off[0] + off[2]) / 2) / _OFF_LINE
+    return max(straight, 0.0), ticks[-1][0] - (start_s + end_s) / 2
+
+
+def _off(ticks: Sequence[object], quarter: int) -> int:
+    """Return the number of the tick after so many quarters of the window."""
+    return _MARGIN + round(quarter * (len(ticks) - 2 * _MARGIN - 1) / 4)
+
+
+def _mean(difference: FloatArray) -> float:
+    return float(np.abs(difference).mean())
