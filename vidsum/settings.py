@@ -12,7 +12,6 @@ from vidsum.device import Backend, PrecisionChoice
 from vidsum.errors import UsageError
 from vidsum.options import ADVANCED, Checked, Option, as_record, check, option
 from vidsum.times import parse_every, parse_interval, parse_limit, parse_time
-from vidsum.types import TrackChoice
 
 DEFAULT_EXTRACTOR = "efficientnet_lite0"
 DEFAULT_MODEL = "auto"
@@ -128,10 +127,10 @@ class Extraction:
     hwaccel: HwAccel = option(
         "Hardware decoder. auto: use one if available, else the CPU.", "none", panel=ADVANCED
     )
-    video_track: TrackChoice = option(
+    video_track: int | str | None = option(
         "Video track, by number from 1 on.", None, metavar="N", parse=parse_track, shown="FFmpeg's choice"
     )
-    audio_track: TrackChoice = option(
+    audio_track: int | str | None = option(
         "Audio track, by number from 1 on or language (eng, de).",
         None,
         metavar="N|LANG",
