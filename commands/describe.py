@@ -121,6 +121,8 @@ def _line(files: Files, found: "Descriptions") -> str:
     count = len(found.descriptions)
     left = f"{found.n_unsure} segment{'s' * (found.n_unsure != 1)}"
     unsure = f", nothing sure enough for {left}" if found.n_unsure else ""
+    if found.n_unsure and not count:
+        unsure += "; lower --min-sure, or choose another --writer"
     return (
         f"{', '.join(map(str, files.all))}: {count} description{'s' * (count != 1)} by {found.writer}{unsure}"
     )

@@ -112,6 +112,29 @@ def best_score(
     its flat curve and a warning, except `uniform`, which is meant to be flat. The other arguments are those
     of `score`.
     """
+    scored = _first_that_varies(models, features, shots, selection, fraction, device)
+    if selection.beams == 1 or _decodes(scored.model, device):
+        return scored
+    warning = f"--beams has no effect on {scored.model}, which writes no summary step by step"
+    return replace(scored, warnings=(*scored.warnings, warning))
+
+
+def _decodes(model: str, device: str) -> bool:
+    """Whether a model's importance comes from the steps of a decoder."""
+    if model in SCORERS:
+        return False
+    config = getattr(_summarizer(model, device).model, "config", None)
+    return getattr(config, "head", "frame") != "frame"
+
+
+def _first_that_varies(
+    models: Sequence[str],
+    features: Features,
+    shots: Shots | None,
+    selection: Selection,
+    fraction: float,
+    device: str,
+) -> Scored:
     flat, moves = list[str](), motion(features)
     if selection.model == "auto" and len(features) > 1 and moves.max() <= _FLAT_LEAST:
         warning = f"{_STILL}: segments do not depend on its content"

@@ -79,7 +79,8 @@ def _checkpoints(out: Path, splits: Sequence[Mapping[str, Any]]) -> list[Path]:
         if not file.is_file():
             raise InputError(
                 f"{file.parent}: this split is not trained yet; a run is evaluated as a whole",
-                hint="the `vidsum train` command of this run, without --split, trains the others",
+                hint="the `vidsum train` command of this run, without --split, trains the others; for one "
+                "alone, train into another folder with a --splits file that holds only that split",
             )
     return files
 
