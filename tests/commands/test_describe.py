@@ -113,7 +113,7 @@ def test_nothing_is_said_that_is_not_sure(run: Run, film: Path) -> None:
     assert (ran.code, said()) == (0, [])
     assert ran.json["data"]["unsure"] == 4
     jsonschema.validate(ran.json, RESULT_SCHEMA)
-    ran = run("describe", film, *HOW, "--min-sure", "0.95")
+    ran = run("describe", film, *HOW, "--min-sure", "0.95", "--overwrite")
     assert "lower --min-sure, or choose another --writer" in ran.out, ran.err
 
 
