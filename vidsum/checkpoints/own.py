@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -64,10 +63,4 @@ def remove_own(name: str) -> Path:
 
 def _format_of(path: Path) -> Format:
     with path.open("rb") as file:
-        if file.read(9)[8:] == b"{":
-            return "safetensors"
-    if not zipfile.is_zipfile(path):
-        return "torch"
-    with zipfile.ZipFile(path) as archive:
-        is_script = any(name.endswith("/constants.pkl") for name in archive.namelist())
-    return "torchscript" if is_script else "torch"
+        return "safetensors" if file.read(9)[8:] == b"{" else "torch"

@@ -10,8 +10,9 @@ import math
 import pickle
 import zipfile
 import zlib
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -51,12 +52,17 @@ class _Storage(NamedTuple):
     """Numbers in it."""
 
     @property
+    def item_bytes(self) -> int:
+        """Length of a number."""
+        return 2 if self.dtype == "bfloat16" else np.dtype(self.dtype).itemsize
+
+    @property
     def n_bytes(self) -> int:
         """Length in the file."""
-        return self.length * (2 if self.dtype == "bfloat16" else np.dtype(self.dtype).itemsize)
+        return self.length * self.item_bytes
 
 
-class _Tensor(NamedTuple):
+class StoredTensor(NamedTuple):
     """A tensor as the pickle describes it: a view of a storage."""
 
     storage: _Storage
@@ -70,22 +76,16 @@ ReadStorage = Callable[[_Storage], bytes]
 
 
 def read_torch(path: Path) -> dict[str, Array]:
-    """Return the arrays of a state dict that `torch.save` wrote, alone or under the key `state_dict`.
+    """Return the arrays of a TorchScript archive, or of a state dict, alone or under the key `state_dict`.
 
     Numbers in bfloat16 become float32. Raises WeightsError: the file is damaged, or holds more than data.
     """
-    try:
-        content, read = (_open_zip if zipfile.is_zipfile(path) else _open_legacy)(path)
-        # training frameworks put the tensors under this key, beside the epoch and the like
-        if isinstance(content, dict) and isinstance(content.get("state_dict"), dict):
-            content = content["state_dict"]
-        if not isinstance(content, Mapping) or not all(
-            isinstance(key, str) and isinstance(value, _Tensor) for key, value in content.items()
-        ):
-            raise WeightsError(f"{path.name}: is not a state dict, a mapping of names to tensors")
-        return _load(content, read, path)
-    except _DAMAGE as error:
-        raise WeightsError(f"{path.name}: not a torch file of weights only ({error})") from error
+    file = TorchFile(path, path.name)
+    content = file.content
+    # training frameworks put the tensors under this key, beside the epoch and the like
+    if isinstance(content, dict) and isinstance(content.get("state_dict"), dict):
+        content = content["state_dict"]
+    return file.arrays(content)
 
 
 def read_torchscript(path: Path) -> dict[str, Array]:
@@ -93,13 +93,52 @@ def read_torchscript(path: Path) -> dict[str, Array]:
 
     Raises WeightsError where it is not such an archive, or names anything but modules, lists and tensors.
     """
-    try:
-        module, read = _open_zip(path)
-        if not isinstance(module, _Module):
-            raise WeightsError(f"{path.name}: not a TorchScript archive of a module")
-        return _load(dict(_tensors_in(module, "")), read, path)
-    except _DAMAGE as error:
-        raise WeightsError(f"{path.name}: not a TorchScript archive ({error})") from error
+    file = TorchFile(path, path.name, "TorchScript archive")
+    if not isinstance(file.content, _Module):
+        raise WeightsError(f"{path.name}: not a TorchScript archive of a module")
+    return file.arrays(file.content)
+
+
+class TorchFile:
+    """The content of a file, with a description in place of each tensor; `arrays` reads their numbers."""
+
+    def __init__(self, path: Path, name: str, kind: str = "torch file of weights only") -> None:
+        """Read all but the numbers. `name` and `kind` of the file are for messages.
+
+        Raises OSError: it cannot be read. WeightsError: it is damaged, or holds more than data.
+        """
+        self._name, self._kind, self._n_bytes = name, kind, path.stat().st_size
+        with self._refusing():
+            self.content, self._read = (_open_zip if zipfile.is_zipfile(path) else _open_legacy)(path)
+
+    @contextmanager
+    def _refusing(self) -> Iterator[None]:
+        try:
+            yield
+        except _DAMAGE as error:
+            raise WeightsError(f"{self._name}: not a {self._kind} ({error})") from error
+
+    def arrays(self, state: object) -> dict[str, Array]:
+        """Return the arrays of a state dict, or of a module, in the content, each with memory of its own.
+
+        Raises WeightsError: it is neither, or its tensors do not fit into the file.
+        """
+        with self._refusing():
+            tensors = dict(_tensors_in(state, "")) if isinstance(state, _Module) else state
+            if not isinstance(tensors, Mapping) or not all(
+                isinstance(key, str) and isinstance(value, StoredTensor) for key, value in tensors.items()
+            ):
+                raise WeightsError(f"{self._name}: is not a state dict, a mapping of names to tensors")
+            claimed = 0
+            for key, tensor in tensors.items():
+                count = math.prod(tensor.shape)
+                if count > tensor.storage.length:
+                    fault = f"{key} claims the shape {list(tensor.shape)}, but stores less"
+                    raise WeightsError(f"{self._name}: {fault}")
+                claimed += count * tensor.storage.item_bytes
+            if claimed > _MAX_SHARED * self._n_bytes:
+                raise WeightsError(f"{self._name}: its tensors claim more than the file holds")
+            return {key: _array(tensor, self._read(tensor.storage)) for key, tensor in tensors.items()}
 
 
 def _open_zip(path: Path) -> tuple[Any, ReadStorage]:
@@ -136,21 +175,7 @@ def _open_legacy(path: Path) -> tuple[Any, ReadStorage]:
     return content, read
 
 
-def _load(tensors: Mapping[str, _Tensor], read: ReadStorage, path: Path) -> dict[str, Array]:
-    """Return the arrays of tensors, each with memory of its own."""
-    for name, tensor in tensors.items():
-        if math.prod(tensor.shape) > tensor.storage.length:
-            raise WeightsError(f"{path.name}: {name} claims the shape {list(tensor.shape)}, but stores less")
-    claimed = sum(
-        math.prod(tensor.shape) * tensor.storage.n_bytes // max(tensor.storage.length, 1)
-        for tensor in tensors.values()
-    )
-    if claimed > _MAX_SHARED * path.stat().st_size:
-        raise WeightsError(f"{path.name}: its tensors claim more than the file holds")
-    return {name: _array(tensor, read(tensor.storage)) for name, tensor in tensors.items()}
-
-
-def _array(tensor: _Tensor, data: bytes) -> Array:
+def _array(tensor: StoredTensor, data: bytes) -> Array:
     storage, offset = tensor.storage, tensor.offset
     if len(data) != storage.n_bytes:
         raise pickle.UnpicklingError(f"storage {storage.key} is cut short")
@@ -172,9 +197,9 @@ class _Module:
     """Stands for any module of a TorchScript archive; its attributes are set by the unpickler."""
 
 
-def _tensors_in(module: object, prefix: str) -> Iterator[tuple[str, _Tensor]]:
+def _tensors_in(module: object, prefix: str) -> Iterator[tuple[str, StoredTensor]]:
     for name, value in vars(module).items():
-        if isinstance(value, _Tensor):
+        if isinstance(value, StoredTensor):
             yield f"{prefix}{name}", value
         elif isinstance(value, _Module):
             yield from _tensors_in(value, f"{prefix}{name}.")
@@ -199,9 +224,9 @@ class _TorchUnpickler(RestrictedUnpickler):
 
 def _describe_tensor(
     storage: _Storage, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], *_rest: object
-) -> _Tensor:
+) -> StoredTensor:
     """Return a tensor; what follows (gradient flag, hooks) does not matter here."""
-    return _Tensor(storage, offset, tuple(shape), tuple(strides))
+    return StoredTensor(storage, offset, tuple(shape), tuple(strides))
 
 
 def _take_first(value: Any, *_rest: object) -> Any:
@@ -209,9 +234,17 @@ def _take_first(value: Any, *_rest: object) -> Any:
 
 
 _ALLOWED = {
+    ("torch._utils", "_rebuild_tensor"): _describe_tensor,
     ("torch._utils", "_rebuild_tensor_v2"): _describe_tensor,
     ("torch._utils", "_rebuild_parameter"): _take_first,
     ("collections", "OrderedDict"): OrderedDict,
+    # trainers keep options and the state of a schedule beside the tensors
+    ("argparse", "Namespace"): OrderedDict,
+    ("easydict", "EasyDict"): OrderedDict,
+    ("collections", "Counter"): Counter,
+    ("__builtin__", "set"): set,
+    ("torch", "Size"): tuple,
+    ("torch", "device"): _take_first,
     ("torch.jit._pickle", "restore_type_tag"): _take_first,
     **{
         ("torch.jit._pickle", f"build_{kind}list"): _take_first

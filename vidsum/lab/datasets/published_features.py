@@ -17,7 +17,6 @@ Rows are brought to length 1, as the published models take them; several sources
 Queries too have published features: the words of each (`read_words`), or one vector (`read_queries`).
 """
 
-import pickle
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ import h5py
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.errors import InputError
+from vidsum.errors import InputError, WeightsError
 from vidsum.grounding.windows import resample
 from vidsum.lab.datasets.clip_captions import embed_captions, is_captions, read_clip_captions
 from vidsum.lab.datasets.moments import Query
@@ -226,19 +225,19 @@ def _from_npz(file: Path, keys: Sequence[str]) -> tuple[str, Any]:
 
 def _from_torch(file: Path, keys: Sequence[str]) -> Any:
     """The tensor of a `.pt` file, or the first that it has under a key; nothing else in it is ever run."""
-    import torch
-
-    from vidsum.checkpoints.tensors import fault_of, load_tensors
+    from vidsum.checkpoints.torch_files import StoredTensor, TorchFile
 
     try:
         with refusing(file):
-            stored = load_tensors(file)
-    except pickle.UnpicklingError as error:
+            torch_file = TorchFile(file, str(file))
+    except WeightsError as error:
         raise InputError(f"{file}: holds more than tensors, or is damaged") from error
+    stored = torch_file.content
     if isinstance(stored, dict):
         stored = next((stored[key] for key in keys if key in stored), None)
-    if not isinstance(stored, torch.Tensor):
+    if not isinstance(stored, StoredTensor):
         raise InputError(f"{file}: holds no tensor, alone or named {' or '.join(keys)}")
-    if fault := fault_of(stored):
-        raise InputError(f"{file}: its tensor {fault}")
-    return stored.detach().float().numpy()
+    try:
+        return torch_file.arrays({"its tensor": stored})["its tensor"].astype(np.float32)
+    except WeightsError as error:
+        raise InputError(error.message) from error
