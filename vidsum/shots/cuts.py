@@ -93,7 +93,11 @@ def with_cuts(
     starts = _changes_at(features, first, changes)
     seen = _cuts_in(changes)
     seen += _slides_in(changes, features, seen)
-    seen += [blend for blend in _blends_in(changes, features) if not _is_near(blend, _times_of(seen))]
+    seen += [
+        blend
+        for blend in _blends_in(changes, features, _times_of(seen))
+        if not _is_near(blend, _times_of(seen))
+    ]
     of_cuts = _times_of([start for start in [*seen, *starts] if start.is_cut])
     kept = [start for start in starts if start.is_cut or not _is_near(start, of_cuts)]
     if cuts == "only":
@@ -186,24 +190,28 @@ def _slides_in(changes: Features, features: Features, cuts: Sequence[_Start]) ->
     return found
 
 
-def _blends_in(changes: Features, features: Features) -> list[_Start]:
-    """Return the middles of the dissolves, the surest first."""
+def _blends_in(changes: Features, features: Features, cuts: TimeArray) -> list[_Start]:
+    """Return the middles of the dissolves, the surest first; what lies beyond a cut tells nothing of them."""
+    edges = np.sort(np.append(cuts, [-np.inf, np.inf]))
     times, surely, ago_s = changes.timestamps, changes.array[:, 3], changes.array[:, 4]
     found = list[_Start]()
     for number in np.argsort(-surely, kind="stable")[: np.count_nonzero(surely)].tolist():
         time_s = float(times[np.searchsorted(times, times[number] - ago_s[number])])
         is_apart = (np.abs(_times_of(found) - time_s) >= _BLEND_APART_S).all()
-        if is_apart and _distance(features, time_s, 0.75, _CONTEXT_S) >= _ANOTHER_SCENE:
+        after = int(np.searchsorted(edges, time_s, side="right").clip(1, len(edges) - 1))
+        take = (float(edges[after - 1]), float(edges[after]))
+        if is_apart and _distance(features, time_s, 0.75, _CONTEXT_S, take) >= _ANOTHER_SCENE:
             found.append(_Start(time_s, time_s, True))
     return found
 
 
-def _distance(features: Features, time_s: float, from_s: float, context_s: float) -> float:
+def _distance(
+    features: Features, time_s: float, from_s: float, context_s: float, within: Interval = (-np.inf, np.inf)
+) -> float:
     """Return 1 - cosine of the mean features of so much time before and after, `from_s` away from a time."""
     times, last = features.timestamps, len(features) - 1
-    low, high, after, end = np.searchsorted(
-        times, time_s + np.array([-from_s - context_s, -from_s, from_s, from_s + context_s]) - TOLERANCE_S
-    ).tolist()
+    spans = time_s + np.array([-from_s - context_s, -from_s, from_s, from_s + context_s])
+    low, high, after, end = np.searchsorted(times, spans.clip(*within) - TOLERANCE_S).tolist()
     before = features.array[min(low, max(high - 1, 0)) : max(high, 1)].astype(np.float64).mean(axis=0)
     later = features.array[min(after, last) : max(end, min(after, last) + 1)].astype(np.float64).mean(axis=0)
     lengths = float(np.linalg.norm(before) * np.linalg.norm(later))
