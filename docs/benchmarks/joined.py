@@ -18,8 +18,8 @@ from tests.conftest import SHARED
 from vidsum.device import Precision
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings
 from vidsum.lab.datasets.moments import MomentVideo, Query
-from vidsum.pipelines.moments import input_in, plan_sight
 from vidsum.pipelines.plan import Input
+from vidsum.pipelines.sight import input_in, plan_sight
 from vidsum.results.features import Features
 from vidsum.settings import Extraction, Retrieval
 from vidsum.video.probe import probe

@@ -30,7 +30,7 @@ from vidsum.features.onnx_lite import LiteGraph
 from vidsum.grounding.spaces import embed_queries, similarity
 from vidsum.intervals import iou
 from vidsum.keywords import ReadingOptions
-from vidsum.pipelines.moments import seen
+from vidsum.pipelines.sight import seen
 from vidsum.results.features import Features
 from vidsum.scaling import unit_rows
 from vidsum.shots import find

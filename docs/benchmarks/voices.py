@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from vidsum.types import FloatArray
-from vidsum.video.audio import probe_sound, read_sound
 from vidsum.video.damage import DecodeLog
+from vidsum.video.listen import probe_sound, read_sound
 
 RATE = 16_000
 VOICES = ("flite:slt", "flite:rms", "espeak-ng:en-us", "espeak-ng:en-gb-scotland")

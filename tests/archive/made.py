@@ -38,7 +38,7 @@ def use_archive(monkeypatch: pytest.MonkeyPatch) -> None:
         "cohort.weight": np.diag([0.16, 0.15, 0.14]).astype(np.float32),
         CLASSES: rng.random((16, len(COLOURS))).astype(np.float32),
     }
-    monkeypatch.setattr("vidsum.pipelines.moments.embed_video", embed_video)
+    monkeypatch.setattr("vidsum.pipelines.sight.embed_video", embed_video)
     for module in ("archive.index", "grounding.presence", "grounding.vse"):
         monkeypatch.setattr(f"vidsum.{module}.load_map", lambda: SimpleNamespace(tensors=tensors))
     monkeypatch.setattr("vidsum.archive.archive.embed_queries", lambda space, texts: ENCODER.encode(texts))

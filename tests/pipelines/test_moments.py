@@ -23,7 +23,7 @@ from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.intervals import iou
 from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr_models import build
-from vidsum.pipelines import decoding, sources
+from vidsum.pipelines import decoding, sight, sources
 from vidsum.pipelines import moments as pipeline
 from vidsum.results.feature_files import write_features
 from vidsum.results.features import Features
@@ -191,7 +191,7 @@ def test_a_video_is_probed_and_hashed_once(
 
     sources._probe_unchanged.cache_clear()
     monkeypatch.setattr(sources, "probe", counted("probe", probe))
-    monkeypatch.setattr(pipeline, "extraction_job", counted("hash", pipeline.extraction_job))
+    monkeypatch.setattr(sight, "extraction_job", counted("hash", sight.extraction_job))
     pipeline.ground(film, "green", device="cpu")
     assert calls == ["probe", "hash"]
 

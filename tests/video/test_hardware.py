@@ -13,7 +13,7 @@ from vidsum.features import extractor
 from vidsum.features.extractor import OwnExtractor, register_extractor
 from vidsum.pipelines.plan import extract
 from vidsum.results.features import Features
-from vidsum.video import pyav_reader
+from vidsum.video import hardware, pyav_reader
 from vidsum.video.probe import probe
 
 
@@ -47,8 +47,8 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(pyav_reader.av, "open", open_file)
     monkeypatch.setattr(pyav_reader, "HWAccel", lambda kind, allow_software_fallback: kind)
-    monkeypatch.setattr(pyav_reader, "hwdevices_available", lambda: ["qsv", "vaapi", "cuda"])
-    pyav_reader._decodes.cache_clear()
+    monkeypatch.setattr(hardware, "hwdevices_available", lambda: ["qsv", "vaapi", "cuda"])
+    hardware._decodes.cache_clear()
     return kinds
 
 
@@ -69,7 +69,7 @@ def test_the_first_hardware_that_decodes_is_used_and_recorded(film: Path, opened
 def test_the_cpu_steps_in_and_it_is_said(
     film: Path, opened: list[str], monkeypatch: pytest.MonkeyPatch, wanted: Any
 ) -> None:
-    monkeypatch.setattr(pyav_reader, "hwdevices_available", lambda: ["cuda"])
+    monkeypatch.setattr(hardware, "hwdevices_available", lambda: ["cuda"])
     features = made(film, hwaccel=wanted)
     assert opened == []
     assert features.provenance == made(film).provenance
@@ -80,8 +80,8 @@ def test_the_cpu_steps_in_and_it_is_said(
 
 
 def test_what_pyav_says_of_missing_devices_is_a_no(film: Path) -> None:
-    pyav_reader._decodes.cache_clear()
-    assert pyav_reader.decoding_hardware(probe(film), "d3d11va") is None  # Windows' own
+    hardware._decodes.cache_clear()
+    assert hardware.decoding_hardware(probe(film), "d3d11va") is None  # Windows' own
 
 
 def test_other_readers_have_no_hardware(film: Path, opened: list[str]) -> None:

@@ -10,8 +10,8 @@ import vidsum
 from docs.benchmarks.voices import write_wav
 from tests import media
 from vidsum.errors import InputError
-from vidsum.video.audio import probe_sound, read_sound
 from vidsum.video.damage import DecodeLog
+from vidsum.video.listen import probe_sound, read_sound
 
 RATE = 16_000
 

@@ -19,8 +19,8 @@ from vidsum.archive.texts import describe, descriptions_beside, hear, set_texts
 from vidsum.errors import InputError
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.vse import load_map
-from vidsum.pipelines.moments import Sight, input_in, plan_sight
 from vidsum.pipelines.plan import Plan
+from vidsum.pipelines.sight import Sight, input_in, plan_sight
 from vidsum.pipelines.sources import probe_video
 from vidsum.pipelines.speech import cached_transcript
 from vidsum.provenance import of_file

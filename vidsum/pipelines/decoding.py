@@ -155,7 +155,7 @@ def hardware_for(video: VideoInfo, how: Extraction) -> str | None:
     """What decodes the video in place of the CPU, if that is asked for and there is some."""
     if how.hwaccel == "none":
         return None
-    from vidsum.video.pyav_reader import decoding_hardware
+    from vidsum.video.hardware import decoding_hardware
 
     return decoding_hardware(video, how.hwaccel)
 

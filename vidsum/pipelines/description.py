@@ -40,9 +40,9 @@ from vidsum.text_files import read_text
 from vidsum.times import clock, from_subtitles
 from vidsum.types import FloatArray, Interval, Progress, VideoInfo
 from vidsum.version import __version__
-from vidsum.video.audio import probe_sound
 from vidsum.video.clock import start_offset_s
 from vidsum.video.damage import DecodeLog
+from vidsum.video.listen import probe_sound
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

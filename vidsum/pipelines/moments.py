@@ -24,29 +24,19 @@ from vidsum.grounding.queries import in_short as in_short
 from vidsum.grounding.queries import queries_of as queries_of
 from vidsum.grounding.queries import read_queries as read_queries
 from vidsum.grounding.said import ENCODER
-from vidsum.grounding.spaces import (
-    STEP_S,
-    ClipEmbeddings,
-    embed_queries,
-    embed_video,
-    extractions_of,
-    text_encoder_of,
-)
+from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, embed_queries, text_encoder_of
 from vidsum.grounding.text import load_text_encoder
-from vidsum.grounding.windows import grid, on_grid
+from vidsum.grounding.windows import grid
 from vidsum.options import all_from_keywords, without_defaults
-from vidsum.pipelines.decoding import extraction_job, transitions_job
 from vidsum.pipelines.plan import Input, Plan, in_turn, input_of, tell
 from vidsum.pipelines.said import speech_of_moments, with_said
-from vidsum.pipelines.sources import Source, Video, VideoPath, has_pictures, kept_of, path_of, probe_video
+from vidsum.pipelines.sight import input_in, plan_sight
+from vidsum.pipelines.sources import Source, has_pictures
 from vidsum.results.features import Features
 from vidsum.results.moments import Grounding, Moment, QueryMoments
 from vidsum.scaling import unit_rows
-from vidsum.settings import DEFAULT_MODEL, Extraction, Retrieval, ShotSettings, Snap
-from vidsum.shots import find
-from vidsum.summary.liveness import motion
-from vidsum.types import FloatArray, Progress, TimeArray
-from vidsum.version import __version__
+from vidsum.settings import DEFAULT_MODEL, Extraction, Retrieval
+from vidsum.types import FloatArray, Progress
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -56,11 +46,7 @@ if TYPE_CHECKING:
 EncodeText = Callable[[Sequence[str]], npt.ArrayLike]
 """Texts to vectors [M, D]."""
 
-_STILL = 0.5
-"""Clips that are less surely moving are still pictures."""
 _CHOSEN_BY_SPACE = ("extractor", "fps", "clip_frames", "stride_frames", "logits")
-_OWN_KEYS = ("extractor", "weights_sha256", "parameters")
-"""What the provenance holds of each extraction; the rest is the same for all."""
 
 
 def ground(
@@ -200,56 +186,6 @@ class Search:
         cut = [text for text in self.queries.texts if encoder.cuts(text)]
         about_length = [f"{named(cut)}: only the first {encoder.most_tokens} tokens are read"] if cut else []
         return (*self.queries.warnings, *notes_on(self.queries.texts, self._unread), *about_length)
-
-
-Sight = tuple[ClipEmbeddings, list[Features]]
-"""A video in a space, and the features that it was made from."""
-
-
-def plan_sight(given: Input, space: str, snap: Snap = Retrieval.snap) -> Plan[Sight]:
-    """Plan a video in a space, with its shots, from an input of `input_in`; one `Video` is seen once.
-
-    A video that is only looked at needs no queries: archives keep what this gives.
-    """
-    made_from: dict[str, Any] = given.provenance
-    if given.features is None:
-        own = [{key: job.provenance[key] for key in _OWN_KEYS} for job in given.jobs]
-        made_from = {"vidsum": __version__, "video": made_from["video"], "extractions": own}
-    by_transitions = snap == "transnetv2"
-
-    def make(progress: Progress | None) -> Sight:
-        features, pictures = given.read(progress)
-        settings = ShotSettings(shots="transnetv2" if by_transitions else "kts")
-
-        def see() -> ClipEmbeddings:
-            edges_s = find(features[-1], settings, pictures).edges_s
-            return seen(space, features[: len(features) - by_transitions], edges_s, given.extraction.device)
-
-        return given.once({**made_from, "seen": [space, snap]}, see), features
-
-    return Plan(made_from, make)
-
-
-def input_in(space: str, source: VideoPath | Video, extraction: Extraction, retrieval: Retrieval) -> Input:
-    """A video with the jobs whose features a space, and the snapping to its shots, need.
-
-    One decode pass makes all: those of the space, then those that shots are found in.
-    """
-    video = probe_video(path_of(source), extraction)
-    wanted = extractions_of(space, extraction, thorough=retrieval.thorough)
-    jobs = [extraction_job(video, part) for part in wanted]
-    if retrieval.snap == "transnetv2":
-        jobs.append(transitions_job(video, extraction))
-    return Input(extraction, video, tuple(jobs), kept=kept_of(source))
-
-
-def seen(
-    space: str, features: Sequence[Features], shots_s: TimeArray, device: str = "auto"
-) -> ClipEmbeddings:
-    """A video in a space, with the edges [S + 1] of its shots, and which of its clips are still pictures."""
-    video, pictures = embed_video(space, features, device), features[-1]
-    moving = on_grid(motion(pictures)[:, None], pictures, video.timestamps, video.step_s)[:, 0]
-    return replace(video, shots_s=shots_s, is_still=moving < _STILL)
 
 
 def plan_moments(

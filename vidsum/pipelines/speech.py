@@ -29,9 +29,9 @@ from vidsum.text_files import read_stdin
 from vidsum.times import format_time
 from vidsum.types import FloatArray, Progress, TrackChoice, VideoInfo
 from vidsum.version import __version__
-from vidsum.video.audio import SoundInfo, ahead_of, probe_sound, read_sound
 from vidsum.video.clock import offset_of_file
 from vidsum.video.damage import CANCELLED, DecodeLog
+from vidsum.video.listen import SoundInfo, ahead_of, probe_sound, read_sound
 from vidsum.video.used_track import describe_used
 
 if TYPE_CHECKING:

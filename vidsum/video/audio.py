@@ -1,9 +1,7 @@
-"""Sound: a source's samples by time, an AAC track in step with the pictures, and what a recognizer hears."""
+"""Sound: a source's samples by time, and an AAC track in step with the pictures."""
 
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import repeat
 from pathlib import Path
@@ -12,16 +10,20 @@ from typing import Protocol
 import av
 import numpy as np
 
-from vidsum.errors import InputError
 from vidsum.types import FloatArray, TrackChoice, VideoInfo
-from vidsum.video.clock import start_offset_s
 from vidsum.video.damage import DecodeLog
 from vidsum.video.jumps import Jumps, Mover
 from vidsum.video.mixdown import Unmixed, keep_cancelled
-from vidsum.video.probe import probe
-from vidsum.video.pyav_reader import can_seek, decode_packet, open_media, open_source, read_packets, seek
-from vidsum.video.timing import jumps_of
-from vidsum.video.tracks import choose_track, number_of
+from vidsum.video.pyav_reader import (
+    can_seek,
+    decode_packet,
+    first_pts_s,
+    open_media,
+    open_source,
+    read_packets,
+    seek,
+)
+from vidsum.video.tracks import choose_track
 
 AAC_RATES = (8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000)
 """Sample rates that AAC has and browsers play; any other rate becomes the last."""
@@ -36,8 +38,6 @@ _SEEK_GAP_S = 3.0
 """Less sound to skip is decoded and dropped: quicker than a seek and its preroll."""
 _LOUDEST = 8.0
 """Damaged sound can be NaN or far beyond 1, full scale, which the encoder refuses."""
-_LEAST_AHEAD_S = 0.2
-"""Files begin with up to .1 s of sound alone, as encoders write them; no word is as short as this."""
 _SLACK_S = 0.01
 """Time stamps may stray this far from the count of samples (MKV rounds to 1 ms) before a gap is believed."""
 
@@ -75,10 +75,6 @@ def open_sound(
             return
         start_s = (container.start_time or 0) / av.time_base if isinstance(source, Path) else source.start_s
         yield SoundSource(container, stream, first, start_s, jumps, mono_rate)
-
-
-def _start_s(stream: av.AudioStream) -> float:
-    return float((stream.start_time or 0) * (stream.time_base or 0))
 
 
 def decoded_sound(
@@ -129,11 +125,10 @@ class SoundSource:
         """The block that is being read."""
         self._next = 0
         self._can_seek = can_seek(container, stream, jumps)
-        if not self._can_seek:
-            self._blocks = _without_strays(self._decode_blocks(), _SLACK_S * self.rate)
-            self._block = next(self._blocks, None)
-        else:
+        if self._can_seek:
             self._seek(0)
+        else:
+            self._decode_on()
 
     @property
     def is_over(self) -> bool:
@@ -160,20 +155,21 @@ class SoundSource:
     def _seek(self, first: int) -> None:
         """Make `_block` the first block of sound, or one that starts at or before sample `first`."""
         first_s, back_s = first / self.rate + self._start_s, _PREROLL_S
-        sound_start_s = _start_s(self._stream)
+        sound_start_s = first_pts_s(self._stream)
         while True:
             target_s = max(first_s - back_s, sound_start_s)
             seek(self._container, self._stream, round(target_s / self._time_base))
-            self._blocks = _without_strays(self._decode_blocks(), _SLACK_S * self.rate)
-            self._block = next(self._blocks, None)
+            self._decode_on()
             if target_s == sound_start_s or (self._block is not None and self._block[0] <= first):
                 break
             back_s *= 4  # it landed late, as a seek in MPEG-TS may
         self._next = first
 
-    def _decode_blocks(self) -> Iterator[_Block]:
-        """The blocks from where the file stands to its end."""
-        return keep_cancelled(self._unmixed_blocks(), self.rate, self.log)
+    def _decode_on(self) -> None:
+        """Take the blocks from where the file stands."""
+        blocks = keep_cancelled(self._unmixed_blocks(), self.rate, self.log)
+        self._blocks = _without_strays(blocks, _SLACK_S * self.rate)
+        self._block = next(self._blocks, None)
 
     def _unmixed_blocks(self) -> Iterator[Unmixed]:
         position: int | None = None
@@ -288,72 +284,3 @@ class SoundTrack:
     def finish(self) -> None:
         """Write what the encoder still holds."""
         self._container.mux(self._stream.encode(None))
-
-
-@dataclass(frozen=True)
-class SoundInfo:
-    """A file that has sound."""
-
-    path: Path
-    duration_s: float
-    """By its header, which may be wrong; 0 where it does not say."""
-    video: VideoInfo | None
-    """The video that the sound belongs to, if there is one: its first picture is time 0."""
-    track: int | None = None
-    """Number of the audio track that is read; None where the file has no other."""
-
-    @property
-    def ahead_s(self) -> float:
-        """Return how long speech may be heard before the first picture."""
-        return ahead_of(start_offset_s(self.video))
-
-
-def ahead_of(offset_s: float) -> float:
-    """Return how long speech may be heard before a first picture that is so late; 0 where no word fits in."""
-    return offset_s if offset_s >= _LEAST_AHEAD_S else 0.0
-
-
-def probe_sound(
-    path: str | os.PathLike[str], video: VideoInfo | None = None, track: TrackChoice = None
-) -> SoundInfo:
-    """What is known of a file with sound, a video where it was probed; only the first picture is decoded.
-
-    Raises InputError: the file cannot be read, or has no sound or no such track that FFmpeg can decode.
-    """
-    with open_media(path, "audio or video") as container:
-        if container.format.name == "tty":
-            raise InputError(f"{path}: is text, not audio or video")
-        if not container.streams.audio:
-            raise InputError(f"{path}: has no sound")
-        sound = choose_track(container, path, "audio", video.audio_track if video else track)
-        if sound.codec_context is None:
-            raise InputError(f"{path}: FFmpeg has no decoder for its sound")
-        number = number_of(container, sound)
-        duration_s = (container.duration or 0) / av.time_base
-    try:
-        video = video or probe(path, audio_track=number)
-    except InputError:  # sound alone, perhaps with a cover
-        return SoundInfo(Path(path), duration_s, None, number)
-    return SoundInfo(Path(path), max(duration_s, video.duration_s), video, number)
-
-
-def read_sound(
-    sound: SoundInfo, rate: int, block_s: float, log: DecodeLog, from_s: float = 0.0
-) -> Iterator[FloatArray]:
-    """Blocks [N] of mono samples at `rate`, one after the other from a time on; silence fills the last.
-
-    What cannot be decoded is silence, and counted in `log`.
-
-    Raises InputError: none of the sound can be decoded.
-    """
-    source = sound.video or sound.path
-    jumps = jumps_of(sound.video) if sound.video else Jumps()
-    with open_sound(source, jumps, rate, sound.track) as heard:
-        if heard is None:
-            raise InputError(f"{sound.path}: none of its sound can be decoded")
-        count, first = round(block_s * rate), round(from_s * rate)
-        while not heard.is_over:
-            yield heard.read(first, count)[0]
-            first += count
-        log.errors += heard.log.errors
-        log.cancelled_s += heard.log.cancelled_s

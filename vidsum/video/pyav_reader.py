@@ -10,13 +10,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import av
-from av.codec.hwaccel import HWAccel, hwdevices_available
+from av.codec.hwaccel import HWAccel
 from av.stream import Stream
 
 from vidsum.errors import InputError
@@ -130,7 +129,7 @@ def open_media(
     """The same for any file that FFmpeg reads, whatever streams it has; messages call it `what`.
 
     `hardware` is a kind of FFmpeg's (`cuda`, `vaapi`); where it does not decode the file, PyAV raises errors
-    of many kinds (see `decoding_hardware`).
+    of many kinds (see `vidsum.video.hardware`).
     """
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", os.fspath(path)):
         hint = (
@@ -203,8 +202,8 @@ def video_stream(
     return stream
 
 
-def first_pts_s(stream: av.VideoStream) -> float:
-    """Time stamp of the first picture, in seconds: what `decode_frames` counts its times from."""
+def first_pts_s(stream: Stream) -> float:
+    """Time stamp of the first picture or sound, in seconds: `decode_frames` counts its times from it."""
     if stream.start_time is None or stream.time_base is None:
         return 0.0
     return float(stream.start_time * stream.time_base)
@@ -346,23 +345,3 @@ def read_packets(
         except (av.FFmpegError, IndexError):
             errors_in_a_row += 1
             log.errors += 1
-
-
-_ORDER = ("cuda", "videotoolbox", "d3d11va", "vaapi", "qsv")
-"""What `auto` tries, if this FFmpeg was built with it."""
-
-
-def decoding_hardware(video: VideoInfo, wanted: str) -> str | None:
-    """The hardware that decodes a video: what is wanted, or of `auto` the first that does; None for none."""
-    kinds = [kind for kind in _ORDER if kind in hwdevices_available()] if wanted == "auto" else [wanted]
-    return next((kind for kind in kinds if _decodes(video, kind)), None)
-
-
-@lru_cache(maxsize=64)
-def _decodes(video: VideoInfo, kind: str) -> bool:
-    """Whether it gives the first picture of a video. Drivers fail in ways of their own, which all mean no."""
-    try:
-        with open_source(video, kind) as container:
-            return next(container.decode(video_stream(container, video)), None) is not None
-    except (av.FFmpegError, InputError, NotImplementedError, RuntimeError, ValueError):
-        return False

@@ -79,9 +79,9 @@ def read_frames(
     first frame that decodes, that one. There is a sample for every k with k / fps before the pictures' end.
 
     Where decord or OpenCV fails, PyAV steps in, with a warning.
-    With PyAV only, `hardware` decodes in place of the CPU (see `decoding_hardware`), and `fast` decodes key
-    frames alone: a sample shows the last one before it (see `vidsum.video.unseen`); `meter` sees all frames
-    that are decoded.
+    With PyAV only, `hardware` decodes in place of the CPU (see `vidsum.video.hardware`), and `fast` decodes
+    key frames alone: a sample shows the last one before it (see `vidsum.video.unseen`); `meter` sees all
+    frames that are decoded.
 
     Raises:
         UsageError: unknown reader, or decord is not installed; no sampling.

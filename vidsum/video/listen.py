@@ -1,0 +1,91 @@
+"""Read the sound of a file for a recognizer."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import av
+
+from vidsum.errors import InputError
+from vidsum.types import FloatArray, TrackChoice, VideoInfo
+from vidsum.video.audio import open_sound
+from vidsum.video.clock import start_offset_s
+from vidsum.video.damage import DecodeLog
+from vidsum.video.jumps import Jumps
+from vidsum.video.probe import probe
+from vidsum.video.pyav_reader import open_media
+from vidsum.video.timing import jumps_of
+from vidsum.video.tracks import choose_track, number_of
+
+_LEAST_AHEAD_S = 0.2
+"""Files begin with up to .1 s of sound alone, as encoders write them; no word is as short as this."""
+
+
+@dataclass(frozen=True)
+class SoundInfo:
+    """A file that has sound."""
+
+    path: Path
+    duration_s: float
+    """By its header, which may be wrong; 0 where it does not say."""
+    video: VideoInfo | None
+    """The video that the sound belongs to, if there is one: its first picture is time 0."""
+    track: int | None = None
+    """Number of the audio track that is read; None where the file has no other."""
+
+    @property
+    def ahead_s(self) -> float:
+        """Return how long speech may be heard before the first picture."""
+        return ahead_of(start_offset_s(self.video))
+
+
+def ahead_of(offset_s: float) -> float:
+    """Return how long speech may be heard before a first picture that is so late; 0 where no word fits in."""
+    return offset_s if offset_s >= _LEAST_AHEAD_S else 0.0
+
+
+def probe_sound(
+    path: str | os.PathLike[str], video: VideoInfo | None = None, track: TrackChoice = None
+) -> SoundInfo:
+    """What is known of a file with sound, a video where it was probed; only the first picture is decoded.
+
+    Raises InputError: the file cannot be read, or has no sound or no such track that FFmpeg can decode.
+    """
+    with open_media(path, "audio or video") as container:
+        if container.format.name == "tty":
+            raise InputError(f"{path}: is text, not audio or video")
+        if not container.streams.audio:
+            raise InputError(f"{path}: has no sound")
+        sound = choose_track(container, path, "audio", video.audio_track if video else track)
+        if sound.codec_context is None:
+            raise InputError(f"{path}: FFmpeg has no decoder for its sound")
+        number = number_of(container, sound)
+        duration_s = (container.duration or 0) / av.time_base
+    try:
+        video = video or probe(path, audio_track=number)
+    except InputError:  # sound alone, perhaps with a cover
+        return SoundInfo(Path(path), duration_s, None, number)
+    return SoundInfo(Path(path), max(duration_s, video.duration_s), video, number)
+
+
+def read_sound(
+    sound: SoundInfo, rate: int, block_s: float, log: DecodeLog, from_s: float = 0.0
+) -> Iterator[FloatArray]:
+    """Blocks [N] of mono samples at `rate`, one after the other from a time on; silence fills the last.
+
+    What cannot be decoded is silence, and counted in `log`.
+
+    Raises InputError: none of the sound can be decoded.
+    """
+    source = sound.video or sound.path
+    jumps = jumps_of(sound.video) if sound.video else Jumps()
+    with open_sound(source, jumps, rate, sound.track) as heard:
+        if heard is None:
+            raise InputError(f"{sound.path}: none of its sound can be decoded")
+        count, first = round(block_s * rate), round(from_s * rate)
+        while not heard.is_over:
+            yield heard.read(first, count)[0]
+            first += count
+        log.errors += heard.log.errors
+        log.cancelled_s += heard.log.cancelled_s
