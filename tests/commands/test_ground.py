@@ -83,7 +83,9 @@ def likely(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     shares = {"film.mp4": 0.124, "other.mp4": 0.6}
     order = iter(shares)
 
-    def probabilities(space: str, video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
+    def probabilities(
+        space: str, video: ClipEmbeddings, queries: FloatArray, without: FloatArray
+    ) -> FloatArray:
         return np.array([shares[next(order)], *[0.9] * (len(queries) - 1)], np.float32)
 
     monkeypatch.setattr("vidsum.grounding.presence.probabilities", probabilities)

@@ -33,7 +33,7 @@ def use_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     monkeypatch.setattr("vidsum.pipelines.moments.load_text_encoder", lambda name, device: ENCODER)
     # no photographs are known in these colours
-    monkeypatch.setattr("vidsum.grounding.presence.probabilities", lambda space, video, queries: None)
+    monkeypatch.setattr("vidsum.grounding.presence.probabilities", lambda *_: None)
 
 
 def _encode(texts: Sequence[str]) -> FloatArray:

@@ -48,7 +48,9 @@ def test_what_must_not_be_seen_takes_from_the_match(monkeypatch: pytest.MonkeyPa
     )
     monkeypatch.setattr(presence, "curves_of", lambda video, vectors: z[: len(vectors)])
     queries, without = np.zeros((2, 3), np.float32), np.zeros((1, 3), np.float32)
-    first, second = presence.probabilities_without(None, queries, without)  # type: ignore[arg-type]
+    found = presence.probabilities("vse", None, queries, without)  # type: ignore[arg-type]
+    assert found is not None
+    first, second = found
     likely = 1 / (1 + np.exp(-(presence.SLOPE * 6 + presence.OFFSET)))
     assert first == pytest.approx(likely, abs=0.01)
     assert second < first / 3

@@ -34,19 +34,17 @@ _SMOOTHED = 3
 """Clips whose mean counts, so that no single one decides."""
 
 
-def probabilities(space: str, video: ClipEmbeddings, queries: FloatArray) -> FloatArray | None:
-    """[M] how likely each query [M, D] is true of a video; None in a space other than `vse`.
+def probabilities(
+    space: str, video: ClipEmbeddings, queries: FloatArray, without: FloatArray | None = None
+) -> FloatArray | None:
+    """[M] how likely each query [M, D] is true somewhere in a video, and none of `without` [W, D] there.
 
-    Raises WeightsError where the map that ships with vidsum is damaged.
+    None in a space other than `vse`. Raises WeightsError where the map that ships with vidsum is damaged.
     """
     if space != "vse":
         return None
-    return logistic(SLOPE * evidence(video, queries) + OFFSET)
-
-
-def probabilities_without(video: ClipEmbeddings, queries: FloatArray, without: FloatArray) -> FloatArray:
-    """Return [M] how likely each query [M, D] is true somewhere in a video in `vse`, and none of `without`
-    [W, D] there."""
+    if without is None or not len(without):
+        return logistic(SLOPE * evidence(video, queries) + OFFSET)
     means = smoothed(curves_of(video, np.concatenate([queries, without])))
     seen, unseen = np.split(logistic(SLOPE * means + OFFSET), [len(queries)])
     return np.asarray((seen * np.prod(1 - unseen, axis=0)).max(axis=1), np.float32)

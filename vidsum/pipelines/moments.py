@@ -153,10 +153,8 @@ class Search:
         answers = locate(self.model, clips, request, retrieval.top_k, *how, alone=alone)
         if retrieval.snap != "none":
             answers = [replace(answer, moments=self._snapped(answer, clips)) for answer in answers]
-        present = presence.probabilities(self.space, clips, vectors)
+        present = presence.probabilities(self.space, clips, vectors, without)
         if present is not None:
-            if len(without):
-                present = presence.probabilities_without(clips, vectors, without)
             answers = [self._judged(*each) for each in zip(answers, present.tolist(), strict=True)]
         return answers
 

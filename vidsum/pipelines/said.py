@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from vidsum.intervals import within
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.speech import cached_transcript, in_english, plan_transcript
+from vidsum.results.clock import moved
 from vidsum.results.moments import Grounding, QueryMoments
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Segment, Transcript, Word, as_text
@@ -151,7 +153,7 @@ def subtitles_of(transcript: Transcript, segments: Sequence[Interval]) -> tuple[
                 if low < high:
                     cut.append(replace(heard, start_s=low + shift_s, end_s=high + shift_s))
                 continue
-            if words := [_moved(word, shift_s) for word in heard.words if _is_in(word, start_s, end_s)]:
+            if words := [moved(word, shift_s, -inf) for word in heard.words if _is_in(word, start_s, end_s)]:
                 text = " ".join(word.text for word in words)
                 start, end = max(words[0].start_s, offset_s), words[-1].end_s
                 cut.append(replace(heard, start_s=start, end_s=end, text=text, words=tuple(words)))
@@ -180,7 +182,3 @@ def export_subtitles(
 
 def _is_in(word: Word, start_s: float, end_s: float) -> bool:
     return start_s <= (word.start_s + word.end_s) / 2 < end_s
-
-
-def _moved(word: Word, by_s: float) -> Word:
-    return replace(word, start_s=word.start_s + by_s, end_s=word.end_s + by_s)

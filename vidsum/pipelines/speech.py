@@ -105,22 +105,19 @@ def plan_transcript(
     sound = probe_sound(path_of(path), video, extraction.audio_track)
     made_from = _made_from(_source_of(sound.path, sound.track), settings, extraction.device, sound.ahead_s)
 
-    def about_track() -> tuple[str, ...]:
-        return describe_used(sound.path, "audio", sound.track)
-
     def make(progress: Progress | None) -> Transcript:
-        found = _kept(made_from) if extraction.cache else None
-        if found is not None:
-            found = replace(found, video=sound.video)
-            return replace(found, warnings=(*about_track(), *_warnings(found)))
-        transcript, log = _heard(sound, settings, extraction.device, progress)
-        transcript = replace(transcript, provenance=made_from)
-        if log.errors:  # of damaged sound the warning must come every time
-            fault = f"{sound.path}: {log.errors} packets of its sound are damaged, and count as silence"
-            return replace(transcript, warnings=(*about_track(), fault, *_warnings(transcript)))
-        if extraction.cache:
-            _keep(transcript)
-        return replace(transcript, warnings=(*about_track(), *_warnings(transcript)))
+        transcript, warnings = _kept(made_from) if extraction.cache else None, list[str]()
+        if transcript is None:
+            transcript, n_damaged = _heard(sound, settings, extraction.device, progress)
+            transcript = replace(transcript, provenance=made_from)
+            if n_damaged:  # the warning must come every time
+                warnings.append(
+                    f"{sound.path}: {n_damaged} packets of its sound are damaged, and count as silence"
+                )
+            elif extraction.cache:
+                _keep(transcript)
+        warnings = [*describe_used(sound.path, "audio", sound.track), *warnings, *_warnings(transcript)]
+        return replace(transcript, video=sound.video, warnings=tuple(warnings))
 
     return Plan(made_from, make)
 
@@ -163,8 +160,8 @@ def cached_transcript(
 
 def _heard(
     sound: SoundInfo, settings: Transcription, device: str, progress: Progress | None
-) -> tuple[Transcript, DecodeLog]:
-    """What is said, and the log of the sound."""
+) -> tuple[Transcript, int]:
+    """What is said, and the number of packets that are damaged."""
     model, log = load_recognizer(device, progress), DecodeLog()
     with returning_blocks():
         # before each: what the last one leaves, and the detector, would add to what Whisper needs
@@ -180,10 +177,9 @@ def _heard(
         language_probability=probability,
         duration_s=max([sound.duration_s, *(segment.end_s for segment in segments)]),
         translated=settings.translate,
-        video=sound.video,
         warnings=(CANCELLED,) if log.cancelled_s else (),
     )
-    return transcript, log
+    return transcript, log.errors
 
 
 def blocks_of(

@@ -42,7 +42,7 @@ from vidsum.summary.score import (
 from vidsum.summary.score import require_attention as require_attention
 from vidsum.summary.selection import select
 from vidsum.times import format_time, parse_budget
-from vidsum.types import Interval, Progress
+from vidsum.types import Progress
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -231,13 +231,14 @@ def _ended(selection: Selection, given: Input) -> Selection:
     """Return a selection whose segments up to the end have a number there."""
     known = given.video if given.features is None else given.features
     assert known is not None
-
-    def ended(segments: tuple[Interval, ...]) -> tuple[Interval, ...]:
-        ends = ((start_s, max(known.duration_s, start_s + 0.001)) for start_s, _ in segments)
-        pairs = zip(segments, ends, strict=True)
-        return tuple(end if math.isinf(segment[1]) else segment for segment, end in pairs)
-
-    return replace(selection, keep=ended(selection.keep), drop=ended(selection.drop))
+    keep, drop = (
+        tuple(
+            (start_s, max(known.duration_s, start_s + 0.001) if math.isinf(end_s) else end_s)
+            for start_s, end_s in segments
+        )
+        for segments in (selection.keep, selection.drop)
+    )
+    return replace(selection, keep=keep, drop=drop)
 
 
 def _facts(

@@ -143,7 +143,8 @@ class Features(Result):
         is_like_last = [False, *(distances_between(rows) < _SAME_PICTURE).tolist()]
         for number in range(1, len(rows)):
             # rows that each differ by little from the one before may drift away from the first
-            if not (is_like_last[number] and _distance(rows[number], rows[starts[-1]]) < _SAME_PICTURE):
+            from_first = rows[number] - rows[starts[-1]]
+            if not (is_like_last[number] and from_first @ from_first / 2 < _SAME_PICTURE):
                 starts.append(number)
         return np.array(starts)
 
@@ -193,8 +194,3 @@ class Features(Result):
     def to_pandas(self) -> DataFrame:
         """[T, D], by time."""
         return pandas().DataFrame(self.array, index=pandas().Index(self.timestamps, name="time_s"))
-
-
-def _distance(row: FloatArray, other: FloatArray) -> float:
-    difference = row - other
-    return float(difference @ difference) / 2

@@ -34,8 +34,6 @@ _SMALL_CRF, _SMALL_SOUND, _SMALL_RATE = "28", 48_000, 32_000
 """Quality of small files, and the bits and samples of a second of their sound."""
 _LEAST_GAP_S = 1.0
 """Less can be missing because a segment does not begin with a new frame."""
-
-
 _HDR = {16: "PQ", 18: "HLG"}
 """Curves of high dynamic range, by FFmpeg's numbers."""
 
