@@ -1,6 +1,7 @@
 """What `probe` finds out, against how a video was made and against OpenCV; what it says when it refuses."""
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -103,6 +104,15 @@ def test_the_offset_leads_to_the_clock_of_players(
     assert info.start_offset_s == pytest.approx(offset_s, abs=0.03)
     assert start_offset_s(replace(info, start_offset_s=None)) == info.start_offset_s
     assert start_offset_s(replace(info, start_offset_s=None, bytes=1)) == 0
+
+
+def test_pictures_without_time_stamps_count_on_the_clock_of_players(tmp_path: Path) -> None:
+    path = make_video(tmp_path / "late.ts", n_frames=60, sound=True, late_s=2.0, start_s=1.4).path
+    content = bytearray(path.read_bytes())
+    for packet in list(re.finditer(b"\0\0\1\xe0", content))[:15]:
+        content[packet.start() + 7] &= 0x3F  # no PTS follows
+    path.write_bytes(content)
+    assert probe(path).start_offset_s == pytest.approx(2.0, abs=0.03)
 
 
 @pytest.mark.parametrize("fps", [Fraction(24_000, 1001), Fraction(30_000, 1001), Fraction(60_000, 1001)])

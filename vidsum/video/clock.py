@@ -12,11 +12,10 @@ from vidsum.video.playlist import is_playlist
 from vidsum.video.pyav_reader import first_pts_s, open_video, video_stream
 
 
-def offset_in(container: av.container.InputContainer, stream: av.VideoStream) -> float:
-    """Return the seconds from the start of an open file to its first picture."""
-    start_s = first_pts_s(stream)
-    ahead_s = start_s - container.start_time / av.time_base if container.start_time is not None else 0.0
-    return max(0.0, round(ahead_s, 6))
+def offset_in(container: av.container.InputContainer, start_s: float) -> float:
+    """Return the seconds from the start of an open file to its first picture, of time stamp `start_s`."""
+    begin_s = start_s if container.start_time is None else container.start_time / av.time_base
+    return max(0.0, round(start_s - begin_s, 6))
 
 
 def start_offset_s(video: VideoInfo | None, path: str | os.PathLike[str] | None = None) -> float:
@@ -47,6 +46,6 @@ def offset_of_file(path: str | os.PathLike[str], n_bytes: int, *, allow_playlist
 def _offset_unchanged(path: str, allow_playlists: bool, mtime_ns: int) -> float:
     try:
         with open_video(path, allow_playlists=allow_playlists) as container:
-            return offset_in(container, video_stream(container, path))
+            return offset_in(container, first_pts_s(video_stream(container, path)))
     except InputError:
         return 0.0

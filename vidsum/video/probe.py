@@ -101,6 +101,7 @@ def probe(
             raise InputError(f"{path}: none of its video can be decoded")
         tracks = number_of(container, stream), number_of(container, sound)
         timing = timing_of(path, tracks, allow_playlists=allow_playlists)
+        start_s = first_pts_s(stream) - timing.jumps.lead_s
         aspect = float(stream.sample_aspect_ratio or 1)
         display_width, display_height = display_size(first, aspect)
         return VideoInfo(
@@ -118,9 +119,9 @@ def probe(
             display_height=display_height,
             rotation_deg=first.turn_deg,
             sample_aspect_ratio=aspect,
-            start_s=first_pts_s(stream) - timing.jumps.lead_s,
+            start_s=start_s,
             audio_codec=_codec_name(sound) if sound else None,
-            start_offset_s=offset_in(container, stream),
+            start_offset_s=offset_in(container, start_s),
             video_track=tracks[0],
             audio_track=tracks[1],
         )
