@@ -220,7 +220,7 @@ def _files(sources: Sequence[str], report: ReportFiles, predictions: Path | None
         require_suffix(path, suffixes[kind])
         if len(sources) > 1:
             raise UsageError(f"{path} is one file, but there are several inputs")
-        check_outputs([(sources[0], [path])])
+        check_outputs(sources[0], [path])
     return Files(files, nested=False, absent=("output", "plot"))
 
 

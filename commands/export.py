@@ -107,7 +107,7 @@ class Exports:
         if kind not in ("html", "previews"):
             require_expressible(kind, has_video=has_pictures(source))
             require_nameable(kind, source, target, self.media)
-        check_outputs([(source, [target])], make_folders=outputs.makes_folders)
+        check_outputs(source, [target], make_folders=outputs.makes_folders)
 
     def write(self, result: Result, files: Files, replaces: Replaces) -> Result:
         """The result of a command with its exports, made of its data and written beside its JSON.
@@ -287,7 +287,7 @@ def one_table(outputs: Outputs, exports: Exports, *, asks_more: bool) -> tuple[O
             "-o FILE.csv writes one table of all inputs", hint="--output-dir FOLDER, for more files"
         )
     table = Path(outputs.output or "")
-    check_outputs([("the table", [table])])
+    check_outputs("the table", [table])
     return replace(outputs, output="-"), partial(_save_table, table, outputs.replaces)
 
 

@@ -72,11 +72,12 @@ class Outputs:
 
     def check(self, targets: "dict[str, Files]") -> None:
         """`check_outputs` of all files of each source, unless stdout gets the document; see `refuse`."""
-        for source in () if self.to_stdout else targets:
+        if self.to_stdout:
+            return
+        for source in targets:
             will_read(source)
-        for source, files in () if self.to_stdout else [*targets.items()]:
-            outputs = [(source, files.all)]
-            if fault := attempt(partial(check_outputs, outputs, make_folders=self.makes_folders)):
+        for source, files in [*targets.items()]:
+            if fault := attempt(partial(check_outputs, source, files.all, make_folders=self.makes_folders)):
                 refuse(targets, source, fault)
 
     @property
@@ -155,30 +156,28 @@ def _listed(words: Sequence[str]) -> str:
     return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
-def check_outputs(outputs: Sequence[tuple[str, Sequence[Path]]], *, make_folders: bool = False) -> None:
-    """Make sure, before any work, that each source's outputs are its own and can be written.
+def check_outputs(source: str, outputs: Sequence[Path], *, make_folders: bool = False) -> None:
+    """Make sure, before any work, that a source's outputs are its own and can be written.
 
     Args:
-        outputs: each source with the files that are made of it.
+        source: an input, or what else the outputs are made of.
+        outputs: the files.
         make_folders: make the folders that do not exist.
 
     Raises:
         UsageError: the command reads an output, or writes it for another source or option too.
         OutputError: the folder of an output is not there, or cannot be made.
     """
-    for source, _ in outputs:
-        will_read(source)
-    for source, path in ((source, path) for source, paths in outputs for path in paths):
+    will_read(source)
+    for path in outputs:
         check_name(path)
         owner = will_write(path, source)
         if owner == source:
             raise UsageError(f"{path}: two outputs of {source} have this name", hint="leave out one of them")
         if owner is not None and os.path.realpath(owner) != os.path.realpath(source):
-            raise UsageError(
-                f"{owner} and {source} would both be written to {path}",
-                hint=_apart(source, owner, path.suffix),
-            )
-    for path in (path for _, paths in outputs for path in paths):
+            fault = f"{owner} and {source} would both be written to {path}"
+            raise UsageError(fault, hint=_apart(source, owner, path.suffix))
+    for path in outputs:
         if make_folders:
             make_folder(path.parent)
         elif not path.parent.is_dir():

@@ -69,7 +69,7 @@ def report(
         if page.output != "-":
             if page.bundle is None:
                 require_suffix(target, (".html",))
-            check_outputs([(results[0], [page.bundle or target])])
+            check_outputs(results[0], [page.bundle or target])
         allowed = extraction.allow_playlists
         named = {"stdin" if each == STDIN else each: each for each in results}
         made = [(name, read_shown(each, allow_playlists=allowed)) for name, each in named.items()]

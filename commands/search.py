@@ -167,7 +167,7 @@ def _target(outputs: Outputs, extra: SearchOutputs) -> Path | None:
         film_format(extra.export)
     if extra.report:
         require_suffix(extra.report, (".html",))
-    check_outputs([("the archive", [path for path in (target, extra.export, extra.report) if path])])
+    check_outputs("the archive", [path for path in (target, extra.export, extra.report) if path])
     return target
 
 

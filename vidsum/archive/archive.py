@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from vidsum.archive.packed import clip_type, read_records, rows_of
+from vidsum.archive.like import row_of
 from vidsum.archive.postgres import name_of
 from vidsum.archive.search import Found, Search, Step
 from vidsum.archive.store import Database, connect, default_path, faults, made_from, require_copy, space_of
@@ -30,17 +30,14 @@ from vidsum.errors import InputError, UsageError
 from vidsum.grounding.conse import name_embeddings
 from vidsum.grounding.presence import cohort_of
 from vidsum.grounding.queries import notes_on, read_queries, unread
-from vidsum.grounding.spaces import STEP_S, embed_queries
+from vidsum.grounding.spaces import embed_queries
 from vidsum.grounding.text import DIMS, load_text_encoder
-from vidsum.grounding.vse import EXTRACTOR, row_of_picture
+from vidsum.grounding.vse import EXTRACTOR
 from vidsum.intervals import within
 from vidsum.options import from_keywords
 from vidsum.provenance import label_of
-from vidsum.results.clock import moved
-from vidsum.scaling import unit_rows
 from vidsum.settings import UNLIKELY, Extraction
-from vidsum.times import parse_interval
-from vidsum.types import FloatArray, Interval, Progress
+from vidsum.types import Interval, Progress
 from vidsum.version import __version__
 from vidsum.video.clock import offset_of_file
 
@@ -49,8 +46,6 @@ if TYPE_CHECKING:
 
     from vidsum.archive.index import Added
     from vidsum.keywords import ReadingOptions, WishOptions
-
-_PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 
 
 @dataclass(frozen=True)
@@ -298,53 +293,15 @@ class Archive:
         return found
 
     def _search(self, text: str | None, wishes: Wishes) -> Search:
-        wanted = [*([text] if text else []), *wishes.also]
-        vectors = [self._row_of(like) for like in wishes.like]
-        if texts := [*wanted, *wishes.without, *wishes.then]:
+        vectors = [row_of(self._connection, like) for like in wishes.like]
+        if texts := _texts(text, wishes):
             vectors.append(embed_queries("vse", read_queries(texts).texts))
         rows, names = np.concatenate(vectors), name_embeddings(EXTRACTOR)
-        first, after = len(wishes.like) + len(wanted), len(rows) - len(wishes.then)
+        after = len(rows) - len(wishes.then)
+        first = after - len(wishes.without)
         steps = [Step(tuple(range(first)), tuple(range(first, after)))]
         steps += [Step((number,)) for number in range(after, len(rows))]
         return Search(self._connection, wishes, tuple(steps), rows, names, cohort_of(names, rows))
-
-    def _row_of(self, like: str) -> FloatArray:
-        """[1, D] of a picture, or of a part of a video."""
-        from vidsum.archive import index
-
-        path, at, part = like.rpartition("@")
-        if Path(like).is_file():
-            path, start_s, end_s = like, 0.0, np.inf
-        elif at and Path(path).is_file():
-            offset_s = offset_of_file(path, Path(path).stat().st_size)
-            start_s, end_s = moved(parse_interval(part), -offset_s)
-        else:
-            raise InputError(f"{like}: no such file", hint="--like PICTURE, or --like VIDEO@1:20-1:25")
-        if Path(path).suffix.lower() in _PICTURES:
-            return row_of_picture(path)
-        if (kept := self._kept_row(path, start_s, end_s)) is not None:
-            return kept
-        clips, _ = index.plan_of(path, Extraction()).run()
-        if start_s >= clips.duration_s:
-            raise InputError(f"{like}: starts after the video's end ({clips.duration_s:.1f} s)")
-        within = (clips.timestamps + clips.step_s > start_s) & (clips.timestamps < end_s)
-        return unit_rows(clips.rows[within].mean(axis=0, keepdims=True))
-
-    def _kept_row(self, path: str, start_s: float, end_s: float) -> FloatArray | None:
-        """The same of a video that the archive holds as it is now: it need not be decoded."""
-        status, space = Path(path).stat(), space_of(self._connection, made_from(), DIMS["minilm"])[0]
-        query = (
-            "SELECT clips FROM files JOIN videos ON videos.id = video JOIN shots ON shots.id >= first_shot "
-            "AND shots.id < first_shot + n_shots WHERE path = ? AND space = ? AND files.bytes = ? "
-            "AND mtime_ns = ? ORDER BY shots.id"
-        )
-        facts = (space, status.st_size, status.st_mtime_ns)
-        content = b"".join(row[0] for row in self.rows(query, os.fsencode(Path(path).absolute()), *facts))
-        kind = clip_type(DIMS["minilm"], len(name_embeddings(EXTRACTOR)))
-        rows = rows_of(read_records(content, kind))
-        times = STEP_S * np.arange(len(rows))
-        within = rows[(times + STEP_S > start_s) & (times < end_s)]
-        return unit_rows(within.mean(axis=0, keepdims=True)) if len(within) else None
 
 
 def _matches(found: Found, files: dict[int, list[str]], wishes: Wishes) -> list[Match]:

@@ -119,11 +119,11 @@ def add(
         is_heard = not known.is_silent or not (transcribe or heard())
         if tracks == (before[5] or _ONLY) and is_heard and described_by in (None, known.described_by):
             with connection.transaction():
-                connection.execute("UPDATE videos SET tracks = ? WHERE id = ?", (tracks, known.id))
+                if (offset_s := known.start_offset_s) is None:
+                    offset_s = offset_of_file(path, facts[0])
+                renewed = "UPDATE videos SET tracks = ?, start_offset_s = ? WHERE id = ?"
+                connection.execute(renewed, (tracks, offset_s, known.id))
                 connection.execute("UPDATE files SET gone_s = NULL WHERE path = ?", (key,))
-                if known.start_offset_s is None:
-                    facts_known = (offset_of_file(path, facts[0]), known.id)
-                    connection.execute("UPDATE videos SET start_offset_s = ? WHERE id = ?", facts_known)
             return Added(video, "unchanged", known.duration_s, known.shots)
     with claimed(connection, key) as is_ours:
         if not is_ours:
@@ -302,8 +302,8 @@ def _insert(connection: Database, digest: str, size: int, made: str, seen: _Seen
         connection.execute(statement, (digest, space, tracks))
     (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM shots").fetchone()
     pieces = pack_pieces(clips, np.array(seen.starts), axes)
-    columns = "sha256, bytes, duration_s, space, fast, added_s, edges, first_shot, n_shots, scan, tracks"
-    columns += ", start_offset_s"
+    columns = "sha256, bytes, duration_s, space, fast, added_s, edges"
+    columns += ", first_shot, n_shots, scan, tracks, start_offset_s"
     renewed = ", ".join(f"{name} = excluded.{name}" for name in columns.split(", "))
     facts = (digest, size, clips.duration_s, space, int(seen.fast), time.time(), shots_s.tobytes())
     connection.execute(

@@ -157,9 +157,7 @@ ANEW = "remove it, and index the videos again"
 def require_known(version: int, known: int, name: str) -> None:
     """Refuse an archive of a newer vidsum, or of none."""
     if version < 0:
-        raise InputError(
-            f"{name}: is damaged (schema {version})", hint="remove it, and index the videos again"
-        )
+        raise InputError(f"{name}: is damaged (schema {version})", hint=ANEW)
     if version > known:
         fault = f"{name}: was made by a newer vidsum (schema {version}; this one reads {known})"
         raise InputError(fault, hint="pip install -U vidsum, or --archive FILE")

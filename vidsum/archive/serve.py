@@ -24,6 +24,7 @@ from vidsum.archive.connections import BoundedServer
 from vidsum.archive.wishes import Wishes
 from vidsum.errors import InputError, MissingError, UsageError, VidsumError
 from vidsum.text_files import parse_json
+from vidsum.urls import is_loopback
 
 _PROMISES = {
     "Cache-Control": "no-store",
@@ -71,7 +72,7 @@ class Server(BoundedServer):
     ) -> None:
         self._warn, self._warned = warn, set[str]()
         self.host, self.searching, self.writing = host.lower(), Lock(), Lock()
-        self.is_local = host == "localhost" or (_is_number(host) and ipaddress.ip_address(host).is_loopback)
+        self.is_local = is_loopback(self.host)
         self.token = token or ("" if self.is_local else secrets.token_urlsafe(16))
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self.archive = Archive(archive, create=False)  # stays open: others open it faster

@@ -1,0 +1,61 @@
+"""Rows of the pictures and parts of videos that a search is to find the like of."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from vidsum.archive.packed import clip_type, read_records, rows_of
+from vidsum.archive.store import Database, made_from, space_of
+from vidsum.errors import InputError
+from vidsum.grounding.conse import name_embeddings
+from vidsum.grounding.spaces import STEP_S
+from vidsum.grounding.text import DIMS
+from vidsum.grounding.vse import EXTRACTOR, row_of_picture
+from vidsum.results.clock import moved
+from vidsum.scaling import unit_rows
+from vidsum.settings import Extraction
+from vidsum.times import parse_interval
+from vidsum.types import FloatArray
+from vidsum.video.clock import offset_of_file
+
+_PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
+
+
+def row_of(connection: Database, like: str) -> FloatArray:
+    """Return the row [1, D] of a picture, or of a part of a video. Raises InputError: it cannot be read."""
+    from vidsum.archive import index
+
+    path, at, part = like.rpartition("@")
+    if Path(like).is_file():
+        path, start_s, end_s = like, 0.0, np.inf
+    elif at and Path(path).is_file():
+        offset_s = offset_of_file(path, Path(path).stat().st_size)
+        start_s, end_s = moved(parse_interval(part), -offset_s)
+    else:
+        raise InputError(f"{like}: no such file", hint="--like PICTURE, or --like VIDEO@1:20-1:25")
+    if Path(path).suffix.lower() in _PICTURES:
+        return row_of_picture(path)
+    if (stored := _stored_row(connection, path, start_s, end_s)) is not None:
+        return stored
+    clips, _ = index.plan_of(path, Extraction()).run()
+    if start_s >= clips.duration_s:
+        raise InputError(f"{like}: starts after the video's end ({clips.duration_s:.1f} s)")
+    within = (clips.timestamps + clips.step_s > start_s) & (clips.timestamps < end_s)
+    return unit_rows(clips.rows[within].mean(axis=0, keepdims=True))
+
+
+def _stored_row(connection: Database, path: str, start_s: float, end_s: float) -> FloatArray | None:
+    """Return the row of a video that the archive holds as it is now: it need not be decoded."""
+    status, space = Path(path).stat(), space_of(connection, made_from(), DIMS["minilm"])[0]
+    query = (
+        "SELECT clips FROM files JOIN videos ON videos.id = video JOIN shots ON shots.id >= first_shot "
+        "AND shots.id < first_shot + n_shots WHERE path = ? AND space = ? AND files.bytes = ? "
+        "AND mtime_ns = ? ORDER BY shots.id"
+    )
+    facts = (os.fsencode(Path(path).absolute()), space, status.st_size, status.st_mtime_ns)
+    content = b"".join(clips for (clips,) in connection.execute(query, facts))
+    rows = rows_of(read_records(content, clip_type(DIMS["minilm"], len(name_embeddings(EXTRACTOR)))))
+    times = STEP_S * np.arange(len(rows))
+    within = rows[(times + STEP_S > start_s) & (times < end_s)]
+    return unit_rows(within.mean(axis=0, keepdims=True)) if len(within) else None
