@@ -224,10 +224,10 @@ _QUIETLY = {"log_to_driver": False, "logging_level": logging.ERROR}
 def _refuse_unreachable(address: str) -> None:
     """Ray itself would try for minutes. Raises UsageError where nobody answers at `host:port`."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
+    if is_offline() and not is_loopback(host):  # `auto` may be anywhere
+        raise UsageError(f"{address}: VIDSUM_OFFLINE forbids connections", hint="--ray local, or --jobs N")
     if not host or not port.isdecimal():
         return
-    if is_offline() and not is_loopback(host):
-        raise UsageError(f"{address}: VIDSUM_OFFLINE forbids connections", hint="--ray local, or --jobs N")
     try:
         socket.create_connection((host, int(port)), _ANSWERS_S).close()
     except (OSError, OverflowError) as error:

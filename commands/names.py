@@ -98,15 +98,8 @@ def _parts(source: str) -> tuple[str, str]:
 
 def fields_of(source: str, number: int) -> dict[str, object]:
     """What the braces of a template stand for, of a source and its number in the batch."""
-    suffix = Path(_parts(source)[0]).suffix
-    folder = folder_of(source).name
-    return {
-        "stem": stem_of(source),
-        "name": _name_of(source),
-        "suffix": suffix,
-        "parent": folder,
-        "n": number,
-    }
+    names = {"stem": stem_of(source), "name": _name_of(source), "suffix": Path(_parts(source)[0]).suffix}
+    return {**names, "parent": folder_of(source).name, "n": number}
 
 
 def folder_of(source: str) -> Path:

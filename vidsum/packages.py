@@ -76,13 +76,11 @@ def pytorch_mismatch() -> str | None:
     from packaging.requirements import Requirement
 
     torch, vision = map(version_of, _PAIR)
-    missing = [
-        name for name, version in zip(_PAIR, (torch, vision), strict=True) if version == "not installed"
-    ]
-    if len(missing) == len(_PAIR):
+    if torch == vision == "not installed":
         return None
-    if missing:
-        return f"{missing[0]} is not installed"
+    for package, version in zip(_PAIR, (torch, vision), strict=True):
+        if version == "not installed":
+            return f"{package} is not installed"
     for required in map(Requirement, metadata.requires("torchvision") or ()):
         if required.name == "torch" and not required.specifier.contains(torch, prereleases=True):
             return f"torchvision {vision} requires torch {required.specifier}, but torch {torch} is installed"

@@ -42,8 +42,9 @@ def use_archive(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("archive.index", "grounding.presence", "grounding.vse"):
         monkeypatch.setattr(f"vidsum.{module}.load_map", lambda: SimpleNamespace(tensors=tensors))
     monkeypatch.setattr("vidsum.archive.archive.embed_queries", lambda space, texts: ENCODER.encode(texts))
-    monkeypatch.setattr("vidsum.archive.archive.name_embeddings", lambda extractor: NAMES)
-    monkeypatch.setattr("vidsum.archive.archive.DIMS", {"minilm": 3})
+    for module in ("archive", "like"):
+        monkeypatch.setattr(f"vidsum.archive.{module}.name_embeddings", lambda extractor: NAMES)
+        monkeypatch.setattr(f"vidsum.archive.{module}.DIMS", {"minilm": 3})
     monkeypatch.setattr("vidsum.archive.texts.load_text_encoder", lambda *_: ENCODER)
 
 

@@ -119,3 +119,13 @@ def test_nobody_at_the_address_is_told_at_once(run: Run, film: Path) -> None:
         ran = run("shots", film, "--ray", address)
     assert ran.code == 2
     assert f"no Ray cluster at {address}" in ran.err
+
+
+@pytest.mark.parametrize("address", ["auto", "ray://far.example:10001", "192.0.2.1:6379", "far.example"])
+def test_offline_no_other_machine_is_asked(
+    run: Run, film: Path, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VIDSUM_OFFLINE", "1")
+    monkeypatch.setattr("ray.init", lambda *_, **__: pytest.fail("connects"))
+    ran = run("shots", film, "--ray", address)
+    assert (ran.code, f"{address}: VIDSUM_OFFLINE forbids" in ran.err) == (2, True), ran.err

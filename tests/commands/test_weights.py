@@ -166,6 +166,6 @@ def test_weights_that_do_not_fit_the_network_are_refused_in_a_line(
     else:
         torch.save(made, tmp_path / "mine.pth")
     ran = run("weights", "add", tmp_path / "mine.pth", "--as", "my_net", "--network", "googlenet")
-    assert (ran.code, words in ran.err) == (4, True), ran.err
+    assert (ran.code, "mine.pth: " in ran.err, words in ran.err) == (4, True, True), ran.err
     assert "my_net" not in run("weights", "list").out
     assert run("weights", "add", tmp_path / "mine.pth", "--as", "my_net", "--network", "nonet").code == 2

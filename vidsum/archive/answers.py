@@ -107,13 +107,12 @@ class ForeignFileError(MissingError):
 
 def source_of(archive: Archive, number: int) -> Source:
     """A video by its id. Raises MissingError: the archive has none."""
-    facts = "path, sha256, files.bytes, mtime_ns, duration_s, first_shot, n_shots, start_offset_s"
+    facts = "path, sha256, files.bytes, mtime_ns, duration_s, first_shot, n_shots"
     rows = archive.rows(f"SELECT {facts} {_LIVE} AND videos.id = ? ORDER BY path", number)
-    sources = [Source(os.fsdecode(row[0]), *row[1:]) for row in rows]
-    if not sources:
+    if not rows:
         raise MissingError(f"the archive has no video {number}")
-    source = next((each for each in sources if Path(each.path).is_file()), sources[0])
-    return replace(source, start_offset_s=archive.start_offset_s(source.path))
+    path, *about = next((row for row in rows if Path(os.fsdecode(row[0])).is_file()), rows[0])
+    return Source(os.fsdecode(path), *about, start_offset_s=archive.start_offset_s(os.fsdecode(path)))
 
 
 def _verified_source(archive: Archive, number: int) -> Source:
@@ -142,13 +141,12 @@ def search(archive: Archive, asked: Mapping[str, Sequence[str]]) -> dict[str, An
 
 def _placed(archive: Archive, matches: Sequence[Match]) -> list[dict[str, Any]]:
     """Moments as data by the clock of players, with the ids of video and shot, and the end of the video."""
-    places = [
-        dict(zip(("id", "shot", "duration_s"), archive.place_of(match), strict=True)) for match in matches
-    ]
-    for match, place in zip(matches, places, strict=True):
-        place["duration_s"] += match.start_offset_s
-    facts = zip(map(played, matches), places, strict=True)
-    return [{"rank": rank, **asdict(match), **place} for rank, (match, place) in enumerate(facts, 1)]
+    placed = []
+    for rank, match in enumerate(matches, 1):
+        number, shot, duration_s = archive.place_of(match)
+        place = {"id": number, "shot": shot, "duration_s": duration_s + match.start_offset_s}
+        placed.append({"rank": rank, **asdict(played(match)), **place})
+    return placed
 
 
 def played(match: Match) -> Match:

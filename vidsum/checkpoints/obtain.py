@@ -48,7 +48,7 @@ def fetch_entry(entry: Entry, progress: Progress | None = None) -> None:
             f"{entry.name}: its weights are not installed, and VIDSUM_OFFLINE forbids downloads",
             hint=f"vidsum weights pull {entry.name}, with VIDSUM_OFFLINE unset",
         )
-    with locked(entry) as staging, new_session() as session:
+    with locked(entry.name) as staging, new_session() as session:
         # again: another process may have fetched them while this one waited for the lock
         for file in unfit_files(entry):
             raw, source = _obtain(session, entry, file, staging, progress)
@@ -57,7 +57,7 @@ def fetch_entry(entry: Entry, progress: Progress | None = None) -> None:
 
 def add_file(entry: Entry, path: Path) -> EntryStatus:
     """Take a file that the user already has into the cache, if its SHA-256 is one of the entry's."""
-    with locked(entry) as staging:
+    with locked(entry.name) as staging:
         raw = copied(path, staging)
         sha256 = hash_file(raw)
         file = next((file for file in entry.files if file.has_hash(sha256)), None)
@@ -72,7 +72,7 @@ def add_file(entry: Entry, path: Path) -> EntryStatus:
 
 def copied(path: Path, staging: Path) -> Path:
     """Copy a file of the user's into a folder to work in."""
-    raw = staging / "added"
+    raw = staging / path.name  # which messages name
     try:
         source = path.open("rb")
     except OSError as error:
@@ -83,13 +83,13 @@ def copied(path: Path, staging: Path) -> Path:
 
 
 @contextmanager
-def locked(entry: Entry) -> Iterator[Path]:
-    """Hold the entry's lock; give an empty folder to work in, which is removed at the end."""
+def locked(name: str) -> Iterator[Path]:
+    """Hold an entry's lock; give an empty folder to work in, which is removed at the end."""
     folder = weights_folder()
-    staging = folder / f".{entry.name}.part"
+    staging = folder / f".{name}.part"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(folder / f".{entry.name}.lock"):
+        with FileLock(folder / f".{name}.lock"):
             shutil.rmtree(staging, ignore_errors=True)  # what a killed run left
             staging.mkdir()
             try:
@@ -97,7 +97,7 @@ def locked(entry: Entry) -> Iterator[Path]:
             finally:
                 shutil.rmtree(staging, ignore_errors=True)
     except OSError as error:
-        fault = WeightsError(f"{folder}: {entry.name} cannot be stored ({error.strerror or error})")
+        fault = WeightsError(f"{folder}: {name} cannot be stored ({error.strerror or error})")
         fault.ends_batch = is_full(error)
         raise fault from error
 

@@ -10,11 +10,10 @@ from pathlib import Path
 from vidsum.checkpoints.obtain import copied, locked, store
 from vidsum.checkpoints.registry import (
     OWN,
-    Entry,
-    EntryFile,
     EntryStatus,
     Format,
     builtin,
+    describe_own,
     own_entry,
     own_weights,
     status_of,
@@ -35,28 +34,23 @@ def add_own(path: Path, name: str, network: str, check: Callable[[Path], None]) 
         raise UsageError(f"a name has up to 64 of a-z, 0-9, _ and -, not {name!r}")
     if name in builtin():
         raise UsageError(f"{name} is a name of vidsum's", hint="choose another name with --as")
-    entry = Entry(name, "", "", (EntryFile(f"{name}.safetensors", "torch", "", ()),), network=network)
-    with locked(entry) as staging:
+    with locked(name) as staging:
         raw = copied(path, staging)
-        sha256 = hash_file(raw)
-        before = own_entry(name)
-        if before and (before.network, before.files[0].sha256) != (network, sha256):
+        sha256, n_bytes = hash_file(raw), raw.stat().st_size
+        entry = describe_own(name, network, sha256, n_bytes)
+        if own_entry(name) not in (None, entry):
             raise UsageError(f"{name} has other weights already", hint=f"vidsum weights remove {name}")
-        file = replace(entry.files[0], format=_format_of(raw), sha256=sha256)
-        store(entry, file, raw, "added by hand", check)
-        facts = {"network": network, "sha256": sha256, "bytes": raw.stat().st_size}
+        store(entry, replace(entry.files[0], format=_format_of(raw)), raw, "added by hand", check)
+        facts = {"network": network, "sha256": sha256, "bytes": n_bytes}
         (weights_folder() / name / OWN).write_text(json.dumps(facts) + "\n")
-    added = own_entry(name)
-    assert added is not None
-    return status_of(added, hashed=False)
+    return status_of(entry, hashed=False)
 
 
 def remove_own(name: str) -> Path:
     """Delete weights that `add_own` took, and return their folder. Raises UsageError: there are none."""
-    entry = own_entry(name)
-    if entry is None:
+    if own_entry(name) is None:
         raise unknown("weights of your own", name, own_weights())
-    with locked(entry):
+    with locked(name):
         shutil.rmtree(weights_folder() / name)
     return weights_folder() / name
 

@@ -148,12 +148,15 @@ def own_entry(name: str) -> Entry | None:
     if not name or Path(name).name != name:
         return None
     try:
-        facts = read_json(weights_folder() / name / OWN)
-        network, sha256, size = str(facts["network"]), str(facts["sha256"]), int(facts["bytes"])
-    except (InputError, KeyError, TypeError, ValueError):
+        return describe_own(name, **read_json(weights_folder() / name / OWN))
+    except (InputError, TypeError, ValueError):
         return None
-    file = EntryFile(f"{name}.safetensors", "safetensors", sha256, (), size)
-    return Entry(name, f"your own weights of {network}", "yours", (file,), network=network)
+
+
+def describe_own(name: str, network: str, sha256: str, bytes: int) -> Entry:
+    """Return the entry of weights of the user's own, from what `OWN` holds."""
+    file = EntryFile(f"{name}.safetensors", "safetensors", str(sha256), (), int(bytes))
+    return Entry(name, f"your own weights of {network}", "yours", (file,), network=str(network))
 
 
 @cache
