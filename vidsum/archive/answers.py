@@ -111,8 +111,9 @@ def source_of(archive: Archive, number: int) -> Source:
     rows = archive.rows(f"SELECT {facts} {_LIVE} AND videos.id = ? ORDER BY path", number)
     if not rows:
         raise MissingError(f"the archive has no video {number}")
-    path, *about = next((row for row in rows if Path(os.fsdecode(row[0])).is_file()), rows[0])
-    return Source(os.fsdecode(path), *about, start_offset_s=archive.start_offset_s(os.fsdecode(path)))
+    key, *about = next((row for row in rows if Path(os.fsdecode(row[0])).is_file()), rows[0])
+    path = os.fsdecode(key)
+    return Source(*(path, *about, archive.start_offset_s(path)))
 
 
 def _verified_source(archive: Archive, number: int) -> Source:
