@@ -43,12 +43,9 @@ class BoundedServer(ThreadingHTTPServer):
 
     def service_actions(self) -> None:
         """Close what waits too long, however often a byte comes."""
+        begin_s = time.monotonic() - _HEAD_S
         with self._lock:
-            late = [
-                connection
-                for connection, since in self._waiting.items()
-                if time.monotonic() - since > _HEAD_S
-            ]
+            late = [connection for connection, since in self._waiting.items() if since < begin_s]
         self._hang_up(late)
 
     def _hang_up(self, connections: list[socket]) -> None:

@@ -265,20 +265,15 @@ _ahead: dict[_Version, Future[str]] = {}
 
 
 def hash_ahead(entry: Entry) -> None:
-    """Begin to compute the SHA-256 of an entry's files in another thread, for the next check of each.
+    """Begin to compute the SHA-256 of an entry's files, each in a thread, for the next check of each.
 
     A program that ends without that check, with an error or because all is up to date, does not wait for it.
     """
-    paths = [weights_folder() / entry.name / file.name for file in entry.files]
-    begun = {path: Future[str]() for path in paths}
-
-    def compute() -> None:
-        for path, digest in begun.items():
-            _settle(digest, path)
-
-    with suppress(OSError):  # the check says what is wrong
-        _ahead.update({_version_of(path): digest for path, digest in begun.items()})
-    Thread(target=compute, daemon=True).start()
+    for file in entry.files:
+        path, digest = weights_folder() / entry.name / file.name, Future[str]()
+        with suppress(OSError):  # the check says what is wrong
+            _ahead[_version_of(path)] = digest
+            Thread(target=_settle, args=(digest, path), daemon=True).start()
 
 
 def _settle(digest: "Future[str]", path: Path) -> None:
