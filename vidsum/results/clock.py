@@ -1,7 +1,6 @@
 """Results by the clock of players, which starts with the file: what people read and apply to it."""
 
 import os
-from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Protocol, TypeVar
 
@@ -10,9 +9,8 @@ import numpy as np
 from vidsum.types import VideoInfo
 from vidsum.video.clock import start_offset_s
 
-_TIMES = frozenset(
-    ("start_s", "end_s", "edges_s", "timestamps", "video_duration_s", "gaps", "parts", "segments", "words")
-).union(("shots", "queries", "moments", "descriptions"))
+_TIMES = {"start_s", "end_s", "edges_s", "timestamps", "video_duration_s", "gaps", "parts", "segments"}
+_TIMES |= {"words", "shots", "queries", "moments", "descriptions"}
 """Fields that hold times, or what has them."""
 _DIGITS = 6
 
@@ -36,16 +34,17 @@ def as_played(result: Timed, path: str | os.PathLike[str] | None = None) -> Time
 
 def moved(part: Part, by_s: float, least_s: float = 0.0) -> Part:
     """Return a result, or a part of one, with all times later by `by_s`, and none before `least_s`."""
-    later: Callable[[Any], Any] = lambda time_s: max(least_s, round(time_s + by_s, _DIGITS))  # noqa: E731
-    return _each_time(part, later) if by_s else part
+    return _moved(part, by_s, least_s) if by_s else part
 
 
-def _each_time(part: Any, change: Callable[[Any], Any]) -> Any:
+def _moved(part: Any, by_s: float, least_s: float) -> Any:
+    if isinstance(part, float | int):
+        return max(least_s, round(part + by_s, _DIGITS))
     if isinstance(part, np.ndarray):
-        return np.array([change(time_s) for time_s in part.tolist()], part.dtype)
+        return np.array(_moved(part.tolist(), by_s, least_s), part.dtype)
     if isinstance(part, tuple | list):
-        return type(part)(_each_time(item, change) for item in part)
+        return type(part)(_moved(item, by_s, least_s) for item in part)
     if is_dataclass(part) and not isinstance(part, type):
         names = _TIMES.intersection(field.name for field in fields(part))
-        return replace(part, **{name: _each_time(getattr(part, name), change) for name in names})
-    return change(part) if isinstance(part, float | int) else part
+        return replace(part, **{name: _moved(getattr(part, name), by_s, least_s) for name in names})
+    return part
