@@ -3,6 +3,7 @@
 import json
 import platform
 from dataclasses import asdict, dataclass
+from operator import methodcaller
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,14 +31,10 @@ _PACKAGES = (
     *("torch", "torchvision", "av", "decord", "opencv-python"),
     *("numpy", "scikit-learn", "onnx", "onnxruntime"),
 )
+_NAMES = {"length_s": "duration_s", "sound": "audio_codec"}
 _FACTS: Facts = {
-    "length_s": lambda data: data.get("duration_s"),
-    "fps": lambda data: data.get("fps"),
-    "width": lambda data: data.get("width"),
-    "height": lambda data: data.get("height"),
-    "codec": lambda data: data.get("codec"),
-    "sound": lambda data: data.get("audio_codec"),
-    "bytes": lambda data: data.get("bytes"),
+    name: methodcaller("get", _NAMES.get(name, name))
+    for name in ("length_s", "fps", "width", "height", "codec", "sound", "bytes")
 }
 
 

@@ -55,6 +55,7 @@ def zombie() -> str:
         (lambda: f"{MACHINE}/nonsense", 20, "claimed"),
         (claims._identity, 20, "claimed"),
         (lambda: f"{MACHINE}/{AFRESH}", 20, "added"),
+        (lambda: f"{MACHINE}/{10**30}@1", 20, "claimed"),  # no number of a process
         (ended, 20, "added"),
         (zombie, 20, "added"),
     ],

@@ -94,7 +94,7 @@ def _has_ended(owner: str, left_s: float) -> bool:
         return _start_of(number) != started
     try:
         os.kill(int(number), 0)  # it may be hidden from other users
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, OverflowError) as error:
         return isinstance(error, ProcessLookupError)
     return False
 

@@ -179,9 +179,8 @@ def _renew(
 
 def wait_for(connection: Database, paths: Sequence[str]) -> list[str]:
     """Wait for claims on files; see `vidsum.archive.claims.free_of`."""
-    keys = {path: _key(path) for path in paths}
-    free = free_of(connection, [*keys.values()])
-    return [path for path in paths if keys[path] in free]
+    free = free_of(connection, [*map(_key, paths)])
+    return [path for path in paths if _key(path) in free]
 
 
 def plan_of(video: str, extraction: Extraction) -> Plan[Sight]:

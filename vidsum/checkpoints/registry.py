@@ -149,7 +149,7 @@ def own_entry(name: str) -> Entry | None:
         return None
     try:
         return describe_own(name, **read_json(weights_folder() / name / OWN))
-    except (InputError, TypeError, ValueError):
+    except (InputError, TypeError, ValueError, OverflowError):
         return None
 
 

@@ -52,10 +52,11 @@ def read_annotated(
 
     A video without gtscore, such as one of `vidsum extract`, gets that of its `labels`, and the name of the
     published files; one that has gets each annotator's scores. `labels_of` finds them. With `find_shots`, one
-    without change points gets those of KTS. Raises InputError: a
-    file is missing or not HDF5, or a dataset of a group is missing, or does not go with the others; or a
-    video has no labels, or those of another. The message names the group. UsageError: two files of a folder
-    have a video of one name.
+    without change points gets those of KTS.
+
+    Raises InputError: a file is missing or not HDF5, or a dataset of a group is missing, or does not go with
+    the others; or a video has no labels, or those of another. The message names the group. UsageError: two
+    files of a folder have a video of one name.
     """
     dataset = dataset_name(path)
     groups = sorted(_groups_in(Path(path)), key=lambda group: by_number(group.name))
