@@ -164,7 +164,7 @@ def users_home(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_commands_do_their_default_work_without_pytorch(command: str, tmp_path: Path) -> None:
-    for name in ("efficientnet_lite0", "ridge"):
+    for name in ("efficientnet_lite0", "ridge", "vse"):
         real_weights(name)
     target = tmp_path / {"extract": "f.npz", "summarize": "s.mp4"}.get(command, "f.json")
     output = [] if command == "info" else ["--device", "cpu", "--no-cache", "-o", str(target)]
