@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 from tests.commands.conftest import Run
 from tests.lab.training.conftest import one_thread, quick_curves  # noqa: F401 (fixtures)
@@ -138,6 +139,13 @@ def test_figures_of_other_data_are_not_taken_for_those_of_a_folder(run: Run, tmp
 @pytest.mark.parametrize(("paper", "number"), [("mrnet", "5"), ("lam", "1b"), ("fulltransnet", "III")])
 def test_tables_run_to_their_end_on_made_up_data(run: Run, paper: str, number: str) -> None:
     assert all(toy(run, paper, number).values())
+
+
+@pytest.mark.deep
+def test_made_up_videos_tell_patterns_of_attention_apart(run: Run) -> None:
+    toy(run, "fulltransnet", "III")
+    files = [*Path("runs").rglob("best.safetensors")]
+    assert len({b"".join(array.tobytes() for array in load_file(file).values()) for file in files}) == 8
 
 
 @pytest.mark.deep

@@ -16,8 +16,11 @@ import numpy as np
 from vidsum.outputs import atomic_write
 
 _VIDEOS, _QUERIES, _CLIPS, _CLIP_S, _DIM = 10, 2, 12, 2, 8
-_SAMPLES, _SHOT, _STRIDE = 24, 3, 15
-"""Samples of a video with summaries, and of a shot; frames from one to the next."""
+_SAMPLES, _SHOT, _STRIDE = 48, 6, 15
+"""Samples of a video with summaries, and of a shot; frames from one to the next.
+
+Each pattern of attention is another: a video exceeds the local window, a shot its three global tokens.
+"""
 OPTIONS: Final[Mapping[str, str]] = {
     "fulltransnet": "--splits {data}/splits.json --epochs 1 --layers 1 --d 16 --d-ff 16",
     "mrnet": "--epochs 1 --head light --clips 8 --layers 1 --d 16 --d-ff 16 --heads 2",
