@@ -30,7 +30,7 @@ def on_grid(count: int) -> Any:
 
 
 def curves(count: int) -> Any:
-    return np.stack(find._curves(VIDEO, unit_rows(ROWS[:count])))
+    return np.stack(find._curves(VIDEO, find.Request(("",) * count, unit_rows(ROWS[:count]))))
 
 
 def written(count: int) -> Any:

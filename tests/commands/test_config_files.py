@@ -162,11 +162,11 @@ def test_the_log_has_steps_results_and_errors_with_their_time(run: Run, films: P
     assert all(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (INFO|ERROR) ", line) for line in lines)
     text = [line.split(" ", 2)[2] for line in lines]
     assert text.pop(0) == f"INFO vidsum {__version__}"
-    first = ["INFO 1/2 a.mp4: extracting features", f"INFO shots {films}/a.mp4: a_shots.json: 4 shots by kts"]
-    assert text[:2] == first
-    assert text[2].startswith(f"ERROR shots {films}/bad.mp4: ")
-    assert text[2].count("bad.mp4") == 1
-    assert text[3] == "INFO shots: 2 inputs: 1 done, 1 failed"
+    steps = [f"INFO 1/2 a.mp4: {step}" for step in ("extracting features", "finding shots")]
+    assert text[:3] == [*steps, f"INFO shots {films}/a.mp4: a_shots.json: 4 shots by kts"]
+    assert text[3].startswith(f"ERROR shots {films}/bad.mp4: ")
+    assert text[3].count("bad.mp4") == 1
+    assert text[4] == "INFO shots: 2 inputs: 1 done, 1 failed"
     assert text[-1] == "INFO shots: 2 inputs: 1 up to date, 1 failed"
     ran = run("shots", films, "--log-file", "no/log.txt")
     assert (ran.code, "no/log.txt" in ran.err) == (1, True)

@@ -66,45 +66,45 @@ def test_a_dash_writes_the_document_to_stdout_and_nothing_else(run: Run, film: P
 def test_a_plot_and_clips_are_written_beside_the_json_or_into_a_folder(run: Run, film: Path) -> None:
     ran = run("highlights", film, "--plot", "--clips", *CPU, "-k", "1", "--json")
     assert ran.code == 0, ran.err
-    assert files_here() == ["film_highlights.json", "film_highlights.png", "highlight_film_0m00s.mp4"]
+    assert files_here() == ["film_highlights.json", "film_highlights.png", "highlight_film_0m06s.mp4"]
     assert ran.json["data"]["outputs"] == {
         "json": "film_highlights.json",
         "plot": "film_highlights.png",
-        "clips": ["highlight_film_0m00s.mp4"],
+        "clips": ["highlight_film_0m06s.mp4"],
     }
     (moment,) = ran.json["data"]["moments"]
-    with av.open("highlight_film_0m00s.mp4") as container:
+    with av.open("highlight_film_0m06s.mp4") as container:
         assert float(container.duration or 0) / 1e6 == pytest.approx(
             moment["end_s"] - moment["start_s"], abs=0.1
         )
     assert cv2.imread("film_highlights.png").shape[2] == 3
     assert run("highlights", *CPU, "-k", "1", "-o", "best.json", "--clips", "parts", film).code == 0
-    assert Path("parts/highlight_best_0m00s.mp4").exists()
+    assert Path("parts/highlight_best_0m06s.mp4").exists()
 
 
 def test_up_to_date_and_overwrite(run: Run, film: Path) -> None:
     assert run("highlights", film, *CPU, "--clips", "-k", "1").code == 0
     again = run("highlights", film, *CPU, "--clips", "-k", "1")
     assert (again.code, "up to date" in again.out) == (0, True)
-    Path("highlight_film_0m00s.mp4").unlink()
+    Path("highlight_film_0m06s.mp4").unlink()
     assert run("highlights", film, *CPU, "--clips", "-k", "1").code == 0
-    assert Path("highlight_film_0m00s.mp4").exists()
+    assert Path("highlight_film_0m06s.mp4").exists()
     other = run("highlights", film, *CPU, "-k", "2")
     assert (other.code, "--overwrite" in other.err) == (1, True)
     assert run("highlights", film, *CPU, "-k", "2", "--overwrite").code == 0
 
 
 def test_a_clip_that_is_another_is_not_replaced(run: Run, film: Path) -> None:
-    Path("highlight_film_0m00s.mp4").write_bytes(film.read_bytes())
+    Path("highlight_film_0m06s.mp4").write_bytes(film.read_bytes())
     ran = run("highlights", film, *CPU, "--clips", "-k", "1")
     assert ran.code == 1
-    assert "highlight_film_0m00s.mp4: already exists" in ran.err
-    assert Path("highlight_film_0m00s.mp4").read_bytes() == film.read_bytes()
+    assert "highlight_film_0m06s.mp4: already exists" in ran.err
+    assert Path("highlight_film_0m06s.mp4").read_bytes() == film.read_bytes()
 
 
 def test_a_video_with_the_name_of_a_clip_is_not_written_over(run: Run, film: Path) -> None:
-    Path("highlight_film_0m00s.mp4").write_bytes(film.read_bytes())
-    ran = run("highlights", film, "highlight_film_0m00s.mp4", *CPU, "--clips", "--overwrite")
+    Path("highlight_film_0m06s.mp4").write_bytes(film.read_bytes())
+    ran = run("highlights", film, "highlight_film_0m06s.mp4", *CPU, "--clips", "--overwrite")
     assert ran.code == 2
     assert "has the name of a clip" in ran.err
 
@@ -112,7 +112,7 @@ def test_a_video_with_the_name_of_a_clip_is_not_written_over(run: Run, film: Pat
 def test_clips_are_cropped_and_kept_apart_from_others(run: Run, film: Path) -> None:
     asked = ("highlights", film, *CPU, "-k", "1", "--clips", "--vertical", "--pad", "1s")
     assert run(*asked).code == 0
-    with av.open("highlight_film_0m00s.mp4") as container:
+    with av.open("highlight_film_0m06s.mp4") as container:
         stream = container.streams.video[0]
         assert stream.width / stream.height == pytest.approx(9 / 16, abs=0.02)
     assert "up to date" in run(*asked).out

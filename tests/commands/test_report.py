@@ -59,7 +59,7 @@ def test_commands_write_a_page_named_like_their_json(run: Run, film: Path) -> No
     assert "Summary: " in Path("film_summary.html").read_text()
     assert run("highlights", film, *CPU, "--report", "--clips", "-k", "1", "-o", "best.json").code == 0
     text = Path("best.html").read_text()
-    assert 'href="highlight_best_0m00s.mp4"' in text
+    assert 'href="highlight_best_0m06s.mp4"' in text
     assert run("shots", film, *CPU, "--report", "-o", "-").code == 2
 
 
@@ -69,7 +69,7 @@ def test_results_of_one_name_have_clips_of_their_own(run: Run, film: Path) -> No
         assert ran.code == 0, ran.err
     assert run("report", "a/film_highlights.json", "b/film_highlights.json").code == 0
     links = re.findall(r'class="clip" href="([^"]*)"', Path("report.html").read_text())
-    assert links == ["a/highlight_film_0m00s.mp4", "b/highlight_film_0m00s.mp4"]
+    assert links == ["a/highlight_film_0m06s.mp4", "b/highlight_film_0m06s.mp4"]
 
 
 def test_a_clip_that_is_another_is_not_linked(run: Run, film: Path) -> None:

@@ -162,10 +162,8 @@ def test_the_default_says_which_scorer_it_took_and_why(run: Run, film: Path) -> 
     ran = run("summarize", film)
     assert ran.code == 0, ran.err
     document = json.loads(Path("film_summary.json").read_text())
-    assert document["model"] == "uniform"  # the film is four still pictures
-    assert document["model_reason"].startswith(
-        "auto: importance of ridge, highlights and contrastive is constant"
-    )
+    assert document["model"] == "ridge"  # four still pictures, each another
+    assert document["model_reason"].startswith("auto: it was fitted")
     assert document["model_reason"] in ran.out
     asked = document["provenance"]["summary"]
     assert ("model" in asked, asked["candidates"][0]) == (False, "ridge")
@@ -192,7 +190,7 @@ def test_a_still_video_gets_no_made_up_choice(run: Run, tmp_path: Path) -> None:
     ran = run("summarize", still, "-o", "-", "--json")
     assert ran.code == 0, ran.err
     assert ran.json["data"]["model"] == "uniform"
-    assert any("is constant" in message for message in ran.json["messages"])
+    assert any("stands still" in message for message in ran.json["messages"])
 
 
 def test_what_ships_needs_no_network(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:

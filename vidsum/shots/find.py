@@ -99,13 +99,13 @@ def _kts_edges(
 def _between_pictures(features: Features, rows: FloatArray, shortest: int, longest: int) -> IntArray:
     """Return the change points of KTS, none of them inside a picture that stands still.
 
-    A still counts once for every `_PICTURE_S` seconds that it stays, and at least once: were it counted in
-    samples, small differences would weigh the more, the more often each picture is sampled.
+    A still counts for all of its samples. In a film slower than the samples it counts once for every `_PICTURE_S`
+    seconds, and at least once: small differences must not weigh more where each picture is sampled more often.
     """
     starts = features.picture_starts
     counts = np.diff(starts, append=len(rows)).astype(np.float64)
     is_slow = features.step_s * features.video_fps < 1 + 1e-6  # no picture is left out between samples
-    unit_s = _PICTURE_S if is_slow else max(features.step_s, _PICTURE_S)
+    unit_s = _PICTURE_S if is_slow else features.step_s
     weights = np.maximum(counts * features.step_s / unit_s, 1)
     if (weights == 1).all() and len(starts) == len(rows) and not is_slow:
         return change_points(rows, shortest=shortest, longest=longest)

@@ -67,7 +67,7 @@ def test_a_fault_is_named(tmp_path: Path, line: str, reason: str) -> None:
     [
         (b"text", "not a gzip file"),
         (gzip.compress(lines_of(VIDEOS).encode())[:-9], "damaged"),
-        (gzip.compress(b"\xff\xfe"), "not a text file in UTF-8"),
+        (gzip.compress(b"\xfa\xfb"), "not a text file in UTF-8"),
     ],
     ids=["text", "cut", "bytes"],
 )
