@@ -99,8 +99,9 @@ def _kts_edges(
 def _between_pictures(features: Features, rows: FloatArray, shortest: int, longest: int) -> IntArray:
     """Return the change points of KTS, none of them inside a picture that stands still.
 
-    A still counts for all of its samples. In a film slower than the samples it counts once for every `_PICTURE_S`
-    seconds, and at least once: small differences must not weigh more where each picture is sampled more often.
+    A still counts for all of its samples. In a film slower than the samples it counts once for every
+    `_PICTURE_S` seconds, and at least once: small differences must not weigh more where pictures are sampled
+    more often.
     """
     starts = features.picture_starts
     counts = np.diff(starts, append=len(rows)).astype(np.float64)
