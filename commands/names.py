@@ -20,19 +20,16 @@ def own_names(sources: Sequence[str], target: Callable[[str, str], Path]) -> dic
     """
     plain = {source: target(source, stem_of(source)) for source in sources}
     longer = {source: target(source, _name_of(source)) for source in sources}
-    owners, chosen = dict[str, str](), dict[str, Path]()
+    is_plain = {
+        source: False if _is_recorded(source, longer[source]) else _is_recorded(source, plain[source])
+        for source in sources
+    }
+    owners = {os.path.realpath(plain[source]): Path(source).name for source in sources if is_plain[source]}
     for source in sources:
-        if _is_recorded(source, longer[source]):
-            chosen[source] = longer[source]
-        elif (is_own := _is_recorded(source, plain[source])) is not None:
-            chosen[source] = plain[source] if is_own else longer[source]
-            if is_own:
-                owners[os.path.realpath(plain[source])] = Path(source).name
-    for source in sources:
-        if source not in chosen:
-            owner = owners.setdefault(os.path.realpath(plain[source]), Path(source).name)
-            chosen[source] = (plain if owner == Path(source).name else longer)[source]
-    return {source: chosen[source] for source in sources}
+        if is_plain[source] is None:
+            name = Path(source).name
+            is_plain[source] = owners.setdefault(os.path.realpath(plain[source]), name) == name
+    return {source: (plain if is_plain[source] else longer)[source] for source in sources}
 
 
 def _is_recorded(source: str, output: Path) -> bool | None:

@@ -45,10 +45,9 @@ def serve(where: ArchiveFile, address: Address, view: View) -> None:
         server = Server(where.archive, address.host, address.port, address.token, warn)
         data = {"url": server.url, "archive": server.archive.name}
         try:
-            note = (
-                () if server.token else ("all users of this machine can see it; VIDSUM_TOKEN sets a token",)
-            )
-            render(Result("serve", data=data, lines=(server.url, *note, "Ctrl-C stops it")), view)
+            public = "all users of this machine can see it; VIDSUM_TOKEN sets a token"
+            lines = (server.url, *(() if server.token else (public,)), "Ctrl-C stops it")
+            render(Result("serve", data=data, lines=lines), view)
             if address.open:
                 webbrowser.open(server.url)
             server.serve_forever()
