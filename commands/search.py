@@ -196,9 +196,9 @@ def _save_files(
     """Write pictures and clips; return warnings, and the faults of videos, whose rows have no clip then."""
     warnings, problems = list[str](), list[Problem]()
     for match, row in zip(matches, rows, strict=True):
-        for kind, save_one in (("picture", _save_picture), ("clip", _save_clip)):
+        for kind in ("picture", "clip"):
             if kind in row:
-                made = attempt(partial(save_one, archive, match, Path(row[kind]), outputs))
+                made = attempt(partial(_save_file, archive, match, kind, Path(row[kind]), outputs))
                 if isinstance(made, VidsumError):
                     del row[kind]
                     problems.append(Problem.of(made))
@@ -207,14 +207,13 @@ def _save_files(
     return warnings, problems
 
 
-def _save_picture(archive: "Archive", match: "Match", path: Path, outputs: Outputs) -> tuple[str, ...]:
+def _save_file(
+    archive: "Archive", match: "Match", kind: str, path: Path, outputs: Outputs
+) -> tuple[str, ...]:
     make_folder(path.parent)
-    save(archive.picture(match), path, outputs.replaces, path.parent)
-    return ()
-
-
-def _save_clip(archive: "Archive", match: "Match", path: Path, outputs: Outputs) -> tuple[str, ...]:
-    make_folder(path.parent)
+    if kind == "picture":
+        save(archive.picture(match), path, outputs.replaces, path.parent)
+        return ()
     if not outputs.overwrite:
         require_own([path])
     return archive.write_clip(match, path)
