@@ -186,6 +186,8 @@ def check_outputs(source: str, outputs: Sequence[Path], *, make_folders: bool = 
 
 def _apart(source: str, other: str, suffix: str) -> str:
     """What gives two inputs of one name outputs of their own."""
+    if suffix == ".edl":  # Kodi looks for the name of the video
+        return "rename one of them"
     if folder_of(source) == folder_of(other):
         return f"-o '{{name}}{suffix}'"
     return f"-o '{{parent}}_{{stem}}{suffix}', or --output-dir FOLDER"

@@ -38,9 +38,10 @@ def test_a_query_without_text_is_an_error_that_says_which(text: str) -> None:
         read_queries([text], skip=True)
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
-def test_byte_order_marks_are_read(tmp_path: Path, encoding: str) -> None:
-    (tmp_path / "queries.txt").write_text("a dog\r\n\r\na caf\xe9\r\n", encoding=encoding)
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "utf-16-le", "utf-16-be"])
+def test_encodings_are_known_by_their_mark_or_their_nuls(tmp_path: Path, encoding: str) -> None:
+    text = "# my queries\r\na dog\r\n\r\na caf\xe9\r\n"
+    (tmp_path / "queries.txt").write_text(text, encoding=encoding)
     assert read_queries([], tmp_path / "queries.txt").texts == ("a dog", "a caf\xe9")
 
 

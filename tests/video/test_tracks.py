@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import av
 import pytest
 from av.stream import Disposition
 
@@ -94,3 +95,19 @@ def test_a_silent_track_beside_another_is_named(tmp_path: Path) -> None:
     assert not used_track._is_silent(str(tmp_path / "copy.mp4"), 1, (0, 0))
     assert used_track._is_silent(str(tmp_path / "clip.mp4"), 1, (0, 0))
     assert describe_used(path, "audio", None) == ()
+
+
+def test_a_track_shorter_than_another_is_not_damaged(tmp_path: Path) -> None:
+    for name, n_frames in (("long", 120), ("short", 20)):
+        make_tracks(tmp_path / f"{name}.mkv", Track(SMALL), n_frames=n_frames)
+    path = tmp_path / "both.mkv"
+    with av.open(path, "w") as target:
+        sources = [av.open(tmp_path / f"{name}.mkv") for name in ("long", "short")]
+        streams = [target.add_stream_from_template(source.streams.video[0]) for source in sources]
+        for source, stream in zip(sources, streams, strict=True):
+            for packet in source.demux(video=0):
+                if packet.size:
+                    packet.stream = stream
+                    target.mux(packet)
+            source.close()
+    assert [round(probe(path, video_track=track).duration_s, 1) for track in (1, 2)] == [12.0, 2.0]

@@ -68,11 +68,11 @@ def read_queries(
     *,
     skip: bool = False,
 ) -> Queries:
-    """The given queries, those spoken, then those of a file in UTF-8, or in UTF-16 with a byte order mark.
+    """The given queries, those spoken, then those of a file in UTF-8 or UTF-16.
 
-    The file (`-` is stdin) has one per line; blank lines are skipped. With `skip`, queries without text are
-    left out where there are others. Raises UsageError: no query is given, or one holds no text. InputError:
-    the file cannot be read, or holds no text.
+    The file (`-` is stdin) has one per line; blank lines and those that start with # are skipped. With
+    `skip`, queries without text are left out where there are others. Raises UsageError: no query is given, or
+    one holds no text. InputError: the file cannot be read, or holds no text.
     """
     given: list[tuple[str, str, SpokenQuery | None]]
     given = [(f"query {number}", text, None) for number, text in enumerate(texts, 1)]
@@ -121,7 +121,11 @@ def _lines_of(file: str | os.PathLike[str]) -> list[tuple[str, str]]:
         fault = f"{name}: is not UTF-8 text (byte {error.start})"
         raise InputError(fault, hint="one query per line, as UTF-8") from error
     lines = text.split("\n")
-    queries = [(f"{name}: line {number}", line) for number, line in enumerate(lines, 1) if line.strip()]
+    queries = [
+        (f"{name}: line {number}", line)
+        for number, line in enumerate(lines, 1)
+        if line.strip() and not line.startswith("#")
+    ]
     if not queries:
         raise InputError(f"{name}: holds no query", hint="one query per line")
     if queries[0][1].lstrip().startswith(("{", "[")):

@@ -30,7 +30,7 @@ from vidsum.video.pyav_reader import (
     read_packets,
     video_stream,
 )
-from vidsum.video.tracks import choose_track
+from vidsum.video.tracks import choose_track, tracks_of
 
 Tracks = tuple[TrackChoice, TrackChoice]
 """The choices of a video and an audio track."""
@@ -205,8 +205,8 @@ def _is_rate_unlikely(head: _Scan, container: av.container.InputContainer) -> bo
 def _packets(
     container: av.container.InputContainer, stream: av.VideoStream, n_bytes: int | None
 ) -> Iterator["av.Packet[Stream]"]:
-    """Packets of the video, its sound and its subtitles, up to the first one that lies beyond `n_bytes`."""
-    streams = [stream, *container.streams.audio, *container.streams.subtitles]
+    """Packets of all tracks of video, sound and subtitles, up to the first one that lies beyond `n_bytes`."""
+    streams = [*tracks_of(container, "video"), *container.streams.audio, *container.streams.subtitles]
     for packet in read_packets(container, streams, DecodeLog()):
         if n_bytes is not None and (packet.pos or 0) > n_bytes:
             return
