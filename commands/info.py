@@ -99,7 +99,7 @@ def _track_line(track: dict[str, Any]) -> str:
 
 
 def _own_file(path: str) -> Result:
-    """What is known of a record or archive, with a warning of secrets. Raises InputError: it is neither."""
+    """Return facts of a record or archive, with a warning of secrets. Raises InputError: it is neither."""
     if path.endswith(".vidsum"):
         from vidsum.archive.archive import Archive
         from vidsum.archive.wishes import find_secrets

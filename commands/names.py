@@ -54,7 +54,7 @@ def _is_recorded(source: str, output: Path) -> bool | None:
 
 
 def _recorded_video(output: Path) -> dict[str, Any]:
-    """What the record of an output says of its video, or the mark of a run that was stopped; else nothing."""
+    """Return the video that the record of an output, or the mark of a stopped run, names; else nothing."""
     record = output.with_suffix(".json") if output.name.endswith("_summary.mp4") else output
     if mark := read_mark(record):
         return {"path": mark[1]}
@@ -71,7 +71,7 @@ def _recorded_video(output: Path) -> dict[str, Any]:
 
 
 def stem_of(source: str) -> str:
-    """What an output is named after; one video of an h5 file (`file.h5#name`) goes by its own name."""
+    """Return the name that an output takes; a video of an h5 file (`file.h5#name`) goes by its own name."""
     if source == STDIN:
         return "stdin"
     path, video = _parts(source)
@@ -94,7 +94,7 @@ def _parts(source: str) -> tuple[str, str]:
 
 
 def fields_of(source: str, number: int) -> dict[str, object]:
-    """What the braces of a template stand for, of a source and its number in the batch."""
+    """Return the values of a template's fields for a source and its number in the batch."""
     names = {"stem": stem_of(source), "name": _name_of(source), "suffix": Path(_parts(source)[0]).suffix}
     return {**names, "parent": folder_of(source).name, "n": number}
 

@@ -92,7 +92,7 @@ class Outputs:
 
 
 _FIELDS = ("stem", "name", "suffix", "parent", "n")
-"""What `--output` may name in braces: of the input's name and folder, and its number in the batch, from 1."""
+"""Fields of `--output`: parts of the input's name and folder, and its number in the batch, from 1."""
 _FORM = re.compile(r"(0?[1-9]d?)?")
 """How a field may be padded, as in {n:04}: at most nine places."""
 
@@ -226,7 +226,7 @@ class Files:
     beside: tuple[Path, ...] = ()
     """Files that are made of the record once it is there."""
     refused: Mapping[Path, VidsumError] = field(default_factory=dict)
-    """Those among these that cannot be made."""
+    """Formats that cannot be made."""
     fault: VidsumError | None = None
     """Why none of them can be made."""
 

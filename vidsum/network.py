@@ -49,7 +49,7 @@ class Session(requests.Session):
         self._thread: Thread | None = None
         """The only one that may connect: one that was left behind may not go on."""
         self._sockets: list[socket.socket] = []
-        """Those of all transfers: a later one may use the connection of an earlier one."""
+        """Sockets of all transfers: a later one may use the connection of an earlier one."""
         self.headers["User-Agent"] = "vidsum"
         # the length and the hash are those of the file itself, so it must not come compressed
         self.headers["Accept-Encoding"] = "identity"

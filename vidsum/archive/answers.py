@@ -98,7 +98,7 @@ class Source:
 
 
 _verified: dict[tuple[object, ...], bool] = {}
-"""Of the files that were asked for, whether they are the videos of their rows."""
+"""Requested files, and whether each is the video of its row."""
 
 
 class ForeignFileError(MissingError):

@@ -68,7 +68,7 @@ class Match:
     also: tuple[str, ...] = ()
     """Other videos that show the same."""
     start_offset_s: float = 0.0
-    """What leads from its times, which count from the first picture, to those of players: add it."""
+    """Seconds to add to its times, which count from the first picture, for those of players."""
 
 
 class Archive:

@@ -12,7 +12,7 @@ _MOST_WAITING = 64
 _HEAD_S = 20.0
 """A request, or the next one, must have begun and its head be whole within this time."""
 _REST_S, _REST_BYTES = 1.0, 1 << 20
-"""What a client still sends is read: it would lose the answer otherwise."""
+"""Limits of reading what a client still sends: it would lose the answer otherwise."""
 
 
 class BoundedServer(ThreadingHTTPServer):

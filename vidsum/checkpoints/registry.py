@@ -117,7 +117,7 @@ class Entry:
     instead: str | None = None
     """Advice for a user who cannot reach the sources."""
     network: str | None = None
-    """Of weights of the user's own, the extractor whose network they are for."""
+    """Extractor whose network the user's own weights are for."""
 
     @property
     def is_shipped(self) -> bool:

@@ -40,7 +40,7 @@ class Queries:
     spoken: Mapping[int, SpokenQuery] = field(default_factory=dict)
     """Those that were spoken, by their number from 0."""
     refused: tuple[UsageError, ...] = ()
-    """What is wrong with others, which are left out."""
+    """Faults of queries that are left out."""
 
     def told_apart(self, answers: Sequence[QueryMoments]) -> tuple[QueryMoments, ...]:
         """The answers to all of them, the spoken ones with what was heard."""

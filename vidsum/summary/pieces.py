@@ -31,7 +31,7 @@ _DENSITY = 3.0
 _GOOD = 0.8
 """A shot whose score is at least this fraction of the highest is in before another shot is in twice."""
 _AGAIN = 0.2
-"""What another piece of a still picture counts."""
+"""Weight of another piece of a still picture."""
 _ROUNDING, _SAME_LOOK = 1e-9, 1e-4
 """Sums per frame, and directions, that differ by less are equal."""
 

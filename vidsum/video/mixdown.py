@@ -22,7 +22,7 @@ _SILENT = 1e-8
 Mixed = tuple[int, FloatArray]
 """(number of the first sample, [channels, samples])."""
 Unmixed = tuple[int, FloatArray, FloatArray | None]
-"""The same with the source's channels [C, samples]; None where nothing was mixed."""
+"""A `Mixed` block and the source's channels [C, samples]; None where nothing was mixed."""
 
 
 def keep_cancelled(blocks: Iterable[Unmixed], rate: int, log: DecodeLog) -> Iterator[Mixed]:

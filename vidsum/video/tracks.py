@@ -14,7 +14,7 @@ Kind = Literal["video", "audio"]
 
 _COVERS = Disposition.attached_pic | Disposition.timed_thumbnails
 _DEFAULT_SCORE = 5_000_000
-"""What FFmpeg adds for the flag `default` to pixels or channels (fftools, `map_auto_video`)."""
+"""Score that FFmpeg adds for the flag `default` to pixels or channels (fftools, `map_auto_video`)."""
 _SAME_LANGUAGES = (
     "aa aar; ab abk; ae ave; af afr; ak aka; am amh; an arg; ar ara; as asm; av ava; ay aym; az aze; "
     "ba bak; be bel; bg bul; bh bih; bi bis; bm bam; bn ben; bo bod tib; br bre; bs bos; ca cat; ce che; "

@@ -20,7 +20,7 @@ from vidsum.models.configs import Bound, Fusion, MaskConfig
 _OPEN = 6.0
 """Sigmoid's argument where a bounded mask starts as none: 0.9975, which still has a gradient."""
 _HIDDEN = 10000.0
-"""What the fusion `hide` takes from a logit where M is 0: SwinBERT's, that is BERT's."""
+"""Amount that the fusion `hide` subtracts from a logit where M is 0, as in SwinBERT and BERT."""
 
 
 class SoftMask(NamedTuple):
