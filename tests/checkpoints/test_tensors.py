@@ -4,6 +4,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 import torch
@@ -77,6 +78,15 @@ def test_tensors_that_are_not_plain_numbers_are_refused(tmp_path: Path, make: Ca
 def test_a_file_that_repeats_one_tensor_without_end_is_refused(tmp_path: Path) -> None:
     shared = torch.zeros(100_000)
     torch.save({f"{number}": shared for number in range(100)}, tmp_path / "m.pth")
+    with pytest.raises(WeightsError, match="more than the file holds"):
+        convert(tmp_path / "m.pth", "torch", tmp_path / "kept")
+
+
+def test_a_storage_that_is_packed_far_smaller_is_not_unpacked(tmp_path: Path) -> None:
+    torch.save({"weight": torch.zeros(1_000_000)[:1]}, tmp_path / "whole.pth")
+    with ZipFile(tmp_path / "whole.pth") as whole, ZipFile(tmp_path / "m.pth", "w", ZIP_DEFLATED) as packed:
+        for name in whole.namelist():
+            packed.writestr(name, whole.read(name))
     with pytest.raises(WeightsError, match="more than the file holds"):
         convert(tmp_path / "m.pth", "torch", tmp_path / "kept")
 

@@ -111,6 +111,41 @@ def test_archive_without_a_module(tmp_path: Path) -> None:
             read_torchscript(path)
 
 
+class _Pickled:
+    """Pickled as a call of a function, by its name in PyTorch, or as an object of a class that has it."""
+
+    def __init__(self, name: str, arguments: tuple[object, ...] = (), state: object = None) -> None:
+        self.name, self.arguments, self.state = name, arguments, state
+
+    def reduce(self, pickler: pickle._Pickler) -> None:
+        module, _, name = self.name.rpartition(".")
+        pickler.write(f"c{module}\n{name}\n".encode())
+        pickler.save(self.arguments)
+        pickler.write(pickle.REDUCE)
+        if self.state is not None:
+            pickler.save(self.state)
+            pickler.write(pickle.BUILD)
+
+
+class _Pickler(pickle._Pickler):
+    def save(self, obj: object, save_persistent_id: bool = True) -> None:
+        obj.reduce(self) if isinstance(obj, _Pickled) else super().save(obj, save_persistent_id)
+
+
+def test_a_module_in_place_of_a_storage_is_refused(tmp_path: Path) -> None:
+    facts = {"key": "0", "dtype": "<f4", "length": 10**12, "item_bytes": 0, "n_bytes": 4}
+    storage = _Pickled("__torch__.Storage", state=facts)
+    far = _Pickled("torch._utils._rebuild_tensor_v2", (storage, 10**9, (1,), (1,)))
+    path = tmp_path / "net.pt"
+    with zipfile.ZipFile(path, "w") as archive, archive.open("net/data.pkl", "w") as stream:
+        _Pickler(stream, 2).dump(_Pickled("__torch__.Net", state={"weight": far}))
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("net/data/0", bytes(4))
+
+    with pytest.raises(WeightsError, match="a tensor has no storage"):
+        read_torchscript(path)
+
+
 def test_tensor_that_reaches_past_its_data(archive: Path, tmp_path: Path) -> None:
     cut = tmp_path / "cut.pt"
     with zipfile.ZipFile(archive) as whole, zipfile.ZipFile(cut, "w") as target:

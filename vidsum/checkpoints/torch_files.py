@@ -10,7 +10,7 @@ import math
 import pickle
 import zipfile
 import zlib
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -129,14 +129,15 @@ class TorchFile:
                 isinstance(key, str) and isinstance(value, StoredTensor) for key, value in tensors.items()
             ):
                 raise WeightsError(f"{self._name}: is not a state dict, a mapping of names to tensors")
-            claimed = 0
+            claimed = largest = 0
             for key, tensor in tensors.items():
                 count = math.prod(tensor.shape)
                 if count > tensor.storage.length:
                     fault = f"{key} claims the shape {list(tensor.shape)}, but stores less"
                     raise WeightsError(f"{self._name}: {fault}")
                 claimed += count * tensor.storage.item_bytes
-            if claimed > _MAX_SHARED * self._n_bytes:
+                largest = max(largest, tensor.storage.n_bytes)
+            if max(claimed, largest) > _MAX_SHARED * self._n_bytes:
                 raise WeightsError(f"{self._name}: its tensors claim more than the file holds")
             return {key: _array(tensor, self._read(tensor.storage)) for key, tensor in tensors.items()}
 
@@ -226,6 +227,8 @@ def _describe_tensor(
     storage: _Storage, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], *_rest: object
 ) -> StoredTensor:
     """Return a tensor; what follows (gradient flag, hooks) does not matter here."""
+    if not isinstance(storage, _Storage):  # a module could claim any length
+        raise pickle.UnpicklingError("a tensor has no storage")
     return StoredTensor(storage, offset, tuple(shape), tuple(strides))
 
 
@@ -241,7 +244,7 @@ _ALLOWED = {
     # trainers keep options and the state of a schedule beside the tensors
     ("argparse", "Namespace"): OrderedDict,
     ("easydict", "EasyDict"): OrderedDict,
-    ("collections", "Counter"): Counter,
+    ("collections", "Counter"): OrderedDict,  # a class in Python: a pickle could change its methods
     ("__builtin__", "set"): set,
     ("torch", "Size"): tuple,
     ("torch", "device"): _take_first,
