@@ -90,6 +90,7 @@ def test_start_is_the_time_stamp_of_the_first_picture(
     ("suffix", "facts", "offset_s"),
     [
         (".mkv", {"sound": True, "late_s": 2.0}, 2.0),
+        (".mkv", {"sound": True, "late_s": 20.0}, 20.0),
         (".mp4", {"sound": True, "late_s": 2.0}, 2.0),
         (".ts", {"sound": True, "late_s": 2.0, "start_s": 1.4}, 2.0),
         (".mkv", {"sound": True, "late_s": -2.0, "start_s": 3.0}, 0.0),
@@ -102,6 +103,7 @@ def test_the_offset_leads_to_the_clock_of_players(
 ) -> None:
     info = probe(make_video(tmp_path / f"late{suffix}", n_frames=60, **facts).path)
     assert info.start_offset_s == pytest.approx(offset_s, abs=0.03)
+    assert (info.fps, info.n_frames, info.duration_s) == (25, 60, pytest.approx(2.4, abs=0.05))
     assert start_offset_s(replace(info, start_offset_s=None)) == info.start_offset_s
     assert start_offset_s(replace(info, start_offset_s=None, bytes=1)) == 0
 

@@ -6,6 +6,7 @@ FFmpeg may open is settled before it opens anything.
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -25,6 +26,9 @@ _OPENERS = frozenset(
 )
 """Demuxers that open files or addresses other than the one they are given."""
 _MAX_DEPTH, _MAX_FILES = 4, 10_000
+_START_WITHIN_US = "600000000"
+"""Microseconds in which FFmpeg looks for the first packet of each Matroska track: after 5 s of other tracks,
+it would say that one starts at 0."""
 _MAX_BYTES = 4 * 2**20
 """Nobody writes a longer playlist."""
 _HEAD_BYTES = 1024
@@ -54,10 +58,18 @@ def is_text(path: Path) -> bool:
 def open_options(path: Path, *, allow_playlists: bool) -> dict[str, str]:
     """Options by which FFmpeg opens this file alone, or an allowed playlist and its `files_of`."""
     options = {"protocol_whitelist": "file", "format_whitelist": _formats_but(_OPENERS)}
+    if _is_matroska(path):
+        options["analyzeduration"] = _START_WITHIN_US
     if allow_playlists and looks_like_playlist(path):
         files_of(path)
         options |= {"format_whitelist": _formats_but(_OPENERS - PLAYLISTS), "safe": "0"}
     return options
+
+
+def _is_matroska(path: Path) -> bool:
+    with suppress(OSError), path.open("rb") as file:
+        return file.read(4) == b"\x1aE\xdf\xa3"
+    return False
 
 
 def files_of(path: Path) -> tuple[Path, ...]:
