@@ -49,6 +49,7 @@ def zombie() -> str:
     ("owner", "left_s", "state"),
     [
         (lambda: FAR, 20, "claimed"),
+        (lambda: FAR, 32, "claimed"),  # by a clock that is 2 s ahead
         (lambda: FAR, -1, "added"),
         (lambda: "1@host", 3600, "added"),  # of an older version, by a PID that is in use again
         (lambda: "1@host", 20, "claimed"),
