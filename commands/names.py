@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from glob import escape
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -42,8 +43,10 @@ def _is_recorded(source: str, output: Path) -> bool | None:
 
     video = _recorded_video(output)
     name, path = PurePath(str(video.get("path", ""))).name, Path(source)
-    if not video or not has_pictures(source):
-        return True if video else None
+    if not has_pictures(source):
+        return True if name else None
+    if not name:
+        return _is_recorded_sound(path, video)
     if Path(name).stem != path.stem:
         return None
     if name == path.name:
@@ -53,8 +56,24 @@ def _is_recorded(source: str, output: Path) -> bool | None:
     return False
 
 
+def _is_recorded_sound(path: Path, recorded: dict[str, Any]) -> bool | None:
+    """Return whether a record of sound, which has the content of its file but no name, is of this file."""
+    from vidsum.provenance import of_file
+
+    with suppress(InputError, OSError):
+        if recorded and of_file(path).items() <= recorded.items():
+            return True
+        beside = (other for other in path.parent.glob(f"{escape(path.stem)}.*") if other.name != path.name)
+        if any(other.stat().st_size == recorded.get("bytes") for other in beside):
+            return False
+    return None
+
+
 def _recorded_video(output: Path) -> dict[str, Any]:
-    """Return the video that the record of an output, or the mark of a stopped run, names; else nothing."""
+    """Return the video that the record of an output, or the mark of a stopped run, names; else nothing.
+
+    Of sound without pictures, it is the size and hash of the file.
+    """
     record = output.with_suffix(".json") if output.name.endswith("_summary.mp4") else output
     if mark := read_mark(record):
         return {"path": mark[1]}
@@ -66,7 +85,10 @@ def _recorded_video(output: Path) -> dict[str, Any]:
             from vidsum.results.feature_files import read_features
 
             document = read_features(record).to_dict(with_arrays=False)
-    video = document.get("video") if isinstance(document, dict) else None
+    if not isinstance(document, dict):
+        return {}
+    made_from = document.get("provenance")
+    video = document.get("video") or (made_from.get("video") if isinstance(made_from, dict) else None)
     return video if isinstance(video, dict) else {}
 
 

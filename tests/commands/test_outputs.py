@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from tests.commands.conftest import Run
+from vidsum.commands.names import own_names
+from vidsum.provenance import of_file
 from vidsum.results.summary import Summary
 
 
@@ -359,6 +361,24 @@ def test_a_second_input_of_one_stem_has_its_suffix_in_its_names(run: Run, film: 
     assert sorted(path.name for path in Path().glob(f"*{ending}")) == [f"film.mp4{ending}", f"film{ending}"]
     film.rename("FILM.mp4")
     assert "FILM_" in run(command, "FILM.mp4").out
+
+
+def test_a_record_of_sound_belongs_to_the_file_that_it_was_made_of(tmp_path: Path) -> None:
+    def owned(*sounds: Path) -> list[str]:
+        names = own_names([*map(str, sounds)], lambda _, stem: tmp_path / f"{stem}_transcript.json")
+        return [path.name for path in names.values()]
+
+    sounds = [tmp_path / "talk.flac", tmp_path / "talk.wav"]
+    plain, longer = "talk_transcript.json", "talk.wav_transcript.json"
+    for number, sound in enumerate(sounds):
+        sound.write_bytes(bytes(100 + number))
+    assert owned(*sounds) == [plain, longer]
+    for sound, name in zip(sounds, owned(*sounds), strict=True):
+        (tmp_path / name).write_text(json.dumps({"video": None, "provenance": {"video": of_file(sound)}}))
+        assert (owned(sounds[0]), owned(sounds[1])) == ([plain], [longer])
+    assert owned(*sounds[::-1]) == [longer, plain]
+    sounds[0].write_bytes(b"edited")
+    assert owned(sounds[0]) == [plain]
 
 
 def test_a_stem_belongs_to_the_input_whose_run_was_stopped(
