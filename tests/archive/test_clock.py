@@ -11,6 +11,7 @@ from tests.archive.made import COLOURS
 from tests.media import make_video
 from vidsum.archive import answers
 from vidsum.archive.archive import Archive
+from vidsum.errors import InputError
 
 
 def test_pages_tables_and_ranges_are_by_the_clock_of_players(archive: Archive, tmp_path: Path) -> None:
@@ -35,6 +36,8 @@ def test_pages_tables_and_ranges_are_by_the_clock_of_players(archive: Archive, t
     assert (saved.start_s, saved.end_s) == pytest.approx((match.start_s, match.end_s))
     (alike,) = archive.search(like=(f"{path}@{shown_s:.2f}-{shown_s + 2:.2f}",), top_k=1)
     assert alike.start_s == match.start_s
+    with pytest.raises(InputError, match="before the video's first picture"):
+        archive.search(like=(f"{path}@0-2",))
     # as in the archive of an earlier version
     archive._connection.execute("UPDATE videos SET start_offset_s = NULL")
     assert archive.search("blue", top_k=1) == [match]

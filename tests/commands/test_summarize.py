@@ -99,6 +99,13 @@ def test_a_dry_run_prints_the_segments_and_writes_nothing(run: Run, film: Path) 
     assert files_here() == []
 
 
+@pytest.mark.parametrize("option", ["--keep", "--drop"])
+def test_what_ends_before_the_first_picture_cannot_be_chosen(run: Run, tmp_path: Path, option: str) -> None:
+    late = media.make_video(tmp_path / "late.mkv", n_frames=75, sound=True, late_s=3.0).path
+    ran = run("summarize", late, "-b", "1s", option, "0-2", "-o", "-")
+    assert (ran.code, f"{option} ends before the first picture, at 0:03." in ran.err) == (2, True)
+
+
 def test_keep_and_drop(run: Run, film: Path) -> None:
     ran = run(
         "summarize", film, "-b", "3s", "--keep", "4.5-5.5", "--drop", "0-2", "--drop", "8-10", "-o", "-"

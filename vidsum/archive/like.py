@@ -32,6 +32,8 @@ def row_of(connection: Database, like: str) -> FloatArray:
     elif at and Path(path).is_file():
         offset_s = offset_of_file(path, Path(path).stat().st_size)
         start_s, end_s = moved(parse_interval(part), -offset_s)
+        if end_s <= 0:
+            raise InputError(f"{like}: ends before the video's first picture ({offset_s:.1f} s)")
     else:
         raise InputError(f"{like}: no such file", hint="--like PICTURE, or --like VIDEO@1:20-1:25")
     if Path(path).suffix.lower() in _PICTURES:

@@ -210,10 +210,12 @@ def _marked(segments: Sequence[Interval], features: Features, n_frames: int, opt
     """[n_frames] whether a frame lies in one of the segments, in part or whole."""
     marked = np.zeros(n_frames, np.bool_)
     for start_s, end_s in segments:
+        offset_s = start_offset_s(features.video)
+        if start_s == end_s == 0 < offset_s:  # as a player shows it, it is not that short
+            raise UsageError(f"--{option} ends before the first picture, at {format_time(offset_s)}")
         if not 0 <= start_s < end_s:
             raise UsageError(f"--{option} {start_s:g}-{end_s:g} s is not a time range")
         if start_s >= features.duration_s:
-            offset_s = start_offset_s(features.video)
             length = format_time(features.duration_s + offset_s)
             segment = f"{format_time(start_s + offset_s)}-{format_time(end_s + offset_s)}"
             raise UsageError(f"--{option} {segment} lies after the video's end at {length}")
