@@ -93,6 +93,7 @@ def test_start_is_the_time_stamp_of_the_first_picture(
         (".mkv", {"sound": True, "late_s": 20.0}, 20.0),
         (".mp4", {"sound": True, "late_s": 2.0}, 2.0),
         (".ts", {"sound": True, "late_s": 2.0, "start_s": 1.4}, 2.0),
+        (".ts", {"sound": True, "late_s": 20.0, "start_s": 1.4}, 20.0),
         (".mkv", {"sound": True, "late_s": -2.0, "start_s": 3.0}, 0.0),
         (".mkv", {"late_s": 2.0}, 0.0),
         (".mp4", {"sound": True, "b_frames": 2, "container_options": {"use_editlist": "0"}}, 0.08),

@@ -27,8 +27,8 @@ _OPENERS = frozenset(
 """Demuxers that open files or addresses other than the one they are given."""
 _MAX_DEPTH, _MAX_FILES = 4, 10_000
 _START_WITHIN_US = "600000000"
-"""Microseconds in which FFmpeg looks for the first packet of each Matroska track: after 5 s of other tracks,
-it would say that one starts at 0."""
+"""Microseconds in which FFmpeg looks for the first packet of each track of some files: after 5 s of other
+tracks, it would say that one starts at 0."""
 _MAX_BYTES = 4 * 2**20
 """Nobody writes a longer playlist."""
 _HEAD_BYTES = 1024
@@ -58,7 +58,7 @@ def is_text(path: Path) -> bool:
 def open_options(path: Path, *, allow_playlists: bool) -> dict[str, str]:
     """Options by which FFmpeg opens this file alone, or an allowed playlist and its `files_of`."""
     options = {"protocol_whitelist": "file", "format_whitelist": _formats_but(_OPENERS)}
-    if _is_matroska(path):
+    if _may_begin_late(path):
         options["analyzeduration"] = _START_WITHIN_US
     if allow_playlists and looks_like_playlist(path):
         files_of(path)
@@ -66,9 +66,12 @@ def open_options(path: Path, *, allow_playlists: bool) -> dict[str, str]:
     return options
 
 
-def _is_matroska(path: Path) -> bool:
+def _may_begin_late(path: Path) -> bool:
+    """Whether a file is Matroska or MPEG-TS, whose headers do not say when each track begins."""
     with suppress(OSError), path.open("rb") as file:
-        return file.read(4) == b"\x1aE\xdf\xa3"
+        head = file.read(197)
+        is_ts = b"G" == head[:1] == head[188:189] or b"G" == head[4:5] == head[196:197]
+        return is_ts or head[:4] == b"\x1aE\xdf\xa3"
     return False
 
 
