@@ -3,9 +3,11 @@
     VidsumError            a fault: exit code 1
     ├── UsageError         an option or argument makes no sense: 2
     ├── InputError         the input cannot be read or has no video: 3
-    │   └── DamagedError   only a part of the video decodes and `strict` was asked for: 3
+    │   ├── DamagedError   only a part of the video decodes and `strict` was asked for: 3
+    │   └── MissingError   an archive or the disk lacks what is named: 3
+    │       └── ForeignFileError   an archive names a file that is not its video: 3
     ├── WeightsError       weights are missing, cannot be fetched or fail their check: 4
-    ├── PackageError           an extra of vidsum is not installed: 1
+    ├── PackageError       an extra of vidsum is not installed: 1
     └── OutputError        an output already exists or cannot be written: 1
 
 Each message is one line that names the thing at fault and the reason. `hint` names what mends it, if anything
@@ -57,6 +59,10 @@ class DamagedError(InputError):
 
 class MissingError(InputError):
     """The archive lacks what is asked for, or the disk lacks the file."""
+
+
+class ForeignFileError(MissingError):
+    """An archive names a file that is not the video that it describes."""
 
 
 class WeightsError(VidsumError):

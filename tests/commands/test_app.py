@@ -497,6 +497,7 @@ def test_every_error_has_its_exit_code() -> None:
         "InputError": 3,
         "DamagedError": 3,
         "MissingError": 3,
+        "ForeignFileError": 3,
         "WeightsError": 4,
         "PackageError": 1,
         "OutputError": 1,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import entropy
 
@@ -50,6 +50,7 @@ def test_it_is_not_scaled_to_the_video() -> None:
 
 
 @given(st.floats(-6, -1), st.floats(0.01, 1))
+@example(exponent=-4.0, step=0.25)
 def test_the_more_it_changes_the_more_it_is_live(exponent: float, step: float) -> None:
     def of_change(distance: float) -> float:
         angle = 2 * np.arcsin(np.sqrt(distance / 2))

@@ -21,7 +21,7 @@ from vidsum.archive.archive import Archive, Match
 from vidsum.archive.store import require_copy
 from vidsum.archive.texts import TABLES
 from vidsum.archive.wishes import Wishes
-from vidsum.errors import InputError, MissingError, UsageError
+from vidsum.errors import ForeignFileError, InputError, MissingError, UsageError
 from vidsum.options import Leaf, item_of, leaves, required
 from vidsum.outputs import as_utf8
 from vidsum.pipelines.timelines import film_format, film_text, relative
@@ -99,10 +99,6 @@ class Source:
 
 _verified: dict[tuple[object, ...], bool] = {}
 """Requested files, and whether each is the video of its row."""
-
-
-class ForeignFileError(MissingError):
-    """An archive names a file that is not the video that it describes."""
 
 
 def source_of(archive: Archive, number: int) -> Source:

@@ -22,7 +22,7 @@ from vidsum.archive import answers
 from vidsum.archive.archive import Archive
 from vidsum.archive.connections import BoundedServer
 from vidsum.archive.wishes import Wishes
-from vidsum.errors import InputError, MissingError, UsageError, VidsumError
+from vidsum.errors import ForeignFileError, InputError, MissingError, UsageError, VidsumError
 from vidsum.text_files import parse_json
 from vidsum.urls import is_loopback
 
@@ -189,7 +189,7 @@ class _Handler(BaseHTTPRequestHandler):
             is_known = isinstance(error, VidsumError | _ForeignError)
             message = str(error) if is_known else f"internal fault: {error!r}"
             self.close_connection |= status == 403
-            if isinstance(error, answers.ForeignFileError):
+            if isinstance(error, ForeignFileError):
                 self.server.warn_once(message)
         if self.begun:  # too late to say so
             self.close_connection = True

@@ -73,15 +73,20 @@ def motion(features: Features) -> FloatArray:
     live = _from_change(sliding_window_view(least, width).max(axis=1))
     counts = np.diff(features.picture_starts, append=len(rows))
     if counts[counts > 1].sum() > _MOSTLY * len(rows):
-        live = np.maximum(live, _STILL * np.repeat(_of_stills(rows[features.picture_starts], counts), counts))
+        stills = _of_stills(rows, features.picture_starts, counts)
+        live = np.maximum(live, _STILL * np.repeat(stills, counts))
     return live
 
 
-def _of_stills(pictures: FloatArray, counts: npt.NDArray[np.int64]) -> FloatArray:
-    """Return [P] how surely each picture that stays is replaced by another that stays; 0 for the rest."""
-    live, stays = np.zeros(len(pictures), np.float32), np.flatnonzero(counts > 1)
+def _of_stills(rows: FloatArray, starts: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> FloatArray:
+    """Return [P] how surely each picture that stays is replaced by another that stays; 0 for the rest.
+
+    The last sample of one and the first of the next are compared: a slow drift is no replacement.
+    """
+    live, stays = np.zeros(len(starts), np.float32), np.flatnonzero(counts > 1)
     if len(stays) > 1:
-        steps = distances_between(pictures[stays])
+        change = rows[(starts + counts)[stays[:-1]] - 1] - rows[starts[stays[1:]]]
+        steps = np.einsum("td,td->t", change, change, dtype=np.float64) / 2
         live[stays] = _from_change(np.append(steps, steps[-1]))
     return live
 
