@@ -10,7 +10,7 @@ from ipaddress import ip_address
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
 from urllib.request import url2pathname
 
-_START = r"(?<![A-Za-z0-9+.-])(?!(?i:file:))[A-Za-z][A-Za-z0-9+.-]+:/+"
+_START = r"(?<![A-Za-z])(?!(?i:file:))[A-Za-z][A-Za-z0-9+.-]{0,30}:/+"
 _IN_TEXT = re.compile(rf"{_START}(?!/*USER@HOST)\S+?(?=[:;,.)\]'\"]*(?:\s|$))")
 _OLDER_COPY = re.compile(r"[/\\]videos[/\\]+([0-9a-f]{8})[0-9a-f]{8}[/\\]+([^/\\\"]*_[^/\\\"]*)[.]mp4")
 """A copy of a URL, which an older vidsum named after the query too if the path had no suffix."""
