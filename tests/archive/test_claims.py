@@ -95,6 +95,7 @@ def test_a_slow_owner_keeps_its_claim(place: str, tmp_path: Path, monkeypatch: p
         slow = Thread(target=lambda: added.extend(archive.add(video)))
         slow.start()
         while not (rows := other.rows("SELECT until_s FROM claims")):
+            assert slow.is_alive()
             time.sleep(0.01)
         while other._connection.clock() < rows[0][0] + 0.5:
             time.sleep(0.2)

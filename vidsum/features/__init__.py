@@ -54,8 +54,7 @@ def choose_backend(
 
     `auto` is onnxruntime where it runs the network on the CPU without torch, else torch.
 
-    Raises UsageError where a name is unknown, the device or a package is missing, or they do not go together;
-    PackageError without torch, where the network needs it.
+    Raises UsageError where a name is unknown, the device or a package is missing, or they do not go together.
     """
     if backend not in BACKENDS:
         raise unknown("backend", backend, BACKENDS)
@@ -67,8 +66,6 @@ def choose_backend(
         if spec.graph is not None and of_device == "cpu" and precision in ("fp32", "int8"):
             return "onnx"
         backend = "torch"
-    if not spec.own and (backend == "torch" or spec.graph is None):
-        require_extra("torch", spec.name)
     if backend == "onnx":
         from vidsum.features.onnx_backend import choose_provider, require_exporter
 
@@ -83,10 +80,17 @@ def can_be_int8(spec: "Spec", backend: Backend) -> bool:
 
 
 def weights_sha256(spec: "Spec") -> str:
-    """SHA-256 of an extractor's weights as they were published."""
+    """SHA-256 of an extractor's weights as they were published.
+
+    Raises PackageError: the network needs torch, so that to fetch its weights would be of no use.
+    """
     from vidsum import checkpoints
 
-    return spec.own.sha256 if spec.own else checkpoints.sha256_of(spec.checkpoint)
+    if spec.own:
+        return spec.own.sha256
+    if spec.graph is None and checkpoints.find(spec.checkpoint) is None:
+        require_extra("torch", spec.name)
+    return checkpoints.sha256_of(spec.checkpoint)
 
 
 def load_extractor(
