@@ -4,6 +4,7 @@ import json
 import pickle
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -71,7 +72,8 @@ def test_own_features_and_scores_make_a_video(films: list[Path], tmp_path: Path)
     vidsum.write_video(summary, tmp_path / "own.mp4")
     summary.save(tmp_path / "own.json")
     assert vidsum.load(tmp_path / "own.json").to_dict() == summary.to_dict()
-    assert summary.to_pandas()["end_s"].max() == pytest.approx(10)
+    if find_spec("pandas"):
+        assert summary.to_pandas()["end_s"].max() == pytest.approx(10)
 
 
 def test_many_queries_on_one_video_and_their_clips(films: list[Path], tmp_path: Path) -> None:
