@@ -58,6 +58,16 @@ def test_each_suffix_is_written_and_up_to_date_the_second_time(
     assert run("export", "film.json", "-o", "-", "--format", suffix.split(".")[0]).out.count("\n") > 1
 
 
+@pytest.mark.usefixtures("summary")
+@pytest.mark.parametrize(
+    ("product", "format"),
+    [("losslesscut", "csv"), ("premiere", "xml"), ("resolve", "fcpxml"), ("finalcut", "fcpxml")],
+)
+def test_a_product_stands_for_the_format_that_it_reads(run: Run, product: str, format: str) -> None:
+    texts = [run("export", "film.json", "-o", "-", "--format", name).out for name in (product, format)]
+    assert texts[0] == texts[1] != ""
+
+
 @pytest.mark.parametrize("suffix", ["otio", "xml"])
 def test_a_timeline_holds_the_segments_of_the_summary(
     run: Run, summary: dict[str, Any], film: Path, suffix: str

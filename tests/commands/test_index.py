@@ -71,6 +71,25 @@ def test_a_bad_file_is_reported_and_the_rest_go_on(run: Run, videos: Path) -> No
     assert run("search", "red", "-k", "1").code == 0
 
 
+@pytest.mark.parametrize("option", ["--summary-json", "--table"])
+def test_another_output_with_the_name_of_the_archive_is_refused_before_any_work(
+    run: Run, videos: Path, option: str
+) -> None:
+    ran = run("index", videos, "--archive", "new.vidsum", option, "new.vidsum")
+    assert (ran.code, "new.vidsum" in ran.err) == (2, True)
+    assert not Path("new.vidsum").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="names are Unicode")
+def test_a_result_that_an_editor_cannot_name_keeps_no_other_output_back(run: Run, tmp_path: Path) -> None:
+    film(tmp_path / "videos" / "film.mp4")
+    film(tmp_path / "videos" / os.fsdecode(b"fil\xe9.mp4"), ("red", "blue", "red"), seed=3)
+    assert run("index", tmp_path / "videos", "--device", "cpu").code == 0
+    outputs = ("-o", "found.csv", "--report", "found.html", "--export", "cut.kdenlive")
+    ran = run("search", "red", "-k", "9", *outputs)
+    assert (ran.code, Path("found.csv").exists(), Path("found.html").exists()) == (1, True, True)
+
+
 def test_workers_fill_one_archive(run: Run, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (videos / "bad.mp4").write_bytes(b"no video")  # real workers have no colours: they read, and fail alike
     (videos / "worse.mp4").write_bytes(b"no video")

@@ -9,6 +9,7 @@ import cv2
 import jsonschema
 import numpy as np
 import pytest
+from PIL import Image
 
 from tests.commands.conftest import Run
 from vidsum.pipelines.shot_files import write_stats
@@ -44,6 +45,13 @@ def test_the_shots_of_a_video_are_found_and_written(run: Run, film: Path) -> Non
     assert document["shots"][-1]["end_s"] == 10
     assert (document["shots"][0]["first_frame"], document["shots"][-1]["last_frame"]) == (0, 249)
     assert "0:02.00" in ran.out
+
+
+def test_an_animated_webp_is_told_to_be_converted(run: Run) -> None:
+    first, second = (Image.new("RGB", (64, 48), colour) for colour in ("red", "blue"))
+    first.save("a.webp", save_all=True, append_images=[second])
+    ran = run("shots", "a.webp")
+    assert (ran.code, "animated WebP" in ran.err, "GIF or MP4" in ran.err) == (3, True, True)
 
 
 def test_features_made_elsewhere_are_cut_too(run: Run, three_parts: Features, tmp_path: Path) -> None:
