@@ -116,7 +116,8 @@ def storyboard(summary: Summary, images: Sequence[Picture], captions: Sequence[s
         raise UsageError(f"{len(images)} pictures for the {len(summary.segments)} segments of a summary")
     cuts = [Cut(*segment, "", score=_score(summary, segment)) for segment in summary.segments]
     n_segments = len(cuts)
-    length = f"{format_time(summary.duration_s)} of {format_time(summary.video_duration_s)}"
+    whole_s = summary.video_duration_s - summary.shots[0].start_s  # times may count from the file's start
+    length = f"{format_time(summary.duration_s)} of {format_time(whole_s)}"
     facts = f"{n_segments} segment{'s' if n_segments > 1 else ''}, {length}"
     header, spans = (title(summary.video, "Summary"), facts), [(s.start_s, s.end_s) for s in summary.shots]
     return contact_sheet(header, cuts, images, captions, spans, summary.video_duration_s)
