@@ -63,8 +63,8 @@ def _is_recorded_sound(path: Path, recorded: dict[str, Any]) -> bool | None:
     with suppress(InputError, OSError):
         if recorded and of_file(path).items() <= recorded.items():
             return True
-        beside = (other for other in path.parent.glob(f"{escape(path.stem)}.*") if other.name != path.name)
-        if any(other.stat().st_size == recorded.get("bytes") for other in beside):
+        others = (other for other in path.parent.glob(f"{escape(path.stem)}.*") if other.name != path.name)
+        if any(other.stat().st_size == recorded.get("bytes") for other in others):
             return False
     return None
 

@@ -156,9 +156,9 @@ def span_in(headers: Mapping[str, str]) -> tuple[int, int, int] | None:
 
 def host_in(error: requests.RequestException, url: str) -> str:
     """Return the name of the host that failed: after a redirection it is another than that of `url`."""
-    asked = getattr(error.response, "url", None) or getattr(error.request, "url", None) or url
+    address = getattr(error.response, "url", None) or getattr(error.request, "url", None) or url
     with suppress(ValueError):
-        return urlsplit(asked).hostname or "the server"
+        return urlsplit(address).hostname or "the server"
     return "the server"
 
 

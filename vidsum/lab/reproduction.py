@@ -51,7 +51,7 @@ class Row:
     computed: str = ""
     """The model whose costs are its figures, in place of commands."""
     sizes: Mapping[str, Any] = field(default_factory=dict)
-    """Of that model, where they are not the published defaults."""
+    """Options of that model that are not the published defaults."""
 
     @property
     def data(self) -> tuple[str, ...]:

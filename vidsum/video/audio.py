@@ -201,8 +201,8 @@ class SoundSource:
 def _in_range(frame: av.AudioFrame) -> FloatArray:
     """The samples of a frame but those of a channel for bass, without what encoders refuse."""
     samples = frame.to_ndarray().astype(np.float32, copy=False)
-    heard = [number for number, channel in enumerate(frame.layout.channels) if channel.name != "LFE"]
-    samples = samples if len(heard) == len(samples) else samples[heard or [0]]
+    audible = [number for number, channel in enumerate(frame.layout.channels) if channel.name != "LFE"]
+    samples = samples if len(audible) == len(samples) else samples[audible or [0]]
     return np.clip(np.nan_to_num(samples, posinf=0, neginf=0), -_LOUDEST, _LOUDEST)
 
 
