@@ -37,11 +37,11 @@ class Program(Group):
     """All commands; a module is loaded when its command runs, or when all are asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of all commands."""
+        """Return the names of all commands."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """A command by its name."""
+        """Return a command by its name."""
         if cmd_name in COMMANDS and cmd_name not in self.commands:
             loaded = getattr(import_module(f"vidsum.commands.{cmd_name}"), cmd_name)
             self.add_command(loaded, cmd_name)
@@ -50,7 +50,7 @@ class Program(Group):
 
 @cache
 def whole() -> Program:
-    """The program with all commands loaded, and with the variables that they share."""
+    """Return the program with all commands loaded, and with the variables that they share."""
     program = _program()
     for name in COMMANDS:
         program.get_command(click.Context(program), name)
@@ -129,7 +129,7 @@ def _help(words: Sequence[str]) -> None:
 
 
 def _inner(ctx: click.Context) -> list[str]:
-    """The commands of the program, or of the command that was named."""
+    """Return the commands of the program, or of the command that was named."""
     inner: Any = ctx.find_root().command
     for word in ctx.params.get("words") or ():
         inner = inner.get_command(ctx, word) if isinstance(inner, click.Group) else None

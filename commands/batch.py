@@ -102,7 +102,8 @@ class Batch:
             raise UsageError("--ray and --jobs exclude each other", hint="Ray runs a task per core")
 
     def inputs(self, paths: Sequence[str], *, allow_playlists: bool = False) -> list[str]:
-        """The inputs: those named, then those of `--from-file`; folders replaced by the videos in them.
+        """Return the inputs: those named, then those of `--from-file`; folders replaced by the videos in
+        them.
 
         Web addresses are replaced by their places in the cache, where `run_batch` puts copies. None in a
         worker, which gets them one by one.
@@ -221,7 +222,7 @@ def _print_last(tables: Sequence[Table], view: View, stream: TextIO) -> None:
 def _prepare(
     command: str, task: Task, batch: Batch | None, outputs: Outputs, progress: "Progress | None"
 ) -> Result | None:
-    """The result of an input that is skipped; else copy it if it is at a web address.
+    """Return the result of an input that is skipped; else copy it if it is at a web address.
 
     Raises InputError: that fails, or the input is a folder. VidsumError: its outputs cannot be written.
     """
@@ -253,7 +254,7 @@ def _results(
     told: Callable[[int, Result], None],
     again: Again | None,
 ) -> Generator[Result, None, None]:
-    """The result of each input, in this process or in several; its steps are named `3/200 film.mp4`.
+    """Yield the result of each input, in this process or in several; its steps are named `3/200 film.mp4`.
 
     `told` is called when an input is done, which may be before its turn. Inputs that are left to another
     process come last.

@@ -116,7 +116,7 @@ _kept: list[tuple[Worker, list[str]]] = []
 
 
 def on_cluster(queue: Queue, address: str) -> Generator[Result, None, None]:
-    """The result of each task, in their order; later ones wait for their turn, and for nothing else.
+    """Yield the result of each task, in their order; later ones wait for their turn, and for nothing else.
 
     The address `local` starts a cluster on this machine. Raises UsageError: Ray is not installed, there is no
     cluster, or `--device` names one of several GPUs.
@@ -141,7 +141,8 @@ def _in_turn(finished: Iterable[tuple[int, Result]]) -> Iterator[Result]:
 
 
 def _as_they_finish(ray: Any, n_gpus: int, queue: Queue) -> Iterator[tuple[int, Result]]:
-    """The results with their places. So many tasks are handed out that no core or GPU has to wait for one.
+    """Yield the results with their places. So many tasks are handed out that no core or GPU has to wait for
+    one.
 
     `n_gpus` is what a task asks for.
     """
@@ -235,7 +236,7 @@ def _refuse_unreachable(address: str) -> None:
 
 
 def _takes_gpu(call: Call) -> bool:
-    """Whether a command runs on a GPU where there is one.
+    """Return whether a command runs on a GPU where there is one.
 
     Raises UsageError: `--device` names one of several GPUs.
     """
@@ -247,7 +248,7 @@ def _takes_gpu(call: Call) -> bool:
 
 
 def _received(ray: Any, call: Call, task: Task, reference: Any) -> Result:
-    """The result of a task; a failed one where it raised, or its process was lost once too often."""
+    """Return the result of a task; a failed one where it raised, or its process was lost once too often."""
     try:
         received: Result = ray.get(reference)
     except ray.exceptions.RayError as error:

@@ -40,12 +40,12 @@ _in_force: list[Path] = []
 
 
 def files_in_force() -> tuple[Path, ...]:
-    """The file that the command running now has its defaults from, if any."""
+    """Return the file that the command running now has its defaults from, if any."""
     return tuple(_in_force)
 
 
 def user_file() -> Path:
-    """The file in the user's configuration folder, whether it is there or not."""
+    """Return the file in the user's configuration folder, whether it is there or not."""
     return user_config_path("vidsum") / NAME
 
 
@@ -63,7 +63,7 @@ def share_variables(program: Any) -> None:
 
 
 def _commands(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Each command of a program that does something, with the words that call it."""
+    """Yield each command of a program that does something, with the words that call it."""
     if (inner := getattr(command, "commands", None)) is None:
         yield words, command
     for name, each in (inner or {}).items():
@@ -71,7 +71,7 @@ def _commands(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple
 
 
 def _options(command: Any) -> dict[str, Any]:
-    """The options of settings, by name."""
+    """Return the options of settings, by name."""
     return {parameter.name: parameter for parameter in command.params if hasattr(parameter, "leaf")}
 
 
@@ -94,7 +94,7 @@ def use_config(context: click.Context, parameter: click.Parameter, path: Path | 
 
 
 def with_origin(error: Exception, context: Any = None) -> Exception:
-    """An error about an option that a variable or a file sets, with the name of that."""
+    """Return an error about an option that a variable or a file sets, with the name of that."""
     context = context or click.get_current_context(silent=True)
     if not (context and isinstance(error, UsageError) and error.option):
         return error
@@ -125,12 +125,12 @@ def warn_of_unknown_variables(context: Any) -> None:
 
 
 def option_variables() -> list[str]:
-    """The names of variables that set options, or are meant to."""
+    """Return the names of variables that set options, or are meant to."""
     return sorted(name for name in os.environ if name.startswith("VIDSUM_") and name not in _OWN_VARIABLES)
 
 
 def _defaults(context: Any, path: Path) -> dict[str, Any]:
-    """The file's values for the options of the command that runs, those under its own name first.
+    """Return the file's values for the options of the command that runs, those under its own name first.
 
     Raises UsageError: it cannot be read, or has what no command has, in the sections of other commands too:
     else a typing error would wait there.
@@ -159,7 +159,9 @@ def _defaults(context: Any, path: Path) -> dict[str, Any]:
 def _entries(
     section: Any, path: Path, command: Any, words: tuple[str, ...] = ()
 ) -> Iterator[tuple[Any, str, Any]]:
-    """The entries of a section and of those in it: the command that has the option, its name and value."""
+    """Yield the entries of a section and of those in it: the command that has the option, its name and
+    value.
+    """
     if not isinstance(section, dict | None):
         raise UsageError(f"{path}: {' '.join(words) or 'the file'} must be a mapping of options to values")
     plain = {str(key).replace("-", "_"): value for key, value in (section or {}).items()}

@@ -117,7 +117,7 @@ def _require_speaker(name: str, outputs: Outputs) -> None:
 
 
 def _line(files: Files, found: "Descriptions") -> str:
-    """The files, and what they hold in short."""
+    """Return the files, and what they hold in short."""
     count = len(found.descriptions)
     left = f"{found.n_unsure} segment{'s' * (found.n_unsure != 1)}"
     unsure = f", nothing sure enough for {left}" if found.n_unsure else ""

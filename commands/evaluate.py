@@ -206,7 +206,7 @@ def _require_plot(chosen: Mapping[str, Any], report: ReportFiles) -> None:
 
 
 def _files(sources: Sequence[str], report: ReportFiles, predictions: Path | None) -> Files:
-    """Where a report goes, checked before any work.
+    """Return where a report goes, checked before any work.
 
     Raises:
         UsageError: a wrong suffix, several inputs for one file, or a file that is read.

@@ -75,7 +75,7 @@ class Exports:
     )
 
     def beside(self, targets: Mapping[str, Files], outputs: Outputs) -> dict[str, Files]:
-        """The files of each source with its exports, checked before any work.
+        """Return the files of each source with its exports, checked before any work.
 
         An export of one of several sources that cannot be written is refused alone.
 
@@ -110,7 +110,7 @@ class Exports:
         check_outputs(source, [target], make_folders=outputs.makes_folders)
 
     def write(self, result: Result, files: Files, replaces: Replaces) -> Result:
-        """The result of a command with its exports, made of its data and written beside its JSON.
+        """Return the result of a command with its exports, made of its data and written beside its JSON.
 
         A format that the result does not suit, such as chapters of a short video, is an error of its own, and
         so is a file that exists, differs and is not to be replaced.
@@ -233,7 +233,8 @@ def export(
 
 
 def _wanted(settings: ExportSettings, outputs: Outputs) -> tuple[str, str, tuple[str, ...]]:
-    """The format, how names end that are made from the input's, and the suffixes that --output may have.
+    """Return the format, how names end that are made from the input's, and the suffixes that --output may
+    have.
 
     Raises UsageError: there is no such format, or --chapters is asked for with another.
     """
@@ -316,7 +317,7 @@ def save_text(text: str, target: Path, *, replaces: Replaces) -> str:
 
 
 def save(content: bytes, target: Path, replaces: Replaces, folder: Path) -> bool:
-    """Whether a file was written; False where the same one is there already.
+    """Return whether a file was written; False where the same one is there already.
 
     `folder` is where it is remembered that vidsum wrote it. Errors: see `save_text`.
     """
@@ -330,7 +331,9 @@ def save(content: bytes, target: Path, replaces: Replaces, folder: Path) -> bool
 
 
 def is_saved(content: bytes, target: Path, replaces: Replaces, folder: Path) -> bool:
-    """Whether the same file is there already. Raises OutputError: another is, and is not to be replaced."""
+    """Return whether the same file is there already. Raises OutputError: another is, and is not to be
+    replaced.
+    """
     if replaces == "all" or not target.is_file():
         return False
     if target.read_bytes() == content:

@@ -203,7 +203,7 @@ def _tell_of_clip(retrieval: Retrieval, view: View) -> None:
 
 
 def _heard(asked: QueryOptions, extraction: Extraction, view: View) -> list["SpokenQuery"]:
-    """The spoken queries; people read what was understood."""
+    """Return the spoken queries; people read what was understood."""
     if not asked.query_audio:
         return []
     from vidsum.pipelines.speech import hear_query
@@ -216,7 +216,7 @@ def _heard(asked: QueryOptions, extraction: Extraction, view: View) -> list["Spo
 
 
 def _table(grounding: "Grounding") -> Table:
-    """The moments of each query, its text and match probability (if known) beside the best."""
+    """Return the moments of each query, its text and match probability (if known) beside the best."""
     from vidsum.pipelines.moments import in_short
     from vidsum.results.clock import as_played
 
@@ -234,7 +234,9 @@ def _table(grounding: "Grounding") -> Table:
 
 
 def _doubts(grounding: "Grounding", *, has_clips: bool) -> Iterator[str]:
-    """A line for each query that has no moments, or is probably neither true of the video nor said in it."""
+    """Yield a line for each query that has no moments, or is probably neither true of the video nor said in
+    it.
+    """
     from vidsum.pipelines.moments import in_short
 
     for query in grounding.queries:
@@ -253,7 +255,7 @@ def _doubts(grounding: "Grounding", *, has_clips: bool) -> Iterator[str]:
 
 
 def _ranking(results: Sequence[Result], texts: Sequence[str]) -> Table | None:
-    """The videos of a batch for each query, best match first; None without match probabilities."""
+    """Return the videos of a batch for each query, best match first; None without match probabilities."""
     from vidsum.pipelines.moments import in_short
 
     found: dict[str, list[tuple[float, str]]] = {}
@@ -271,7 +273,7 @@ def _ranking(results: Sequence[Result], texts: Sequence[str]) -> Table | None:
 
 
 def _queries_of(result: Result) -> Sequence[Mapping[str, Any]]:
-    """The queries of a result, of a video that was skipped those in its JSON."""
+    """Return the queries of a result, of a video that was skipped those in its JSON."""
     if not result.data.get("skipped"):
         return list(result.data.get("queries", ()))
     from vidsum.results.load import read_result

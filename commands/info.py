@@ -90,7 +90,7 @@ def _video(path: str, extraction: Extraction, config: str | None) -> Result:
 
 
 def _track_line(track: dict[str, Any]) -> str:
-    """A track in a line; a star marks the one of its kind that is used."""
+    """Return a track in a line; a star marks the one of its kind that is used."""
     is_video = track["kind"] == "video"
     size = "{width}x{height}" if is_video else "{channels} channels, {sample_rate} Hz"
     words = [track["codec"], size.format(**track), track["language"], track["title"], *track["flags"]]
@@ -118,7 +118,7 @@ def _own_file(path: str) -> Result:
 
 
 def _copies() -> tuple[str, ...]:
-    """A warning of copies that an older vidsum named after whole URLs."""
+    """Return a warning of copies that an older vidsum named after whole URLs."""
     from vidsum.disk_cache import home
 
     count = sum(may_hold_secrets(str(path)) for path in (home() / "videos").glob("*/*.mp4"))
@@ -176,12 +176,12 @@ def _extras() -> str:
 
 
 def _config() -> str:
-    """The file that sets defaults, or where one would be."""
+    """Return the file that sets defaults, or where one would be."""
     return next(map(str, files_in_force()), f"none (looked for {user_file()})")
 
 
 def _ffmpeg() -> str:
-    """The FFmpeg libraries that PyAV carries; a program named ffmpeg is not used."""
+    """Return the FFmpeg libraries that PyAV carries; a program named ffmpeg is not used."""
     import av
 
     return ", ".join(

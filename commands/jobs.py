@@ -54,7 +54,7 @@ class Call:
 
     @classmethod
     def here(cls, command: str) -> "Call":
-        """That of this process."""
+        """Return that of this process."""
         return cls(command, dict(_arguments), _found[0] if _found else None)
 
     def run(self) -> None:
@@ -141,7 +141,7 @@ class Worker:
             self._send(call)
 
     def run(self, task: Task, progress: "Progress | None") -> Result:
-        """The result of an input; a failed one if the process ends."""
+        """Return the result of an input; a failed one if the process ends."""
         try:
             self._send((task, progress is not None))
             while not isinstance(answer := pickle.load(self._answers), Result):
@@ -190,12 +190,12 @@ def _pipes(process: "subprocess.Popen[bytes]") -> tuple[IO[bytes], IO[bytes]]:
 
 
 def in_workers(queue: Queue, jobs: int) -> Generator[Result, None, None]:
-    """The result of each task, in their order; each worker has its part of this process's threads."""
+    """Yield the result of each task, in their order; each worker has its part of this process's threads."""
     environment = {"OMP_NUM_THREADS": str(max(1, n_threads() // jobs))}
     own, workers, lock, is_over = local(), list[Worker](), Lock(), Event()
 
     def of_this_thread() -> Worker:
-        """Its worker; a new one where the last was lost."""
+        """Return its worker; a new one where the last was lost."""
         with lock:
             if is_over.is_set():
                 raise RuntimeError("the workers have been stopped")

@@ -34,7 +34,7 @@ def own_names(sources: Sequence[str], target: Callable[[str, str], Path]) -> dic
 
 
 def _is_recorded(source: str, output: Path) -> bool | None:
-    """Whether an output that exists, or was begun, was made of a source; None if that is not known.
+    """Return whether an output that exists, or was begun, was made of a source; None if that is not known.
 
     Its record names the video. One of another stem has been renamed since; so has one that is not there any
     more, if a file of its size is. Features are recorded under the name of the video that they were made of.
@@ -106,7 +106,7 @@ def _name_of(source: str) -> str:
 
 
 def _parts(source: str) -> tuple[str, str]:
-    """The path of a source, and the video in it if it is an h5 file."""
+    """Return the path of a source, and the video in it if it is an h5 file."""
     if "#" not in source:
         return source, ""
     from vidsum.pipelines.sources import has_pictures
@@ -122,7 +122,7 @@ def fields_of(source: str, number: int) -> dict[str, object]:
 
 
 def folder_of(source: str) -> Path:
-    """That of a file; for an address, one named after its host, and its path there."""
+    """Return that of a file; for an address, one named after its host, and its path there."""
     if source in urls:
         place = urls[source].partition("//")[2].partition("?")[0].rpartition("/")[0]
         return Path.cwd().joinpath(*[part for part in place.split("/") if part not in ("", ".", "..")])
@@ -130,7 +130,7 @@ def folder_of(source: str) -> Path:
 
 
 def own_folders(sources: Sequence[str]) -> dict[str, str]:
-    """The folder of each source, from the one on that holds them all."""
+    """Return the folder of each source, from the one on that holds them all."""
     folders = {source: folder_of(source) for source in sources}
     try:
         common = os.path.commonpath(folders.values())

@@ -88,7 +88,9 @@ class Value(click.types.BoolParamType):  # of click's types the one that `--on/-
         self.min, self.max = (leaf.option.min, leaf.option.max) if is_plain else (None, None)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The value of a text, or of what YAML has in its place. Raises UsageError: it is not allowed."""
+        """Return the value of a text, or of what YAML has in its place. Raises UsageError: it is not
+        allowed.
+        """
         try:
             if isinstance(value, list | dict) or (isinstance(value, bool) and self.kind is not bool):
                 raise UsageError(f"{self._leaf.flags[0]} takes a single value")
@@ -99,7 +101,7 @@ class Value(click.types.BoolParamType):  # of click's types the one that `--on/-
             raise with_origin(error, ctx) from error
 
     def split_envvar_value(self, rv: str) -> Sequence[str]:
-        """The texts of a variable: several paths, numbers or choices; else one, spaces and all."""
+        """Return the texts of a variable: several paths, numbers or choices; else one, spaces and all."""
         return [rv] if self.name == "str" else rv.split(os.pathsep if self.kind is Path else None)
 
 
@@ -183,7 +185,7 @@ class Words(click.Argument):
         self.help = argument.help
 
     def make_metavar(self, *context: click.Context) -> str:
-        """The words as the line of usage has them."""
+        """Return the words as the line of usage has them."""
         words = str(self.metavar)
         again = "..." if self.nargs < 0 and " " not in words else ""
         return f"{words}{again}" if self.required else f"[{words}]{again}"
@@ -300,7 +302,7 @@ class Group(click.Group):
         return added
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """The command that the first word names, and the words after it."""
+        """Return the command that the first word names, and the words after it."""
         name, known = args[0], self.list_commands(ctx)
         if name not in known and not (name.startswith("-") or ctx.resilient_parsing):
             fault = f"`{ctx.command_path}` has no command {name!r}{guess(name, known)}"
@@ -316,12 +318,12 @@ class Group(click.Group):
 
 
 def _is_value(word: str, choices: Sequence[str]) -> bool:
-    """Whether a word after a flag is its value: one of its choices, or neither a flag nor a file."""
+    """Return whether a word after a flag is its value: one of its choices, or neither a flag nor a file."""
     return word in choices if choices else word[:1] not in ("", "-") and not paths.is_file(word)
 
 
 def _with_examples(text: str) -> str:
-    """A help text whose command lines stand together at its end, one per line."""
+    """Return a help text whose command lines stand together at its end, one per line."""
     paragraphs = text.split("\n\n")
     examples = [paragraph for paragraph in paragraphs if paragraph.startswith("vidsum ")]
     prose = [" ".join(paragraph.splitlines()) for paragraph in paragraphs if paragraph not in examples]
@@ -330,13 +332,13 @@ def _with_examples(text: str) -> str:
 
 
 def _kind(annotation: Any) -> type[Any] | None:
-    """The settings that a parameter takes; None where it takes what was given of them."""
+    """Return the settings that a parameter takes; None where it takes what was given of them."""
     kind = annotation.__origin__ if get_origin(annotation) is Annotated else annotation
     return kind if is_dataclass(kind) and isinstance(kind, type) else None
 
 
 def _flags(annotation: Any) -> Iterator[Flag]:
-    """The options of a parameter; none where it is no settings."""
+    """Yield the options of a parameter; none where it is no settings."""
     notes = {type(note): note for note in getattr(annotation, "__metadata__", ())}
     given = notes.get(Given)
     kind = given.kind if given else _kind(annotation)

@@ -100,8 +100,8 @@ _FORM = re.compile(r"(0?[1-9]d?)?")
 def destinations(
     sources: Sequence[str], outputs: Outputs, ending: str, suffixes: Sequence[str]
 ) -> dict[str, Path]:
-    """Where the main output of each source goes: `FOLDER/{stem}{ending}` (see `own_names`), or where `output`
-    says.
+    """Return where the main output of each source goes: `FOLDER/{stem}{ending}` (see `own_names`), or where
+    `output` says.
 
     In a folder that was named, the folders of the sources are kept, from the one that holds them all on.
 
@@ -194,7 +194,7 @@ def _apart(source: str, other: str, suffix: str) -> str:
 
 
 def _filled(output: str, source: str, number: int, suffix: str) -> Path:
-    """The output of one source: a template with its fields filled in."""
+    """Return the output of one source: a template with its fields filled in."""
     try:
         for _, name, form, conversion in Formatter().parse(output):
             if name is not None and (name not in _FIELDS or conversion or not _FORM.fullmatch(form or "")):
@@ -241,7 +241,7 @@ class Files:
         return list(self.named.values())
 
     def clips(self, document: Mapping[str, Any]) -> list[Path]:
-        """The MP4 files of the moments in a document."""
+        """Return the MP4 files of the moments in a document."""
         if self.clip_folder is None:
             return []
         from vidsum.pipelines.clips import clips_of
@@ -251,7 +251,7 @@ class Files:
         return [path for path, _ in clips_of(result, self.clip_folder, self.clip_stem)]
 
     def facts(self, clips: Sequence[Path] = ()) -> dict[str, Any]:
-        """All of them, as data."""
+        """Return all of them, as data."""
         names: dict[str, Any] = dict.fromkeys(self.absent)
         names |= {kind: str(path) for kind, path in self.named.items()}
         if self.clip_folder:
@@ -282,7 +282,7 @@ def moment_files(
     clips: str | None = None,
     settings: Clips = Clips(),
 ) -> dict[str, Files]:
-    """Where the moments, highlights or shots (`what`) of each video go, checked before any work.
+    """Return where the moments, highlights or shots (`what`) of each video go, checked before any work.
 
     Args:
         sources, outputs: the videos, and what was chosen.

@@ -28,7 +28,7 @@ urls: dict[str, Url] = {}
 
 
 def copy_of(name: str) -> str:
-    """Where the copy of an address is, or will be; other names as they are."""
+    """Return where the copy of an address is, or will be; other names as they are."""
     name = local_path(name)
     if not is_url(name):
         return name
@@ -114,7 +114,7 @@ def is_file(path: str | Path) -> bool:
 
 
 def mark_of(record: Path) -> Path:
-    """The file that says, while outputs are written, what they are made from."""
+    """Return the file that says, while outputs are written, what they are made from."""
     return record.with_name(f".{record.name}.unfinished")
 
 
@@ -144,7 +144,7 @@ def note(written: bytes, folder: Path) -> None:
 
 
 def is_as_written(path: Path, folder: Path) -> bool:
-    """Whether vidsum wrote a file, and nobody edited it since; see `note`."""
+    """Return whether vidsum wrote a file, and nobody edited it since; see `note`."""
     from vidsum.provenance import hash_file
 
     known = _content(folder / _NAME) or b""
@@ -222,7 +222,7 @@ _LENGTHS = {"pad": "--pad", "least": "--min-clip"}
 
 
 def _options_of(form: str) -> list[str]:
-    """The options that a form stands for."""
+    """Return the options that a form stands for."""
     encoding = form.removesuffix("chapters").removesuffix("-")
     options = [] if encoding == form else ["--chapters"]
     codec, _, rest = encoding.partition("-")
@@ -237,7 +237,7 @@ def _options_of(form: str) -> list[str]:
 
 
 def has_label(path: Path) -> bool:
-    """Whether an MP4, Matroska, PNG or SVG file says that vidsum wrote it."""
+    """Return whether an MP4, Matroska, PNG or SVG file says that vidsum wrote it."""
     from vidsum.pipelines.export import label_on
     from vidsum.provenance import is_label
 

@@ -53,7 +53,9 @@ class Display:
             self._bars.stop()
 
     def of(self, label: str) -> "Progress | None":
-        """The function to report the progress of an input to; its steps are named after `label`, if any."""
+        """Return the function to report the progress of an input to; its steps are named after `label`, if
+        any.
+        """
         shown = None
         if not self._is_quiet:
             shown = self._line(label) if self._bars is None else self._bar(self._bars, label)
@@ -115,7 +117,7 @@ def _named(label: str, what: str) -> str:
 
 
 def _logged(shown: "Progress | None", label: str) -> "Progress":
-    """The same function, which logs the beginning of each step."""
+    """Return the same function, which logs the beginning of each step."""
     begun = set[str]()
 
     def report(what: str, done: float, total: float) -> None:
@@ -160,7 +162,9 @@ class Outcome:
 
     @classmethod
     def of(cls, path: str, result: Result, facts: Facts) -> "Outcome":
-        """The part of a result that is kept until the batch ends; a whole one may have a long curve."""
+        """Return the part of a result that is kept until the batch ends; a whole one may have a long
+        curve.
+        """
         data = result.data
         state = "failed" if result.exit_code else "skipped" if "skipped" in data else "done"
         state = "up to date" if state == "done" and data.get("up_to_date") else state
@@ -174,7 +178,7 @@ class Outcome:
 
 
 def tally(outcomes: Sequence[Outcome]) -> Table:
-    """How many inputs came to what, and a row for each that failed."""
+    """Return how many inputs came to what, and a row for each that failed."""
     counts = Counter(outcome.state for outcome in outcomes)
     words = ", ".join(f"{counts[state]} {state}" for state in STATES if counts[state])
     rows = [
@@ -191,7 +195,7 @@ def tally(outcomes: Sequence[Outcome]) -> Table:
 
 
 def _of_input(path: str, message: str) -> str:
-    """A message, where the input is named beside it."""
+    """Return a message, where the input is named beside it."""
     return message.removeprefix(f"{path}: ")
 
 
@@ -228,7 +232,7 @@ class BatchFile:
 def batch_files(
     command: str, outcomes: Sequence[Outcome], facts: Facts, summary: Path | None, table: Path | None
 ) -> list[BatchFile]:
-    """The files of `--summary-json` and `--table`, where these are asked for."""
+    """Return the files of `--summary-json` and `--table`, where these are asked for."""
     files = []
     if summary:
         head, text = f'{{\n "schema": "{BATCH_SCHEMA}"', partial(_summary, command, outcomes)
@@ -255,7 +259,7 @@ _FIRST, _LAST = ("input", "state", "exit_code"), ("output", "warnings", "error")
 
 
 def _csv(outcomes: Sequence[Outcome], facts: Sequence[str]) -> str:
-    """A row for each input, under the names of the columns."""
+    """Return a row for each input, under the names of the columns."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow((*_FIRST, *facts, *_LAST))

@@ -104,7 +104,8 @@ def unless_up_to_date(
 def _up_to_date(
     source: str, files: Files, provenance: Mapping[str, Any], form: str, part: OptionalPart | None
 ) -> dict[str, Any] | None:
-    """The document of an earlier run if its outputs are those wanted; None if there are none, or not all.
+    """Return the document of an earlier run if its outputs are those wanted; None if there are none, or not
+    all.
 
     Raises OutputError: an output is another.
     """
@@ -190,7 +191,9 @@ def _write_pictures(
 
 
 def _files_before(files: Files, besides: Sequence[Path]) -> list[Path]:
-    """The clips, plots and sheets of the earlier result, by their label, that the new one does not have."""
+    """Return the clips, plots and sheets of the earlier result, by their label, that the new one does not
+    have.
+    """
     from vidsum.pipelines.export import form_of, read_record_of
 
     try:
@@ -213,7 +216,9 @@ def _refuse_other_playlist(document: Mapping[str, Any], source: str, record: Pat
 
 
 def _recorded(files: Files, provenance: Mapping[str, Any], form: str) -> dict[str, Any] | None:
-    """The document of an earlier run if one of the outputs exists and all were made from `provenance`."""
+    """Return the document of an earlier run if one of the outputs exists and all were made from
+    `provenance`.
+    """
     outputs, record = files.all, files.record
     existing = [path for path in outputs if path.exists()]
     if not existing or is_taken_up(record, provenance):
@@ -234,7 +239,7 @@ def _recorded(files: Files, provenance: Mapping[str, Any], form: str) -> dict[st
 
 
 def is_taken_up(record: Path, provenance: Mapping[str, Any]) -> bool:
-    """Whether a run that was stopped had begun to write the same."""
+    """Return whether a run that was stopped had begun to write the same."""
     from vidsum.provenance import digest_of
 
     mark = read_mark(record)

@@ -103,7 +103,9 @@ def _list(papers: Sequence[str], number: str | None) -> Result:
 
 
 def _reproduce(name: str, table: "reproduction.Table", wanted: Wanted, view: View) -> Result:
-    """The figures of a table: what is missing is made; what cannot be made is said, with the reason."""
+    """Return the figures of a table: what is missing is made; what cannot be made is said, with the
+    reason.
+    """
     data = _data(table, wanted)
     rows: list[dict[str, Any]] = []
     faults: list[Problem] = []
@@ -134,7 +136,7 @@ def _reproduce(name: str, table: "reproduction.Table", wanted: Wanted, view: Vie
 
 
 def _data(table: "reproduction.Table", wanted: Wanted) -> Path | None:
-    """The folder of the data; with `--toy` the table's data are made there."""
+    """Return the folder of the data; with `--toy` the table's data are made there."""
     if not (wanted.toy and wanted.out):
         return wanted.data
     from vidsum.lab.made_up import write_made_up
@@ -145,7 +147,7 @@ def _data(table: "reproduction.Table", wanted: Wanted) -> Path | None:
 
 
 def _computed(row: "reproduction.Row") -> dict[str, float | None] | None:
-    """The figures of a row that needs no data, by column; None where it is measured."""
+    """Return the figures of a row that needs no data, by column; None where it is measured."""
     if not row.computed:
         return None
     from vidsum.lab.costs import costs
@@ -157,7 +159,9 @@ def _computed(row: "reproduction.Row") -> dict[str, float | None] | None:
 def _figures(
     row: "reproduction.Row", data: Path, out: Path, view: View, *, toy: bool
 ) -> dict[str, float | None]:
-    """The figures of a row, by column, from its report; without one it is trained and evaluated first."""
+    """Return the figures of a row, by column, from its report; without one it is trained and evaluated
+    first.
+    """
     from vidsum.lab.made_up import OPTIONS
     from vidsum.lab.reproduction import figure, folder_name
     from vidsum.text_files import read_json
@@ -195,7 +199,7 @@ def _run(verb: str, words: Sequence[str], place: Mapping[str, str], *, quiet: bo
 
 
 def _shown(title: str, rows: Sequence[Mapping[str, Any]], digits: int) -> Table:
-    """Two lines per row, ours above the published figures; one where there is none of ours."""
+    """Return two lines per row, ours above the published figures; one where there is none of ours."""
     heads, lines = list(rows[0]["published"]), []
     for row in rows:
         for of, figures in (("ours", row["ours"]), ("published", row["published"])):

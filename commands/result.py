@@ -44,7 +44,7 @@ UTF-8: a file's name may hold it."""
 
 
 def printable(text: str) -> str:
-    r"""A text for one line of a terminal: control characters as escapes such as `\x1b`."""
+    r"""Return a text for one line of a terminal: control characters as escapes such as `\x1b`."""
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
@@ -79,7 +79,7 @@ class Problem:
 
     @classmethod
     def of(cls, error: Exception) -> "Problem":
-        """The problem that an exception tells of."""
+        """Return the problem that an exception tells of."""
         if isinstance(error, VidsumError):
             return cls(type(error).__name__, error.message, error.hint)
         if isinstance(error, OSError) and error.strerror:  # the machine's fault, not one inside
@@ -109,7 +109,7 @@ def interval_table(what: str, intervals: "Iterable[Interval]") -> Table:
 
 
 def text_table(texts: Iterable[tuple[float, float, float, str]]) -> Table | None:
-    """The first texts with their times and probabilities; None where there are none."""
+    """Return the first texts with their times and probabilities; None where there are none."""
     rows = [(format_time(start), format_time(end), f"{sure:.0%}", text) for start, end, sure, text in texts]
     if (more := len(rows) - _MOST_ROWS) > 0:
         rows[_MOST_ROWS:] = [("", "", "", f"... and {more} more")]
@@ -120,7 +120,7 @@ MOMENT_COLUMNS = ("rank", "start", "end", "seconds", "score")
 
 
 def moment_row(rank: int, moment: "Moment") -> tuple[str, ...]:
-    """A moment, under MOMENT_COLUMNS; more digits of its score would depend on the processor."""
+    """Return a moment, under MOMENT_COLUMNS; more digits of its score would depend on the processor."""
     times = format_time(moment.start_s), format_time(moment.end_s)
     return str(rank), *times, f"{moment.end_s - moment.start_s:.2f}", f"{moment.score:.2f}"
 
@@ -147,7 +147,7 @@ class Result:
 
     @classmethod
     def failed(cls, command: str, input: str | None, error: Exception) -> "Result":
-        """The result of a command that an exception ended."""
+        """Return the result of a command that an exception ended."""
         error = import_fault(error) or error
         code = error.exit_code if isinstance(error, VidsumError) else 1
         fatal = error if isinstance(error, VidsumError) and error.ends_batch else None
@@ -163,7 +163,9 @@ def run_alone(command: str, view: View, step: Callable[[], Result]) -> None:
 
 
 def run_one(command: str, path: str | None, view: View, step: Callable[[], Result]) -> Result:
-    """The result of a step; an exception becomes a failed result, its traceback shown with `-v` only."""
+    """Return the result of a step; an exception becomes a failed result, its traceback shown with `-v`
+    only.
+    """
     try:
         result = step()
         messages = tuple(map(redact, result.messages))
@@ -174,7 +176,7 @@ def run_one(command: str, path: str | None, view: View, step: Callable[[], Resul
 
 
 def failed(command: str, path: str | None, view: View, error: Exception) -> Result:
-    """The result of a command that an exception ended; its traceback is shown with `-v` only."""
+    """Return the result of a command that an exception ended; its traceback is shown with `-v` only."""
     if view.verbose and not isinstance(error, VidsumError):
         hide = path.hide if isinstance(path, Url) else redact
         for line in "".join(traceback.format_exception(error)).splitlines():
@@ -219,7 +221,7 @@ def _text(document: Mapping[str, Any] | str, *, in_a_line: bool) -> str:
 
 
 def _named(message: str, of: str) -> str:
-    """A message that begins with the name of the input."""
+    """Return a message that begins with the name of the input."""
     return message if message.startswith(of) else of + message
 
 

@@ -155,7 +155,7 @@ def _nameable(
 
 
 def _target(outputs: Outputs, extra: SearchOutputs) -> Path | None:
-    """The file of `--output`, checked before any work."""
+    """Return the file of `--output`, checked before any work."""
     if outputs.to_stdout and (extra.clips or extra.pictures or extra.export or extra.report):
         raise UsageError("-o - writes JSON only", hint="-o FILE.json, with other files")
     target = None if outputs.to_stdout or outputs.output is None else Path(outputs.output)
@@ -180,7 +180,7 @@ def _title(text: str | None, wishes: Wishes) -> str:
 
 
 def _rows(matches: Sequence["Match"], extra: SearchOutputs) -> list[dict[str, Any]]:
-    """The moments as data, with the names of the files that are to be written of each."""
+    """Return the moments as data, with the names of the files that are to be written of each."""
     rows = []
     for rank, match in enumerate(matches, 1):
         stem = f"{rank:02}_{stems_of(match.video)[0]}"
@@ -248,7 +248,7 @@ def _table(matches: Sequence["Match"]) -> Table:
 
 
 def _content(document: Mapping[str, Any], target: Path) -> str:
-    """The text of the list in the format of its file."""
+    """Return the text of the list in the format of its file."""
     if target.suffix == ".json":
         return json.dumps(document, indent=1) + "\n"
     from vidsum.archive.answers import as_csv

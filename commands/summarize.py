@@ -167,7 +167,7 @@ def _is_mute(source: str, extraction: Extraction) -> bool:
 
 
 def _files(source: str, base: Path, extra: SummaryOutputs) -> Files:
-    """Where a summary goes; `base` is the MP4 or, where there is none, the JSON.
+    """Return where a summary goes; `base` is the MP4 or, where there is none, the JSON.
 
     A plot of another part of the attention than the mean has a name of its own.
     """

@@ -59,7 +59,7 @@ class KeptEpochs:
 
 
 def _preset_names(kind: type[MRNetSettings | DETRSettings]) -> tuple[str, ...]:
-    """The options that a preset sets."""
+    """Return the options that a preset sets."""
     sizes = {name for size in kind.SIZES.values() for name in size}
     return tuple(sizes.union(*(preset for preset in kind.PRESETS.values())))
 
@@ -288,7 +288,7 @@ def _train_splits(
 def _evaluation(
     data: SplitOptions, splits: "Sequence[Split]", pairs: "Mapping[Path, Path | None]", out: Path
 ) -> str:
-    """The command that evaluates a run on the videos that its splits test."""
+    """Return the command that evaluates a run on the videos that its splits test."""
     from vidsum.lab.datasets.labels import DATASETS
     from vidsum.lab.datasets.splits import by_dataset, tested_files
 
@@ -307,7 +307,7 @@ def _evaluation(
 def _run_result(
     folder: str, fitted: "FitResult", data: "MomentData[Any]", command: str = "ground VIDEO"
 ) -> Result:
-    """The end of a run; with how to use the model, where the command makes such features."""
+    """Return the end of a run; with how to use the model, where the command makes such features."""
     result = _fitted_result(folder, fitted, data.warnings)
     use = f"use it with: vidsum {command} --query TEXT --model {quote(str(fitted.checkpoint))}"
     has_space = data.features["space"] in ("clip", "vse")

@@ -106,12 +106,14 @@ def transcribe(
 
 
 def _form(outputs: Outputs, form: _Format) -> _Format:
-    """The format asked for, or the one that the ending of `--output` stands for."""
+    """Return the format asked for, or the one that the ending of `--output` stands for."""
     return _OF_ENDINGS.get(Path(outputs.output or "").suffix, form) if form == "json" else form
 
 
 def _targets(sources: list[str], outputs: Outputs, form: str) -> dict[str, Files]:
-    """Where the JSON of each source goes, and the text beside it; either may be named by `--output`."""
+    """Return where the JSON of each source goes, and the text beside it; either may be named by
+    `--output`.
+    """
     suffixes = (".json",) if form == "json" else (f".{form}", ".json")
     targets = {}
     for source, named in destinations(sources, outputs, "_transcript.json", suffixes).items():
@@ -127,7 +129,7 @@ def _has_words(document: Mapping[str, Any], if_empty: bool) -> bool:
 
 
 def _line(files: Files, transcript: "Transcript") -> str:
-    """The files, and what they hold in short."""
+    """Return the files, and what they hold in short."""
     names = ", ".join(map(str, files.all))
     if not transcript.segments:
         return f"{names}: no segments"

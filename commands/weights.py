@@ -186,7 +186,7 @@ def remove(name: Name, view: View) -> None:
 
 
 def _is_official(name: str) -> bool:
-    """Whether a name is that of a model that its authors alone have."""
+    """Return whether a name is that of a model that its authors alone have."""
     from vidsum.checkpoints.registry import builtin
 
     if name in builtin():

@@ -38,7 +38,9 @@ def device_type(name: str = "auto") -> str:
 
 @lru_cache(maxsize=1)
 def may_have_gpu() -> bool:
-    """Whether torch may find a GPU: NVIDIA's or AMD's driver is here, or this is a Mac with Apple's chip."""
+    """Return whether torch may find a GPU: NVIDIA's or AMD's driver is here, or this is a Mac with Apple's
+    chip.
+    """
     if platform.system() == "Darwin":
         return platform.machine() == "arm64"
     if Path("/dev/kfd").exists():  # AMD's, which torch calls cuda too
@@ -52,7 +54,8 @@ def may_have_gpu() -> bool:
 
 @lru_cache(maxsize=8)
 def prefers_bf16(name: str = "auto") -> bool:
-    """Whether a device is a CPU that multiplies in bf16 (AVX-512, AMX), twice as fast as in fp32 or more.
+    """Return whether a device is a CPU that multiplies in bf16 (AVX-512, AMX), twice as fast as in fp32 or
+    more.
 
     Errors are those of `choose_device`.
     """
@@ -60,7 +63,7 @@ def prefers_bf16(name: str = "auto") -> bool:
 
 
 def takes_bf16(choice: PrecisionChoice, device: str = "auto") -> bool:
-    """Whether networks that lose nothing by it are in bf16, if there is no int8 for them.
+    """Return whether networks that lose nothing by it are in bf16, if there is no int8 for them.
 
     Errors are those of `choose_device`.
     """
@@ -69,7 +72,7 @@ def takes_bf16(choice: PrecisionChoice, device: str = "auto") -> bool:
 
 @lru_cache(maxsize=8)
 def prefers_int8(name: str = "auto") -> bool:
-    """Whether a device is a CPU with instructions for sums of products of whole numbers (VNNI, AMX).
+    """Return whether a device is a CPU with instructions for sums of products of whole numbers (VNNI, AMX).
 
     Errors are those of `choose_device`.
     """
@@ -110,7 +113,7 @@ def require_precision(device: str, precision: Precision) -> None:
 
 
 def choose_device(name: str = "auto") -> "torch.device":
-    """The torch device of a name: `auto` (CUDA, then MPS, then CPU), `cpu`, `cuda`, `cuda:1` or `mps`.
+    """Return the torch device of a name: `auto` (CUDA, then MPS, then CPU), `cpu`, `cuda`, `cuda:1` or `mps`.
 
     Raises UsageError: the name is unknown, or that device is not on this machine.
     """
@@ -133,7 +136,7 @@ def choose_device(name: str = "auto") -> "torch.device":
 
 
 def dtype_of(precision: Precision) -> "torch.dtype":
-    """The torch dtype of a precision."""
+    """Return the torch dtype of a precision."""
     import torch
 
     return {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}[precision]

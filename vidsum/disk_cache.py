@@ -19,7 +19,9 @@ _SHA256_BYTES = 32
 
 
 def home() -> Path:
-    """The folder of `weights/`, `features/`, `onnx/` ...: `$VIDSUM_HOME`, or the user's cache folder."""
+    """Return the folder of `weights/`, `features/`, `onnx/` ...: `$VIDSUM_HOME`, or the user's cache
+    folder.
+    """
     if named := os.environ.get("VIDSUM_HOME"):
         return Path(named).expanduser()
     import platformdirs
@@ -28,7 +30,9 @@ def home() -> Path:
 
 
 def is_first(notice: str) -> bool:
-    """Whether a notice is new to this machine; from then on it is not. False where that cannot be kept."""
+    """Return whether a notice is new to this machine; from then on it is not. False where that cannot be
+    kept.
+    """
     path = home() / "notices" / notice
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -39,7 +43,7 @@ def is_first(notice: str) -> bool:
 
 
 def kept_rows(folder: str, made_from: Mapping[str, Any], make: Callable[[], FloatArray]) -> FloatArray:
-    """Rows from disk, or made and kept there; see `kept_bytes`."""
+    """Return rows from disk, or made and kept there; see `kept_bytes`."""
 
     def as_npy() -> bytes:
         np.save(content := io.BytesIO(), make())
@@ -60,7 +64,7 @@ def kept_bytes(folder: str, made_from: Mapping[str, Any], make: Callable[[], byt
 
 
 def find(folder: str, made_from: Mapping[str, Any]) -> bytes | None:
-    """The bytes that `keep` wrote; None if there are none, or they are not those of their SHA-256."""
+    """Return the bytes that `keep` wrote; None if there are none, or they are not those of their SHA-256."""
     with contextlib.suppress(OSError):
         whole = _path(folder, made_from).read_bytes()
         digest, content = whole[:_SHA256_BYTES], whole[_SHA256_BYTES:]

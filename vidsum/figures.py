@@ -34,7 +34,7 @@ SHADES = LinearSegmentedColormap.from_list(
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure, in inches at 140 dots per inch; its layout makes room for texts."""
+    """Return an empty figure, in inches at 140 dots per inch; its layout makes room for texts."""
     figure = Figure(figsize=(width, height), dpi=140, layout="constrained")
     FigureCanvasAgg(figure)
     return figure
@@ -64,7 +64,7 @@ _ROUND_STEPS_S = (0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 
 
 
 def title(video: VideoInfo | None, otherwise: str) -> str:
-    """The video's file name, or another word where there is no video."""
+    """Return the video's file name, or another word where there is no video."""
     return otherwise if video is None else as_utf8(Path(video.path).name)
 
 

@@ -11,7 +11,9 @@ _SVG_START, _SVG_END = "<!-- label: ", " -->\n"
 
 
 def labelled(data: bytes, suffix: str, label: str | None) -> bytes:
-    """The bytes of a PNG or SVG with a label; those of another picture, or without one, as they are."""
+    """Return the bytes of a PNG or SVG with a label; those of another picture, or without one, as they
+    are.
+    """
     if label is None or suffix not in (".png", ".svg"):
         return data
     if suffix == ".svg":
@@ -22,7 +24,7 @@ def labelled(data: bytes, suffix: str, label: str | None) -> bytes:
 
 
 def label_in(path: Path) -> str | None:
-    """The label of a PNG or SVG that `labelled` gave it; None where it has none or cannot be read."""
+    """Return the label of a PNG or SVG that `labelled` gave it; None where it has none or cannot be read."""
     try:
         if path.suffix == ".svg":
             _, found, rest = path.read_text("utf-8").rpartition(_SVG_START)

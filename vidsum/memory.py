@@ -79,7 +79,7 @@ def unload() -> None:
 
 
 def trimming(items: Iterable[T], every_s: float = _EVERY_S) -> Iterator[T]:
-    """The items; every few seconds and at the end, memory that nothing uses is given back."""
+    """Yield the items; every few seconds and at the end, memory that nothing uses is given back."""
     trim = _of_libc("malloc_trim")
     if trim is None:
         yield from items
@@ -94,7 +94,7 @@ def trimming(items: Iterable[T], every_s: float = _EVERY_S) -> Iterator[T]:
 
 
 def _of_libc(name: str) -> Any:
-    """A function of the GNU C library; None where there is another one."""
+    """Return a function of the GNU C library; None where there is another one."""
     if sys.platform == "linux":
         with suppress(AttributeError, OSError):
             return getattr(ctypes.CDLL(None), name)

@@ -17,7 +17,9 @@ def wanted(value: object, *kinds: Any) -> None:
 
 
 def unknown(what: str, name: str, known: Iterable[str], more: str = "") -> UsageError:
-    """The error for a name that is not among those known; `more` ends the list of these in the hint."""
+    """Return the error for a name that is not among those known; `more` ends the list of these in the
+    hint.
+    """
     names = list(known)
     hint = f"choose from {', '.join(names)}{more}"
     return UsageError(f"unknown {what} {name!r}{guess(name, names)}", hint, option=what)
@@ -30,7 +32,8 @@ def guess(name: str, known: Iterable[str], *, quoted: bool = True) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:
-    """The known names with the fewest typing errors between, at most one in three letters and two in all.
+    """Return the known names with the fewest typing errors between, at most one in three letters and two in
+    all.
 
     Without any, those that begin with the name or have it as a word (`dir` of `--output-dir`). Case and
     leading dashes do not count.
@@ -53,7 +56,7 @@ def _plain(name: str) -> str:
 
 
 def _typing_errors(typed: str, meant: str) -> int:
-    """Letters left out, added or changed, and neighbours swapped, between two names."""
+    """Return letters left out, added or changed, and neighbours swapped, between two names."""
     before: list[int] = []
     row = list(range(len(meant) + 1))
     for i, letter in enumerate(typed, 1):

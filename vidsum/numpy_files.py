@@ -34,7 +34,7 @@ _UNREADABLE = (
 
 
 def existing(path: Path) -> Path:
-    """The path of a file that is there and may be read. Raises InputError otherwise."""
+    """Return the path of a file that is there and may be read. Raises InputError otherwise."""
     if not path.is_file():
         raise InputError(f"{path}: {'is not a file' if path.exists() else 'no such file'}")
     if not os.access(path, os.R_OK):
@@ -54,7 +54,7 @@ def refusing(path: Path, kind: str = "feature file") -> Iterator[None]:
 
 
 def read_arrays(path: Path, names: Collection[str] | None = None) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of an `.npz` that have these names, or all; other members are not read.
+    """Return the arrays of an `.npz` that have these names, or all; other members are not read.
 
     To be called within `refusing`. Raises UsageError where an array is neither numbers nor text, or is not as
     long as it claims.
@@ -73,13 +73,13 @@ def read_arrays(path: Path, names: Collection[str] | None = None) -> dict[str, n
 
 
 def read_array(path: Path) -> npt.NDArray[Any]:
-    """The array of an `.npy`; errors are those of `read_arrays`."""
+    """Return the array of an `.npy`; errors are those of `read_arrays`."""
     with path.open("rb") as stream:
         return _read(stream, "the array", path.stat().st_size)
 
 
 def _read(stream: IO[bytes], name: str, n_bytes: int) -> npt.NDArray[Any]:
-    """The array of a stream that has `n_bytes`, its header among them."""
+    """Return the array of a stream that has `n_bytes`, its header among them."""
     shape, in_columns, dtype = _read_header(stream)
     if dtype.kind not in _KINDS:
         raise UsageError(f"{name} holds {dtype}, not numbers")

@@ -44,11 +44,11 @@ class Limits:
     below: float | None = None
 
     def words(self) -> str:
-        """The range in words: `at least 1`."""
+        """Return the range in words: `at least 1`."""
         return " and ".join(f"{words} {limit:g}" for words, _, limit in self._limits())
 
     def hold(self, value: float) -> bool:
-        """Whether a number is in the range."""
+        """Return whether a number is in the range."""
         return all(holds(value, limit) for _, holds, limit in self._limits())
 
     def _limits(self) -> list[tuple[str, Callable[[float, float], bool], float]]:
@@ -84,7 +84,7 @@ class Option(Limits):
 
 
 def option(help: str, default: Any, **details: Any) -> Any:
-    """A field that users choose, its default, and what else `Option` tells of it."""
+    """Return a field that users choose, its default, and what else `Option` tells of it."""
     return field(default=default, metadata={Option: Option(help, **details)})
 
 
@@ -122,7 +122,7 @@ class Leaf:
         return () if self.option.parse else self.option.choices or choices_of(self.kind)
 
     def read(self, text: str) -> Any:
-        """The value that a text stands for, of several one. Raises UsageError: it is not allowed."""
+        """Return the value that a text stands for, of several one. Raises UsageError: it is not allowed."""
         kind, value, limits = item_of(self.kind) or required(self.kind), text, self.option
         if limits.parse:
             value = limits.parse(text)
@@ -184,7 +184,7 @@ def _fault(value: Any, kind: Any, limits: Limits | None, choices: Sequence[str])
 
 
 def choices_of(kind: Any) -> tuple[str, ...]:
-    """The texts of a Literal, which may be optional or the item of a tuple; of other types none."""
+    """Return the texts of a Literal, which may be optional or the item of a tuple; of other types none."""
     kind = item_of(kind) or required(kind)
     return get_args(kind) if get_origin(kind) is Literal else ()
 
@@ -201,7 +201,9 @@ def from_mapping(kind: type[Settings], value: "Settings | Mapping[str, Any] | No
 
 
 def leaves(kind: type[Any], settings: Any = None) -> Iterator[Leaf]:
-    """The options of settings, those of nested settings among them; defaults from `settings`, if given."""
+    """Yield the options of settings, those of nested settings among them; defaults from `settings`, if
+    given.
+    """
     for each, (hint, limits) in _declared(kind).items():
         default = _default(each) if settings is None else getattr(settings, each.name)
         if isinstance(limits, Option):
@@ -214,7 +216,7 @@ def leaves(kind: type[Any], settings: Any = None) -> Iterator[Leaf]:
 
 
 def _optional_leaves(prefix: str, kind: type[Any]) -> Iterator[Leaf]:
-    """The first option switches the settings on, and has their name; the others begin with it."""
+    """Yield the first option switches the settings on, and has their name; the others begin with it."""
     for number, leaf in enumerate(leaves(kind)):
         yield replace(leaf, name=f"{prefix}_{leaf.name}" if number else prefix, default=None)
 
@@ -222,7 +224,7 @@ def _optional_leaves(prefix: str, kind: type[Any]) -> Iterator[Leaf]:
 def build(
     kind: type[Settings], choices: Mapping[str, Any], preset: Mapping[str, Any] | None = None
 ) -> Settings:
-    """Settings from values by name, whichever nested settings they belong to.
+    """Return settings from values by name, whichever nested settings they belong to.
 
     `preset` has values for what was not chosen; those of optional settings count only where these are
     switched on. Raises UsageError: a value is not allowed, or no option has such a name.
@@ -235,7 +237,7 @@ def build(
 
 
 def from_keywords(function: Callable[..., Any], kind: type[Settings], given: Mapping[str, Any]) -> Settings:
-    """Settings from the keyword arguments that a function was called with; see `all_from_keywords`."""
+    """Return settings from the keyword arguments that a function was called with; see `all_from_keywords`."""
     return cast("Settings", all_from_keywords(function, (kind,), given)[0])
 
 
@@ -256,19 +258,21 @@ def all_from_keywords(
 
 
 def _several(kind: Any, value: Any) -> Any:
-    """A list or another iterable as a tuple, and one text as one of several, where a field holds several."""
+    """Return a list or another iterable as a tuple, and one text as one of several, where a field holds
+    several.
+    """
     if item_of(kind) is str and isinstance(value, str):
         return (value,)
     return tuple(value) if item_of(kind) and isinstance(value, Iterable) else value
 
 
 def as_record(settings: Any) -> dict[str, Any]:
-    """Settings as JSON has them: tuples as lists."""
+    """Return settings as JSON has them: tuples as lists."""
     return cast("dict[str, Any]", json.loads(json.dumps(asdict(settings))))
 
 
 def without_defaults(settings: Any, *besides: str) -> dict[str, Any]:
-    """The record of the fields that differ from their defaults, but for some.
+    """Return the record of the fields that differ from their defaults, but for some.
 
     What a result was made from is recorded so: an option that is added later leaves the record as it is.
     """
@@ -277,7 +281,9 @@ def without_defaults(settings: Any, *besides: str) -> dict[str, Any]:
 
 
 def _build(kind: type[Settings], left: dict[str, Any], chosen: Mapping[str, Any], default: Any) -> Settings:
-    """Settings from the values of `left`, which are taken out of it; the others are those of `default`."""
+    """Return settings from the values of `left`, which are taken out of it; the others are those of
+    `default`.
+    """
     values = {}
     for each, (hint, _) in _declared(kind).items():
         name = each.name
@@ -294,7 +300,7 @@ def _build(kind: type[Settings], left: dict[str, Any], chosen: Mapping[str, Any]
 def _build_optional(
     name: str, kind: type[Any], left: dict[str, Any], chosen: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The optional settings of a field, if they are switched on; their parts alone are refused."""
+    """Return the optional settings of a field, if they are switched on; their parts alone are refused."""
     parts = {part: left.pop(f"{name}_{part}") for part in _names(kind) if f"{name}_{part}" in left}
     switch = left.pop(name, MISSING)
     if isinstance(switch, str):
@@ -340,7 +346,7 @@ def item_of(kind: Any) -> Any:
 
 
 def _optional(hint: Any) -> Any:
-    """The settings X of `X | None`, or None."""
+    """Return the settings X of `X | None`, or None."""
     return required(hint) if required(hint) is not hint and is_dataclass(required(hint)) else None
 
 

@@ -65,12 +65,13 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def is_special(path: Path) -> bool:
-    """Whether a path leads to a device, pipe or socket."""
+    """Return whether a path leads to a device, pipe or socket."""
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def open_existing(path: Path, flags: int = 0) -> int:
-    """A file descriptor to write into what a path leads to; a pipe that no process reads does not block.
+    """Return a file descriptor to write into what a path leads to; a pipe that no process reads does not
+    block.
 
     Raises OSError: it cannot be opened.
     """
@@ -128,5 +129,7 @@ def stems_of(source: str | os.PathLike[str]) -> tuple[str, str]:
 
 
 def as_utf8(text: str) -> str:
-    r"""The text with escapes (`\udce9`, which are JSON's too) for bytes of file names that are not UTF-8."""
+    r"""Return the text with escapes (`\udce9`, which are JSON's too) for bytes of file names that are not
+    UTF-8.
+    """
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -26,7 +26,7 @@ _FAILURES = (ImportError, OSError, RuntimeError, AttributeError)
 
 
 def version_of(package: str) -> str:
-    """The installed version of a package, or `not installed`; it is not imported."""
+    """Return the installed version of a package, or `not installed`; it is not imported."""
     from importlib import metadata
 
     try:
@@ -36,7 +36,7 @@ def version_of(package: str) -> str:
 
 
 def pip_install(*arguments: str) -> str:
-    """The command that installs packages for this interpreter: a bare `pip` may be that of another."""
+    """Return the command that installs packages for this interpreter: a bare `pip` may be that of another."""
     words = [sys.executable or "python", "-m", "pip", "install", *arguments]
     if os.name == "nt":
         from subprocess import list2cmdline
@@ -62,7 +62,7 @@ def install_extra(extra: str) -> str:
 
 
 def pytorch_repair() -> str:
-    """The command that makes PyTorch and torchvision match: it takes both from the same index."""
+    """Return the command that makes PyTorch and torchvision match: it takes both from the same index."""
     return pip_install("--force-reinstall", *_PAIR)
 
 
@@ -114,7 +114,7 @@ def _missing_extra(error: Exception) -> PackageError | None:
 
 
 def _broken_package(error: Exception) -> str | None:
-    """Which of the two packages raised the error while it was imported, or could not be found."""
+    """Return which of the two packages raised the error while it was imported, or could not be found."""
     if not isinstance(error, _FAILURES):
         return None
     if isinstance(error, ImportError) and (name := (error.name or "").partition(".")[0]) in _PAIR:

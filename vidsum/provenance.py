@@ -32,7 +32,7 @@ _NO_SPEECH: Mapping[tuple[str, ...], str] = {
 
 
 def hash_file(path: Path) -> str:
-    """SHA-256 of a file's content as hexadecimal digits; the file is never whole in memory."""
+    """Return SHA-256 of a file's content as hexadecimal digits; the file is never whole in memory."""
     digest = hashlib.sha256()
     with path.open("rb") as stream:
         while chunk := stream.read(_CHUNK):
@@ -62,19 +62,19 @@ def of_files(paths: Sequence[Path]) -> dict[str, Any]:
 
 
 def label_of(provenance: Mapping[str, Any], form: str = "") -> str:
-    """The label of a file that holds no provenance block; `form` is `Encoding.form` of an MP4."""
+    """Return the label of a file that holds no provenance block; `form` is `Encoding.form` of an MP4."""
     return " ".join(filter(None, ["vidsum", form, digest_of(provenance)]))
 
 
 def form_in(label: str | None, provenance: Mapping[str, Any]) -> str | None:
-    """The form in a label of a file that was made from `provenance`; None in any other."""
+    """Return the form in a label of a file that was made from `provenance`; None in any other."""
     if label is None or not is_label(label) or not label.endswith(digest_of(provenance)):
         return None
     return " ".join(label.split(" ")[1:-1])
 
 
 def is_label(text: str) -> bool:
-    """Whether a text is the label of a file that vidsum wrote."""
+    """Return whether a text is the label of a file that vidsum wrote."""
     return re.fullmatch(r"vidsum (\S+ )?[0-9a-f]{32}", text) is not None
 
 
@@ -106,7 +106,7 @@ def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 
 
 def _without_tracks(part: Any) -> Any:
-    """A part without the tracks that options choose."""
+    """Return a part without the tracks that options choose."""
     if not isinstance(part, Mapping):
         return part
     return {name: value for name, value in part.items() if not name.endswith("_track")}
@@ -159,7 +159,7 @@ def _in_words(path: tuple[str, ...], value: object) -> str:
 
 
 def _one_value(value: object) -> str:
-    """An entry of a list; a segment of time as it is typed."""
+    """Return an entry of a list; a segment of time as it is typed."""
     if isinstance(value, list) and len(value) == 2 and all(isinstance(end, int | float) for end in value):
         return "-".join(format_time(end) for end in value)
     return str(value)

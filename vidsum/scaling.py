@@ -7,7 +7,7 @@ from vidsum.types import FloatArray, TimeArray
 
 
 def unit_rows(rows: npt.NDArray[np.floating]) -> FloatArray:
-    """Rows [N, D] scaled to length 1; rows of zeros stay."""
+    """Return rows [N, D] scaled to length 1; rows of zeros stay."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.where(lengths > 0, lengths, 1), np.float32)
 
@@ -27,18 +27,18 @@ def distances_between(rows: FloatArray) -> TimeArray:
 
 
 def normed(rows: FloatArray) -> FloatArray:
-    """Rows [N, D], each normalised (LayerNorm without weights)."""
+    """Return rows [N, D], each normalised (LayerNorm without weights)."""
     centred = rows - rows.mean(axis=1, keepdims=True)
     return np.asarray(centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-5), np.float32)
 
 
 def normed_mean(rows: FloatArray) -> FloatArray:
-    """[D] the mean of rows [N, D], each normalised."""
+    """Return [D] the mean of rows [N, D], each normalised."""
     return np.asarray(normed(rows).mean(axis=0), np.float32)
 
 
 def softmax(scores: FloatArray) -> FloatArray:
-    """[..., K] probabilities of scores [..., K]; rows sum to 1."""
+    """Return [..., K] probabilities of scores [..., K]; rows sum to 1."""
     shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return np.asarray(shares / shares.sum(axis=-1, keepdims=True), np.float32)
 
@@ -49,7 +49,9 @@ def logistic(scores: npt.NDArray[np.floating]) -> FloatArray:
 
 
 def unit_range(curve: FloatArray, flat: float = 0.0) -> FloatArray:
-    """[T] the curve scaled so that its lowest value is 0 and its highest 1; `flat` where all are equal."""
+    """Return [T] the curve scaled so that its lowest value is 0 and its highest 1; `flat` where all are
+    equal.
+    """
     low, high = float(curve.min()), float(curve.max())
     if high == low:
         return np.full_like(curve, flat)

@@ -419,7 +419,7 @@ class Encoding:
             raise UsageError("a copy is not encoded: leave out --encoder, --crf and --preset")
 
     def form(self, *, chapters: bool = False, shorts: "Shorts | None" = None) -> str:
-        """The choices in one word, for the label of a file; none for the defaults without chapters."""
+        """Return the choices in one word, for the label of a file; none for the defaults without chapters."""
         parts = () if self == Encoding() else (self.codec, self.encoder, self.crf, self.preset)
         more = "chapters" if chapters else None, (shorts.form or None) if shorts else None
         return "-".join(str(part) for part in (*parts, *more) if part is not None)
@@ -488,7 +488,7 @@ class Clips(Checked):
 
 
 def with_defaults(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """A provenance block with the options that it leaves out, as earlier versions recorded them."""
+    """Return a provenance block with the options that it leaves out, as earlier versions recorded them."""
     kinds = {"shots": ShotSettings, "summary": Selection, "grounding": Retrieval}
     filled = {
         part: as_record(kind()) | provenance[part] for part, kind in kinds.items() if part in provenance

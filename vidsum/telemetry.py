@@ -19,7 +19,7 @@ def turn_off() -> None:
 
 
 def load_onnxruntime() -> Any:
-    """The module onnxruntime. On Windows the system takes its events, and only a call stops these.
+    """Return the module onnxruntime. On Windows the system takes its events, and only a call stops these.
 
     Raises ImportError where it is not installed.
     """

@@ -34,17 +34,19 @@ _quoted.maxlevel, _quoted.maxstring, _quoted.maxlong, _quoted.maxother = 3, 60, 
 
 
 def shown(value: Any) -> str:
-    """A value of a file as messages quote it: in one line, and short whatever it is."""
+    """Return a value of a file as messages quote it: in one line, and short whatever it is."""
     return _quoted.repr(value)
 
 
 def named(text: str) -> str:
-    """A name from a file as messages have it: as it is, or quoted where it does not fit into a line."""
+    """Return a name from a file as messages have it: as it is, or quoted where it does not fit into a
+    line.
+    """
     return text if text.isprintable() and len(text) <= _LONGEST_NAME else shown(text)
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """The text of a file, without a byte order mark.
+    """Return the text of a file, without a byte order mark.
 
     Raises InputError: it cannot be read, or is not text; see `decoded`.
     """
@@ -52,7 +54,9 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 
 def read_packed_text(path: Path) -> str:
-    """The text of a file, which gzip has compressed if its name ends in `.gz`; errors as `read_text`."""
+    """Return the text of a file, which gzip has compressed if its name ends in `.gz`; errors as
+    `read_text`.
+    """
     if path.suffix != ".gz":
         return read_text(path)
     try:
@@ -88,7 +92,7 @@ def _decoded(content: bytes, name: str) -> str:
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """The content of a file, or of a pipe such as `<(command)`; `MOST_BYTES` at most.
+    """Return the content of a file, or of a pipe such as `<(command)`; `MOST_BYTES` at most.
 
     Raises InputError: it cannot be read, is too large, or is a pipe that no process writes to.
     """
@@ -142,7 +146,7 @@ def _bounded(content: bytes, name: str) -> bytes:
 
 
 def read_stdin() -> bytes:
-    """All of stdin, `MOST_BYTES` at most. Raises InputError: it is longer."""
+    """Return all of stdin, `MOST_BYTES` at most. Raises InputError: it is longer."""
     return _bounded(sys.stdin.buffer.read(MOST_BYTES + 1), "stdin")
 
 
@@ -176,7 +180,8 @@ def parse_json(text: str, where: str) -> Any:
 
 
 def json_lines(path: str | os.PathLike[str], text: str) -> Iterator[tuple[str, Any]]:
-    """The values of JSON lines, each with the file and line that it is from; blank lines are passed over.
+    """Yield the values of JSON lines, each with the file and line that it is from; blank lines are passed
+    over.
 
     Raises InputError: a line is not JSON.
     """
@@ -186,12 +191,14 @@ def json_lines(path: str | os.PathLike[str], text: str) -> Iterator[tuple[str, A
 
 
 def numbered(text: str) -> Iterator[tuple[int, str]]:
-    """The lines that are not blank, with their numbers. JSON may hold other signs that end a line."""
+    """Return the lines that are not blank, with their numbers. JSON may hold other signs that end a line."""
     return ((number, line.strip()) for number, line in enumerate(text.split("\n"), 1) if line.strip())
 
 
 def is_lines(text: str) -> bool:
-    """Whether a text of JSON is one of several lines with an object each, rather than a single object."""
+    """Return whether a text of JSON is one of several lines with an object each, rather than a single
+    object.
+    """
     first, _, rest = text.strip().partition("\n")
     return bool(rest) and first.rstrip().endswith("}")
 

@@ -45,12 +45,12 @@ def parse_time(text: str) -> float:
 
 
 def parse_limit(text: str) -> float | None:
-    """Seconds, see `parse_time`; None of `none`."""
+    """Return seconds, see `parse_time`; None of `none`."""
     return None if text.strip() == "none" else parse_time(text)
 
 
 def parse_every(text: str) -> float | None:
-    """Seconds, see `parse_time`; None of `shot`."""
+    """Return seconds, see `parse_time`; None of `shot`."""
     return None if text.strip() == "shot" else parse_time(text)
 
 
@@ -72,7 +72,8 @@ def parse_interval(text: str) -> "Interval":
 
 
 def parse_budget(text: str | float, duration_s: float, least_s: float = 0.0) -> float:
-    """Seconds of a summary budget: a share (`15%`, `0.15`) of the video, or a time (`45s`, `1:30`, `45`).
+    """Return seconds of a summary budget: a share (`15%`, `0.15`) of the video, or a time (`45s`, `1:30`,
+    `45`).
 
     A bare number up to 1 is a share, a larger one is seconds. A share is `least_s` at least, and all of a
     video that is not twice as long.
@@ -135,7 +136,7 @@ def to_srt(cues: Iterable[Cue]) -> str:
 
 
 def escaped(text: str) -> str:
-    """A text in WebVTT, where `&`, `<` and `>` are markup."""
+    """Return a text in WebVTT, where `&`, `<` and `>` are markup."""
     return text.translate(_ESCAPES)
 
 
@@ -150,7 +151,9 @@ _SPAN = re.compile(r"(?:(\d+):)?(\d+):(\d+[.,]\d+) +--> +(?:(\d+):)?(\d+):(\d+[.
 
 
 def from_subtitles(text: str) -> list[Cue]:
-    """The cues of SubRip or WebVTT in order of time, each as plain text in one line, without empty ones."""
+    """Return the cues of SubRip or WebVTT in order of time, each as plain text in one line, without empty
+    ones.
+    """
     cues = list[Cue]()
     for block in re.split(r"\n\s*\n", text.replace("\r\n", "\n").replace("\r", "\n")):
         if span := _SPAN.search(block):

@@ -60,7 +60,7 @@ def local_path(name: str) -> str:
 
 
 def is_offline() -> bool:
-    """Whether the environment forbids fetching (VIDSUM_OFFLINE=1)."""
+    """Return whether the environment forbids fetching (VIDSUM_OFFLINE=1)."""
     return os.environ.get("VIDSUM_OFFLINE", "0").lower() not in ("", "0", "false", "no")
 
 

@@ -54,7 +54,8 @@ def parse_yaml(text: str, where: str) -> Any:
 
 
 def _loader(text: str) -> yaml.SafeLoader:
-    """The quick loader, which is in C, where its recursion cannot overflow the stack, else the one in Python.
+    """Return the quick loader, which is in C, where its recursion cannot overflow the stack, else the one in
+    Python.
 
     Of nested blocks, two at most begin in one column, and each bracket opens one value.
     """
@@ -65,7 +66,8 @@ def _loader(text: str) -> yaml.SafeLoader:
 
 
 def _check_node(node: yaml.Node, loader: yaml.SafeLoader, where: str, sizes: dict[int, int | None]) -> int:
-    """The number of values in a node with its aliases written out; what cannot be used is an InputError.
+    """Return the number of values in a node with its aliases written out; what cannot be used is an
+    InputError.
 
     `sizes` are those of the nodes looked at so far, by their id; None while one is looked at.
     """

@@ -102,7 +102,7 @@ _verified: dict[tuple[object, ...], bool] = {}
 
 
 def source_of(archive: Archive, number: int) -> Source:
-    """A video by its id. Raises MissingError: the archive has none."""
+    """Return a video by its id. Raises MissingError: the archive has none."""
     facts = "path, sha256, files.bytes, mtime_ns, duration_s, first_shot, n_shots"
     rows = archive.rows(f"SELECT {facts} {_LIVE} AND videos.id = ? ORDER BY path", number)
     if not rows:
@@ -120,7 +120,7 @@ def _verified_source(archive: Archive, number: int) -> Source:
 
 
 def search(archive: Archive, asked: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """The answer to a search by the parameters of a URL: `q`, and the flags of `vidsum search`.
+    """Return the answer to a search by the parameters of a URL: `q`, and the flags of `vidsum search`.
 
     Raises UsageError where one is unknown or not allowed, MissingError where a shot is not in the archive.
     """
@@ -137,7 +137,9 @@ def search(archive: Archive, asked: Mapping[str, Sequence[str]]) -> dict[str, An
 
 
 def _placed(archive: Archive, matches: Sequence[Match]) -> list[dict[str, Any]]:
-    """Moments as data by the clock of players, with the ids of video and shot, and the end of the video."""
+    """Return moments as data by the clock of players, with the ids of video and shot, and the end of the
+    video.
+    """
     placed = []
     for rank, match in enumerate(matches, 1):
         number, shot, duration_s = archive.place_of(match)
@@ -162,7 +164,7 @@ def _value(leaf: Leaf, name: str, texts: Sequence[str]) -> Any:
 
 
 def _stretch(archive: Archive, shot: str) -> str:
-    """The part of a video that a shot is, as `--like` takes it. Raises MissingError: there is none."""
+    """Return the part of a video that a shot is, as `--like` takes it. Raises MissingError: there is none."""
     number = int(shot) if re.fullmatch("[0-9]{1,17}", shot) else 0
     rows = archive.rows(
         "SELECT videos.id, start_s, end_s FROM shots JOIN videos ON shots.id >= first_shot "
@@ -193,7 +195,7 @@ def overview(archive: Archive) -> dict[str, Any]:
 
 
 def video(archive: Archive, number: int) -> dict[str, Any]:
-    """A video with its shots and what is said in it, by the clock of players.
+    """Return a video with its shots and what is said in it, by the clock of players.
 
     Raises MissingError: the archive has none.
     """
@@ -215,7 +217,7 @@ def video(archive: Archive, number: int) -> dict[str, Any]:
 
 
 def _summary(source: Source) -> Sequence[Interval]:
-    """The segments of the summary of a video whose JSON is beside it; none where there is none."""
+    """Return the segments of the summary of a video whose JSON is beside it; none where there is none."""
     try:
         source.open().close()
         summary = read_result(f"{Path(source.path).with_suffix('')}_summary.json")
@@ -226,7 +228,7 @@ def _summary(source: Source) -> Sequence[Interval]:
 
 
 def page(archive: Archive, title: str, matches: Sequence[Match], target: Path) -> str:
-    """The moments of a search as a page that needs no server; links to videos begin at its folder."""
+    """Return the moments of a search as a page that needs no server; links to videos begin at its folder."""
     moments, videos, thumbs = _placed(archive, matches), dict[int, Any](), dict[int, str]()
     for number in {moment["id"] for moment in moments}:
         about = videos[number] = video(archive, number)
@@ -260,14 +262,14 @@ def _named(rows: Sequence[tuple[Any, ...]], *names: str) -> list[dict[str, Any]]
 
 
 def picture(archive: Archive, shot: int) -> bytes:
-    """The JPEG of a shot. Raises MissingError: the archive has none."""
+    """Return the JPEG of a shot. Raises MissingError: the archive has none."""
     for (jpeg,) in archive.rows("SELECT jpeg FROM pictures WHERE shot = ?", shot):
         return bytes(jpeg)
     raise MissingError(f"the archive has no shot {shot}")
 
 
 def moments_of(archive: Archive, document: Any) -> list[Match]:
-    """The moments that a page wants to save.
+    """Return the moments that a page wants to save.
 
     Raises UsageError where these are none, MissingError as `source_of` and `Source.open`.
     """
@@ -289,7 +291,9 @@ def moments_of(archive: Archive, document: Any) -> list[Match]:
 
 
 def clips(archive: Archive, moments: Sequence[Match]) -> tuple[BinaryIO, str]:
-    """Moments as a file and its name: the MP4 of one, a ZIP of several; errors as `vidsum.write_clips`."""
+    """Return moments as a file and its name: the MP4 of one, a ZIP of several; errors as
+    `vidsum.write_clips`.
+    """
     file = tempfile.TemporaryFile()  # noqa: SIM115  # the caller closes it
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder, f"{n:02}_{Path(one.video).stem}.mp4") for n, one in enumerate(moments, 1)]
@@ -306,7 +310,7 @@ def clips(archive: Archive, moments: Sequence[Match]) -> tuple[BinaryIO, str]:
 
 
 def timeline(moments: Sequence[Match], document: Mapping[str, Any]) -> tuple[str, str]:
-    """Moments as a timeline or table in the `format` that a page wants, and a name for its file.
+    """Return moments as a timeline or table in the `format` that a page wants, and a name for its file.
 
     Raises UsageError where the format is none, or cannot name several videos; InputError as `film_text`.
     """
@@ -327,7 +331,7 @@ def cuts_of(moments: Sequence[Match], query: str) -> list[tuple[str, Cut]]:
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Moments with their ranks as a table, by the clock of players."""
+    """Return moments with their ranks as a table, by the clock of players."""
     text = io.StringIO()
     table = csv.DictWriter(text, _CSV, extrasaction="ignore", lineterminator="\n")
     table.writeheader()

@@ -175,12 +175,12 @@ class Archive:
             return index.mark_gone(self._connection, [os.fspath(folder) for folder in folders])
 
     def videos(self) -> list[str]:
-        """The absolute paths of the videos that can be found."""
+        """Return the absolute paths of the videos that can be found."""
         with faults(self.path):
             return sorted(path for paths in self._files(Wishes()).values() for path in paths)
 
     def n_outdated(self) -> int:
-        """Number of videos indexed with other networks, which searches skip."""
+        """Return number of videos indexed with other networks, which searches skip."""
         query = "SELECT count(*) FROM videos JOIN spaces ON spaces.id = space WHERE made_from != ?"
         with faults(self.path):
             return int(self._connection.execute(query, (made_from(),)).fetchone()[0])
@@ -188,7 +188,7 @@ class Archive:
     def search(
         self, text: str | None = None, top_k: int = Wishes.top_k, **wishes: Unpack[WishOptions]
     ) -> list[Match]:
-        """Moments in all videos that match a text query, best first.
+        """Return moments in all videos that match a text query, best first.
 
         Args:
             text: the query, in English; None with `like`.
@@ -248,12 +248,14 @@ class Archive:
         return (*read_queries(texts).warnings, *notes_on(texts, _unread(text, wishes))) if texts else ()
 
     def picture(self, match: Match) -> bytes:
-        """A small JPEG of the shot in the middle of a moment; empty where the archive has none."""
+        """Return a small JPEG of the shot in the middle of a moment; empty where the archive has none."""
         rows = self.rows("SELECT jpeg FROM pictures WHERE shot = ?", self.place_of(match)[1])
         return bytes(rows[0][0]) if rows else b""
 
     def place_of(self, match: Match) -> tuple[int, int, float]:
-        """The ids of the video and of the shot in the middle of a moment, and the length of the video."""
+        """Return the ids of the video and of the shot in the middle of a moment, and the length of the
+        video.
+        """
         query = (
             "SELECT videos.id, shots.id, duration_s FROM files JOIN videos ON videos.id = video "
             "JOIN shots ON shots.id >= first_shot AND shots.id < first_shot + n_shots "
@@ -282,7 +284,7 @@ class Archive:
         return write_segments(video, segments, path, comment=label_of(facts)).warnings
 
     def _files(self, wishes: Wishes) -> dict[int, list[str]]:
-        """The paths of each video that passes the filters, by its id."""
+        """Return the paths of each video that passes the filters, by its id."""
         found: dict[int, list[str]] = {}
         query = "SELECT video, path FROM files WHERE gone_s IS NULL AND mtime_ns / 1e9 >= ? ORDER BY path"
         for video, path in self._connection.execute(query, (wishes.after_s,)):
@@ -305,7 +307,7 @@ class Archive:
 
 
 def _matches(found: Found, files: dict[int, list[str]], wishes: Wishes) -> list[Match]:
-    """A moment in the first of some identical files, the others beside; or one in each of them."""
+    """Return a moment in the first of some identical files, the others beside; or one in each of them."""
     paths, also = files[found.video], [path for video in found.also for path in files[video]]
     is_like = wishes.like and found.evidence == "seen"
     present = None if is_like else found.present
@@ -316,7 +318,7 @@ def _matches(found: Found, files: dict[int, list[str]], wishes: Wishes) -> list[
 
 
 def _best(matches: Iterable[Match], wishes: Wishes) -> list[Match]:
-    """The best moments of what is seen and what is said, in order."""
+    """Return the best moments of what is seen and what is said, in order."""
     kept, counts = list[Match](), Counter[str]()
     for match in sorted(matches, key=lambda match: -match.score):
         is_short = match.end_s - match.start_s < wishes.min_length_s

@@ -215,7 +215,7 @@ def _mark(connection: Database, key: bytes) -> None:
 
 
 def _key(path: str | os.PathLike[str]) -> bytes:
-    """The absolute path of a file: no links are followed, and .. goes."""
+    """Return the absolute path of a file: no links are followed, and .. goes."""
     return os.fsencode(os.path.abspath(path))  # noqa: PTH100
 
 
@@ -244,7 +244,9 @@ def _drop_shots(connection: Database, first: int, count: int) -> None:
 
 
 def _tracks(path: str, extraction: Extraction, known: str | None = None) -> str:
-    """The tracks that are to be read, as the archive has them; `known` are those of an unchanged file."""
+    """Return the tracks that are to be read, as the archive has them; `known` are those of an unchanged
+    file.
+    """
     if known == _ONLY and extraction.video_track is None and extraction.audio_track is None:
         return known
     video = probe_video(path, extraction)
@@ -252,7 +254,7 @@ def _tracks(path: str, extraction: Extraction, known: str | None = None) -> str:
 
 
 def _known(connection: Database, digest: str, space: str, tracks: str, *, fast: bool) -> _Known | None:
-    """A video; None if it is new, or was seen by its key frames alone, or by other tracks."""
+    """Return a video; None if it is new, or was seen by its key frames alone, or by other tracks."""
     row = connection.execute(
         f"SELECT {_KNOWN} FROM videos JOIN spaces ON spaces.id = space "
         f"WHERE sha256 = ? AND made_from = ? AND fast <= ? AND coalesce(tracks, '{_ONLY}') = ?",
@@ -325,7 +327,7 @@ def _insert(connection: Database, digest: str, size: int, made: str, seen: _Seen
 
 
 def _axes() -> FloatArray:
-    """[D, d] the directions in which the map's rows for photographs vary most."""
+    """Return [D, d] the directions in which the map's rows for photographs vary most."""
     factor = load_map().tensors["cohort.weight"]
     _, directions = np.linalg.eigh(factor @ factor.T)
     return np.ascontiguousarray(directions[:, ::-1][:, :AXES], np.float32)

@@ -29,20 +29,20 @@ _STEP = -_LEAST / 255
 
 
 def clip_type(dim: int, classes: int) -> np.dtype[np.void]:
-    """A second of a video: its row [D] in the space, class probabilities [K], whether it is still."""
+    """Return a second of a video: its row [D] in the space, class probabilities [K], whether it is still."""
     return np.dtype([("row", "i1", dim), ("scale", "<f4"), ("classes", "u1", classes), ("still", "?")])
 
 
 def piece_type(axes: int, classes: int) -> np.dtype[np.void]:
-    """A piece of a shot: the shot's number in its video, the mean row on the axes [d], and the likeliest
-    classes [C] with their probabilities.
+    """Return a piece of a shot: the shot's number in its video, the mean row on the axes [d], and the
+    likeliest classes [C] with their probabilities.
     """
     row = [("shot", "<u4"), ("row", "i1", axes), ("scale", "<f4")]
     return np.dtype([*row, ("class", "<u2", classes), ("share", "u1", classes)])
 
 
 def row_type(dim: int) -> np.dtype[np.void]:
-    """A row alone, of a passage."""
+    """Return a row alone, of a passage."""
     return np.dtype([("row", "i1", dim), ("scale", "<f4")])
 
 
@@ -59,7 +59,7 @@ def read_records(content: bytes, layout: npt.DTypeLike) -> npt.NDArray[Any]:
 
 
 def pack_clips(video: ClipEmbeddings) -> Records:
-    """[T] records of the clips of a video."""
+    """Return [T] records of the clips of a video."""
     (mixture,) = video.mixtures
     records = np.zeros(len(video), clip_type(video.rows.shape[1], mixture.probabilities.shape[1]))
     set_rows(records, video.rows)
@@ -71,7 +71,7 @@ def pack_clips(video: ClipEmbeddings) -> Records:
 def unpack_clips(
     records: Records, names: FloatArray, duration_s: float, step_s: float, shots_s: TimeArray | None = None
 ) -> ClipEmbeddings:
-    """The clips of `pack_clips`; `names` [K, D] are the embeddings of the classes' names."""
+    """Return the clips of `pack_clips`; `names` [K, D] are the embeddings of the classes' names."""
     probabilities = _PROBABILITIES.take(records["classes"])
     probabilities /= probabilities.sum(axis=1, keepdims=True)
     times = np.arange(len(records), dtype=np.float64) * step_s
@@ -80,7 +80,7 @@ def unpack_clips(
 
 
 def pack_pieces(video: ClipEmbeddings, first: npt.NDArray[np.int64], axes: FloatArray) -> Records:
-    """[P] records of the pieces of the shots that begin with the clips `first` [S]."""
+    """Return [P] records of the pieces of the shots that begin with the clips `first` [S]."""
     (mixture,) = video.mixtures
     ends = np.append(first[1:], len(video))
     parts = [np.arange(start, end, PIECE) for start, end in zip(first, ends, strict=True)]
@@ -98,12 +98,12 @@ def pack_pieces(video: ClipEmbeddings, first: npt.NDArray[np.int64], axes: Float
 
 
 def shares_of(records: Records) -> FloatArray:
-    """[P, C] probabilities of the likeliest classes of pieces."""
+    """Return [P, C] probabilities of the likeliest classes of pieces."""
     return np.asarray(_PROBABILITIES.take(records["share"]))
 
 
 def pack_rows(rows: FloatArray) -> Records:
-    """[N] records of rows [N, D]."""
+    """Return [N] records of rows [N, D]."""
     records = np.zeros(len(rows), row_type(rows.shape[1]))
     set_rows(records, rows)
     return records
@@ -117,7 +117,7 @@ def set_rows(records: Records, rows: FloatArray) -> None:
 
 
 def rows_of(records: Records) -> FloatArray:
-    """[N, D] rows of records."""
+    """Return [N, D] rows of records."""
     return np.asarray(records["row"].astype(np.float32) * records["scale"][:, None], np.float32)
 
 

@@ -56,7 +56,7 @@ class Postgres:
         return float(self.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone()[0])
 
     def stream(self, statement: str, values: Sequence[Any] = (), /) -> Iterator[Any]:
-        """The rows of a statement one by one: all of them may not fit into memory."""
+        """Yield the rows of a statement one by one: all of them may not fit into memory."""
         with self._connection.cursor(binary=True) as cursor:
             yield from cursor.stream(statement.replace("?", "%s"), values)
 
@@ -75,7 +75,7 @@ class Postgres:
             yield
 
     def with_words(self, table: str, words: Sequence[str]) -> Iterator[tuple[int]]:
-        """The videos of the texts that hold some words, best first."""
+        """Return the videos of the texts that hold some words, best first."""
         query = f"SELECT video FROM {table}, to_tsquery('simple', ?) AS asked WHERE words @@ asked "
         text = " | ".join(f"'{word}'" for word in words)
         return iter(self.execute(f"{query} ORDER BY ts_rank(words, asked) DESC", (text,)))
@@ -96,7 +96,9 @@ class Postgres:
                 copy.write_row((video, _text(row)))
 
     def near(self, space: int, vectors: FloatArray, videos: set[int]) -> set[int] | None:
-        """The videos of the pieces that are next to [M, d] by inner product; None where all are scanned."""
+        """Return the videos of the pieces that are next to [M, d] by inner product; None where all are
+        scanned.
+        """
         table = f"pieces_{space}"
         if len(videos) <= _SCANNED or not self._has(f"tablename FROM pg_tables WHERE tablename = '{table}'"):
             return None
@@ -164,7 +166,7 @@ def require_known(version: int, known: int, name: str) -> None:
 
 
 def name_of(url: str) -> str:
-    """An address without user, password and options, for people and files."""
+    """Return an address without user, password and options, for people and files."""
     return str(Url(url)).partition(" (")[0]
 
 
@@ -194,7 +196,7 @@ def connect(url: str, migrations: Sequence[str], *, create: bool) -> Postgres:
 
 
 def _is_local(options: Mapping[str, Any]) -> bool:
-    """Whether options of a connection name sockets or loopback addresses of this machine alone."""
+    """Return whether options of a connection name sockets or loopback addresses of this machine alone."""
     names = ("hostaddr", "host", "service")
     address, host, service = (options.get(name) or os.environ.get(f"PG{name.upper()}") for name in names)
     hosts = str(address or host or "").split(",")
@@ -222,5 +224,5 @@ def faults(url: str) -> Iterator[None]:
 
 
 def _text(row: FloatArray) -> str:
-    """A vector as the extension reads it."""
+    """Return a vector as the extension reads it."""
     return f"[{','.join(np.char.mod('%.5g', row))}]"

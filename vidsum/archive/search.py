@@ -109,7 +109,7 @@ class Search:
     cohort: Cohort
 
     def run(self, space: int, axes: FloatArray, videos: set[int]) -> list[Found]:
-        """The moments of some videos of a space with its axes [D, d], most probable first."""
+        """Return the moments of some videos of a space with its axes [D, d], most probable first."""
         wishes, kept = self.wishes, list[Found]()
         for video, present in self._exact(self._candidates(space, axes, videos)):
             surer = sum(each.present >= present for each in kept)
@@ -119,7 +119,9 @@ class Search:
         return kept[: wishes.top_k]
 
     def _candidates(self, space: int, axes: FloatArray, videos: set[int]) -> dict[int, list[int]]:
-        """The likeliest videos by the records of pieces, with the ids of the likeliest shots of each."""
+        """Return the likeliest videos by the records of pieces, with the ids of the likeliest shots of
+        each.
+        """
         wanted = [number for step in self.steps for number in step.wanted]
         near = self.connection.near(space, self.vectors[wanted] @ axes, videos)
         best, candidates = dict[int, float](), dict[int, list[int]]()
@@ -173,7 +175,9 @@ class Search:
         return _Scanned(block, edges, self._log_present(z), records["shot"])
 
     def _log_present(self, z: FloatArray) -> FloatArray:
-        """[steps, T] log-probability of each step, of z [M, T]: all that is wanted, and nothing unwanted."""
+        """Return [steps, T] log-probability of each step, of z [M, T]: all that is wanted, and nothing
+        unwanted.
+        """
         logits = SLOPE * z + OFFSET
         steps = []
         for step in self.steps:
@@ -182,7 +186,7 @@ class Search:
         return np.asarray(np.stack(steps), np.float32)
 
     def _exact(self, candidates: dict[int, list[int]]) -> Iterator[tuple[int, float]]:
-        """The candidates with their probability by the clips of their shots, best first."""
+        """Yield the candidates with their probability by the clips of their shots, best first."""
         present, videos = dict[int, float](), list(candidates)
         for start in range(0, len(videos), _VIDEOS_AT_ONCE):
             block = videos[start : start + _VIDEOS_AT_ONCE]
@@ -198,7 +202,7 @@ class Search:
         yield from sorted(present.items(), key=lambda each: (-each[1], each[0]))
 
     def present(self, video: int) -> float:
-        """Probability that the request is true of a video."""
+        """Return probability that the request is true of a video."""
         query = "SELECT first_shot, n_shots FROM videos WHERE id = ?"
         first, count = self.connection.execute(query, (video,)).fetchone()
         ((_, present),) = self._exact({video: list(range(first, first + count))})
@@ -212,7 +216,8 @@ class Search:
         return clip_type(self.vectors.shape[1], len(self.names)).itemsize
 
     def _smoothed(self, clips: ClipEmbeddings, lengths: Sequence[int]) -> FloatArray:
-        """[steps, T] log-probability about each clip, by the mean z of three in a row, as in `presence`.
+        """Return [steps, T] log-probability about each clip, by the mean z of three in a row, as in
+        `presence`.
 
         `lengths` are those of the runs of clips that follow each other; at an end the nearest three count.
         """
@@ -227,7 +232,7 @@ class Search:
         return self._log_present(np.asarray(means, np.float32))
 
     def _moments(self, video: int) -> list[Found]:
-        """The moments of a video; their edges and order are those of `ground`."""
+        """Return the moments of a video; their edges and order are those of `ground`."""
         query = "SELECT duration_s, edges, first_shot, n_shots FROM videos WHERE id = ?"
         duration_s, edges, first, count = self.connection.execute(query, (video,)).fetchone()
         query = "SELECT clips FROM shots WHERE id >= ? AND id < ? ORDER BY id"
@@ -268,7 +273,7 @@ class Search:
 
 
 def _within(clips: ClipEmbeddings, start_s: float, end_s: float) -> slice:
-    """The clips whose middles lie in a moment, one at least."""
+    """Return the clips whose middles lie in a moment, one at least."""
     first, after = np.searchsorted(clips.timestamps + clips.step_s / 2, [start_s, end_s]).tolist()
     first = min(first, len(clips) - 1)
     return slice(first, max(after, first + 1))
@@ -283,8 +288,8 @@ def _is_same(one: Found, other: Found) -> bool:
 
 
 def _chained(by_step: Sequence[Sequence[Found]]) -> list[Found]:
-    """The most probable chain with a moment of each step, none before the end of the last; none if there is
-    none.
+    """Return the most probable chain with a moment of each step, none before the end of the last; none if
+    there is none.
     """
     chains = [replace(one, parts=((one.start_s, one.end_s),)) for one in by_step[0]]
     for moments in by_step[1:]:

@@ -115,7 +115,8 @@ class Server(BoundedServer):
         return f"http://{f'[{host}]' if ':' in host else host}:{self.server_port}/{token}"
 
     def is_own(self, host: str) -> bool:
-        """Whether a Host header names this server: any other may be a foreign page's name, bound to us.
+        """Return whether a Host header names this server: any other may be a foreign page's name, bound to
+        us.
 
         Of a server that other machines reach, all numbers and this machine's name are its own.
         """
@@ -136,7 +137,7 @@ def _is_number(host: str) -> bool:
 
 
 def span_of(header: str | None, size: int) -> tuple[int, int] | None:
-    """[start, end) of the bytes that a Range header asks for; None for all of them.
+    """Return [start, end) of the bytes that a Range header asks for; None for all of them.
 
     What is malformed, or asks for several parts, counts for nothing (RFC 9110, 14.2). Raises ValueError: the
     file has none of the bytes.
@@ -213,7 +214,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send({"error": message or "not understood"}, status=code)
 
     def _checked(self) -> tuple[str, dict[str, list[str]]]:
-        """Path and parameters of a request, if who sends it may ask."""
+        """Return path and parameters of a request, if who sends it may ask."""
         hosts, origin = self.headers.get_all("Host", []), self.headers.get("Origin")
         if len(hosts) != 1 or not self.server.is_own(hosts[0]):
             raise _ForeignError("not this server's name: open the address that it printed")
@@ -232,7 +233,7 @@ class _Handler(BaseHTTPRequestHandler):
         return url.path, asked
 
     def _knows(self, token: bytes, given: str) -> bool:
-        """Whether a token, or the cookie that it leaves, is right."""
+        """Return whether a token, or the cookie that it leaves, is right."""
         name, digest = f"vidsum_{self.server.server_port}", hmac.new(token, b"page", "sha256").hexdigest()
         if hmac.compare_digest(given.encode(errors="replace"), token):
             self.cookie = f"{name}={digest}; HttpOnly; SameSite=Lax; Path=/"

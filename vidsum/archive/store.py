@@ -105,7 +105,7 @@ class SQLite(sqlite3.Connection):
         return time.time()
 
     def transaction(self, begin: str = "BEGIN IMMEDIATE") -> AbstractContextManager[object]:
-        """All changes, or none; no other process writes meanwhile."""
+        """Return all changes, or none; no other process writes meanwhile."""
         self.execute(begin)
         return self
 
@@ -114,7 +114,7 @@ class SQLite(sqlite3.Connection):
         return self.transaction("BEGIN")
 
     def with_words(self, table: str, words: Sequence[str]) -> Iterable[tuple[int]]:
-        """The videos of the texts that hold some words, best first."""
+        """Return the videos of the texts that hold some words, best first."""
         query = f"SELECT video FROM {table} WHERE {table} MATCH ? ORDER BY rank"
         return self.execute(query, (" OR ".join(f'"{word}"' for word in words),))
 
@@ -122,7 +122,7 @@ class SQLite(sqlite3.Connection):
         """Index the pieces of a video: a file needs no index, for all are scanned."""
 
     def near(self, space: int, vectors: FloatArray, videos: set[int]) -> set[int] | None:
-        """The videos of the pieces that are next to [M, d]; None: all are scanned."""
+        """Return the videos of the pieces that are next to [M, d]; None: all are scanned."""
         return None
 
 
@@ -252,7 +252,7 @@ def _prepare(connection: SQLite, path: Path, *, may_write: bool) -> None:
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int:
-    """The version of the schema; 0 of an empty file."""
+    """Return the version of the schema; 0 of an empty file."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     require_known(version, len(_MIGRATIONS), str(path))
     return int(version)
@@ -268,7 +268,8 @@ def made_from() -> str:
 def space_of(
     connection: Database, made_from: str, dim: int, axes: Callable[[], FloatArray] | None = None
 ) -> tuple[int, FloatArray]:
-    """The number and the axes [D, d] of a space; `axes` makes those of a new one, inside a transaction.
+    """Return the number and the axes [D, d] of a space; `axes` makes those of a new one, inside a
+    transaction.
 
     Number 0, without axes, where no video is in it.
     """

@@ -82,7 +82,7 @@ def descriptions_beside(video: str) -> bytes:
 def describe(
     source: tuple[str, str], content: bytes, known: str | None, extraction: Extraction
 ) -> tuple[Texts | None, tuple[str, ...]]:
-    """The sentences of a file of descriptions, and warnings.
+    """Return the sentences of a file of descriptions, and warnings.
 
     None where there are none, they are of another video than the `source` (its path and SHA-256), or those
     of the digest `known`.
@@ -120,7 +120,7 @@ def set_texts(connection: Database, video: int, texts: Texts) -> None:
 
 
 def kinds_in(connection: Database, space: int) -> list[Why]:
-    """Which kinds of texts the videos of an archive have."""
+    """Return which kinds of texts the videos of an archive have."""
     query = "SELECT 1 FROM videos WHERE space = ? AND length({}) > 0 LIMIT 1"
     return [why for why in TABLES if connection.execute(query.format(TABLES[why][1]), (space,)).fetchone()]
 
@@ -133,7 +133,9 @@ def found_in(
     videos: set[int],
     per_video: int,
 ) -> list[Found]:
-    """The moments of some videos in which a text with its vector [D] is said or described, surest first."""
+    """Return the moments of some videos in which a text with its vector [D] is said or described, surest
+    first.
+    """
     (text, vector), (table, column) = query, TABLES[why]
     cosines = dict[int, FloatArray]()
     rows = f"SELECT id, {column} FROM videos WHERE space = ? AND length({column}) > 0"

@@ -27,7 +27,7 @@ class ArchiveFile:
 
 
 def is_server(archive: object) -> bool:
-    """Whether an archive is named by the address of a server."""
+    """Return whether an archive is named by the address of a server."""
     return isinstance(archive, str) and archive.startswith(("postgresql://", "postgres://"))
 
 
@@ -102,7 +102,7 @@ class Wishes:
 
 
 def has_words(text: str) -> bool:
-    """Whether a text holds a letter or digit."""
+    """Return whether a text holds a letter or digit."""
     return any(map(str.isalnum, text))
 
 

@@ -41,7 +41,7 @@ def load_state_dict(name: str, progress: Progress | None = None) -> "dict[str, t
 
 
 def load_arrays(name: str, progress: Progress | None = None) -> "dict[str, npt.NDArray[Any]]":
-    """The same as NumPy arrays, without importing torch."""
+    """Return the same as NumPy arrays, without importing torch."""
     from safetensors.numpy import load_file
 
     return load_file(_tensors_of(name, progress))
@@ -56,7 +56,9 @@ def _tensors_of(name: str, progress: Progress | None) -> Path:
 
 
 def path_of(name: str, progress: Progress | None = None) -> Path:
-    """Path of a checkpoint's file, or of its folder where it has several; their SHA-256 are checked."""
+    """Return path of a checkpoint's file, or of its folder where it has several; their SHA-256 are
+    checked.
+    """
     entry = registry.get(name)
     if status_of(entry, hashed=False).state == "missing":
         fetch(name, progress)
@@ -64,7 +66,7 @@ def path_of(name: str, progress: Progress | None = None) -> Path:
 
 
 def find(name: str) -> Path | None:
-    """Path of a checkpoint (see `path_of`) if it is in the cache; nothing is fetched or hashed."""
+    """Return path of a checkpoint (see `path_of`) if it is in the cache; nothing is fetched or hashed."""
     status = status_of(registry.get(name), hashed=False)
     return status.path if status.state == "present" else None
 
@@ -80,7 +82,7 @@ def check_ahead(*names: str) -> None:
 
 
 def sha256_of(name: str, progress: Progress | None = None) -> str:
-    """SHA-256 of the (first) file of a checkpoint as it was published, for provenance.
+    """Return SHA-256 of the (first) file of a checkpoint as it was published, for provenance.
 
     Where the registry has only its first digits, the file is fetched if it is not there.
     """
@@ -112,11 +114,11 @@ def add(file: str | os.PathLike[str], name: str) -> EntryStatus:
 
 
 def verify(name: str) -> EntryStatus:
-    """The status of a checkpoint, after the SHA-256 of its files has been computed."""
+    """Return the status of a checkpoint, after the SHA-256 of its files has been computed."""
     return status_of(registry.get(name), hashed=True)
 
 
 def entries() -> tuple[EntryStatus, ...]:
-    """The status of every checkpoint of the registry by file sizes: quick, nothing is hashed."""
+    """Return the status of every checkpoint of the registry by file sizes: quick, nothing is hashed."""
     all_entries = {**registry.own_weights(), **registry.builtin()}
     return tuple(status_of(entry, hashed=False) for entry in all_entries.values())

@@ -84,7 +84,7 @@ def qd_detr_checkpoint(published: Published) -> Trained:
 
 
 def _checkpoint(model: str, reader: Reader, tensors: "Tensors", options: Mapping[str, Any]) -> Trained:
-    """The checkpoint, with the tensors that both models have."""
+    """Return the checkpoint, with the tensors that both models have."""
     options = {**_OPTIONS, **options}
     _refuse_variants(reader, options)
     tensors |= reader.pairs(_INPUTS | _ANSWERS)
@@ -141,7 +141,7 @@ def _attention(reader: Reader, theirs: str, ours: str) -> "Tensors":
 
 
 def _rest_of_layer(reader: Reader, theirs: str, ours: str, norms: int) -> "Tensors":
-    """The feed-forward network and the norms; only QD-DETR has a PReLU."""
+    """Return the feed-forward network and the norms; only QD-DETR has a PReLU."""
     names = {f"{theirs}.norm{number + 1}": f"{ours}.norms.{number}" for number in range(norms)}
     names |= {f"{theirs}.linear1": f"{ours}.feed_forward.0", f"{theirs}.linear2": f"{ours}.feed_forward.3"}
     tensors = reader.pairs(names)

@@ -62,7 +62,8 @@ _UNUSED = r"text_encoder\.fc_out1\.|text_out\.(fc_out2|layernorm)\.|trans_ret\.r
 
 
 def mrnet_checkpoint(published: Published, name: str) -> Trained:
-    """A published state dict as a checkpoint of vidsum; `name` is the one of CONFIGURATIONS that it must be.
+    """Return a published state dict as a checkpoint of vidsum; `name` is the one of CONFIGURATIONS that it
+    must be.
 
     Raises WeightsError where it is of another configuration, or a tensor is missing, unknown or of another
     shape.
@@ -89,7 +90,9 @@ def mrnet_checkpoint(published: Published, name: str) -> Trained:
 
 
 def _configuration(sizes: Sizes, name: str) -> Configuration:
-    """The configuration `name`. Raises WeightsError where the sizes are those of another, or of none."""
+    """Return the configuration `name`. Raises WeightsError where the sizes are those of another, or of
+    none.
+    """
     names = {configuration.sizes: other for other, configuration in CONFIGURATIONS.items()}
     if sizes not in names:
         known = "; ".join(f"{each.dataset}: {each.sizes}" for each in CONFIGURATIONS.values())
@@ -101,7 +104,7 @@ def _configuration(sizes: Sizes, name: str) -> Configuration:
 
 
 def _tensors(reader: Reader, layers: int, convolutions: int, is_shared: bool) -> "dict[str, Tensor]":
-    """Their tensors by our names."""
+    """Return their tensors by our names."""
     import torch
 
     tensors = reader.pairs(_names(layers, convolutions, is_shared))
@@ -121,7 +124,7 @@ def _tensors(reader: Reader, layers: int, convolutions: int, is_shared: bool) ->
 
 
 def _names(layers: int, convolutions: int, is_shared: bool) -> dict[str, str]:
-    """Their names of layers to ours, where both have a weight and a bias of the same meaning."""
+    """Return their names of layers to ours, where both have a weight and a bias of the same meaning."""
     names = {
         "featpool.conv": "video_input.0.projection",
         "input_vid_proj.0.LayerNorm": "video_input.1.0",
@@ -148,7 +151,7 @@ def _names(layers: int, convolutions: int, is_shared: bool) -> dict[str, str]:
 
 
 def _retention(reader: Reader, number: int, is_shared: bool) -> "dict[str, Tensor]":
-    """The projections of Eq. 1, one for both modalities or one for each, and the learned mask."""
+    """Return the projections of Eq. 1, one for both modalities or one for each, and the learned mask."""
     import torch
 
     theirs, ours = f"trans_ret.rets.{number}", f"blocks.{number}.retention"
@@ -185,7 +188,7 @@ def _let_queries_pass(tensors: "dict[str, Tensor]", retention: str, is_shared: b
 
 
 def _shapes(tensors: "Mapping[str, Tensor]") -> dict[str, int]:
-    """The sizes of the model's configuration, from the shapes of its tensors."""
+    """Return the sizes of the model's configuration, from the shapes of its tensors."""
     sizes = {
         ("dim_pool", "dim_video"): tensors["video_input.0.projection.weight"],
         ("d", "dim_query"): tensors["query_input.weight"],

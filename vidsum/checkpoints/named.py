@@ -73,7 +73,7 @@ def add_official(file: Path, name: str, format: Format | None = None) -> Path:
 
 
 def official_file(name: str) -> Path:
-    """The checkpoint that `add_official` stored. Raises WeightsError where it was never added."""
+    """Return the checkpoint that `add_official` stored. Raises WeightsError where it was never added."""
     path = _path_of(name)
     if not path.is_file():
         official = OFFICIAL[name]
@@ -89,7 +89,7 @@ def _path_of(name: str) -> Path:
 
 
 def named_file(name: str) -> Path:
-    """The file of a checkpoint by its path, its name in the registry, or the name it was added by.
+    """Return the file of a checkpoint by its path, its name in the registry, or the name it was added by.
 
     Raises WeightsError where it cannot be fetched, or was not added.
     """
@@ -99,7 +99,7 @@ def named_file(name: str) -> Path:
 
 
 def named_sha256(name: str) -> str:
-    """SHA-256 of `named_file(name)`, for provenance. Raises InputError where there is no such file."""
+    """Return SHA-256 of `named_file(name)`, for provenance. Raises InputError where there is no such file."""
     if name in builtin():
         return checkpoints.sha256_of(name)
     file = named_file(name)

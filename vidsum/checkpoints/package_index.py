@@ -52,7 +52,7 @@ PAGE_S, FILE_S = 60.0, 7200.0
 
 
 def new_session() -> Session:
-    """A session that reads file:// URLs too."""
+    """Return a session that reads file:// URLs too."""
     session = Session()
     session.mount("file://", _FileAdapter())
     return session
@@ -128,7 +128,7 @@ def index_urls(environ: Mapping[str, str], pip_settings: Mapping[str, str]) -> l
 
 @cache
 def pip_settings() -> dict[str, str]:
-    """The options of pip's configuration files; none where there is no pip."""
+    """Return the options of pip's configuration files; none where there is no pip."""
     command = [sys.executable, "-m", "pip", "config", "list"]
     # PIP_QUIET would silence the answer as well
     loud = {name: value for name, value in os.environ.items() if name != "PIP_QUIET"}

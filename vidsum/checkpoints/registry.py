@@ -75,7 +75,7 @@ class ShippedSource:
 
 
 def host_of(url: str) -> str:
-    """The part of a URL that may be shown: no user name, password or token."""
+    """Return the part of a URL that may be shown: no user name, password or token."""
     return urlsplit(url).hostname or urlsplit(url).path
 
 
@@ -101,7 +101,7 @@ class EntryFile:
         return len(self.sha256) == 64
 
     def has_hash(self, sha256: str) -> bool:
-        """Whether a file with this SHA-256 is the published one."""
+        """Return whether a file with this SHA-256 is the published one."""
         return sha256.startswith(self.sha256)
 
 
@@ -126,7 +126,7 @@ class Entry:
 
 
 def get(name: str) -> Entry:
-    """The entry of a name. Raises UsageError where there is none."""
+    """Return the entry of a name. Raises UsageError where there is none."""
     entry = builtin().get(name) or own_entry(name)
     if entry is None:
         raise unknown("weights", name, [*builtin(), *own_weights()])
@@ -138,13 +138,13 @@ OWN = "own.json"
 
 
 def own_weights() -> dict[str, Entry]:
-    """The entries of the user's own weights, by name."""
+    """Return the entries of the user's own weights, by name."""
     names = sorted(path.parent.name for path in weights_folder().glob(f"*/{OWN}"))
     return {name: entry for name in names if (entry := own_entry(name))}
 
 
 def own_entry(name: str) -> Entry | None:
-    """The entry of the user's own weights with a name; None where there are none."""
+    """Return the entry of the user's own weights with a name; None where there are none."""
     if not name or Path(name).name != name:
         return None
     try:
@@ -161,12 +161,14 @@ def describe_own(name: str, network: str, sha256: str, bytes: int) -> Entry:
 
 @cache
 def builtin() -> Mapping[str, Entry]:
-    """The registry that ships with vidsum, by name."""
+    """Return the registry that ships with vidsum, by name."""
     return parse(resources.files("vidsum.weights").joinpath("registry.yaml").read_text("utf-8"))
 
 
 def parse(text: str) -> dict[str, Entry]:
-    """The entries of a registry file, by name; a test holds the one that ships to the rules of its format."""
+    """Return the entries of a registry file, by name; a test holds the one that ships to the rules of its
+    format.
+    """
     models = parse_yaml(text, "registry")["models"]
     return {name: _entry(name, model) for name, model in models.items()}
 
@@ -212,18 +214,18 @@ class EntryStatus:
 
 
 def weights_folder() -> Path:
-    """The folder of all weights; it need not exist."""
+    """Return the folder of all weights; it need not exist."""
     return home() / "weights"
 
 
 def path_of_entry(entry: Entry) -> Path:
-    """Path of an entry: its file, or its folder where it has several."""
+    """Return path of an entry: its file, or its folder where it has several."""
     folder = weights_folder() / entry.name
     return folder / entry.files[0].name if len(entry.files) == 1 else folder
 
 
 def read_records(entry: Entry) -> dict[str, Record]:
-    """The records of an entry's files, by file name; none where they cannot be read."""
+    """Return the records of an entry's files, by file name; none where they cannot be read."""
     try:
         texts = read_json(weights_folder() / entry.name / _RECORD)
         records = {name: Record(**values) for name, values in texts.items()}
@@ -244,7 +246,7 @@ def write_records(folder: Path, records: Mapping[str, Record]) -> None:
 
 
 def status_of(entry: Entry, *, hashed: bool) -> EntryStatus:
-    """The status of an entry by the sizes of its files, and by their SHA-256 if `hashed`."""
+    """Return the status of an entry by the sizes of its files, and by their SHA-256 if `hashed`."""
     states = _file_states(entry, hashed=hashed)
     path = path_of_entry(entry)
     if faults := [fault for _, fault in states.values() if fault is not None]:
@@ -254,7 +256,7 @@ def status_of(entry: Entry, *, hashed: bool) -> EntryStatus:
 
 
 def unfit_files(entry: Entry) -> list[EntryFile]:
-    """The files of an entry that are missing or do not have the recorded SHA-256."""
+    """Return the files of an entry that are missing or do not have the recorded SHA-256."""
     return [file for file, (state, _) in _file_states(entry, hashed=True).items() if state != "present"]
 
 
@@ -315,7 +317,7 @@ def _state(path: Path, file: EntryFile, record: Record | None, hashed: bool) -> 
 
 
 def require_whole(entry: Entry) -> Path:
-    """Path of an entry in the cache, after its files' SHA-256 have been checked; else WeightsError."""
+    """Return path of an entry in the cache, after its files' SHA-256 have been checked; else WeightsError."""
     status = status_of(entry, hashed=True)
     if status.state == "present":
         return status.path

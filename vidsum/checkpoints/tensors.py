@@ -29,7 +29,7 @@ class Published:
 
 
 def read_published(file: Path, hint: str) -> Published:
-    """The tensors and options of a published file, read as data only.
+    """Return the tensors and options of a published file, read as data only.
 
     The file is as a trainer's `torch.save` wrote it: a state dict, or one under `model`, with options under
     `opt`. `hint` says what to give instead, in the WeightsError where it has no state dict.
@@ -67,14 +67,14 @@ class Reader:
         self.left = {name for name in tensors if not re.match(unused, name)}
 
     def take(self, name: str) -> "Tensor":
-        """A tensor by its name. Raises WeightsError where there is none."""
+        """Return a tensor by its name. Raises WeightsError where there is none."""
         if name not in self.tensors:
             raise WeightsError(f"not a published state dict of {self.model}: it has no {name}")
         self.left.discard(name)
         return self.tensors[name]
 
     def pairs(self, names: Mapping[str, str]) -> "dict[str, Tensor]":
-        """The weight and bias of each layer, from their names to ours."""
+        """Return the weight and bias of each layer, from their names to ours."""
         return {
             f"{ours}.{part}": self.take(f"{theirs}.{part}")
             for theirs, ours in names.items()

@@ -61,7 +61,7 @@ def read_trained(path: str | os.PathLike[str]) -> Trained:
 
 
 def built(trained: Trained, model: str, make: Callable[[Mapping[str, Any]], Model], name: str) -> Model:
-    """The model of a checkpoint with its weights, ready to run; `model` is what it must be called.
+    """Return the model of a checkpoint with its weights, ready to run; `model` is what it must be called.
 
     `make` builds the model of a configuration; it may raise TypeError or ValueError, or fail at absurd sizes.
     Raises InputError, with the `name` of the checkpoint, where it is of another model, or its tensors do not
@@ -105,7 +105,7 @@ def write_tensors(
 
 
 def read_tensors(path: str | os.PathLike[str], schema: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The facts and tensors that `write_tensors` wrote under this schema; errors as `read_trained`."""
+    """Return the facts and tensors that `write_tensors` wrote under this schema; errors as `read_trained`."""
     source = Path(path)
     if not source.is_file():
         raise InputError(f"{source}: {'is not a file' if source.exists() else 'no such file'}")

@@ -28,7 +28,8 @@ _KEPT = 4
 def describe(
     name: str, *, fps: float | None = None, clip_frames: int | None = None, stride_frames: int | None = None
 ) -> "Spec":
-    """The specification of one of `EXTRACTORS` or of an own one, without its weights or importing torch.
+    """Return the specification of one of `EXTRACTORS` or of an own one, without its weights or importing
+    torch.
 
     The extractor's own `fps`, `clip_frames` and `stride_frames` (see `Spec`) stand where none are given.
     Raises UsageError for an unknown extractor, or one that cannot take such clips.
@@ -75,12 +76,12 @@ def choose_backend(
 
 
 def can_be_int8(spec: "Spec", backend: Backend) -> bool:
-    """Whether there is an int8 form of a network, for this backend."""
+    """Return whether there is an int8 form of a network, for this backend."""
     return spec.graph is not None and backend != "torch"
 
 
 def weights_sha256(spec: "Spec") -> str:
-    """SHA-256 of an extractor's weights as they were published.
+    """Return SHA-256 of an extractor's weights as they were published.
 
     Raises PackageError: the network needs torch, so that to fetch its weights would be of no use.
     """
@@ -101,7 +102,7 @@ def load_extractor(
     backend: Backend = "auto",
     progress: "Progress | None" = None,
 ) -> "Extractor":
-    """An extractor with its pretrained weights, which are fetched on first use.
+    """Return an extractor with its pretrained weights, which are fetched on first use.
 
     Args:
         spec: from `describe`.
@@ -146,6 +147,8 @@ def kept_extractor(
 def _loaded(
     name: str, clip_frames: int, device: str, precision: Precision, backend: Backend, weights_sha256: str
 ) -> "Extractor":
-    """An extractor by all that its network depends on; other weights of the same name are loaded anew."""
+    """Return an extractor by all that its network depends on; other weights of the same name are loaded
+    anew.
+    """
     spec = describe(name, clip_frames=clip_frames)
     return load_extractor(spec, device=device, precision=precision, backend=backend)

@@ -31,12 +31,12 @@ class CacheState:
 
 
 def folder() -> Path:
-    """The folder of the entries."""
+    """Return the folder of the entries."""
     return home() / "features"
 
 
 def limit_bytes() -> int:
-    """The size limit: `$VIDSUM_CACHE_LIMIT` in MiB, or 2 GiB; 0 turns the cache off.
+    """Return the size limit: `$VIDSUM_CACHE_LIMIT` in MiB, or 2 GiB; 0 turns the cache off.
 
     Raises UsageError where the variable is not a whole number of MiB.
     """
@@ -47,7 +47,9 @@ def limit_bytes() -> int:
 
 
 def get(provenance: Mapping[str, Any]) -> Features | None:
-    """The features of an earlier run with the same provenance, or None. An unreadable entry is removed."""
+    """Return the features of an earlier run with the same provenance, or None. An unreadable entry is
+    removed.
+    """
     if limit_bytes() == 0:
         return None
     path = folder() / f"{digest_of(provenance)}.npz"
@@ -78,7 +80,7 @@ def put(features: Features) -> None:
 
 
 def state() -> CacheState:
-    """The state of the cache."""
+    """Return the state of the cache."""
     sizes = [size for _, _, size in _entries()]
     return CacheState(folder(), len(sizes), sum(sizes), limit_bytes())
 

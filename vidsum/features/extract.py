@@ -33,7 +33,7 @@ def extract_features(
     embed: Callable[[FloatArray], FloatArray] | None = None,
     progress: Progress | None = None,
 ) -> Features:
-    """Features of one video: one row for each clip of its frames.
+    """Return features of one video: one row for each clip of its frames.
 
     No more than one batch and one clip of frames are held at a time. A video shorter than one clip gives
     one feature, its last frame repeated. Frames that no whole clip sees give one more feature, made the
@@ -92,7 +92,7 @@ class _Rows:
         self._count = end
 
     def all(self) -> FloatArray:
-        """All rows, after the last `add`."""
+        """Return all rows, after the last `add`."""
         self._array.resize((self._count, self._array.shape[1]), refcheck=False)
         return self._array
 
@@ -124,7 +124,9 @@ def iter_clips(frames: Iterable[Frame], spec: Spec) -> Iterator[Clip]:
 
 
 def _runs(clips: Iterable[Clip]) -> Iterator[tuple[list[float], list[Picture]]]:
-    """The starts of clips that show the same pictures one after the other, and these: they are seen once."""
+    """Yield the starts of clips that show the same pictures one after the other, and these: they are seen
+    once.
+    """
     times, shown = list[float](), list[Picture]()
     for time_s, pictures in clips:
         is_same = len(pictures) == len(shown) and all(map(_is_same, pictures, shown))
@@ -142,6 +144,6 @@ def _is_same(one: Picture, other: Picture) -> bool:
 
 
 def _clip(frames: list[tuple[float, Picture]], length: int) -> Clip:
-    """A clip of these frames, its last one repeated where they are too few."""
+    """Return a clip of these frames, its last one repeated where they are too few."""
     pictures = [picture for _, picture in frames]
     return frames[0][0], pictures + pictures[-1:] * (length - len(pictures))

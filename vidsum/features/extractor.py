@@ -39,12 +39,12 @@ read them: importing it is slow, and fails where it does not match PyTorch."""
 
 
 def imagenet_classes() -> Sequence[str]:
-    """The 1000 ImageNet classes, in the order of the logits."""
+    """Return the 1000 ImageNet classes, in the order of the logits."""
     return (_CLASS_NAMES / "imagenet.txt").read_text(encoding="utf-8").splitlines()
 
 
 def kinetics_classes() -> Sequence[str]:
-    """The 400 classes of Kinetics-400, in alphabetic order, which is that of the logits."""
+    """Return the 400 classes of Kinetics-400, in alphabetic order, which is that of the logits."""
     return (_CLASS_NAMES / "kinetics_400.txt").read_text(encoding="utf-8").splitlines()
 
 
@@ -146,7 +146,9 @@ class Spec:
         return self.clip_frames / self.fps if self.takes_clips else self.step_s
 
     def crop(self, image: Picture) -> Picture:
-        """The centred square [crop, crop, 3] of a picture, as a view. Raises UsageError if it is smaller."""
+        """Return the centred square [crop, crop, 3] of a picture, as a view. Raises UsageError if it is
+        smaller.
+        """
         height, width = image.shape[:2]
         side = self.preprocessing.crop
         if min(height, width) < side:
@@ -171,7 +173,8 @@ class Extractor:
     text_encoder: TextEncoder | None = field(default=None, repr=False)
 
     def encode(self, clips: Picture) -> FloatArray:
-        """Features [N, D + inner] of clips [N, clip_frames, crop, crop, 3]: RGB pixels, resized and cropped.
+        """Return features [N, D + inner] of clips [N, clip_frames, crop, crop, 3]: RGB pixels, resized and
+        cropped.
 
         Raises UsageError where the clips have another shape.
         """
@@ -270,7 +273,7 @@ def register_extractor(extractor: OwnExtractor) -> None:
 
 
 def own_extractor(name: str) -> OwnExtractor | None:
-    """The extractor that was registered under a name, or that an installed package has."""
+    """Return the extractor that was registered under a name, or that an installed package has."""
     if name not in _registered:
         entry = next(iter(entry_points(group=GROUP, name=name)), None)
         if entry is None:

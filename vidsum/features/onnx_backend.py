@@ -27,7 +27,7 @@ _CPU, _CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 
 
 def choose_provider(device: str, precision: Precision) -> Provider:
-    """The provider for a device; for `auto`, the GPU if both PyTorch and onnxruntime can use it.
+    """Return the provider for a device; for `auto`, the GPU if both PyTorch and onnxruntime can use it.
 
     Raises UsageError where onnxruntime does not run on that device, or not in that precision.
     """
@@ -56,7 +56,7 @@ def require_exporter(spec: Spec) -> None:
 def graph_extractor(
     spec: Spec, arrays: Arrays, weights_sha256: str, *, device: str = "auto", precision: Precision = "fp32"
 ) -> Extractor:
-    """An extractor whose network is written as ONNX by itself (`Spec.graph`): torch is not needed.
+    """Return an extractor whose network is written as ONNX by itself (`Spec.graph`): torch is not needed.
 
     The graph is kept, and found again by the hashes of the weights and of the code that writes it.
 
@@ -94,7 +94,7 @@ def cell_runner(
 def onnx_extractor(
     spec: Spec, network: Network, weights_sha256: str, *, device: str = "auto", precision: Precision = "fp32"
 ) -> Extractor:
-    """An extractor whose network PyTorch exports; the file is found again by the hash of the weights.
+    """Return an extractor whose network PyTorch exports; the file is found again by the hash of the weights.
 
     Raises UsageError, see `choose_provider`, and OutputError where the file cannot be written to the cache
     folder.
@@ -114,7 +114,7 @@ def onnx_extractor(
 def _session(
     model: bytes | Path, provider: Provider, output: str = "features"
 ) -> Callable[[Picture], FloatArray]:
-    """The function that runs a model."""
+    """Return the function that runs a model."""
     onnxruntime = load_onnxruntime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = n_threads()
@@ -141,7 +141,9 @@ def _classifier(spec: Spec, arrays: Arrays) -> Callable[[FloatArray], FloatArray
 
 
 def exported_path(spec: Spec, weights_sha256: str) -> Path:
-    """The path of the exported network in the cache, by its weights, the versions and the length of clips."""
+    """Return the path of the exported network in the cache, by its weights, the versions and the length of
+    clips.
+    """
     import torch
 
     made_by = f"vidsum{__version__}-torch{torch.__version__.partition('+')[0]}"

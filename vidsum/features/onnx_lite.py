@@ -39,7 +39,7 @@ class LiteGraph:
         }
 
     def written(self, preprocessing: Preprocessing) -> bytes:
-        """The network as the bytes of an ONNX file.
+        """Return the network as the bytes of an ONNX file.
 
         It goes from pixels, `clips` [N, 1, side, side, 3] uint8, to `features` [N, 1280 + 2304],
         see `INNER`.
@@ -83,7 +83,7 @@ class LiteGraph:
     def convolution(
         self, x: str, name: str, norm: str, *, stride: int = 1, groups: int = 1, clipped: bool = False
     ) -> str:
-        """A convolution with the normalisation after it, and ReLU6 or not."""
+        """Return a convolution with the normalisation after it, and ReLU6 or not."""
         kernel, bias = self.folded(f"{name}.weight", norm)
         self.constants[f"{name}.kernel"], self.constants[f"{name}.bias"] = kernel, bias
         inputs = [x, f"{name}.kernel", f"{name}.bias"]
@@ -104,11 +104,11 @@ class LiteGraph:
         return self.added(x, y, f"{name}.sum") if adds else y
 
     def added(self, x: str, y: str, name: str) -> str:
-        """The sum of two."""
+        """Return the sum of two."""
         return self.node("Add", [x, y], name)
 
     def floats(self, x: str) -> str:
-        """The same in fp32."""
+        """Return the same in fp32."""
         return x
 
     def folded(self, name: str, norm: str) -> tuple[FloatArray, FloatArray]:
@@ -120,7 +120,7 @@ class LiteGraph:
         return kernel.astype(np.float32), (shift - mean * factor).astype(np.float32)
 
     def serialised(self, side: int) -> bytes:
-        """The model as the bytes of an ONNX file."""
+        """Return the model as the bytes of an ONNX file."""
         from onnx import TensorProto, checker, helper, numpy_helper
 
         clips = helper.make_tensor_value_info("clips", TensorProto.UINT8, ["N", 1, side, side, 3])
@@ -133,7 +133,7 @@ class LiteGraph:
 
 
 def places(kernel: FloatArray, stride: int, groups: int) -> dict[str, Any]:
-    """Where a convolution's kernel goes, as attributes of its node."""
+    """Return where a convolution's kernel goes, as attributes of its node."""
     added = kernel.shape[-1] - stride  # TensorFlow's "SAME": the odd position comes after
     pads = [added // 2] * 2 + [added - added // 2] * 2
     return {"strides": [stride] * 2, "group": groups, "pads": pads}
@@ -189,7 +189,7 @@ class Int8Graph(LiteGraph):
     def convolution(
         self, x: str, name: str, norm: str, *, stride: int = 1, groups: int = 1, clipped: bool = False
     ) -> str:
-        """A convolution with the normalisation after it; to clip is to have the range of ReLU6."""
+        """Return a convolution with the normalisation after it; to clip is to have the range of ReLU6."""
         if name.startswith(_FLOATING):
             y = super().convolution(x, name, norm, stride=stride, groups=groups, clipped=clipped)
             if not clipped:  # the last of them
@@ -203,14 +203,14 @@ class Int8Graph(LiteGraph):
         return y
 
     def added(self, x: str, y: str, name: str) -> str:
-        """The sum of two, which onnxruntime computes in whole numbers too."""
+        """Return the sum of two, which onnxruntime computes in whole numbers too."""
         terms = [self.node("DequantizeLinear", self._quantised(each), f"{name}.{each}") for each in (x, y)]
         total = self.node("Add", terms, f"{name}.float")
         self._means[name] = self._means[x] + self._means[y]
         return self._rounded(total, name, self._ranges[name])
 
     def floats(self, x: str) -> str:
-        """The same in fp32."""
+        """Return the same in fp32."""
         return self.node("DequantizeLinear", self._quantised(x), f"{x}.float")
 
     def _weights(self, x: str, name: str, norm: str, groups: int, y: str) -> list[str]:
@@ -253,11 +253,11 @@ class Int8Graph(LiteGraph):
         }
 
     def _quantised(self, name: str) -> list[str]:
-        """A tensor, its scale and its zero point."""
+        """Return a tensor, its scale and its zero point."""
         return [name, f"{name}.scale", f"{name}.zero"]
 
     def _rounded(self, x: str, name: str, of: Range) -> str:
-        """Numbers in fp32 as whole ones."""
+        """Return numbers in fp32 as whole ones."""
         self._quantise(name, of)
         return self.node("QuantizeLinear", [x, *self._quantised(name)[1:]], name)
 

@@ -54,7 +54,8 @@ def features_of_views(
     device: str = "auto",
     progress: Progress | None = None,
 ) -> FloatArray:
-    """[V, N, D + inner] of pictures in some views by `Extractor.encode`; NaN for those that cannot be read.
+    """Return [V, N, D + inner] of pictures in some views by `Extractor.encode`; NaN for those that cannot be
+    read.
 
     Features are kept on disk, a block at a time: a run that is killed goes on where it was. Frames of a video
     are best side by side. The extractor sees single frames; `views` are numbers. Raises UsageError: an
@@ -92,7 +93,7 @@ def _content(still: Still) -> list[Any]:
 
 
 def _encoded(stills: Sequence[Still], number: int, spec: Spec, device: str) -> FloatArray:
-    """[N, D + inner] of one view."""
+    """Return [N, D + inner] of one view."""
     extractor = kept_extractor(spec, device=device)
     rows = np.full((len(stills), spec.dim + spec.inner), np.nan, np.float32)
     for start in range(0, len(stills), _BATCH):
@@ -115,7 +116,7 @@ def _seed(still: Still) -> int:
 
 
 def read_stills(stills: Sequence[Still]) -> list[Picture | None]:
-    """The RGB picture of each, upright; None where it cannot be read."""
+    """Return the RGB picture of each, upright; None where it cannot be read."""
     pictures: list[Picture | None] = []
     for (path, is_image), group in groupby(stills, lambda still: (still.path, still.time_s is None)):
         times = [still.time_s or 0.0 for still in group]
@@ -142,7 +143,7 @@ def _image(path: Path) -> Picture:
 
 
 def view_of(picture: Picture, number: int, spec: Spec, seed: int) -> Picture:
-    """[side, side, 3] one view of a picture, as an extractor takes it."""
+    """Return [side, side, 3] one view of a picture, as an extractor takes it."""
     if number < 2:
         height, width = picture.shape[:2]
         small = _resized(picture, *pixel_size(spec.preprocessing.size, width, height))

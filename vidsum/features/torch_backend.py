@@ -38,7 +38,7 @@ class Encoder(nn.Module):
 
 
 def build_encoder(spec: Spec, network: Network, dtype: torch.dtype = torch.float32) -> Encoder:
-    """The folded encoder of a network, on the CPU, for inference only."""
+    """Return the folded encoder of a network, on the CPU, for inference only."""
     backbone = fold_batch_norm(network.backbone).to(dtype)
     layout = torch.channels_last_3d if spec.takes_clips else torch.channels_last
     encoder = Encoder(backbone.to(memory_format=layout), spec.preprocessing, of_clips=spec.takes_clips)
@@ -48,7 +48,7 @@ def build_encoder(spec: Spec, network: Network, dtype: torch.dtype = torch.float
 def torch_extractor(
     spec: Spec, network: Network, *, device: str = "auto", precision: Precision = "fp32"
 ) -> Extractor:
-    """An extractor that runs in PyTorch.
+    """Return an extractor that runs in PyTorch.
 
     Raises UsageError where the device or precision is unknown or missing, or fp16 is chosen on a CPU.
 
@@ -88,7 +88,8 @@ class _Tracer(fx.Tracer):
 
 
 def fold_batch_norm(model: nn.Module) -> fx.GraphModule:
-    """A model in eval mode that computes the same, without batch normalisations that follow a convolution.
+    """Return a model in eval mode that computes the same, without batch normalisations that follow a
+    convolution.
 
     One is folded where the traced data flow shows that its input is a convolution which feeds nothing else
     and runs once. The given model is put in eval mode and shares the weights that did not change.

@@ -27,7 +27,7 @@ _Call = tuple[nn.Module, tuple[Any, ...]]
 
 
 def has_mask(model: Model) -> bool:
-    """Whether some attention has a mask, learned or of retention."""
+    """Return whether some attention has a mask, learned or of retention."""
     return any(
         isinstance(module, LearnedMask | StaticMask)
         or (isinstance(module, MaskRetention) and module.has_mask)
@@ -43,7 +43,7 @@ def attention_of(
     tokens: Sequence[FloatArray],
     vectors: FloatArray,
 ) -> list[QueryAttention]:
-    """The attention of each query; the whole video goes through the model as one window.
+    """Return the attention of each query; the whole video goes through the model as one window.
 
     `texts` are each query with its tokens as words; for the rest see `vidsum.grounding.grounder`.
     """
@@ -73,7 +73,7 @@ def attention_of(
 
 
 def _layers(model: Model, calls: Sequence[_Call], words: Sequence[str]) -> tuple[LayerAttention, ...]:
-    """The attentions in their order, numbered among their own kind; tokens of padding are left out."""
+    """Return the attentions in their order, numbered among their own kind; tokens of padding are left out."""
     counts, layers = Counter[type[nn.Module]](), []
     for layer, (q, k, *given) in calls:
         masks: list[tuple[str, Tensor]] = []
@@ -114,6 +114,6 @@ def _tokens(model: Model, layer: nn.Module, words: Sequence[str]) -> tuple[str, 
 
 
 def _array(batch: Tensor) -> FloatArray:
-    """The first of a batch."""
+    """Return the first of a batch."""
     array: FloatArray = batch[0].float().cpu().numpy()
     return array

@@ -156,7 +156,7 @@ def _cells(labels: Labels, times_s: TimeArray, duration_s: float) -> TimeArray:
 
 
 def _histograms(attention: Sequence[QueryAttention], by: str) -> Figure:
-    """A row for each kind of attention; on the left without the masks, on the right with them."""
+    """Return a row for each kind of attention; on the left without the masks, on the right with them."""
     kinds: dict[str, list[int]] = {}
     for number, layer in enumerate(attention[0].layers):
         kinds.setdefault(layer.name.rpartition("layer ")[0], []).append(number)
@@ -187,6 +187,8 @@ def _histograms(attention: Sequence[QueryAttention], by: str) -> Figure:
 
 
 def share_by_weight(weights: Sequence[FloatArray]) -> FloatArray:
-    """[48] the fraction of all weights in each of `BINS`; what is less, 0 for one, counts in the first."""
+    """Return [48] the fraction of all weights in each of `BINS`; what is less, 0 for one, counts in the
+    first.
+    """
     counts = sum(np.histogram(np.maximum(each, BINS[0]), BINS)[0] for each in weights)
     return np.asarray(counts / sum(each.size for each in weights), np.float32)

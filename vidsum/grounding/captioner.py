@@ -28,7 +28,7 @@ SURE: Final = (3.1, 17.5, -5.4)
 
 
 def load_captioner() -> Captioner:
-    """The captioner, kept for the next video. Raises WeightsError where it is damaged."""
+    """Return the captioner, kept for the next video. Raises WeightsError where it is damaged."""
     return _loaded(checkpoints.sha256_of(NAME))
 
 

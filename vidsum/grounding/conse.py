@@ -36,17 +36,20 @@ class ClassMixture:
 
 
 def class_probabilities(logits: FloatArray, temperature: float = TEMPERATURE) -> FloatArray:
-    """Probabilities [T, K] of class scores [T, K]."""
+    """Return probabilities [T, K] of class scores [T, K]."""
     return softmax(logits / np.float32(temperature))
 
 
 def conse(mixture: ClassMixture) -> FloatArray:
-    """[T, D] of length 1: the names averaged by probability, the paper's f(x) (Section 3), all classes."""
+    """Return [T, D] of length 1: the names averaged by probability, the paper's f(x) (Section 3), all
+    classes.
+    """
     return unit_rows(mixture.probabilities @ mixture.names)
 
 
 def log_likelihood(mixture: ClassMixture, queries: FloatArray, sharpness: float = SHARPNESS) -> FloatArray:
-    """[M, T] log-likelihood of each query [M, D] (of length 1) for each clip, if its class gives the text.
+    """Return [M, T] log-likelihood of each query [M, D] (of length 1) for each clip, if its class gives the
+    text.
 
         log p(q | clip) = log sum_k p(k | clip) exp(sharpness * cos(q, name of k)) + a constant
 
@@ -58,7 +61,8 @@ def log_likelihood(mixture: ClassMixture, queries: FloatArray, sharpness: float 
 
 
 def name_embeddings(extractor: str, device: str = "auto") -> FloatArray:
-    """The class names of an extractor's logits, [K, 384] of length 1, by MiniLM on `device`; kept on disk.
+    """Return the class names of an extractor's logits, [K, 384] of length 1, by MiniLM on `device`; kept on
+    disk.
 
     Raises UsageError: the extractor has no classes. WeightsError: MiniLM's weights are missing, cannot be
     fetched or fail their check.
@@ -76,7 +80,7 @@ def name_embeddings(extractor: str, device: str = "auto") -> FloatArray:
 
 
 def sentences(extractor: str) -> list[str]:
-    """The text of each class: its name, without remarks in brackets, in the extractor's template."""
+    """Return the text of each class: its name, without remarks in brackets, in the extractor's template."""
     names = describe(extractor).class_names
     assert names is not None
     return [_TEMPLATES[extractor].format(re.sub(r"\s*\([^)]*\)", "", name)) for name in names()]

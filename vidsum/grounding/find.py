@@ -71,7 +71,7 @@ class Look:
     """Of the first `SAMPLES` queries, once they are answered."""
 
     def checked(self, model: str, evidence: Evidence, device: str) -> "Look":
-        """The same. Raises UsageError, before a video is decoded: there is no such attention."""
+        """Return the same. Raises UsageError, before a video is decoded: there is no such attention."""
         if evidence == "said":
             raise UsageError("--in said reads no picture: there is no attention to plot", hint="--in seen")
         if model == "similarity":
@@ -99,7 +99,7 @@ class Look:
 
 
 def model_for(model: str, space: str, device: str = "auto", mask: MaskKind | None = None) -> tuple[str, str]:
-    """The model and the space to use, known before a video is decoded.
+    """Return the model and the space to use, known before a video is decoded.
 
     `auto` is the model that measured best (docs/benchmarks.md), which is `similarity`. For a trained model, a
     space of `auto` is the one that it was trained in.
@@ -142,7 +142,7 @@ def locate(
     *,
     alone: bool = False,
 ) -> list[QueryMoments]:
-    """The moments of each query, at most `top_k`, best first, and the saliency of each clip.
+    """Return the moments of each query, at most `top_k`, best first, and the saliency of each clip.
 
     Saliency is the curve that the moments come from, the model's own, or the similarity curve where it has
     none, scaled to [0, 1] over the video. `model` is from `model_for`; video and queries are in its space.
@@ -175,7 +175,7 @@ def locate(
 
 
 def _tokens(grounder: "Grounder", request: Request, device: str) -> list[FloatArray]:
-    """Each query as the model reads it, [W, Dq]."""
+    """Return each query as the model reads it, [W, Dq]."""
     if grounder.max_words is None:
         return list(request.vectors[:, None])
     return embed_words(grounder.space, request.texts, device)
@@ -187,12 +187,14 @@ def max_words(model: str, device: str = "auto") -> int | None:
 
 
 def checkpoint_sha256(model: str) -> str | None:
-    """SHA-256 of a trained model's checkpoint, None for `similarity`; InputError where it is missing."""
+    """Return SHA-256 of a trained model's checkpoint, None for `similarity`; InputError where it is
+    missing.
+    """
     return None if model == "similarity" else named_sha256(model)
 
 
 def _curves(video: ClipEmbeddings, request: Request) -> list[FloatArray]:
-    """The similarity [T] of each query, less that of what must not be seen."""
+    """Return the similarity [T] of each query, less that of what must not be seen."""
     vectors, without = request.vectors, request.without
     batches = (vectors[start : start + _AT_ONCE] for start in range(0, len(vectors), _AT_ONCE))
     curves = [curve for batch in batches for curve in similarity(video, batch)]
@@ -203,7 +205,7 @@ def _curves(video: ClipEmbeddings, request: Request) -> list[FloatArray]:
 
 
 def _shipped(model: str, mask: MaskKind | None) -> str:
-    """The name of a DETR model in the registry."""
+    """Return the name of a DETR model in the registry."""
     name = f"{model}-{mask}" if mask else model
     if name not in _all_shipped():
         fault = f"no checkpoint of {name} comes with vidsum; these do: {', '.join(_all_shipped())}"
@@ -212,7 +214,7 @@ def _shipped(model: str, mask: MaskKind | None) -> str:
 
 
 def _hint_for(mask: MaskKind) -> str:
-    """The way to a model with a mask: its name where one ships, else training it."""
+    """Return the way to a model with a mask: its name where one ships, else training it."""
     model = next((model for model in _DETR if f"{model}-{mask}" in _all_shipped()), None)
     return f"--model {model} --mask {mask}" if model else _training(_DETR[1], mask)
 

@@ -129,7 +129,7 @@ class Grounder:
         return self.family.max_words
 
     def tokens(self, encoder: TextEncoder, texts: Sequence[str]) -> list[FloatArray]:
-        """Each text as the model reads it, [W, Dq]: its tokens, or one vector."""
+        """Return each text as the model reads it, [W, Dq]: its tokens, or one vector."""
         return list(encoder.encode(texts)[:, None]) if self.max_words is None else encoder.encode_words(texts)
 
 
@@ -184,7 +184,7 @@ def ground_video(
     *,
     max_iou: float | None = None,
 ) -> list[Prediction]:
-    """The moments of each query, best first, and its saliency; each query is read by itself.
+    """Return the moments of each query, best first, and its saliency; each query is read by itself.
 
     The score of a moment is the model's for a span, in [0, 1], the same in every window and video; for a run
     of saliency it is how far that stands out, see `moments_of`. A predicted span is at least as long as a
@@ -272,7 +272,8 @@ def _detr(model: DETRModel) -> Family:
 def whole_video(
     grounder: Grounder, video: ClipEmbeddings, tokens: Sequence[FloatArray], vectors: FloatArray
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """The clips [t, Dv] and the query [W, Dq] of each query, as the model reads them with one window for all.
+    """Return the clips [t, Dv] and the query [W, Dq] of each query, as the model reads them with one window
+    for all.
 
     Arguments and errors are those of `ground_video`.
     """
@@ -281,7 +282,9 @@ def whole_video(
 
 
 def _grid(grounder: Grounder, video: ClipEmbeddings) -> ClipEmbeddings:
-    """The video; for a sampled model of longer clips, each the first of those of the grid that it holds."""
+    """Return the video; for a sampled model of longer clips, each the first of those of the grid that it
+    holds.
+    """
     if not grounder.sampled:
         return video
     stride = max(1, round(grounder.clip_s / video.step_s))
@@ -296,7 +299,7 @@ def _outputs(
     tokens: Sequence[FloatArray],
     vectors: FloatArray | None,
 ) -> Iterator[WindowOutput]:
-    """The model's outputs for all windows of each query in turn; errors as `ground_video`."""
+    """Yield the model's outputs for all windows of each query in turn; errors as `ground_video`."""
     pairs = _inputs(grounder, video, windows, tokens, vectors)
     while batch := list(islice(pairs, grounder.family.batch)):
         yield from grounder.family.predict(*zip(*batch, strict=True))
@@ -344,7 +347,7 @@ def _check(grounder: Grounder, what: str, size: int, right: int) -> None:
 
 
 def _ranked(proposals: Windows, outputs: Sequence[WindowOutput]) -> Iterator[Moment]:
-    """The moments of all windows, best first, but those that an edge of a window may cut."""
+    """Yield the moments of all windows, best first, but those that an edge of a window may cut."""
     scores = np.stack([output.scores for output in outputs])[proposals.is_whole]
     intervals = proposals.intervals_s[proposals.is_whole]
     for best in np.argsort(-scores, kind="stable"):
@@ -360,7 +363,7 @@ def _best_at(video: ClipEmbeddings, proposals: Windows, outputs: Sequence[Window
 def _placed_spans(
     video: ClipEmbeddings, windows: Sequence[slice], outputs: Sequence[WindowOutput]
 ) -> Windows:
-    """Where the predicted spans lie, brought inside the video and drawn out to a clip of the grid."""
+    """Return where the predicted spans lie, brought inside the video and drawn out to a clip of the grid."""
     n_rows = np.array([[window.stop - window.start] for window in windows], np.float64)
     starts = np.array([[window.start] for window in windows], np.float64)
     n_clips = np.array([[len(output.saliency)] for output in outputs if output.saliency is not None])

@@ -30,7 +30,7 @@ class LiveEvidence:
         self._cohort = cohort_of(self._names, queries)
 
     def present(self, features: FloatArray, logits: FloatArray) -> FloatArray:
-        """[M] how likely each query is true of a second.
+        """Return [M] how likely each query is true of a second.
 
         Args:
             features: [n, D] of its frames.

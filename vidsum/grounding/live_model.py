@@ -27,7 +27,7 @@ class RunningGuide:
         """Seconds, evidence and its squares, which fade."""
 
     def add(self, z: FloatArray) -> FloatArray:
-        """[M, 2] of the next second, whose evidence is z [M]."""
+        """Return [M, 2] of the next second, whose evidence is z [M]."""
         self._sums = _FADES * self._sums + np.stack([np.ones_like(z), z, np.square(z)], axis=1)
         count, total, squares = self._sums.T
         mean = total / count
@@ -36,7 +36,7 @@ class RunningGuide:
 
 
 def live_rows(video: ClipEmbeddings, query: FloatArray) -> FloatArray:
-    """[T, D + 2] the rows of a video and the running guide of one query [D], by the map alone."""
+    """Return [T, D + 2] the rows of a video and the running guide of one query [D], by the map alone."""
     mean, spread = usual_cosines(query[None])
     guide, z = RunningGuide(1), (query[None] @ video.rows.T - mean) / spread
     return np.concatenate([video.rows, np.concatenate([guide.add(each) for each in z.T])], axis=1)
@@ -61,7 +61,7 @@ class LiveModel:
 
     @torch.inference_mode()
     def present(self, row: FloatArray, z: FloatArray) -> FloatArray:
-        """[M] how likely each query is true of the next second, by its row [1, D] and evidence [M]."""
+        """Return [M] how likely each query is true of the next second, by its row [1, D] and evidence [M]."""
         clips = np.repeat(row, len(z), axis=0)
         if self._guide:
             clips = np.concatenate([clips, self._guide.add(z)], axis=1)

@@ -71,7 +71,7 @@ def pieces_of(
 
 
 def standing_out(pieces: Pieces, step_s: float, top_k: int) -> list[Moment]:
-    """The moments that stand out, best first, none in part of another; none where the levels are flat.
+    """Return the moments that stand out, best first, none in part of another; none where the levels are flat.
 
     Each is the best run of pieces in what those before it have left, and stands out of that. A shot beside a
     better one is a run of its own only then: every threshold that it reaches, the better one reaches too.
@@ -85,7 +85,8 @@ def standing_out(pieces: Pieces, step_s: float, top_k: int) -> list[Moment]:
 
 
 def best_run(pieces: Pieces, step_s: float, is_left: npt.NDArray[np.bool_]) -> Moment | None:
-    """The run of the pieces that are left, by `is_left` [P], that stands out most of them; None if none does.
+    """Return the run of the pieces that are left, by `is_left` [P], that stands out most of them; None if
+    none does.
 
     The score is how far a run's mean lies above that of the rest of the video, in deviations of its levels,
     shrunk as James and Stein's estimate is: by the share of the truth in what is seen, which noise between
@@ -114,7 +115,7 @@ def best_run(pieces: Pieces, step_s: float, is_left: npt.NDArray[np.bool_]) -> M
 
 
 def _within(values: TimeArray, first: Places, after: Places) -> TimeArray:
-    """[R] the sums of values [P] over runs."""
+    """Return [R] the sums of values [P] over runs."""
     sums = np.append(0.0, np.cumsum(values))
     return np.asarray(sums[after] - sums[first])
 
@@ -122,7 +123,9 @@ def _within(values: TimeArray, first: Places, after: Places) -> TimeArray:
 def _mean_outside(
     levels: TimeArray, weights: TimeArray, first: Places, after: Places, otherwise: TimeArray, least: float
 ) -> TimeArray:
-    """[R] the mean of the usual levels [P] outside of runs, by weights; `otherwise` where hardly any is."""
+    """Return [R] the mean of the usual levels [P] outside of runs, by weights; `otherwise` where hardly any
+    is.
+    """
     usual = weights * np.clip(levels, *np.quantile(levels, _USUAL))
     outside = weights.sum() - _within(weights, first, after)
     others = usual.sum() - _within(usual, first, after)
@@ -131,7 +134,8 @@ def _mean_outside(
 
 
 def _above(levels: TimeArray, is_left: npt.NDArray[np.bool_]) -> tuple[Places, Places]:
-    """[R] first pieces of the runs that are left and reach a threshold, in order; [R] those after the last.
+    """Return [R] first pieces of the runs that are left and reach a threshold, in order; [R] those after the
+    last.
 
     Thresholds are of what is left: what is low beside better moments can be found once these are taken.
     """

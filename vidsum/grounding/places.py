@@ -48,7 +48,9 @@ class Looker:
         self._people = people - things
 
     def curve(self, picture: Picture) -> FloatArray:
-        """[X] what matters at each of X places `STEP` apart; the sum is 1, and more where people are."""
+        """Return [X] what matters at each of X places `STEP` apart; the sum is 1, and more where people
+        are.
+        """
         columns = self._columns(picture)
         parts = np.stack(
             [columns[first : first + _PART].mean(axis=0) for first in range(len(columns) - _PART + 1)]
@@ -60,7 +62,9 @@ class Looker:
         return np.asarray(mass(columns[:, : self._dim].sum(axis=1)) + _PEOPLE_COUNT * sure * mass(people))
 
     def _columns(self, picture: Picture) -> FloatArray:
-        """[X, D + inner] features by place: means over the other axis, those of overlapping squares mixed."""
+        """Return [X, D + inner] features by place: means over the other axis, those of overlapping squares
+        mixed.
+        """
         length = picture.shape[1]
         firsts = sorted({*range(0, length - SIDE, SIDE // 2), length - SIDE})
         squares = np.stack([picture[:, first : first + SIDE] for first in firsts])[:, None]
@@ -80,7 +84,8 @@ class Looker:
 
 
 def moving(before: FloatArray, after: FloatArray, n_places: int) -> FloatArray:
-    """[X] what moves between two grey pictures [H, W] at each of X places, but for a move of the camera.
+    """Return [X] what moves between two grey pictures [H, W] at each of X places, but for a move of the
+    camera.
 
     The sum is 1 where much moves, and less where little does.
     """
@@ -99,6 +104,6 @@ def moving(before: FloatArray, after: FloatArray, n_places: int) -> FloatArray:
 
 
 def mass(curve: FloatArray) -> FloatArray:
-    """A curve above its `_BASE`, so that the sum is 1; zeros where it is flat."""
+    """Return a curve above its `_BASE`, so that the sum is 1; zeros where it is flat."""
     above = np.maximum(curve - np.percentile(curve, _BASE), 0)
     return np.asarray(above / max(float(above.sum()), 1e-9))

@@ -47,7 +47,7 @@ def moments_plot(grounding: Grounding, target: str | os.PathLike[str]) -> tuple[
 
 
 def _heading(query: QueryMoments) -> str:
-    """The query, and how likely the video matches it: each curve is scaled to its own highest."""
+    """Return the query, and how likely the video matches it: each curve is scaled to its own highest."""
     match = "" if query.present is None else f"  (match {100 * query.present:.0f} %)"
     return in_short(query.query, _MOST_LETTERS) + match
 

@@ -37,7 +37,8 @@ _SMOOTHED = 3
 def probabilities(
     space: str, video: ClipEmbeddings, queries: FloatArray, without: FloatArray | None = None
 ) -> FloatArray | None:
-    """[M] how likely each query [M, D] is true somewhere in a video, and none of `without` [W, D] there.
+    """Return [M] how likely each query [M, D] is true somewhere in a video, and none of `without` [W, D]
+    there.
 
     None in a space other than `vse`. Raises WeightsError where the map that ships with vidsum is damaged.
     """
@@ -51,7 +52,7 @@ def probabilities(
 
 
 def evidence(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
-    """[M] the largest z(q, t) of a video in `vse` for each query [M, D], smoothed over three clips."""
+    """Return [M] the largest z(q, t) of a video in `vse` for each query [M, D], smoothed over three clips."""
     parts = [queries[start : start + _AT_ONCE] for start in range(0, max(1, len(queries)), _AT_ONCE)]
     return np.concatenate([largest_means(curves_of(video, part)) for part in parts])
 
@@ -70,13 +71,15 @@ class Cohort:
     """Of the second part."""
 
     def z(self, cosines: FloatArray, likelihoods: FloatArray) -> FloatArray:
-        """[M, T] z(q, t) of cosines and log-likelihoods [M, T], not smoothed."""
+        """Return [M, T] z(q, t) of cosines and log-likelihoods [M, T], not smoothed."""
         named = self.weight * (likelihoods - self.usual) / self.spread
         return np.asarray((cosines - self.mean) / self.deviation + named, np.float32)
 
 
 def cohort_of(names: FloatArray, queries: FloatArray) -> Cohort:
-    """The photographs for queries [M, D]; `names` [K, D] are those of the classes that the network knows."""
+    """Return the photographs for queries [M, D]; `names` [K, D] are those of the classes that the network
+    knows.
+    """
     squares = np.square(load_map().tensors[CLASSES])
     photographs = ClassMixture(squares / squares.sum(axis=1, keepdims=True), names)
     usual = log_likelihood(photographs, queries)
@@ -89,21 +92,21 @@ def cohort_of(names: FloatArray, queries: FloatArray) -> Cohort:
 
 
 def usual_cosines(queries: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """[M, 1] mean and deviation of the cosines of queries [M, D] with the photographs."""
+    """Return [M, 1] mean and deviation of the cosines of queries [M, D] with the photographs."""
     tensors = load_map().tensors
     spread = np.linalg.norm(queries @ tensors["cohort.weight"], axis=1, keepdims=True)
     return (queries @ tensors["cohort.mean"])[:, None], _positive(spread)
 
 
 def curves_of(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
-    """[M, T] z(q, t) of each clip of a video in `vse`, for each query [M, D]."""
+    """Return [M, T] z(q, t) of each clip of a video in `vse`, for each query [M, D]."""
     objects = video.mixtures[0]
     cohort = cohort_of(objects.names, queries)
     return cohort.z(queries @ video.rows.T, log_likelihood(objects, queries))
 
 
 def largest_means(curves: npt.NDArray[np.floating]) -> FloatArray:
-    """[M] the largest mean of three clips in a row, of curves [M, T]; of all where there are fewer."""
+    """Return [M] the largest mean of three clips in a row, of curves [M, T]; of all where there are fewer."""
     return np.asarray(smoothed(curves).max(axis=1), np.float32)
 
 

@@ -65,7 +65,7 @@ def moments_of(
     max_iou: float = MAX_IOU,
     shots_s: TimeArray | None = None,
 ) -> list[Moment]:
-    """The moments that stand out in a similarity curve, best first.
+    """Return the moments that stand out in a similarity curve, best first.
 
     Args:
         curve: [T] how well each clip fits the query, in any unit.
@@ -128,7 +128,8 @@ def _check(max_iou: float, top_k: int) -> None:
 
 
 def snapped(moments: Sequence[Moment], edges_s: TimeArray) -> list[Moment]:
-    """The moments of a query, each edge moved to the nearest of the shots' edges [S + 1] within `REACH_S`.
+    """Return the moments of a query, each edge moved to the nearest of the shots' edges [S + 1] within
+    `REACH_S`.
 
     A moment of which nothing would be left stays as it is.
     """
@@ -142,7 +143,9 @@ def snapped(moments: Sequence[Moment], edges_s: TimeArray) -> list[Moment]:
 
 
 def _first_run(saliency: FloatArray) -> Run:
-    """The best run, half by length and half by mean, at the highest threshold that enough clips pass."""
+    """Return the best run, half by length and half by mean, at the highest threshold that enough clips
+    pass.
+    """
     n_clips = len(saliency)
     passing, apart = (max(1, round(n_clips * count / _OF_CLIPS)) for count in (_PASSING, _FIRST_APART))
     thresholds = np.arange(_BINS - 1, -1, -1) / _BINS
@@ -160,7 +163,9 @@ def _ranked_runs(saliency: FloatArray, grouping: Grouping) -> list[tuple[float, 
 
 
 def _contrast(saliency: FloatArray, runs: list[Run], grouping: Grouping) -> TimeArray:
-    """[R] (mean inside - mean outside, or of all) * (length / T)^power of each run; 0 for all clips."""
+    """Return [R] (mean inside - mean outside, or of all) * (length / T)^power of each run; 0 for all
+    clips.
+    """
     sums = np.concatenate([[0.0], np.cumsum(saliency, dtype=np.float64)])
     first, last = np.array(runs, np.int64).reshape(-1, 2).T
     length, inside = last + 1 - first, sums[last + 1] - sums[first]

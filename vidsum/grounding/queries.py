@@ -43,7 +43,7 @@ class Queries:
     """Faults of queries that are left out."""
 
     def told_apart(self, answers: Sequence[QueryMoments]) -> tuple[QueryMoments, ...]:
-        """The answers to all of them, the spoken ones with what was heard."""
+        """Return the answers to all of them, the spoken ones with what was heard."""
         return tuple(
             replace(answer, spoken=asdict(self.spoken[number]) if number in self.spoken else None)
             for number, answer in enumerate(answers)
@@ -68,7 +68,7 @@ def read_queries(
     *,
     skip: bool = False,
 ) -> Queries:
-    """The given queries, those spoken, then those of a file in UTF-8 or UTF-16.
+    """Return the given queries, those spoken, then those of a file in UTF-8 or UTF-16.
 
     The file (`-` is stdin) has one per line; blank lines and those that start with # are skipped. With
     `skip`, queries without text are left out where there are others. Raises UsageError: no query is given, or
@@ -101,7 +101,7 @@ def read_queries(
 
 
 def in_short(query: str, most: int = _SHOWN) -> str:
-    """A query for messages and plots, cut where it is long."""
+    """Return a query for messages and plots, cut where it is long."""
     return query if len(query) <= most else f"{query[: most - 1]}…"
 
 
@@ -135,7 +135,7 @@ def _lines_of(file: str | os.PathLike[str]) -> list[tuple[str, str]]:
 
 
 def _clean(place: str, text: str) -> str | UsageError:
-    """The text with single spaces for white space and control characters, or what is wrong with it."""
+    """Return the text with single spaces for white space and control characters, or what is wrong with it."""
     if any("\ud800" <= letter <= "\udfff" for letter in text):
         return UsageError(f"{place}: is not UTF-8")
     words = " ".join("".join(" " if _is_control(letter) else letter for letter in text).split())
@@ -150,7 +150,9 @@ def _is_control(letter: str) -> bool:
 
 
 def _seems_english(query: str) -> bool:
-    """Whether most letters are Latin, and short words of other languages are no more than names have."""
+    """Return whether most letters are Latin, and short words of other languages are no more than names
+    have.
+    """
     letters = [letter for letter in query if letter.isalpha()]
     latin = sum("LATIN" in unicodedata.name(letter, "") for letter in letters)
     words = _short_words(query)
@@ -160,7 +162,7 @@ def _seems_english(query: str) -> bool:
 
 
 def _short_words(query: str) -> set[str]:
-    """The words but for abbreviations, such as UN and MIT."""
+    """Return the words but for abbreviations, such as UN and MIT."""
     return {word.lower() for word in re.findall(r"\w+", query) if not (word.isupper() and len(word) > 1)}
 
 
@@ -170,7 +172,8 @@ def unread(queries: Sequence[str], split: Callable[[str], list[str]]) -> list[st
 
 
 def _is_readable(query: str, tokens: Sequence[str]) -> bool:
-    """Whether a model of English can read a text, by its tokens of WordPiece without start and end marks.
+    """Return whether a model of English can read a text, by its tokens of WordPiece without start and end
+    marks.
 
     It cannot where all words are of pieces shorter than two letters (`asdkjh`), or where one may be of
     another language and another is not in the vocabulary (`un perro`).

@@ -53,12 +53,12 @@ class Passage:
     """Fraction of the text that is not in uncertain segments."""
 
     def holds(self, other: "Passage") -> bool:
-        """Whether another one is said in it."""
+        """Return whether another one is said in it."""
         return self.start_s <= other.start_s and other.end_s <= self.end_s
 
 
 def sentences_of(transcript: Transcript) -> list[Passage]:
-    """The sentences of a transcript; its segments where it has no words, as translations have none."""
+    """Return the sentences of a transcript; its segments where it has no words, as translations have none."""
     if not all(segment.words for segment in transcript.segments):
         return [_said(segment, segment) for segment in transcript.segments]
     sentences: list[Passage] = []
@@ -87,7 +87,7 @@ def _joined(parts: Sequence[Passage]) -> Passage:
 
 
 def passages_of(sentences: Sequence[Passage]) -> Iterator[Passage]:
-    """Each run of sentences that is short enough and has no long pause."""
+    """Yield each run of sentences that is short enough and has no long pause."""
     for first in range(len(sentences)):
         for last in range(first, min(first + _MOST_SENTENCES, len(sentences))):
             run = sentences[first : last + 1]
@@ -104,7 +104,8 @@ def evidence_of(
     device: str = "auto",
     meanings: FloatArray | None = None,
 ) -> FloatArray:
-    """[M, P] how well each passage fits each query: cosine of meanings, and of exact words by their rarity.
+    """Return [M, P] how well each passage fits each query: cosine of meanings, and of exact words by their
+    rarity.
 
     Text that is uncertain counts less. `meanings` [M, P] are the cosines, where they are known.
 
@@ -127,7 +128,7 @@ def evidence_of(
 
 
 def moments_said(passages: Sequence[Passage], evidence: FloatArray, top_k: int) -> list[Moment]:
-    """The passages that fit a query best, by evidence [P], with the sentences around that fit too.
+    """Return the passages that fit a query best, by evidence [P], with the sentences around that fit too.
 
     The score is the probability that a passage is what the query means, before it grew. Of those that
     overlap too much, the best stays.
@@ -143,7 +144,7 @@ def moments_said(passages: Sequence[Passage], evidence: FloatArray, top_k: int) 
 
 
 def _grown(own: Passage, passages: Sequence[Passage], apart: Sequence[Passage]) -> Passage:
-    """The longest passage that holds another one, and beside it no sentence that stands apart."""
+    """Return the longest passage that holds another one, and beside it no sentence that stands apart."""
     beside = [one for one in apart if not own.holds(one)]
     around = [one for one in passages if one.holds(own) and not any(one.holds(other) for other in beside)]
     return max(around, key=lambda passage: passage.end_s - passage.start_s)
@@ -152,7 +153,9 @@ def _grown(own: Passage, passages: Sequence[Passage], apart: Sequence[Passage]) 
 def curve_said(
     passages: Sequence[Passage], evidence: FloatArray, timestamps: TimeArray, step_s: float
 ) -> FloatArray:
-    """[T] evidence of the best passage that each clip hears, scaled to [0, 1]; 0 where nothing is said."""
+    """Return [T] evidence of the best passage that each clip hears, scaled to [0, 1]; 0 where nothing is
+    said.
+    """
     curve = np.zeros(len(timestamps), np.float32)
     for passage, value in zip(passages, unit_range(evidence), strict=True):
         heard = (timestamps < passage.end_s) & (timestamps + step_s > passage.start_s)
@@ -184,6 +187,6 @@ def both(seen: QueryMoments, said: QueryMoments, top_k: int) -> QueryMoments:
 
 
 def _share_half(one: Moment, other: Moment) -> bool:
-    """Whether two moments share half of the shorter one."""
+    """Return whether two moments share half of the shorter one."""
     shared_s = min(one.end_s, other.end_s) - max(one.start_s, other.start_s)
     return shared_s >= min(one.end_s - one.start_s, other.end_s - other.start_s) / 2

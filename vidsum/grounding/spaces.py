@@ -62,7 +62,9 @@ class ClipEmbeddings:
 
 
 def space_for(name: str) -> str:
-    """The space of a name: `auto` is clip where its weights are cached, else vse; UsageError if unknown."""
+    """Return the space of a name: `auto` is clip where its weights are cached, else vse; UsageError if
+    unknown.
+    """
     if name not in SPACES:
         raise unknown("space", name, SPACES)
     if name == "auto":
@@ -71,7 +73,7 @@ def space_for(name: str) -> str:
 
 
 def extractions_of(space: str, extraction: Extraction, *, thorough: bool = False) -> tuple[Extraction, ...]:
-    """The features that a space needs; device, reader and so on are those of `extraction`.
+    """Return the features that a space needs; device, reader and so on are those of `extraction`.
 
     Those of pictures come last. Motion is seen in bf16 where that is what the CPU does best.
     """
@@ -90,7 +92,7 @@ def extractions_of(space: str, extraction: Extraction, *, thorough: bool = False
 
 
 def embed_video(space: str, features: Sequence[Features], device: str = "auto") -> ClipEmbeddings:
-    """A video in a space, from the features of `extractions_of`; the text encoder runs on `device`.
+    """Return a video in a space, from the features of `extractions_of`; the text encoder runs on `device`.
 
     Raises UsageError: features lack class scores that the space needs. WeightsError: the map's or the text
     encoder's weights are missing, cannot be fetched or fail their check.
@@ -115,17 +117,17 @@ def embed_queries(space: str, texts: Sequence[str], device: str = "auto") -> Flo
 
 
 def embed_words(space: str, texts: Sequence[str], device: str = "auto") -> list[FloatArray]:
-    """The tokens of texts, an [L, D] for each, rows of length 1; errors as `embed_queries`."""
+    """Return the tokens of texts, an [L, D] for each, rows of length 1; errors as `embed_queries`."""
     return load_text_encoder(text_encoder_of(space), device).encode_words(texts)
 
 
 def text_encoder_of(space: str) -> str:
-    """The name of the text encoder that reads a space's queries."""
+    """Return the name of the text encoder that reads a space's queries."""
     return "clip" if space == "clip" else "minilm"
 
 
 def similarity(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
-    """[M, T] how well each clip fits each query [M, D], by all parts of the space.
+    """Return [M, T] how well each clip fits each query [M, D], by all parts of the space.
 
     Clips of a still picture reach no more than the median of all, unless still pictures are its content.
     """
@@ -137,7 +139,7 @@ def similarity(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
 
 
 def curves_of(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
-    """[M, C, T] how well each clip fits each query [M, D]: by each part of the space, last by all.
+    """Return [M, C, T] how well each clip fits each query [M, D]: by each part of the space, last by all.
 
     The first part is the cosine; the others, for `vse`, are the likelihoods of objects and of actions, whose
     weight grows with the cosine of the query and the nearest class name (`JOIN`). Every curve is standardised
@@ -154,14 +156,17 @@ def curves_of(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
 
 
 def weights_of(mixture: ClassMixture, queries: FloatArray) -> FloatArray:
-    """[M] the weight of what a network names, for each query [M, D], beside the map's 1; see `JOIN`."""
+    """Return [M] the weight of what a network names, for each query [M, D], beside the map's 1; see
+    `JOIN`.
+    """
     slope, offset = JOIN
     nearness = (queries @ mixture.names.T).max(axis=1)
     return np.asarray(np.maximum(0, slope * nearness + offset), np.float32)
 
 
 def guided_rows(video: ClipEmbeddings, query: FloatArray) -> FloatArray:
-    """[T, D + 1] for one query [Dq]: the rows of the space, then the guide, which is the query's curve.
+    """Return [T, D + 1] for one query [Dq]: the rows of the space, then the guide, which is the query's
+    curve.
 
     The curve is standardised over the whole video, so that each window of a long one shows whether the query
     is likelier elsewhere. The guide is our addition to MRNet's input (docs/algorithms/captions.md).
@@ -170,12 +175,12 @@ def guided_rows(video: ClipEmbeddings, query: FloatArray) -> FloatArray:
 
 
 def guide_of(video: ClipEmbeddings, query: FloatArray) -> FloatArray:
-    """[T, 1] the guide of one query [Dq], see `guided_rows`."""
+    """Return [T, 1] the guide of one query [Dq], see `guided_rows`."""
     return np.asarray(GUIDE_SCALE * curves_of(video, query[None])[0, -1:].T)
 
 
 def standard(curves: FloatArray) -> FloatArray:
-    """[M, T] each row with mean 0 and deviation 1, zeros where it is flat."""
+    """Return [M, T] each row with mean 0 and deviation 1, zeros where it is flat."""
     centred = curves - curves.mean(axis=1, keepdims=True)
     spread = centred.std(axis=1, keepdims=True)
     scaled = np.divide(centred, spread, out=np.zeros_like(centred), where=spread > 1e-6)

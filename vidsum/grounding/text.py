@@ -54,7 +54,7 @@ class TextEncoder:
     """Maximum number that is read; None for all."""
 
     def cuts(self, text: str) -> bool:
-        """Whether a text has more tokens than the encoder reads."""
+        """Return whether a text has more tokens than the encoder reads."""
         return self.most_tokens is not None and len(self.split(text)) > self.most_tokens
 
 
@@ -73,7 +73,8 @@ def load_text_encoder(name: str, device: str = "auto") -> TextEncoder:
 def embed_once(
     texts: Texts, encode: Callable[[Texts], FloatArray], encoder: str, progress: Progress | None = None
 ) -> FloatArray:
-    """[N, D] of captions, of which there may be many: each distinct one is embedded once, and kept on disk.
+    """Return [N, D] of captions, of which there may be many: each distinct one is embedded once, and kept on
+    disk.
 
     Args:
         texts: at least one.
@@ -146,7 +147,9 @@ def _padded(tokenizer: "Tokenizer", texts: Texts) -> tuple[npt.NDArray[np.int64]
 
 
 def _clip(device: str) -> TextEncoder:
-    """The text encoder of CLIP ViT-B/32 (Radford et al. 2021), 512-d, in the space of its image features."""
+    """Return the text encoder of CLIP ViT-B/32 (Radford et al. 2021), 512-d, in the space of its image
+    features.
+    """
     import open_clip
 
     from vidsum.features import describe, kept_extractor
@@ -165,7 +168,9 @@ def _clip(device: str) -> TextEncoder:
 
 
 def _glove(_device: str) -> TextEncoder:
-    """The mean of the words' GloVe vectors (Pennington et al. 2014), 50-d; unknown words are skipped."""
+    """Return the mean of the words' GloVe vectors (Pennington et al. 2014), 50-d; unknown words are
+    skipped.
+    """
     if find_spec("pyarrow") is None:
         raise UsageError("glove needs the package pyarrow", hint=install_extra("glove"))
     from pyarrow import parquet
@@ -198,7 +203,9 @@ def _glove(_device: str) -> TextEncoder:
 def _in_batches(
     name: str, embed: Embed, embed_words: Embed, split: Callable[[str], list[str]], most_tokens: int
 ) -> TextEncoder:
-    """The encoder of a network that is given texts of similar length together, which need less padding."""
+    """Return the encoder of a network that is given texts of similar length together, which need less
+    padding.
+    """
 
     def encode(texts: Texts) -> FloatArray:
         return np.array(lists(embed, texts), np.float32).reshape(len(texts), DIMS[name])

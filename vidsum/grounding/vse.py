@@ -23,12 +23,14 @@ RECORDED: Final = "map_sha256"
 
 
 def load_map() -> VisualSemanticMap:
-    """The map, kept for the next video. Raises WeightsError where it is damaged."""
+    """Return the map, kept for the next video. Raises WeightsError where it is damaged."""
     return _loaded(checkpoints.sha256_of(NAME))
 
 
 def rows_of(features: Features) -> FloatArray:
-    """[T, E] of a video by the map. Raises UsageError where the features have none, or another map's."""
+    """Return [T, E] of a video by the map. Raises UsageError where the features have none, or another
+    map's.
+    """
     made_by = features.provenance.get("parameters", {}).get(RECORDED)
     if features.embeddings is None or made_by not in (None, checkpoints.sha256_of(NAME)):
         fault = f"the features of {features.extractor} were made without the map {NAME}, or with another one"
@@ -37,7 +39,7 @@ def rows_of(features: Features) -> FloatArray:
 
 
 def row_of_picture(path: str) -> FloatArray:
-    """[1, D] of an image file. Raises InputError where there is none, or it cannot be read."""
+    """Return [1, D] of an image file. Raises InputError where there is none, or it cannot be read."""
     from vidsum.features.pictures import Still, features_of_views
 
     if not Path(path).is_file():

@@ -33,12 +33,12 @@ class Windows:
 
 
 def grid(duration_s: float, step_s: float) -> TimeArray:
-    """[T] seconds at which the clips of a video begin; T is at least 1."""
+    """Return [T] seconds at which the clips of a video begin; T is at least 1."""
     return np.arange(max(1, int(np.ceil(duration_s / step_s - 1e-6))), dtype=np.float64) * step_s
 
 
 def on_grid(rows: FloatArray, features: Features, times: TimeArray, step_s: float) -> FloatArray:
-    """Rows [N, K] about the features' clips as rows [T, K] about the clips of a grid.
+    """Return rows [N, K] about the features' clips as rows [T, K] about the clips of a grid.
 
     Each is the mean of those whose clips overlap it, weighted by the common time. Where there are none, at
     the end or in a gap, it is the nearest.
@@ -51,7 +51,7 @@ def on_grid(rows: FloatArray, features: Features, times: TimeArray, step_s: floa
 
 
 def clips_of(rows: FloatArray, step_s: float, clip_s: float, most: int) -> FloatArray:
-    """[T, D + 2] clips of `clip_s` seconds, or longer ones where there would be more than `most`.
+    """Return [T, D + 2] clips of `clip_s` seconds, or longer ones where there would be more than `most`.
 
     `rows` are [N, D] of a window, each of `step_s` seconds.
     """
@@ -59,12 +59,12 @@ def clips_of(rows: FloatArray, step_s: float, clip_s: float, most: int) -> Float
 
 
 def count_clips(n_rows: int, step_s: float, clip_s: float, most: int) -> int:
-    """The number of clips that `clips_of` makes of a window."""
+    """Return the number of clips that `clips_of` makes of a window."""
     return max(1, min(most, math.ceil(n_rows * step_s / clip_s - 1e-9)))
 
 
 def with_endpoints(rows: FloatArray) -> FloatArray:
-    """[T, D + 2]: row t of the clips [T, D], then t / T and (t + 1) / T, as for Moment-DETR.
+    """Return [T, D + 2]: row t of the clips [T, D], then t / T and (t + 1) / T, as for Moment-DETR.
 
     They tell a model that has no sense of order where in its window a clip lies.
     """
@@ -73,7 +73,7 @@ def with_endpoints(rows: FloatArray) -> FloatArray:
 
 
 def sliding_windows(shortest: int, n_rows: int) -> tuple[slice, ...]:
-    """The rows of the grid in each window: `shortest` rows first, in the last window all `n_rows`."""
+    """Return the rows of the grid in each window: `shortest` rows first, in the last window all `n_rows`."""
     windows: list[slice] = []
     length = max(1, shortest)
     while not windows or windows[-1] != slice(0, n_rows):
@@ -89,7 +89,7 @@ def placed(
     duration_s: float,
     margins: TimeArray | float,
 ) -> Windows:
-    """The proposals of a model by their positions in the video.
+    """Return the proposals of a model by their positions in the video.
 
     Args:
         windows: from `sliding_windows`, on a grid of clips of `step_s` seconds.
@@ -108,7 +108,9 @@ def placed(
 
 
 def best_at(intervals_s: TimeArray, scores: FloatArray, times: TimeArray) -> FloatArray:
-    """[T] the highest of scores [N] whose intervals [N, 2] have the instant; the lowest where none has."""
+    """Return [T] the highest of scores [N] whose intervals [N, 2] have the instant; the lowest where none
+    has.
+    """
     curve = np.full(len(times), scores.min(), np.float32)
     order = np.argsort(scores, kind="stable")
     places = np.searchsorted(times, intervals_s[order]).tolist()
@@ -126,7 +128,7 @@ def inside(spans: FloatArray, shortest: TimeArray, ends: TimeArray) -> TimeArray
 
 
 def joined(windows: Sequence[slice], curves: Sequence[FloatArray]) -> FloatArray:
-    """[T] the mean of the curves [t] of the shortest windows, whose clips are the finest."""
+    """Return [T] the mean of the curves [t] of the shortest windows, whose clips are the finest."""
     n_rows, length = windows[-1].stop, windows[0].stop
     total, count = np.zeros(n_rows), np.zeros(n_rows)
     middles = (np.arange(length) + 0.5) / length  # a clip holds the rows whose middles it has, see `resample`
@@ -138,7 +140,7 @@ def joined(windows: Sequence[slice], curves: Sequence[FloatArray]) -> FloatArray
 
 
 def _on_block(rows: FloatArray, features: Features, times: TimeArray, step_s: float) -> TimeArray:
-    """The same as `on_grid` in float64, for a few clips of the grid."""
+    """Return the same as `on_grid` in float64, for a few clips of the grid."""
     starts, ends = features.timestamps, features.timestamps + features.covers_s
     first = np.searchsorted(ends, times, side="right")
     after = np.searchsorted(starts, times + step_s, side="left")
@@ -156,7 +158,7 @@ def _on_block(rows: FloatArray, features: Features, times: TimeArray, step_s: fl
 
 
 def _nearest(times: TimeArray, candidates: TimeArray) -> npt.NDArray[np.int64]:
-    """[T] index of the increasing `candidates` that is nearest to each of `times`."""
+    """Return [T] index of the increasing `candidates` that is nearest to each of `times`."""
     after = np.searchsorted(candidates, times).clip(1, max(len(candidates) - 1, 1))
     before = after - 1
     after = np.minimum(after, len(candidates) - 1)

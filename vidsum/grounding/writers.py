@@ -75,7 +75,7 @@ class Bank:
 
 
 def tags(seen: Seen) -> list[Sentence]:
-    """The likeliest classes of ImageNet, such as "golden retriever, tennis ball".
+    """Return the likeliest classes of ImageNet, such as "golden retriever, tennis ball".
 
     Their confidence is the network's probability that the picture shows one of them.
     """
@@ -117,12 +117,12 @@ def retrieve(seen: Seen, bank: Bank) -> list[Sentence]:
 
 
 def retrieving(bank: Bank) -> Writer:
-    """The writer `retrieve` with its sentences."""
+    """Return the writer `retrieve` with its sentences."""
     return partial(retrieve, bank=bank)
 
 
 def read_bank(path: Path, progress: Progress | None = None) -> Bank:
-    """The sentences of a file (`read_sentences`), embedded once and kept on disk.
+    """Return the sentences of a file (`read_sentences`), embedded once and kept on disk.
 
     Raises InputError, WeightsError: see `read_sentences`; MiniLM's weights are missing or damaged.
     """
@@ -132,7 +132,7 @@ def read_bank(path: Path, progress: Progress | None = None) -> Bank:
 
 
 def read_sentences(path: Path) -> tuple[str, ...]:
-    """The sentences of a file, each once.
+    """Return the sentences of a file, each once.
 
     CSV with a column `caption`, `sentence` or `text`, or text with one sentence per line, which may follow
     the name of its picture and a tab; either may end in `.gz`. What has no letter is left out.
@@ -164,7 +164,7 @@ def _cells(path: Path, content: str) -> Iterator[str]:
 
 
 def tidied(text: str) -> str:
-    """A sentence as it is printed: single spaces, none before punctuation, a capital, a full stop.
+    """Return a sentence as it is printed: single spaces, none before punctuation, a capital, a full stop.
 
     Empty where it holds no word; `nan` is what tables write for an empty cell.
     """

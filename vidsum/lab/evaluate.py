@@ -63,7 +63,7 @@ def evaluate(request: Request, progress: Progress | None = None) -> Report[Measu
 
 
 def _read_rows(files: Sequence[Path], taken: Sequence[str], read: Callable[[Path], Row]) -> dict[str, Row]:
-    """The row of each file, by its stem, or of each folder."""
+    """Return the row of each file, by its stem, or of each folder."""
     rows: dict[str, Row] = {}
     for path in files:
         name = path.resolve().name if path.is_dir() else path.stem
@@ -121,7 +121,7 @@ def _summary(request: SummaryRequest, progress: Progress | None) -> Report[Measu
 
 
 def _videos(request: SummaryRequest, labels: Mapping[str, Labels], progress: Progress | None) -> Videos:
-    """The annotated videos of a request; the annotations alone where it has no features."""
+    """Return the annotated videos of a request; the annotations alone where it has no features."""
     if not request.has_features:
         return labels
     if request.captions:
@@ -138,7 +138,7 @@ def _videos(request: SummaryRequest, labels: Mapping[str, Labels], progress: Pro
 def _given_rows(
     request: SummaryRequest, data: Any, labels: Mapping[str, Labels], progress: Progress | None
 ) -> tuple[dict[str, Scores], dict[str, Finished], list[TestedVideos]]:
-    """The rows of files and of runs, with the finished summaries and the tests that are among them."""
+    """Return the rows of files and of runs, with the finished summaries and the tests that are among them."""
     rows: dict[str, Scores] = _read_rows(
         request.scores, request.models, lambda path: submissions.read_scores(path, data)
     )
@@ -161,7 +161,7 @@ def _given_rows(
 
 
 def _tested_by_all(tests: Sequence[TestedVideos]) -> Mapping[str, AnnotatedVideo]:
-    """The test videos of several runs, which must be the same."""
+    """Return the test videos of several runs, which must be the same."""
     first, *others = tests
     for other in others:
         if other.videos.keys() != first.videos.keys():
@@ -173,7 +173,9 @@ def _tested_by_all(tests: Sequence[TestedVideos]) -> Mapping[str, AnnotatedVideo
 
 
 def _notes(request: SummaryRequest, videos: Videos, facts: Mapping[str, Any], n_read: int) -> Iterator[str]:
-    """Which videos count, and which checkpoints were trained on, or chosen by, what they are tested on."""
+    """Yield which videos count, and which checkpoints were trained on, or chosen by, what they are
+    tested on.
+    """
     source, n_videos, n_tests = request.source, facts["n_videos"], facts["n_tests"]
     if n_videos < n_read:
         yield f"{source}: evaluated on {n_videos} of {n_read} videos, those that all rows have"

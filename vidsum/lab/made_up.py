@@ -57,7 +57,9 @@ def write_made_up(path: Path, kind: str) -> None:
 
 
 def _names(path: Path) -> list[str]:
-    """The videos of a file of annotations, those for training or others; all where there are arrays."""
+    """Return the videos of a file of annotations, those for training or others; all where there are
+    arrays.
+    """
     first, end = (0, _VIDEOS) if "train" in path.name else (_VIDEOS, 2 * _VIDEOS)
     return [f"v_{video}" for video in range(first if path.suffix.startswith(".json") else 0, end)]
 
@@ -101,24 +103,24 @@ def _features(names: list[str], draw: np.random.Generator) -> Arrays:
 
 
 def _queries(names: list[str], draw: np.random.Generator) -> Arrays:
-    """A vector per recording."""
+    """Return a vector per recording."""
     recordings = [f"{name}_{query}" for name in names for query in range(_QUERIES)]
     return {name: {"features": draw.standard_normal((1, _DIM), np.float32)} for name in recordings}
 
 
 def _words(names: list[str], draw: np.random.Generator) -> Arrays:
-    """The words of QVHighlights' queries."""
+    """Return the words of QVHighlights' queries."""
     rows = draw.standard_normal((len(names), 5, _DIM), np.float32)
     return {f"qid{number}": {"last_hidden_state": row} for number, row in enumerate(rows)}
 
 
 def _splits(names: list[str], draw: np.random.Generator) -> Any:
-    """A single split in place of five."""
+    """Return a single split in place of five."""
     return [{"train_keys": [f"video_{n}" for n in range(1, 5)], "test_keys": ["video_5", "video_6"]}]
 
 
 def _summaries(names: list[str], draw: np.random.Generator) -> Arrays:
-    """The layout of `eccv16_dataset_tvsum_google_pool5.h5`, with five annotators."""
+    """Return the layout of `eccv16_dataset_tvsum_google_pool5.h5`, with five annotators."""
     edges = np.arange(0, _SAMPLES + 1, _SHOT) * _STRIDE
     videos = {}
     for number in range(1, _VIDEOS + 1):

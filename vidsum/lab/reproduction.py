@@ -79,12 +79,12 @@ class Table:
 
 
 def read_tables() -> tuple[Table, ...]:
-    """All tables, in the order of their files."""
+    """Return all tables, in the order of their files."""
     return tuple(_table(read_yaml(path)) for path in sorted(FOLDER.glob("*.yaml")))
 
 
 def find(papers: Sequence[str], number: str | None = None) -> list[tuple[str, Table]]:
-    """The papers' tables, or those of a number; `1` is 1a, 1b and 1c. Raises UsageError: unknown."""
+    """Return the papers' tables, or those of a number; `1` is 1a, 1b and 1c. Raises UsageError: unknown."""
     tables = read_tables()
     known = list(dict.fromkeys(name for table in tables for name in table.tables))
     if strange := [paper for paper in papers if paper not in known]:
@@ -133,12 +133,13 @@ def _filled(text: str, variables: Mapping[str, str]) -> str:
 
 
 def folder_name(words: Sequence[str]) -> str:
-    """The name of what a command makes: the same for the same words, in whichever table they stand."""
+    """Return the name of what a command makes: the same for the same words, in whichever table they stand."""
     return f"{words[0]}-{sha256(shlex.join(words).encode()).hexdigest()[:10]}"
 
 
 def figure(report: Any, path: str) -> float | None:
-    """A figure of a report; what is in its rows are fractions, and given in per cent. None: it has none.
+    """Return a figure of a report; what is in its rows are fractions, and given in per cent. None: it has
+    none.
 
     `rows/0/recall/top=1,iou=0.5/share` is the share of the first row's recall with those two values.
     """

@@ -32,7 +32,7 @@ from vidsum.version import __version__
 
 
 def checkpoints_of(runs: Sequence[Path]) -> dict[str, Path]:
-    """The checkpoint of each run by the name of its row."""
+    """Return the checkpoint of each run by the name of its row."""
     pairs = [checkpoint_of(run) for run in runs]
     refuse_twins([row for row, _ in pairs])
     return dict(pairs)
@@ -46,7 +46,7 @@ def refuse_twins(runs: Sequence[str]) -> None:
 
 
 def provenance(request: Request) -> dict[str, Any]:
-    """The sources and settings of a report, known before it is made.
+    """Return the sources and settings of a report, known before it is made.
 
     Raises InputError: a file cannot be read. UsageError: two runs have one name. WeightsError: a run is the
     name of a published checkpoint that was not added.
@@ -127,7 +127,7 @@ def _run_files(run: Path) -> list[Path]:
 
 
 def _extent(source: Path) -> dict[str, Any]:
-    """The size of features: hashing those of a data set takes as long as using them.
+    """Return the size of features: hashing those of a data set takes as long as using them.
 
     Raises InputError: there are none, or they cannot be read.
     """
@@ -165,7 +165,7 @@ class Finished:
 
 
 def summary_files(path: Path) -> list[Path]:
-    """The summaries of a row: those among the JSON files of a folder, or the file.
+    """Return the summaries of a row: those among the JSON files of a folder, or the file.
 
     Raises InputError: a file of the folder cannot be read, or none is a summary.
     """
@@ -228,7 +228,7 @@ def _length_of(video: AnnotatedVideo | Labels) -> float:
 
 
 def _times_of(video: AnnotatedVideo | Labels) -> TimeArray:
-    """[T] seconds of the samples that scores are compared at."""
+    """Return [T] seconds of the samples that scores are compared at."""
     if isinstance(video, Labels):
         return video.picks / video.fps
     return video.features.timestamps
@@ -241,7 +241,7 @@ def _scores_at(times_s: TimeArray, summary: Summary) -> FloatArray:
 
 
 def _selected(segments: Sequence[Interval], n_frames: int, fps: float) -> BoolArray:
-    """[n_frames] whether each frame lies in one of the segments."""
+    """Return [n_frames] whether each frame lies in one of the segments."""
     selected = np.zeros(n_frames, np.bool_)
     for start_s, end_s in segments:
         selected[round(start_s * fps) : round(end_s * fps)] = True

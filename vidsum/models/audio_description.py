@@ -115,7 +115,7 @@ class AudiovisualEncoder(nn.Module):
         self.out = nn.Linear(config.d, config.d_adapter)
 
     def forward(self, visual: Tensor, audio: Tensor) -> Tensor:
-        """[B, 2 S, d_adapter] E_va of tokens [B, S, dim_visual] and [B, S, dim_audio]."""
+        """Return [B, 2 S, d_adapter] E_va of tokens [B, S, dim_visual] and [B, S, dim_audio]."""
         tokens = [self.visual(visual) + self.kinds[0], self.audio(audio) + self.kinds[1]]
         x = torch.cat(tokens, dim=1)
         steps = torch.arange(visual.shape[1], device=x.device).repeat(2) / visual.shape[1]
@@ -143,7 +143,7 @@ class Adapter(nn.Module):
         self.per_layer = nn.Parameter(per_layer.normal_(std=0.02))
 
     def forward(self, features: Tensor) -> Tensor:
-        """[adapted, B, n_queries, d_lm] of E_va [B, N, d_adapter]."""
+        """Return [adapted, B, n_queries, d_lm] of E_va [B, N, d_adapter]."""
         x = torch.cat([self.queries.expand(len(features), -1, -1), self.norm(features)], dim=1)
         for block in self.blocks:
             x = block(x)
@@ -164,7 +164,7 @@ class TunedLinear(nn.Module):
             nn.init.kaiming_uniform_(weight, a=math.sqrt(5))
 
     def forward(self, x: Tensor) -> Tensor:
-        """[..., before] to [..., after]."""
+        """Return [..., before] to [..., after]."""
         return linear(x, self.weight, self.bias) + linear(linear(x, self.lora_down), self.lora_up)
 
 
@@ -182,7 +182,9 @@ class LanguageLayer(nn.Module):
         self.w2 = TunedLinear(d_ff, d, rank)
 
     def forward(self, x: Tensor, queries: Tensor | None) -> Tensor:
-        """[B, L, d_lm] to the same; queries [B, n_queries, d_lm] of the adapter, if the layer is adapted."""
+        """Return [B, L, d_lm] to the same; queries [B, n_queries, d_lm] of the adapter, if the layer is
+        adapted.
+        """
         normed = _rms(x, self.norms[0])
         q, k, v = (split_heads(each(normed), self.heads) for each in (self.q, self.k, self.v))
         q, k = rotated(q), rotated(k)
@@ -202,7 +204,9 @@ def _rms(x: Tensor, weight: Tensor) -> Tensor:
 
 
 def rotated(x: Tensor) -> Tensor:
-    """[B, h, L, d_k] with rotary positions (Su et al. 2021), neighbouring numbers as pairs, as in LLaMA."""
+    """Return [B, h, L, d_k] with rotary positions (Su et al. 2021), neighbouring numbers as pairs, as in
+    LLaMA.
+    """
     rates = 10000.0 ** -(torch.arange(0, x.shape[3], 2, device=x.device) / x.shape[3])
     angles = torch.arange(x.shape[2], device=x.device)[:, None] * rates
     even, odd = x[..., ::2], x[..., 1::2]
@@ -223,12 +227,16 @@ class AudioDescription(nn.Module):
         self.output = nn.Linear(config.d_lm, config.vocabulary, bias=False)
 
     def evidence(self, visual: Tensor, audio: Tensor) -> Tensor:
-        """[adapted, B, n_queries, d_lm] what the language model attends to of a clip; see the encoder."""
+        """Return [adapted, B, n_queries, d_lm] what the language model attends to of a clip; see the
+        encoder.
+        """
         queries: Tensor = self.adapter(self.encoder(visual, audio))
         return queries
 
     def forward(self, tokens: Tensor, evidence: Tensor | None = None) -> Tensor:
-        """[B, L, vocabulary] logits of the token after each of [B, L]; without evidence, of words alone."""
+        """Return [B, L, vocabulary] logits of the token after each of [B, L]; without evidence, of words
+        alone.
+        """
         x = embedding(tokens, self.words)
         plain = len(self.language) - (0 if evidence is None else len(evidence))
         for number, layer in enumerate(self.language):
@@ -238,7 +246,9 @@ class AudioDescription(nn.Module):
 
     @torch.no_grad()
     def write(self, evidence: Tensor, prompt: Tensor, end: int, most: int) -> Tensor:
-        """[B, most] the likeliest tokens one by one after a prompt [P]; `end` fills up what is over."""
+        """Return [B, most] the likeliest tokens one by one after a prompt [P]; `end` fills up what is
+        over.
+        """
         tokens = prompt.expand(evidence.shape[1], -1)
         is_over = torch.zeros(evidence.shape[1], dtype=torch.bool, device=prompt.device)
         for _ in range(most):

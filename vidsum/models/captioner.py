@@ -54,7 +54,7 @@ class Memory:
     values: list[FloatArray]
 
     def of(self, rows: Tokens) -> "Memory":
-        """That of some of the rows."""
+        """Return that of some of the rows."""
         return Memory([each[rows] for each in self.keys], [each[rows] for each in self.values])
 
 
@@ -67,17 +67,21 @@ class Captioner:
     """See `shapes_of`."""
 
     def write(self, features: FloatArray, width: int) -> list[list[Found]]:
-        """Up to `width` sentences of each picture, the likeliest first, by a beam search of that width."""
+        """Return up to `width` sentences of each picture, the likeliest first, by a beam search of that
+        width.
+        """
         x = self.standardised(features)
         starts = range(0, len(x), _AT_ONCE)
         return [found for start in starts for found in self._search(x[start : start + _AT_ONCE], width)]
 
     def standardised(self, features: FloatArray) -> FloatArray:
-        """[N, D] what the decoder reads of features [N, D]."""
+        """Return [N, D] what the decoder reads of features [N, D]."""
         return np.asarray((rooted(features) - self.tensors["mean"]) / self.tensors["scale"], np.float32)
 
     def begin(self, x: FloatArray) -> tuple[FloatArray, Memory]:
-        """[N, W] log-probabilities of the first word, and the memory, of standardised features [N, D]."""
+        """Return [N, W] log-probabilities of the first word, and the memory, of standardised features
+        [N, D].
+        """
         c, t = self.config, self.tensors
         tokens = (x @ t["prefix.weight"].T + t["prefix.bias"]).reshape(len(x), c.prefix, c.d)
         empty = np.empty((len(x), c.heads, 0, c.d // c.heads), np.float32)
@@ -87,12 +91,12 @@ class Captioner:
         return self._chances(h), memory
 
     def read(self, words: Tokens, memory: Memory) -> FloatArray:
-        """[R, W] log-probabilities of the next word after words [R], which the memory takes in."""
+        """Return [R, W] log-probabilities of the next word after words [R], which the memory takes in."""
         rows = self.tensors["words.weight"][words] * np.float32(np.sqrt(self.config.d))
         return self._chances(self._through(rows, memory))
 
     def _through(self, h: FloatArray, memory: Memory) -> FloatArray:
-        """[R, d] the last layer's output of one token [R, d] more."""
+        """Return [R, d] the last layer's output of one token [R, d] more."""
         heads = self.config.heads
         h = h + self.tensors["places"][memory.keys[0].shape[2]]
         for layer in range(self.config.layers):
@@ -121,7 +125,8 @@ class Captioner:
         return normed(x) * self.tensors[f"{name}.weight"] + self.tensors[f"{name}.bias"]
 
     def _search(self, x: FloatArray, width: int) -> list[list[Found]]:
-        """The sentences of pictures [N, D]: the `width` best beginnings of each grow by a word at a time.
+        """Return the sentences of pictures [N, D]: the `width` best beginnings of each grow by a word at a
+        time.
 
         Whole sentences are compared by their mean log-probability, so that short ones are not preferred.
         """
@@ -149,34 +154,34 @@ class Captioner:
         return [[Found(self.sentence(words), chance) for chance, words in own] for own in best_of]
 
     def sentence(self, words: Iterable[int]) -> str:
-        """The text of tokens, as it is printed."""
+        """Return the text of tokens, as it is printed."""
         return sentence_of(self.config.words[word] for word in words)
 
 
 def log_softmax(scores: FloatArray) -> FloatArray:
-    """[..., K] logarithms of the probabilities of scores [..., K]."""
+    """Return [..., K] logarithms of the probabilities of scores [..., K]."""
     scores = scores - scores.max(axis=-1, keepdims=True)
     return np.asarray(scores - np.log(np.exp(scores).sum(axis=-1, keepdims=True)), np.float32)
 
 
 def words_of(sentence: str) -> list[str]:
-    """The words of a sentence, in lower case, without punctuation."""
+    """Return the words of a sentence, in lower case, without punctuation."""
     return _WORD.findall(sentence.lower())
 
 
 def sentence_of(words: Iterable[str]) -> str:
-    """The text of words, with a capital and a full stop; empty where there are none."""
+    """Return the text of words, with a capital and a full stop; empty where there are none."""
     text = " ".join(words).replace(" 's", "'s")
     return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def tokens_of(sentence: str, numbers: Mapping[str, int]) -> list[int]:
-    """The numbers of a sentence's words; `UNKNOWN` of a word that has none."""
+    """Return the numbers of a sentence's words; `UNKNOWN` of a word that has none."""
     return [numbers.get(word, UNKNOWN) for word in words_of(sentence)]
 
 
 def shapes_of(config: CaptionerConfig) -> dict[str, tuple[int, ...]]:
-    """The tensors of a captioner; those of `TrainedCaptioner` with the standard of its features."""
+    """Return the tensors of a captioner; those of `TrainedCaptioner` with the standard of its features."""
     d, wide, n_prefix, n_words = config.d, config.d_ff, config.prefix, len(config.words)
     layers = {
         "norm1": (d,),
@@ -196,7 +201,9 @@ def shapes_of(config: CaptionerConfig) -> dict[str, tuple[int, ...]]:
 
 
 def captioner_of(config: CaptionerConfig, tensors: Mapping[str, npt.NDArray[Any]]) -> Captioner:
-    """The captioner of a checkpoint. Raises ValueError where the tensors do not fit the configuration."""
+    """Return the captioner of a checkpoint. Raises ValueError where the tensors do not fit the
+    configuration.
+    """
     whole = unpacked(tensors)
     shapes = shapes_of(config)
     if {name: tensor.shape for name, tensor in whole.items()} != shapes:

@@ -56,12 +56,14 @@ class Detections(NamedTuple):
 
 
 def inputs_of(videos: Sequence[FloatArray], words: Sequence[FloatArray], device: torch.device) -> Inputs:
-    """A batch of B videos [T, Dv], with the endpoints of each clip, and the words [W, Dq] of B queries."""
+    """Return a batch of B videos [T, Dv], with the endpoints of each clip, and the words [W, Dq] of B
+    queries.
+    """
     return Inputs(*padded(videos, device), *padded(words, device))
 
 
 def padded(rows: Sequence[FloatArray], device: torch.device) -> tuple[Tensor, Tensor]:
-    """[B, N, D] of arrays [n, D], padded with zeros; and [B, N] bool, False for padding."""
+    """Return [B, N, D] of arrays [n, D], padded with zeros; and [B, N] bool, False for padding."""
     lengths = np.array([len(array) for array in rows])
     is_row = np.arange(lengths.max()) < lengths[:, None]
     filled = np.zeros((*is_row.shape, rows[0].shape[1]), np.float32)
@@ -98,11 +100,11 @@ class DETR(nn.Module):
         return Detections(logits, spans, saliency())
 
     def saliency(self, video: Tensor, is_clip: Tensor, words: Tensor, is_word: Tensor) -> Tensor:
-        """[B, T], by the encoder alone; see `forward`."""
+        """Return [B, T], by the encoder alone; see `forward`."""
         return self.encode(video, is_clip, words, is_word).saliency()
 
     def encode(self, video: Tensor, is_clip: Tensor, words: Tensor, is_word: Tensor) -> Encoded:
-        """All that comes before the decoder; see `forward`."""
+        """Return all that comes before the decoder; see `forward`."""
         sizes = ("clips", video, self.config.clips), ("words", words, self.config.words)
         for name, rows, most in sizes:
             if rows.shape[1] > most:
@@ -113,7 +115,7 @@ class DETR(nn.Module):
     def _encode(
         self, clips: Tensor, positions: Tensor, is_clip: Tensor, words: Tensor, is_word: Tensor
     ) -> Encoded:
-        """The encoder, from the tokens of clips [B, T, d], their positions, and words [B, W, d]."""
+        """Return the encoder, from the tokens of clips [B, T, d], their positions, and words [B, W, d]."""
         raise NotImplementedError
 
 
@@ -131,7 +133,7 @@ class EncoderLayer(nn.Module):
     def forward(
         self, x: Tensor, positions: Tensor, is_token: Tensor, shared: SoftMask | None = None
     ) -> Tensor:
-        """[B, N, d] to the same; positions act on queries and keys.
+        """Return [B, N, d] to the same; positions act on queries and keys.
 
         Args:
             x, positions: [B, N, d]
@@ -148,7 +150,7 @@ class EncoderLayer(nn.Module):
 
 
 def clip_positions(is_clip: Tensor, d: int) -> Tensor:
-    """[B, T, d] sinusoidal positions n / T of [B, T] bool, n from 1 and T without the padding."""
+    """Return [B, T, d] sinusoidal positions n / T of [B, T] bool, n from 1 and T without the padding."""
     count = is_clip.cumsum(1, dtype=torch.float32)
     return sines(count / (count[:, -1:] + 1e-6), d)
 
@@ -167,7 +169,7 @@ def mlp(d_in: int, d: int, d_out: int, layers: int) -> nn.Sequential:
 
 
 def active(dropout: nn.Dropout) -> float:
-    """The rate of dropout: 0 outside of training."""
+    """Return the rate of dropout: 0 outside of training."""
     return dropout.p if dropout.training else 0.0
 
 
@@ -190,19 +192,20 @@ _LEAST = 1e-9
 
 
 def start_end(spans: Tensor) -> Tensor:
-    """[..., 2] starts and ends of centres and widths."""
+    """Return [..., 2] starts and ends of centres and widths."""
     centre, width = spans.unbind(-1)
     return torch.stack([centre - width / 2, centre + width / 2], dim=-1)
 
 
 def centre_width(spans: Tensor) -> Tensor:
-    """[..., 2] centres and widths of starts and ends."""
+    """Return [..., 2] centres and widths of starts and ends."""
     start, end = spans.unbind(-1)
     return torch.stack([(start + end) / 2, end - start], dim=-1)
 
 
 def generalized_iou_of_pairs(a: Tensor, b: Tensor) -> Tensor:
-    """[...] generalized IoU (Rezatofighi et al. 2019) of spans [..., 2] of starts and ends, in (-1, 1].
+    """Return [...] generalized IoU (Rezatofighi et al. 2019) of spans [..., 2] of starts and ends, in (-1,
+    1].
 
     The IoU, less the uncovered fraction of the smallest span around both: it grows as spans that do not
     overlap come nearer.
@@ -215,5 +218,5 @@ def generalized_iou_of_pairs(a: Tensor, b: Tensor) -> Tensor:
 
 
 def generalized_iou(a: Tensor, b: Tensor) -> Tensor:
-    """[..., N, M] of every span in a [..., N, 2] with every one in b [..., M, 2]; starts and ends."""
+    """Return [..., N, M] of every span in a [..., N, 2] with every one in b [..., M, 2]; starts and ends."""
     return generalized_iou_of_pairs(a[..., :, None, :], b[..., None, :, :])

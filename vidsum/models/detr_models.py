@@ -84,7 +84,7 @@ class QueryLayer(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, x: Tensor, positions: Tensor, memory: Tensor, keys: Tensor, is_token: Tensor) -> Tensor:
-        """[B, N, d] to the same, with their positions; `keys` are the memory with its positions."""
+        """Return [B, N, d] to the same, with their positions; `keys` are the memory with its positions."""
         own, cross, rate = self.attention, self.cross, active(self.dropout)
         q, k, v = own.queries(x + positions), own.keys(x + positions), own.values(x)
         heads = scaled_dot_product_attention(q, k, v, dropout_p=rate)
@@ -138,5 +138,5 @@ WITHOUT_NEGATIVES = ("moment-detr",)
 
 
 def build(name: str, config: DETRConfig) -> DETRModel:
-    """A new model, one of MODELS, its weights drawn by PyTorch's generator."""
+    """Return a new model, one of MODELS, its weights drawn by PyTorch's generator."""
     return MODELS[name](config)

@@ -81,7 +81,7 @@ def _norm(channels: int) -> nn.BatchNorm2d:
 
 
 def from_published(weights: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], nn.Linear]:
-    """The state dict of `EfficientNetLite0` and its classifier, of the published tensors."""
+    """Return the state dict of `EfficientNetLite0` and its classifier, of the published tensors."""
     classes, inputs = weights["_fc.weight"].shape
     head = nn.Linear(inputs, classes)
     head.load_state_dict({"weight": weights["_fc.weight"], "bias": weights["_fc.bias"]})

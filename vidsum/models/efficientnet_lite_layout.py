@@ -20,5 +20,5 @@ INNER = ("blocks.14.expand_conv", "blocks.15.depthwise_conv")
 
 
 def own_name(published: str) -> str:
-    """The name here of a published tensor: `_blocks.0._bn1.weight` is `blocks.0.bn1.weight`."""
+    """Return the name here of a published tensor: `_blocks.0._bn1.weight` is `blocks.0.bn1.weight`."""
     return re.sub(r"(^|\.)_", r"\1", published)

@@ -35,17 +35,17 @@ class FrameScores(nn.Module):
             nn.init.zeros_(self.network.weight)
 
     def learned(self, memory: Tensor) -> Tensor:
-        """[B, T] the network's part, of the encoder's output [B, T, d]."""
+        """Return [B, T] the network's part, of the encoder's output [B, T, d]."""
         return averaged(self.network(memory)[:, :, 0])
 
     def forward(self, features: Tensor, memory: Tensor) -> Tensor:
-        """[B, T] scores of [B, T, D] features and the encoder's output."""
+        """Return [B, T] scores of [B, T, D] features and the encoder's output."""
         scores = self.learned(memory)
         return scores + averaged(averaged(features @ self.ridge)) if self.has_ridge else scores
 
 
 def averaged(scores: Tensor, window: int = RidgeConfig.window) -> Tensor:
-    """[B, T] means over windows, the ends repeated; see `vidsum.models.ridge.averaged`."""
+    """Return [B, T] means over windows, the ends repeated; see `vidsum.models.ridge.averaged`."""
     half = window // 2
     return avg_pool1d(pad(scores[:, None], (half, half), mode="replicate"), window, stride=1)[:, 0]
 

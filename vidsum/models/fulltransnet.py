@@ -47,7 +47,7 @@ class DecoderState:
     n_steps: int = 0
 
     def rows(self, index: Tensor) -> "DecoderState":
-        """The state of the videos, or of the beams, at `index` [B']."""
+        """Return the state of the videos, or of the beams, at `index` [B']."""
         cross = tuple((keys[index], values[index]) for keys, values in self.cross)
         past = self.past and tuple((keys[index], values[index]) for keys, values in self.past)
         embedded, memory, is_valid = self.embedded[index], self.memory[index], self.is_valid[index]
@@ -156,7 +156,7 @@ class EncoderLayer(nn.Module):
     def forward(
         self, x: Tensor, is_global: Tensor, is_valid: Tensor, shared: SoftMask | None = None
     ) -> Tensor:
-        """[B, T, d] to the same; `shared` is the mask of all layers, if they share one."""
+        """Return [B, T, d] to the same; `shared` is the mask of all layers, if they share one."""
         q, (k, v) = self.attention.queries(x), self.attention.keys_values(x)
         mask = self.mask(x, x.shape[1]) if self.mask and not shared else shared
         heads = self.attend(q, k, v, is_global, is_valid, mask)
@@ -189,7 +189,7 @@ class DecoderLayer(nn.Module):
     def forward(
         self, s: Tensor, memory: Cached, is_valid: Tensor, past: Cached | None
     ) -> tuple[Tensor, Cached]:
-        """[B, L, d] to the same, and the keys and values of all steps up to here.
+        """Return [B, L, d] to the same, and the keys and values of all steps up to here.
 
         With a past, L is 1: that step attends to all before it. Without, step l attends to the steps up to l.
         """
@@ -219,7 +219,7 @@ class LinearHead(nn.Module):
         self.scores = nn.Linear(config.d, config.t_max, bias=False)
 
     def forward(self, s: Tensor, memory: Tensor) -> Tensor:
-        """[B, L, T] logits. Raises ValueError: the video has more than t_max samples."""
+        """Return [B, L, T] logits. Raises ValueError: the video has more than t_max samples."""
         n_samples, t_max = memory.shape[1], self.scores.out_features
         if n_samples > t_max:
             raise ValueError(f"{n_samples} samples are more than t_max = {t_max}")
@@ -234,7 +234,7 @@ class PointerHead(nn.Module):
         self.q, self.k = (nn.Linear(config.d, config.d, bias=False) for _ in range(2))
 
     def forward(self, s: Tensor, memory: Tensor) -> Tensor:
-        """[B, L, T] logits."""
+        """Return [B, L, T] logits."""
         scores: Tensor = self.q(s) @ self.k(memory).transpose(1, 2)
         return scores / math.sqrt(s.shape[2])
 
@@ -259,7 +259,7 @@ def fulltransnet_loss(log_probabilities: Tensor, key_frames: Tensor) -> Tensor:
 
 
 def positions(length: int, like: Tensor) -> Tensor:
-    """[length, d] sinusoidal positions 0, 1 ... for tokens `like` [..., d]."""
+    """Return [length, d] sinusoidal positions 0, 1 ... for tokens `like` [..., d]."""
     d = like.shape[-1]
     rates = torch.exp(torch.arange(0, d, 2, device=like.device) * (-math.log(10000) / d))
     position = torch.arange(length, device=like.device, dtype=torch.float32)
@@ -267,7 +267,7 @@ def positions(length: int, like: Tensor) -> Tensor:
 
 
 def global_tokens(shot_of_sample: Tensor, per_shot: int) -> Tensor:
-    """[T] bool: the first, middle and last sample of each shot.
+    """Return [T] bool: the first, middle and last sample of each shot.
 
     Args:
         shot_of_sample: [T] int, the number of the shot that a sample lies in; never decreases.

@@ -23,7 +23,8 @@ def same_padding(size: int, kernel: int, stride: int) -> tuple[int, int]:
 
 
 def conv_of_blocks(x: Tensor, weight: Tensor, bias: Tensor | None, before: Sequence[int]) -> Tensor:
-    """A convolution of stride 2 as one of stride 1 over blocks of 2 x 2 x 2 positions, of 8 C channels.
+    """Return a convolution of stride 2 as one of stride 1 over blocks of 2 x 2 x 2 positions, of 8 C
+    channels.
 
     The same sums: kernels get zeros at their ends, to an even size. With 3 channels, a CPU that multiplies
     matrices in bf16 (AMX) has small ones to multiply; with 24, all of I3D takes three quarters of the time.
@@ -42,7 +43,9 @@ def conv_of_blocks(x: Tensor, weight: Tensor, bias: Tensor | None, before: Seque
 
 
 def _blocks(x: Tensor) -> Tensor:
-    """[N, 8 C, T / 2, H / 2, W / 2]: the positions of each block as channels, channels last in memory."""
+    """Return [N, 8 C, T / 2, H / 2, W / 2]: the positions of each block as channels, channels last in
+    memory.
+    """
     n, channels, *sizes = x.shape
     t, h, w = (size // 2 for size in sizes)
     blocks = x.permute(0, 2, 3, 4, 1).reshape(n, t, 2, h, 2, w, 2, channels).permute(0, 1, 3, 5, 2, 4, 6, 7)

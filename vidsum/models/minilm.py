@@ -27,11 +27,11 @@ class MiniLM:
     heads: int = 12
 
     def __call__(self, tokens: Tokens, is_token: IsToken) -> FloatArray:
-        """[B, d] embeddings of length 1; `is_token` [B, L] is False for padding, which comes last."""
+        """Return [B, d] embeddings of length 1; `is_token` [B, L] is False for padding, which comes last."""
         return unit_rows((self.read(tokens, is_token) * is_token[:, :, None]).sum(axis=1))
 
     def read(self, tokens: Tokens, is_token: IsToken) -> FloatArray:
-        """[B, L, d] output of the last layer; rows of padding mean nothing."""
+        """Return [B, L, d] output of the last layer; rows of padding mean nothing."""
         words, places, types = (
             self.weights[f"embeddings.{kind}_embeddings.weight"]
             for kind in ("word", "position", "token_type")
@@ -55,7 +55,7 @@ class MiniLM:
         return self._norm(x + self._linear(wide, f"{name}.output.dense"), f"{name}.output.LayerNorm")
 
     def _per_head(self, x: FloatArray, name: str) -> FloatArray:
-        """[B, heads, L, d / heads]"""
+        """Return [B, heads, L, d / heads]"""
         rows = self._linear(x, name)
         return rows.reshape(*rows.shape[:2], self.heads, -1).swapaxes(1, 2)
 

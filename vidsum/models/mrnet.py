@@ -24,7 +24,7 @@ _DENSE, _STRIDED = 15, 8
 
 
 def pooling_counts(clips: int) -> tuple[int, ...]:
-    """The number of diagonals at stride 1, 2, 4 ...: dense up to 16 clips, then eight at each stride.
+    """Return the number of diagonals at stride 1, 2, 4 ...: dense up to 16 clips, then eight at each stride.
 
     The published ones are (15,) for T = 16, (15, 8, 8) for 64 and (15, 8, 8, 8) for 128.
     """
@@ -37,7 +37,9 @@ def pooling_counts(clips: int) -> tuple[int, ...]:
 
 
 def proposals(clips: int, counts: tuple[int, ...]) -> Tensor:
-    """[N, 2] int64: first and last clip of each proposal, in the order of `pool_proposals`: by diagonals."""
+    """Return [N, 2] int64: first and last clip of each proposal, in the order of `pool_proposals`: by
+    diagonals.
+    """
     offset, stride = 0, 1
     diagonals = [(0, 1)]
     for count in counts:
@@ -51,7 +53,7 @@ def proposals(clips: int, counts: tuple[int, ...]) -> Tensor:
 
 
 def pool_proposals(x: Tensor, counts: tuple[int, ...]) -> Tensor:
-    """[B, d, N] maximum over the clips of each of the `proposals`.
+    """Return [B, d, N] maximum over the clips of each of the `proposals`.
 
     Args:
         x: [B, d, T]
@@ -105,7 +107,9 @@ class ProposalMap(nn.Module):
             self.register_buffer(f"weight_{number}", weight, persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        """[B, N, hidden] of clips [B, d, T]: each proposal, in the order of `valid`, with those around it."""
+        """Return [B, N, hidden] of clips [B, d, T]: each proposal, in the order of `valid`, with those around
+        it.
+        """
         pooled = pool_proposals(x, self.counts).index_select(2, self.order)
         # a cell's numbers lie side by side: convolutions are quicker so, and cells are copied whole
         out = self.place(pooled.mT).permute(0, 3, 1, 2)
@@ -115,7 +119,7 @@ class ProposalMap(nn.Module):
         return out.permute(0, 2, 3, 1).flatten(1, 2).index_select(1, self.cells)
 
     def place(self, values: Tensor) -> Tensor:
-        """[B, T, T, C]: [B, N, C] of the proposals at their cells of the map, 0 elsewhere."""
+        """Return [B, T, T, C]: [B, N, C] of the proposals at their cells of the map, 0 elsewhere."""
         n_videos, _, width = values.shape
         cells = values.new_zeros(n_videos, self.clips**2, width).index_copy(1, self.cells, values)
         return cells.view(n_videos, self.clips, self.clips, width)
@@ -157,7 +161,9 @@ class Scores(NamedTuple):
 
 
 def match_scores(scores: Scores) -> Tensor:
-    """[B, M, T, T] in [0, 1]: the estimated IoU times a power (the root) of the cosine moved to [0, 1]."""
+    """Return [B, M, T, T] in [0, 1]: the estimated IoU times a power (the root) of the cosine moved to [0,
+    1].
+    """
     fits = ((scores.contrastive + 1) / 2).clamp(min=0)
     return scores.iou.sigmoid() * fits**scores.contrastive_power
 
@@ -231,13 +237,13 @@ class Block(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, x: Tensor, n_queries: int, is_key: Tensor | None, shared: SoftMask | None) -> Tensor:
-        """[B, M + T, d] to the same; see `run_blocks`. `shared`: the mask of all blocks, if any."""
+        """Return [B, M + T, d] to the same; see `run_blocks`. `shared`: the mask of all blocks, if any."""
         normed = self.norms[0](x)
         mask = self.mask(normed, x.shape[1] - n_queries) if self.mask and not shared else shared
         return self._fed_forward(x + self.dropout(self.retention(normed, n_queries, is_key, mask)))
 
     def step(self, clips: Tensor, state: Tensor | None) -> tuple[Tensor, Tensor]:
-        """The next clips [B, n, d] alone, and the state after them: see `MaskRetention.recurrent`."""
+        """Return the next clips [B, n, d] alone, and the state after them: see `MaskRetention.recurrent`."""
         retained, state = self.retention.recurrent(self.norms[0](clips), state)
         return self._fed_forward(clips + self.dropout(retained)), state
 
@@ -246,7 +252,7 @@ class Block(nn.Module):
         return out
 
     def shared_mask(self, x: Tensor, n_queries: int) -> SoftMask | None:
-        """The mask of this block, where all share it; see `run_blocks`."""
+        """Return the mask of this block, where all share it; see `run_blocks`."""
         if self.mask is None or not self.mask.config.shared:
             return None
         mask: SoftMask = self.mask(self.norms[0](x), x.shape[1] - n_queries)
@@ -298,13 +304,13 @@ class PooledClips(nn.Module):
         self.pool = pool
 
     def forward(self, video: Tensor) -> Tensor:
-        """[B, T * pool, dim] to [B, T, dim_pool]."""
+        """Return [B, T * pool, dim] to [B, T, dim_pool]."""
         projected: Tensor = self.projection(video).relu()
         return projected.view(len(video), -1, self.pool, projected.shape[2]).mean(dim=2)
 
 
 def _inputs(config: MRNetConfig) -> tuple[nn.Module, nn.Module]:
-    """The projections of a video's features and of queries' embeddings to tokens.
+    """Return the projections of a video's features and of queries' embeddings to tokens.
 
     Two layers, the same for both modalities; Sec. 3.1.2 says no more than `linearly`.
     """

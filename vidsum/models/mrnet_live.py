@@ -36,7 +36,7 @@ class LiveMRNet(nn.Module):
         self.offset = nn.Parameter(torch.zeros(1))
 
     def forward(self, video: Tensor, queries: Tensor) -> Tensor:
-        """[B, M, T] logits of whether each query is true of each clip, all clips at once.
+        """Return [B, M, T] logits of whether each query is true of each clip, all clips at once.
 
         Args:
             video: [B, T, dim_video]
@@ -46,13 +46,15 @@ class LiveMRNet(nn.Module):
         return self._logits(x, self.read(queries))
 
     def read(self, queries: Tensor) -> Tensor:
-        """[B, M, dim_joint] of queries: they attend to no clip (Table A2), and are read once."""
+        """Return [B, M, dim_joint] of queries: they attend to no clip (Table A2), and are read once."""
         tokens = self.query_input(queries).flatten(0, 1)[:, None]
         tokens = self.norm(run_blocks(self.blocks, tokens, 1, None))
         return normalize(self.query_score(tokens), dim=2).view(*queries.shape[:2], -1)
 
     def step(self, clip: Tensor, query: Tensor, state: State) -> tuple[Tensor, State]:
-        """[B, M] logits of the next clip [B, dim_video], and the state after it; `query` is from `read`."""
+        """Return [B, M] logits of the next clip [B, dim_video], and the state after it; `query` is from
+        `read`.
+        """
         x, after = self.video_input(clip)[:, None], State()
         for block, before in zip(self.blocks, state, strict=True):
             x, own = cast(Block, block).step(x, before)

@@ -70,7 +70,7 @@ class CrossLayer(nn.Module):
     def forward(
         self, clips: Tensor, positions: Tensor, words: Tensor, is_word: Tensor, shared: SoftMask | None = None
     ) -> Tensor:
-        """[B, T, d] to the same; `shared` is the mask of all layers, if they share one."""
+        """Return [B, T, d] to the same; `shared` is the mask of all layers, if they share one."""
         q, (k, v) = self.attention.queries(clips + positions), self.attention.keys_values(words)
         mask = self.mask.of_attention(clips, q, k, is_word) if self.mask and not shared else shared
         heads = self.attend(q, k, v, mask, is_word, active(self.dropout))
@@ -82,7 +82,7 @@ class CrossLayer(nn.Module):
     def shared_mask(
         self, clips: Tensor, positions: Tensor, words: Tensor, is_word: Tensor
     ) -> SoftMask | None:
-        """The mask of this layer, where all share it; see `forward`."""
+        """Return the mask of this layer, where all share it; see `forward`."""
         if self.mask is None or not self.mask.config.shared:
             return None
         q, k = self.attention.queries(clips + positions), self.attention.keys(words)
@@ -99,7 +99,7 @@ class GlobalSaliency(nn.Module):
         self.of_clips, self.of_token = nn.Linear(d, d), nn.Linear(d, d)
 
     def forward(self, clips: Tensor, token: Tensor) -> Tensor:
-        """[B, T] scaled products of clips [B, T, d] and the token [B, d] as the encoder left them."""
+        """Return [B, T] scaled products of clips [B, T, d] and the token [B, d] as the encoder left them."""
         products: Tensor = self.of_clips(clips) @ self.of_token(token)[:, :, None]
         return products[:, :, 0] / math.sqrt(token.shape[1])
 
@@ -157,7 +157,7 @@ class AnchorLayer(nn.Module):
     def forward(
         self, x: Tensor, places: Tensor, sine: Tensor, memory: Tensor, positions: Tensor, is_token: Tensor
     ) -> Tensor:
-        """[B, N, d] to the same.
+        """Return [B, N, d] to the same.
 
         Args:
             x: contents of the anchors; places and sine: their positions, learned and not, each [B, N, d].
@@ -181,7 +181,7 @@ class AnchorSelfAttention(nn.Module):
         self.q, self.q_place, self.k, self.k_place, self.v, self.out = (nn.Linear(d, d) for _ in range(6))
 
     def forward(self, x: Tensor, places: Tensor, dropout: float) -> Tensor:
-        """[B, N, d]; see `AnchorLayer.forward`."""
+        """Return [B, N, d]; see `AnchorLayer.forward`."""
         parts = self.q(x) + self.q_place(places), self.k(x) + self.k_place(places), self.v(x)
         q, k, v = (split_heads(part, self.heads) for part in parts)
         out: Tensor = self.out(join_heads(scaled_dot_product_attention(q, k, v, dropout_p=dropout)))
@@ -208,7 +208,9 @@ class AnchorCrossAttention(nn.Module):
         is_token: Tensor,
         dropout: float,
     ) -> Tensor:
-        """[B, N, d]; see `AnchorLayer.forward`. In the first layer contents are 0: positions are added."""
+        """Return [B, N, d]; see `AnchorLayer.forward`. In the first layer contents are 0: positions are
+        added.
+        """
         q, k, k_position = self.q(x), self.k(memory), self.k_position(positions)
         if self.q_place is not None:
             q, k = q + self.q_place(places), k + k_position

@@ -38,7 +38,9 @@ class RidgeScorer:
 
 
 def scorer_of(config: RidgeConfig, arrays: Mapping[str, npt.NDArray[Any]]) -> RidgeScorer:
-    """The regression of a checkpoint. Raises ValueError where the arrays do not fit the configuration."""
+    """Return the regression of a checkpoint. Raises ValueError where the arrays do not fit the
+    configuration.
+    """
     shapes: dict[str, tuple[int, ...]] = {"weights": (config.dim_in,), "spread": ()}
     if {name: array.shape for name, array in arrays.items()} != shapes:
         raise ValueError(f"arrays of the shapes {shapes} are needed")
@@ -48,7 +50,7 @@ def scorer_of(config: RidgeConfig, arrays: Mapping[str, npt.NDArray[Any]]) -> Ri
 
 
 def averaged(rows: npt.NDArray[np.floating[Any]], window: int) -> FloatArray:
-    """[T, D] means over windows [t - window // 2, t + window // 2]; the ends are repeated."""
+    """Return [T, D] means over windows [t - window // 2, t + window // 2]; the ends are repeated."""
     half = window // 2
     padded = np.pad(rows.astype(np.float64), ((half + 1, half), (0, 0)), mode="edge")
     sums = np.cumsum(padded, axis=0)

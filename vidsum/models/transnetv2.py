@@ -57,7 +57,7 @@ class Stack(nn.Module):
         self.DDCNN = nn.ModuleList([DilatedCell(before, filters), DilatedCell(4 * filters, filters)])
 
     def forward(self, x: Tensor) -> Tensor:
-        """[B, C, T, H, W] to [B, 4 * filters, T, H // 2, W // 2]."""
+        """Return [B, C, T, H, W] to [B, 4 * filters, T, H // 2, W // 2]."""
         first = functional.relu(self.DDCNN[0](x))
         second = functional.relu(self.DDCNN[1](first))
         return functional.avg_pool3d(first + second, (1, 2, 2))
@@ -73,7 +73,7 @@ class DilatedCell(nn.Module):
         self.bn = nn.BatchNorm3d(4 * filters, eps=1e-3)
 
     def forward(self, x: Tensor) -> Tensor:
-        """[B, C, T, H, W] to [B, 4 * filters, T, H, W]."""
+        """Return [B, C, T, H, W] to [B, 4 * filters, T, H, W]."""
         branches = [self.get_submodule(f"Conv3D_{dilation}")(x) for dilation in (1, 2, 4, 8)]
         normed: Tensor = self.bn(torch.cat(branches, dim=1))
         return normed
@@ -91,7 +91,7 @@ class SplitConv(nn.Module):
         self.layers = nn.Sequential(over_space, over_time)
 
     def forward(self, x: Tensor) -> Tensor:
-        """[B, C, T, H, W] to [B, filters, T, H, W]."""
+        """Return [B, C, T, H, W] to [B, filters, T, H, W]."""
         out: Tensor = self.layers(x)
         return out
 
@@ -118,7 +118,7 @@ class ColorSimilarity(nn.Module):
         self.fc = nn.Linear(_LOOKUP, 128)
 
     def forward(self, frames: Tensor) -> Tensor:
-        """[B, T, H, W, 3] uint8 to [B, T, 128]."""
+        """Return [B, T, H, W, 3] uint8 to [B, T, 128]."""
         red, green, blue = (frames.flatten(2, 3).long() >> 5).unbind(-1)
         bins = (red << 6) + (green << 3) + blue
         counts = torch.zeros(*bins.shape[:2], 512, device=frames.device)
@@ -127,7 +127,9 @@ class ColorSimilarity(nn.Module):
 
 
 def similarities_around(x: Tensor) -> Tensor:
-    """[B, T, 101] cosines of each of [B, T, C] with those from 50 before to 50 after it; 0 past the ends."""
+    """Return [B, T, 101] cosines of each of [B, T, C] with those from 50 before to 50 after it; 0 past the
+    ends.
+    """
     unit = functional.normalize(x, dim=2)
     reach = _LOOKUP // 2
     padded = functional.pad(unit @ unit.transpose(1, 2), (reach, reach))

@@ -64,12 +64,12 @@ class ViT(nn.Module):
         self.head = nn.Linear(d, config.classes)
 
     def forward(self, pictures: Tensor) -> Tensor:
-        """[B, classes] logits of pictures [B, channels, image, image]."""
+        """Return [B, classes] logits of pictures [B, channels, image, image]."""
         logits: Tensor = self.head(self.norm(self.encode(pictures)[:, 1:].mean(dim=1)))
         return logits
 
     def encode(self, pictures: Tensor) -> Tensor:
-        """[B, n_patches + 1, d] tokens after the last block, that of the class first."""
+        """Return [B, n_patches + 1, d] tokens after the last block, that of the class first."""
         patches = self.patches(pictures).flatten(2).mT
         x = torch.cat([self.class_token.expand(len(patches), -1, -1), patches], dim=1) + self.positions
         shared = shared_mask(self.blocks, cast(ViTBlock, self.blocks[0]).norms[0](x))
@@ -90,7 +90,7 @@ class ViTBlock(nn.Module):
         self.mlp = nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
 
     def forward(self, x: Tensor, shared: SoftMask | None = None) -> Tensor:
-        """[B, N, d] to the same; `shared` is the mask of all blocks, if they share one."""
+        """Return [B, N, d] to the same; `shared` is the mask of all blocks, if they share one."""
         normed = self.norms[0](x)
         q, (k, v) = self.attention.queries(normed), self.attention.keys_values(normed)
         mask = self.mask(normed, normed.shape[1]) if self.mask and not shared else shared

@@ -36,7 +36,7 @@ class VisualSemanticMap:
     """See `shapes_of`."""
 
     def __call__(self, features: FloatArray) -> FloatArray:
-        """[T, E] of features [T, D]; a block at a time, since the hidden layer is wide."""
+        """Return [T, E] of features [T, D]; a block at a time, since the hidden layer is wide."""
         starts = range(0, max(1, len(features)), _BLOCK)
         return np.concatenate([self._mapped(features[start : start + _BLOCK]) for start in starts])
 
@@ -47,7 +47,7 @@ class VisualSemanticMap:
         return unit_rows(hidden @ t["output.weight"].T + t["output.bias"])
 
     def seen(self, captions: FloatArray, noise: FloatArray) -> FloatArray:
-        """[T, E] what the map might show of pictures that captions [T, E] of length 1 describe.
+        """Return [T, E] what the map might show of pictures that captions [T, E] of length 1 describe.
 
         Linear in the caption, with noise: both were measured on photographs that did not train the map.
         `noise` [T, E] is standard normal.
@@ -74,7 +74,7 @@ def packed(tensors: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any
 
 
 def unpacked(tensors: Mapping[str, npt.NDArray[Any]]) -> dict[str, FloatArray]:
-    """The numbers of `packed` tensors. Raises ValueError where they do not fit together."""
+    """Return the numbers of `packed` tensors. Raises ValueError where they do not fit together."""
     whole = _Unpacked(tensors)
     return {name: whole[name] for name in _names_in(tensors)}
 
@@ -99,7 +99,7 @@ def _names_in(tensors: Mapping[str, npt.NDArray[Any]]) -> list[str]:
 
 
 def shapes_of(config: VSEConfig) -> dict[str, tuple[int, ...]]:
-    """The tensors of a map: f(x), then what is measured of it on photographs that did not train it.
+    """Return the tensors of a map: f(x), then what is measured of it on photographs that did not train it.
 
     `answer` and `noise` are those of `VisualSemanticMap.seen`; `cohort` has the mean of rows, a factor of
     their covariance (`vidsum.grounding.presence`). `CLASSES` is there too where the network has classes.
@@ -112,7 +112,7 @@ def shapes_of(config: VSEConfig) -> dict[str, tuple[int, ...]]:
 
 
 def map_of(config: VSEConfig, tensors: Mapping[str, npt.NDArray[Any]]) -> VisualSemanticMap:
-    """The map of a checkpoint. Raises ValueError where the tensors do not fit the configuration."""
+    """Return the map of a checkpoint. Raises ValueError where the tensors do not fit the configuration."""
     if not all(np.isrealobj(tensor) for tensor in tensors.values()):
         raise ValueError("weights must be real numbers")
     shapes, rows = shapes_of(config), {f"{name}.steps": tensor.shape[:1] for name, tensor in tensors.items()}

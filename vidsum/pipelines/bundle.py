@@ -92,7 +92,7 @@ def write_bundle(
 
 
 def _check(target: Path) -> bool:
-    """Whether a bundle, or another ZIP, is there. Raises OutputError: another folder or file is."""
+    """Return whether a bundle, or another ZIP, is there. Raises OutputError: another folder or file is."""
     if _is_zip(target) or not target.is_dir():
         check_target(target)
     page = target / _PAGE
@@ -109,7 +109,7 @@ def _is_zip(target: Path) -> bool:
 
 
 def _files_of(results: Sequence[tuple[str, Shown]], title: str) -> tuple[dict[str, File], tuple[str, ...]]:
-    """The files of a bundle by their names, the page last, and warnings."""
+    """Return the files of a bundle by their names, the page last, and warnings."""
     files: dict[str, File] = {}
     stems: dict[str, Path] = {}
 
@@ -134,7 +134,7 @@ def _files_of(results: Sequence[tuple[str, Shown]], title: str) -> tuple[dict[st
 
 
 def _is_bundle_of(files: Mapping[str, File], target: Path) -> bool:
-    """Whether a bundle has this page and all other files; copies are told by their size."""
+    """Return whether a bundle has this page and all other files; copies are told by their size."""
     try:
         if _is_zip(target):
             with zipfile.ZipFile(target) as archive:

@@ -71,7 +71,7 @@ def write_clips(
 
 
 def _longer(span: Interval, settings: Clips, duration_s: float) -> Interval:
-    """A span made longer on both sides; where the video begins or ends, on the other side alone."""
+    """Return a span made longer on both sides; where the video begins or ends, on the other side alone."""
     start_s, end_s = within((span[0] - settings.pad_s, span[1] + settings.pad_s), duration_s)
     least_s = min(settings.least_s, duration_s)
     if (missing_s := least_s - (end_s - start_s)) > 0:
@@ -88,7 +88,7 @@ _NAME_BYTES = 230
 def clips_of(
     result: Grounding | Highlights | Shots, folder: PathLike, stem: str
 ) -> list[tuple[Path, Interval]]:
-    """Where the MP4 of each moment or shot goes, and its [start_s, end_s). See `write_clips`.
+    """Return where the MP4 of each moment or shot goes, and its [start_s, end_s). See `write_clips`.
 
     Of moments that begin in one second, the later ones have a number: `..._0m21s-2.mp4`.
     """
@@ -114,7 +114,9 @@ def clips_of(
 
 
 def _slug(text: str) -> str:
-    """A text as part of a file's name: letters and digits, in lower case, with dashes between words."""
+    """Return a text as part of a file's name: letters and digits, in lower case, with dashes between
+    words.
+    """
     words = re.sub(r"[\W_]+", "-", as_utf8(text).lower()).strip("-")
     return words[:_MOST_LETTERS].rstrip("-") or "query"
 
@@ -123,11 +125,13 @@ _CLIP = re.compile(r"[^_]+_(.*)_(?:\d+h)?\d+m\d\ds(?:-\d+)?|(.*)-Scene-\d{3,}", 
 
 
 def stem_in(name: str) -> str | None:
-    """The video in the name of a clip, without suffix, that `clips_of` would give; None in any other."""
+    """Return the video in the name of a clip, without suffix, that `clips_of` would give; None in any
+    other.
+    """
     match = _CLIP.fullmatch(name)
     return (match[1] or match[2]) if match else None
 
 
 def _gets_clips(query: QueryMoments) -> bool:
-    """Whether a query's moments are written: not if it is probably absent, unless it is said."""
+    """Return whether a query's moments are written: not if it is probably absent, unless it is said."""
     return query.present is None or query.present >= UNLIKELY or query.moments[0].evidence == "said"

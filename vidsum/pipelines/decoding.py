@@ -167,7 +167,7 @@ def run_jobs(
     progress: Progress | None,
     kept: dict[str, Any] | None = None,
 ) -> list[Features]:
-    """The features of each job: from `kept` or the cache, and those not there in one decode pass.
+    """Return the features of each job: from `kept` or the cache, and those not there in one decode pass.
 
     With `how.fast`, no job may need more than key frames, or the others would get more than they say, too.
     """
@@ -197,7 +197,9 @@ def run_jobs(
 def _decoded(
     video: VideoInfo, jobs: Sequence[Job], missing: Sequence[int], how: Extraction, progress: Progress | None
 ) -> dict[int, Features]:
-    """The features of the jobs that are missing, by their numbers, in one decode pass; none for none."""
+    """Return the features of the jobs that are missing, by their numbers, in one decode pass; none for
+    none.
+    """
     if not missing:
         return {}
     meter = ChangeMeter() if any(jobs[number].consumer is None for number in missing) else None
@@ -236,7 +238,7 @@ def _pass_by(frames: Iterable[Frame]) -> None:
 
 
 def extractor_of(how: Extraction) -> Extractor:
-    """An extractor, kept for the next video of a batch."""
+    """Return an extractor, kept for the next video of a batch."""
     spec = spec_of(how)
     return kept_extractor(spec, device=how.device, precision=_precision_of(how, spec), backend=how.backend)
 

@@ -206,13 +206,13 @@ def _writer(settings: Describing, facts: Mapping[str, Any], progress: Progress |
 
 
 def _regular(every_s: float, duration_s: float) -> list[Interval]:
-    """Segments of one length; the last one is up to half longer or shorter."""
+    """Return segments of one length; the last one is up to half longer or shorter."""
     edges = [every_s * number for number in range(max(1, round(duration_s / every_s)))]
     return list(pairwise([*edges, duration_s]))
 
 
 def _speech(given: Input, progress: Progress | None) -> list[Interval]:
-    """[start_s, end_s) of each piece of speech; none of a video without sound."""
+    """Return [start_s, end_s) of each piece of speech; none of a video without sound."""
     assert given.video is not None
     if given.video.audio_codec is None:
         return []
@@ -233,7 +233,7 @@ def _speech(given: Input, progress: Progress | None) -> list[Interval]:
 def _in_gaps(
     found: Sequence[Description], gaps: Sequence[Interval], features: Features, importance: FloatArray
 ) -> tuple[list[Description], list[str]]:
-    """The descriptions that fit into pauses, with the times at which they are spoken, and warnings."""
+    """Return the descriptions that fit into pauses, with the times at which they are spoken, and warnings."""
     if not gaps:
         return [], [f"the speech has no pause of {LEAST_S:g} s: nothing can be said in between"]
     if not found:
@@ -257,7 +257,7 @@ class _Asked:
 
 @kept(maxsize=1)
 def _bank(asked: _Asked) -> Bank:
-    """The sentences of a file, kept for the next video of a batch."""
+    """Return the sentences of a file, kept for the next video of a batch."""
     return read_bank(asked.path, asked.progress)
 
 
@@ -269,7 +269,7 @@ def seen_in(features: Features, segments: Sequence[Interval]) -> Seen:
 
 
 def _means(rows: FloatArray, features: Features, segments: Sequence[Interval]) -> FloatArray:
-    """[N, D] the mean of the rows [T, D] whose middle lies in each segment, or of the nearest one."""
+    """Return [N, D] the mean of the rows [T, D] whose middle lies in each segment, or of the nearest one."""
     middles = features.timestamps + features.covers_s / 2
     means = []
     for start_s, end_s in segments:
@@ -282,7 +282,8 @@ def _means(rows: FloatArray, features: Features, segments: Sequence[Interval]) -
 def joined(
     segments: Sequence[Interval], said: Sequence[Sentence], min_sure: float = 0.0
 ) -> list[Description]:
-    """The sure sentences of segments in a row; those that follow each other with the same text are one.
+    """Return the sure sentences of segments in a row; those that follow each other with the same text are
+    one.
 
     Its confidence is the mean of theirs.
     """

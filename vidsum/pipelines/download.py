@@ -98,7 +98,7 @@ def download(
     max_time_s: float = MAX_TIME_S,
     progress: Progress | None = None,
 ) -> Path:
-    """The path of a local copy of the video at an address, in `$VIDSUM_HOME/videos`.
+    """Return the path of a local copy of the video at an address, in `$VIDSUM_HOME/videos`.
 
     Args:
         url: `http://` or `https://`; a file, or a page that yt-dlp reads.

@@ -119,14 +119,16 @@ def look_of(
 
 
 def form_of(path: PathLike, provenance: Mapping[str, Any]) -> str | None:
-    """The form (see `Encoding.form`) in the label of an MP4, PNG or SVG that was written of a result with
-    this provenance; None of any other file.
+    """Return the form (see `Encoding.form`) in the label of an MP4, PNG or SVG that was written of a result
+    with this provenance; None of any other file.
     """
     return form_in(label_on(path), provenance)
 
 
 def label_on(path: PathLike) -> str | None:
-    """The label of an MP4, PNG or SVG, which may be any text; None if it has none, or cannot be read."""
+    """Return the label of an MP4, PNG or SVG, which may be any text; None if it has none, or cannot be
+    read.
+    """
     if Path(path).suffix in (".png", ".svg"):
         return label_in(Path(path))
     try:
@@ -237,7 +239,8 @@ _SIDE = 320
 
 
 def previews(result: Cutting, format: PreviewFormat) -> Iterator[tuple[str, bytes]]:
-    """The name and content of a preview of each segment, shot or moment: its first 6 s, 8 pictures a second.
+    """Yield the name and content of a preview of each segment, shot or moment: its first 6 s, 8 pictures a
+    second.
 
     Names are numbers from 1: `2.gif`; those of moments that texts describe are query and rank: `1_2.gif`.
     Pictures are 320 pixels at most on the longer side.
@@ -261,12 +264,12 @@ def previews(result: Cutting, format: PreviewFormat) -> Iterator[tuple[str, byte
 
 
 def is_preview(name: str) -> bool:
-    """Whether a file has the name of a preview."""
+    """Return whether a file has the name of a preview."""
     return re.fullmatch(r"\d+(_\d+)?\.(gif|webp|mp4)", name) is not None
 
 
 def _numbered(result: Cutting) -> list[tuple[str, Cut]]:
-    """The cuts of a result with the names of their previews."""
+    """Return the cuts of a result with the names of their previews."""
     groups = groups_of(result)
     return [
         (f"{number}_{rank}" if isinstance(result, Grounding) else str(rank), cut)

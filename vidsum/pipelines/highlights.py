@@ -112,7 +112,7 @@ def plan_highlights(source: Source, top_k: int, extraction: Extraction) -> Plan[
 def _moments(
     saliency: FloatArray, times: TimeArray, duration_s: float, edges_s: TimeArray, top_k: int
 ) -> tuple[Moment, ...]:
-    """The segments above the rest of the video, none in part of another; at least one.
+    """Return the segments above the rest of the video, none in part of another; at least one.
 
     They begin and end where shots do, if these are near.
     """

@@ -86,7 +86,9 @@ def ground(
 def choices_of_moments(
     function: Callable[..., Any], given: Mapping[str, Any]
 ) -> tuple[Retrieval, Extraction]:
-    """The settings that keyword arguments stand for. Raises TypeError, UsageError: see `from_keywords`."""
+    """Return the settings that keyword arguments stand for. Raises TypeError, UsageError: see
+    `from_keywords`.
+    """
     if chosen := [name for name in given if name in _CHOSEN_BY_SPACE]:
         raise UsageError(f"{chosen[0]} is chosen by the space", hint="space='clip' or space='vse'")
     given = {**given, "model": os.fspath(given["model"])}
@@ -128,11 +130,11 @@ class Search:
         return facts if precision == "fp32" else {**facts, "precision": precision}
 
     def has_encoder(self) -> bool:
-        """Whether the text encoder's weights are here; their check may still go on."""
+        """Return whether the text encoder's weights are here; their check may still go on."""
         return self.encode_text is None and checkpoints.find(text_encoder_of(self.space)) is not None
 
     def vectors(self, given: Input, progress: Progress | None) -> FloatArray:
-        """[M, D] of the queries."""
+        """Return [M, D] of the queries."""
         texts, device = (*self.queries.texts, *self.retrieval.without), self.extraction.device
         if self.encode_text is None:
             return in_turn(texts, lambda some: embed_queries(self.space, some, device), progress)
@@ -143,7 +145,7 @@ class Search:
         return unit_rows(vectors)
 
     def answers(self, clips: ClipEmbeddings, vectors: FloatArray) -> list[QueryMoments]:
-        """The moments of each query."""
+        """Return the moments of each query."""
         extraction, retrieval = self.extraction, self.retrieval
         vectors, without = np.split(vectors, [len(self.queries.texts)])
         request, alone = Request(self.queries.texts, vectors, without), retrieval.alone

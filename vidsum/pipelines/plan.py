@@ -88,7 +88,7 @@ class Input:
         return self.features.video_fps if self.features else self.video.fps if self.video else math.inf
 
     def read(self, progress: Progress | None = None) -> tuple[list[Features], Pictures | None]:
-        """The features of each job, and what is known of the pictures in between, where shots begin.
+        """Return the features of each job, and what is known of the pictures in between, where shots begin.
 
         Features that exist stand for one job, without pictures. With `fast`, key frames are all that is
         looked at.
@@ -113,7 +113,9 @@ class Input:
         return made
 
     def _look_closer(self, segments: Sequence[Interval]) -> Features | None:
-        """The changes within segments, from memory or cache if they are there; None where nothing decodes."""
+        """Return the changes within segments, from memory or cache if they are there; None where nothing
+        decodes.
+        """
         video = self.video
         assert video is not None
         made_from: dict[str, Any] = {
@@ -159,8 +161,8 @@ def in_turn(
 
 
 def input_of(source: Source, extraction: Extraction) -> Input:
-    """A video to extract features of, or features that exist: a feature file is read, features stay as they
-    are.
+    """Return a video to extract features of, or features that exist: a feature file is read, features stay as
+    they are.
 
     Raises InputError, UsageError: see `extract`.
     """
@@ -173,7 +175,9 @@ def input_of(source: Source, extraction: Extraction) -> Input:
 
 
 def video_input(source: VideoPath | Video, extraction: Extraction) -> Input:
-    """A video to extract features of, whatever its name. Raises InputError, UsageError: see `extract`."""
+    """Return a video to extract features of, whatever its name. Raises InputError, UsageError: see
+    `extract`.
+    """
     spec_of(extraction)  # an unknown extractor is told before the file is looked at
     video = probe_video(path_of(source), extraction)
     return Input(extraction, video, (extraction_job(video, extraction),), kept=kept_of(source))
@@ -186,7 +190,7 @@ def extract(
     progress: Progress | None = None,
     **options: Unpack[SamplingOptions],
 ) -> Features:
-    """Features of a video.
+    """Return features of a video.
 
     Args:
         path: a video file.

@@ -56,7 +56,7 @@ Place = Callable[[VideoInfo | Path], str | None]
 def report_text(
     results: Sequence[tuple[str, Shown]], target: Path, title: str = "", *, embed: bool = False
 ) -> tuple[str, tuple[str, ...]]:
-    """The text of a page, and warnings.
+    """Return the text of a page, and warnings.
 
     Args:
         results: the path of each result file, and what it holds.
@@ -77,7 +77,7 @@ def report_text(
 def films_of(
     results: Sequence[tuple[str, Shown]], place: Place, is_copied: Callable[[VideoInfo], bool]
 ) -> tuple[list[Film], list[str]]:
-    """The videos of results, in order, and warnings of those that are missing.
+    """Return the videos of results, in order, and warnings of those that are missing.
 
     Times are those of the file that the page plays: one that `is_copied` as it is has its own clock, while
     one that is encoded for the page begins with the first picture.
@@ -87,7 +87,9 @@ def films_of(
 
 
 def plays(info: VideoInfo) -> bool:
-    """Whether browsers play a file: WebM, or an MP4 of codecs that all have, with 8 bits per sample."""
+    """Return whether browsers play a file: WebM, or an MP4 of codecs that all have, with 8 bits per
+    sample.
+    """
     if Path(info.path).suffix.lower() == ".webm":
         return info.codec in ("vp8", "vp9", "av1")
     has_sound = (info.audio_codec or "aac").removesuffix("float") in ("aac", "mp3", "opus", "flac")
@@ -123,7 +125,7 @@ def _embedding(results: Sequence[tuple[str, Shown]]) -> Place:
 
 
 def _by_video(results: Sequence[tuple[str, Shown]]) -> list[list[tuple[str, Shown]]]:
-    """The results of each video together; of features, each by itself."""
+    """Return the results of each video together; of features, each by itself."""
     groups: dict[tuple[str, int], list[tuple[str, Shown]]] = {}
     for name, result in results:
         video = result.video
@@ -173,7 +175,9 @@ def _film(
 
 
 def _played(film: Film, offset_s: float) -> Film:
-    """The video with all times later, as a player that counts so much ahead of the first picture has them."""
+    """Return the video with all times later, as a player that counts so much ahead of the first picture has
+    them.
+    """
     names = ("results", "descriptions", "said")
     texts = {name: moved(getattr(film, name), offset_s) for name in names}
     return replace(film, duration_s=film.duration_s + offset_s, **texts)
@@ -186,7 +190,7 @@ def _duration_s(result: Shown) -> float:
 
 
 def _text(group: Sequence[tuple[str, Shown]], kind: type[Text]) -> Text | None:
-    """The transcript or the descriptions of a video: one of the results, or beside one of them."""
+    """Return the transcript or the descriptions of a video: one of the results, or beside one of them."""
     given = (result for _, result in group if isinstance(result, kind))
     beside = (text_beside(Path(name), result.video, kind) for name, result in group if result.video)
     return next(filter(None, chain(given, beside)), None)
@@ -205,7 +209,7 @@ def _starts(film: Film, begin_s: float) -> tuple[list[float], bool]:
 
 
 def _views(info: VideoInfo, starts_s: list[float], offset_s: float) -> tuple[tuple[float, str], ...]:
-    """A picture of each shot, from its middle, with its start; of very many shots, of some."""
+    """Return a picture of each shot, from its middle, with its start; of very many shots, of some."""
     spans = list(pairwise([*starts_s, offset_s + info.duration_s]))[:: 1 + len(starts_s) // (_MOST_VIEWS + 1)]
     middles = {start: (start + end) / 2 for start, end in spans}
     pictures = _pictures(info, sorted({*middles.values()}), _VIEW_SIDE, offset_s)

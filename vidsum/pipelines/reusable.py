@@ -58,7 +58,7 @@ class Summarizer:
         progress: Progress | None = None,
         **options: Unpack[SummaryOptions],
     ) -> Summary:
-        """The summary of a video, with options of its own in place of the summarizer's."""
+        """Return the summary of a video, with options of its own in place of the summarizer's."""
         given = {**options, **({} if budget is None else {"budget": budget})}
         return plan_summary(source, *self._settings(**given), self._own).run(progress)
 
@@ -129,6 +129,6 @@ class Grounder:
     def __call__(
         self, source: Source, queries: str | Sequence[str], *, progress: Progress | None = None
     ) -> Grounding:
-        """Moments in a video that match text queries."""
+        """Return moments in a video that match text queries."""
         plan = plan_moments(source, queries_of(queries), *self._settings, self._encode_text)
         return plan.run(progress)

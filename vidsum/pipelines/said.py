@@ -30,8 +30,8 @@ from vidsum.video.clock import start_offset_s
 
 
 def speech_of_moments(retrieval: Retrieval, given: Input) -> Plan[Transcript] | None:
-    """The transcript, in English, that moments are found in: where that is asked for, or by default where one
-    with speech is in the cache.
+    """Return the transcript, in English, that moments are found in: where that is asked for, or by default
+    where one with speech is in the cache.
 
     Raises:
         InputError: what is said is asked for, and the video has no sound.
@@ -59,7 +59,7 @@ def _facts_of(video: VideoInfo) -> dict[str, Any]:
 def with_said(
     grounding: Grounding, transcript: Transcript, queries: Queries, evidence: str, top_k: int, device: str
 ) -> Grounding:
-    """Moments with those that are said; with the evidence `said` these alone."""
+    """Return moments with those that are said; with the evidence `said` these alone."""
     answers = _answers(transcript, queries.texts, grounding.timestamps, top_k, device)
     if evidence == "both":
         answers = [both(*pair, top_k) for pair in zip(grounding.queries, answers, strict=True)]
@@ -74,7 +74,7 @@ def with_said(
 def _answers(
     transcript: Transcript, texts: Sequence[str], times: TimeArray, top_k: int, device: str
 ) -> list[QueryMoments]:
-    """The answers by what is said alone, with a curve at `times`."""
+    """Return the answers by what is said alone, with a curve at `times`."""
     passages = list(passages_of(sentences_of(transcript)))
     if not passages:
         silent = np.zeros(len(times), np.float32)
@@ -87,7 +87,7 @@ def _answers(
 
 
 def speech_of_summary(selection: Selection, given: Input) -> Plan[Transcript] | None:
-    """The transcript that a summary needs; by default one only where it is in the cache.
+    """Return the transcript that a summary needs; by default one only where it is in the cache.
 
     Raises:
         InputError: it is asked for, and the video has no sound.
@@ -142,7 +142,9 @@ def kept_said(
 
 
 def subtitles_of(transcript: Transcript, segments: Sequence[Interval]) -> tuple[Segment, ...]:
-    """The segments of a transcript that a summary holds, in its own times; words decide where it has any."""
+    """Return the segments of a transcript that a summary holds, in its own times; words decide where it has
+    any.
+    """
     cut: list[Segment] = []
     offset_s = 0.0
     for start_s, end_s in segments:

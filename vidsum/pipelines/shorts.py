@@ -59,7 +59,7 @@ class Looks:
         self._said = self._transcript() if shorts.burn else None
 
     def of(self, segments: Sequence[Interval]) -> ClipLook:
-        """The look of a clip of these segments. Raises InputError, WeightsError: see `summarize`."""
+        """Return the look of a clip of these segments. Raises InputError, WeightsError: see `summarize`."""
         video, shorts = self._video, self._shorts
         framing = None
         if shorts.vertical:
@@ -106,7 +106,7 @@ class _Seen:
     """(time, curve) of what the network sees."""
 
     def shot(self, share: float) -> Shot:
-        """Where a crop of this share of the picture goes."""
+        """Return where a crop of this share of the picture goes."""
         times_s = np.array([self.start_s, *(time_s for time_s, _ in self.moved)])
         looked = np.stack([curve for _, curve in self.looked])
         seen_s = np.array([time_s for time_s, _ in self.looked])
@@ -141,7 +141,7 @@ def framing_of(
     device: str = "auto",
     progress: Progress | None = None,
 ) -> Framing:
-    """Where a crop of width / height `aspect` is in segments of a video, in order.
+    """Return where a crop of width / height `aspect` is in segments of a video, in order.
 
     Raises InputError: the video cannot be read; WeightsError: see `Looker`.
     """
@@ -157,7 +157,7 @@ def framing_of(
 def _seen(
     video: VideoInfo, segments: Sequence[Interval], shape: Shape, looker: Looker, progress: Progress | None
 ) -> Iterator[_Seen]:
-    """The shots of segments, in time order."""
+    """Yield the shots of segments, in time order."""
     wide, high = video.display_width, video.display_height
     along, across = (high, wide) if shape.is_upright else (wide, high)
     length = max(SIDE, round(SIDE * along / across))

@@ -52,7 +52,7 @@ def plan_sight(given: Input, space: str, snap: Snap = Retrieval.snap) -> Plan[Si
 
 
 def input_in(space: str, source: VideoPath | Video, extraction: Extraction, retrieval: Retrieval) -> Input:
-    """A video with the jobs whose features a space, and the snapping to its shots, need.
+    """Return a video with the jobs whose features a space, and the snapping to its shots, need.
 
     One decode pass makes all: those of the space, then those that shots are found in.
     """
@@ -67,7 +67,9 @@ def input_in(space: str, source: VideoPath | Video, extraction: Extraction, retr
 def seen(
     space: str, features: Sequence[Features], shots_s: TimeArray, device: str = "auto"
 ) -> ClipEmbeddings:
-    """A video in a space, with the edges [S + 1] of its shots, and which of its clips are still pictures."""
+    """Return a video in a space, with the edges [S + 1] of its shots, and which of its clips are still
+    pictures.
+    """
     video, pictures = embed_video(space, features, device), features[-1]
     moving = on_grid(motion(pictures)[:, None], pictures, video.timestamps, video.step_s)[:, 0]
     return replace(video, shots_s=shots_s, is_still=moving < _STILL)

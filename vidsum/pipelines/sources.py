@@ -42,7 +42,7 @@ class Video:
     """What was made of the video, by the digest of what that was made from."""
 
     def __fspath__(self) -> str:
-        """Its path, for all that reads a file."""
+        """Return its path, for all that reads a file."""
         return path_of(self)
 
 
@@ -63,7 +63,7 @@ def list_tracks(video: VideoInfo) -> list[dict[str, Any]]:
 
 
 def path_of(source: VideoPath | Video) -> str:
-    """The path of a video or feature file. Raises UsageError: this is no path."""
+    """Return the path of a video or feature file. Raises UsageError: this is no path."""
     path: object = source.path if isinstance(source, Video) else source
     if not isinstance(path, str | os.PathLike):
         hint = "wrap an array of features: vidsum.Features.from_array(array, fps=...)"
@@ -72,12 +72,12 @@ def path_of(source: VideoPath | Video) -> str:
 
 
 def kept_of(source: Source) -> dict[str, Any] | None:
-    """Where a source keeps what was made of it, if it does."""
+    """Return where a source keeps what was made of it, if it does."""
     return source.kept if isinstance(source, Video) else None
 
 
 def has_pictures(source: VideoPath | Video) -> bool:
-    """Whether a source is a video by its name, not a feature file."""
+    """Return whether a source is a video by its name, not a feature file."""
     return not is_feature_file(path_of(source))
 
 
@@ -101,7 +101,7 @@ def _probe_unchanged(path: str, how: tuple[tuple[str, Any], ...], size: int, mti
 
 
 def expand(paths: Iterable[str], *, recursive: bool = False, allow_playlists: bool = False) -> list[str]:
-    """The inputs, each once, folders replaced by the videos in them; a folder without any stays.
+    """Return the inputs, each once, folders replaced by the videos in them; a folder without any stays.
 
     Args:
         paths: files and folders.
@@ -116,7 +116,7 @@ def expand(paths: Iterable[str], *, recursive: bool = False, allow_playlists: bo
 
 
 def videos_in(folder: str, recursive: bool, allow_playlists: bool) -> Iterator[str]:
-    """The videos of a folder (see `is_video`) by name, without hidden files and folders."""
+    """Yield the videos of a folder (see `is_video`) by name, without hidden files and folders."""
     for place, below, names in os.walk(folder):
         below[:] = sorted(name for name in below if not name.startswith(".")) if recursive else []
         for name in sorted(name for name in names if not name.startswith(".")):
@@ -126,7 +126,8 @@ def videos_in(folder: str, recursive: bool, allow_playlists: bool) -> Iterator[s
 
 
 def read_list(file: str) -> list[str]:
-    """The paths in a file (`-` is stdin): one per line, or separated by NUL as `find -print0` writes them.
+    """Return the paths in a file (`-` is stdin): one per line, or separated by NUL as `find -print0` writes
+    them.
 
     Blank lines and lines that begin with # are skipped.
 
@@ -151,7 +152,7 @@ def read_list(file: str) -> list[str]:
 
 
 def is_folder(path: str) -> bool:
-    """Whether a path leads to a folder; a name that no file can have does not."""
+    """Return whether a path leads to a folder; a name that no file can have does not."""
     try:
         return Path(path).is_dir()
     except (OSError, ValueError):
@@ -165,7 +166,7 @@ def read_frames(
     max_side: int | None = None,
     allow_playlists: bool = False,
 ) -> list[Picture]:
-    """The frames of a video that are on screen at some times.
+    """Return the frames of a video that are on screen at some times.
 
     Args:
         source: a video.

@@ -140,7 +140,7 @@ def cached_transcript(
     english: bool = False,
     offset_s: float | None = None,
 ) -> Transcript | None:
-    """The transcript of a file, or that in English, if it is in the cache; the file is only hashed, if
+    """Return the transcript of a file, or that in English, if it is in the cache; the file is only hashed, if
     `source` does not tell what `vidsum.provenance.of_file` would, and its header is read without `offset_s`.
     `track` is `VideoInfo.audio_track`.
 
@@ -185,7 +185,7 @@ def _heard(
 def blocks_of(
     sound: SoundInfo, log: DecodeLog, progress: Progress | None, from_s: float = 0.0
 ) -> Iterator[FloatArray]:
-    """[N] samples for a recognizer, block by block; the log counts damage."""
+    """Yield [N] samples for a recognizer, block by block; the log counts damage."""
     for number, block in enumerate(read_sound(sound, RATE, _BLOCK_S, log, from_s)):
         if progress:
             progress("listening", number * _BLOCK_S, sound.duration_s)
@@ -195,7 +195,7 @@ def blocks_of(
 def hear_query(
     file: str, extraction: Extraction, *, force: bool = False, progress: Progress | None = None
 ) -> SpokenQuery:
-    """A spoken query in English, translated if another language is spoken.
+    """Return a spoken query in English, translated if another language is spoken.
 
     Args:
         file: a recording; `-` is a WAV file on stdin.
@@ -247,7 +247,9 @@ def write_text(
 
 
 def _kept(provenance: Mapping[str, Any]) -> Transcript | None:
-    """The transcript of an earlier run with the same provenance, without its video; None if it is damaged."""
+    """Return the transcript of an earlier run with the same provenance, without its video; None if it is
+    damaged.
+    """
     content = disk_cache.find(_FOLDER, provenance)
     if content is None:
         return None

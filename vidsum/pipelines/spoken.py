@@ -91,8 +91,8 @@ def write_spoken(
 
 
 def _room_s(found: Descriptions, number: int) -> float:
-    """Seconds from where a description begins to the next one, or to the end of its pause or of its own time,
-    which people may have set beyond it.
+    """Return seconds from where a description begins to the next one, or to the end of its pause or of its
+    own time, which people may have set beyond it.
     """
     own = found.descriptions[number]
     ends = [end_s for low_s, end_s in found.gaps or () if low_s <= own.start_s + 1e-6 <= end_s]
@@ -103,7 +103,7 @@ def _room_s(found: Descriptions, number: int) -> float:
 def _spoken(
     texts: Iterable[str], room_s: float, speaker: Speaker, rate: int, folder: Path
 ) -> tuple[str, FloatArray]:
-    """The first text that fits into the room, and its sound at a pace that people follow.
+    """Return the first text that fits into the room, and its sound at a pace that people follow.
 
     Raises InputError: none fits, or the program cannot speak the last one.
     """

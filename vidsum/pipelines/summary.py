@@ -108,7 +108,7 @@ def summarize(
 
 
 def model_of(model: str | os.PathLike[str] | OwnScores) -> tuple[str, OwnScorer | None]:
-    """The name of a model, and what gives the scores where that is not found by its name."""
+    """Return the name of a model, and what gives the scores where that is not found by its name."""
     if isinstance(model, str | os.PathLike):
         return os.fspath(model), None
     own = own_scorer(model)
@@ -135,7 +135,7 @@ def plan_shots(source: Source, settings: ShotSettings, extraction: Extraction) -
 def input_for(
     source: Source, settings: ShotSettings, extraction: Extraction, *, with_features: bool = True
 ) -> Input:
-    """The input of which the last job, or the features that exist, show where the shots begin."""
+    """Return the input of which the last job, or the features that exist, show where the shots begin."""
     if settings.shots != "transnetv2":
         return input_of(source, extraction)
     if isinstance(source, Features) or not has_pictures(source):
@@ -258,7 +258,9 @@ def _facts(
 
 
 def _budget(selection: Selection, duration_s: float) -> tuple[float, tuple[str, ...]]:
-    """Seconds of the summary, and a message where a share of the video would be shorter than a segment."""
+    """Return seconds of the summary, and a message where a share of the video would be shorter than a
+    segment.
+    """
     share_s = parse_budget(selection.budget, duration_s)
     least_s = 0.0 if selection.max_segment_s is None else selection.min_segment_s
     budget_s = parse_budget(selection.budget, duration_s, least_s)

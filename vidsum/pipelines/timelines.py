@@ -50,7 +50,9 @@ def write_timeline(result: Cutting, path: PathLike, *, media: MediaPaths = "abso
 
 
 def format_of(path: PathLike, offered: Sequence[str] = tuple(FORMATS)) -> str:
-    """The format that a file's name stands for. Raises UsageError: none; its hint has those offered."""
+    """Return the format that a file's name stands for. Raises UsageError: none; its hint has those
+    offered.
+    """
     name = Path(path).name.lower()
     suffix = Path(name).suffix
     fitting = [format for format in FORMATS if name.endswith(FORMATS[format].ending)]
@@ -66,7 +68,7 @@ def format_of(path: PathLike, offered: Sequence[str] = tuple(FORMATS)) -> str:
 def timeline_text(
     result: Cutting, format: str, target: Path, paths: MediaPaths = "absolute", video: PathLike | None = None
 ) -> tuple[str, tuple[str, ...]]:
-    """The text of a timeline or list, and warnings.
+    """Return the text of a timeline or list, and warnings.
 
     Args:
         result: of summarize, shots, ground or highlights.
@@ -127,7 +129,7 @@ def write_chaptered(result: Cutting, path: PathLike, video: PathLike | None = No
 
 
 def chapters_label(result: Cutting, video: PathLike | None = None) -> str:
-    """The label of a copy with the chapters of a result."""
+    """Return the label of a copy with the chapters of a result."""
     return label_of({"made": result.provenance, "chapters": _chapters_of(result, video)})
 
 
@@ -137,7 +139,9 @@ def _chapters_of(result: Cutting, video: PathLike | None) -> list[Cue]:
 
 
 def film_format(path: PathLike) -> str:
-    """The format of a timeline of several videos. Raises UsageError: the name stands for no such format."""
+    """Return the format of a timeline of several videos. Raises UsageError: the name stands for no such
+    format.
+    """
     offered = [format for format, how in FORMATS.items() if isinstance(how, Timeline) and how.of_several]
     format = format_of(path, offered)
     if format not in offered:
@@ -147,7 +151,7 @@ def film_format(path: PathLike) -> str:
 
 
 def film_text(cuts: Sequence[tuple[str, Cut]], format: str, target: Path) -> tuple[str, tuple[str, ...]]:
-    """The text of a timeline with cuts of several videos one after the other, and warnings.
+    """Return the text of a timeline with cuts of several videos one after the other, and warnings.
 
     It has the rate of the first video; videos of other rates are conformed to it.
 
@@ -191,7 +195,7 @@ def require_nameable(format: str, video: PathLike, target: Path, paths: MediaPat
 
 
 def place_of(video: PathLike, target: Path, paths: MediaPaths) -> str:
-    """The path of a video as a timeline at `target` says it."""
+    """Return the path of a video as a timeline at `target` says it."""
     return absolute(video) if paths == "absolute" else relative(video, target)
 
 
@@ -204,17 +208,17 @@ def _editor_text(format: str, clips: Sequence[tuple[Cut, Media, str]], target: P
 
 
 def absolute(path: PathLike) -> str:
-    """An absolute path; a link stays the link that it is."""
+    """Return an absolute path; a link stays the link that it is."""
     return str(Path(path).parent.resolve() / Path(path).name)
 
 
 def relative(path: PathLike, target: Path) -> str:
-    """A path from the folder of the file that names it."""
+    """Return a path from the folder of the file that names it."""
     return os.path.relpath(absolute(path), target.parent.resolve())
 
 
 def video_of(result: Result) -> VideoInfo:
-    """The video of a result as it is now. Raises UsageError: of features; or see `video_behind`."""
+    """Return the video of a result as it is now. Raises UsageError: of features; or see `video_behind`."""
     if result.video is None:
         fault = "cannot write a video: the result was computed from features only"
         raise UsageError(fault, hint="give the video")
@@ -222,7 +226,7 @@ def video_of(result: Result) -> VideoInfo:
 
 
 def video_behind(known: VideoInfo, video: PathLike | None = None) -> VideoInfo:
-    """The video of a result as it is now.
+    """Return the video of a result as it is now.
 
     Args:
         known: what the result says of it.

@@ -151,7 +151,9 @@ def _seconds(
     warn: Callable[[str], None],
     recorder: PreRoll | None,
 ) -> Iterator[Second]:
-    """Each second once its last picture has come; at the end, or before an interruption, what there is."""
+    """Yield each second once its last picture has come; at the end, or before an interruption, what
+    there is.
+    """
     frames, last, rate = list[LiveFrame](), -1, round(extractor.spec.fps)
     for frame in live_frames(source, extractor.spec.sampling, warn, recorder):
         if frames and int(frame.time_s) > last:
@@ -184,7 +186,7 @@ class _Alarm:
         self._clip: LiveClip | None = None
 
     def hear(self, time_s: float, present: float) -> Alert | None:
-        """The alert that begins or ends with a second, if one does."""
+        """Return the alert that begins or ends with a second, if one does."""
         if self._alert and present > self._alert.present:
             self._alert = replace(self._alert, present=present)
         if (present >= self._how.min_present) == (self._alert is not None):
@@ -198,7 +200,7 @@ class _Alarm:
         return self._begin(changed_s, present) if self._alert is None else self.end(changed_s)
 
     def end(self, end_s: float) -> Alert | None:
-        """The alert, over at a time, if there is one; its clip goes on for as long as the pre-roll."""
+        """Return the alert, over at a time, if there is one; its clip goes on for as long as the pre-roll."""
         if self._alert is None:
             return None
         alert, self._alert = replace(self._alert, end_s=end_s), None

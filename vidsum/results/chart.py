@@ -60,7 +60,7 @@ def chart(
     *,
     is_ranked: bool = False,
 ) -> Chart:
-    """The chart of a curve (times in seconds, scores), of shots, and of the chosen segments."""
+    """Return the chart of a curve (times in seconds, scores), of shots, and of the chosen segments."""
     return Chart(
         label,
         duration_s,
@@ -81,7 +81,9 @@ def _place(segment: Cut | ScoredShot, duration_s: float) -> tuple[float, float]:
 
 
 def line_of(times_s: Sequence[float], scores: Sequence[float], duration_s: float) -> str:
-    """A step for each sample, up to its share of the highest; of many samples, the highest of each group."""
+    """Return a step for each sample, up to its share of the highest; of many samples, the highest of each
+    group.
+    """
     if not times_s:
         return ""
     group = -(-len(times_s) // _MOST_POINTS)

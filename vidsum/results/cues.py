@@ -91,7 +91,7 @@ class Subtitle:
 
 
 def cues_of(pieces: Sequence[Piece], letters: int = LINE) -> list[Subtitle]:
-    """Words as cues, none left out, in order, in time order and apart by `GAP_S`.
+    """Return words as cues, none left out, in order, in time order and apart by `GAP_S`.
 
     A line is longer than `letters` only if one word is. A cue lasts `LEAST_S` to `MOST_S`. It is quicker than
     `PACE` only where the speech is: it then stays for `LAG_S` after its last word, or until the next one.
@@ -102,7 +102,7 @@ def cues_of(pieces: Sequence[Piece], letters: int = LINE) -> list[Subtitle]:
 
 
 def width(text: str) -> int:
-    """Letters of a text, wide ones counted as two."""
+    """Return letters of a text, wide ones counted as two."""
     return len(text) + sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
 
 
@@ -132,11 +132,11 @@ class _Measured:
         return cls(pieces, letters, list(ends), blanks, breaks)
 
     def width(self, first: int, end: int) -> int:
-        """Letters of words in one line."""
+        """Return letters of words in one line."""
         return self.ends[end] - self.ends[first] - self.blanks[first]
 
     def lines(self, first: int, end: int) -> tuple[float, int]:
-        """The cost of the best two lines, and where the second begins; or of one, with its end."""
+        """Return the cost of the best two lines, and where the second begins; or of one, with its end."""
         ways = [(_TOO_LONG * max(0, self.width(first, end) - self.letters), end)]
         for cut in range(first + 1, end):
             upper, lower = self.width(first, cut), self.width(cut, end)
@@ -163,7 +163,7 @@ class _Measured:
 
 
 def _cuts(text: _Measured) -> list[int]:
-    """The cheapest way to cut words into cues: where each begins, and the end of the last."""
+    """Return the cheapest way to cut words into cues: where each begins, and the end of the last."""
     count = len(text.pieces)
     best, before = [0.0, *[inf] * count], [0] * (count + 1)
     for first in range(count):

@@ -36,7 +36,9 @@ class Cut:
 
 
 def cuts_of(result: Cutting) -> list[Cut]:
-    """The cuts of a result, in its order: segments and shots in time, moments by query and then by rank."""
+    """Return the cuts of a result, in its order: segments and shots in time, moments by query and then by
+    rank.
+    """
     path = as_utf8(result.video.path) if result.video else ""
     return [replace(cut, video=path) for group in groups_of(result) for cut in group]
 
@@ -47,7 +49,7 @@ def length_of(result: Cutting) -> float:
 
 
 def groups_of(result: Cutting) -> list[list[Cut]]:
-    """The cuts of each query; those of a result without queries are one group."""
+    """Return the cuts of each query; those of a result without queries are one group."""
     if isinstance(result, Grounding):
         is_seen = result.evidence == "seen"
         return [
@@ -62,8 +64,8 @@ def groups_of(result: Cutting) -> list[list[Cut]]:
 
 
 def best_time(start_s: float, end_s: float, times_s: Sequence[float], scores: Sequence[float]) -> float:
-    """The time of the highest sample of a curve in a segment, the middle one of several: shots often begin
-    and end in a fade; else the middle of the segment.
+    """Return the time of the highest sample of a curve in a segment, the middle one of several: shots often
+    begin and end in a fade; else the middle of the segment.
     """
     inside = [(score, time) for time, score in zip(times_s, scores, strict=True) if start_s <= time < end_s]
     top = max(inside, default=(0.0, 0.0))[0]

@@ -51,7 +51,7 @@ class Descriptions(Result):
         return f"Descriptions({named(self.video)}{found}, by {self.writer})"
 
     def at(self, time_s: float) -> str | None:
-        """The text of the description of a time; None where there is none."""
+        """Return the text of the description of a time; None where there is none."""
         return next((one.text for one in self.descriptions if one.start_s <= time_s < one.end_s), None)
 
     def as_text(self, form: Literal["vtt", "srt"]) -> str:
@@ -72,7 +72,7 @@ class Descriptions(Result):
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Descriptions:
-        """The descriptions of a document."""
+        """Return the descriptions of a document."""
         gaps = document["gaps"]
         return cls(
             descriptions=tuple(Description(**one) for one in document["descriptions"]),
@@ -84,5 +84,5 @@ class Descriptions(Result):
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """The descriptions."""
+        """Return the descriptions."""
         return [asdict(one) for one in self.descriptions]

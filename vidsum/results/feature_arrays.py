@@ -34,7 +34,7 @@ _NAMES = ("features", "timestamps", "metadata", *BESIDE)
 
 
 def features_of(arrays: Mapping[str, Any]) -> Features:
-    """Features of the arrays of a file: one of ours, or `features` and maybe `timestamps` alone.
+    """Return features of the arrays of a file: one of ours, or `features` and maybe `timestamps` alone.
 
     To be called within `refusing`. Raises UsageError where there are no usable features.
     """
@@ -60,13 +60,15 @@ def features_of(arrays: Mapping[str, Any]) -> Features:
 
 
 def float32(array: npt.ArrayLike) -> npt.NDArray[np.float32]:
-    """The same numbers, contiguous; what is too large becomes infinite, which features are refused for."""
+    """Return the same numbers, contiguous; what is too large becomes infinite, which features are refused
+    for.
+    """
     with np.errstate(over="ignore"):
         return np.ascontiguousarray(array, dtype=np.float32)
 
 
 def _metadata(text: str) -> dict[str, Any]:
-    """The metadata in a file. Raises ValueError, KeyError or TypeError where it is something else."""
+    """Return the metadata in a file. Raises ValueError, KeyError or TypeError where it is something else."""
     metadata: dict[str, Any] = json.loads(text, parse_constant=_no_number)
     for name, kinds in _TYPES.items():
         value = metadata[name]
@@ -94,14 +96,15 @@ def _check(features: Features) -> None:
 
 
 def beside(features: Features) -> dict[str, npt.NDArray[np.float32]]:
-    """The arrays of `BESIDE` that there are."""
+    """Return the arrays of `BESIDE` that there are."""
     return {name: rows for name in BESIDE if (rows := getattr(features, name)) is not None}
 
 
 def timed(
     array: npt.NDArray[np.float32], times: npt.NDArray[np.float64], video_fps: float = 30.0
 ) -> Features:
-    """Features [T, D] known only by their times [T] in seconds: the median gap between them is the step.
+    """Return features [T, D] known only by their times [T] in seconds: the median gap between them is the
+    step.
 
     Raises UsageError where the arrays do not go together.
     """

@@ -77,7 +77,7 @@ def write_groups(
 
 
 def h5_arrays(entry: H5Video) -> dict[str, Any]:
-    """The datasets of one video in the field's layout."""
+    """Return the datasets of one video in the field's layout."""
     features, video = entry.features, entry.features.video
     n_frames = video.n_frames if video else max(1, round(features.duration_s * features.video_fps))
     arrays: dict[str, Any] = {
@@ -97,7 +97,9 @@ def h5_arrays(entry: H5Video) -> dict[str, Any]:
 
 
 def group_names(path: str | os.PathLike[str]) -> list[str]:
-    """Names of the videos of a file. Raises InputError where it is missing, not HDF5, or has no group."""
+    """Return names of the videos of a file. Raises InputError where it is missing, not HDF5, or has no
+    group.
+    """
     with opened(Path(path)) as file:
         names = [name for name, entry in members(file).items() if isinstance(entry, h5py.Group)]
         if not names:
@@ -111,7 +113,7 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
 
 
 def read_group(path: str | os.PathLike[str], name: str) -> dict[str, Any]:
-    """The datasets of one group, and as `metadata` the attribute that `write_groups` wrote."""
+    """Return the datasets of one group, and as `metadata` the attribute that `write_groups` wrote."""
     with opened(Path(path)) as file:
         group = member(file, name)
         if not isinstance(group, h5py.Group):
@@ -125,7 +127,7 @@ def read_group(path: str | os.PathLike[str], name: str) -> dict[str, Any]:
 
 
 def group_features(arrays: Mapping[str, Any], video_fps: float = PUBLISHED_FPS) -> Features:
-    """Features of one group of `read_groups`. Raises UsageError where it has no usable ones.
+    """Return features of one group of `read_groups`. Raises UsageError where it has no usable ones.
 
     In a published file, without metadata, times come from `picks` and `video_fps`, the duration from
     `n_frames`.
@@ -148,7 +150,8 @@ def opened(path: Path, kind: str = "feature file") -> Iterator[h5py.File]:
 
 
 def member(group: h5py.Group, name: str) -> h5py.Group | h5py.Dataset | None:
-    """A group or `checked` dataset by its name or path, followed link by link; None where there is none.
+    """Return a group or `checked` dataset by its name or path, followed link by link; None where there is
+    none.
 
     Raises InputError where a link leads out of the file.
     """
@@ -157,13 +160,15 @@ def member(group: h5py.Group, name: str) -> h5py.Group | h5py.Dataset | None:
 
 
 def members(group: h5py.Group) -> dict[str, h5py.Group | h5py.Dataset]:
-    """All groups and datasets of a group by their names; see `member`."""
+    """Return all groups and datasets of a group by their names; see `member`."""
     entries = {name: member(group, name) for name in group}
     return {name: entry for name, entry in entries.items() if entry is not None}
 
 
 def checked(dataset: h5py.Dataset) -> h5py.Dataset:
-    """The same dataset. Raises InputError where it is stored in other files or claims more than is stored."""
+    """Return the same dataset. Raises InputError where it is stored in other files or claims more than is
+    stored.
+    """
     if dataset.external is not None or dataset.is_virtual:
         raise _elsewhere(dataset, "is stored in other files")
     claimed = (dataset.size or 0) * dataset.dtype.itemsize
@@ -175,14 +180,16 @@ def checked(dataset: h5py.Dataset) -> h5py.Dataset:
 
 
 def array_of(dataset: h5py.Dataset) -> npt.NDArray[Any]:
-    """The numbers of a dataset; an empty array for text, records and references, which are not read."""
+    """Return the numbers of a dataset; an empty array for text, records and references, which are not
+    read.
+    """
     if dataset.shape is None or dataset.dtype.kind not in _NUMBERS:
         return np.empty(0, object)
     return np.asarray(dataset[()])
 
 
 def text_attribute(group: h5py.Group, name: str) -> str | None:
-    """An attribute that must be one text; None where there is none. Raises InputError for others."""
+    """Return an attribute that must be one text; None where there is none. Raises InputError for others."""
     if name not in group.attrs:
         return None
     if group.attrs.get_id(name).shape != ():

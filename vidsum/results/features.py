@@ -80,7 +80,7 @@ class Features(Result):
         extractor: str = "custom",
         video: VideoInfo | str | os.PathLike[str] | None = None,
     ) -> Features:
-        """Features made elsewhere: row t describes [t / fps, (t + 1) / fps).
+        """Return features made elsewhere: row t describes [t / fps, (t + 1) / fps).
 
         Args:
             array: [T, D] numbers.
@@ -188,9 +188,9 @@ class Features(Result):
         return document
 
     def rows(self) -> list[dict[str, Any]]:
-        """None: a table of features is an array, see `to_pandas`."""
+        """Return none: a table of features is an array, see `to_pandas`."""
         return []
 
     def to_pandas(self) -> DataFrame:
-        """[T, D], by time."""
+        """Return [T, D], by time."""
         return pandas().DataFrame(self.array, index=pandas().Index(self.timestamps, name="time_s"))

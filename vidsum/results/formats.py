@@ -17,7 +17,7 @@ _MARKERS_BEGIN = "01:00:00:00"
 
 
 def to_editor(format: str, clips: Sequence[Clip], name: str) -> str:
-    """The text of a timeline.
+    """Return the text of a timeline.
 
     Args:
         format: a `Timeline` of `FORMATS`.
@@ -119,7 +119,9 @@ def to_markers(clips: Sequence[Clip], name: str) -> str:
 
 
 def to_scenes(clips: Sequence[Clip], name: str) -> str:
-    """The list of scenes that PySceneDetect writes, under its names; it counts pictures, the first as 1."""
+    """Return the list of scenes that PySceneDetect writes, under its names; it counts pictures, the first as
+    1.
+    """
     clips = [replace(clip, media=clip.media.of_pictures()) for clip in clips]
     columns = [
         f"{edge} {unit}" for edge in ("Start", "End") for unit in ("Frame", "Timecode", "Time (seconds)")

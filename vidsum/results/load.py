@@ -37,7 +37,7 @@ Text = TypeVar("Text", Descriptions, Transcript)
 
 
 def load(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Result:
-    """The result in a file that vidsum wrote: JSON, or features.
+    """Return the result in a file that vidsum wrote: JSON, or features.
 
     Moments written without their saliency (`vidsum ground` without `--saliency`) have empty curves.
 
@@ -82,7 +82,7 @@ def text_beside(path: Path, video: VideoInfo, kind: type[Text]) -> Text | None:
 
 
 def result_of(document: Mapping[str, Any]) -> Cutting:
-    """The result that a valid document of summarize, shots, ground or highlights describes."""
+    """Return the result that a valid document of summarize, shots, ground or highlights describes."""
     return _CUTTING[str(kind_of(document))].from_dict(document)
 
 
@@ -96,7 +96,7 @@ def read_shown(path: str | os.PathLike[str], *, allow_playlists: bool = False) -
 
 
 def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The JSON object in a file.
+    """Return the JSON object in a file.
 
     Raises InputError: the file cannot be read, is not a JSON object, or holds what no document does: NaN, or
     lists in lists that cannot be written again.
@@ -112,7 +112,7 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """A document that vidsum wrote and nobody changed since.
+    """Return a document that vidsum wrote and nobody changed since.
 
     Raises InputError: it is missing, of no schema that is known, its digest does not fit, or see `fault_of`.
     The message does not name the file.
@@ -132,7 +132,7 @@ def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def read_result(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Cutting:
-    """The result in a document of summarize, shots, ground or highlights, as written or edited since.
+    """Return the result in a document of summarize, shots, ground or highlights, as written or edited since.
 
     Raises InputError: it cannot be read, is a document of another kind, or see `fault_of` and
     `refuse_playlist`.
@@ -159,7 +159,7 @@ def refuse_playlist(document: Mapping[str, Any], path: str | os.PathLike[str]) -
 
 
 def names_playlist(document: Mapping[str, Any]) -> bool:
-    """Whether the video of a document is a playlist of others, by what the document says."""
+    """Return whether the video of a document is a playlist of others, by what the document says."""
     video = document.get("video")
     return isinstance(video, Mapping) and video.get("container") in PLAYLISTS
 
@@ -195,7 +195,9 @@ def fault_of(document: Mapping[str, Any]) -> str | None:
 
 
 def kind_of(document: Mapping[str, Any]) -> str | None:
-    """The kind that a document's schema names, such as `summary`; None if vidsum has no such schema."""
+    """Return the kind that a document's schema names, such as `summary`; None if vidsum has no such
+    schema.
+    """
     match = re.fullmatch(r"vidsum\.(\w+)/\d+", str(document.get("schema")))
     return match[1] if match and _schema_of(match[1]).is_file() else None
 
@@ -205,7 +207,7 @@ def _schema_of(kind: str) -> Any:
 
 
 def _absurd_values(document: Mapping[str, Any]) -> Iterator[str]:
-    """Numbers that nothing can be computed with, and a depth that readers cannot follow."""
+    """Yield numbers that nothing can be computed with, and a depth that readers cannot follow."""
     waiting: list[tuple[str, Any, int]] = [("", document, 0)]
     while waiting:
         where, value, depth = waiting.pop()
@@ -246,7 +248,7 @@ def _wrong_video(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _is_path(text: str) -> bool:
-    """Whether a file could have such a path, on any system."""
+    """Return whether a file could have such a path, on any system."""
     try:
         return 0 < len(os.fsencode(text)) <= _LONGEST_PATH and "\0" not in text
     except UnicodeEncodeError:  # a surrogate that stands for no byte
@@ -254,7 +256,7 @@ def _is_path(text: str) -> bool:
 
 
 def _wrong_segments(document: Mapping[str, Any]) -> Iterator[str]:
-    """Segments that end before they begin, or after the video."""
+    """Yield segments that end before they begin, or after the video."""
     video = document["video"]
     duration_s = document.get("duration_s", video["duration_s"] if video else _LONGEST_S)
     latest_s = duration_s + max(_LATE_S, _LATE_FRACTION * duration_s)
@@ -275,7 +277,7 @@ def _wrong_segments(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _segments(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The segments, shots and moments of a result, with their places."""
+    """Yield the segments, shots and moments of a result, with their places."""
     lists = {
         name: document[name] for name in ("segments", "shots", "moments", "descriptions") if name in document
     }
@@ -297,7 +299,7 @@ def _wrong_curves(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _curves(document: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[float], Sequence[float]]]:
-    """The times and scores of each curve of a result, with its place."""
+    """Yield the times and scores of each curve of a result, with its place."""
     for name in ("importance", "saliency"):
         if name in document:
             yield name, document[name]["timestamps_s"], document[name]["scores"]

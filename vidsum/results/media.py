@@ -75,7 +75,7 @@ class Media:
         return self.rate in NTSC_RATES[1:] and not counts_all
 
     def at(self, rate: Fraction) -> "Media":
-        """The same video in a timeline of another rate, to which it is conformed."""
+        """Return the same video in a timeline of another rate, to which it is conformed."""
         fps = float(rate)
         n_frames = max(1, round(self.n_frames / self.fps * fps))
         facts: dict[str, Any] = {"rate": rate, "fps": fps, "n_frames": n_frames, "time_code": None}
@@ -89,7 +89,7 @@ class Media:
         return replace(self, lead=0, n_frames=self.n_frames - self.lead)
 
     def by_mlt(self) -> "Media":
-        """The same video as MLT shows it in a timeline, perhaps of another rate.
+        """Return the same video as MLT shows it in a timeline, perhaps of another rate.
 
         MLT begins with the first picture, though the sound begins earlier, numbers frames by the average
         rate, rounded, and shows the first that has the number of a time or a higher one (by experiment
@@ -103,7 +103,7 @@ class Media:
         return replace(self, begins_s=np.concatenate([[0.0], last_s]))
 
     def frames(self, start_s: float, end_s: float) -> tuple[int, int]:
-        """[first, end) of a segment in frames of the file: one frame at least, all in the video.
+        """Return [first, end) of a segment in frames of the file: one frame at least, all in the video.
 
         They show the frames that the MP4 of the segment has: in a conformed video, an edge is the first frame
         of the timeline that shows the first picture at or after it.
@@ -126,7 +126,9 @@ class Media:
         return float(begins_s[place]) if place < len(begins_s) else (self.n_frames - self.lead) / self.fps
 
     def number_of(self, time_code: str) -> int:
-        """The number of a time code's frame; 0 is 00:00:00:00. Raises ValueError: it is none of this rate."""
+        """Return the number of a time code's frame; 0 is 00:00:00:00. Raises ValueError: it is none of this
+        rate.
+        """
         match = _TIME_CODE.fullmatch(time_code)
         hours, minutes, seconds, frames = map(int, match.groups()) if match else (0, 60, 0, 0)
         minutes, nominal = minutes + 60 * hours, round(self.rate)
@@ -137,7 +139,7 @@ class Media:
         return (minutes * 60 + seconds) * nominal + frames - dropped * (minutes - minutes // 10)
 
     def time_code_of(self, number: int) -> str:
-        """The time code of a frame by its number, on a clock of 24 hours."""
+        """Return the time code of a frame by its number, on a clock of 24 hours."""
         nominal = round(self.rate)
         if self.is_drop_frame:
             dropped = nominal // 15
@@ -187,7 +189,7 @@ class Clip:
 
 
 def one_line(text: str) -> str:
-    """A text without what ends a line or cannot stand in XML."""
+    """Return a text without what ends a line or cannot stand in XML."""
     return "".join(letter if letter.isprintable() else "_" for letter in as_utf8(text))
 
 
@@ -221,7 +223,7 @@ def media_of(video: VideoInfo) -> Media:
 
 
 def timeline_rate(fps: float) -> tuple[Fraction, bool]:
-    """The frame rate of a timeline for a video's, and whether they are the same.
+    """Return the frame rate of a timeline for a video's, and whether they are the same.
 
     Other rates than those of editors go to one of 24, 25, 30, 50 and 60 Hz: the lowest that is a whole
     multiple, then the highest that it is one of, else the nearest.
@@ -245,7 +247,7 @@ def check_place(format: str, place: str) -> None:
 
 
 def url_of(path: str) -> str:
-    """A path as a URL: `file:///...` for an absolute one."""
+    """Return a path as a URL: `file:///...` for an absolute one."""
     prefix = "file://" if Path(path).is_absolute() else ""
     return prefix + quote(os.fsencode(Path(path).as_posix()))
 
@@ -255,7 +257,7 @@ def _is_whole(ratio: float) -> bool:
 
 
 def _time_codes(container: Any) -> Iterator[str]:
-    """The time codes in a file's metadata, those of the picture first."""
+    """Yield the time codes in a file's metadata, those of the picture first."""
     video = container.streams.video
     for holder in (*video, container, *(stream for stream in container.streams if stream not in video)):
         tags = {name.lower(): value for name, value in holder.metadata.items()}

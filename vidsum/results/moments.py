@@ -76,7 +76,7 @@ class QueryMoments(ByContent):
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> QueryMoments:
-        """The moments of one query of a document."""
+        """Return the moments of one query of a document."""
         return cls(
             document["query"],
             _moments(document["moments"]),
@@ -126,7 +126,7 @@ class Grounding(Result):
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Grounding:
-        """The moments of a document; one without saliency has empty curves."""
+        """Return the moments of a document; one without saliency has empty curves."""
         times = np.array(document.get("timestamps_s", []), np.float64)
         return cls(
             queries=tuple(map(QueryMoments.from_dict, document["queries"])),
@@ -140,7 +140,7 @@ class Grounding(Result):
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """The moments, by query and rank."""
+        """Return the moments, by query and rank."""
         return [
             {"query": query.query, "present": query.present, **row}
             for query in self.queries
@@ -184,7 +184,7 @@ class Highlights(Result):
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Highlights:
-        """The highlights of a document."""
+        """Return the highlights of a document."""
         return cls(
             saliency=np.array(document["saliency"]["scores"], np.float32),
             timestamps=np.array(document["saliency"]["timestamps_s"], np.float64),
@@ -197,7 +197,7 @@ class Highlights(Result):
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """The moments, by rank."""
+        """Return the moments, by rank."""
         return _ranked(self.moments)
 
 

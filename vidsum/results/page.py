@@ -143,7 +143,7 @@ class Section:
 
 
 def render(films: Sequence[Film], title: str = "") -> str:
-    """The page; without a title, it has that of the video, or their number."""
+    """Return the page; without a title, it has that of the video, or their number."""
     title = title or (films[0].name if len(films) == 1 else f"{len(films)} videos")
     environment = Environment(
         loader=PackageLoader("vidsum.results"),
@@ -164,19 +164,23 @@ def render(films: Sequence[Film], title: str = "") -> str:
 
 
 def policy_of(script: str) -> str:
-    """A content security policy that lets the page's own script run, and nothing come from elsewhere."""
+    """Return a content security policy that lets the page's own script run, and nothing come from
+    elsewhere.
+    """
     digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
     sources = "default-src 'none'; img-src data:; media-src 'self' file: data:; style-src 'unsafe-inline'"
     return f"{sources}; script-src 'sha256-{digest}'"
 
 
 def picture_times(result: Cutting) -> list[list[float]]:
-    """The times in seconds whose frames stand for the segments of each group of a result, in their order."""
+    """Return the times in seconds whose frames stand for the segments of each group of a result, in their
+    order.
+    """
     return [_apart(cuts, curve) for cuts, curve in zip(groups_of(result), _curves_of(result), strict=True)]
 
 
 def _apart(cuts: Sequence[Cut], curve: Curve) -> list[float]:
-    """The best time of each cut, away from those of the others where one lies in another."""
+    """Return the best time of each cut, away from those of the others where one lies in another."""
     times: list[float] = []
     for cut in cuts:
         away_s = (cut.end_s - cut.start_s) / 4
@@ -188,12 +192,12 @@ def _apart(cuts: Sequence[Cut], curve: Curve) -> list[float]:
 
 
 def data_url(content: bytes, kind: str = "image/jpeg") -> str:
-    """A picture, text or video that stands in the page itself."""
+    """Return a picture, text or video that stands in the page itself."""
     return f"data:{kind};base64,{b64encode(content).decode()}"
 
 
 def _curves_of(result: Cutting) -> list[Curve]:
-    """The curve of each group of cuts; empty where the result has none."""
+    """Return the curve of each group of cuts; empty where the result has none."""
     if isinstance(result, Shots):
         return [NO_CURVE]
     times = result.timestamps.tolist()

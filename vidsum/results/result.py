@@ -37,12 +37,12 @@ _DECIMALS = 6  # microseconds, and more than float32 scores resolve
 
 
 def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A document with the digest of the rest of it, which `read_record` checks."""
+    """Return a document with the digest of the rest of it, which `read_record` checks."""
     return {**document, "digest": digest_of(document)}
 
 
 def to_text(document: Mapping[str, Any], *, in_a_line: bool = False) -> str:
-    """A document as the text of a file, or as one of the lines of a JSON lines file."""
+    """Return a document as the text of a file, or as one of the lines of a JSON lines file."""
     layout: dict[str, Any] = {"separators": (",", ":")} if in_a_line else {"indent": 1}
     text = json.dumps(document, ensure_ascii=False, allow_nan=False, **layout)
     return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", as_utf8(text)) + "\n"
@@ -55,22 +55,22 @@ def write_document(document: dict[str, Any], path: str | os.PathLike[str]) -> No
 
 
 def number(value: float) -> float:
-    """A number as documents have it."""
+    """Return a number as documents have it."""
     return round(float(value), _DECIMALS)
 
 
 def numbers(values: FloatArray | TimeArray) -> list[float]:
-    """An array of numbers as documents have it."""
+    """Return an array of numbers as documents have it."""
     return [number(value) for value in values.tolist()]
 
 
 def optional(value: float | None) -> float | None:
-    """The same of a number that may be unknown."""
+    """Return the same of a number that may be unknown."""
     return None if value is None else number(value)
 
 
 def interval_data(interval: Interval) -> dict[str, float]:
-    """[start_s, end_s) as JSON-ready data."""
+    """Return [start_s, end_s) as JSON-ready data."""
     return {"start_s": number(interval[0]), "end_s": number(interval[1])}
 
 
@@ -112,7 +112,7 @@ class Result(ByContent):
         raise NotImplementedError
 
     def document(self, last: Mapping[str, Any] = {}, **facts: Any) -> dict[str, Any]:
-        """Its facts as a document, with those that all results have; `last` come after these."""
+        """Return its facts as a document, with those that all results have; `last` come after these."""
         about = {"provenance": dict(self.provenance), "video": video_data(self.video)}
         warnings = {"warnings": list(self.warnings)}
         return sealed({"schema": f"vidsum.{self.kind}/1", **about, **facts, **warnings, **last})
@@ -141,7 +141,7 @@ class Result(ByContent):
         return pandas().DataFrame(self.rows())
 
     def _repr_html_(self) -> str:
-        """A heading and a table, for notebooks."""
+        """Return a heading and a table, for notebooks."""
         heading = f"<p>{escape(repr(self))}</p>"
         if not (rows := self.rows()):
             return heading
@@ -158,7 +158,7 @@ def write_json(result: Result, path: str | os.PathLike[str]) -> None:
 
 
 def pandas() -> Any:
-    """The package. Raises UsageError where it is not installed."""
+    """Return the package. Raises UsageError where it is not installed."""
     try:
         return import_module("pandas")
     except ImportError as error:
@@ -166,12 +166,12 @@ def pandas() -> Any:
 
 
 def named(video: VideoInfo | None) -> str:
-    """The name of a video's file and a colon, for `repr`."""
+    """Return the name of a video's file and a colon, for `repr`."""
     return f"{Path(video.path).name}: " if video else ""
 
 
 def video_data(video: VideoInfo | None) -> dict[str, Any] | None:
-    """A video as JSON-ready data, its tracks where it has several of a kind."""
+    """Return a video as JSON-ready data, its tracks where it has several of a kind."""
     if video is None:
         return None
     facts = asdict(video)
@@ -179,7 +179,7 @@ def video_data(video: VideoInfo | None) -> dict[str, Any] | None:
 
 
 def origin_of(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that all results have, of a document."""
+    """Return the fields that all results have, of a document."""
     video = VideoInfo(**document["video"]) if document["video"] else None
     return {"video": video, "provenance": document["provenance"], "warnings": tuple(document["warnings"])}
 

@@ -42,7 +42,7 @@ class Shots(Result):
         return list(pairwise(self.edges_s.tolist()))
 
     def numbers_at(self, times_s: TimeArray) -> npt.NDArray[np.int64]:
-        """[T] number of the shot that each of the times lies in."""
+        """Return [T] number of the shot that each of the times lies in."""
         return np.searchsorted(self.edges_s[1:-1], times_s, side="right").astype(np.int64)
 
     @property
@@ -64,11 +64,11 @@ class Shots(Result):
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Shots:
-        """The shots of a document."""
+        """Return the shots of a document."""
         shots = document["shots"]
         edges = np.array([shots[0]["start_s"], *(shot["end_s"] for shot in shots)], np.float64)
         return cls(edges, document["method"], video_fps=document["video_fps"], **origin_of(document))
 
     def rows(self) -> list[dict[str, Any]]:
-        """The interval of each shot."""
+        """Return the interval of each shot."""
         return [{"start_s": start, "end_s": end} for start, end in self.intervals]

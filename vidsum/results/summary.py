@@ -81,7 +81,7 @@ class Summary(Result):
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Summary:
-        """The summary of a document."""
+        """Return the summary of a document."""
         return cls(
             segments=tuple((each["start_s"], each["end_s"]) for each in document["segments"]),
             shots=tuple(ScoredShot(**shot) for shot in document["shots"]),
@@ -97,5 +97,5 @@ class Summary(Result):
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """Its shots."""
+        """Return its shots."""
         return [asdict(shot) for shot in self.shots]

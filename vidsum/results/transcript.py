@@ -120,7 +120,7 @@ class Transcript(Result):
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Transcript:
-        """The transcript of a document; one without words has none."""
+        """Return the transcript of a document; one without words has none."""
         return cls(
             segments=segments_of([{"words": (), **segment} for segment in document["segments"]]),
             language=document["language"],
@@ -131,7 +131,7 @@ class Transcript(Result):
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """The segments, without their words."""
+        """Return the segments, without their words."""
         return [
             {name: value for name, value in vars(segment).items() if name != "words"}
             for segment in self.segments
@@ -155,18 +155,18 @@ class SpokenQuery:
 
 
 def segments_data(segments: Sequence[Segment]) -> list[dict[str, Any]]:
-    """Segments as JSON-ready data: with a language only where it is not that of the transcript."""
+    """Return segments as JSON-ready data: with a language only where it is not that of the transcript."""
     rows = [{**asdict(segment), "words": [asdict(word) for word in segment.words]} for segment in segments]
     return [{name: value for name, value in row.items() if value is not None} for row in rows]
 
 
 def segments_of(data: Sequence[Mapping[str, Any]]) -> tuple[Segment, ...]:
-    """The segments that `segments_data` made data of; a TypeError or KeyError where it did not."""
+    """Return the segments that `segments_data` made data of; a TypeError or KeyError where it did not."""
     return tuple(Segment(**{**one, "words": tuple(Word(**word) for word in one["words"])}) for one in data)
 
 
 def as_text(segments: Sequence[Segment], form: TextFormat, *, with_words: bool = False) -> str:
-    """Segments as the text of a file: SubRip, WebVTT, or one line per segment.
+    """Return segments as the text of a file: SubRip, WebVTT, or one line per segment.
 
     Subtitles are to norm, see `vidsum.results.cues.cues_of`. With words, WebVTT tells when each is said.
     """
@@ -180,7 +180,9 @@ def as_text(segments: Sequence[Segment], form: TextFormat, *, with_words: bool =
 
 
 def pieces_of(segments: Iterable[Segment]) -> list[Piece]:
-    """The words of segments as their text writes them; in a text without words, letters tell the times."""
+    """Return the words of segments as their text writes them; in a text without words, letters tell the
+    times.
+    """
     return [piece for segment in segments for piece in _pieces_of(segment)]
 
 
@@ -197,7 +199,7 @@ def _pieces_of(segment: Segment) -> list[Piece]:
 
 
 def _by_letters(segment: Segment) -> tuple[Word, ...]:
-    """The words of a text, which last as long as they are in letters."""
+    """Return the words of a text, which last as long as they are in letters."""
     a_letter_s = (segment.end_s - segment.start_s) / max(len(segment.text), 1)
     spans = ((found.span(), found[0]) for found in re.finditer(r"\S+", segment.text))
     return tuple(

@@ -19,7 +19,7 @@ def _node(tag: str, about: Mapping[str, object], *children: Element) -> Element:
 
 
 def _leaves(values: Mapping[str, object]) -> Iterator[Element]:
-    """An element that holds text for each value."""
+    """Yield an element that holds text for each value."""
     for tag, value in values.items():
         element = Element(tag)
         element.text = str(value)
@@ -33,12 +33,12 @@ def _text(root: Element, doctype: str = "") -> str:
 
 
 def _starts(clips: Sequence[Clip]) -> list[int]:
-    """The frame of the timeline at which each clip begins, and then the end."""
+    """Return the frame of the timeline at which each clip begins, and then the end."""
     return list(accumulate((clip.n_frames for clip in clips), initial=0))
 
 
 def _videos(clips: Sequence[Clip]) -> dict[str, tuple[int, Clip]]:
-    """The number of each video, from 1, and its first clip, by its place."""
+    """Return the number of each video, from 1, and its first clip, by its place."""
     firsts = {clip.place: clip for clip in reversed(clips)}
     places = dict.fromkeys(clip.place for clip in clips)
     return {place: (number, firsts[place]) for number, place in enumerate(places, 1)}
@@ -178,7 +178,7 @@ _BLACK = {"eof": "continue", "resource": "black", "mlt_service": "color", "aspec
 
 
 def to_kdenlive(clips: Sequence[Clip], name: str) -> str:
-    """A Kdenlive project of document version 1.1, which Kdenlive has from 23.04 on.
+    """Return a Kdenlive project of document version 1.1, which Kdenlive has from 23.04 on.
 
     A track is a tractor of two playlists; the tracks are in a sequence; the bin has this and each video.
     """
@@ -211,7 +211,7 @@ def to_kdenlive(clips: Sequence[Clip], name: str) -> str:
 
 
 def _kdenlive_track(clips: Sequence[Clip], kind: str) -> Iterator[Element]:
-    """The videos, playlists and tractor of a track of sound or pictures."""
+    """Yield the videos, playlists and tractor of a track of sound or pictures."""
     videos, is_audio = _videos(clips), kind == "audio"
     use = {"set.test_audio": int(not is_audio), "set.test_video": int(is_audio)}
     for number, clip in videos.values():
@@ -231,7 +231,7 @@ def _kdenlive_track(clips: Sequence[Clip], kind: str) -> Iterator[Element]:
 
 
 def _chain(number: int, clip: Clip, prefix: str = "chain", more: Mapping[str, object] = {}) -> Element:
-    """A video, as long as all its frames."""
+    """Return a video, as long as all its frames."""
     length = clip.media.n_frames
     about = {"length": length, "resource": Path(clip.place).as_posix(), "mlt_service": "avformat-novalidate"}
     whole = {"id": f"{prefix}{number}", "in": 0, "out": length - 1}

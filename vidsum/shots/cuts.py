@@ -82,7 +82,7 @@ def as_features(changes: Changes, video: VideoInfo) -> Features:
 def with_cuts(
     features: Features, first: npt.NDArray[np.int64], pictures: Pictures | None, cuts: WithCuts
 ) -> TimeArray:
-    """[m] seconds, ascending, at which shots begin, of change points as in `starts_of_shots`.
+    """Return [m] seconds, ascending, at which shots begin, of change points as in `starts_of_shots`.
 
     `added`: at these, and at cuts between other samples. `only`: at cuts, and at change points where one
     picture becomes another, but not where there is only motion. Where no picture is known, at these.
@@ -108,7 +108,7 @@ def with_cuts(
 
 
 def starts_of_shots(features: Features, first: npt.NDArray[np.int64], pictures: Pictures | None) -> TimeArray:
-    """[m] seconds at which the shots begin whose first samples are `first` [m], ascending and above 0.
+    """Return [m] seconds at which the shots begin whose first samples are `first` [m], ascending and above 0.
 
     A shot begins between its first sample and the one before: at the picture that changes most, if that is
     clear; else where half of the change is done; where no picture is known, in the middle.
@@ -137,7 +137,7 @@ def _spans(features: Features, first: npt.NDArray[np.int64]) -> list[Interval]:
 
 
 def _change_in(changes: Features | None, span: Interval, margin_s: float) -> _Start:
-    """The change between two samples."""
+    """Return the change between two samples."""
     before, after = span
     middle = _Start((before + after) / 2, (before + after) / 2, False)
     if changes is None:
@@ -157,13 +157,13 @@ def _change_in(changes: Features | None, span: Interval, margin_s: float) -> _St
 
 
 def _cut_at(changes: Features, number: int) -> _Start:
-    """A cut at a picture, or at one before that was not decoded."""
+    """Return a cut at a picture, or at one before that was not decoded."""
     times, is_next = changes.timestamps, changes.array[number, 1] or number == 0
     return _Start(float(times[number if is_next else number - 1]), float(times[number]), True)
 
 
 def _cuts_in(changes: Features) -> list[_Start]:
-    """The clear cuts of a video, wherever they are."""
+    """Return the clear cuts of a video, wherever they are."""
     times, amounts, apart = changes.timestamps, changes.array[:, 0], changes.array[:, 2]
     found = []
     for number in np.flatnonzero(amounts >= _CUT_LEAST).tolist():
@@ -227,7 +227,7 @@ def _is_near(start: _Start, cuts: TimeArray) -> bool:
 
 
 def _may_be_gradual(changes: Features, time_s: float) -> bool:
-    """Whether one picture becomes another around a time; True where too few are known."""
+    """Return whether one picture becomes another around a time; True where too few are known."""
     times, amounts, apart = changes.timestamps, changes.array[:, 0], changes.array[:, 2]
     first, end = np.searchsorted(times, [time_s, time_s + _AROUND_S]).tolist()
     if end - np.searchsorted(times, time_s - _AROUND_S) < _ENOUGH:
@@ -240,7 +240,7 @@ def _may_be_gradual(changes: Features, time_s: float) -> bool:
 
 
 def _closer(starts: Sequence[_Start], features: Features, pictures: Pictures) -> TimeArray:
-    """[m] seconds of starts; pictures that were not decoded are looked at."""
+    """Return [m] seconds of starts; pictures that were not decoded are looked at."""
     gaps = [(start.before_s, start.time_s + 1 / features.video_fps) for start in starts if start.is_open]
     closer = pictures.look_closer(sorted(gaps)) if (pictures.look_closer and gaps) else None
     return np.array([_largest_in(closer, start) if start.is_open else start.time_s for start in starts])

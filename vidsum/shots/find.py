@@ -119,7 +119,7 @@ def _between_pictures(features: Features, rows: FloatArray, shortest: int, longe
 def within_limits(
     starts: TimeArray, latest: TimeArray, duration_s: float, shortest_s: float, longest_s: float
 ) -> TimeArray:
-    """The starts [m] of shots, moved as little as limits of their length in seconds ask for.
+    """Return the starts [m] of shots, moved as little as limits of their length in seconds ask for.
 
     Shots that begin at `latest` [m] must obey the limits; the last may be longer if it is then.
     """

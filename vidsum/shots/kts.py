@@ -47,7 +47,7 @@ def change_points(
     weights: Weights | None = None,
     lengths: Weights | None = None,
 ) -> IntArray:
-    """The rows at which a new shot starts, of the best segmentation.
+    """Return the rows at which a new shot starts, of the best segmentation.
 
     Ties go to fewer change points, then to the last change point that comes first, then the last but one, and
     so on.
@@ -87,7 +87,7 @@ def _objective(scatter: float, shots: float, n: float, penalty: float) -> float:
 
 
 def _search_prices(band: Matrix, penalty: float, n: float) -> _Cut:
-    """The best segmentation into any number of shots; `n` is the sum of the rows' weights.
+    """Return the best segmentation into any number of shots; `n` is the sum of the rows' weights.
 
     The penalty is concave in the number of shots. So the optimum is a corner of the lower convex hull of
     scatter over the number of shots, and is the cheapest segmentation for some price of a shot between the
@@ -118,12 +118,12 @@ def _search_prices(band: Matrix, penalty: float, n: float) -> _Cut:
 
 
 def _chord(few: _Cut, many: _Cut) -> float:
-    """The price at which two segmentations cost the same."""
+    """Return the price at which two segmentations cost the same."""
     return (few.scatter - many.scatter) / (many.shots - few.shots)
 
 
 def _bound(few: _Cut, many: _Cut, n: float, penalty: float) -> float:
-    """A lower bound on the objective strictly between two corners of the hull.
+    """Return a lower bound on the objective strictly between two corners of the hull.
 
     Scatter lies above the tangents at the two corners; on each tangent the objective is concave, so
     it is least at the tangents' crossing or at a corner, which is known already.
@@ -167,7 +167,8 @@ def _first_least(totals: npt.NDArray[np.float64], slack: float) -> int:
 
 
 def _search_layers(band: Matrix, penalty: float, max_shots: int, total: float) -> _Cut:
-    """The best segmentation into at most `max_shots` shots: the paper's dynamic programme, layer by layer.
+    """Return the best segmentation into at most `max_shots` shots: the paper's dynamic programme, layer by
+    layer.
 
     It takes 8 n max_shots bytes.
     """
@@ -244,7 +245,7 @@ def _sums_before(values: Weights, longest: int) -> Matrix:
 
 
 def _pair_sums(rows: npt.NDArray[np.floating], weights: Weights | None = None) -> Matrix:
-    """[w + 1, w + 1]; at [j, i] the sum of the squared distances of all pairs of rows in rows[i:j]."""
+    """Return [w + 1, w + 1]; at [j, i] the sum of the squared distances of all pairs of rows in rows[i:j]."""
     local = rows.astype(np.float64)
     local -= local.mean(axis=0)
     squares = np.einsum("td,td->t", local, local)

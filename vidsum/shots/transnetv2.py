@@ -45,7 +45,7 @@ def _loaded(device: str, weights_sha256: str) -> TransNetV2:
 def see_transitions(
     frames: Iterable[Frame], model: TransNetV2, video: VideoInfo, progress: Progress | None = None
 ) -> Features:
-    """The probability of each frame to be part of a transition, as features [T, 1].
+    """Return the probability of each frame to be part of a transition, as features [T, 1].
 
     `frames` are all frames of the video in time order, as `SAMPLING` has them. Raises InputError where there
     are none, and UsageError where one is not 48 x 27 pixels.
@@ -74,7 +74,9 @@ def see_transitions(
 
 
 def cuts_of(transitions: Features, threshold: float = 0.5) -> TimeArray:
-    """Seconds, ascending, at which a new shot starts: a frame is in a transition above the threshold."""
+    """Return seconds, ascending, at which a new shot starts: a frame is in a transition above the
+    threshold.
+    """
     cuts: TimeArray = transitions.timestamps[first_frames(transitions.array[:, 0] > threshold)]
     return cuts
 
@@ -109,7 +111,7 @@ def _windows(frames: Iterable[Frame], times: list[float]) -> Iterator[Picture]:
 def first_frames(
     in_transition: np.ndarray[tuple[int], np.dtype[np.bool_]],
 ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Number of the frame that starts each new shot.
+    """Return number of the frame that starts each new shot.
 
     A hard cut marks one frame, the last of the old shot, and the new shot starts at the next. A gradual
     transition marks several in a row; the middle one counts. Those that touch the first or last frame of the

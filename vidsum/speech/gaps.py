@@ -41,7 +41,7 @@ _HANGING = frozenset(
 
 
 def gaps_of(speech: Sequence[Interval], duration_s: float) -> list[Interval]:
-    """The pauses of speech, in time order, in which a description may be spoken.
+    """Return the pauses of speech, in time order, in which a description may be spoken.
 
     Each is `LEAST_S` long at least before `MARGIN_S` is taken off where it borders on speech; a film without
     speech is one gap, whatever its length.
@@ -62,7 +62,7 @@ def seconds_of(text: str) -> float:
 
 
 def shorter(text: str) -> Iterator[str]:
-    """A text, then the same without its last phrases, one more each time; each is a sentence."""
+    """Yield a text, then the same without its last phrases, one more each time; each is a sentence."""
     yield text
     words = text.split()
     for end in range(len(words) - 1, _LEAST_WORDS - 1, -1):

@@ -46,7 +46,7 @@ class Heard:
 
 
 def language_of(probabilities: Mapping[str, float], before: str | None, odds: float = SWITCH) -> str:
-    """The most likely language; the one `before` it unless that is `odds` times less likely."""
+    """Return the most likely language; the one `before` it unless that is `odds` times less likely."""
     best = max(probabilities, key=lambda language: probabilities[language])
     if before and probabilities[best] < odds * probabilities.get(before, 0.0):
         return before
@@ -54,7 +54,7 @@ def language_of(probabilities: Mapping[str, float], before: str | None, odds: fl
 
 
 def with_main_language(windows: Sequence[Heard]) -> tuple[str | None, float | None, tuple[Segment, ...]]:
-    """The language that is spoken the longest, its mean probability, and the segments of all windows.
+    """Return the language that is spoken the longest, its mean probability, and the segments of all windows.
 
     Segments name their language if it is another one. Both are None if there are no windows.
     """
@@ -145,7 +145,7 @@ def _encode_once(model: "WhisperModel") -> None:
 
 
 def precision_on(device: str) -> str:
-    """The type of the weights on a device, which may change what is understood."""
+    """Return the type of the weights on a device, which may change what is understood."""
     return "int8" if _runs_on(device) == "cpu" else "float16"
 
 
@@ -167,7 +167,7 @@ def _runs_on(device: str) -> str:
 
 
 def language_probabilities(model: "WhisperModel", window: Window) -> dict[str, float]:
-    """The probability of each language in a window, by code."""
+    """Return the probability of each language in a window, by code."""
     # without the last frame, as `transcribe` encodes it
     features = model.feature_extractor(window.samples)[..., :-1]
     _, _, probabilities = model.detect_language(features=features)
@@ -175,7 +175,8 @@ def language_probabilities(model: "WhisperModel", window: Window) -> dict[str, f
 
 
 def in_one_language(model: "WhisperModel", window: Window) -> Iterator[tuple[Window, dict[str, float]]]:
-    """A window and the probabilities of its languages; or its two parts and theirs if the language changes.
+    """Yield a window and the probabilities of its languages; or its two parts and theirs if the language
+    changes.
 
     Only windows that are not clearly in one language are looked into: by their first and last piece, and then
     by bisection.
@@ -217,7 +218,7 @@ def said_in(
 def recognize(
     model: "WhisperModel", window: Window, language: str, likelihood: float, *, translate: bool = False
 ) -> Iterator[Segment]:
-    """The segments of a window, with words unless they are translated; none if it holds no words.
+    """Yield the segments of a window, with words unless they are translated; none if it holds no words.
 
     If the text repeats itself, the window is transcribed again without repetitions: Whisper's own remedy is
     to draw words at random. Text that still repeats itself is dropped.
@@ -240,7 +241,7 @@ def recognize(
 def _decoded(
     model: "WhisperModel", window: Window, language: str, translate: bool, no_repeat: int = 0
 ) -> list[Any]:
-    """The segments of faster-whisper."""
+    """Return the segments of faster-whisper."""
     found, _ = model.transcribe(
         window.samples,
         language=language,
@@ -257,7 +258,7 @@ def _decoded(
 
 
 def _is_speech(no_speech: float, likelihood: float, is_loop: bool) -> bool:
-    """Whether a text is of speech. The log-probability of "Yeah", "Yeah", "Yeah" is always high."""
+    """Return whether a text is of speech. The log-probability of "Yeah", "Yeah", "Yeah" is always high."""
     return no_speech * (1 - likelihood) <= NO_WORDS and not (is_loop and no_speech > NO_SPEECH)
 
 
@@ -267,7 +268,7 @@ def _repeats_itself(text: str) -> bool:
 
 
 def _segment(window: Window, heard: Any, text: str) -> Segment:
-    """A segment of faster-whisper, with times of the source."""
+    """Return a segment of faster-whisper, with times of the source."""
     words = tuple(_word(window, word) for word in heard.words or ())
     if words:
         start_s, end_s = words[0].start_s, words[-1].end_s

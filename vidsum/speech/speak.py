@@ -52,7 +52,9 @@ class Speaker:
 
 
 def speaker_of(asked: str) -> Speaker:
-    """The program of `--speak`. Raises UsageError: it is not installed, or the command lacks a place."""
+    """Return the program of `--speak`. Raises UsageError: it is not installed, or the command lacks a
+    place.
+    """
     try:
         words = tuple(shlex.split(asked))
     except ValueError as error:
@@ -73,7 +75,7 @@ def _places(command: tuple[str, ...]) -> set[str]:
 
 
 def speak(speaker: Speaker, text: str, sample_rate: int, folder: Path, pace: float = 1.0) -> FloatArray:
-    """[N] a text as mono samples at `sample_rate`, without silence at its ends.
+    """Return [N] a text as mono samples at `sample_rate`, without silence at its ends.
 
     Args:
         speaker: the program.

@@ -38,7 +38,7 @@ class Speech:
 
 
 def speech_in(blocks: Iterable[FloatArray]) -> Iterator[Speech]:
-    """The pieces of speech, in time order, of sound that comes in blocks [N] at RATE.
+    """Yield the pieces of speech, in time order, of sound that comes in blocks [N] at RATE.
 
     Speech that goes on at the end of a block is joined with the next one.
     """
@@ -57,7 +57,7 @@ def speech_in(blocks: Iterable[FloatArray]) -> Iterator[Speech]:
 
 
 def _spans(samples: FloatArray) -> list[tuple[int, int]]:
-    """[low, high) of each piece of speech in samples [N]."""
+    """Return [low, high) of each piece of speech in samples [N]."""
     if not samples.any():  # hours of it may lie between two recordings
         return []
     load_onnxruntime()  # before faster-whisper does
@@ -96,7 +96,7 @@ class Window:
         return start, end
 
     def time_in_source(self, time_s: float, *, is_end: bool = False) -> float:
-        """Seconds in the source of a time in the window.
+        """Return seconds in the source of a time in the window.
 
         At the border of two pieces, an end belongs to the one before, a start to the one after.
         """

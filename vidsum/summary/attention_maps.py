@@ -74,7 +74,7 @@ def attention_maps(
     heads: Sequence[int] | None = None,
     cells: int = 768,
 ) -> AttentionMaps:
-    """The maps of Figs. 5-8 for a summary that the model writes with no labels.
+    """Return the maps of Figs. 5-8 for a summary that the model writes with no labels.
 
     Of a video of more samples than `LONGEST`, or than the model reads at once, only the first window is
     used, with a warning.
@@ -155,7 +155,7 @@ def record_attention(model: FullTransNet, array: Tensor, is_global: Tensor, toke
 def encoder_weights(
     model: FullTransNet, recorded: Recorded, is_global: Tensor, layer: int, head: int
 ) -> Tensor:
-    """[T, T] the sparse weights of Eq. 9-10, with the learned mask where there is one."""
+    """Return [T, T] the sparse weights of Eq. 9-10, with the learned mask where there is one."""
     encoder = cast(EncoderLayer, model.encoder[layer])
     is_valid = torch.ones_like(is_global)
     everywhere = {"full": is_valid, "local": ~is_valid}.get(encoder.pattern, is_global)
@@ -166,14 +166,14 @@ def encoder_weights(
 
 
 def decoder_weights(model: FullTransNet, recorded: Recorded, layer: int, head: int) -> Tensor:
-    """[L, L] the masked self-attention of Eq. 6: no step sees a later one."""
+    """Return [L, L] the masked self-attention of Eq. 6: no step sees a later one."""
     attention = cast(DecoderLayer, model.decoder[layer]).attention
     n_steps = recorded.projected[attention.q].shape[1]
     return _weights(attention, recorded, head, torch.ones(n_steps, n_steps, dtype=torch.bool).tril())
 
 
 def cross_weights(model: FullTransNet, recorded: Recorded, layer: int, head: int) -> Tensor:
-    """[L, T] the attention of Eq. 7 to the encoder's output."""
+    """Return [L, T] the attention of Eq. 7 to the encoder's output."""
     return _weights(cast(DecoderLayer, model.decoder[layer]).cross, recorded, head)
 
 

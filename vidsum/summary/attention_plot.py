@@ -130,7 +130,7 @@ def _cells(maps: AttentionMaps, times_s: TimeArray) -> TimeArray:
 
 
 def _end_s(maps: AttentionMaps) -> float:
-    """Where the last sample would give way to another."""
+    """Return where the last sample would give way to another."""
     step_s = np.median(np.diff(maps.timestamps)) if len(maps.timestamps) > 1 else maps.edges_s[-1]
     return float(maps.timestamps[-1] + step_s)
 

@@ -83,7 +83,7 @@ def _one_thread() -> Iterator[None]:
 
 
 def _best_beam(model: FullTransNet, state: DecoderState, n_key_frames: int, width: int) -> _Beam:
-    """The summary of `decode`, from the state before the first step."""
+    """Return the summary of `decode`, from the state before the first step."""
     beams, ended = [_Beam()], list[_Beam]()
     last: Tensor | None = None
     for _ in range(n_key_frames):
@@ -105,7 +105,7 @@ def _best_beam(model: FullTransNet, state: DecoderState, n_key_frames: int, widt
 def _extend(
     beams: list[_Beam], log_probabilities: Tensor, width: int
 ) -> tuple[list[tuple[int, _Beam]], list[_Beam]]:
-    """The best `width` ways to go on, each with its parent's number, and the beams that end here.
+    """Return the best `width` ways to go on, each with its parent's number, and the beams that end here.
 
     `log_probabilities` are [W, T + 1] for W beams, the last column that of the end.
     """
@@ -136,7 +136,7 @@ IntArray = npt.NDArray[np.int64]
 def curve_over(
     model: FullTransNet, array: FloatArray, shot_of_sample: IntArray, fraction: float, width: int
 ) -> FloatArray:
-    """[T] in [0, 1]: the probability that the decoder chooses a shot's samples at its steps.
+    """Return [T] in [0, 1]: the probability that the decoder chooses a shot's samples at its steps.
 
     With the head `frame`, its scores of the samples less their mean, by the logistic function. The arguments
     are those of `importance`, with the input [T, D] of the model and the shot [T] of each sample.
@@ -165,7 +165,7 @@ def decode_samples(
 
 @torch.inference_mode()
 def score_samples(model: FullTransNet, array: FloatArray, shot_of_sample: IntArray) -> FloatArray:
-    """[T] scores of [T, D] samples that go through the encoder at once, by the head `frame`."""
+    """Return [T] scores of [T, D] samples that go through the encoder at once, by the head `frame`."""
     assert model.scores is not None
     device = next(model.parameters()).device
     is_global = global_tokens(torch.from_numpy(shot_of_sample), model.config.global_tokens)
@@ -176,7 +176,7 @@ def score_samples(model: FullTransNet, array: FloatArray, shot_of_sample: IntArr
 
 
 def curve_of(decoded: Decoded, shot_of_sample: IntArray) -> FloatArray:
-    """[T] mean over each shot of 1 - prod_l (1 - p_l), the probability to be chosen at any step.
+    """Return [T] mean over each shot of 1 - prod_l (1 - p_l), the probability to be chosen at any step.
 
     The mean, because a step that begins a shot gives all its probability to the shot's first sample.
     """
@@ -208,7 +208,7 @@ def windows(shot_of_sample: IntArray, longest: int) -> list[slice]:
 
 
 def over_windows(parts: list[slice], n_samples: int, curve: Callable[[slice], FloatArray]) -> FloatArray:
-    """[T] the mean of the windows' curves where they overlap."""
+    """Return [T] the mean of the windows' curves where they overlap."""
     total, count = np.zeros(n_samples), np.zeros(n_samples)
     for part in parts:
         total[part] += curve(part)
@@ -217,6 +217,6 @@ def over_windows(parts: list[slice], n_samples: int, curve: Callable[[slice], Fl
 
 
 def _last_before(between: IntArray, most: int, least: int) -> int:
-    """The last edge of a shot in [least, most]; `most` where there is none."""
+    """Return the last edge of a shot in [least, most]; `most` where there is none."""
     position = int(np.searchsorted(between, most, side="right")) - 1
     return int(between[position]) if position >= 0 and between[position] >= least else most

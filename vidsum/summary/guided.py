@@ -31,7 +31,7 @@ _SMOOTHED_S = 1.0
 
 
 def texts_of(selection: Selection) -> list[str]:
-    """The texts that guide a summary. Raises UsageError for a blank one."""
+    """Return the texts that guide a summary. Raises UsageError for a blank one."""
     texts = [*selection.about, *([] if selection.title is None else [selection.title])]
     if any(not text.strip() for text in texts):
         raise UsageError("--about and --title need a text", hint='--about "children at play"')
@@ -48,7 +48,8 @@ def require_readable(extractor: str) -> None:
 def guided(
     importance: FloatArray, features: Features, about: Sequence[str], title: str | None, device: str = "auto"
 ) -> FloatArray:
-    """[T] in [0, 1]: importance [T] in [0, 1], which counts less beside what a title or texts describe.
+    """Return [T] in [0, 1]: importance [T] in [0, 1], which counts less beside what a title or texts
+    describe.
 
     With z a curve less its mean over its deviation, s the similarity of samples and a text, i the logit of
     the importance: the logistic function of z(i) + .3 z(s of the title). With texts to be about, it is
@@ -69,12 +70,12 @@ def guided(
 
 
 def _similarity(rows: FloatArray, texts: Sequence[str], step_s: float, device: str) -> TimeArray:
-    """[T] the best of the texts' similarities, smoothed and standardised."""
+    """Return [T] the best of the texts' similarities, smoothed and standardised."""
     curves = rows @ embed_queries(vse.NAME, texts, device).T
     return _standard(smoothed(curves.max(axis=1), _SMOOTHED_S / step_s))
 
 
 def _standard(curve: TimeArray | FloatArray) -> TimeArray:
-    """A curve less its mean, over its deviation; zeros where it is constant."""
+    """Return a curve less its mean, over its deviation; zeros where it is constant."""
     centred = np.asarray(curve - curve.mean(), np.float64)
     return centred / centred.std() if centred.std() > 1e-6 else np.zeros_like(centred)

@@ -79,7 +79,8 @@ def cluster(features: Features, seed: int = 0) -> FloatArray:
 
 
 def highlights(features: Features, seed: int = 0) -> FloatArray:
-    """How much there is to see: half how much the network sees in a sample, half how that changes around it.
+    """Return how much there is to see: half how much the network sees in a sample, half how that changes
+    around it.
 
         e_t = |x_t| / mean |x|          a feature is long where units of the network find what they look for
         c_t = min(D_(t-1,t), D_(t,t+1)) with D = 1 - cosine; the lesser one, for a cut is no event
@@ -95,7 +96,7 @@ def highlights(features: Features, seed: int = 0) -> FloatArray:
 
 
 def uniform(features: Features, seed: int = 0) -> FloatArray:
-    """The same for every sample."""
+    """Return the same for every sample."""
     return np.ones(len(features), np.float32)
 
 
@@ -125,7 +126,7 @@ def smoothed(curve: Curve, deviation: float) -> Curve:
 
 
 def _change(features: Features, lengths: Curve) -> Curve:
-    """[T] distance of a sample to the nearer of its neighbours; 0 where there is none."""
+    """Return [T] distance of a sample to the nearer of its neighbours; 0 where there is none."""
     if len(features) == 1:
         return np.zeros(1)
     products = np.einsum("td,td->t", features.array[1:], features.array[:-1], dtype=np.float64)

@@ -21,7 +21,7 @@ def values_of(scores: npt.ArrayLike) -> IntArray:
 
 
 def knapsack(values: IntArray, weights: IntArray, capacity: int) -> BoolArray:
-    """Which items to take for the highest total value within the capacity.
+    """Return which items to take for the highest total value within the capacity.
 
     Of several best choices, that which takes the first item if any of them does, then the second, and so on.
     Items without value are not taken.
@@ -48,7 +48,7 @@ def knapsack(values: IntArray, weights: IntArray, capacity: int) -> BoolArray:
 
 
 def _settle(values: IntArray, weights: IntArray, capacity: int) -> tuple[BoolArray, BoolArray]:
-    """Which items are certainly in, and which are still open; the others are certainly out.
+    """Return which items are certainly in, and which are still open; the others are certainly out.
 
     The bound on what an item's other choice can still reach is compared with a known solution. Only what
     falls strictly short is settled: every best choice, ties too, is left possible.

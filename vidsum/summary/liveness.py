@@ -40,7 +40,7 @@ _TINY = np.finfo(np.float32).tiny
 
 
 def liveness(features: Features) -> FloatArray:
-    """[T] how far each sample is live footage, in [0, 1]; about 1 for ordinary footage.
+    """Return [T] how far each sample is live footage, in [0, 1]; about 1 for ordinary footage.
 
     The product of two factors, neither of which is scaled to the video:
 
@@ -57,7 +57,7 @@ def liveness(features: Features) -> FloatArray:
 
 
 def motion(features: Features) -> FloatArray:
-    """[T] how surely each sample is not frozen, in [0, 1]; 1 for a single sample.
+    """Return [T] how surely each sample is not frozen, in [0, 1]; 1 for a single sample.
 
     The lesser of the changes from and to its neighbours counts: a cut does not make a picture live. Nor do
     fewer than `_MOVING` samples that change: an encoder draws a still picture anew from time to time. In a
@@ -96,7 +96,8 @@ def _from_change(change: Matrix) -> FloatArray:
 
 
 def measures(array: FloatArray, units: Sequence[int] = DULL_UNITS) -> Matrix:
-    """[T, 2] of features that are not negative: the entropy over units, and what the dull units add up to.
+    """Return [T, 2] of features that are not negative: the entropy over units, and what the dull units add up
+    to.
 
     The first is that of the feature scaled to a sum of 1, in nats; the second is the sum of the dull units of
     the feature scaled to length 1. A feature of zeros has 0 and 0.
@@ -115,6 +116,6 @@ def _measures(positive: Matrix, units: list[int]) -> Matrix:
 
 
 def _pictures(array: FloatArray) -> FloatArray:
-    """[T] in [0, 1]."""
+    """Return [T] in [0, 1]."""
     score = measures(array) @ np.array([_ENTROPY, _DULL]) + _INTERCEPT
     return logistic(score)

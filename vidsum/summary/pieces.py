@@ -65,7 +65,9 @@ class Windows:
     shortest: int
 
     def best(self, shot: int, cell: tuple[int, int], size: int, *, is_first: bool = True) -> Piece | None:
-        """The window of at most `size` frames with the highest sum; of several, that in their middle."""
+        """Return the window of at most `size` frames with the highest sum; of several, that in their
+        middle.
+        """
         first, stop = np.searchsorted(self.places, (cell[0], cell[1] - self.shortest + 1))
         starts = self.places[first:stop]
         ends = np.minimum(starts + size, cell[1])
@@ -82,7 +84,8 @@ class Windows:
 
 
 def held(importance: FloatArray, sampled: IntArray, edges: IntArray) -> Floats:
-    """[F] importance of each frame: that of the sample before it, in a shot's first frames of the one after.
+    """Return [F] importance of each frame: that of the sample before it, in a shot's first frames of the one
+    after.
 
     `importance` [T] is of the samples, at the frames `sampled` [T]; `edges` [S + 1] of the shots are in
     frames.
@@ -96,7 +99,9 @@ def held(importance: FloatArray, sampled: IntArray, edges: IntArray) -> Floats:
 
 
 def places_to_cut(words: Sequence[Interval], fps: float, n_frames: int) -> IntArray:
-    """The frames before which a cut falls inside none of the words, (start_s, end_s); `n_frames` is one."""
+    """Return the frames before which a cut falls inside none of the words, (start_s, end_s); `n_frames` is
+    one.
+    """
     is_inside = np.zeros(n_frames + 1, np.bool_)
     for start_s, end_s in words:
         first, last = int(start_s * fps) + 1, int(np.ceil(end_s * fps)) - 1
@@ -133,13 +138,13 @@ class _Shown:
         return slice(first, max(stop, first + 1))
 
     def _look(self, start: int, end: int) -> FloatArray:
-        """[D] the mean feature of frames [start, end), of length 1; zeros where it is the video's."""
+        """Return [D] the mean feature of frames [start, end), of length 1; zeros where it is the video's."""
         mean = self._rows[self._samples(start, end)].mean(axis=0)
         length = float(np.linalg.norm(mean))
         return np.asarray(mean / length if length > _SAME_LOOK else mean * 0, np.float32)
 
     def _alike(self, start: int, end: int) -> FloatArray:
-        """[S] how much frames look like the best window of each shot."""
+        """Return [S] how much frames look like the best window of each shot."""
         return np.asarray(np.maximum(self._looks @ self._look(start, end), 0))
 
     def gain(self, piece: Piece) -> float:
@@ -167,7 +172,7 @@ def choose_pieces(
     size: int,
     least: float = 0.0,
 ) -> list[Piece]:
-    """The pieces of a summary, in the order in which they are taken.
+    """Return the pieces of a summary, in the order in which they are taken.
 
     The piece with the highest score comes first. Then each step takes the highest gain per frame: of the
     first pieces of good shots as long as there are any, then of all. A piece leaves its shot two cells, a

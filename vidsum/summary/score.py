@@ -69,7 +69,7 @@ class Scored:
 
 
 def is_flat(importance: FloatArray) -> bool:
-    """Whether a curve hardly differs over a video."""
+    """Return whether a curve hardly differs over a video."""
     spread = float(importance.max() - importance.min())
     return spread <= max(_FLAT_FRACTION * float(importance.mean()), _FLAT_LEAST)
 
@@ -77,7 +77,8 @@ def is_flat(importance: FloatArray) -> bool:
 def candidates(
     model: str, extractor: str, rate: float, embedded: bool, device: str = "auto", film_fps: float = math.inf
 ) -> tuple[str, ...]:
-    """The models that may give the scores, best first; one where it was named, as in MODELS or by a path.
+    """Return the models that may give the scores, best first; one where it was named, as in MODELS or by a
+    path.
 
     They are checked, before a video is decoded, against the features that they would read: their extractor,
     rate per second, and whether they are `embedded` (without, `auto` goes on to the next model). `device` is
@@ -106,7 +107,8 @@ def best_score(
     fraction: float,
     device: str = "auto",
 ) -> Scored:
-    """The curve of the first of the models (from `candidates`) that is not flat where this video moves.
+    """Return the curve of the first of the models (from `candidates`) that is not flat where this video
+    moves.
 
     If all are flat, or the picture stands still, `auto` gives `uniform` and a warning. A named model gives
     its flat curve and a warning, except `uniform`, which is meant to be flat. The other arguments are those
@@ -120,7 +122,7 @@ def best_score(
 
 
 def _decodes(model: str, device: str) -> bool:
-    """Whether a model's importance comes from the steps of a decoder."""
+    """Return whether a model's importance comes from the steps of a decoder."""
     if model in SCORERS:
         return False
     config = getattr(_summarizer(model, device).model, "config", None)
@@ -152,7 +154,9 @@ def _first_that_varies(
 
 
 def scored_once(model: str, importance: FloatArray) -> Scored:
-    """The curve of a model that was named, with a warning if it is flat and not `uniform`, which shall be."""
+    """Return the curve of a model that was named, with a warning if it is flat and not `uniform`, which shall
+    be.
+    """
     if model == "uniform" or not is_flat(importance):
         return Scored(importance, model, _REQUESTED)
     others = " or ".join(f"--model {name}" for name in AUTO_ORDER if name not in (model, SHIPPED_MODEL))
@@ -172,7 +176,7 @@ def _flatness(models: Sequence[str]) -> str:
 def score(
     features: Features, shots: Shots | None, selection: Selection, fraction: float, device: str = "auto"
 ) -> FloatArray:
-    """[T] importance in [0, 1]; errors as `candidates`.
+    """Return [T] importance in [0, 1]; errors as `candidates`.
 
     Of `selection`, the model (not `auto`), the seed and the beams count. `fraction` is the budget's fraction
     of the video, `device` that of a trained model. FullTransNet alone needs shots. The scores of the models
@@ -222,7 +226,7 @@ def draw_attention(
 
 
 def checkpoint_sha256(model: str) -> str | None:
-    """SHA-256 of a trained model's checkpoint; None for a scorer that needs no training."""
+    """Return SHA-256 of a trained model's checkpoint; None for a scorer that needs no training."""
     if model in SCORERS:
         return None
     _require_known(model)
@@ -275,12 +279,12 @@ class OwnScorer:
     """Hash of scores that were given as numbers; what a function does is not known."""
 
     def scored(self, features: Features) -> Scored:
-        """The curve. Raises UsageError where it is not one finite number for each feature."""
+        """Return the curve. Raises UsageError where it is not one finite number for each feature."""
         return scored_once(self.name, _curve(self.score(features), features, self.name))
 
 
 def own_scorer(model: OwnScores) -> OwnScorer:
-    """The scorer of a function or of numbers."""
+    """Return the scorer of a function or of numbers."""
     if callable(model):
         return OwnScorer(getattr(model, "__qualname__", type(model).__qualname__), model)
     scores = np.asarray(model)
@@ -288,7 +292,9 @@ def own_scorer(model: OwnScores) -> OwnScorer:
 
 
 def installed_scorer(name: str) -> OwnScorer | None:
-    """The scorer that an installed package registers under a name, which is not one of vidsum's own."""
+    """Return the scorer that an installed package registers under a name, which is not one of vidsum's
+    own.
+    """
     if name in MODELS or name.endswith(".safetensors"):
         return None
     entry = next(iter(entry_points(group=GROUP, name=name)), None)
@@ -296,7 +302,7 @@ def installed_scorer(name: str) -> OwnScorer | None:
 
 
 def _curve(given: npt.ArrayLike, features: Features, name: str) -> FloatArray:
-    """[T] in [0, 1]: as given where all lie there, else scaled to its range."""
+    """Return [T] in [0, 1]: as given where all lie there, else scaled to its range."""
     try:
         scores = np.asarray(given, np.float32)
     except (TypeError, ValueError) as error:

@@ -129,7 +129,7 @@ def _in_frames(
 def _choose(
     video: _Video, features: Features, importance: FloatArray, places: IntArray, limits_s: Limits
 ) -> tuple[BoolArray, TimeArray]:
-    """Which frames are in, and the score of each shot."""
+    """Return which frames are in, and the score of each shot."""
     fps, (shortest_s, longest_s) = features.video_fps, limits_s
     room = video.capacity - int(video.kept.sum())
     shortest, sizes = 1, [max(room, 1)]
@@ -169,7 +169,9 @@ def _sizes(size: int, longest: int) -> list[int]:
 def _firsts(
     video: _Video, sums: TimeArray, places: IntArray, shortest: int, size: int
 ) -> tuple[list[Piece], Windows, TimeArray, float]:
-    """The best piece of each shot that may be in, windows for others, scores of all shots, the least one."""
+    """Return the best piece of each shot that may be in, windows for others, scores of all shots, the least
+    one.
+    """
     cells = dict(enumerate(pairwise(video.edges.tolist())))
     anywhere = np.arange(len(sums))
     ideal = Windows(sums, anywhere, 1)
@@ -186,7 +188,9 @@ def _firsts(
 
 
 def _knapsack(pieces: Sequence[Piece], room: int) -> list[Piece]:
-    """The pieces with the most importance in total; if it is the same in every frame, as many as fit."""
+    """Return the pieces with the most importance in total; if it is the same in every frame, as many as
+    fit.
+    """
     scores = np.array([piece.score for piece in pieces])
     sizes = np.array([piece.size for piece in pieces], np.int64)
     is_flat = len(scores) == 0 or np.ptp(scores) < 1e-9  # any pieces would do, for instance the opening
@@ -195,19 +199,19 @@ def _knapsack(pieces: Sequence[Piece], room: int) -> list[Piece]:
 
 
 def _runs(marked: BoolArray, breaks: Sequence[int] | IntArray = ()) -> list[tuple[int, int]]:
-    """The frames [start, end) of each run of marked ones; a run is cut at breaks."""
+    """Return the frames [start, end) of each run of marked ones; a run is cut at breaks."""
     cuts = np.flatnonzero(np.diff(marked)) + 1
     edges = np.unique(np.concatenate([[0], cuts, breaks, [len(marked)]]))
     return [(start, end) for start, end in pairwise(edges.astype(int).tolist()) if marked[start]]
 
 
 def _frames(times_s: TimeArray, fps: float) -> IntArray:
-    """Number of the frame that starts nearest to each time."""
+    """Return number of the frame that starts nearest to each time."""
     return np.round(times_s * fps).astype(np.int64)
 
 
 def _marked(segments: Sequence[Interval], features: Features, n_frames: int, option: str) -> BoolArray:
-    """[n_frames] whether a frame lies in one of the segments, in part or whole."""
+    """Return [n_frames] whether a frame lies in one of the segments, in part or whole."""
     marked = np.zeros(n_frames, np.bool_)
     for start_s, end_s in segments:
         offset_s = start_offset_s(features.video)
@@ -234,7 +238,7 @@ def _edges(shot_edges: IntArray, kept: BoolArray, dropped: BoolArray) -> IntArra
 
 
 def _times(edges: IntArray, shots: Shots, features: Features) -> TimeArray:
-    """Seconds of edges that are given in frames; those of a video's shots are where they were."""
+    """Return seconds of edges that are given in frames; those of a video's shots are where they were."""
     times: TimeArray = np.minimum(edges / features.video_fps, features.duration_s)
     if features.video is None:
         return times

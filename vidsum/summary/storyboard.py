@@ -29,7 +29,9 @@ _KEY_FRAME_NAME = re.compile(r"\d+_\d+\.\d\ds\.jpg")
 
 
 def key_frame_times(summary: Summary) -> list[float]:
-    """Seconds of the frame that stands for each segment: its most important sample, or else its middle."""
+    """Return seconds of the frame that stands for each segment: its most important sample, or else its
+    middle.
+    """
     curve = summary.timestamps.tolist(), summary.importance.tolist()
     return [best_time(*segment, *curve) for segment in summary.segments]
 
@@ -107,7 +109,8 @@ class _Layout:
 
 
 def storyboard(summary: Summary, images: Sequence[Picture], captions: Sequence[str | None] = ()) -> Picture:
-    """A sheet of a summary's key frames, with the time and score of each segment, and captions if given.
+    """Return a sheet of a summary's key frames, with the time and score of each segment, and captions if
+    given.
 
     A strip below shows where in the video they are: its shots in shades of grey, the segments in colour.
     `images` are a picture per segment, all of one shape. Raises UsageError for another number of pictures.
@@ -131,7 +134,7 @@ def contact_sheet(
     shots: Sequence[Interval],
     duration_s: float,
 ) -> Picture:
-    """A sheet of pictures with the times, score and caption of the cuts that they stand for.
+    """Return a sheet of pictures with the times, score and caption of the cuts that they stand for.
 
     A strip below shows where in the video they are: its shots in shades of grey, the cuts in colour. `header`
     stands at the top, on the left and on the right; the images of the cuts are all of one shape.
@@ -190,7 +193,7 @@ def _draw_caption(draw: ImageDraw.ImageDraw, cut: Cut, box: tuple[int, int, int]
 
 
 def _fitting(draw: ImageDraw.ImageDraw, text: str, width: int) -> str:
-    """A text, cut at a word where it is wider."""
+    """Return a text, cut at a word where it is wider."""
     shown, words = text, text.split()
     while draw.textlength(shown, _font(15)) > width and len(words) > 1:
         words.pop()
@@ -233,7 +236,7 @@ def _draw_strip(
 
 @cache
 def _font(size: int, *, bold: bool = False) -> ImageFont.FreeTypeFont:
-    """The font that Matplotlib brings along, so that the same picture comes out everywhere."""
+    """Return the font that Matplotlib brings along, so that the same picture comes out everywhere."""
     name = "DejaVuSans-Bold.ttf" if bold else "DejaVuSans.ttf"
     return ImageFont.truetype(str(Path(mpl.get_data_path()) / "fonts" / "ttf" / name), size)
 

@@ -63,11 +63,11 @@ class Inputs:
         return 2 if self.ends else 0
 
     def maps(self, extractor: str) -> bool:
-        """Whether features of an extractor have to be mapped into the space."""
+        """Return whether features of an extractor have to be mapped into the space."""
         return self.space is not None and extractor not in SENTENCES
 
     def of(self, features: Features) -> FloatArray:
-        """[T, D + n_added]"""
+        """Return [T, D + n_added]"""
         is_mapped = self.maps(features.extractor)
         array = vse.rows_of(features) if is_mapped else np.asarray(features.array, np.float32)
         if self.space:
@@ -159,7 +159,7 @@ def _network(trained: Trained, name: str, device: str) -> "FullTransNet":
 def importance(
     summarizer: Summarizer, features: Features, shots: Shots | None, fraction: float = 0.15, width: int = 1
 ) -> FloatArray:
-    """[T] importance in [0, 1]: by ridge regression `with_novelty`, by FullTransNet `curve_over`.
+    """Return [T] importance in [0, 1]: by ridge regression `with_novelty`, by FullTransNet `curve_over`.
 
     The first, middle and last samples of shots are the global tokens; ridge regression does without. At the
     summary's fraction of the video decoding stops; `width` is that of `vidsum.summary.fulltransnet.decode`.
@@ -177,7 +177,7 @@ def importance(
 
 
 def with_novelty(model: RidgeScorer, scores: FloatArray, features: Features) -> FloatArray:
-    """[T] importance in [0, 1], by the logistic function: scores [T], and how new each sample is."""
+    """Return [T] importance in [0, 1], by the logistic function: scores [T], and how new each sample is."""
     if weight := model.config.novelty:
         novelty = contrastive(features)
         novelty = (novelty - novelty.mean()) / max(float(novelty.std()), 1e-6)

@@ -80,7 +80,7 @@ def open_sound(
 def decoded_sound(
     container: av.container.InputContainer, stream: av.AudioStream, jumps: Jumps, log: DecodeLog
 ) -> Iterator[av.AudioFrame]:
-    """The sound from where the container stands; what cannot be read or decoded becomes silence.
+    """Yield the sound from where the container stands; what cannot be read or decoded becomes silence.
 
     If there are jumps, the container stands at the file's start.
     """
@@ -136,7 +136,7 @@ class SoundSource:
         return self._block is None
 
     def read(self, first: int, count: int) -> FloatArray:
-        """Samples [first, first + count) as [channels, count]; meant to be called in rising order."""
+        """Return samples [first, first + count) as [channels, count]; meant to be called in rising order."""
         samples = np.zeros((self.n_channels, count), dtype=np.float32)
         is_near = self._next <= first <= self._next + _SEEK_GAP_S * self.rate
         if not is_near and self._can_seek:
@@ -199,7 +199,7 @@ class SoundSource:
 
 
 def _in_range(frame: av.AudioFrame) -> FloatArray:
-    """The samples of a frame but those of a channel for bass, without what encoders refuse."""
+    """Return the samples of a frame but those of a channel for bass, without what encoders refuse."""
     samples = frame.to_ndarray().astype(np.float32, copy=False)
     audible = [number for number, channel in enumerate(frame.layout.channels) if channel.name != "LFE"]
     samples = samples if len(audible) == len(samples) else samples[audible or [0]]
@@ -230,7 +230,7 @@ class Samples(Protocol):
     layout: str
 
     def read(self, first: int, count: int) -> FloatArray:
-        """Samples [first, first + count) as [channels, count]."""
+        """Return samples [first, first + count) as [channels, count]."""
 
 
 class SoundTrack:

@@ -28,12 +28,12 @@ _BOTTOM = {False: 0.92, True: 0.76}
 
 
 def letters_in_line(width: int, height: int) -> int:
-    """Letters in a line of captions that can be read in pictures of this size, on a phone too."""
+    """Return letters in a line of captions that can be read in pictures of this size, on a phone too."""
     return 42 if width > 1.2 * height else 30 if width > 0.7 * height else 22
 
 
 def unknown_letters(cues: Sequence[Cue]) -> str:
-    """The letters of captions that the font lacks."""
+    """Return the letters of captions that the font lacks."""
     font = _font(16)
     none = bytes(font.getmask("\U0010ffff"))
     letters = sorted({letter for _, _, text in cues for letter in text if not letter.isspace()})
@@ -70,7 +70,9 @@ class Painter:
             pixels[:] = np.rint(mixed)
 
     def _masks(self, text: str) -> tuple[tuple[FloatArray, FloatArray], int]:
-        """[rows, width] how much edge and letters of a text cover pixels, and the first row; all even."""
+        """Return [rows, width] how much edge and letters of a text cover pixels, and the first row; all
+        even.
+        """
         width, height = self._size
         lines, room = text.split("\n"), _WIDEST * width
         size = min(_TALLEST * height, room / letters_in_line(width, height) / _LETTER)

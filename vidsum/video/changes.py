@@ -93,7 +93,7 @@ class ChangeMeter:
 
 
 def _difference(one: Picture, other: Picture) -> float:
-    """The mean absolute difference of two pictures."""
+    """Return the mean absolute difference of two pictures."""
     # in bytes: half the time that signed numbers take
     return float((np.maximum(one, other) - np.minimum(one, other)).sum(dtype=np.uint32)) / one.size
 

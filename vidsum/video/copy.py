@@ -96,7 +96,9 @@ def copy_segments(
 
 
 def has_default_streams(info: VideoInfo) -> bool:
-    """Whether a video has what `write_segments` makes by default: H.264 in yuv420p, and AAC or no sound."""
+    """Return whether a video has what `write_segments` makes by default: H.264 in yuv420p, and AAC or no
+    sound.
+    """
     if info.codec != "h264" or info.audio_codec not in (None, "aac"):
         return False
     with open_source(info) as container:
@@ -187,7 +189,8 @@ class _PictureCopy:
         self._output.mux(packet)
 
     def _from_key_frame(self, start: int) -> Iterator[Any]:
-        """The packets from the last key frame shown at or before `start` on, in the order they are stored.
+        """Return the packets from the last key frame shown at or before `start` on, in the order they are
+        stored.
 
         There are none if the file ends before `start`.
         """
@@ -209,7 +212,7 @@ class _PictureCopy:
 
 
 def _until_clean_cut(packets: Iterator[Any], end: int) -> Iterator[Any]:
-    """The packets up to the first cut with all pictures shown before `end` ahead of it, and no hole.
+    """Yield the packets up to the first cut with all pictures shown before `end` ahead of it, and no hole.
 
     A packet is stored no later than it is shown (dts <= pts): nothing shown before `reach` can follow one
     with a dts of `reach`.
@@ -272,7 +275,7 @@ def _middle(packet: Any) -> int:
 
 
 def _packets_from(container: Any, stream: Any, origin: int, tick: int) -> Iterator[Any]:
-    """The stream's packets from about `tick` on, their time stamps complete and counted from `origin`.
+    """Yield the stream's packets from about `tick` on, their time stamps complete and counted from `origin`.
 
     The first packets after a seek in Matroska have no dts; they get one from the packets behind them.
     """
@@ -303,7 +306,9 @@ def _with_dts(packets: list[Any]) -> list[Any]:
 
 
 def copied_stream(source: object, stream: Any, output: Any) -> Any:
-    """A stream of the clip for packets of `stream`. Raises UsageError where MP4 cannot hold its codec."""
+    """Return a stream of the clip for packets of `stream`. Raises UsageError where MP4 cannot hold its
+    codec.
+    """
     name = stream.codec_context.codec.canonical_name if stream.codec_context is not None else "unknown"
     try:
         if stream.codec_context is None:

@@ -46,7 +46,7 @@ CANCELLED = "the channels of its sound cancel out when mixed: the loudest one is
 
 
 def end_of_pictures(info: VideoInfo, log: DecodeLog) -> float:
-    """The video's duration, or where its pictures end when the file stops before."""
+    """Return the video's duration, or where its pictures end when the file stops before."""
     return log.end_s if _stops_early(info, log) else info.duration_s
 
 
@@ -72,7 +72,7 @@ def _stops_early(info: VideoInfo, log: DecodeLog) -> bool:
 
 
 def _has_hole(info: VideoInfo, log: DecodeLog) -> bool:
-    """Whether frames of a constant rate are missing, though the decoder did not complain."""
+    """Return whether frames of a constant rate are missing, though the decoder did not complain."""
     return not info.is_vfr and log.longest_gap_s > (_FRAMES_OFF + 1) / info.fps
 
 

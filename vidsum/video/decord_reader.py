@@ -65,7 +65,7 @@ def _gives_right_frames(info: VideoInfo) -> bool:
 
 
 def _frame_times(video: decord.VideoReader, log: DecodeLog) -> TimeArray:
-    """[N] When each frame goes on screen; decord counts from the first one and rounds to 32 bits."""
+    """Return [N] When each frame goes on screen; decord counts from the first one and rounds to 32 bits."""
     spans: TimeArray = np.asarray(video.get_frame_timestamp(range(len(video))), dtype=np.float64)
     for start_s, end_s in spans.tolist():
         log.saw(start_s, end_s)
@@ -73,5 +73,5 @@ def _frame_times(video: decord.VideoReader, log: DecodeLog) -> TimeArray:
 
 
 def _picture(video: decord.VideoReader, maker: PictureMaker, number: int) -> Picture:
-    """A frame; in a batch of one, since decord 0.6.0 gives turned pictures four channels otherwise."""
+    """Return a frame; in a batch of one, since decord 0.6.0 gives turned pictures four channels otherwise."""
     return maker.from_rgb(video.get_batch([number]).asnumpy()[0])

@@ -42,7 +42,7 @@ class DuckedSound:
         self._source, self._spoken = source, spoken
 
     def read(self, first: int, count: int) -> FloatArray:
-        """Samples [first, first + count) as [channels, count]."""
+        """Return samples [first, first + count) as [channels, count]."""
         film = np.zeros((self.n_channels, count), np.float32)
         if self._source:
             film = self._source.read(first, count)
@@ -83,7 +83,7 @@ class _DescribedTrack:
 
 
 def sound_rate(info: VideoInfo) -> int:
-    """Samples a second of the track of `write_described`."""
+    """Return samples a second of the track of `write_described`."""
     if info.audio_codec is None:
         return RATE
     with open_sound(info, jumps_of(info)) as source:

@@ -85,7 +85,7 @@ class Choice:
 def choose_encoder(
     codec: str, name: str | None, crf: int | None, preset: str | None, size: tuple[int, int]
 ) -> Choice:
-    """The encoder that is asked for, or that of the CPU where it cannot be used.
+    """Return the encoder that is asked for, or that of the CPU where it cannot be used.
 
     Args:
         codec: h264, hevc or av1.
@@ -111,7 +111,9 @@ def choose_encoder(
 
 
 def can_encode(name: str, size: tuple[int, int]) -> bool:
-    """Whether FFmpeg has an encoder, and this machine what it runs on, for pictures of (width, height)."""
+    """Return whether FFmpeg has an encoder, and this machine what it runs on, for pictures of (width,
+    height).
+    """
     try:
         encoder = av.CodecContext.create(name, "w")
     except (av.FFmpegError, ValueError):  # not in this build
@@ -130,7 +132,8 @@ _GIF_TICK_MS = 10
 
 
 def animated(pictures: Sequence[Picture], format: PreviewFormat, fps: int) -> bytes:
-    """A file that shows pictures one after the other, without sound; GIF and WebP begin again at the end.
+    """Return a file that shows pictures one after the other, without sound; GIF and WebP begin again at the
+    end.
 
     The pictures [height, width, 3] RGB are one at least, all of one size, of even sides for MP4. GIF has
     times of whole hundredths of a second: `fps` is kept on the average.

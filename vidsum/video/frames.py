@@ -29,7 +29,7 @@ _MAX_ASPECT = 10
 
 
 def has_odd_pixels(aspect: float) -> bool:
-    """Whether the width of a pixel over its height is impossible."""
+    """Return whether the width of a pixel over its height is impossible."""
     return not 1 / _MAX_ASPECT <= aspect <= _MAX_ASPECT
 
 
@@ -43,7 +43,7 @@ class PictureMaker:
     _scaler: VideoReformatter = field(default_factory=VideoReformatter)
 
     def from_frame(self, frame: av.VideoFrame, turn_deg: int = 0) -> Picture:
-        """The [height, width, 3] RGB picture of a frame that `turn_deg`, clockwise, shows upright.
+        """Return the [height, width, 3] RGB picture of a frame that `turn_deg`, clockwise, shows upright.
 
         Resizes before it turns: few pixels are turned faster than many. YUV is converted with the matrix and
         range that the frame is tagged with; untagged is BT.601, as everywhere in FFmpeg.
@@ -54,7 +54,7 @@ class PictureMaker:
         return np.ascontiguousarray(np.rot90(small.to_ndarray(), -(turn_deg // 90)))
 
     def from_rgb(self, picture: Picture) -> Picture:
-        """A picture resized."""
+        """Return a picture resized."""
         picture = np.ascontiguousarray(picture)
         if picture.shape[:2] == (self.height, self.width):
             return picture
@@ -138,12 +138,12 @@ def pixel_size(size: Size, display_width: int, display_height: int) -> tuple[int
 
 
 def samples_before(fps: float, time_s: float) -> int:
-    """Number of samples k = 0, 1, ... taken before a frame that goes on screen at `time_s`."""
+    """Return number of samples k = 0, 1, ... taken before a frame that goes on screen at `time_s`."""
     return max(0, math.ceil((time_s - TOLERANCE_S) * fps))
 
 
 def n_samples(fps: float, duration_s: float) -> int:
-    """Number of samples k = 0, 1, ... with k / fps before the end; at least one."""
+    """Return number of samples k = 0, 1, ... with k / fps before the end; at least one."""
     return max(1, samples_before(fps, duration_s))
 
 
@@ -168,7 +168,7 @@ def sample_stream(
     given = [0] * len(samplings)
 
     def picks(number: int, pts_s: float, frame: T, counts: list[int]) -> Iterator[tuple[int, Frame]]:
-        """The samples up to `counts` that show this frame, `given` being those before it."""
+        """Yield the samples up to `counts` that show this frame, `given` being those before it."""
         due: list[tuple[float, int, int]] = []
         for i, (sampling, count) in enumerate(zip(samplings, counts, strict=True)):
             if sampling.fps is None:

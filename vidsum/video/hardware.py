@@ -14,14 +14,18 @@ _ORDER = ("cuda", "videotoolbox", "d3d11va", "vaapi", "qsv")
 
 
 def decoding_hardware(video: VideoInfo, wanted: str) -> str | None:
-    """The hardware that decodes a video: what is wanted, or of `auto` the first that does; None for none."""
+    """Return the hardware that decodes a video: what is wanted, or of `auto` the first that does; None for
+    none.
+    """
     kinds = [kind for kind in _ORDER if kind in hwdevices_available()] if wanted == "auto" else [wanted]
     return next((kind for kind in kinds if _decodes(video, kind)), None)
 
 
 @lru_cache(maxsize=64)
 def _decodes(video: VideoInfo, kind: str) -> bool:
-    """Whether it gives the first picture of a video. Drivers fail in ways of their own, which all mean no."""
+    """Return whether it gives the first picture of a video. Drivers fail in ways of their own, which all mean
+    no.
+    """
     try:
         with open_source(video, kind) as container:
             return next(container.decode(video_stream(container, video)), None) is not None

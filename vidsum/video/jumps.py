@@ -94,7 +94,7 @@ class Jumps:
         return bool(self.restarts_s or self.gaps or self.untimed)
 
     def describe(self, path: str) -> tuple[str, ...]:
-        """A line for each kind of jump; none for a well-behaved file."""
+        """Return a line for each kind of jump; none for a well-behaved file."""
         lines = []
         if self.untimed:
             lines.append(f"{path}: {self.untimed} pictures have no time stamps: placed at the usual rate")
@@ -133,7 +133,7 @@ class Mover:
 
 
 def moved(times_s: TimeArray, pieces: tuple[Piece, ...]) -> TimeArray:
-    """[N] time stamps of all packets of a stream, in the order stored, on the steady time line."""
+    """Return [N] time stamps of all packets of a stream, in the order stored, on the steady time line."""
     result = times_s.copy()
     by_part = _by_part(pieces)
     for start, end in pairwise([*by_part, len(times_s)]):
@@ -145,7 +145,7 @@ def moved(times_s: TimeArray, pieces: tuple[Piece, ...]) -> TimeArray:
 
 
 def _by_part(pieces: Iterable[Piece]) -> dict[int, list[Piece]]:
-    """The pieces of each part, by its first packet."""
+    """Return the pieces of each part, by its first packet."""
     return {packet: list(own) for packet, own in groupby(pieces, key=lambda piece: piece.packet)}
 
 
@@ -157,7 +157,7 @@ def find_jumps(
     step_s: float,
     least_gap_s: float = GAP_S,
 ) -> Jumps:
-    """Where the time stamps of a file jump, and how to repair that.
+    """Return where the time stamps of a file jump, and how to repair that.
 
     Args:
         pictures: of the video's packets.
@@ -205,7 +205,7 @@ def find_jumps(
 
 
 def _parts(dts_s: TimeArray, n_packets: int) -> list[tuple[int, int]]:
-    """[first packet, end) of each part within which decode times do not start again."""
+    """Return [first packet, end) of each part within which decode times do not start again."""
     known = np.flatnonzero(~np.isnan(dts_s))
     starts = known[1:][np.diff(dts_s[known]) < -BACK_S].tolist()
     return list(pairwise([0, *starts, n_packets]))
@@ -219,8 +219,8 @@ def _holes(
     previous_s: float | None,
     following_s: float | None,
 ) -> list[tuple[float, float]]:
-    """The gaps between the first and the last of `shown`, which is sorted, that nothing fills: no sound, and
-    no frame that says of itself that it lasts so long, up to `ends`.
+    """Return the gaps between the first and the last of `shown`, which is sorted, that nothing fills: no
+    sound, and no frame that says of itself that it lasts so long, up to `ends`.
 
     A few frames with wrong time stamps leave a hole on one side and a restart on the other, which undoes it:
     such a hole is a gap too, however short. `previous_s` is the last time stamp of the part before,
@@ -246,7 +246,7 @@ def _pieces_of_sound(
     shown: TimeArray,
     pieces: list[Piece],
 ) -> tuple[Piece, ...]:
-    """The moves of sound: those of the part of the pictures that it belongs to.
+    """Return the moves of sound: those of the part of the pictures that it belongs to.
 
     Each part of the sound goes with one of the parts of the pictures that are stored about where it begins:
     the one with which it has most time in common, and never one before that of the sound ahead of it.

@@ -101,7 +101,7 @@ class LiveFrame:
 
 
 def source_of(name: str, *, follow: bool = False, idle_s: float | None = None) -> Source:
-    """The source of a name: a URL, `-` for stdin, `camera` or `camera:1`, a folder, or a file.
+    """Return the source of a name: a URL, `-` for stdin, `camera` or `camera:1`, a folder, or a file.
 
     Raises InputError where there is no such file.
     """
@@ -125,7 +125,7 @@ def source_of(name: str, *, follow: bool = False, idle_s: float | None = None) -
 def live_frames(
     source: Source, sampling: Sampling, warn: Callable[[str], None], tap: Tap | None = None
 ) -> Iterator[LiveFrame]:
-    """The frames on screen at k / fps of a source, as soon as the next frame has come.
+    """Yield the frames on screen at k / fps of a source, as soon as the next frame has come.
 
     The source is one of `source_of`, the sampling has a rate. `warn` is told of connections that break off,
     and of segments that cannot be read; `tap` sees all packets. Raises InputError where nothing can be read.
@@ -175,7 +175,7 @@ def _decoded(
     warn: Callable[[str], None],
     tap: Tap | None,
 ) -> Iterator[DecodedFrame]:
-    """The frames of a connection, at times from `offset_s` on."""
+    """Yield the frames of a connection, at times from `offset_s` on."""
     log = DecodeLog()
     sound = choose_track(container, source.name, "audio", source.audio_track)
     streams = [pictures, *([sound] if sound else [])]
@@ -203,7 +203,7 @@ def _decoded(
 
 
 def _packets(name: str, container: Any, streams: list[Any], warn: Callable[[str], None]) -> Iterator[Any]:
-    """All packets, until the end or a fault, of which `warn` is told."""
+    """Yield all packets, until the end or a fault, of which `warn` is told."""
     try:
         yield from container.demux(*streams)
     except (av.FFmpegError, IndexError) as error:
@@ -240,7 +240,7 @@ class Growing:
         self._file, self._idle_s = path.open("rb"), idle_s
 
     def read(self, size: int) -> bytes:
-        """The next bytes; none after `idle_s` without any."""
+        """Return the next bytes; none after `idle_s` without any."""
         quiet_s = 0.0
         while not (data := self._file.read(size)) and quiet_s < self._idle_s:
             time.sleep(LOOK_S)
@@ -253,7 +253,7 @@ class Growing:
 
 
 def _segments(folder: Path, idle_s: float, warn: Callable[[str], None]) -> Iterator[Any]:
-    """The videos of a folder in order of name, each once it is complete: unchanged since the last look.
+    """Yield the videos of a folder in order of name, each once it is complete: unchanged since the last look.
 
     The newest must be unchanged for half of `idle_s`, and not empty, as recorders write in blocks.
     """
@@ -280,7 +280,7 @@ def _segments(folder: Path, idle_s: float, warn: Callable[[str], None]) -> Itera
 
 
 def _reconnected(source: Source, warn: Callable[[str], None]) -> Iterator[Any]:
-    """A connection to a stream or camera, and another whenever it breaks off.
+    """Yield a connection to a stream or camera, and another whenever it breaks off.
 
     The first one must succeed: else the name is wrong. Raises InputError.
     """

@@ -34,7 +34,7 @@ class ClipLook:
         return (self.framing.shape.width, self.framing.shape.height) if self.framing else None
 
     def shown(self, frame: av.VideoFrame, time_s: float, clip_s: float, full: bool) -> av.VideoFrame:
-        """The picture of the clip at `clip_s` for an upright yuv420p frame.
+        """Return the picture of the clip at `clip_s` for an upright yuv420p frame.
 
         In the video it is on screen at `time_s`; `full` tells whether its values run from 0 to 255.
         """

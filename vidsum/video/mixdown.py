@@ -62,7 +62,7 @@ def _chosen(
 
 
 def _choice(mix: FloatArray, channels: FloatArray, before: int | None) -> int | None:
-    """The channel to use in place of the mix; None for the mix."""
+    """Return the channel to use in place of the mix; None for the mix."""
     powers, mixed = (channels**2).mean(axis=1), float((mix**2).mean(axis=1).max())
     loudest = int(powers.argmax())
     if powers[loudest] < _SILENT:

@@ -100,7 +100,7 @@ class PictureTrack:
         self._container.mux(packets)
 
     def _noted(self, packets: "list[av.Packet[av.VideoStream]]") -> "list[av.Packet[av.VideoStream]]":
-        """The encoder's packets, after noting the first decode time: writing changes them."""
+        """Return the encoder's packets, after noting the first decode time: writing changes them."""
         if packets and self._first_dts is None:
             self._first_dts = packets[0].dts or 0
         return packets
@@ -120,7 +120,9 @@ class _StoredPictures:
 
     @classmethod
     def of(cls, decoded: DecodedFrame, max_side: int) -> "_StoredPictures":
-        """The form of the video that has this frame, made smaller where a side is longer than `max_side`."""
+        """Return the form of the video that has this frame, made smaller where a side is longer than
+        `max_side`.
+        """
         frame = decoded.frame
         name = frame.format.name
         is_full = frame.color_range == ColorRange.JPEG or (
@@ -142,7 +144,7 @@ class _StoredPictures:
 def _upright_yuv420p(
     frame: av.VideoFrame, stored: _StoredPictures, scaler: VideoReformatter
 ) -> av.VideoFrame:
-    """A decoded frame as yuv420p of `stored.clip_size`.
+    """Return a decoded frame as yuv420p of `stored.clip_size`.
 
     The last column or row of an odd size is repeated, so that nothing is rescaled or lost. YUV values stay as
     they are, whatever their range and matrix; those of more than 8 bits are rounded. RGB becomes BT.709 of

@@ -39,17 +39,19 @@ _CONCAT_TIMES = ("duration", "inpoint", "outpoint")
 
 
 def is_playlist(info: VideoInfo) -> bool:
-    """Whether a video that `probe` was allowed to read is a playlist of others."""
+    """Return whether a video that `probe` was allowed to read is a playlist of others."""
     return info.container in PLAYLISTS
 
 
 def looks_like_playlist(path: Path) -> bool:
-    """Whether a file begins as a playlist that could be allowed."""
+    """Return whether a file begins as a playlist that could be allowed."""
     return _demuxer_of(path) is not None
 
 
 def is_text(path: Path) -> bool:
-    """Whether a file begins as text: if FFmpeg knows it but may not open it, it is a list or a script."""
+    """Return whether a file begins as text: if FFmpeg knows it but may not open it, it is a list or a
+    script.
+    """
     with path.open("rb") as file:
         head = file.read(_HEAD_BYTES)
     return b"\0" not in head and b"\xff" not in head and head.decode("utf-8", "ignore").strip() != ""
@@ -67,7 +69,7 @@ def open_options(path: Path, *, allow_playlists: bool) -> dict[str, str]:
 
 
 def _may_begin_late(path: Path) -> bool:
-    """Whether a file is Matroska or MPEG-TS, whose headers do not say when each track begins."""
+    """Return whether a file is Matroska or MPEG-TS, whose headers do not say when each track begins."""
     with suppress(OSError), path.open("rb") as file:
         head = file.read(197)
         is_ts = b"G" == head[:1] == head[188:189] or b"G" == head[4:5] == head[196:197]
@@ -76,7 +78,7 @@ def _may_begin_late(path: Path) -> bool:
 
 
 def files_of(path: Path) -> tuple[Path, ...]:
-    """A playlist, all files that it names, and those that playlists among these name; each once.
+    """Return a playlist, all files that it names, and those that playlists among these name; each once.
 
     Raises InputError where one of them is missing or not a local file, or a playlist has an unsupported line.
     """

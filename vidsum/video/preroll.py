@@ -77,7 +77,7 @@ class PreRoll:
         return clip
 
     def is_free(self, path: Path) -> bool:
-        """Whether no file has a path, and no clip that is being written will have it."""
+        """Return whether no file has a path, and no clip that is being written will have it."""
         return not path.exists() and all(clip.path != path for clip in self._clips)
 
     def close(self) -> None:
@@ -94,7 +94,9 @@ class PreRoll:
         return -math.inf if stamp is None else float(stamp * packet.time_base) + self._origin_s
 
     def _is_long(self) -> bool:
-        """Whether the first packet is not needed: a later key frame is early enough, or memory is short."""
+        """Return whether the first packet is not needed: a later key frame is early enough, or memory is
+        short.
+        """
         later = next((packet for packet in islice(self._kept, 1, None) if self._is_key(packet)), None)
         is_early = later is not None and self._time_s(later) <= self._now_s - self._length_s
         return is_early or self._bytes > _MOST_BYTES

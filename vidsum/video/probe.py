@@ -33,7 +33,8 @@ _PICTURES = frozenset({"apng", "gif", "ico", "image2"})
 
 
 def is_video(path: Path, *, allow_playlists: bool = False) -> bool:
-    """Whether a file of a folder is to be taken for a video: it is named as one, or its content is one.
+    """Return whether a file of a folder is to be taken for a video: it is named as one, or its content is
+    one.
 
     A file that is named as a video is taken whatever it holds, so that a damaged or empty one is reported. Of
     the others, those in which FFmpeg finds a video stream with a size, and which are not pictures. MP4 files
@@ -64,7 +65,7 @@ def holds_video(file: BinaryIO) -> bool:
 
 
 def _is_typescript(path: Path) -> bool:
-    """Whether a file is a program: its source code has an ending of MPEG transport streams."""
+    """Return whether a file is a program: its source code has an ending of MPEG transport streams."""
     try:
         return path.suffix.lower() in _TYPESCRIPT and path.is_file() and is_text(path)
     except OSError:  # no permission to read it: that is to be reported

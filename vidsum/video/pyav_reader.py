@@ -126,7 +126,7 @@ def open_media(
     allow_playlists: bool = False,
     hardware: str | None = None,
 ) -> av.container.InputContainer:
-    """The same for any file that FFmpeg reads, whatever streams it has; messages call it `what`.
+    """Return the same for any file that FFmpeg reads, whatever streams it has; messages call it `what`.
 
     `hardware` is a kind of FFmpeg's (`cuda`, `vaapi`); where it does not decode the file, PyAV raises errors
     of many kinds (see `vidsum.video.hardware`).
@@ -175,7 +175,7 @@ def check_readable(path: Path) -> None:
 
 
 def _near(path: Path) -> str | None:
-    """The file or folder of the nearest name beside one that is missing."""
+    """Return the file or folder of the nearest name beside one that is missing."""
     with suppress(OSError):
         for name in nearest(path.name, os.listdir(path.parent)):  # noqa: PTH208  # names alone
             return str(path.with_name(name))
@@ -210,7 +210,8 @@ def first_pts_s(stream: Stream) -> float:
 
 
 def can_seek(container: av.container.InputContainer, stream: Stream, jumps: Jumps) -> bool:
-    """Whether a seek lands right: not without time stamps (raw H.264), where they jump, or in a playlist.
+    """Return whether a seek lands right: not without time stamps (raw H.264), where they jump, or in a
+    playlist.
 
     In H.264 of 4:4:4 neither: FFmpeg decodes what x264 wrote before build 151 only after it has read the
     build number, which stands at the very start of the file.
@@ -317,12 +318,12 @@ def _decode_on(
 
 
 def usual_step_s(stream: av.VideoStream) -> float:
-    """Seconds from one frame to the next at the rate that the file declares, else at 25 a second."""
+    """Return seconds from one frame to the next at the rate that the file declares, else at 25 a second."""
     return float(1 / stream.average_rate) if stream.average_rate else 0.04
 
 
 def decode_packet(packet: "av.Packet[Stream]", log: DecodeLog) -> list[Any]:
-    """Its frames; of one that does not decode none, which `log` counts."""
+    """Return its frames; of one that does not decode none, which `log` counts."""
     try:
         return list(packet.decode())
     except av.FFmpegError:

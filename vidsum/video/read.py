@@ -102,7 +102,7 @@ def _read_samples_of(
     fast: bool = False,
     meter: ChangeMeter | None = None,
 ) -> _ReadSamples:
-    """The function of a reader; loads only that reader's library."""
+    """Return the function of a reader; loads only that reader's library."""
     if reader == "pyav":
         from vidsum.video import pyav_reader
 
@@ -136,7 +136,7 @@ def _read(
     strict: bool,
     outcome: _Outcome,
 ) -> Generator[tuple[int, Frame], None, None]:
-    """All frames; `outcome` is filled in at the end."""
+    """Yield all frames; `outcome` is filled in at the end."""
     given = [0] * len(samplings)
     log, jumps = DecodeLog(), jumps_of(info)
     try:
@@ -166,7 +166,7 @@ _KEY_FRAME_GAP_S = 3.0
 
 
 def read_frames_at(info: VideoInfo, times_s: Sequence[float], size: Size = None) -> list[Frame]:
-    """The frame of a probed video on screen at each of some times, always read with PyAV.
+    """Return the frame of a probed video on screen at each of some times, always read with PyAV.
 
     Jumps to a time that lies further ahead than key frames are apart, and decodes on to a nearer one. A time
     before the start or after the end gives the first or last frame.

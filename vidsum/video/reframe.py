@@ -47,7 +47,9 @@ class Shape:
 
     @classmethod
     def of(cls, video: VideoInfo, aspect: Fraction) -> "Shape":
-        """The shape of clips of width / height `aspect`; the shorter side has `LEAST_SIDE` pixels or more."""
+        """Return the shape of clips of width / height `aspect`; the shorter side has `LEAST_SIDE` pixels or
+        more.
+        """
         wide, high = max(1, video.display_width), max(1, video.display_height)
         length, across = min(float(aspect * high), wide), min(float(wide / aspect), high)
         scale = max(1.0, LEAST_SIDE / min(length, across))
@@ -82,14 +84,16 @@ class Framing:
         return [shot.start_s for shot in self.shots]
 
     def at(self, time_s: float) -> float | None:
-        """Where the crop of a frame begins, from 0 to 1 of its way; None for the whole picture."""
+        """Return where the crop of a frame begins, from 0 to 1 of its way; None for the whole picture."""
         if not self.shots:
             return 0.5
         shot = self.shots[max(0, bisect_right(self._starts_s, time_s + 1e-6) - 1)]
         return None if shot.places is None else float(np.interp(time_s, shot.times_s, shot.places))
 
     def shown(self, frame: av.VideoFrame, time_s: float, scaler: VideoReformatter, full: bool) -> Any:
-        """The picture of the clip for an upright frame in yuv420p; `full` tells its range of values."""
+        """Return the picture of the clip for an upright frame in yuv420p; `full` tells its range of
+        values.
+        """
         place, shape = self.at(time_s), self.shape
         if place is not None:
             return scaler.reformat(_cropped(frame, place, shape), shape.width, shape.height)
@@ -112,7 +116,9 @@ def shape_size(shape: Shape) -> tuple[int, int]:
 
 
 def plane_of(plane: Any) -> npt.NDArray[np.uint8]:
-    """The memory of a plane as [rows, bytes in a line]; a line may be longer than the picture is wide."""
+    """Return the memory of a plane as [rows, bytes in a line]; a line may be longer than the picture is
+    wide.
+    """
     return np.frombuffer(plane, dtype=np.uint8).reshape(-1, plane.line_size)[: plane.height]
 
 
@@ -121,7 +127,7 @@ def _even(size: float) -> int:
 
 
 def _cropped(frame: av.VideoFrame, place: float, shape: Shape) -> av.VideoFrame:
-    """A part of a yuv420p frame, at an even place."""
+    """Return a part of a yuv420p frame, at an even place."""
     size = frame.height if shape.is_upright else frame.width
     part = min(size, _even(shape.share * size))
     first = round(place * (size - part) / 2) * 2
@@ -140,7 +146,7 @@ def _cropped(frame: av.VideoFrame, place: float, shape: Shape) -> av.VideoFrame:
 
 
 def path_of(times_s: TimeArray, scores: FloatArray, share: float) -> FloatArray:
-    """[T] where a crop begins at each time of a shot, from 0 to 1 of its way.
+    """Return [T] where a crop begins at each time of a shot, from 0 to 1 of its way.
 
     It maximises what the crop shows less what moving costs (by Viterbi's algorithm), then moves are eased. It
     is constant if the scores are, and never quicker than `SPEED`.

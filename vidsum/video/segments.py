@@ -38,7 +38,7 @@ class SegmentFrame:
 
 
 def in_ticks(segments: Sequence[Interval], time_base: Fraction) -> list[tuple[int, int]]:
-    """[first tick, end tick) of each segment: a tick at least.
+    """Return [first tick, end tick) of each segment: a tick at least.
 
     A frame up to half a tick or half a millisecond ahead of an edge counts as after it, so that an edge made
     from a frame number falls before that frame though the file has rounded its time (Matroska: to 1 ms).
@@ -57,7 +57,7 @@ def segment_frames(
     jumps: Jumps,
     log: DecodeLog,
 ) -> Iterator[SegmentFrame]:
-    """Every frame whose time lies in one of the segments, once, in order.
+    """Yield every frame whose time lies in one of the segments, once, in order.
 
     The frame that is on screen where a segment begins comes first, from there on, if it stays for `_STAYS_S`
     or for the whole segment. So slides are not lost, and cuts at usual frame rates are exact to the frame.
@@ -90,7 +90,7 @@ def segment_frames(
 def _in_segment(
     number: int, decoded: DecodedFrame, off_tick: int, segment: tuple[int, int], time_base: Fraction
 ) -> Iterator[SegmentFrame]:
-    """The frame in a segment if it goes off screen at `off_tick`: once, or not at all."""
+    """Yield the frame in a segment if it goes off screen at `off_tick`: once, or not at all."""
     start, end = segment
     tick, end_tick = round(decoded.time_s / time_base), min(off_tick, end)
     begins_within = start <= tick < end
@@ -106,7 +106,8 @@ def _own_duration_s(decoded: DecodedFrame, stream: av.VideoStream) -> float:
 
 
 def clip_time_base(info: VideoInfo, stream: av.VideoStream, first: SegmentFrame) -> Fraction:
-    """Seconds in a tick of the clip: one frame where the frame rate is constant, else the source's own tick.
+    """Return seconds in a tick of the clip: one frame where the frame rate is constant, else the source's own
+    tick.
 
     So a constant rate stays exactly that, even from a file that rounds its times to milliseconds, and frames
     of a variable rate keep their times. A declared rate counts only if the first frame stays that long.
@@ -168,7 +169,7 @@ class Timeline:
 
 
 def changes_within(video: VideoInfo, segments: Sequence[Interval]) -> Changes:
-    """The changes of the pictures on screen in segments of a video; see `ChangeMeter.measured`.
+    """Return the changes of the pictures on screen in segments of a video; see `ChangeMeter.measured`.
 
     `segments` are [start_s, end_s), in any order. The first picture of each has a change of 0. Raises
     InputError where none can be decoded.
@@ -188,7 +189,7 @@ def changes_within(video: VideoInfo, segments: Sequence[Interval]) -> Changes:
 
 
 def _joined(segments: Sequence[Interval]) -> list[Interval]:
-    """The same in order, those that overlap or touch as one; none begins before 0."""
+    """Return the same in order, those that overlap or touch as one; none begins before 0."""
     joined: list[Interval] = []
     for start, end in sorted(segments):
         if joined and start <= joined[-1][1]:

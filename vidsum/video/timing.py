@@ -64,7 +64,9 @@ class Timing:
 def timing_of(
     path: str | os.PathLike[str], tracks: Tracks = (None, None), *, allow_playlists: bool = False
 ) -> Timing:
-    """The timing of a video; read again in the same run only if the file changed. Errors as `open_video`."""
+    """Return the timing of a video; read again in the same run only if the file changed. Errors as
+    `open_video`.
+    """
     path = Path(path)
     check_readable(path)
     if allow_playlists and looks_like_playlist(path):
@@ -74,12 +76,14 @@ def timing_of(
 
 
 def jumps_of(info: VideoInfo) -> Jumps:
-    """The jumps of a video's time stamps."""
+    """Return the jumps of a video's time stamps."""
     return timing_of(info.path, (info.video_track, info.audio_track), allow_playlists=is_playlist(info)).jumps
 
 
 def frame_times(info: VideoInfo) -> TimeArray:
-    """[N] seconds at which each frame of a video is shown, from its packets. Errors as `open_video`."""
+    """Return [N] seconds at which each frame of a video is shown, from its packets. Errors as
+    `open_video`.
+    """
     with open_source(info) as container:
         stream = video_stream(container, info)
         scan = _scan(_packets(container, stream, None), stream, None, 1 / info.fps)
@@ -106,7 +110,7 @@ def _read_timing(path: Path, tracks: Tracks, *, allow_playlists: bool) -> Timing
 
 
 def _timing_from_header(stream: av.VideoStream) -> Timing | None:
-    """The timing of a file whose header lists every frame, with no gap among them; None for others."""
+    """Return the timing of a file whose header lists every frame, with no gap among them; None for others."""
     index = stream.index_entries
     if not stream.frames or not stream.duration or len(index) != stream.frames or stream.time_base is None:
         return None
@@ -120,7 +124,7 @@ def _timing_from_header(stream: av.VideoStream) -> Timing | None:
 
 
 def _rhythm(frames_s: TimeArray, step_s: float) -> tuple[float, bool, int]:
-    """The rhythm of frames, which are `step_s` apart if that cannot be seen.
+    """Return the rhythm of frames, which are `step_s` apart if that cannot be seen.
 
     Returns the mean time from one frame to the next, holes left out; whether it varies; and the number of
     frames that would fill the holes.
@@ -157,7 +161,7 @@ class _Scan:
 def _timing_from_packets(
     container: av.container.InputContainer, path: Path, tracks: Tracks, n_bytes: int | None
 ) -> Timing | None:
-    """The timing from all packets, or from those of the first `n_bytes` and of the end of a file.
+    """Return the timing from all packets, or from those of the first `n_bytes` and of the end of a file.
 
     None where a part is not enough, because time stamps jump.
     """
@@ -182,7 +186,7 @@ def _timing_from_packets(
 
 
 def _declared_end_s(container: av.container.InputContainer) -> float:
-    """The declared time stamp of the end: Matroska has it, other demuxers give a length.
+    """Return the declared time stamp of the end: Matroska has it, other demuxers give a length.
 
     A length is no more than the end, unless time stamps begin below 0, as they do ahead of a wrap.
     """
@@ -191,7 +195,7 @@ def _declared_end_s(container: av.container.InputContainer) -> float:
 
 
 def _is_rate_unlikely(head: _Scan, container: av.container.InputContainer) -> bool:
-    """Whether a file's head has far more or fewer bytes a second than the declared length gives.
+    """Return whether a file's head has far more or fewer bytes a second than the declared length gives.
 
     FFmpeg takes the length of MPEG-TS and PS from their first and last time stamps.
     """

@@ -86,7 +86,7 @@ def _listed(tracks: Sequence[Any], besides: int = 0) -> str:
 
 
 def _label(track: Any) -> str:
-    """A track's language and title."""
+    """Return a track's language and title."""
     title = track.metadata.get("title")
     return f"{track.language or 'und'}{f' {title!r}' if title else ''}"
 
@@ -123,12 +123,14 @@ def _score(track: Any) -> tuple[bool, int]:
 
 
 def _is_empty(track: Any) -> bool:
-    """Whether a Matroska file says that it has nothing of a track, as where a recorder had no input."""
+    """Return whether a Matroska file says that it has nothing of a track, as where a recorder had no
+    input.
+    """
     lengths = [text for name, text in track.metadata.items() if name.upper().startswith("DURATION")]
     return bool(lengths) and not lengths[0].strip("0:.")
 
 
 def _is_in(track: Any, language: str) -> bool:
-    """Whether a track is in a language, which may be given by any of its codes."""
+    """Return whether a track is in a language, which may be given by any of its codes."""
     own, wanted = (re.split("[-_]", text.lower())[0] for text in (track.language or "und", language))
     return own == wanted or any({own, wanted} <= {*codes.split()} for codes in _SAME_LANGUAGES.split("; "))

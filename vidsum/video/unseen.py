@@ -33,7 +33,7 @@ _SHORTEST = 0.75
 
 
 def are_sparse(samplings: Iterable[Sampling]) -> bool:
-    """Whether key frames are enough for all of them: `fast` is of no effect else."""
+    """Return whether key frames are enough for all of them: `fast` is of no effect else."""
     return all(sampling.fps is not None and sampling.fps <= _DENSEST for sampling in samplings)
 
 
@@ -64,7 +64,7 @@ class Unseen:
         """When those go on and off screen that may be left out, in order."""
 
     def mark(self, packets: "Iterable[av.Packet[Stream]]") -> "Iterator[av.Packet[Stream]]":
-        """The same packets, the decoder told before each whether to leave its picture out."""
+        """Yield the same packets, the decoder told before each whether to leave its picture out."""
         if not self._is_used:
             yield from packets
             return
@@ -79,7 +79,9 @@ class Unseen:
             yield self._marked(waiting.popleft())
 
     def count(self, until_s: float) -> int:
-        """Number of pictures left out before one that is shown at `until_s`; the log counts them too."""
+        """Return number of pictures left out before one that is shown at `until_s`; the log counts them
+        too.
+        """
         n_before = bisect_right(self._left_out, (until_s, 0.0))
         for time_s, end_s in self._left_out[:n_before]:
             self._log.saw(time_s, end_s)
@@ -111,7 +113,7 @@ class Unseen:
         return None if shortest_s < _SHORTEST * self._usual_s and not self._is_fast else (time_s, end_s)
 
     def _is_unseen(self, start_s: float, end_s: float) -> bool:
-        """Whether no sample shows what is on screen then, in a video without damage so far."""
+        """Return whether no sample shows what is on screen then, in a video without damage so far."""
         shown = any(
             samples_before(fps or 0, start_s) < samples_before(fps or 0, end_s) for fps in self._rates
         )

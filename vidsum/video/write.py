@@ -52,7 +52,8 @@ class WrittenVideo:
 
 
 def checked_segments(segments: Sequence[Interval], duration_s: float) -> list[Interval]:
-    """Segments clipped to the video; those that touch are joined, as there is nothing to cut between them.
+    """Return segments clipped to the video; those that touch are joined, as there is nothing to cut between
+    them.
 
     Raises UsageError where one is empty, begins before 0 or before the previous one ends, or none is in the
     video.
@@ -77,7 +78,7 @@ def checked_segments(segments: Sequence[Interval], duration_s: float) -> list[In
 
 
 def describe_gaps(source: Path, chosen: Sequence[Interval], written: Sequence[Interval]) -> tuple[str, ...]:
-    """A warning where the file, being cut short, has no pictures for a part of the chosen segments."""
+    """Return a warning where the file, being cut short, has no pictures for a part of the chosen segments."""
     written_s = sum(
         max(0.0, min(end, b) - max(start, a))
         for start, end in chosen
@@ -102,7 +103,9 @@ def errors_of_ffmpeg(message: str, hint: str | None = None) -> Iterator[None]:
 
 
 def open_mp4(path: Path, comment: str | None) -> av.container.OutputContainer:
-    """An MP4 that can play before all of it has arrived, and is the same bytes for the same packets."""
+    """Return an MP4 that can play before all of it has arrived, and is the same bytes for the same
+    packets.
+    """
     options = {"movflags": "+faststart", "fflags": "+bitexact"}
     container = av.open(f"file:{path}", "w", format="mp4", options=options)
     if comment is not None:
@@ -266,7 +269,7 @@ def _write_tracks(
 def _with_progress(
     frames: Iterable[SegmentFrame], timeline: Timeline, chosen: Sequence[Interval], progress: Progress | None
 ) -> Iterator[SegmentFrame]:
-    """The frames; before each, progress is reported."""
+    """Yield the frames; before each, progress is reported."""
     total_s = sum(end - start for start, end in chosen)
     for frame in frames:
         if progress is not None:

@@ -15,7 +15,7 @@ from vidsum.video.frames import Exact
 
 
 def build(weights: Weights, last: str) -> Network:
-    """The network up to layer `last`, fc6 or fc7."""
+    """Return the network up to layer `last`, fc6 or fc7."""
     from vidsum.models.i3d import C3D
 
     model = C3D(last)
@@ -25,7 +25,7 @@ def build(weights: Weights, last: str) -> Network:
 
 
 def spec_of(name: str, last: str) -> Spec:
-    """The extractor `name` that ends with layer `last`."""
+    """Return the extractor `name` that ends with layer `last`."""
     return Spec(
         name=name,
         checkpoint="c3d",

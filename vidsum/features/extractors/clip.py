@@ -18,7 +18,7 @@ _NOT_WEIGHTS = ("input_resolution", "context_length", "vocab_size")
 
 
 def build(weights: Weights) -> Network:
-    """The image encoder, and the text encoder with its tokenizer; both end in features of length 1."""
+    """Return the image encoder, and the text encoder with its tokenizer; both end in features of length 1."""
     import open_clip
     import torch
     from torch import Tensor, nn

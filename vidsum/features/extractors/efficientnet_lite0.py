@@ -9,7 +9,7 @@ from vidsum.video.frames import ShortSide
 
 
 def build(weights: Weights) -> Network:
-    """The network up to its average pool, and the classifier after it."""
+    """Return the network up to its average pool, and the classifier after it."""
     from vidsum.models.efficientnet_lite import EfficientNetLite0, from_published
 
     state, head = from_published(weights)
@@ -19,7 +19,7 @@ def build(weights: Weights) -> Network:
 
 
 def graph(weights: Arrays, preprocessing: Preprocessing, precision: Precision) -> bytes:
-    """The same network for onnxruntime, in fp32 or int8."""
+    """Return the same network for onnxruntime, in fp32 or int8."""
     if precision == "int8":
         from vidsum.features.onnx_lite import Int8Graph
 

@@ -9,7 +9,7 @@ from vidsum.video.frames import ShortSide
 
 
 def build(weights: Weights) -> Network:
-    """The network without its auxiliary heads and its classifier: the global average pool.
+    """Return the network without its auxiliary heads and its classifier: the global average pool.
 
     torchvision normalises by ImageNet's mean and deviation, and `transform_input` turns that into [-1, 1];
     here the pixels go to [-1, 1] at once.

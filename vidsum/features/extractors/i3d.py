@@ -15,7 +15,7 @@ LENGTHS = range(9, 129)
 
 
 def build(weights: Weights) -> Network:
-    """The network up to its average pool, and the classifier after it."""
+    """Return the network up to its average pool, and the classifier after it."""
     from vidsum.models.i3d import I3D, from_released
 
     state, head = from_released(weights)

@@ -5,7 +5,7 @@ from vidsum.video.frames import ShortSide
 
 
 def build(weights: Weights) -> Network:
-    """The network without its classifier: the globally average-pooled last layer."""
+    """Return the network without its classifier: the globally average-pooled last layer."""
     from torch import nn
     from torchvision.models import mobilenet_v2
 

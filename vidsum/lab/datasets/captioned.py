@@ -40,7 +40,7 @@ def read_captioned(
     device: str = "auto",
     progress: Progress | None = None,
 ) -> dict[str, AnnotatedVideo]:
-    """The videos of several data sets, by name: see `captioned_videos`.
+    """Return the videos of several data sets, by name: see `captioned_videos`.
 
     Raises UsageError too where the files do not come in pairs, or two are of one data set.
     """
@@ -98,7 +98,9 @@ def _video(
 
 
 def shots_of_captions(captions: FloatArray) -> npt.NDArray[np.int64]:
-    """[T] number of the shot of each caption's frame: another one begins where the caption is another."""
+    """Return [T] number of the shot of each caption's frame: another one begins where the caption is
+    another.
+    """
     rows = unit_rows(captions)
     is_new = np.einsum("td,td->t", rows[1:], rows[:-1]) < _SAME_SHOT
     return np.concatenate([[0], np.cumsum(is_new)])
@@ -111,7 +113,7 @@ class Simulation:
     visual: VisualSemanticMap
 
     def __call__(self, video: AnnotatedVideo, *seed: int) -> AnnotatedVideo:
-        """The video with other features in the space of its captions, drawn from a seed."""
+        """Return the video with other features in the space of its captions, drawn from a seed."""
         rng = np.random.default_rng([*seed, *video.name.encode()])
         captions = video.features.array
         seen = self.visual.seen(captions, noise_of(captions, rng))
@@ -124,7 +126,7 @@ class Simulation:
 
 
 def noise_of(captions: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """[T, E] standard normal numbers for frames with captions [T, E], alike within a shot."""
+    """Return [T, E] standard normal numbers for frames with captions [T, E], alike within a shot."""
     shot = shots_of_captions(captions)
     lasting = rng.standard_normal((shot[-1] + 1, captions.shape[1]), np.float32)
     passing = rng.standard_normal(captions.shape, np.float32)
@@ -134,11 +136,11 @@ def noise_of(captions: FloatArray, rng: np.random.Generator) -> FloatArray:
 
 
 def draw_of(space: CaptionSpace) -> Simulation | None:
-    """The function that draws features in a space; None where they are the captions themselves."""
+    """Return the function that draws features in a space; None where they are the captions themselves."""
     return None if space == "text" else Simulation(vse.load_map())
 
 
 def in_space(videos: Mapping[str, AnnotatedVideo], space: CaptionSpace) -> dict[str, AnnotatedVideo]:
-    """The videos as models are tested on them: in a space that is simulated, one draw of each."""
+    """Return the videos as models are tested on them: in a space that is simulated, one draw of each."""
     draw = draw_of(space)
     return {name: draw(video, _TEST_SEED) if draw else video for name, video in videos.items()}

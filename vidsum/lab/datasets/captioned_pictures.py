@@ -58,7 +58,8 @@ class SentenceRow(NamedTuple):
 
 
 def read_captioned_pictures(captions: Path, folder: Path) -> tuple[list[CaptionedPicture], list[str]]:
-    """The pictures in a folder that captions describe, in order of name, and warnings of what was left out.
+    """Return the pictures in a folder that captions describe, in order of name, and warnings of what was left
+    out.
 
     The split is made from all names in the captions, whether their files are there or not. All frames of a
     video are in one part. Raises InputError: the captions cannot be read, a row of them makes no sense, or no
@@ -97,7 +98,7 @@ def read_captioned_pictures(captions: Path, folder: Path) -> tuple[list[Captione
 
 
 def split_pictures(given: Mapping[str, str | None]) -> dict[str, PictureSplit]:
-    """The split of each file, by name: as given, or every eighth in order of name for testing.
+    """Return the split of each file, by name: as given, or every eighth in order of name for testing.
 
     Where no file is for validation, every sixteenth of those for training is. A file without a split is left
     out where others have one.
@@ -121,7 +122,7 @@ def _check(row: SentenceRow) -> None:
 
 
 def sentence_rows(captions: Path, folder: Path) -> Iterator[SentenceRow]:
-    """The sentences of captions in any layout."""
+    """Return the sentences of captions in any layout."""
     if captions.is_dir():
         return _of_folder(captions, folder)
     name = captions.name.lower().removesuffix(".gz")
@@ -203,7 +204,7 @@ def _of_folder(captions: Path, folder: Path) -> Iterator[SentenceRow]:
 
 
 def _is_file(path: Path) -> bool:
-    """Whether a file is there; a name that no file can have is that of none."""
+    """Return whether a file is there; a name that no file can have is that of none."""
     try:
         return path.is_file()
     except (OSError, ValueError):

@@ -74,7 +74,7 @@ def _captions(name: str, entry: Entry) -> FrameCaptions:
 
 
 def is_unicode(text: str) -> bool:
-    """Whether no half of a surrogate pair stands alone, which JSON allows and tokenizers do not."""
+    """Return whether no half of a surrogate pair stands alone, which JSON allows and tokenizers do not."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
@@ -89,12 +89,12 @@ _last: dict[_Stamp, Mapping[str, FloatArray]] = {}
 
 
 def is_captions(source: Path) -> bool:
-    """Whether a source of features is a file of captions, by its name."""
+    """Return whether a source of features is a file of captions, by its name."""
     return source.name.endswith(_SUFFIXES)
 
 
 def read_clip_captions(path: str | os.PathLike[str]) -> Captions:
-    """The captions of each video's clips, in their order.
+    """Return the captions of each video's clips, in their order.
 
     Raises InputError: the file cannot be read, holds no video or one twice, or a video has no list of texts.
     """
@@ -113,7 +113,7 @@ def read_clip_captions(path: str | os.PathLike[str]) -> Captions:
 def embed_captions(
     path: Path, device: str = "auto", progress: Progress | None = None
 ) -> Mapping[str, FloatArray]:
-    """[N, 384] of length 1 for each video of a file, its clips' captions in their order.
+    """Return [N, 384] of length 1 for each video of a file, its clips' captions in their order.
 
     Those of the last file are kept in memory. Raises InputError: see `read_clip_captions`.
     """
@@ -128,7 +128,7 @@ def embed_captions(
 
 
 def embedded(texts: Sequence[str], device: str = "auto", progress: Progress | None = None) -> FloatArray:
-    """[N, 384] texts by MiniLM, each distinct one once; kept on disk. WeightsError: no weights."""
+    """Return [N, 384] texts by MiniLM, each distinct one once; kept on disk. WeightsError: no weights."""
     return embed_once(
         texts,
         lambda part: load_text_encoder(ENCODER, device).encode(part),
@@ -158,7 +158,7 @@ def _captions_of_line(entry: Entry) -> tuple[str, ...]:
 
 
 def _literal(entry: Entry, text: str) -> Any:
-    """The value of a Python literal; nothing in it is run."""
+    """Return the value of a Python literal; nothing in it is run."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a backslash that escapes nothing stays as it is

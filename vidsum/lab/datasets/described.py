@@ -58,7 +58,7 @@ class _Said(NamedTuple):
 
 
 def read_described(path: Path) -> dict[str, Described]:
-    """The items of a file by name, in its order; a moment is called `VIDEO#N`, N from 0 in each video.
+    """Return the items of a file by name, in its order; a moment is called `VIDEO#N`, N from 0 in each video.
 
     Raises InputError: it cannot be read, is of no known layout, or an entry lacks something.
     """
@@ -80,7 +80,7 @@ def read_described(path: Path) -> dict[str, Described]:
 
 
 def read_captions(path: Path, items: Mapping[str, Described]) -> dict[str, str]:
-    """The caption of each item that has one; an empty text is one, too.
+    """Return the caption of each item that has one; an empty text is one, too.
 
     Raises InputError: the file cannot be read, or is of no known layout; an item is not in the data, or has
     two captions; there are times where the data has none; or no item has a caption.
@@ -94,7 +94,7 @@ def read_captions(path: Path, items: Mapping[str, Described]) -> dict[str, str]:
 
 
 def caption_files(path: Path) -> list[Path]:
-    """The file, or the descriptions of a folder. Raises InputError where it has none."""
+    """Return the file, or the descriptions of a folder. Raises InputError where it has none."""
     if not path.is_dir():
         return [path]
     if not (files := sorted(path.glob(f"*{_SUFFIX}.json"))):
@@ -114,7 +114,7 @@ def _by_name(said: Iterable[_Said], items: Mapping[str, Described]) -> dict[str,
 
 
 def _by_time(said: Iterable[_Said], items: Mapping[str, Described]) -> dict[str, str]:
-    """The caption of each moment: the one that overlaps it most, if any does."""
+    """Return the caption of each moment: the one that overlaps it most, if any does."""
     of_video: dict[str, list[_Said]] = {item.video: [] for item in items.values() if item.window}
     for each in said:
         if each.name not in of_video:
@@ -131,7 +131,7 @@ def _by_time(said: Iterable[_Said], items: Mapping[str, Described]) -> dict[str,
 
 
 def _people(path: Path) -> Iterator[_Said]:
-    """The sentences of people, in any layout."""
+    """Return the sentences of people, in any layout."""
     text = read_packed_text(path)
     suffix = path.name.lower().removesuffix(".gz").rpartition(".")[2]
     if suffix == "csv" and (table := _table(path, text)) and _names(table[0], *TIMED):
@@ -152,7 +152,7 @@ def _people(path: Path) -> Iterator[_Said]:
 
 
 def _captions(path: Path) -> Iterator[_Said]:
-    """The captions of a file, in any layout."""
+    """Return the captions of a file, in any layout."""
     text = read_packed_text(path)
     if path.name.lower().removesuffix(".gz").endswith(".csv"):
         return map(_of_row, _table(path, text))
@@ -169,7 +169,7 @@ def _captions(path: Path) -> Iterator[_Said]:
 
 
 def _table(path: Path, text: str) -> list[Entry]:
-    """The rows of a CSV file. Raises InputError: it cannot be read, or has no columns that we know."""
+    """Return the rows of a CSV file. Raises InputError: it cannot be read, or has no columns that we know."""
     columns, table = table_of(path, text)
     if table and not _names(table[0], _ID, _TEXT):
         found = shown(", ".join(columns))
@@ -178,7 +178,7 @@ def _table(path: Path, text: str) -> list[Entry]:
 
 
 def _names(row: Entry, *columns: Sequence[str]) -> list[str] | None:
-    """The names that the columns have in a row; None where it lacks one."""
+    """Return the names that the columns have in a row; None where it lacks one."""
     names = [next((name for name in known if name in row.values), None) for known in columns]
     return None if None in names else [name for name in names if name]
 

@@ -20,12 +20,16 @@ T = TypeVar("T")
 
 
 def parse_lines(path: Path, text: str) -> Iterator["Entry"]:
-    """The objects of JSON lines; blank lines are skipped. Raises InputError: a line is not a JSON object."""
+    """Return the objects of JSON lines; blank lines are skipped. Raises InputError: a line is not a JSON
+    object.
+    """
     return (entry_of(where, values) for where, values in json_lines(path, text))
 
 
 def table_of(path: Path, text: str) -> tuple[Sequence[str], list["Entry"]]:
-    """The columns and the rows of CSV. Raises InputError: it is not CSV, or a row is longer or shorter."""
+    """Return the columns and the rows of CSV. Raises InputError: it is not CSV, or a row is longer or
+    shorter.
+    """
     reader = csv.DictReader(io.StringIO(text), strict=True)
     try:
         columns = reader.fieldnames or []
@@ -38,14 +42,14 @@ def table_of(path: Path, text: str) -> tuple[Sequence[str], list["Entry"]]:
 
 
 def number_of(value: Any) -> float | None:
-    """A JSON value as a finite number; None if it is something else, or too large to compute with."""
+    """Return a JSON value as a finite number; None if it is something else, or too large to compute with."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _LARGEST:
         return None
     return float(value)
 
 
 def entry_of(where: str, values: Any) -> "Entry":
-    """A value that must be an object; else it is an InputError."""
+    """Return a value that must be an object; else it is an InputError."""
     if not isinstance(values, Mapping):
         raise InputError(f"{where}: is not a JSON object")
     return Entry(where, values)
@@ -60,19 +64,19 @@ class Entry:
     values: Mapping[str, Any]
 
     def fault(self, reason: str) -> InputError:
-        """The error that says what is wrong with it."""
+        """Return the error that says what is wrong with it."""
         return InputError(f"{self.where}: {reason}")
 
     def text(self, key: str) -> str:
-        """The text of a key."""
+        """Return the text of a key."""
         return self._typed(key, str, "text")
 
     def list(self, key: str) -> list[Any]:
-        """The list of a key."""
+        """Return the list of a key."""
         return self._typed(key, list, "list")
 
     def entry(self, key: str) -> "Entry":
-        """The object of a key."""
+        """Return the object of a key."""
         values: Mapping[str, Any] = self._typed(key, dict, "object")
         return Entry(self.where, values)
 
@@ -83,25 +87,25 @@ class Entry:
         return value
 
     def entries(self, key: str) -> Iterator["Entry"]:
-        """The objects in the list of a key."""
+        """Return the objects in the list of a key."""
         return (entry_of(f"{self.where}: {key}", value) for value in self.list(key))
 
     def number_or_text(self, key: str) -> str:
-        """The whole number or text of a key, as text."""
+        """Return the whole number or text of a key, as text."""
         value = self.values.get(key)
         if isinstance(value, bool) or not isinstance(value, int | str):
             raise self.fault(f"has no number or text {key}")
         return str(value)
 
     def positive(self, key: str) -> float:
-        """The positive number of a key."""
+        """Return the positive number of a key."""
         value = number_of(self.values.get(key))
         if value is None or value <= 0:
             raise self.fault(f"has no positive number {key}")
         return value
 
     def numbers(self, values: Any, called: str) -> tuple[float, ...]:
-        """A value that must be a list of finite numbers; `called` names them in messages."""
+        """Return a value that must be a list of finite numbers; `called` names them in messages."""
         if not isinstance(values, list):
             raise self.fault(f"has {called} that are not a list: {shown(values)}")
         numbers = [number_of(value) for value in values]
@@ -111,12 +115,12 @@ class Entry:
         return tuple(number for number in numbers if number is not None)
 
     def window(self, value: Any) -> Interval:
-        """A start and an end, which must be finite numbers."""
+        """Return a start and an end, which must be finite numbers."""
         start, end = self.row(value, 2, "a window that is not a start and an end")
         return start, end
 
     def row(self, values: Any, length: int, wrong: str) -> tuple[float, ...]:
-        """A list of so many finite numbers; messages call another value `wrong`."""
+        """Return a list of so many finite numbers; messages call another value `wrong`."""
         numbers = [number_of(value) for value in values] if isinstance(values, list) else []
         if len(numbers) != length or None in numbers:
             raise self.fault(f"has {wrong}: {shown(values)}")

@@ -49,11 +49,11 @@ class Group:
     """Repairs made while it was read."""
 
     def fault(self, reason: str) -> InputError:
-        """The error that says what is wrong with this group."""
+        """Return the error that says what is wrong with this group."""
         return InputError(f"{self.path}: {self.name}: {reason}")
 
     def numbers(self, key: str) -> npt.NDArray[Any] | None:
-        """A dataset under any of its names; None where there is none."""
+        """Return a dataset under any of its names; None where there is none."""
         stored = next((name for name in (key, *_OTHER_NAMES.get(key, ())) if name in self.arrays), None)
         if stored is None:
             return None
@@ -65,7 +65,7 @@ class Group:
         return value
 
     def needed(self, key: str) -> npt.NDArray[Any]:
-        """A dataset that must be there."""
+        """Return a dataset that must be there."""
         value = self.numbers(key)
         if value is None:
             fault = self.fault(f"{key} is missing")
@@ -76,7 +76,7 @@ class Group:
 
 
 def feature_rows(group: Group) -> FloatArray:
-    """[T, D] features, as many as `n_steps` says."""
+    """Return [T, D] features, as many as `n_steps` says."""
     array = group.needed("features")
     if array.ndim == 3 and 1 in array.shape[:2]:  # [T, 1, D] of pooled features, or [1, T, D] of a batch
         array = array.reshape(-1, array.shape[2])
@@ -88,7 +88,7 @@ def feature_rows(group: Group) -> FloatArray:
 
 
 def count(group: Group, key: str) -> int:
-    """A dataset that is one positive number."""
+    """Return a dataset that is one positive number."""
     value = group.needed(key)
     if value.size != 1 or value.item() < 1:
         raise group.fault(f"{key} must be one positive number")
@@ -103,7 +103,7 @@ def frame_numbers(group: Group, key: str, values: npt.NDArray[Any]) -> IntArray:
 
 
 def sample_picks(group: Group, steps: int, n_frames: int) -> IntArray:
-    """[T] frame number of each feature; every 15th frame where the file does not say."""
+    """Return [T] frame number of each feature; every 15th frame where the file does not say."""
     stored = group.numbers("picks")
     picks = np.arange(steps) * PUBLISHED_STRIDE
     if stored is not None:
@@ -121,7 +121,7 @@ def sample_picks(group: Group, steps: int, n_frames: int) -> IntArray:
 
 
 def timed_features(group: Group, array: FloatArray, picks: IntArray, n_frames: int) -> Features:
-    """Features with their times, by the frames per second of the file if it has them, else 30."""
+    """Return features with their times, by the frames per second of the file if it has them, else 30."""
     stored = group.numbers("fps")
     if stored is not None and (stored.size != 1 or stored.item() <= 0):
         raise group.fault("fps must be one positive number")
@@ -131,7 +131,7 @@ def timed_features(group: Group, array: FloatArray, picks: IntArray, n_frames: i
 
 
 def shot_frames(group: Group, n_frames: int) -> IntArray:
-    """[S, 2] first and last frame of each shot; they fill the video but for a few frames."""
+    """Return [S, 2] first and last frame of each shot; they fill the video but for a few frames."""
     points = group.needed("change_points")
     if points.ndim != 2 or points.shape[1] != 2:
         raise group.fault(f"change_points must be [S, 2], not {list(points.shape)}")
@@ -154,12 +154,12 @@ def shot_frames(group: Group, n_frames: int) -> IntArray:
 
 
 def has_importance(group: Group) -> bool:
-    """Whether a group says what is important: by gtscore, or by gtsummary."""
+    """Return whether a group says what is important: by gtscore, or by gtsummary."""
     return group.numbers("gtscore") is not None or group.numbers("gtsummary") is not None
 
 
 def importance(group: Group, picks: IntArray, n_frames: int) -> FloatArray:
-    """[T] gtscore, or gtsummary where only that is there."""
+    """Return [T] gtscore, or gtsummary where only that is there."""
     key = "gtscore"
     if group.numbers(key) is None and group.numbers("gtsummary") is not None:
         key = "gtsummary"
@@ -171,7 +171,7 @@ def importance(group: Group, picks: IntArray, n_frames: int) -> FloatArray:
 
 
 def annotator_scores(group: Group, picks: IntArray, n_frames: int) -> FloatArray | None:
-    """[U, T] importance scores of each annotator, if the file has them."""
+    """Return [U, T] importance scores of each annotator, if the file has them."""
     scores = group.numbers("user_scores")
     if scores is not None and scores.ndim != 2:
         raise group.fault(f"user_scores must be [U, T] or [U, n_frames], not {list(scores.shape)}")
@@ -187,7 +187,7 @@ def _at_picks(group: Group, key: str, values: npt.NDArray[Any], picks: IntArray,
 
 
 def annotator_summaries(group: Group, n_frames: int) -> FloatArray | None:
-    """[U, n_frames] summaries of each annotator, if the file has them."""
+    """Return [U, n_frames] summaries of each annotator, if the file has them."""
     stored = group.numbers("user_summary")
     if stored is None:
         return None
@@ -203,5 +203,5 @@ def annotator_summaries(group: Group, n_frames: int) -> FloatArray | None:
 
 
 def by_number(name: str) -> list[str | int]:
-    """A key that sorts names as people count: video_2 before video_10."""
+    """Return a key that sorts names as people count: video_2 before video_10."""
     return [int(part) if index % 2 else part for index, part in enumerate(re.split(r"(\d+)", name))]

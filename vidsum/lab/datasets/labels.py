@@ -70,7 +70,9 @@ class Labels:
         return np.arange(0, self.n_frames, PUBLISHED_STRIDE, dtype=np.int64)
 
     def frames_of(self, picks: IntArray, n_frames: int) -> IntArray:
-        """The frames of the labels for frames of another copy of the video, which may have another rate."""
+        """Return the frames of the labels for frames of another copy of the video, which may have another
+        rate.
+        """
         if n_frames == self.n_frames:
             return picks
         return np.minimum(picks * self.n_frames // n_frames, self.n_frames - 1)
@@ -104,14 +106,14 @@ def read_labels(path: Path) -> dict[str, Labels]:
 
 
 def labels_of(labels: Mapping[str, Labels], name: str) -> Labels | None:
-    """The labels of a video by the name of its group in an h5 file; None where there are none."""
+    """Return the labels of a video by the name of its group in an h5 file; None where there are none."""
     numbered = (label for label in labels.values() if label.name.partition("/")[2] == name)
     by_file = (label for label in labels.values() if plain_name(label.file_name) == plain_name(name))
     return next(numbered, None) or next(by_file, None)
 
 
 def plain_name(name: str) -> str:
-    """A name as it is compared: blanks and underscores are one."""
+    """Return a name as it is compared: blanks and underscores are one."""
     return name.replace(" ", "_")
 
 

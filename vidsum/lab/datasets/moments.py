@@ -137,12 +137,12 @@ class _Annotation:
     """Number of a clip -> what each annotator gave it: QVHighlights."""
 
     def fault(self, reason: str, hint: str | None = None) -> InputError:
-        """The error that says what is wrong with it."""
+        """Return the error that says what is wrong with it."""
         return InputError(f"{self.where}: {reason}", hint)
 
 
 def _annotations(path: str | os.PathLike[str]) -> Iterator[_Annotation]:
-    """The annotations of a file; none is an InputError."""
+    """Yield the annotations of a file; none is an InputError."""
     source = Path(path)
     text = read_text(source)
     annotations = _layout(text)(source, text)
@@ -153,7 +153,7 @@ def _annotations(path: str | os.PathLike[str]) -> Iterator[_Annotation]:
 
 
 def repaired(videos: Mapping[str, MomentVideo]) -> tuple[str, ...]:
-    """A sentence for each kind of repair: how many annotations, and the first video."""
+    """Return a sentence for each kind of repair: how many annotations, and the first video."""
     names: dict[str, list[str]] = {}
     for name, video in videos.items():
         for repair in video.repairs:
@@ -162,7 +162,7 @@ def repaired(videos: Mapping[str, MomentVideo]) -> tuple[str, ...]:
 
 
 def _query(annotation: _Annotation, text: str, windows: tuple[Interval, ...]) -> Query:
-    """The query; clips that annotators did not score, and annotators that are missing, have 0."""
+    """Return the query; clips that annotators did not score, and annotators that are missing, have 0."""
     saliency = None
     if scores := annotation.saliency:
         n_clips = max(int(annotation.duration_s / CLIP_S), max(scores) + 1)
@@ -199,7 +199,7 @@ def _video(annotations: list[_Annotation]) -> MomentVideo:
 
 
 def _repaired(annotation: _Annotation, repairs: list[str]) -> Query | None:
-    """The query of an annotation, if it can be used; what was done to it is added to the repairs."""
+    """Return the query of an annotation, if it can be used; what was done to it is added to the repairs."""
     text = annotation.text.strip()
     if not text or not annotation.windows:
         reason = "that have no window" if text else "whose sentence has no words"
@@ -262,7 +262,7 @@ def _of_json(path: Path, text: str) -> Iterator[_Annotation]:
 
 
 def _duration(entry: Entry, key: str, per_s: float = 1.0) -> float:
-    """Seconds of a video, by a length of so many units a second."""
+    """Return seconds of a video, by a length of so many units a second."""
     length = entry.positive(key)
     if key == "num_frames" and not length.is_integer():
         raise entry.fault(f"has num_frames that are not a whole number: {length:g}")
@@ -318,7 +318,7 @@ def _of_charades_text(path: Path, text: str) -> Iterator[_Annotation]:
 
 
 def _charades_lengths(path: Path) -> dict[str, float]:
-    """Seconds of each video, by the tables of Charades beside the annotations."""
+    """Return seconds of each video, by the tables of Charades beside the annotations."""
     tables = sorted(path.parent.glob("Charades_v1_*.csv"))
     if not tables:
         raise InputError(

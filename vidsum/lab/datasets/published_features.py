@@ -45,7 +45,7 @@ _MOST_APART = 2
 
 
 def read_parts(sources: Sequence[Path], video: str) -> tuple[FloatArray, ...]:
-    """The features of one video, an [N, D] with rows of length 1 for each source.
+    """Return the features of one video, an [N, D] with rows of length 1 for each source.
 
     Where one has a row or two more than another, the first ones are taken. Raises InputError: a source lacks
     the video, or cannot be read, or holds no [N, D] of finite numbers, or the sources are of different rates.
@@ -61,12 +61,12 @@ def read_parts(sources: Sequence[Path], video: str) -> tuple[FloatArray, ...]:
 
 
 def read_moment_features(sources: Sequence[Path], video: str) -> FloatArray:
-    """The same side by side: [N, D], where D is the sum of theirs."""
+    """Return the same side by side: [N, D], where D is the sum of theirs."""
     return np.concatenate(read_parts(sources, video), axis=1)
 
 
 def read_clips(sources: Sequence[Path], video: str, n_clips: int) -> FloatArray:
-    """The same averaged into a fixed number of clips over the whole video: [n_clips, D]."""
+    """Return the same averaged into a fixed number of clips over the whole video: [n_clips, D]."""
     return resample(read_moment_features(sources, video), n_clips)
 
 
@@ -106,7 +106,8 @@ def _h5_file(source: Path) -> Path:
 
 
 def read_words(folder: Path, qid: str) -> FloatArray:
-    """[L, D] the words of a query, rows of length 1, of QVHighlights' text features: `folder/qid{N}.npz`.
+    """Return [L, D] the words of a query, rows of length 1, of QVHighlights' text features:
+    `folder/qid{N}.npz`.
 
     Raises InputError: there is no such file, or it cannot be read, or holds no [L, D] of finite numbers.
     """
@@ -117,7 +118,7 @@ def read_words(folder: Path, qid: str) -> FloatArray:
 
 
 def read_queries(folder: Path, queries: Sequence[Query]) -> FloatArray:
-    """[M, D] of queries, a vector each, as MRNet's public code reads sentences and recordings.
+    """Return [M, D] of queries, a vector each, as MRNet's public code reads sentences and recordings.
 
     The file of a query is called `Query.features_name`. It holds a vector, [D] or [1, D], which is taken as
     it is, or L tokens or frames, [L, D]: their mean, each normalised (LayerNorm without weights).
@@ -144,7 +145,7 @@ def read_queries(folder: Path, queries: Sequence[Query]) -> FloatArray:
 
 
 def _query_vector(where: str, stored: Any) -> FloatArray:
-    """[D]; see `read_queries`."""
+    """Return [D]; see `read_queries`."""
     array = np.asarray(stored)
     if array.dtype.kind not in "fiu" or 0 in (*array.shape, array.ndim) or np.prod(array.shape[:-2]) != 1:
         shape = f"{list(array.shape)} {array.dtype}"
@@ -154,7 +155,7 @@ def _query_vector(where: str, stored: Any) -> FloatArray:
 
 
 def _checked(where: str, stored: Any) -> FloatArray:
-    """[N, D] rows of length 1."""
+    """Return [N, D] rows of length 1."""
     array = np.asarray(stored)
     if array.dtype.kind not in "fiu" or array.ndim < 2 or 0 in array.shape:
         raise InputError(f"{where}: features must be [N, D] numbers, not {list(array.shape)} {array.dtype}")
@@ -171,7 +172,7 @@ def _finite(where: str, rows: npt.NDArray[Any]) -> FloatArray:
 
 
 def _stored(source: Path, video: str) -> tuple[str, Any]:
-    """The name of a video's features in a source, and the features."""
+    """Return the name of a video's features in a source, and the features."""
     if source.is_dir():
         return _from_folder(source, video, _VIDEO_KEYS)
     return _from_captions(source, video) if is_captions(source) else _from_h5(source, video)
@@ -185,7 +186,7 @@ def _from_captions(source: Path, video: str) -> tuple[str, Any]:
 
 
 def _from_h5(source: Path, video: str) -> tuple[str, Any]:
-    """The same of an HDF5 file."""
+    """Return the same of an HDF5 file."""
     with opened(_h5_file(source)) as file:
         entry = member(file, video)
         if entry is None:
@@ -200,7 +201,7 @@ def _from_h5(source: Path, video: str) -> tuple[str, Any]:
 
 
 def _from_folder(folder: Path, name: str, keys: Sequence[str]) -> tuple[str, Any]:
-    """The same of a folder; `keys` are those that the array may have in its file."""
+    """Return the same of a folder; `keys` are those that the array may have in its file."""
     candidates = [folder / f"{name}{suffix}" for suffix in _FOLDER_SUFFIXES]
     file = next((file for file in candidates if file.is_file()), None)
     if file is None:
@@ -214,7 +215,7 @@ def _from_folder(folder: Path, name: str, keys: Sequence[str]) -> tuple[str, Any
 
 
 def _from_npz(file: Path, keys: Sequence[str]) -> tuple[str, Any]:
-    """The same of an array of a file, the first that it has."""
+    """Return the same of an array of a file, the first that it has."""
     with refusing(file):
         stored = read_arrays(file, keys)
     for key in keys:
@@ -224,7 +225,9 @@ def _from_npz(file: Path, keys: Sequence[str]) -> tuple[str, Any]:
 
 
 def _from_torch(file: Path, keys: Sequence[str]) -> Any:
-    """The tensor of a `.pt` file, or the first that it has under a key; nothing else in it is ever run."""
+    """Return the tensor of a `.pt` file, or the first that it has under a key; nothing else in it is ever
+    run.
+    """
     from vidsum.checkpoints.torch_files import StoredTensor, TorchFile
 
     try:

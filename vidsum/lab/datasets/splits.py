@@ -65,7 +65,7 @@ def read_splits(path: str | os.PathLike[str], available: Collection[str]) -> lis
 
 
 def splits_of(chosen: str, available: Collection[str], target: str) -> list[Split]:
-    """The splits of one of `SETTINGS` for a target dataset (see `settings`), or those of a file."""
+    """Return the splits of one of `SETTINGS` for a target dataset (see `settings`), or those of a file."""
     for setting in SETTINGS:
         if chosen == setting:
             return settings(setting, by_dataset(available), target)
@@ -73,7 +73,7 @@ def splits_of(chosen: str, available: Collection[str], target: str) -> list[Spli
 
 
 def tested_files(splits: Iterable[Split], files: Iterable[Path]) -> list[Path]:
-    """The files of the datasets that splits test on: a run is evaluated on them."""
+    """Return the files of the datasets that splits test on: a run is evaluated on them."""
     tested = by_dataset(name for split in splits for name in split.test)
     return [path for path in files if dataset_name(path) in tested]
 
@@ -95,7 +95,7 @@ def _entries(source: Path) -> list[dict[str, list[str]]]:
 
 
 def _name(key: str, source: Path, datasets: Sequence[str]) -> str:
-    """The name of the video that a key of a split file stands for."""
+    """Return the name of the video that a key of a split file stands for."""
     folder, _, video = key.rpartition("/")
     if folder:
         return f"{dataset_name(folder)}/{video}"
@@ -149,7 +149,7 @@ def settings(
     folds: int = 5,
     seed: int = 0,
 ) -> list[Split]:
-    """The splits of one setting of the field, for a target dataset; names are from `by_dataset`.
+    """Return the splits of one setting of the field, for a target dataset; names are from `by_dataset`.
 
     `canonical`: folds of the target. `augmented`: the same, with all other datasets added to training.
     `transfer`: train on all others, test on the whole target; one split. Raises UsageError: the target is not
@@ -172,7 +172,7 @@ def settings(
 
 
 def with_validation(split: Split, fraction: float = 0.2, seed: int = 0) -> Split:
-    """The split with a fraction of its training videos, at least one, set aside for validation.
+    """Return the split with a fraction of its training videos, at least one, set aside for validation.
 
     Raises UsageError: the fraction is not in (0, 1), or there are fewer than two training videos.
     """
@@ -188,7 +188,7 @@ def with_validation(split: Split, fraction: float = 0.2, seed: int = 0) -> Split
 
 
 def by_dataset(names: Iterable[str]) -> dict[str, list[str]]:
-    """Names of videos grouped by the dataset that they are of."""
+    """Return names of videos grouped by the dataset that they are of."""
     groups: dict[str, list[str]] = {}
     for name in names:
         groups.setdefault(_dataset_of(name), []).append(name)
@@ -196,7 +196,9 @@ def by_dataset(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def odd_coverage(splits: Iterable[Split], available: Iterable[str]) -> str | None:
-    """How many available videos of the datasets that splits test on are tested; None if each is, once."""
+    """Return how many available videos of the datasets that splits test on are tested; None if each is,
+    once.
+    """
     uses = Counter(name for split in splits for name in split.test)
     tested = {_dataset_of(name) for name in uses}
     videos = {name for name in available if _dataset_of(name) in tested}

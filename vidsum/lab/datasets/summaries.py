@@ -74,7 +74,8 @@ def read_annotated(
 
 
 def paired(paths: Sequence[Path], annotations: Sequence[Path]) -> dict[Path, Path | None]:
-    """The annotations of each h5 file or folder: in their order, for those whose videos lack a gtscore.
+    """Return the annotations of each h5 file or folder: in their order, for those whose videos lack a
+    gtscore.
 
     Raises UsageError: two go by one name of a dataset, or there are more or fewer annotations than needed.
     """
@@ -91,7 +92,7 @@ def paired(paths: Sequence[Path], annotations: Sequence[Path]) -> dict[Path, Pat
 
 
 def read_all(pairs: Mapping[Path, Path | None]) -> dict[str, AnnotatedVideo]:
-    """The videos of several files or folders, by name; `pairs` is from `paired`."""
+    """Return the videos of several files or folders, by name; `pairs` is from `paired`."""
     videos: dict[str, AnnotatedVideo] = {}
     for path, annotations in pairs.items():
         videos |= read_annotated(path, read_labels(annotations) if annotations else None)
@@ -99,7 +100,9 @@ def read_all(pairs: Mapping[Path, Path | None]) -> dict[str, AnnotatedVideo]:
 
 
 def annotated_files(path: Path) -> list[Path]:
-    """The h5 files of a dataset: those of a folder, or the one. Raises InputError: the folder has none."""
+    """Return the h5 files of a dataset: those of a folder, or the one. Raises InputError: the folder has
+    none.
+    """
     if not path.is_dir():
         return [path]
     found = sorted(file for file in path.iterdir() if file.suffix in (".h5", ".hdf5"))
@@ -123,7 +126,7 @@ def _label_of(group: Group, labels: Mapping[str, Labels]) -> Labels:
 
 
 def _joined(group: Group, name: str, label: Labels) -> AnnotatedVideo:
-    """A group of features alone with the labels of its video.
+    """Return a group of features alone with the labels of its video.
 
     If the labels have shots and summaries, the frame numbers become theirs.
     """
@@ -144,7 +147,9 @@ def _joined(group: Group, name: str, label: Labels) -> AnnotatedVideo:
 
 
 def _with_warnings(features: Features, group: Group) -> Features:
-    """The features with what was repaired; written files carry the warnings of what they were read from."""
+    """Return the features with what was repaired; written files carry the warnings of what they were read
+    from.
+    """
     return replace(features, warnings=tuple(dict.fromkeys([*features.warnings, *group.warnings])))
 
 
@@ -182,19 +187,21 @@ def _video(group: Group, name: str, label: Labels | None, find_shots: bool) -> A
 
 
 def shots_of(video: AnnotatedVideo) -> Shots:
-    """The shots of the change points, in seconds; frames between two shots belong to the one before."""
+    """Return the shots of the change points, in seconds; frames between two shots belong to the one
+    before.
+    """
     edges = np.concatenate([[0], video.change_points[1:, 0], [video.n_frames]])
     fps = video.features.video_fps
     return Shots(edges_s=edges / fps, method="change points", video_fps=fps)
 
 
 def shot_of_sample(video: AnnotatedVideo) -> IntArray:
-    """[T] number of the shot that each sample lies in."""
+    """Return [T] number of the shot that each sample lies in."""
     return shots_of(video).numbers_at(video.features.timestamps)
 
 
 def target_of(video: AnnotatedVideo) -> FloatArray:
-    """[T] the mean of the annotators' scores, each made to have mean 0 and deviation 1, made so again.
+    """Return [T] the mean of the annotators' scores, each made to have mean 0 and deviation 1, made so again.
 
     Where there are no scores of single annotators, `gtscore`; zeros where all agree on one score.
     """
@@ -210,7 +217,9 @@ def _standard(scores: FloatArray) -> FloatArray:
 
 
 def dataset_name(path: str | os.PathLike[str]) -> str:
-    """The dataset of a file: `tvsum` for `eccv16_dataset_tvsum_google_pool5.h5`, else the file's stem."""
+    """Return the dataset of a file: `tvsum` for `eccv16_dataset_tvsum_google_pool5.h5`, else the file's
+    stem.
+    """
     file = Path(path)
     if published := re.match(r"eccv16_dataset_([^_.]+)_", file.name):
         return published[1]

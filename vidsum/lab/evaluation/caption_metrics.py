@@ -45,7 +45,9 @@ _TWO_WORDS = re.compile(r"\b(can)(not)\b|\b(gon|wan)(na)\b|\b(got)(ta)\b|\b(gim|
 
 
 def tokenize(sentence: str) -> Tokens:
-    """The words of a sentence as coco-caption's Penn Treebank tokenizer has them, without punctuation."""
+    """Return the words of a sentence as coco-caption's Penn Treebank tokenizer has them, without
+    punctuation.
+    """
     text = sentence.lower().translate(_QUOTES)
     text = _TWO_WORDS.sub(lambda found: " ".join(filter(None, found.groups())), _NOT.sub(" n't", text))
     return tuple(_BRACKETS.get(token, token) for token in _TOKEN.findall(text) if token not in _DROPPED)
@@ -66,13 +68,13 @@ class Measure(NamedTuple):
 
 
 def mean_of(values: TimeArray, counts: TimeArray | None = None) -> Measure:
-    """The mean of values [N], or the sum of values over that of counts."""
+    """Return the mean of values [N], or the sum of values over that of counts."""
     counts = np.ones(len(values)) if counts is None else counts
     return Measure(np.stack([values, counts], axis=1), lambda sums: float(sums[0] / max(sums[1], 1e-9)))
 
 
 def cider(captions: Sequence[Tokens], references: References, *, robust: bool = True) -> TimeArray:
-    """[N] CIDEr-D of each caption, or CIDEr (Vedantam et al. 2015); tables print 100 times the mean.
+    """Return [N] CIDEr-D of each caption, or CIDEr (Vedantam et al. 2015); tables print 100 times the mean.
 
     The document frequency is that of these references: one item alone has CIDEr 0. `robust` is CIDEr-D, which
     coco-caption calls CIDEr: repeated words are clipped, another length penalised.
@@ -107,7 +109,7 @@ def _weighted(tokens: Tokens, idf: Mapping[Tokens, float], unseen: float) -> _We
 
 
 def _alike(caption: _Weighted, reference: _Weighted, robust: bool) -> float:
-    """The mean cosine of the n-grams of each n."""
+    """Return the mean cosine of the n-grams of each n."""
     products = [0.0] * LONGEST
     for gram in caption.weights.keys() & reference.weights.keys():
         own, weight = caption.weights[gram], reference.weights[gram]
@@ -133,7 +135,9 @@ def bleu(captions: Sequence[Tokens], references: References) -> dict[str, Measur
 
 
 def _matches(caption: Tokens, references: Sequence[Tokens]) -> list[int]:
-    """[2 + 2 LONGEST] lengths of the caption and its reference; right n-grams of each n, and all of them."""
+    """Return [2 + 2 LONGEST] lengths of the caption and its reference; right n-grams of each n, and all of
+    them.
+    """
     most: Counter[Tokens] = Counter()
     for each in references:
         most |= ngrams(each)
@@ -154,7 +158,8 @@ def _bleu(sums: TimeArray, n: int) -> float:
 
 
 def rouge_l(captions: Sequence[Tokens], references: References) -> TimeArray:
-    """[N] ROUGE-L of each caption (Lin 2004): F of the longest common subsequence, recall weighted by `BETA`.
+    """Return [N] ROUGE-L of each caption (Lin 2004): F of the longest common subsequence, recall weighted by
+    `BETA`.
 
     As in coco-caption, precision and recall are each the best of any reference.
     """
@@ -184,7 +189,8 @@ def _common(first: Tokens, second: Tokens) -> int:
 
 
 def recall_in_windows(alike: Callable[[slice], FloatArray], n_items: int, top: int, window: int) -> TimeArray:
-    """[N, 2] R@k/N of AutoAD II (Han et al. 2023): how often each item's own description is found, and looks.
+    """Return [N, 2] R@k/N of AutoAD II (Han et al. 2023): how often each item's own description is found, and
+    looks.
 
     In each window of neighbouring items, half a window after the last, each caption looks for its own item:
     it is found where fewer than k (`top`) others are as similar. Items after the last whole window have no

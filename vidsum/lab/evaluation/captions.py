@@ -40,7 +40,7 @@ class CaptionMeasures:
         return {"measures": {name: each.as_json() for name, each in self.measures.items()}}
 
     def figures(self) -> dict[str, str]:
-        """All, times 100 as published."""
+        """Return all, times 100 as published."""
         return {name: each.shown() for name, each in self.measures.items()}
 
 
@@ -85,7 +85,7 @@ def evaluate_captions(
 
 
 def _many(count: int, what: str) -> str:
-    """A count and what is counted."""
+    """Return a count and what is counted."""
     return f"{count} {what}{'s' * (count != 1)}"
 
 
@@ -106,7 +106,7 @@ def _warnings(
 def measure(
     request: CaptionsRequest, captions: Sequence[str], items: Items, progress: Progress | None = None
 ) -> dict[str, Measured]:
-    """The measures of the captions of all items, in their order."""
+    """Return the measures of the captions of all items, in their order."""
     tokens = [tokenize(caption) for caption in captions]
     references = [[tokenize(sentence) for sentence in item.sentences] for item in items.values()]
     measures: dict[str, Measure] = {}
@@ -153,7 +153,9 @@ def _recall(own: FloatArray, theirs: FloatArray, items: Items, top: int, window:
 
 
 def _with_intervals(measures: Mapping[str, Measure], items: Items) -> dict[str, Measured]:
-    """Each measure with the bootstrap over videos, or over items that are of no video or all of one."""
+    """Return each measure with the bootstrap over videos, or over items that are of no video or all of
+    one.
+    """
     are_videos = len({item.video for item in items.values()}) > 1
     units = [item.video if are_videos else name for name, item in items.items()]
     _, unit_of = np.unique(units, return_inverse=True)

@@ -99,7 +99,8 @@ class HighlightMeasures:
 def measure_moments(
     moments: TimeArray, scores: TimeArray, gt_windows: TimeArray
 ) -> dict[str, WindowMeasures | None]:
-    """The measures of moments, by the names of `LENGTHS_S`; None where no query has windows of such lengths.
+    """Return the measures of moments, by the names of `LENGTHS_S`; None where no query has windows of such
+    lengths.
 
     Of moments [Q, K, 2], the first being the answer that R1 takes, their scores [Q, K], by which average
     precision ranks them (equal ones stay in their order), and ground-truth windows [Q, W, 2]. What a query
@@ -130,7 +131,7 @@ def measure_moments(
 
 
 def measure_clips(saliency: TimeArray, annotators: FloatArray, n_clips: IntArray) -> dict[str, ClipMeasures]:
-    """The measures of saliency [Q, C] of n clips [Q], by the names of `LEVELS`.
+    """Return the measures of saliency [Q, C] of n clips [Q], by the names of `LEVELS`.
 
     A clip without saliency has -inf, which average precision takes for 0. `annotators` [Q, C, U] are their
     scores.
@@ -144,7 +145,8 @@ def measure_clips(saliency: TimeArray, annotators: FloatArray, n_clips: IntArray
 
 
 def moment_precisions(ious: TimeArray, n_windows: IntArray) -> TimeArray:
-    """[Q, T] average precision of each query's moments at each IoU of `THRESHOLDS`, as ActivityNet has it.
+    """Return [Q, T] average precision of each query's moments at each IoU of `THRESHOLDS`, as ActivityNet has
+    it.
 
     From the best moment on, each takes the window that it meets best, by at least the threshold, among those
     that no better moment took; it is right if there is one. Precision is interpolated: at a recall it is the
@@ -158,7 +160,7 @@ def moment_precisions(ious: TimeArray, n_windows: IntArray) -> TimeArray:
 
 
 def _matched(ious: TimeArray) -> BoolArray:
-    """[Q, T, K] which moments are right; no window is taken twice."""
+    """Return [Q, T, K] which moments are right; no window is taken twice."""
     n_queries, n_moments, n_windows = ious.shape
     thresholds = np.array(THRESHOLDS)[:, None]
     free = np.ones((n_queries, len(thresholds), n_windows), bool)
@@ -175,8 +177,8 @@ def _matched(ious: TimeArray) -> BoolArray:
 
 
 def clip_precisions(scores: TimeArray, right: BoolArray) -> TimeArray:
-    """[N, Q] average precision of each query's clips [Q, C], ranked by score, in N opinions [N, Q, C] of
-    which are right.
+    """Return [N, Q] average precision of each query's clips [Q, C], ranked by score, in N opinions [N, Q, C]
+    of which are right.
 
     The mean of the interpolated precision over the scores at which a right clip is added; each score counts
     once however many clips have it. 0 where no clip is right; -inf for clips that the video does not have.
@@ -190,7 +192,7 @@ def clip_precisions(scores: TimeArray, right: BoolArray) -> TimeArray:
 
 
 def _clip_precision(right: BoolArray, last: BoolArray) -> TimeArray:
-    """[Q] of ranked clips [Q, C], for one opinion."""
+    """Return [Q] of ranked clips [Q, C], for one opinion."""
     counts = right.cumsum(axis=-1) * last
     before = np.zeros_like(counts)
     before[:, 1:] = np.maximum.accumulate(counts, axis=-1)[:, :-1]
@@ -201,12 +203,14 @@ def _clip_precision(right: BoolArray, last: BoolArray) -> TimeArray:
 
 
 def best_clip_hits(scores: TimeArray, right: BoolArray) -> BoolArray:
-    """[N, Q] whether the clip of the highest score (the first of such) is right; see `clip_precisions`."""
+    """Return [N, Q] whether the clip of the highest score (the first of such) is right; see
+    `clip_precisions`.
+    """
     hits: BoolArray = right[:, np.arange(len(scores)), scores.argmax(axis=-1)]
     return hits
 
 
 def _interpolated(precision: TimeArray) -> TimeArray:
-    """The best precision [..., K] at each rank or a later one."""
+    """Return the best precision [..., K] at each rank or a later one."""
     best: TimeArray = np.maximum.accumulate(precision[..., ::-1], axis=-1)[..., ::-1]
     return best

@@ -50,7 +50,7 @@ class ModelRun:
 def moments_by(
     run: ModelRun, videos: Mapping[str, MomentVideo], *, max_iou: float, progress: Progress | None = None
 ) -> MomentPredictions:
-    """The moments that a model finds for all queries of the data; no two of a query have a larger IoU.
+    """Return the moments that a model finds for all queries of the data; no two of a query have a larger IoU.
 
     Raises InputError: the checkpoint or features cannot be read, or there are none for a video or query.
     UsageError: the features are of another size than those that the model reads.
@@ -72,7 +72,7 @@ def moments_by(
 def highlights_by(
     run: ModelRun, queries: Mapping[str, Query], progress: Progress | None = None
 ) -> dict[str, QueryPrediction]:
-    """The answers of a model to all queries of QVHighlights, by qid; errors are those of `moments_by`.
+    """Return the answers of a model to all queries of QVHighlights, by qid; errors are those of `moments_by`.
 
     As published, edges of moments are those of clips. The ten moments of a DETR may overlap; MRNet's, which
     are dense proposals, are suppressed as `vidsum ground` does. A DETR's saliency is as the model gives it;
@@ -107,7 +107,9 @@ class _Model:
         return self.grounder.max_words is not None
 
     def read(self, folder: Path, queries: Sequence[Query]) -> list[FloatArray]:
-        """[1, D] of each query, by the files of a folder. UsageError: the model was trained on texts."""
+        """Return [1, D] of each query, by the files of a folder. UsageError: the model was trained on
+        texts.
+        """
         name, text = self.run.checkpoint, self.trained.features.get("text")
         if self.is_detr or text is not None:
             reads = "the words of queries" if self.is_detr else f"queries that {text} embeds"
@@ -115,7 +117,9 @@ class _Model:
         return list(read_queries(folder, queries)[:, None])
 
     def embed(self, queries: Iterable[Query]) -> list[FloatArray]:
-        """[W, D] of each query as the model reads it, by the text encoder that its checkpoint names."""
+        """Return [W, D] of each query as the model reads it, by the text encoder that its checkpoint
+        names.
+        """
         name = self.trained.features.get("text")
         if "queries" in self.trained.features:
             reads = "reads queries from files, as it was trained"
@@ -134,7 +138,7 @@ class _Model:
         top_k: int,
         max_iou: float,
     ) -> list[Prediction]:
-        """The answers to embedded queries, from features that are spread evenly over a video."""
+        """Return the answers to embedded queries, from features that are spread evenly over a video."""
         step_s = duration_s / len(parts[0])
         times_s = np.arange(len(parts[0]), dtype=np.float64) * step_s
         clip_s = duration_s / self.grounder.model.config.clips
@@ -146,7 +150,7 @@ class _Model:
 
 
 def _load(run: ModelRun, videos: Sequence[str], progress: Progress | None) -> _Model:
-    """The model of a run, once it is known that it can read the features of all videos.
+    """Return the model of a run, once it is known that it can read the features of all videos.
 
     Raises InputError: the checkpoint is of another kind, or there are no features of a video. UsageError:
     sources are not in the order of the training, or the model reads a guide.
@@ -171,7 +175,7 @@ def _load(run: ModelRun, videos: Sequence[str], progress: Progress | None) -> _M
 
 
 def _embedded(model: _Model, queries: Mapping[str, Query]) -> list[FloatArray]:
-    """The queries as the model reads them: their published words, or by a text encoder.
+    """Return the queries as the model reads them: their published words, or by a text encoder.
 
     For a DETR, the hint of an error says how to do without the encoder.
     """
@@ -193,7 +197,7 @@ def _embedded(model: _Model, queries: Mapping[str, Query]) -> list[FloatArray]:
 
 
 def _parts_of_clips(sources: Sequence[Path], query: Query) -> tuple[FloatArray, ...]:
-    """The features of a video, those of its whole clips, an [N, D] for each source.
+    """Return the features of a video, those of its whole clips, an [N, D] for each source.
 
     Raises InputError: there is not about one for each clip, as the evaluation of saliency takes it.
     """
@@ -210,7 +214,7 @@ def _parts_of_clips(sources: Sequence[Path], query: Query) -> tuple[FloatArray, 
 
 
 def to_clips(moment: Moment, duration_s: float) -> Moment:
-    """A moment with its edges at those of clips; the clip in its middle where nothing is left."""
+    """Return a moment with its edges at those of clips; the clip in its middle where nothing is left."""
     start_s, end_s = (CLIP_S * round(time_s / CLIP_S) for time_s in (moment.start_s, moment.end_s))
     if end_s <= start_s:
         start_s = CLIP_S * floor((moment.start_s + moment.end_s) / 2 / CLIP_S)

@@ -51,13 +51,13 @@ class MomentMeasures:
 
 
 def whole_video(durations_s: TimeArray) -> TimeArray:
-    """Each of Q queries answered by its whole video alone, [Q, 1, 2]."""
+    """Return each of Q queries answered by its whole video alone, [Q, 1, 2]."""
     return np.stack([np.zeros_like(durations_s), durations_s], axis=-1)[:, None]
 
 
 def random_moments(durations_s: TimeArray, n_seeds: int, n_moments: int = max(TOP)) -> TimeArray:
-    """[n_seeds, Q, n_moments, 2] moments between two times drawn uniformly from each of Q videos; seeds 0, 1,
-    ...
+    """Return [n_seeds, Q, n_moments, 2] moments between two times drawn uniformly from each of Q videos;
+    seeds 0, 1, ...
     """
     shape = (len(durations_s), n_moments, 2)
     draws = np.stack([np.random.default_rng(seed).random(shape) for seed in range(n_seeds)])
@@ -65,20 +65,20 @@ def random_moments(durations_s: TimeArray, n_seeds: int, n_moments: int = max(TO
 
 
 def best_ious(moments: TimeArray, gt_windows: TimeArray) -> TimeArray:
-    """[..., Q, K] IoU of moments [..., Q, K, 2] with the window of their query [Q, W, 2] that they overlap
-    most.
+    """Return [..., Q, K] IoU of moments [..., Q, K, 2] with the window of their query [Q, W, 2] that they
+    overlap most.
     """
     best: TimeArray = iou(moments, gt_windows).max(axis=-1, initial=0.0)
     return best
 
 
 def count_empty(answers: Iterable[Iterable[Moment]]) -> int:
-    """Number of moments that end where they start: their IoU with any window is 0."""
+    """Return number of moments that end where they start: their IoU with any window is 0."""
     return sum(moment.end_s <= moment.start_s for moments in answers for moment in moments)
 
 
 def measure(ious: TimeArray, comparison: Comparison) -> MomentMeasures:
-    """The measures of IoU [Q, K] from `best_ious`, or of draws [draws, Q, K], whose mean it is.
+    """Return the measures of IoU [Q, K] from `best_ious`, or of draws [draws, Q, K], whose mean it is.
 
     `comparison`: whether an IoU that equals the threshold counts. Raises UsageError: it is unknown, or there
     is no query.

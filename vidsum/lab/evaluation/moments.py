@@ -71,7 +71,7 @@ def evaluate_moments(
 
 
 def queries_of(asked: str, videos: Mapping[str, MomentVideo]) -> list[tuple[Query, int]]:
-    """The queries of a text or a number, each with its place among those of its video.
+    """Return the queries of a text or a number, each with its place among those of its video.
 
     Raises UsageError: there is none.
     """
@@ -108,7 +108,7 @@ def _empty_moments(predictions: Mapping[str, MomentPredictions]) -> Iterator[str
 def _in_order(
     row: str, moments: MomentPredictions, videos: Mapping[str, MomentVideo]
 ) -> Iterator[Sequence[Moment]]:
-    """The moments of a row in the order of the queries."""
+    """Yield the moments of a row in the order of the queries."""
     for name, video in videos.items():
         answers = moments.get(name, ())
         if len(answers) != len(video.queries):
@@ -117,7 +117,7 @@ def _in_order(
 
 
 def _stacked(answers: Iterable[Sequence[Moment]], length: int) -> TimeArray:
-    """[Q, length, 2]"""
+    """Return [Q, length, 2]"""
     return stacked([[(moment.start_s, moment.end_s) for moment in answer] for answer in answers], length)
 
 
@@ -167,7 +167,7 @@ def evaluate_highlights(
 def _moment_rows(
     name: str, queries: Sequence[Query], answers: Sequence[QueryPrediction], n_seeds: int
 ) -> dict[str, dict[str, WindowMeasures | None]]:
-    """The measures of moments by the name of the row; none where the predictions have no moments."""
+    """Return the measures of moments by the name of the row; none where the predictions have no moments."""
     ranked = [answer.moments[:MAX_MOMENTS] for answer in answers if answer.moments is not None]
     if not ranked:
         return {}
@@ -186,7 +186,8 @@ def _moment_rows(
 def _clip_rows(
     name: str, queries: Sequence[Query], answers: Sequence[QueryPrediction], n_seeds: int
 ) -> dict[str, dict[str, ClipMeasures]]:
-    """The measures of saliency by the name of the row; none where the predictions or the data have none.
+    """Return the measures of saliency by the name of the row; none where the predictions or the data have
+    none.
 
     In the whole video all clips are equally salient.
     """
@@ -210,7 +211,7 @@ def _clip_rows(
 
 
 def _filled(rows: Sequence[Sequence[float]], length: int) -> TimeArray:
-    """[Q, length], filled up with -inf."""
+    """Return [Q, length], filled up with -inf."""
     return np.array([[*row, *[-np.inf] * (length - len(row))] for row in rows], np.float64)
 
 

@@ -65,7 +65,9 @@ def read_people(folder: str | os.PathLike[str]) -> tuple[PeopleAnswers, ...]:
 
 
 def people_files(folder: Path) -> list[Path]:
-    """The CSV files of a folder, by name. Raises InputError: there is none, or the folder cannot be read."""
+    """Return the CSV files of a folder, by name. Raises InputError: there is none, or the folder cannot be
+    read.
+    """
     try:
         files = sorted(file for file in folder.iterdir() if file.suffix == ".csv")
     except OSError as error:
@@ -115,7 +117,7 @@ def with_people(
     videos: Mapping[str, MomentVideo],
     comparison: Comparison = "mmn",
 ) -> Report[MomentMeasures]:
-    """A report of `evaluate_moments` with rows of people, as its last.
+    """Return a report of `evaluate_moments` with rows of people, as its last.
 
     `people (pairwise)` compares each two answers to a query, of all queries that people answered; `people
     (annotations)` each answer with the windows in the data. Each measure is the mean over a query's
@@ -155,7 +157,7 @@ def with_people(
 def _row(
     name: str, people: Sequence[PeopleAnswers], ious: Sequence[TimeArray], comparison: Comparison
 ) -> tuple[Row[MomentMeasures], dict[str, Any]]:
-    """The row of queries with the IoU of their comparisons, and standard errors over queries."""
+    """Return the row of queries with the IoU of their comparisons, and standard errors over queries."""
     by_query = [measure(of_query.reshape(-1, 1, 1), comparison) for of_query in ious]
     counts = sorted({len(each.windows) for each in people})
     who = f"{counts[0]} people" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} people"
@@ -186,14 +188,16 @@ def _mean(measures: Sequence[MomentMeasures]) -> MomentMeasures:
 
 
 def _pairs(windows: Sequence[Interval]) -> TimeArray:
-    """[n (n - 1) / 2] IoU of each two of n windows."""
+    """Return [n (n - 1) / 2] IoU of each two of n windows."""
     first, second = zip(*combinations(range(len(windows)), 2), strict=True)
     pairs: TimeArray = iou(windows, windows)[list(first), list(second)]
     return pairs
 
 
 def _windows_of(answers: PeopleAnswers, videos: Mapping[str, MomentVideo]) -> list[Interval]:
-    """The windows of the data for a query, in per cent of the video; none where it is not in the data."""
+    """Return the windows of the data for a query, in per cent of the video; none where it is not in the
+    data.
+    """
     stem = answers.video.rpartition(".")[0] or answers.video
     names = (answers.video, stem, f"v_{answers.video}", f"v_{stem}")
     video = next((videos[name] for name in names if name in videos), None)
@@ -213,7 +217,7 @@ def _words(text: str) -> list[str]:
 
 
 def _unknown(people: Sequence[PeopleAnswers], windows: Sequence[list[Interval]]) -> Iterator[str]:
-    """The queries that only people have."""
+    """Yield the queries that only people have."""
     unknown = [answers for answers, of_query in zip(people, windows, strict=True) if not of_query]
     if unknown:
         example = f"{shown(unknown[0].text)} of {named(unknown[0].video)}"

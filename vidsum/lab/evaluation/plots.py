@@ -167,7 +167,7 @@ def plot_segments(
 
 
 def people_of(reference: Reference) -> FloatArray:
-    """[n_frames] the fraction of the annotators whose key-shot summaries have each frame."""
+    """Return [n_frames] the fraction of the annotators whose key-shot summaries have each frame."""
     summaries = reference.summaries(CHANGE_POINTS)
     if summaries is None:
         shots = reference.shots(CHANGE_POINTS, np.random.default_rng(0))
@@ -244,13 +244,13 @@ def plot_density(
 
 
 def spans_of(videos: Mapping[str, MomentVideo]) -> TimeArray:
-    """[N, 2] start and end of all true moments, as fractions of their videos."""
+    """Return [N, 2] start and end of all true moments, as fractions of their videos."""
     queries = [query for video in videos.values() for query in video.queries]
     return np.array([(a / each.duration_s, b / each.duration_s) for each in queries for a, b in each.windows])
 
 
 def density(points: TimeArray) -> FloatArray:
-    """[x, y] the fraction of points [N, 2] in each of `BINS` x `BINS` cells of the unit square."""
+    """Return [x, y] the fraction of points [N, 2] in each of `BINS` x `BINS` cells of the unit square."""
     cells = np.minimum((np.clip(points, 0, 1) * BINS).astype(np.int64), BINS - 1)
     counts = np.bincount(cells[:, 0] * BINS + cells[:, 1], minlength=BINS**2).reshape(BINS, BINS)
     return np.asarray(counts / len(points), np.float32)

@@ -34,13 +34,16 @@ _CELLS = 2**26
 
 
 def at_every_frame(scores: npt.ArrayLike, picks: IntArray, n_frames: int) -> FloatArray:
-    """[..., n_frames] of scores [..., T] at picks [T]: each frame has that of the last pick, 0 before it."""
+    """Return [..., n_frames] of scores [..., T] at picks [T]: each frame has that of the last pick, 0 before
+    it.
+    """
     frames = np.repeat(np.asarray(scores, np.float32), np.diff(np.append(picks, n_frames)), axis=-1)
     return np.pad(frames, [(0, 0)] * (frames.ndim - 1) + [(int(picks[0]), 0)])
 
 
 def key_shots(frame_scores: FloatArray, change_points: IntArray, knapsack: str) -> BoolArray:
-    """The summary of each row of scores: the shots with the highest sum of means that fit 15 % of the video.
+    """Return the summary of each row of scores: the shots with the highest sum of means that fit 15 % of the
+    video.
 
     Of float32 scores [R, n_frames], shots [S, 2] (first and last frame), and one of `KNAPSACKS`; returns
     [R, n_frames] whether each frame is in the summary.
@@ -64,7 +67,7 @@ def key_shots(frame_scores: FloatArray, change_points: IntArray, knapsack: str) 
 
 
 def _solve(values: Numbers, lengths: IntArray, budget: int) -> BoolArray:
-    """Which shots each row of values takes; as many rows at a time as `_CELLS` allows.
+    """Return which shots each row of values takes; as many rows at a time as `_CELLS` allows.
 
     As in the published code, the table grows shot by shot, a shot counts only where it makes the sum larger,
     and the choice is read from the last shot to the first: of several best choices, that which does without
@@ -95,7 +98,8 @@ def _solve_block(values: Numbers, lengths: list[int], budget: int) -> BoolArray:
 
 
 def f_measures(summaries: npt.ArrayLike, references: npt.ArrayLike, lengths: npt.ArrayLike) -> Numbers:
-    """[A, B] F-measure of every summary with every reference: Eq. 14 and 15 of FullTransNet, in frames.
+    """Return [A, B] F-measure of every summary with every reference: Eq. 14 and 15 of FullTransNet, in
+    frames.
 
     With |S & G| the frames that both have, P = |S & G| / |S|, R = |S & G| / |G| and F = 2 P R / (P + R),
     which is 2 |S & G| / (|S| + |G|); 0 where both are empty. Summaries [A, P] and references [B, P] are 0 or
@@ -110,7 +114,7 @@ def f_measures(summaries: npt.ArrayLike, references: npt.ArrayLike, lengths: npt
 
 
 def coverages(summaries: npt.ArrayLike, votes: npt.ArrayLike, lengths: npt.ArrayLike) -> Numbers:
-    """[A] the votes that each summary holds, divided by the most votes that as many frames could hold.
+    """Return [A] the votes that each summary holds, divided by the most votes that as many frames could hold.
 
     A frame has a vote from each annotator whose summary contains it. A summary of the frames that most
     annotators chose has 1, even where they disagree, unlike for the F-measure; a longer summary has no
@@ -155,7 +159,7 @@ class Reference:
         return 0 if rows is None else len(rows)
 
     def shots(self, segmentation: str, rng: np.random.Generator) -> IntArray:
-        """[S, 2] first and last frame of each shot. Raises UsageError: the data has no shots."""
+        """Return [S, 2] first and last frame of each shot. Raises UsageError: the data has no shots."""
         if segmentation != CHANGE_POINTS:
             return SEGMENTATIONS[segmentation](self.n_frames, rng)
         if self.change_points is None:
@@ -164,11 +168,12 @@ class Reference:
         return self.change_points
 
     def summaries(self, segmentation: str) -> BoolArray | None:
-        """[U, n_frames] the annotators' own, which the data may have for its change points."""
+        """Return [U, n_frames] the annotators' own, which the data may have for its change points."""
         return self.user_summary if segmentation == CHANGE_POINTS else None
 
     def scores_of_frames(self, segmentation: str) -> FloatArray:
-        """[U, n_frames] importance scores of each annotator, to make the summaries that the data lacks.
+        """Return [U, n_frames] importance scores of each annotator, to make the summaries that the data
+        lacks.
 
         Raises UsageError: the data lacks them too.
         """
@@ -182,7 +187,7 @@ class Reference:
 
 
 def reference_of(name: str, video: AnnotatedVideo | Labels, *, scored: bool = True) -> Reference:
-    """The annotators of a video of an h5 file, where scores stay the same between the picks, or alone.
+    """Return the annotators of a video of an h5 file, where scores stay the same between the picks, or alone.
 
     One that several splits test occurs for each of them, by a name of its own. `scored` is whether to use
     the annotators' scores, and not their mean alone.

@@ -27,10 +27,10 @@ class Measures(Protocol):
     """The measures of a row: fractions, not per cent."""
 
     def as_json(self) -> dict[str, Any]:
-        """All measures, not rounded."""
+        """Return all measures, not rounded."""
 
     def figures(self) -> dict[str, str]:
-        """The measures that a table shows, rounded, by the heads of their columns."""
+        """Return the measures that a table shows, rounded, by the heads of their columns."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Table(NamedTuple):
 
 
 def document(report: Report[Measures], provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """A report as JSON-ready data; `vidsum.results.result.sealed` adds the digest."""
+    """Return a report as JSON-ready data; `vidsum.results.result.sealed` adds the digest."""
     return {
         "schema": SCHEMAS[report.task],
         "provenance": dict(provenance),
@@ -101,8 +101,9 @@ def document(report: Report[Measures], provenance: Mapping[str, Any]) -> dict[st
 
 
 def table(report: Report[Measures], source: str) -> Table:
-    """A report on the annotations of `source` as a table: rows are rows, but where there are many measures,
-    which then are rows, and the rows columns."""
+    """Return a report on the annotations of `source` as a table: rows are rows, but where there are many
+    measures, which then are rows, and the rows columns.
+    """
     figures = {row.name: row.measures.figures() for row in report.rows}
     heads = tuple(next(iter(figures.values())))
     title = f"{source}: {report.title}"
@@ -114,7 +115,7 @@ def table(report: Report[Measures], source: str) -> Table:
 
 
 def per_cent(fraction: float) -> str:
-    """A fraction as the field prints it."""
+    """Return a fraction as the field prints it."""
     return f"{100 * fraction:.2f}"
 
 

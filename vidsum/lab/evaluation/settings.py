@@ -326,7 +326,8 @@ Request = SummaryRequest | MomentsRequest | HighlightsRequest | VSERequest | Cap
 
 
 def checkpoint_of(run: Path) -> tuple[str, Path]:
-    """The name of a run's row, and its checkpoint: the best of a training's folder, a file, or a named one.
+    """Return the name of a run's row, and its checkpoint: the best of a training's folder, a file, or a named
+    one.
 
     Raises WeightsError: see `vidsum.checkpoints.named.named_file`.
     """

@@ -178,7 +178,7 @@ def _check_complete(path: Path, missing: Sequence[Query], queries: Sized) -> Non
 
 
 def _answers(path: Path) -> Iterator[tuple[Entry, QueryPrediction]]:
-    """The answers in a file, and where they are; an answer without `qid` has an empty one."""
+    """Yield the answers in a file, and where they are; an answer without `qid` has an empty one."""
     text = read_text(path)
     if is_lines(text) or "\n" not in text.strip():
         entries = parse_lines(path, text)
@@ -193,7 +193,7 @@ def _answers(path: Path) -> Iterator[tuple[Entry, QueryPrediction]]:
 
 
 def _submitted(entry: Entry, qid: str, *, saliency: bool = True) -> QueryPrediction:
-    """A line of a submission."""
+    """Return a line of a submission."""
     moments = clips = None
     if _WINDOWS in entry.values:
         moments = tuple(_moment(entry, row) for row in entry.list(_WINDOWS))
@@ -203,7 +203,7 @@ def _submitted(entry: Entry, qid: str, *, saliency: bool = True) -> QueryPredict
 
 
 def _grounded(entry: Entry) -> Iterator[QueryPrediction]:
-    """The answers in a document of `vidsum ground`, or in the result that holds it."""
+    """Yield the answers in a document of `vidsum ground`, or in the result that holds it."""
     if entry.values.get("ok") is False:
         raise entry.fault("is the result of a command that failed")
     document = entry.entry("data") if "data" in entry.values else entry
@@ -216,7 +216,9 @@ def _grounded(entry: Entry) -> Iterator[QueryPrediction]:
 
 
 def _moment(entry: Entry, row: Any) -> Moment:
-    """A moment from [start_s, end_s, score]; it may be empty, as some moments of published models are."""
+    """Return a moment from [start_s, end_s, score]; it may be empty, as some moments of published
+    models are.
+    """
     start, end, score = entry.row(row, 3, "a moment that is not a start, end and score")
     if end < start:
         raise entry.fault(f"has a moment that ends before its start: {shown(row)}")

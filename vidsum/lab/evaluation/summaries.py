@@ -140,7 +140,7 @@ def _check_predictions(references: Sequence[Reference], predictions: Mapping[str
 
 
 def _repaired(videos: Mapping[str, AnnotatedVideo] | Mapping[str, Labels]) -> tuple[str, ...]:
-    """The repairs of the reader: each kind once, with its videos."""
+    """Return the repairs of the reader: each kind once, with its videos."""
     concerned: dict[str, list[str]] = {}
     for name, video in videos.items():
         for warning in video.features.warnings if isinstance(video, AnnotatedVideo) else ():

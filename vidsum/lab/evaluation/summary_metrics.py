@@ -73,12 +73,12 @@ class SummaryMeasures:
         return mean
 
     def as_json(self) -> dict[str, Any]:
-        """The mean, and those of each video."""
+        """Return the mean, and those of each video."""
         videos = {video: measures.as_json() for video, measures in self.videos.items()}
         return {**self.mean.as_json(), "videos": videos}
 
     def figures(self) -> dict[str, str]:
-        """The mean: tau and rho with a sign, then the columns of `columns_of`."""
+        """Return the mean: tau and rho with a sign, then the columns of `columns_of`."""
         ranks = {"   tau": self.mean.tau, "   rho": self.mean.rho}
         cells = columns_of(self.mean.key_shots).cells
         key_shots = {head: getattr(self.mean.key_shots[at], field) for head, (at, field) in cells.items()}
@@ -121,12 +121,12 @@ def _signed(value: float | None) -> str:
 
 
 def _json_of(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The same without -0.0."""
+    """Return the same without -0.0."""
     return {key: value + 0.0 if isinstance(value, float) else value for key, value in values.items()}
 
 
 def _mean_of(measures: Sequence[Any]) -> Any:
-    """The means of measures, field by field, which have the same texts; None where one is None."""
+    """Return the means of measures, field by field, which have the same texts; None where one is None."""
     first = measures[0]
     if is_dataclass(first) and not isinstance(first, type):
         by_name = {field.name: [getattr(each, field.name) for each in measures] for field in fields(first)}
@@ -172,7 +172,9 @@ def measure_video(
 
 
 def _means_of_others(annotators: FloatArray | BoolArray) -> FloatArray:
-    """[U, T] for each of the annotators' rows [U, T] the mean of all others; [0, T] of a single one."""
+    """Return [U, T] for each of the annotators' rows [U, T] the mean of all others; [0, T] of a single
+    one.
+    """
     n_others = len(annotators) - 1
     if n_others < 1:
         return np.zeros((0, annotators.shape[1]), np.float32)
@@ -244,7 +246,8 @@ def _key_shot_measures(
 def _measured(
     summaries: BoolArray, n_annotators: int, n_others: int
 ) -> tuple[TimeArray, TimeArray, TimeArray]:
-    """[3] F max, F avg and coverage among the annotators, [3] of the means of the others, [R, 3] of the rest.
+    """Return [3] F max, F avg and coverage among the annotators, [3] of the means of the others, [R, 3] of
+    the rest.
 
     Of summaries [U + V + R, n_frames]: of U annotators, of the mean without each (V is U or 0), of the rest.
     """
@@ -261,7 +264,7 @@ def _measured(
 
 
 def _among(annotators: BoolArray, lengths: IntArray) -> TimeArray:
-    """[3] the same of the annotators: each compared with the others; NaN for a single one."""
+    """Return [3] the same of the annotators: each compared with the others; NaN for a single one."""
     n_annotators = len(annotators)
     if n_annotators < 2:
         return np.full(3, np.nan)
@@ -272,7 +275,7 @@ def _among(annotators: BoolArray, lengths: IntArray) -> TimeArray:
 
 
 def kendall_tau_b(first: npt.ArrayLike, second: npt.ArrayLike) -> TimeArray:
-    """[A, B] Kendall's tau-b of every row of `first` [A, T] with every row of `second` [B, T].
+    """Return [A, B] Kendall's tau-b of every row of `first` [A, T] with every row of `second` [B, T].
 
     The pairs of samples in the same order in both rows less those in opposite order, divided by the geometric
     mean of the numbers of pairs that each row does not tie. 0 where a row is constant, as it orders nothing.
@@ -290,7 +293,7 @@ def kendall_tau_b(first: npt.ArrayLike, second: npt.ArrayLike) -> TimeArray:
 
 
 def spearman_rho(first: npt.ArrayLike, second: npt.ArrayLike) -> TimeArray:
-    """[A, B] Spearman's rho of every row of `first` [A, T] with every row of `second` [B, T].
+    """Return [A, B] Spearman's rho of every row of `first` [A, T] with every row of `second` [B, T].
 
     Pearson's correlation of the ranks, equal scores having the mean of their ranks; 0 where a row is
     constant.
@@ -301,7 +304,7 @@ def spearman_rho(first: npt.ArrayLike, second: npt.ArrayLike) -> TimeArray:
 
 
 def _ratio(numerators: TimeArray, denominators: TimeArray) -> TimeArray:
-    """Their ratio; 0 where there is nothing to divide by."""
+    """Return their ratio; 0 where there is nothing to divide by."""
     zeros = np.zeros_like(numerators)
     ratios: TimeArray = np.divide(numerators, denominators, out=zeros, where=denominators > 0)
     return ratios

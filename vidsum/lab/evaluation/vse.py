@@ -70,7 +70,7 @@ class RetrievalMeasures:
         }
 
     def figures(self) -> dict[str, str]:
-        """All of both directions, and recall by length."""
+        """Return all of both directions, and recall by length."""
         return dict(self._figures())
 
     def _figures(self) -> Iterator[tuple[str, str]]:
@@ -89,7 +89,7 @@ def _recalls(name: str, found: Retrieval) -> Iterator[tuple[str, str]]:
 
 
 def text_ranks(pictures: FloatArray, sentences: FloatArray, picture_of: Ranks) -> Ranks:
-    """[M] rank of its own picture for each sentence, from 1.
+    """Return [M] rank of its own picture for each sentence, from 1.
 
     Of pictures [N, D] and sentences [M, D], whose products are the scores; `picture_of` [M] is the number of
     each sentence's picture.
@@ -103,7 +103,7 @@ def text_ranks(pictures: FloatArray, sentences: FloatArray, picture_of: Ranks) -
 
 
 def picture_ranks(pictures: FloatArray, sentences: FloatArray, picture_of: Ranks) -> Ranks:
-    """[N] rank of the best of its own sentences for each picture, from 1; see `text_ranks`."""
+    """Return [N] rank of the best of its own sentences for each picture, from 1; see `text_ranks`."""
     ranks = []
     for start in range(0, len(pictures), _ROWS):
         scores = pictures[start : start + _ROWS] @ sentences.T
@@ -114,7 +114,8 @@ def picture_ranks(pictures: FloatArray, sentences: FloatArray, picture_of: Ranks
 
 
 def measure(text: Ranks, image: Ranks, picture_of: Ranks, words: npt.NDArray[np.int64]) -> RetrievalMeasures:
-    """The measures of ranks [..., M] of `text_ranks` and [..., N] of `picture_ranks`; draws count together.
+    """Return the measures of ranks [..., M] of `text_ranks` and [..., N] of `picture_ranks`; draws count
+    together.
 
     Each picture has a sentence; `picture_of` [M] is the picture of each, `words` [M] its number of words.
     """
@@ -143,7 +144,7 @@ def _retrieval(ranks: Ranks, picture_of: Ranks) -> Retrieval:
 
 
 def _of_draw(ranks: Ranks, number: Ranks, n_pictures: int, seed: int) -> TimeArray:
-    """[4] R@1, R@5, R@10 and median of ascending ranks, each as often as its picture is drawn."""
+    """Return [4] R@1, R@5, R@10 and median of ascending ranks, each as often as its picture is drawn."""
     picks = np.random.default_rng(seed).integers(n_pictures, size=n_pictures)
     times = np.bincount(picks, minlength=n_pictures)[number]
     before = np.cumsum(times)
@@ -153,7 +154,7 @@ def _of_draw(ranks: Ranks, number: Ranks, n_pictures: int, seed: int) -> TimeArr
 
 
 def recall_at(ranks: Ranks, tops: Sequence[int] = TOP) -> list[float]:
-    """The fraction of ranks that are among the K best, for each K."""
+    """Return the fraction of ranks that are among the K best, for each K."""
     return [float((ranks <= top).mean()) for top in tops]
 
 
@@ -173,13 +174,13 @@ class Sentences(NamedTuple):
 
 
 def sentences_of(pictures: Sequence[CaptionedPicture]) -> Sentences:
-    """All sentences of pictures, in their order."""
+    """Return all sentences of pictures, in their order."""
     texts = [text for picture in pictures for text in picture.sentences]
     return Sentences(texts, np.repeat(np.arange(len(pictures)), [len(each.sentences) for each in pictures]))
 
 
 def embed_sentences(texts: Sequence[str], device: str, progress: Progress | None) -> FloatArray:
-    """[M, E] of length 1, kept on disk a block at a time; errors as `load_text_encoder`."""
+    """Return [M, E] of length 1, kept on disk a block at a time; errors as `load_text_encoder`."""
 
     def encode(part: Sequence[str]) -> FloatArray:
         return load_text_encoder(ENCODER, device).encode(part)
@@ -210,7 +211,7 @@ def readable(
 
 
 def read_map(path: Path) -> tuple[VisualSemanticMap, Trained]:
-    """The map of a checkpoint. Raises InputError where the file is missing, or does not hold a map."""
+    """Return the map of a checkpoint. Raises InputError where the file is missing, or does not hold a map."""
     trained = read_trained(path)
     if trained.model != "vse":
         raise InputError(f"{path}: a checkpoint of {named(trained.model)}, not of vse")
@@ -270,7 +271,7 @@ def _ranks(pictures: FloatArray, sentences: FloatArray, picture_of: Ranks) -> tu
 
 
 def _by_class_names(features: FloatArray, extractor: str, device: str) -> FloatArray:
-    """[N, E] as ConSE has it."""
+    """Return [N, E] as ConSE has it."""
     logits = kept_extractor(describe(extractor), device=device).logits(features)
     return conse(ClassMixture(class_probabilities(logits), name_embeddings(extractor, device)))
 
@@ -290,7 +291,7 @@ def _chance(picture_of: Ranks, words: Ranks, n_seeds: int) -> RetrievalMeasures:
 
 
 def _seen(request: VSERequest, trained: Trained) -> list[str]:
-    """Whether the map was trained on, or chosen by, these pictures."""
+    """Return whether the map was trained on, or chosen by, these pictures."""
     trained_on = {data.get("sha256") for data in trained.training.get("data", ())}
     is_known = request.captions.is_file() and of_file(request.captions)["sha256"] in trained_on
     if request.split == "test" or not is_known:

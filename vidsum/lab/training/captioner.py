@@ -141,7 +141,7 @@ def train_captioner(
 
 
 def vocabulary(sentences: Sequence[str], least: int) -> tuple[str, ...]:
-    """The words that occur at least so often, after `SPECIAL`; in the order of the alphabet."""
+    """Return the words that occur at least so often, after `SPECIAL`; in the order of the alphabet."""
     counts = Counter(word for sentence in sentences for word in words_of(sentence))
     return (*SPECIAL, *sorted(word for word, count in counts.items() if count >= least))
 
@@ -163,7 +163,7 @@ def _recipe(
     about: Trained,
     settings: CaptionerSettings,
 ) -> Recipe[TrainedCaptioner, Batch]:
-    """The training on people's sentences; the features are standardised."""
+    """Return the training on people's sentences; the features are standardised."""
     device = choose_device(settings.device)
     views = torch.from_numpy(train.features).to(device)
     with first_weights(settings.loop.seed):
@@ -188,14 +188,14 @@ def _recipe(
 
 
 def encoded(text: str, numbers: Mapping[str, int], config: CaptionerConfig) -> tuple[int, ...]:
-    """The tokens of a sentence, with its end."""
+    """Return the tokens of a sentence, with its end."""
     return (*tokens_of(text, numbers)[: config.longest], END)
 
 
 def batches(
     sentences: Sequence[Sequence[tuple[int, ...]]], n_views: int, settings: CaptionerSettings, epoch: int
 ) -> dict[str, Batch]:
-    """The steps of an epoch: each sentence once, with a view of its picture drawn for it.
+    """Return the steps of an epoch: each sentence once, with a view of its picture drawn for it.
 
     Sentences of a step are of like length.
     """
@@ -214,5 +214,5 @@ def batches(
 
 
 def _arrays(tensors: Mapping[str, Tensor]) -> dict[str, FloatArray]:
-    """The tensors of `TrainedCaptioner` under the names of `vidsum.models.captioner.shapes_of`."""
+    """Return the tensors of `TrainedCaptioner` under the names of `vidsum.models.captioner.shapes_of`."""
     return {name: tensor.cpu().numpy() for name, tensor in tensors.items()}

@@ -26,7 +26,7 @@ class _Block(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
-        """[B, L, d] of tokens [B, L, d], each of which sees those before."""
+        """Return [B, L, d] of tokens [B, L, d], each of which sees those before."""
         q, k, v = (
             each.unflatten(2, (self.heads, -1)).transpose(1, 2)
             for each in self.qkv(self.norm1(x)).chunk(3, dim=2)
@@ -54,7 +54,9 @@ class TrainedCaptioner(nn.Module):
         nn.init.normal_(self.words.weight, std=config.d**-0.5)
 
     def forward(self, x: Tensor, words: Tensor) -> Tensor:
-        """[B, L + 1, W] logits of each word [B, L] and of what follows the last, of features [B, D]."""
+        """Return [B, L + 1, W] logits of each word [B, L] and of what follows the last, of features [B,
+        D].
+        """
         prefix = self.prefix(self.input_dropout(x)).view(len(x), self.config.prefix, -1)
         h = torch.cat([prefix, self.words(words) * math.sqrt(self.config.d)], dim=1)
         h = self.dropout(h + self.places[: h.shape[1]])
@@ -67,7 +69,8 @@ class TrainedCaptioner(nn.Module):
 def likelihood_loss(
     model: TrainedCaptioner, x: Tensor, words: Tensor, smoothing: float, lost: float
 ) -> Tensor:
-    """The mean of - log p(w_i | w_1 ... w_{i-1}, x) over the words [B, L] of sentences, and their ends.
+    """Return the mean of - log p(w_i | w_1 ... w_{i-1}, x) over the words [B, L] of sentences, and their
+    ends.
 
     Of standardised features x [B, D]; words are `IGNORED` after a sentence's end, which is a word.
     `smoothing` is the fraction of the probability that is asked for of all words alike, `lost` that of the

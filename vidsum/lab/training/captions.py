@@ -131,7 +131,7 @@ def captions_of(
     sentences: Mapping[str, Sentences],
     clips: Mapping[str, ClipCaptions] = MappingProxyType({}),
 ) -> Captions:
-    """The videos that have sentences, with captions of their clips where there are such."""
+    """Return the videos that have sentences, with captions of their clips where there are such."""
     used = {name: video for name, video in videos.items() if name in sentences}
     own = [sentences[name] for name in used]
     texts = [query.text for video in used.values() for query in video.queries]
@@ -160,8 +160,8 @@ def embed_captions(videos: Mapping[str, MomentVideo], embed: Embed, encoder: str
 
 
 def words_of(captions: Captions, encode: Callable[[Sequence[str]], list[FloatArray]], most: int) -> Words:
-    """A function that gives the words of the queries' sentences, at most `most` of each, which `encode`
-    embeds once.
+    """Return a function that gives the words of the queries' sentences, at most `most` of each, which
+    `encode` embeds once.
     """
     known: dict[int, FloatArray] = {}
 
@@ -175,7 +175,9 @@ def words_of(captions: Captions, encode: Callable[[Sequence[str]], list[FloatArr
 
 
 def disorder(texts: Sequence[str], rng: np.random.Generator) -> list[str]:
-    """The texts with words dropped, and replaced by words of any of them; none is left without a word."""
+    """Return the texts with words dropped, and replaced by words of any of them; none is left without a
+    word.
+    """
     vocabulary = np.array([word for text in texts for word in text.split()])
     changed = []
     for text in texts:
@@ -203,7 +205,7 @@ def shortened(texts: Sequence[str], rng: np.random.Generator) -> list[str]:
 
 
 def content_words(text: str) -> list[str]:
-    """The distinct words of a text that say what it is about."""
+    """Return the distinct words of a text that say what it is about."""
     return list(dict.fromkeys(word for word in re.findall(r"\w+", text.lower()) if word not in _NO_CONTENT))
 
 

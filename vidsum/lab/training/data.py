@@ -53,7 +53,7 @@ class MomentData(Generic[Example]):
 def annotated_moments(
     source: DataSettings, clips: int, seed: int = 0, device: str = "auto", progress: Progress | None = None
 ) -> MomentData[MomentExample]:
-    """Examples from annotated videos, one per video, all in memory: T x D x 4 bytes a video.
+    """Return examples from annotated videos, one per video, all in memory: T x D x 4 bytes a video.
 
     Each video is averaged into so many clips (T); the seed is of the choice of validation videos. Raises
     InputError: annotations or features cannot be read, or some videos have none. UsageError: there are no
@@ -89,7 +89,7 @@ def annotated_highlights(
     device: str = "auto",
     progress: Progress | None = None,
 ) -> MomentData[HighlightExample]:
-    """Examples from annotated videos, one per query, all in memory: see `annotated_moments`.
+    """Return examples from annotated videos, one per query, all in memory: see `annotated_moments`.
 
     A video of more than so many clips is averaged into as many, and of a query at most so many words are
     read. Published words (`read_words`) of another size than CLIP's are taken with a warning, and no text
@@ -160,7 +160,7 @@ def _encoder_of(source: DataSettings) -> str:
 
 
 def held_out_of(videos: Mapping[str, MomentVideo], fraction: float, seed: int) -> dict[str, MomentVideo]:
-    """A fraction of the videos, at least one if it is above 0, chosen at random."""
+    """Return a fraction of the videos, at least one if it is above 0, chosen at random."""
     if not 0 <= fraction < 1:
         raise UsageError(f"validation must be a file, or a fraction from 0 to less than 1, not {fraction:g}")
     if fraction and len(videos) < 2:
@@ -177,7 +177,7 @@ def _examples(
     clip_s: float,
     progress: Progress | None,
 ) -> MomentData[Example]:
-    """The examples of each video, with what is recorded of them."""
+    """Return the examples of each video, with what is recorded of them."""
     by_video: list[list[Example]] = []
     videos = (*split.train, *split.val)
     for number, video in enumerate(videos, 1):
@@ -212,12 +212,12 @@ def files_of(names: Sequence[str | Path]) -> list[dict[str, Any]]:
 
 
 def clip_s_of(videos: Sequence[MomentVideo], clips: int) -> float:
-    """Seconds of a clip such that 95 of 100 videos are not longer than a window of so many clips."""
+    """Return seconds of a clip such that 95 of 100 videos are not longer than a window of so many clips."""
     return round(float(np.percentile([video.duration_s for video in videos], 95)) / clips, 3)
 
 
 def _highlight(query: Query, clips: FloatArray, words: FloatArray) -> HighlightExample:
-    """The example of one query.
+    """Return the example of one query.
 
     Where annotators gave no scores, a clip has the highest score times the fraction that the windows cover.
     """

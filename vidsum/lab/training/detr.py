@@ -71,7 +71,7 @@ def train_detr(
 
 
 def detr_loss(model: DETRModel, batch: DETRBatch, how: DETRLossSettings, *, with_negatives: bool) -> Tensor:
-    """The published loss on a batch; with negative pairs as in QD-DETR."""
+    """Return the published loss on a batch; with negative pairs as in QD-DETR."""
     detections = model(*batch.inputs)
     negative = model.saliency(*batch.negative) if with_negatives else None
     with torch.autocast(batch.gt_windows.device.type, enabled=False):
@@ -111,7 +111,7 @@ def measured(
 
 @torch.inference_mode()
 def _predictions(model: DETRModel, batch: DETRBatch) -> tuple[FloatArray, FloatArray]:
-    """[B, N, 2] moments as fractions of the video, and [B, N] the probability of each."""
+    """Return [B, N, 2] moments as fractions of the video, and [B, N] the probability of each."""
     detections = model(*batch.inputs)
     moments = start_end(detections.spans[-1]).clamp(0, 1)
     scores = detections.logits[-1].softmax(-1)[..., 0]
@@ -160,7 +160,8 @@ class Matched(NamedTuple):
 def match(
     logits: Tensor, spans: Tensor, gt_windows: Tensor, is_window: Tensor, weights: MatchWeights
 ) -> Matched:
-    """The one-to-one assignment of least cost: span * L1 - giou * gIoU - label * P(moment), of each sample.
+    """Return the one-to-one assignment of least cost: span * L1 - giou * gIoU - label * P(moment), of each
+    sample.
 
     As many pairs as there are moments or windows, whichever are fewer. Of logits [B, N, 2] of moment and
     none, spans [B, N, 2] (centre and width), ground-truth windows [B, n, 2] and which of them [B, n] are not
@@ -206,7 +207,7 @@ def detection_loss(
 
 
 def clips_inside(batch: DETRBatch) -> Tensor:
-    """[B, T] bool: clips whose middle is in a window, or to which annotators gave something."""
+    """Return [B, T] bool: clips whose middle is in a window, or to which annotators gave something."""
     is_clip = batch.inputs.is_clip
     n_clips = is_clip.sum(1)[:, None]
     middles = (torch.arange(is_clip.shape[1], device=is_clip.device) + 0.5) / n_clips
@@ -231,13 +232,13 @@ def margin_loss(scores: Tensor, given: Tensor, is_inside: Tensor, is_clip: Tenso
 
 
 def _hinge(scores: Tensor, above: Tensor, below: Tensor, margin: float) -> Tensor:
-    """[B] of one clip drawn from each of two sets [B, T]; 0 where a set is empty."""
+    """Return [B] of one clip drawn from each of two sets [B, T]; 0 where a set is empty."""
     gap = _one_of(scores, above) - _one_of(scores, below)
     return (margin - gap).clamp(min=0) * (above.any(1) & below.any(1))
 
 
 def _one_of(scores: Tensor, chosen: Tensor) -> Tensor:
-    """[B] the score of one clip drawn from a set."""
+    """Return [B] the score of one clip drawn from a set."""
     lots = torch.rand(chosen.shape, device=chosen.device).masked_fill(~chosen, -1.0)
     return scores.gather(1, lots.argmax(1, keepdim=True))[:, 0]
 

@@ -153,7 +153,7 @@ def train_split(
 
 
 def _ridge_of(run: _Run, split: Split) -> FloatArray:
-    """[D] weights of ridge regression on the training videos, as `vidsum train ridge` fits them."""
+    """Return [D] weights of ridge regression on the training videos, as `vidsum train ridge` fits them."""
     settings = run.settings
     basis = RidgeConfig(dim_in=settings.model.dim_in)
     ridge = RidgeSettings(model=basis, ends=settings.ends, seed=settings.loop.seed)
@@ -174,7 +174,9 @@ def _check_lengths(videos: Sequence[AnnotatedVideo], most: int) -> None:
 
 
 def _examples(run: _Run, split: Split) -> tuple[Examples | Callable[[int], Examples], tuple[str, ...]]:
-    """The training videos that have key frames, or those of an epoch; a warning for each that has none."""
+    """Return the training videos that have key frames, or those of an epoch; a warning for each that has
+    none.
+    """
     whole = {name: _example(run, run.drawn(name, _TRAINING_SEED)) for name in split.train}
     taught = {name: example for name, example in whole.items() if example}
     fault = "none of its shots makes a summary of 15 %"
@@ -192,7 +194,7 @@ def _examples(run: _Run, split: Split) -> tuple[Examples | Callable[[int], Examp
 
 
 def _example(run: _Run, video: AnnotatedVideo) -> VideoExample | None:
-    """A video with what the model reads in place of its features.
+    """Return a video with what the model reads in place of its features.
 
     None where no shot fits the budget, unless the head is `frame`, which does without key frames.
     """
@@ -203,19 +205,23 @@ def _example(run: _Run, video: AnnotatedVideo) -> VideoExample | None:
 
 
 def _redrawn(run: _Run, example: VideoExample, video: AnnotatedVideo) -> VideoExample:
-    """The example of a video of which the features alone were drawn anew: key frames stay as they are."""
+    """Return the example of a video of which the features alone were drawn anew: key frames stay as
+    they are.
+    """
     read = _as_read(run, video)
     features = torch.from_numpy(read.features.array)[None].to(choose_device(run.settings.device))
     return VideoExample(read, replace(example.whole, features=features))
 
 
 def _as_read(run: _Run, video: AnnotatedVideo) -> AnnotatedVideo:
-    """A video with what the model reads in place of its features."""
+    """Return a video with what the model reads in place of its features."""
     return replace(video, features=replace(video.features, array=run.inputs.of(video.features)))
 
 
 def _validator(run: _Run, split: Split) -> Callable[[FullTransNet], float]:
-    """The mean Kendall tau-b of the importance curve, decoded with no labels, with the annotators' mean."""
+    """Return the mean Kendall tau-b of the importance curve, decoded with no labels, with the annotators'
+    mean.
+    """
     videos = [run.drawn(name, _VALIDATION_SEED) for name in split.validation]
 
     def score(model: FullTransNet) -> float:
@@ -233,7 +239,7 @@ def _validator(run: _Run, split: Split) -> Callable[[FullTransNet], float]:
 
 
 def key_frames(video: AnnotatedVideo) -> npt.NDArray[np.int64]:
-    """[L] indices of the samples in the key shots, in order; none where no shot fits the budget.
+    """Return [L] indices of the samples in the key shots, in order; none where no shot fits the budget.
 
     Algorithm 1 of FullTransNet: the shots of the highest sum of mean `gtscore` within 15 % of the frames, and
     of their frames those that are samples.
@@ -251,7 +257,9 @@ def key_frames(video: AnnotatedVideo) -> npt.NDArray[np.int64]:
 
 
 def example_of(video: AnnotatedVideo, per_shot: int, device: torch.device) -> Example | None:
-    """A video as the model takes it, with global tokens `per_shot`; None where no shot fits the budget."""
+    """Return a video as the model takes it, with global tokens `per_shot`; None where no shot fits the
+    budget.
+    """
     example = teaching_example(video, per_shot, device)
     return example if example.key_frames.shape[1] else None
 
@@ -288,7 +296,8 @@ def loss_of(model: FullTransNet, example: VideoExample, crop: float, noise: floa
 
 
 def random_part(video: AnnotatedVideo, least: float) -> AnnotatedVideo:
-    """A run of a video's shots, at least this fraction of them, with `gtscore` but no scores of annotators.
+    """Return a run of a video's shots, at least this fraction of them, with `gtscore` but no scores of
+    annotators.
 
     Its summary is not a part of the whole video's, where other shots may be more important.
     """

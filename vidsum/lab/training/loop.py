@@ -110,7 +110,7 @@ def fit(
 
 
 def best_of(history: Sequence[Epoch]) -> Epoch:
-    """The first epoch of the highest validation; the last one where there is no validation."""
+    """Return the first epoch of the highest validation; the last one where there is no validation."""
     if history[-1].validation is None:
         return history[-1]
     return max(history, key=lambda epoch: (epoch.validation, -epoch.epoch))
@@ -195,6 +195,6 @@ def _finite(value: float, what: str, where: str, folder: Path) -> float:
 
 
 def _snapshot(about: Trained, model: nn.Module, epoch: Epoch) -> Trained:
-    """The checkpoint of an epoch; no seconds in it, so that the same run gives the same bytes."""
+    """Return the checkpoint of an epoch; no seconds in it, so that the same run gives the same bytes."""
     facts: dict[str, Any] = {"epoch": epoch.epoch, "loss": epoch.loss, "validation": epoch.validation}
     return replace(about, training={**about.training, "best": facts}, tensors=model.state_dict())

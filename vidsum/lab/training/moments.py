@@ -52,7 +52,7 @@ class Batches(Mapping[str, Batch], Generic[Item, Batch]):
 
 
 def shuffled(items: Sequence[Item]) -> list[Item]:
-    """The items in an order drawn by PyTorch's generator."""
+    """Return the items in an order drawn by PyTorch's generator."""
     return [items[position] for position in torch.randperm(len(items)).tolist()]
 
 
@@ -85,7 +85,7 @@ def grouped(examples: Sequence[MomentExample], size: int | None) -> list[Group]:
 
 
 def one_by_one(examples: Sequence[MomentExample]) -> list[Group]:
-    """Each query alone, in order, as the paper tests, whichever way it trains."""
+    """Return each query alone, in order, as the paper tests, whichever way it trains."""
     return [(example, (query,)) for example in examples for query in range(len(example.queries))]
 
 
@@ -123,7 +123,7 @@ class DETRBatch(NamedTuple):
 
 
 def collate_pairs(examples: Sequence[HighlightExample], device: torch.device) -> DETRBatch:
-    """Examples padded to the most clips, words and windows among them."""
+    """Return examples padded to the most clips, words and windows among them."""
     own = [Pair(example.video, example.words) for example in examples]
     negative = [
         example.negative or Pair(example.video, other.words)
@@ -220,7 +220,7 @@ def check_sizes(
     sizes: Callable[[Any], tuple[int, ...]],
     sentence: str,
 ) -> tuple[int, ...]:
-    """The sizes that all examples share, which `sentence` describes with a `{}` for each.
+    """Return the sizes that all examples share, which `sentence` describes with a `{}` for each.
 
     Raises UsageError where there is no training example, or two differ.
     """
@@ -235,7 +235,9 @@ def check_sizes(
 
 
 def sized(data: MomentData[MomentExample], settings: MRNetSettings) -> MRNetConfig:
-    """The model for the clips, and the sizes of a clip and a query, of the data; errors as `check_sizes`."""
+    """Return the model for the clips, and the sizes of a clip and a query, of the data; errors as
+    `check_sizes`.
+    """
     clips, dim_video, dim_query = check_sizes(
         data.examples(1),
         data.validation,

@@ -67,7 +67,7 @@ def mrnet_loss(model: MRNet, batch: MomentBatch, how: LossSettings) -> Tensor:
 
 
 def best_ious(model: MRNet, examples: Sequence[MomentExample], batch_size: int = 12) -> TimeArray:
-    """[Q, 1] IoU of each query's best proposal with its window, in evaluation mode.
+    """Return [Q, 1] IoU of each query's best proposal with its window, in evaluation mode.
 
     Each query comes alone, as in the paper whichever way the model was trained.
     """
@@ -76,7 +76,7 @@ def best_ious(model: MRNet, examples: Sequence[MomentExample], batch_size: int =
 
 
 def _best_of(model: MRNet, batch: MomentBatch) -> Tensor:
-    """[B, 1] of each video's one query."""
+    """Return [B, 1] of each video's one query."""
     scores = match_scores(model(batch.video, batch.queries, batch.is_query))[:, 0, model.valid]
     ious = proposal_ious(batch.gt_windows, model.config.clips)[:, 0, model.valid]
     return ious.gather(1, scores.argmax(1, keepdim=True))
@@ -98,7 +98,8 @@ def window_iou(a: Tensor, b: Tensor) -> Tensor:
 
 
 def proposal_ious(gt_windows: Tensor, n_clips: int) -> Tensor:
-    """[B, M, T, T] IoU of proposal (i, j), the segment [i, j + 1) / T, with the best window of each query.
+    """Return [B, M, T, T] IoU of proposal (i, j), the segment [i, j + 1) / T, with the best window of each
+    query.
 
     `gt_windows` are [B, M, W, 2] as fractions of the video; `n_clips` is T.
     """
@@ -156,12 +157,12 @@ def contrastive_loss(
 
 
 def _overlapping(windows: Tensor, owner: Tensor, negative_iou: float) -> Tensor:
-    """[N, N] whether two queries are of the same video and their windows overlap."""
+    """Return [N, N] whether two queries are of the same video and their windows overlap."""
     ious = window_iou(windows[:, None, :, None], windows[None, :, None, :]).amax((2, 3))
     return (owner[:, None] == owner) & (ious >= negative_iou)
 
 
 def _log_fraction(positive: Tensor, negatives: Tensor, is_negative: Tensor) -> Tensor:
-    """[N, K] log of the softmax of a positive [N, K] beside its negatives [N, K or 1, S]."""
+    """Return [N, K] log of the softmax of a positive [N, K] beside its negatives [N, K or 1, S]."""
     rest = negatives.masked_fill(~is_negative, -torch.inf).logsumexp(-1)
     return positive - torch.logaddexp(positive, rest)

@@ -57,14 +57,14 @@ def train_live(
 
 
 def live_loss(model: LiveMRNet, batch: MomentBatch) -> Tensor:
-    """The mean cross-entropy of the clips with the fraction of each in which a query is true."""
+    """Return the mean cross-entropy of the clips with the fraction of each in which a query is true."""
     logits = model(batch.video, batch.queries).float()
     targets = covered(batch.gt_windows, logits.shape[2])
     return binary_cross_entropy_with_logits(logits[batch.is_query], targets[batch.is_query])
 
 
 def covered(gt_windows: Tensor, n_clips: int) -> Tensor:
-    """[B, M, T] the fraction of each clip that lies in windows [B, M, W, 2] that do not overlap."""
+    """Return [B, M, T] the fraction of each clip that lies in windows [B, M, W, 2] that do not overlap."""
     edges = torch.arange(n_clips + 1, device=gt_windows.device) / n_clips
     start, end = gt_windows[..., None, 0], gt_windows[..., None, 1]
     common = (torch.minimum(end, edges[1:]) - torch.maximum(start, edges[:-1])).clamp(min=0)

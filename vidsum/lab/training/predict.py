@@ -65,7 +65,7 @@ def predict_run(
 
 
 def run_files(out: Path) -> list[Path]:
-    """The files that a run is scored from: its description, and the checkpoint of each split.
+    """Return the files that a run is scored from: its description, and the checkpoint of each split.
 
     Raises InputError where the folder holds no run, or a split of it has no checkpoint yet.
     """
@@ -73,7 +73,7 @@ def run_files(out: Path) -> list[Path]:
 
 
 def _checkpoints(out: Path, splits: Sequence[Mapping[str, Any]]) -> list[Path]:
-    """The checkpoint of each split; all must be there before any is used."""
+    """Return the checkpoint of each split; all must be there before any is used."""
     files = [out / split["folder"] / BEST for split in splits]
     for file in files:
         if not file.is_file():
@@ -103,7 +103,7 @@ def _scores(summarizer: Summarizer, video: AnnotatedVideo, protocol: Protocol, b
 
 @torch.inference_mode()
 def _teacher_forced(model: FullTransNet, inputs: Inputs, video: AnnotatedVideo) -> Decoded:
-    """The model's steps, each given all key frames before it that it should have chosen."""
+    """Return the model's steps, each given all key frames before it that it should have chosen."""
     read = replace(video, features=replace(video.features, array=inputs.of(video.features)))
     example = teaching_example(read, model.config.global_tokens, next(model.parameters()).device)
     log_probabilities = model(example.features, example.is_global, example.key_frames)

@@ -72,7 +72,9 @@ class Fitted(NamedTuple):
 
 
 def fit_ridge(run: Run[RidgeSettings], names: Sequence[str], progress: Progress | None = None) -> Fitted:
-    """The regression of some videos of a run. Raises UsageError where they are too few for a penalty."""
+    """Return the regression of some videos of a run. Raises UsageError where they are too few for a
+    penalty.
+    """
     settings, window = run.settings, run.settings.model.window
     videos = []
     for done, name in enumerate(names, 1):
@@ -113,14 +115,16 @@ def _fitted_to(run: Run[RidgeSettings], name: str) -> _Video:
 
 
 def _rows(run: Run[RidgeSettings], name: str, draw: int) -> FloatArray:
-    """[T, D] what the model reads of a draw of a video, with the ends scaled up, smooth, less its mean."""
+    """Return [T, D] what the model reads of a draw of a video, with the ends scaled up, smooth, less its
+    mean.
+    """
     features = run.drawn(name, run.settings.seed, draw).features
     rows = averaged(run.inputs.of(features) * _scales(run.settings), run.settings.model.window)
     return np.asarray(rows - rows.mean(axis=0), np.float32)
 
 
 def _scales(settings: RidgeSettings) -> FloatArray:
-    """[D] factors of the input during the fit."""
+    """Return [D] factors of the input during the fit."""
     scales = np.ones(settings.model.dim_in, np.float32)
     if settings.ends:
         scales[-2:] = _END_SCALE
@@ -128,7 +132,7 @@ def _scales(settings: RidgeSettings) -> FloatArray:
 
 
 def _solve(videos: Sequence[_Video], penalties: Sequence[float]) -> list[TimeArray]:
-    """[D] the weights that minimise the mean squared error over videos, plus each penalty."""
+    """Return [D] the weights that minimise the mean squared error over videos, plus each penalty."""
     products = np.mean([video.products for video in videos], axis=0)
     moments = np.mean([video.moments for video in videos], axis=0)
     identity = np.eye(len(moments))
@@ -136,7 +140,9 @@ def _solve(videos: Sequence[_Video], penalties: Sequence[float]) -> list[TimeArr
 
 
 def _choose(videos: Sequence[_Video], settings: RidgeSettings) -> tuple[float, float]:
-    """The penalty whose models rank frames best in folds of the training videos, and their correlation."""
+    """Return the penalty whose models rank frames best in folds of the training videos, and their
+    correlation.
+    """
     if len(videos) < _FOLDS:
         fault = f"{len(videos)} training videos are too few to choose a penalty by {_FOLDS} folds"
         raise UsageError(fault, hint="--penalty 0.1, or more videos")

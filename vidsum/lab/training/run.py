@@ -51,12 +51,12 @@ class Run(Generic[S]):
     """How features become the model's input."""
 
     def drawn(self, name: str, *seed: int) -> AnnotatedVideo:
-        """A video, with its features drawn from a seed."""
+        """Return a video, with its features drawn from a seed."""
         video = self.videos[name]
         return self.draw(video, *seed) if self.draw else video
 
     def folder(self, number: int) -> Path:
-        """Where the model of a split is."""
+        """Return where the model of a split is."""
         return self.out / f"split_{number}"
 
 
@@ -110,7 +110,7 @@ def start_run(
 
 
 def split_facts(split: Split) -> dict[str, Any]:
-    """The name of a split and the videos of each part, JSON-ready."""
+    """Return the name of a split and the videos of each part, JSON-ready."""
     return {"name": split.name} | {
         part: list(getattr(split, part)) for part in ("train", "validation", "test")
     }
@@ -154,7 +154,8 @@ def claim_run(out: Path, facts: Mapping[str, Any], *, overwrite: bool) -> None:
 
 
 def read_run(out: Path) -> dict[str, Any]:
-    """The `run.json` in a folder: `model`, `data`, `features`, `settings`, `splits`, and `weights` or not.
+    """Return the `run.json` in a folder: `model`, `data`, `features`, `settings`, `splits`, and `weights` or
+    not.
 
     A split has `folder`, `name`, `train`, `validation` and `test`. Raises InputError where the file is
     missing or of another kind.
@@ -172,7 +173,7 @@ def read_run(out: Path) -> dict[str, Any]:
 
 
 def unfinished_splits(out: Path) -> list[int]:
-    """Numbers of the splits of a run whose training is not finished; errors as `read_run`."""
+    """Return numbers of the splits of a run whose training is not finished; errors as `read_run`."""
     run = read_run(out)
     last = BEST if run.get("model") == "ridge" else CURVES  # the file that a training writes last
     folders = [out / split["folder"] for split in run["splits"]]

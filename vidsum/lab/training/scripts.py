@@ -95,7 +95,7 @@ def annotated(captions: Captions, rng: np.random.Generator) -> Script:
 
 
 def script_of(captions: Captions, number: int) -> Script:
-    """A video as it is annotated, by its number."""
+    """Return a video as it is annotated, by its number."""
     video, first = captions.videos[number], int(captions.first[number])
     moments = tuple(
         Segment(first + number, *window)
@@ -138,7 +138,7 @@ def filled(script: Script, captions: Captions, rng: np.random.Generator) -> Scri
 
 
 def ask(script: Script, captions: Captions, sentence: int, rng: np.random.Generator) -> Asked:
-    """A query for a sentence: its own with words changed, shortened, or another one of the same event.
+    """Return a query for a sentence: its own with words changed, shortened, or another one of the same event.
 
     A shortened query is true too where a text with all its words is shown.
     """
@@ -220,7 +220,7 @@ def _clips(captions: Captions, clips: range, start_s: float, stop_s: float, shot
 
 
 def _cut(segments: Iterable[Segment], rng: np.random.Generator, shot: int = 0) -> Iterator[Segment]:
-    """Segments cut into shots, each with its own number from `shot`; those of several keep theirs."""
+    """Yield segments cut into shots, each with its own number from `shot`; those of several keep theirs."""
     for segment in segments:
         if segment.shot is not None:
             yield segment
@@ -233,7 +233,7 @@ def _cut(segments: Iterable[Segment], rng: np.random.Generator, shot: int = 0) -
 
 
 def _any(captions: Captions, start_s: float, stop_s: float, rng: np.random.Generator) -> list[Segment]:
-    """Segments of any sentences, one after the other, from one time to another."""
+    """Return segments of any sentences, one after the other, from one time to another."""
     segments: list[Segment] = []
     while start_s < stop_s:
         end_s = min(stop_s, start_s + _between(rng, *_SEGMENT_S))
@@ -254,5 +254,5 @@ def _united(intervals: Iterable[Interval]) -> list[Interval]:
 
 
 def _between(rng: np.random.Generator, low: float, high: float) -> float:
-    """A draw whose logarithm is uniform."""
+    """Return a draw whose logarithm is uniform."""
     return float(np.exp(rng.uniform(np.log(low), np.log(high))))

@@ -127,7 +127,7 @@ class MomentSettings:
 
     @classmethod
     def published(cls, preset: str, size: str = "paper") -> dict[str, Any]:
-        """The choices of a preset, in one of `SIZES`. Raises UsageError: unknown preset or size."""
+        """Return the choices of a preset, in one of `SIZES`. Raises UsageError: unknown preset or size."""
         for what, name, known in (("preset", preset, cls.PRESETS), ("size", size, cls.SIZES)):
             if name not in known:
                 raise unknown(what, name, known)
@@ -161,7 +161,7 @@ class MRNetSettings(MomentSettings):
 
     @classmethod
     def published(cls, preset: str, size: str = "paper") -> dict[str, Any]:
-        """The choices of a preset, with the proposal map of the paper or the light one."""
+        """Return the choices of a preset, with the proposal map of the paper or the light one."""
         choices = super().published(preset, size)
         return {**choices, **(presets.MRNET_PAPER_HEADS.get(preset, {}) if size == "paper" else {})}
 
@@ -276,6 +276,6 @@ class DataSettings(Checked):
 
 
 def own_fields(settings: Any) -> dict[str, Any]:
-    """The fields of settings that are not settings themselves, by name."""
+    """Return the fields of settings that are not settings themselves, by name."""
     nested = ("model", "loss", "loop")
     return {one.name: getattr(settings, one.name) for one in fields(settings) if one.name not in nested}

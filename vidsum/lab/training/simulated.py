@@ -90,7 +90,7 @@ def _moment_example(how: Simulation, rng: np.random.Generator) -> MomentExample:
 def simulate_highlights(
     how: Simulation, words: Words, n_videos: int, seed: Sequence[int]
 ) -> list[HighlightExample]:
-    """The same with saliency; each example has one query and a negative pair.
+    """Return the same with saliency; each example has one query and a negative pair.
 
     A video of fewer clips than `how.clips` is taken as it is. `words` is called once, for all sentences.
     """
@@ -103,7 +103,8 @@ def simulate_highlights(
 def _highlight_example(
     how: Simulation, rng: np.random.Generator
 ) -> tuple[tuple[int, int], Callable[[FloatArray, FloatArray], HighlightExample]]:
-    """The numbers of the query and of the negative pair's, and what makes the example from their words.
+    """Return the numbers of the query and of the negative pair's, and what makes the example from their
+    words.
 
     The negative pair has any query: that it is true of this video too is very unlikely.
     """
@@ -139,7 +140,9 @@ class _Draft(NamedTuple):
 
 
 def _draft(how: Simulation, rng: np.random.Generator) -> _Draft:
-    """A draft whose queries are true in a part of the video only; UsageError where hardly a draw has such."""
+    """Return a draft whose queries are true in a part of the video only; UsageError where hardly a draw has
+    such.
+    """
     for _ in range(_DRAWS):
         if draft := _try_draft(how, rng):
             return draft
@@ -151,7 +154,7 @@ def _draft(how: Simulation, rng: np.random.Generator) -> _Draft:
 
 
 def _try_draft(how: Simulation, rng: np.random.Generator) -> _Draft | None:
-    """A draft; None where a query is true in too much of it."""
+    """Return a draft; None where a query is true in too much of it."""
     window_s = how.clips * how.clip_s
     is_joined = rng.random() < how.joined
     script = joined(how.captions, _LONGEST * window_s, rng) if is_joined else annotated(how.captions, rng)
@@ -167,7 +170,7 @@ def _try_draft(how: Simulation, rng: np.random.Generator) -> _Draft | None:
 
 
 def simulate_video(script: Script, how: Simulation, rng: np.random.Generator) -> ClipEmbeddings:
-    """The embeddings of a video of the script."""
+    """Return the embeddings of a video of the script."""
     times = grid(script.duration_s, STEP_S)
     texts, weights = _texts(script, how.captions, rng), _weights(script, times)
     lasting = weights @ _lasting(script, texts.shape[1], rng)
@@ -178,7 +181,7 @@ def simulate_video(script: Script, how: Simulation, rng: np.random.Generator) ->
 
 
 def _texts(script: Script, captions: Captions, rng: np.random.Generator) -> FloatArray:
-    """[S + 1, D] the text of each segment; last, where none is shown, another one in a like scene."""
+    """Return [S + 1, D] the text of each segment; last, where none is shown, another one in a like scene."""
     own = captions.vectors[[segment.sentence for segment in script.segments]]
     own[[segment.sentence == NOTHING for segment in script.segments]] = 0
     background = captions.vectors[rng.integers(captions.n_sentences)] + _SCENE * own.mean(axis=0)
@@ -186,7 +189,7 @@ def _texts(script: Script, captions: Captions, rng: np.random.Generator) -> Floa
 
 
 def _weights(script: Script, times: TimeArray) -> FloatArray:
-    """[T, S + 1] weight of each segment in a clip, and last that of no segment; rows sum to 1.
+    """Return [T, S + 1] weight of each segment in a clip, and last that of no segment; rows sum to 1.
 
     Where annotators scored a clip, the weight of the sentence grows with the score.
     """
@@ -204,14 +207,14 @@ def _weights(script: Script, times: TimeArray) -> FloatArray:
 
 
 def _covered_s(intervals: Sequence[Interval], times: TimeArray) -> TimeArray:
-    """[T, N] seconds of each clip in each interval."""
+    """Return [T, N] seconds of each clip in each interval."""
     starts, ends = np.array(intervals, np.float64).reshape(-1, 2).T
     common = np.minimum(times[:, None] + STEP_S, ends) - np.maximum(times[:, None], starts)
     return np.asarray(np.maximum(common, 0.0))
 
 
 def saliency_of(script: Script, asked: Asked, times: TimeArray) -> FloatArray:
-    """[T] from 0 to `MOST_SALIENT`: the annotators' scores of the sentence; where there are none, the
+    """Return [T] from 0 to `MOST_SALIENT`: the annotators' scores of the sentence; where there are none, the
     fraction of each clip in which the query is true.
     """
     covered = _covered_s(asked.moments, times).sum(axis=1)
@@ -224,7 +227,9 @@ def saliency_of(script: Script, asked: Asked, times: TimeArray) -> FloatArray:
 
 
 def _lasting(script: Script, dim: int, rng: np.random.Generator) -> FloatArray:
-    """[S + 1, D] noise of deviation 1; segments of one text share a part, those of one shot the rest."""
+    """Return [S + 1, D] noise of deviation 1; segments of one text share a part, those of one shot the
+    rest.
+    """
     texts = [segment.sentence for segment in script.segments]
     shots = [place if each.shot is None else -1 - each.shot for place, each in enumerate(script.segments)]
     rows = np.zeros((len(texts) + 1, dim), np.float32)
@@ -245,7 +250,7 @@ def _sentences_of(script: Script, how: Simulation, rng: np.random.Generator) -> 
 
 
 def _window(n_clips: int, longest: int, moments: Sequence[Interval], rng: np.random.Generator) -> slice:
-    """The clips of an example: all, or of a long video a window, mostly one that meets the moments."""
+    """Return the clips of an example: all, or of a long video a window, mostly one that meets the moments."""
     if n_clips <= longest or rng.random() < _WHOLE:
         return slice(0, n_clips)
     start = rng.integers(n_clips - longest + 1)
@@ -256,7 +261,9 @@ def _window(n_clips: int, longest: int, moments: Sequence[Interval], rng: np.ran
 
 
 def _windows(moments: Sequence[Sequence[Interval]], window: slice, duration_s: float) -> FloatArray:
-    """[M, W, 2] of each query: its moments inside the window, as fractions of it, padded with empty ones."""
+    """Return [M, W, 2] of each query: its moments inside the window, as fractions of it, padded with empty
+    ones.
+    """
     first_s, last_s = window.start * STEP_S, min(window.stop * STEP_S, duration_s)
     length_s = last_s - first_s
     windows = []

@@ -55,7 +55,7 @@ def simulated_moments(
     *,
     live: bool = False,
 ) -> MomentData[MomentExample]:
-    """Examples of T clips simulated from captions, others in each epoch; no video is needed.
+    """Return examples of T clips simulated from captions, others in each epoch; no video is needed.
 
     Raises UsageError: there is no caption, no video to hold out, or no `live` guide in the space.
     """
@@ -76,7 +76,9 @@ def simulated_highlights(
     device: str = "auto",
     progress: Progress | None = None,
 ) -> MomentData[HighlightExample]:
-    """The same of at most T clips, with one query per example, its words, and the saliency of each clip."""
+    """Return the same of at most T clips, with one query per example, its words, and the saliency of each
+    clip.
+    """
     encode = partial(embed_words, space_of(source), device=device)
     book = lru_cache(maxsize=2)(partial(words_of, encode=encode, most=words))
 
@@ -87,7 +89,7 @@ def simulated_highlights(
 
 
 def space_of(source: DataSettings) -> str:
-    """The space to simulate."""
+    """Return the space to simulate."""
     return "vse" if source.space == "features" else source.space
 
 
@@ -184,7 +186,8 @@ _FOR_FEATURES = ("text", "text_features", "query_features")
 def moment_data(
     source: DataSettings, settings: MRNetSettings, progress: Progress | None = None, *, live: bool = False
 ) -> MomentData[MomentExample]:
-    """Examples for MRNet, or mrnet-live; the settings give the clips, the seed and the text encoder's device.
+    """Return examples for MRNet, or mrnet-live; the settings give the clips, the seed and the text encoder's
+    device.
 
     Raises UsageError: options of the source do not go together; or see `annotated_moments`.
     """
@@ -198,7 +201,7 @@ def moment_data(
 def highlight_data(
     source: DataSettings, settings: DETRSettings, progress: Progress | None = None
 ) -> MomentData[HighlightExample]:
-    """Examples for the DETR models: see `moment_data`."""
+    """Return examples for the DETR models: see `moment_data`."""
     kind, model, seed = _checked_kind(source), settings.model, settings.loop.seed
     if kind == TOY:
         return toy_data(draw_highlights, Toy(clips=model.clips, queries=1), seed)
@@ -218,7 +221,7 @@ def toy_data(draw: Callable[..., list[Example]], toy: Toy, seed: int) -> MomentD
 
 
 def preset_of(source: DataSettings, published: str) -> str:
-    """The preset that goes with the data; `published` for features of annotated videos."""
+    """Return the preset that goes with the data; `published` for features of annotated videos."""
     kind = _kind(source)
     return published if kind == "features" else kind
 
@@ -230,7 +233,7 @@ def _kind(source: DataSettings) -> Literal["captions", "toy", "features"]:
 
 
 def _checked_kind(source: DataSettings) -> Literal["captions", "toy", "features"]:
-    """The kind of data, if the source has all options that it needs and none without effect."""
+    """Return the kind of data, if the source has all options that it needs and none without effect."""
     kind = _kind(source)
     if kind == "captions":
         _refuse(source, _FOR_FEATURES, "with --recipe captions")

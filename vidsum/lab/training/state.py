@@ -98,7 +98,7 @@ def clear(folder: Path) -> None:
 
 
 def kept_name(epoch: int | str) -> str:
-    """The file of an epoch that is kept."""
+    """Return the file of an epoch that is kept."""
     return f"epoch_{epoch}.safetensors"
 
 
@@ -157,7 +157,7 @@ def write_log(path: Path, history: Sequence[Epoch]) -> None:
 
 
 def read_log(path: Path, n_epochs: int) -> tuple[Epoch, ...]:
-    """The first epochs of a log. Raises InputError where it does not have them."""
+    """Return the first epochs of a log. Raises InputError where it does not have them."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))[:n_epochs]

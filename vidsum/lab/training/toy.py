@@ -54,7 +54,7 @@ def draw_moments(toy: Toy, *seeds: int) -> list[MomentExample]:
 
 
 def draw_highlights(toy: Toy, *seeds: int) -> list[HighlightExample]:
-    """The same for models that read words: each query by itself, in a few words that add up to it."""
+    """Return the same for models that read words: each query by itself, in a few words that add up to it."""
     draw = np.random.default_rng((*seeds, _MOST_WORDS))
     return [
         _with_words(video, query, draw)
@@ -64,7 +64,7 @@ def draw_highlights(toy: Toy, *seeds: int) -> list[HighlightExample]:
 
 
 def patterns_of(queries: FloatArray) -> FloatArray:
-    """[M, Dv] the pattern of each query [M, Dq], of length 1."""
+    """Return [M, Dv] the pattern of each query [M, Dq], of length 1."""
     linear = np.random.default_rng(_MAP_SEED).standard_normal((DIM_QUERY, DIM_VIDEO))
     return unit_rows(queries @ linear)
 
@@ -91,7 +91,9 @@ def _with_words(video: MomentExample, query: int, draw: np.random.Generator) -> 
 
 
 def _segments(toy: Toy, draw: np.random.Generator) -> npt.NDArray[np.int64]:
-    """[S, 2] first clip and end of segments that do not overlap, in order, each of two clips or more."""
+    """Return [S, 2] first clip and end of segments that do not overlap, in order, each of two clips or
+    more.
+    """
     free = toy.clips - 2 * toy.segments
     cuts = np.sort(draw.integers(0, free + 1, (toy.segments, 2)).ravel()).reshape(-1, 2)
     return np.asarray(cuts + 2 * np.arange(toy.segments)[:, None] + np.array([0, 2]), np.int64)

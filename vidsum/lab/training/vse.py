@@ -104,7 +104,7 @@ class TrainedMap(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
-        """[N, E] of length 1 of standardised features [N, D]."""
+        """Return [N, E] of length 1 of standardised features [N, D]."""
         hidden = functional.relu(self.hidden(self.input_dropout(x)))
         return functional.normalize(self.output(self.dropout(hidden)), dim=1)
 
@@ -166,7 +166,8 @@ def train_vse(
 def read_splits(
     data: VSEData, n_views: int, least: Mapping[str, int], device: str, progress: Progress | None
 ) -> tuple[list[tuple[list[CaptionedPicture], FloatArray]], list[str]]:
-    """The pictures of splits, with their features [V, N, D], and warnings of those that cannot be read.
+    """Return the pictures of splits, with their features [V, N, D], and warnings of those that cannot be
+    read.
 
     `least` has the fewest pictures of each split. Those of `train` are seen in so many views, others in one.
     Raises InputError where there are too few.
@@ -245,7 +246,7 @@ def _about(data: VSEData, settings: VSESettings, parts: Sequence[_Part]) -> Trai
 def _recipe(
     train: _Part, validation: _Part, about: Trained, settings: VSESettings
 ) -> Recipe[TrainedMap, Batch]:
-    """The training of one map; the features are standardised."""
+    """Return the training of one map; the features are standardised."""
     device = choose_device(settings.device)
     views, vectors, shown = (
         torch.from_numpy(array).to(device)
@@ -270,7 +271,7 @@ def _recipe(
 
 
 def batches(picture_of: Ranks, settings: VSESettings, epoch: int) -> dict[str, Batch]:
-    """The steps of an epoch: each picture once, in a view and with a sentence drawn for it.
+    """Return the steps of an epoch: each picture once, in a view and with a sentence drawn for it.
 
     `picture_of` [M] is the number of each sentence's picture; it does not fall.
     """
@@ -288,7 +289,7 @@ def batches(picture_of: Ranks, settings: VSESettings, epoch: int) -> dict[str, B
 
 
 def contrastive_loss(pictures: Tensor, sentences: Tensor, temperature: float) -> Tensor:
-    """The scalar L of pairs [N, E] and [N, E], rows of length 1."""
+    """Return the scalar L of pairs [N, E] and [N, E], rows of length 1."""
     scores = pictures @ sentences.T / temperature
     answers = torch.arange(len(scores), device=scores.device)
     return (functional.cross_entropy(scores, answers) + functional.cross_entropy(scores.T, answers)) / 2
@@ -302,21 +303,23 @@ def lr_share(done: float) -> float:
 
 
 def standard_of(features: FloatArray) -> dict[str, FloatArray]:
-    """[D] `mean` and `scale` of the roots of features [V, N, D]."""
+    """Return [D] `mean` and `scale` of the roots of features [V, N, D]."""
     moments = np.array([(view.mean(axis=0), view.var(axis=0)) for view in map(rooted, features)])
     mean, variance = moments.mean(axis=0)
     return {"mean": mean, "scale": np.sqrt(variance) + np.float32(_LEAST_SCALE)}
 
 
 def standardise(features: FloatArray, standard: Mapping[str, FloatArray]) -> FloatArray:
-    """The roots of features [V, N, D], standardised; in their place, since they may fill the memory."""
+    """Return the roots of features [V, N, D], standardised; in their place, since they may fill the
+    memory.
+    """
     for view in features:
         view[:] = (rooted(view) - standard["mean"]) / standard["scale"]
     return features
 
 
 def mean_map(maps: Sequence[Trained], features: FloatArray) -> dict[str, FloatArray]:
-    """The layers of one map that is the mean of several: their hidden layers side by side.
+    """Return the layers of one map that is the mean of several: their hidden layers side by side.
 
     The outputs of each are scaled to a mean length of 1 on standardised features [N, D], so that all count
     alike.

@@ -49,7 +49,9 @@ def measured(pictures: FloatArray, sentences: FloatArray, picture_of: Ranks) -> 
 
 
 def cohort_classes(features: FloatArray, extractor: str, device: str) -> npt.NDArray[np.uint8]:
-    """[U, K] `vidsum.models.vse.CLASSES` of pictures with features [N, D]; [0, 0] without class scores."""
+    """Return [U, K] `vidsum.models.vse.CLASSES` of pictures with features [N, D]; [0, 0] without class
+    scores.
+    """
     spec = describe(extractor)
     if spec.class_names is None:
         return np.empty((0, 0), np.uint8)
@@ -58,13 +60,14 @@ def cohort_classes(features: FloatArray, extractor: str, device: str) -> npt.NDA
 
 
 def _factor(rows: TimeArray) -> TimeArray:
-    """[E, E] whose product with its transpose is the mean of the squares of rows [N, E]."""
+    """Return [E, E] whose product with its transpose is the mean of the squares of rows [N, E]."""
     variances, axes = np.linalg.eigh(rows.T @ rows / len(rows))
     return np.asarray(axes * np.sqrt(np.maximum(variances, 0)))
 
 
 def _regression(x: TimeArray, y: TimeArray, penalty: float) -> tuple[TimeArray, TimeArray]:
-    """[E, E] weights W and [E] biases b that minimise the sum of |y - W x - b|^2, + penalty |W - g I|^2.
+    """Return [E, E] weights W and [E] biases b that minimise the sum of |y - W x - b|^2, + penalty |W - g
+    I|^2.
 
     g is the number that fits best by itself.
     """

@@ -7,19 +7,23 @@ from torch import Tensor, nn
 
 
 def input_projection(dim: int, d: int, dropout: float) -> nn.Sequential:
-    """Features to tokens: two layers from dim to d numbers, each a norm, dropout and a linear layer."""
+    """Return features to tokens: two layers from dim to d numbers, each a norm, dropout and a linear
+    layer.
+    """
     first = nn.LayerNorm(dim), nn.Dropout(dropout), nn.Linear(dim, d)
     return nn.Sequential(*first, nn.ReLU(), nn.LayerNorm(d), nn.Dropout(dropout), nn.Linear(d, d))
 
 
 def sinusoid(position: Tensor, rates: Tensor) -> Tensor:
-    """[..., d] sines and cosines (Vaswani et al. 2017) of positions [...] at d / 2 rates."""
+    """Return [..., d] sines and cosines (Vaswani et al. 2017) of positions [...] at d / 2 rates."""
     angle = position[..., None] * rates
     return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2)
 
 
 def sines(fraction: Tensor, d: int) -> Tensor:
-    """[..., d] sinusoidal positions of fractions [...] of a video, at d / 2 rates from 1 to 1 / 10,000."""
+    """Return [..., d] sinusoidal positions of fractions [...] of a video, at d / 2 rates from 1 to 1 /
+    10,000.
+    """
     pair = torch.arange(0, d, 2, device=fraction.device, dtype=torch.float32) / d
     return sinusoid(fraction * (2 * math.pi), 10000.0**-pair)
 
@@ -39,32 +43,32 @@ class MultiHeadAttention(nn.Module):
         self.out = nn.Linear(values, d)
 
     def queries(self, x: Tensor) -> Tensor:
-        """[B, h, T, d_k] of [B, T, d]."""
+        """Return [B, h, T, d_k] of [B, T, d]."""
         return split_heads(self.q(x), self.heads)
 
     def keys(self, x: Tensor) -> Tensor:
-        """[B, h, T, d_k] of [B, T, d]."""
+        """Return [B, h, T, d_k] of [B, T, d]."""
         return split_heads(self.k(x), self.heads)
 
     def values(self, x: Tensor) -> Tensor:
-        """[B, h, T, d_v] of [B, T, d]."""
+        """Return [B, h, T, d_v] of [B, T, d]."""
         return split_heads(self.v(x), self.heads)
 
     def keys_values(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """[B, h, T, d_k] and [B, h, T, d_v] of [B, T, d]."""
+        """Return [B, h, T, d_k] and [B, h, T, d_v] of [B, T, d]."""
         return self.keys(x), self.values(x)
 
     def join(self, heads: Tensor) -> Tensor:
-        """[B, T, d]: the heads [B, h, T, d_v] side by side, projected."""
+        """Return [B, T, d]: the heads [B, h, T, d_v] side by side, projected."""
         joined: Tensor = self.out(join_heads(heads))
         return joined
 
 
 def split_heads(x: Tensor, heads: int) -> Tensor:
-    """[B, T, d] as [B, h, T, d / h]."""
+    """Return [B, T, d] as [B, h, T, d / h]."""
     return x.view(*x.shape[:2], heads, x.shape[2] // heads).transpose(1, 2)
 
 
 def join_heads(x: Tensor) -> Tensor:
-    """[B, h, T, d / h] as [B, T, d]."""
+    """Return [B, h, T, d / h] as [B, T, d]."""
     return x.transpose(1, 2).flatten(2)

@@ -39,20 +39,24 @@ class SoftMask(NamedTuple):
     bound: Bound = "none"
 
     def dense(self) -> Tensor:
-        """[B, N, N_k] M itself."""
+        """Return [B, N, N_k] M itself."""
         mask = self.rows @ self.columns.mT + self.bias[..., None, :]
         return mask.sigmoid() if self.bound == "sigmoid" else mask
 
     def part(self, queries: slice, keys: slice | Tensor) -> "SoftMask":
-        """The mask of some queries and keys; keys as a slice, or as an index [B, G] into each video's."""
+        """Return the mask of some queries and keys; keys as a slice, or as an index [B, G] into each
+        video's.
+        """
         return self._replace(rows=self.rows[:, queries], columns=self.columns[keys], bias=self.bias[keys])
 
     def fuse(self, logits: Tensor) -> Tensor:
-        """[B, h, N, N_k]: scaled logits with the mask, the diamond of STAMP Eq. 5; one mask for all heads."""
+        """Return [B, h, N, N_k]: scaled logits with the mask, the diamond of STAMP Eq. 5; one mask for all
+        heads.
+        """
         return logits * self.dense()[:, None] if self.fusion == "product" else logits + self.added()[:, None]
 
     def added(self) -> Tensor:
-        """[B, N, N_k]: the bias of the logits, where M does not multiply them."""
+        """Return [B, N, N_k]: the bias of the logits, where M does not multiply them."""
         mask = self.dense()
         return (mask - 1) * _HIDDEN if self.fusion == "hide" else mask
 
@@ -95,7 +99,7 @@ class LearnedMask(nn.Module):
             nn.init.constant_(last.bias, _neutral(self.config))
 
     def of_attention(self, x: Tensor, q: Tensor, k: Tensor, is_key: Tensor | None = None) -> SoftMask:
-        """The mask of one attention, of its logits where LAM reads them.
+        """Return the mask of one attention, of its logits where LAM reads them.
 
         Args:
             x: [B, N, d] tokens that attend.
@@ -115,7 +119,7 @@ class LearnedMask(nn.Module):
         return mask
 
     def forward(self, x: Tensor, n_keys: int) -> SoftMask:
-        """The mask over n_keys keys, of tokens [B, N, d] or of logits; see `of_attention`."""
+        """Return the mask over n_keys keys, of tokens [B, N, d] or of logits; see `of_attention`."""
         *hidden, last = self._linear()
         if n_keys > last.out_features:
             raise ValueError(f"{n_keys} keys are more than the mask's {last.out_features}")
@@ -150,7 +154,7 @@ class StaticMask(nn.Module):
             nn.init.normal_(self.weights)
 
     def forward(self, x: Tensor, n_keys: int) -> SoftMask:
-        """The mask of tokens [B, n_keys, d]; ValueError where they are more than the mask has."""
+        """Return the mask of tokens [B, n_keys, d]; ValueError where they are more than the mask has."""
         if n_keys > len(self.weights):
             raise ValueError(f"{n_keys} keys are more than the mask's {len(self.weights)}")
         mask = sparse_mask(self.weights[:n_keys, :n_keys])
@@ -161,13 +165,14 @@ Mask = LearnedMask | StaticMask
 
 
 def sparse_mask(weights: Tensor) -> Tensor:
-    """[T, T] M_LS of MRNet's Eq. 5: sigmoid of the learned weights [T, T], and 1 on the diagonal."""
+    """Return [T, T] M_LS of MRNet's Eq. 5: sigmoid of the learned weights [T, T], and 1 on the diagonal."""
     own = torch.eye(len(weights), device=weights.device, dtype=weights.dtype)
     return (1 - own) * weights.sigmoid() + own
 
 
 def static_sparsity(model: nn.Module) -> Tensor:
-    """The sparsity loss of a model's static masks: the mean of a mask without its diagonal, over the masks.
+    """Return the sparsity loss of a model's static masks: the mean of a mask without its diagonal, over the
+    masks.
 
     SwinBERT adds it with a weight; 0 where the model has none.
     """
@@ -180,21 +185,23 @@ def static_sparsity(model: nn.Module) -> Tensor:
 
 
 def _neutral(config: MaskConfig) -> float:
-    """The last bias with which a mask changes nothing; with a bound, next to nothing."""
+    """Return the last bias with which a mask changes nothing; with a bound, next to nothing."""
     if config.bound == "sigmoid":
         return _OPEN if config.fusion == "product" else -_OPEN
     return 1.0 if config.fusion == "product" else 0.0
 
 
 def learned_masks(config: MaskConfig | None, d: int, n_keys: int, layers: int) -> list[Mask | None]:
-    """The mask of each layer of self-attention; if shared, of the first one alone; without a config, none."""
+    """Return the mask of each layer of self-attention; if shared, of the first one alone; without a config,
+    none.
+    """
     if config is not None and config.kind == "static":
         return [StaticMask(config, n_keys) if n < _own(config, layers) else None for n in range(layers)]
     return [*_predicted(config, d, n_keys, layers, cross=False)]
 
 
 def cross_masks(config: MaskConfig | None, d: int, n_keys: int, layers: int) -> list[LearnedMask | None]:
-    """The same of cross-attention, which no static mask has: its diagonal is a token's own."""
+    """Return the same of cross-attention, which no static mask has: its diagonal is a token's own."""
     return _predicted(None if config and config.kind == "static" else config, d, n_keys, layers, cross=True)
 
 
@@ -208,12 +215,12 @@ def _predicted(
 
 
 def _own(config: MaskConfig, layers: int) -> int:
-    """Number of layers that have a mask of their own."""
+    """Return number of layers that have a mask of their own."""
     return 1 if config.shared else layers
 
 
 def shared_mask(layers: nn.ModuleList, x: Tensor) -> SoftMask | None:
-    """The mask of the first layer of self-attention over x [B, N, d], where all layers share it."""
+    """Return the mask of the first layer of self-attention over x [B, N, d], where all layers share it."""
     mask = cast(Mask | None, layers[0].mask)
     return mask(x, x.shape[1]) if mask and mask.config.shared else None
 
@@ -256,7 +263,7 @@ class FusedAttention(nn.Module):
 
 
 def attention_weights(q: Tensor, k: Tensor, mask: SoftMask | None, is_key: Tensor | None = None) -> Tensor:
-    """[B, h, N, N_k] softmax(Q K^T / sqrt(d_k) <> M); arguments as `fused_attention`."""
+    """Return [B, h, N, N_k] softmax(Q K^T / sqrt(d_k) <> M); arguments as `fused_attention`."""
     logits = q @ k.mT / math.sqrt(k.shape[3])
     logits = logits if mask is None else mask.fuse(logits)
     attends = _attends(is_key)
@@ -264,5 +271,5 @@ def attention_weights(q: Tensor, k: Tensor, mask: SoftMask | None, is_key: Tenso
 
 
 def _attends(is_key: Tensor | None) -> Tensor | None:
-    """[B, 1, 1 or N, N_k] bool"""
+    """Return [B, 1, 1 or N, N_k] bool"""
     return None if is_key is None else is_key.reshape(len(is_key), 1, -1, is_key.shape[-1])

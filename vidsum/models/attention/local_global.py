@@ -51,7 +51,7 @@ def local_global_attention(
 
 
 def local_global_mask(is_global: Tensor, is_valid: Tensor, window: int) -> Tensor:
-    """[B, T, T] bool: whether token m attends to token n; for plots, and of size T^2."""
+    """Return [B, T, T] bool: whether token m attends to token n; for plots, and of size T^2."""
     position = torch.arange(is_valid.shape[1], device=is_valid.device)
     near = (position[:, None] - position[None, :]).abs() <= window // 2
     attends = near | is_global[:, :, None] | is_global[:, None, :]
@@ -89,7 +89,9 @@ def _local_rows(
     radius: int,
     mask: SoftMask | None,
 ) -> Tensor:
-    """[B, h, T, d_k]: attention of every query to its neighbours, if `is_local`, and the global tokens."""
+    """Return [B, h, T, d_k]: attention of every query to its neighbours, if `is_local`, and the global
+    tokens.
+    """
     n_tokens = q.shape[2]
     position = torch.arange(n_tokens, device=q.device)
     rows = []
@@ -110,12 +112,14 @@ def _local_rows(
 
 
 def _joined(near: SoftMask, far: SoftMask) -> SoftMask:
-    """The mask of the same queries over keys at the same positions in all videos, then over picked ones."""
+    """Return the mask of the same queries over keys at the same positions in all videos, then over picked
+    ones.
+    """
     columns = torch.cat([near.columns.expand(len(far.columns), -1, -1), far.columns], dim=1)
     bias = torch.cat([near.bias.expand(len(far.bias), -1), far.bias], dim=1)
     return near._replace(columns=columns, bias=bias)
 
 
 def _pick(x: Tensor, index: Tensor) -> Tensor:
-    """[B, h, G, d_k]: the tokens of `x` [B, h, T, d_k] at `index` [B, G]."""
+    """Return [B, h, G, d_k]: the tokens of `x` [B, h, T, d_k] at `index` [B, G]."""
     return x.gather(2, index[:, None, :, None].expand(-1, x.shape[1], -1, x.shape[3]))

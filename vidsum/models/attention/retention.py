@@ -51,7 +51,7 @@ def decay_mask(
     device: torch.device | None = None,
     dtype: torch.dtype = torch.float32,
 ) -> Tensor:
-    """[length, length] M_RD of Eq. 4: gamma^|n - m| at row n and column m; see `MRNetConfig`.
+    """Return [length, length] M_RD of Eq. 4: gamma^|n - m| at row n and column m; see `MRNetConfig`.
 
     With `forward` decay it is 0 above the diagonal, without decay 1 everywhere. The public code's diagonal is
     2: it adds the forward mask and its transpose.
@@ -67,7 +67,7 @@ def decay_mask(
 
 
 def turn_of(d: int, base: int = SCALE_BASE) -> Tensor:
-    """[d / 2] complex: what xPos does to each pair of numbers from one position to the next."""
+    """Return [d / 2] complex: what xPos does to each pair of numbers from one position to the next."""
     pair = torch.arange(0, d, 2, dtype=torch.float64) / d
     return torch.polar(((pair + 0.4) / 1.4) ** (1 / base), 10000.0**-pair)
 
@@ -107,7 +107,7 @@ def recurrent_retention(
 def chunkwise_retention(
     q: Tensor, k: Tensor, v: Tensor, gamma: float, turn: Tensor, state: Tensor | None = None, chunk: int = 64
 ) -> tuple[Tensor, Tensor]:
-    """The same in chunks, each in parallel and the state between them: memory O(chunk), few steps.
+    """Return the same in chunks, each in parallel and the state between them: memory O(chunk), few steps.
 
     Arguments and results are those of `recurrent_retention`.
     """
@@ -137,12 +137,12 @@ def _one_chunk(
 
 
 def _pairs(x: Tensor) -> Tensor:
-    """[..., d / 2] complex numbers of [..., d]: pair p is number 2p and, imaginary, the next."""
+    """Return [..., d / 2] complex numbers of [..., d]: pair p is number 2p and, imaginary, the next."""
     return torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2).contiguous())
 
 
 def _factor(q: Tensor, gamma: float, turn: Tensor) -> Tensor:
-    """[d / 2] by which a state fades and turns in one clip, in the precision of q."""
+    """Return [d / 2] by which a state fades and turns in one clip, in the precision of q."""
     return (gamma * turn).to(q.device, torch.complex128 if q.dtype == torch.float64 else torch.complex64)
 
 
@@ -156,7 +156,9 @@ class RetentionWeights(nn.Module):
     def forward(
         self, queries: Tensor, keys: Tensor, attends: Tensor, retention: Tensor, mask: SoftMask | None
     ) -> Tensor:
-        """[B, h, M + T, M + T] of Eq. 2, with the masks of Eq. 7 and on top of it, and of who attends."""
+        """Return [B, h, M + T, M + T] of Eq. 2, with the masks of Eq. 7 and on top of it, and of who
+        attends.
+        """
         logits = queries @ keys.mT / math.sqrt(keys.shape[3])
         logits = logits * retention.to(logits.dtype)
         if mask is not None:
@@ -224,7 +226,7 @@ class MaskRetention(nn.Module):
         return self._joined(clips, retained), state
 
     def mask(self, n_queries: int, length: int, device: torch.device | None = None) -> Tensor:
-        """[M + T, M + T] of Eq. 7: 1 for unlimited attention, M_RD * M_LS for the masked regions.
+        """Return [M + T, M + T] of Eq. 7: 1 for unlimited attention, M_RD * M_LS for the masked regions.
 
         A region with queries has the decay of the joined sequence; nothing is learned for it, since the
         number of queries is not fixed.
@@ -264,7 +266,9 @@ class MaskRetention(nn.Module):
         return xpos(x, inverse=inverse, base=self.scale_base)
 
     def _split(self, projections: nn.Linear, *inputs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The three inputs [B, n, d], each projected by its third of the weights, as [B, h, n, d / h]."""
+        """Return the three inputs [B, n, d], each projected by its third of the weights, as [B, h, n, d
+        / h].
+        """
         weights = projections.weight.chunk(3)
         biases = (None, None, None) if projections.bias is None else projections.bias.chunk(3)
         q, k, v = (
@@ -274,7 +278,7 @@ class MaskRetention(nn.Module):
         return q, k, v
 
     def _joined(self, x: Tensor, retained: Tensor) -> Tensor:
-        """[B, M + T, d] of the heads' sums [B, h, M + T, d / h] for tokens [B, M + T, d]."""
+        """Return [B, M + T, d] of the heads' sums [B, h, M + T, d / h] for tokens [B, M + T, d]."""
         if self.gate is None:
             out: Tensor = self.out(join_heads(retained))
         else:
@@ -282,7 +286,9 @@ class MaskRetention(nn.Module):
         return out
 
     def _attends(self, x: Tensor, n_queries: int, is_key: Tensor | None) -> Tensor:
-        """[B or 1, 1, M + T, M + T] bool; padding attends to itself, so that no softmax is over nothing."""
+        """Return [B or 1, 1, M + T, M + T] bool; padding attends to itself, so that no softmax is over
+        nothing.
+        """
         length = x.shape[1]
         attends = torch.ones(1, length, length, dtype=torch.bool, device=x.device)
         if not self.config.cross_modal:
