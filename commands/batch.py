@@ -68,7 +68,7 @@ class Batch:
         8.0,
         above=0,
         metavar="GB",
-        shown="8",
+        default_text="8",
         panel=ADVANCED,
     )
     max_download_time: float = option(
@@ -76,7 +76,7 @@ class Batch:
         7200.0,
         above=0,
         metavar="TIME",
-        shown="2:00:00",
+        default_text="2:00:00",
         parse=parse_time,
         panel=ADVANCED,
     )

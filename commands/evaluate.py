@@ -52,7 +52,7 @@ class ReportFiles:
         "JSON file for the whole report; - for stdout.",
         None,
         flags=("--output", "-o"),
-        shown="none",
+        default_text="none",
         metavar="FILE",
         writes=True,
     )

@@ -45,11 +45,15 @@ class ExportSettings:
     PANEL = "Output"
 
     format: ExportName | None = option(
-        "Format of the files.", None, shown="by the suffix of --output, else otio", shared=False
+        "Format of the files.", None, default_text="by the suffix of --output, else otio", shared=False
     )
     media: Annotated[MediaPaths, _MEDIA] = "absolute"
     video: Path | None = option(
-        "The video, if it has moved.", None, shown="where the result says", metavar="FILE", shared=False
+        "The video, if it has moved.",
+        None,
+        default_text="where the result says",
+        metavar="FILE",
+        shared=False,
     )
     chapters: bool = option(
         "Instead a copy of the video, not encoded again, with a chapter for each segment, shot or moment: "

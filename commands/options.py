@@ -150,9 +150,9 @@ class Flag(click.Option):
         is_number = isinstance(default, int | float) and not option.parse
         if isinstance(default, bool):
             on_or_off = [*self.secondary_opts, self.opts[0]][default] if self.secondary_opts else ""
-            return option.shown or on_or_off.removeprefix("--")
-        if default is MISSING or self.multiple or default is None or (option.shown and not is_number):
-            return option.shown
+            return option.default_text or on_or_off.removeprefix("--")
+        if default is MISSING or self.multiple or default is None or (option.default_text and not is_number):
+            return option.default_text
         return str(default)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
@@ -347,6 +347,6 @@ def _flags(annotation: Any) -> Iterator[Flag]:
             continue
         if Under in notes:
             leaf = replace(leaf, option=replace(leaf.option, panel=notes[Under]))
-        if given and leaf.name in given.of_preset and not leaf.option.shown:
-            leaf = replace(leaf, default=None, option=replace(leaf.option, shown="the preset's"))
+        if given and leaf.name in given.of_preset and not leaf.option.default_text:
+            leaf = replace(leaf, default=None, option=replace(leaf.option, default_text="the preset's"))
         yield Flag(leaf)

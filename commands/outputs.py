@@ -37,11 +37,11 @@ class Outputs:
         "Output file or template ({stem}, {name}, {n}); - for stdout.",
         None,
         flags=("--output", "-o"),
-        shown="named after the input",
+        default_text="named after the input",
         metavar="FILE",
         writes=True,
     )
-    output_dir: Path | None = option("Folder for the outputs.", None, shown="the current folder")
+    output_dir: Path | None = option("Folder for the outputs.", None, default_text="the current folder")
     overwrite: bool = option("Replace existing outputs.", False)
     update: bool = option(
         "Remake outputs whose input or options changed; keep the others.", False, panel=ADVANCED

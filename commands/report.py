@@ -38,7 +38,7 @@ class Page:
         shared=False,
         writes=True,
     )
-    title: str = option("Title of the page.", "", shown="the name of the video", shared=False)
+    title: str = option("Title of the page.", "", default_text="the name of the video", shared=False)
     overwrite: bool = option("Replace existing outputs.", False)
 
 

@@ -34,7 +34,7 @@ class Wanted:
     PANEL = "Data and output"
 
     table: str | None = option(
-        "Number of the table as printed, such as 2, IV or 1b.", None, shown="all", metavar="N"
+        "Number of the table as printed, such as 2, IV or 1b.", None, default_text="all", metavar="N"
     )
     data: Path | None = option(
         "Folder of the data, under their published names. Without it, a line says what to bring.",

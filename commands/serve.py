@@ -20,7 +20,7 @@ class Address:
     )
     port: int = option("Port; 0 for a free one.", 8348, min=0, max=65535)
     token: str | None = option(
-        "Token required on the first visit.", None, shown="none on 127.0.0.1, else a random one"
+        "Token required on the first visit.", None, default_text="none on 127.0.0.1, else a random one"
     )
     open: bool = option("Open the page in a browser.", False, shared=False)
 

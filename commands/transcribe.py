@@ -38,7 +38,7 @@ class TranscriptOutputs:
         "Also subtitles (srt, vtt) or plain text (txt), {video}_transcript.FORMAT beside the JSON.",
         "json",
         shared=False,
-        shown="by the suffix of --output, else json",
+        default_text="by the suffix of --output, else json",
     )
     words: bool = option(
         "Include each word with its times in the JSON, and its time in WebVTT.", False, shared=False

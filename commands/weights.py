@@ -123,7 +123,7 @@ class AddOptions:
         "mrnet-tacos, detr-official for moment-detr-qvhighlights and qd-detr-qvhighlights. It is stored "
         "as a checkpoint of vidsum; there is no published SHA-256 to compare it with.",
         None,
-        shown="that of the name",
+        default_text="that of the name",
         shared=False,
     )
     network: str | None = option(

@@ -41,13 +41,13 @@ _TYPES: dict[str, tuple[str, type[Any], tuple[str, ...]]] = {
     "SpeechOptions": ("TypedDict", Transcription, ()),
     "WishOptions": ("TypedDict", Wishes, tuple(leaf.name for leaf in leaves(Wishes) if leaf.name != "top_k")),
 }
-"""What each extends, and its options: without names, those of the settings that no other type has."""
+"""Base and options of each type; without names, the options that no other type has."""
 _PARAMETERS = ("shots", "model", "language")
-"""Functions have these as parameters of their own, which are no keywords alone, or take more than text."""
+"""Parameters that functions declare themselves."""
 
 
 def page() -> str:
-    """The whole file."""
+    """Return the whole file."""
     named = {(kind, name) for _, kind, names in _TYPES.values() for name in names}
     text = _HEAD
     for title, (base, kind, names) in _TYPES.items():
@@ -65,7 +65,7 @@ def page() -> str:
 
 
 def _type_name(kind: Any) -> str:
-    """A type as it is written; where a field holds a tuple, any sequence will do, and one text."""
+    """Return a type as source code; for a tuple field, any sequence or a single text."""
     if item := item_of(kind):
         several = f"Sequence[{_type_name(item)}]"
         return f"str | {several}" if item is str else several

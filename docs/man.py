@@ -17,11 +17,11 @@ from vidsum.version import __version__
 
 
 def pages() -> Iterator[tuple[str, str]]:
-    """Name and text of each page: that of the program, and one for each command."""
+    """Yield the name and text of each page: one for the program, one for each command."""
     inner = dict(commands())
     program: Any = whole()
     listed = "".join(
-        f".TP\n.B {_text('vidsum ' + words)}\n{_text(_first(one))}\n" for words, one in inner.items()
+        f".TP\n.B {_text('vidsum ' + words)}\n{_text(_first(command))}\n" for words, command in inner.items()
     )
     epilog = f".SH SETTING OPTIONS\n{_text(program.epilog)}\n"
     yield "vidsum", _page("vidsum", program, f".SH COMMANDS\n{listed}{epilog}")
@@ -32,11 +32,13 @@ def pages() -> Iterator[tuple[str, str]]:
 def _page(words: str, command: Any, rest: str) -> str:
     name = words.replace(" ", "-")
     prose, _, examples = (command.help or "").partition("\b\nExamples:\n")
-    options = [each for each in command.params if each.param_type_name == "option"]
-    arguments = [each for each in command.params if each.param_type_name == "argument"]
-    places = " ".join(each.make_metavar() for each in arguments)
+    options = [param for param in command.params if param.param_type_name == "option"]
+    arguments = [param for param in command.params if param.param_type_name == "argument"]
+    places = " ".join(argument.make_metavar() for argument in arguments)
     paragraphs = "".join(
-        f".PP\n{_text(' '.join(each.split()))}\n" for each in prose.split("\n\n") if each.strip()
+        f".PP\n{_text(' '.join(paragraph.split()))}\n"
+        for paragraph in prose.split("\n\n")
+        if paragraph.strip()
     )
     parts = [
         f'.TH "{_text(name).upper()}" 1 "" "vidsum {__version__}"\n',
@@ -57,12 +59,12 @@ def _option(option: Any) -> str:
 
 
 def _first(command: Any) -> str:
-    """The first sentence of a command's help."""
+    """Return the first sentence of a command's help."""
     return re.split(r"(?<=\.)\s", " ".join((command.help or "").split()))[0]
 
 
 def _text(text: str) -> str:
-    """A text for roff: what it would take for a request or an escape, quoted."""
+    """Return a text for roff, with requests and escapes quoted."""
     lines = text.replace("\\", "\\e").replace("-", "\\-").splitlines()
     return "\n".join("\\&" + line if line.startswith((".", "'")) else line for line in lines)
 

@@ -16,12 +16,12 @@ too; the short variables of the last column set it in every command that has it.
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     return _HEAD + "".join(_section(words, command) for words, command in commands())
 
 
 def commands() -> Iterator[tuple[str, Any]]:
-    """The words after `vidsum`, and the command, of each command that does something."""
+    """Yield the words after `vidsum`, and the command, of each command that is not a group."""
     yield from _below("", whole())
 
 
@@ -30,8 +30,8 @@ def _below(words: str, command: Any) -> Iterator[tuple[str, Any]]:
     if inner is None:
         yield words, command
         return
-    for name, each in inner.items():
-        yield from _below(f"{words} {name}".strip(), each)
+    for name, child in inner.items():
+        yield from _below(f"{words} {name}".strip(), child)
 
 
 def _section(words: str, command: Any) -> str:
@@ -53,7 +53,7 @@ def _row(option: Any) -> str:
 
 
 def value_of(option: Any) -> str:
-    """What an option takes: choices, a placeholder, limits."""
+    """Return the value column of an option: choices, a placeholder, limits."""
     leaf = getattr(option, "leaf", None)
     values = ", ".join(leaf.choices if leaf else ()) or option.metavar or ""
     return f"{values} {getattr(option, 'range', '')}".strip()

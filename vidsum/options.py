@@ -66,25 +66,25 @@ class Option(Limits):
     """`--field-name` if empty; the first long one names the environment variable and the key in a file."""
     panel: str = ""
     """Heading in `--help`; that of the settings (`PANEL`) if empty."""
-    shown: str = ""
-    """The default in words, where it is not a number."""
+    default_text: str = ""
+    """The default in words, if it is not a number."""
     metavar: str | None = None
     choices: tuple[str, ...] = ()
-    """What the command line allows, where that is not all of a Literal, or the type is not one."""
+    """Values that the command line allows, if they are not all of a Literal or the type is none."""
     names: tuple[str, ...] = ()
-    """Names that a shell offers for it, where it takes others or files, too."""
+    """Names that a shell completes, if it takes others or files, too."""
     shared: bool = True
     """Whether `VIDSUM_NAME` may set it in all commands, not only `VIDSUM_COMMAND_NAME` in one."""
     parse: Callable[[str], Any] | None = None
     """Turns a text of the command line into a value of the field."""
     alone: str | None = None
-    """What the flag means without a value, where it may stand so."""
+    """The value of the flag if it is given without one; None if it needs a value."""
     writes: bool = False
     """Whether it names a file to write: any other option that names a file has it read."""
 
 
 def option(help: str, default: Any, **details: Any) -> Any:
-    """Return a field that users choose, its default, and what else `Option` tells of it."""
+    """Return a dataclass field that users choose; `details` are the other fields of `Option`."""
     return field(default=default, metadata={Option: Option(help, **details)})
 
 
@@ -122,7 +122,7 @@ class Leaf:
         return () if self.option.parse else self.option.choices or choices_of(self.kind)
 
     def read(self, text: str) -> Any:
-        """Return the value that a text stands for, of several one. Raises UsageError: it is not allowed."""
+        """Return the value that a text denotes (one item of a tuple). Raises UsageError: not allowed."""
         kind, value, limits = item_of(self.kind) or required(self.kind), text, self.option
         if limits.parse:
             value = limits.parse(text)
@@ -136,8 +136,8 @@ class Leaf:
 
 def check(settings: Any) -> None:
     """Refuse with a UsageError a value of another type, out of its range, or not among its choices."""
-    for each, (kind, limits) in _declared(type(settings)).items():
-        name, value, item = each.name, getattr(settings, each.name), item_of(kind)
+    for entry, (kind, limits) in _declared(type(settings)).items():
+        name, value, item = entry.name, getattr(settings, entry.name), item_of(kind)
         if is_dataclass(kind) or _optional(kind) or (value is None and NoneType in get_args(kind)):
             continue
         if item is not None and not isinstance(value, tuple | list):
@@ -167,11 +167,11 @@ _TYPES: Mapping[Any, tuple[Any, str, Callable[[str], Any]]] = {
     str: (str, "a text", str),
     Path: (Path, "a path", Path),
 }
-"""What may stand for a type, its name in errors, and what reads its text."""
+"""The accepted base class of a type, its name in errors, and the function that reads its text."""
 
 
 def _fault(value: Any, kind: Any, limits: Limits | None, choices: Sequence[str]) -> str:
-    """`at least 1`: what a value should have been, if it is not allowed."""
+    """Return the rule that a value breaks, such as `at least 1`; empty if it is allowed."""
     if choices:
         return "" if value in choices else f"one of {', '.join(choices)}"
     if kind not in _TYPES:
@@ -190,7 +190,7 @@ def choices_of(kind: Any) -> tuple[str, ...]:
 
 
 def from_mapping(kind: type[Settings], value: "Settings | Mapping[str, Any] | None") -> Settings | None:
-    """Optional settings that came as a mapping, as JSON has them; settings and None pass through."""
+    """Return optional settings from a mapping, as JSON has them; settings and None pass through."""
     if value is None or isinstance(value, kind):
         return value
     if not isinstance(value, Mapping):
@@ -204,19 +204,21 @@ def leaves(kind: type[Any], settings: Any = None) -> Iterator[Leaf]:
     """Yield the options of settings, those of nested settings among them; defaults from `settings`, if
     given.
     """
-    for each, (hint, limits) in _declared(kind).items():
-        default = _default(each) if settings is None else getattr(settings, each.name)
+    for entry, (hint, limits) in _declared(kind).items():
+        default = _default(entry) if settings is None else getattr(settings, entry.name)
         if isinstance(limits, Option):
             panel = limits.panel or getattr(kind, "PANEL", "")
-            yield Leaf(each.name, hint, replace(limits, panel=panel), default)
+            yield Leaf(entry.name, hint, replace(limits, panel=panel), default)
         elif is_dataclass(hint):
             yield from leaves(hint, default)  # type: ignore[arg-type]
         elif nested := _optional(hint):
-            yield from _optional_leaves(each.name, nested)
+            yield from _optional_leaves(entry.name, nested)
 
 
 def _optional_leaves(prefix: str, kind: type[Any]) -> Iterator[Leaf]:
-    """Yield the first option switches the settings on, and has their name; the others begin with it."""
+    """Yield the options of optional settings. The first switches them on and has their name, a prefix of the
+    others.
+    """
     for number, leaf in enumerate(leaves(kind)):
         yield replace(leaf, name=f"{prefix}_{leaf.name}" if number else prefix, default=None)
 
@@ -236,31 +238,31 @@ def build(
     return settings
 
 
-def from_keywords(function: Callable[..., Any], kind: type[Settings], given: Mapping[str, Any]) -> Settings:
-    """Return settings from the keyword arguments that a function was called with; see `all_from_keywords`."""
-    return cast("Settings", all_from_keywords(function, (kind,), given)[0])
+def from_keywords(
+    function: Callable[..., Any], kind: type[Settings], keywords: Mapping[str, Any]
+) -> Settings:
+    """Return settings from the keyword arguments of a function call; see `all_from_keywords`."""
+    return cast("Settings", all_from_keywords(function, (kind,), keywords)[0])
 
 
 def all_from_keywords(
-    function: Callable[..., Any], kinds: Sequence[type[Any]], given: Mapping[str, Any]
+    function: Callable[..., Any], kinds: Sequence[type[Any]], keywords: Mapping[str, Any]
 ) -> list[Any]:
-    """Several settings from keyword arguments that a function was called with beside its own parameters.
+    """Return several settings from the keyword arguments of a function call, except its own parameters.
 
     Raises TypeError: the function has no such argument; UsageError: a value is not allowed.
     """
     known = {leaf.name: leaf for kind in kinds for leaf in leaves(kind)}
-    if unknown := next((name for name in given if name not in known), None):
+    if unknown := next((name for name in keywords if name not in known), None):
         hint = guess(unknown, [*signature(function).parameters, *known])
         raise TypeError(f"{function.__qualname__}() got an unexpected keyword argument {unknown!r}{hint}")
-    values = {name: _several(known[name].kind, value) for name, value in given.items()}
+    values = {name: _several(known[name].kind, value) for name, value in keywords.items()}
     parts = [{leaf.name: values[leaf.name] for leaf in leaves(kind) if leaf.name in values} for kind in kinds]
     return [build(kind, part) for kind, part in zip(kinds, parts, strict=True)]
 
 
 def _several(kind: Any, value: Any) -> Any:
-    """Return a list or another iterable as a tuple, and one text as one of several, where a field holds
-    several.
-    """
+    """Return a list, another iterable or a single text as a tuple, if the field holds a tuple."""
     if item_of(kind) is str and isinstance(value, str):
         return (value,)
     return tuple(value) if item_of(kind) and isinstance(value, Iterable) else value
@@ -271,24 +273,22 @@ def as_record(settings: Any) -> dict[str, Any]:
     return cast("dict[str, Any]", json.loads(json.dumps(asdict(settings))))
 
 
-def without_defaults(settings: Any, *besides: str) -> dict[str, Any]:
-    """Return the record of the fields that differ from their defaults, but for some.
+def without_defaults(settings: Any, *excluded: str) -> dict[str, Any]:
+    """Return the record of the fields that differ from their defaults, except `excluded`.
 
-    What a result was made from is recorded so: an option that is added later leaves the record as it is.
+    Provenance records options this way, so that an option added later leaves old records valid.
     """
     defaults, record = as_record(type(settings)()), as_record(settings)
-    return {name: value for name, value in record.items() if name not in besides and value != defaults[name]}
+    return {name: value for name, value in record.items() if name not in excluded and value != defaults[name]}
 
 
 def _build(kind: type[Settings], left: dict[str, Any], chosen: Mapping[str, Any], default: Any) -> Settings:
-    """Return settings from the values of `left`, which are taken out of it; the others are those of
-    `default`.
-    """
+    """Return settings from the values of `left`, which are removed from it; other fields are `default`'s."""
     values = {}
-    for each, (hint, _) in _declared(kind).items():
-        name = each.name
+    for entry, (hint, _) in _declared(kind).items():
+        name = entry.name
         if is_dataclass(hint) and name not in left:
-            before = _default(each) if default is None else getattr(default, name)
+            before = _default(entry) if default is None else getattr(default, name)
             values[name] = _build(hint, left, chosen, before)  # type: ignore[arg-type]
         elif nested := _optional(hint):
             values |= _build_optional(name, nested, left, chosen)
@@ -300,7 +300,7 @@ def _build(kind: type[Settings], left: dict[str, Any], chosen: Mapping[str, Any]
 def _build_optional(
     name: str, kind: type[Any], left: dict[str, Any], chosen: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the optional settings of a field, if they are switched on; their parts alone are refused."""
+    """Return the optional settings of a field, if they are switched on; refuse their parts alone."""
     parts = {part: left.pop(f"{name}_{part}") for part in _names(kind) if f"{name}_{part}" in left}
     switch = left.pop(name, MISSING)
     if isinstance(switch, str):
@@ -308,8 +308,8 @@ def _build_optional(
     if isinstance(switch, Mapping):
         return {name: from_mapping(kind, {**parts, **switch})}
     first, *others = _optional_leaves(name, kind)
-    given = [(leaf.flags[0].split("/"), chosen[leaf.name]) for leaf in others if leaf.name in chosen]
-    if flags := " and ".join(flags[-1 if value is False else 0] for flags, value in given):
+    flag_values = [(leaf.flags[0].split("/"), chosen[leaf.name]) for leaf in others if leaf.name in chosen]
+    if flags := " and ".join(flags[-1 if value is False else 0] for flags, value in flag_values):
         hint = " or ".join(f"--{name} {choice}" for choice in first.choices)
         raise UsageError(f"{flags}: there is no {name}", hint)
     return {} if switch is MISSING else {name: switch}
@@ -317,30 +317,30 @@ def _build_optional(
 
 def _read_fields(kind: Any) -> dict[Field[Any], tuple[Any, Limits | None]]:
     hints, declared = get_type_hints(kind, include_extras=True), {}
-    for each in fields(kind):
-        hint, notes = hints[each.name], tuple(each.metadata.values())
+    for entry in fields(kind):
+        hint, notes = hints[entry.name], tuple(entry.metadata.values())
         if get_origin(hint) is Annotated:
             hint, notes = hint.__origin__, hint.__metadata__
-        declared[each] = (hint, next((note for note in notes if isinstance(note, Limits)), None))
+        declared[entry] = (hint, next((note for note in notes if isinstance(note, Limits)), None))
     return declared
 
 
 _declared: Callable[[Any], dict[Field[Any], tuple[Any, Limits | None]]] = lru_cache(_read_fields)
-"""Type and limits, or option, of each field; kept, since a command line asks for them again and again."""
+"""Type and limits, or option, of each field; cached, since a command line reads them again and again."""
 
 
 def _names(kind: type[Any]) -> list[str]:
-    return [each.name for each in fields(kind)]
+    return [entry.name for entry in fields(kind)]
 
 
 def required(kind: Any) -> Any:
-    """X of `X | None`; other types as they are."""
-    inner = [each for each in get_args(kind) if each is not NoneType]
+    """Return X of `X | None`; other types as they are."""
+    inner = [part for part in get_args(kind) if part is not NoneType]
     return inner[0] if get_origin(kind) in (Union, UnionType) and len(inner) == 1 else kind
 
 
 def item_of(kind: Any) -> Any:
-    """X of `tuple[X, ...]`, which may be optional; None for other types."""
+    """Return X of `tuple[X, ...]`, which may be optional; None for other types."""
     kind = required(kind)
     return get_args(kind)[0] if get_origin(kind) is tuple and get_args(kind)[1:] == (...,) else None
 
@@ -350,5 +350,5 @@ def _optional(hint: Any) -> Any:
     return required(hint) if required(hint) is not hint and is_dataclass(required(hint)) else None
 
 
-def _default(each: "Field[Any]") -> Any:
-    return each.default_factory() if each.default_factory is not MISSING else each.default
+def _default(entry: "Field[Any]") -> Any:
+    return entry.default_factory() if entry.default_factory is not MISSING else entry.default

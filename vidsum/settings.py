@@ -106,10 +106,10 @@ class Extraction:
         metavar="NAME",
         names=EXTRACTORS,
     )
-    fps: float | None = option("Frames sampled per second.", None, above=0, shown=_OWN, panel=ADVANCED)
-    clip_frames: int | None = option("Frames per clip (i3d).", None, min=1, shown=_OWN, panel=ADVANCED)
+    fps: float | None = option("Frames sampled per second.", None, above=0, default_text=_OWN, panel=ADVANCED)
+    clip_frames: int | None = option("Frames per clip (i3d).", None, min=1, default_text=_OWN, panel=ADVANCED)
     stride_frames: int | None = option(
-        "Frames from one clip to the next (i3d, c3d).", None, min=1, shown=_OWN, panel=ADVANCED
+        "Frames from one clip to the next (i3d, c3d).", None, min=1, default_text=_OWN, panel=ADVANCED
     )
     logits: bool = option("Also store the class scores, if the extractor has any.", False)
     precision: PrecisionChoice = option(
@@ -128,14 +128,18 @@ class Extraction:
         "Hardware decoder. auto: use one if available, else the CPU.", "none", panel=ADVANCED
     )
     video_track: int | str | None = option(
-        "Video track, by number from 1 on.", None, metavar="N", parse=parse_track, shown="FFmpeg's choice"
+        "Video track, by number from 1 on.",
+        None,
+        metavar="N",
+        parse=parse_track,
+        default_text="FFmpeg's choice",
     )
     audio_track: int | str | None = option(
         "Audio track, by number from 1 on or language (eng, de).",
         None,
         metavar="N|LANG",
         parse=parse_track,
-        shown="FFmpeg's choice",
+        default_text="FFmpeg's choice",
     )
     fast: bool = option("Decode key frames only: faster, but coarse.", False, panel=ADVANCED)
     strict: bool = option("Treat a truncated or damaged video as an error (exit 3).", False, panel=ADVANCED)
@@ -164,12 +168,22 @@ class ShotSettings(Checked):
     shots: ShotMethod = option(
         "Shot detection method; transnetv2 looks at every frame, 20 times slower.", "kts"
     )
-    max_shots: int | None = option("Maximum number of shots.", None, min=1, shown="chosen by KTS")
+    max_shots: int | None = option("Maximum number of shots.", None, min=1, default_text="chosen by KTS")
     min_shot_s: float | None = option(
-        "Minimum shot length, e.g. 2s.", None, min=0, flags=("--min-shot",), shown="the method's", **TIME
+        "Minimum shot length, e.g. 2s.",
+        None,
+        min=0,
+        flags=("--min-shot",),
+        default_text="the method's",
+        **TIME,
     )
     max_shot_s: float | None = option(
-        "Maximum shot length, e.g. 30s.", None, above=0, flags=("--max-shot",), shown="the method's", **TIME
+        "Maximum shot length, e.g. 30s.",
+        None,
+        above=0,
+        flags=("--max-shot",),
+        default_text="the method's",
+        **TIME,
     )
 
 
@@ -218,7 +232,7 @@ class Selection:
         1.0,
         above=0,
         flags=("--min-segment",),
-        shown="1s",
+        default_text="1s",
         **TIME,
         panel=ADVANCED,
     )
@@ -227,7 +241,7 @@ class Selection:
         5.0,
         above=0,
         flags=("--max-segment",),
-        shown="5s",
+        default_text="5s",
         panel=ADVANCED,
         metavar="TIME|none",
         parse=parse_limit,
@@ -274,7 +288,7 @@ class Retrieval(Checked):
     mask: MaskKind | None = option(
         "Learned mask of a DETR model. It chooses the checkpoint; a checkpoint file must have it.",
         None,
-        shown="none, or the file's",
+        default_text="none, or the file's",
     )
     evidence: Evidence = option(
         "Search the picture, the speech, or both. auto: both if the transcript is cached "
@@ -308,7 +322,7 @@ class Watching(Checked):
     model: str | None = option(
         "A checkpoint of `train mrnet --head live`, which gives the match probability.",
         None,
-        shown="the present rule",
+        default_text="the present rule",
         metavar="FILE",
     )
     min_present: float = option("Alert where the match probability is at least this.", 0.5, above=0, max=1)
@@ -317,7 +331,7 @@ class Watching(Checked):
         2.0,
         min=0,
         flags=("--for",),
-        shown="2s",
+        default_text="2s",
         **TIME,
     )
     pre_roll_s: float = option(
@@ -326,7 +340,7 @@ class Watching(Checked):
         min=0,
         max=60,
         flags=("--pre-roll",),
-        shown="5s",
+        default_text="5s",
         **TIME,
     )
     follow: bool = option("The file is still being written: wait for more at its end.", False, shared=False)
@@ -335,7 +349,7 @@ class Watching(Checked):
         None,
         above=0,
         flags=("--idle",),
-        shown="10s for folders and --follow; else never",
+        default_text="10s for folders and --follow; else never",
         **TIME,
     )
 
@@ -346,7 +360,9 @@ class Transcription(Checked):
 
     PANEL = "Speech"
 
-    language: str | None = option("Spoken language code (en, de, fr).", None, shown="detect", metavar="CODE")
+    language: str | None = option(
+        "Spoken language code (en, de, fr).", None, default_text="detect", metavar="CODE"
+    )
     translate: bool = option("Translate to English.", False)
 
 
@@ -361,7 +377,7 @@ class Describing(Checked):
         None,
         above=0,
         flags=("--every",),
-        shown="shot",
+        default_text="shot",
         metavar="shot|TIME",
         parse=parse_every,
     )
@@ -391,7 +407,7 @@ class Encoding:
     encoder: str | None = option(
         "FFmpeg encoder, such as h264_nvenc. auto: the GPU's, if available.",
         None,
-        shown="of the CPU",
+        default_text="of the CPU",
         metavar="auto|NAME",
         shared=False,
         panel=ADVANCED,
@@ -399,7 +415,7 @@ class Encoding:
     crf: int | None = option(
         "Quality, 1 is best.",
         None,
-        shown="20 (h264), 24 (hevc), 30 (av1)",
+        default_text="20 (h264), 24 (hevc), 30 (av1)",
         min=1,
         max=63,
         shared=False,
@@ -408,7 +424,7 @@ class Encoding:
     preset: str | None = option(
         "Speed of the encoder, such as ultrafast or slow.",
         None,
-        shown="the encoder's",
+        default_text="the encoder's",
         shared=False,
         panel=ADVANCED,
     )

@@ -22,7 +22,7 @@ class ArchiveFile:
         "Archive file, or database on a server (requires vidsum[postgres]).",
         None,
         metavar="FILE|postgresql://...",
-        shown="archive.vidsum in your data folder",
+        default_text="archive.vidsum in your data folder",
     )
 
 

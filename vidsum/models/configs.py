@@ -57,36 +57,36 @@ class MaskConfig:
         "SwinBERT's sparse mask, the same for all videos, for moment-detr and qd-detr.",
         "stamp",
         flags=("--mask",),
-        shown="none",
+        default_text="none",
     )
     depth: int = option(
-        "Linear layers of the mask (L).", 2, min=1, max=64, shown="2; with `detr`, 32 on QVHighlights"
+        "Linear layers of the mask (L).", 2, min=1, max=64, default_text="2; with `detr`, 32 on QVHighlights"
     )
     """A ReLU follows each but the last. The papers went up to 64; their best on QVHighlights is 32."""
     fusion: Fusion = option(
         "Multiply logits by the mask, add it, or hide (static only): add (M - 1) * 10000, as SwinBERT.",
         None,
-        shown="product; hide with --mask static",
+        default_text="product; hide with --mask static",
     )
     """Resolved to the default of the kind."""
     shared: bool = option(
         "The first layer's mask for all layers, or one per layer.",
         False,
         flags=("--mask-shared/--mask-per-layer",),
-        shown="mask-per-layer",
+        default_text="mask-per-layer",
     )
     identity: bool = option(
         "Initialise the mask to identity, or like a plain linear layer.",
         False,
         flags=("--mask-identity/--mask-plain",),
-        shown="mask-plain",
+        default_text="mask-plain",
     )
     """True lets a trained model be extended. The papers do not say how their layers start."""
     init: MaskInit = option(
-        "Initial weights of the mask: PyTorch's, Xavier's, or He's.", "default", shown="PyTorch's"
+        "Initial weights of the mask: PyTorch's, Xavier's, or He's.", "default", default_text="PyTorch's"
     )
     bound: Bound = option(
-        "sigmoid: keep the mask within 0 and 1, as in the papers' figures.", "none", shown="none"
+        "sigmoid: keep the mask within 0 and 1, as in the papers' figures.", "none", default_text="none"
     )
 
     def __post_init__(self) -> None:
@@ -114,8 +114,10 @@ class FullTransNetConfig:
     d: int = option("Model dimension (d).", 64, min=2)
     layers: int = option("Encoder layers, and decoder layers (N).", 6, min=1)
     heads: Heads = 8
-    d_k: int | None = option("Numbers of a head's queries and keys (d_k).", None, min=1, shown="d / heads")
-    d_v: int | None = option("Numbers of a head's values (d_v).", None, min=1, shown="d / heads")
+    d_k: int | None = option(
+        "Numbers of a head's queries and keys (d_k).", None, min=1, default_text="d / heads"
+    )
+    d_v: int | None = option("Numbers of a head's values (d_v).", None, min=1, default_text="d / heads")
     d_ff: FeedForward = 2048
     attention: Pattern = option("Attention pattern of the encoder.", "local-global")
     window: int = option("Local window in tokens (w); odd.", 17, min=1)
@@ -254,33 +256,33 @@ class MRNetConfig:
     decay: Decay = option(
         "Retention mask; none leaves it out.",
         "bidirectional",
-        shown="bidirectional; forward with --head live",
+        default_text="bidirectional; forward with --head live",
     )
     sparse: bool = option(
         "Use the learnable sparse mask.",
         True,
         flags=("--sparse/--no-sparse",),
-        shown="sparse; no-sparse with --head live",
+        default_text="sparse; no-sparse with --head live",
     )
     """The mask acts on the region vv."""
     sparsity: float = option("Fraction of the sparse mask that stays (alpha).", 0.25, min=0, below=1)
     """The loss acts while the mask's mean is above alpha / 2."""
     regions: tuple[Region, ...] = option(
-        "Region of the attention to mask. Can be repeated.", ("vv",), flags=("--region",), shown="vv"
+        "Region of the attention to mask. Can be repeated.", ("vv",), flags=("--region",), default_text="vv"
     )
     """Table 8."""
     cross_modal: bool = option(
         "Queries and clips attend to each other.",
         True,
         flags=("--cross-modal/--no-cross-modal",),
-        shown="cross-modal; no-cross-modal with charades and --head live",
+        default_text="cross-modal; no-cross-modal with charades and --head live",
     )
     """Table A2."""
     nonlinearity: Nonlinearity = option(
         "Softmax, or RetNet's swish gate.",
         "softmax",
         choices=("softmax", "gate"),
-        shown="softmax; gate with --head live",
+        default_text="softmax; gate with --head live",
     )
     dropout: Dropout = 0.1
     dropout_in: InputDropout = 0.5

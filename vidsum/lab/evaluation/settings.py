@@ -59,7 +59,7 @@ class SummaryRequest:
         "As in `vidsum summarize`, run on the features. Can be repeated.",
         (),
         flags=("--model", "--scorer", "-m"),
-        shown="contrastive and cluster, without --scores and --summaries",
+        default_text="contrastive and cluster, without --scores and --summaries",
         metavar="NAME|FILE",
         names=SUMMARIZERS,
     )
@@ -81,7 +81,9 @@ class SummaryRequest:
     protocol: Literal["auto", "paper"] = option(_LABELS, "auto")
     beams: Beams = 1
     segmentation: tuple[Segmentation, ...] = option(
-        "Shots of the summaries. Can be repeated.", (), shown="change-points; without --data all others"
+        "Shots of the summaries. Can be repeated.",
+        (),
+        default_text="change-points; without --data all others",
     )
     seeds: Seeds = 10
     device: Device = "auto"
@@ -146,7 +148,7 @@ class MomentsRequest:
     query_features: Path | None = option(
         "Folder with a file per query, for models of --run trained on such files.",
         None,
-        shown="embedded by the run's text encoder",
+        default_text="embedded by the run's text encoder",
         metavar="FOLDER",
     )
     people: Path | None = option(
@@ -200,7 +202,7 @@ class HighlightsRequest:
     text_features: Path | None = option(
         "Folder with the words of queries as published, qid{N}.npz.",
         None,
-        shown="embedded by the run's text encoder",
+        default_text="embedded by the run's text encoder",
         metavar="FOLDER",
     )
     seeds: Seeds = 10
@@ -293,7 +295,7 @@ class CaptionsRequest:
     metric: tuple[str, ...] = option(
         "Measure: cider-d, cider, bleu, rouge-l, or r@K/N, such as r@5/16. Can be repeated.",
         CAPTION_METRICS,
-        shown="all but r@K/N",
+        default_text="all but r@K/N",
         metavar="NAME",
         names=CAPTION_METRICS,
     )

@@ -63,7 +63,7 @@ class MRNetChoice:
         "Preset of settings: published ones; captions, toy: ours.",
         None,
         panel="Training",
-        shown="activitynet; for captions and toy theirs",
+        default_text="activitynet; for captions and toy theirs",
     )
 
 
@@ -81,5 +81,5 @@ class DETRChoice:
         "Preset of settings: the published ones; captions, toy: ours.",
         None,
         panel="Training",
-        shown="qvhighlights; for captions and toy theirs",
+        default_text="qvhighlights; for captions and toy theirs",
     )

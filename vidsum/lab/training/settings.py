@@ -25,7 +25,7 @@ class LoopSettings(Checked):
     epochs: int = option("Maximum number of epochs.", 300, min=1)
     seed: int = option("Random seed: initial weights, order of the examples, dropout.", 0, min=0)
     patience: int | None = option(
-        "Stop after this many epochs without improvement.", None, min=1, shown="none"
+        "Stop after this many epochs without improvement.", None, min=1, default_text="none"
     )
     precision: Literal["fp32", "bf16"] = option("Floating-point type of the computations.", "fp32")
     """bf16 by autocast; weights and optimizer stay float32."""
@@ -113,7 +113,7 @@ class MomentSettings:
     decay_at: DecayAt = ()
     max_norm: Annotated[float, Limits(above=0)] = 0.1
     """Gradient clipping norm."""
-    start: str | None = option("Initial weights: a checkpoint by name or file.", None, shown="random")
+    start: str | None = option("Initial weights: a checkpoint by name or file.", None, default_text="random")
     device: Device = "auto"
 
     def __post_init__(self) -> None:
@@ -153,7 +153,7 @@ class MRNetSettings(MomentSettings):
         "Maximum number of queries per video and forward pass; 1: single-query mode.",
         None,
         min=1,
-        shown="all",
+        default_text="all",
     )
     """1 is the paper's single-query mode, None (all) its multi-query mode."""
     decay_at: DecayAt = (7,)
@@ -223,37 +223,39 @@ class DataSettings(Checked):
         "features",
     )
     text: Literal["minilm", "clip", "glove"] | None = option(
-        "Text encoder of the queries for other features.", None, shown="minilm"
+        "Text encoder of the queries for other features.", None, default_text="minilm"
     )
     clip_s: float | None = option(
-        "With captions: clip length in seconds; a window has T clips.", None, shown="1", above=0
+        "With captions: clip length in seconds; a window has T clips.", None, default_text="1", above=0
     )
     guided: bool | None = option(
         "With captions: whether each clip comes with its similarity to the query.",
         None,
         flags=("--guided/--plain",),
-        shown="guided",
+        default_text="guided",
     )
-    videos: int | None = option("With captions: simulated videos per epoch.", None, min=1, shown="1200")
+    videos: int | None = option(
+        "With captions: simulated videos per epoch.", None, min=1, default_text="1200"
+    )
     joined: float | None = option(
         "With captions: fraction of the videos that join events of any; the others are as annotated.",
         None,
         min=0,
         max=1,
-        shown="0.6",
+        default_text="0.6",
     )
     validation: str | None = option(
         "Validation data: annotations of other videos, or a fraction of the training videos; "
         "0: take the last epoch.",
         None,
-        shown="0.1",
+        default_text="0.1",
         metavar="FILE|FRACTION",
     )
     text_features: Path | None = option(
         "Folder with the words of each query, qidNUMBER.npz, as published for QVHighlights; --text names "
         "their encoder.",
         None,
-        shown="the words are embedded",
+        default_text="the words are embedded",
         metavar="FOLDER",
     )
     """Of the DETR models alone."""
@@ -261,7 +263,7 @@ class DataSettings(Checked):
         "Folder with one vector per query, or its tokens or frames, which are averaged: the audios or "
         "qidNUMBER of --data as .pt, .npy or .npz.",
         None,
-        shown="the sentences are embedded",
+        default_text="the sentences are embedded",
         metavar="FOLDER",
     )
     """Of MRNet alone."""

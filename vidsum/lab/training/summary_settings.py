@@ -46,7 +46,7 @@ class SplitOptions:
         metavar="SETTING|FILE",
     )
     split: tuple[int, ...] = option(
-        "Train this split only, counted from 0. Can be repeated.", (), min=0, shown="all"
+        "Train this split only, counted from 0. Can be repeated.", (), min=0, default_text="all"
     )
 
     def __post_init__(self) -> None:
@@ -128,7 +128,7 @@ class RidgeSettings(Checked):
         "Weight of the squared weights beside the mean squared error.",
         None,
         above=0,
-        shown="chosen by five folds of the training videos",
+        default_text="chosen by five folds of the training videos",
     )
     ends: bool = option(
         "Also read the time from the start and to the end.", True, flags=("--ends/--no-ends",)
