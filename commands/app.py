@@ -19,7 +19,7 @@ from vidsum.commands.options import Argument, Group, Words
 from vidsum.commands.result import View, failed, render
 from vidsum.errors import OutputError, UsageError
 from vidsum.memory import use_one_arena
-from vidsum.names import guess
+from vidsum.names import did_you_mean
 
 COMMANDS = (
     *("extract", "shots", "summarize", "ground", "highlights"),
@@ -222,5 +222,5 @@ def _report_usage(error: click.ClickException) -> int:
     if isinstance(error, click.NoSuchOption) and context:  # click's own guesses are many, and far
         options = [flag for each in context.command.params for flag in (*each.opts, *each.secondary_opts)]
         known = [flag for flag in options if flag.startswith("--")]
-        message = error.message.removesuffix(".") + guess(error.option_name, known, quoted=False)
+        message = error.message.removesuffix(".") + did_you_mean(error.option_name, known, quoted=False)
     return _report(UsageError(message.removesuffix("."), hint=f"{command} --help"))

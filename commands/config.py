@@ -28,7 +28,7 @@ from platformdirs import user_config_path
 
 from vidsum.commands.paths import is_file
 from vidsum.errors import InputError, UsageError
-from vidsum.names import guess
+from vidsum.names import did_you_mean
 
 NAME = "vidsum.yaml"
 _OWN_VARIABLES = (
@@ -120,7 +120,7 @@ def warn_of_unknown_variables(context: Any) -> None:
             known |= {"_".join(("VIDSUM", *words, name)).upper(), option.envvar or "VIDSUM_CONFIG"}
     for name in found:
         if name not in known:
-            hint = guess(name, known, quoted=False)
+            hint = did_you_mean(name, known, quoted=False)
             print(f"warning: {name} is not a variable of vidsum{hint}", file=sys.stderr)
 
 
@@ -178,7 +178,7 @@ def _entries(
         elif key not in options:
             what = " or ".join([*(["command"] if inner else []), *(["option"] if options else [])])
             called = " ".join(["vidsum", *words])
-            fault = f"{path}: `{called}` has no {what} {key!r}{guess(key, [*inner, *options])}"
+            fault = f"{path}: `{called}` has no {what} {key!r}{did_you_mean(key, [*inner, *options])}"
             raise UsageError(fault, hint=f"{called} --help" if words else "vidsum COMMAND --help lists them")
         elif not words and any(option.envvar is None for option in options[key]):
             fault = f"{path}: {key!r} can only be set for one command"

@@ -24,7 +24,7 @@ from vidsum.commands import jobs, paths
 from vidsum.commands.config import files_in_force, use_config, warn_of_unknown_variables, with_origin
 from vidsum.commands.result import start_log
 from vidsum.errors import UsageError
-from vidsum.names import guess
+from vidsum.names import did_you_mean
 from vidsum.options import ADVANCED, Leaf, build, item_of, leaves, required
 
 _FIRST_PANEL, _LAST_PANELS = "Inputs", ("Reading and features", ADVANCED)
@@ -305,7 +305,7 @@ class Group(click.Group):
         """Return the command that the first word names, and the words after it."""
         name, known = args[0], self.list_commands(ctx)
         if name not in known and not (name.startswith("-") or ctx.resilient_parsing):
-            fault = f"`{ctx.command_path}` has no command {name!r}{guess(name, known)}"
+            fault = f"`{ctx.command_path}` has no command {name!r}{did_you_mean(name, known)}"
             raise UsageError(fault, hint=f"{ctx.command_path} --help")
         return super().resolve_command(ctx, args)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vidsum.disk_cache import is_first, kept_bytes, kept_rows
+from vidsum.disk_cache import cached_bytes, cached_rows, is_first
 from vidsum.types import FloatArray
 
 ROWS = np.arange(6, dtype=np.float32).reshape(3, 2)
@@ -18,7 +18,7 @@ def asked(made: list[int]) -> FloatArray:
         made.append(len(made))
         return ROWS
 
-    return kept_rows("rows", {"of": "a test"}, make)
+    return cached_rows("rows", {"of": "a test"}, make)
 
 
 def test_rows_are_made_once(own_home: Path) -> None:
@@ -65,7 +65,7 @@ def test_bytes_that_are_not_what_was_kept_are_made_anew(own_home: Path) -> None:
             made.append(len(made))
             return b"a graph"
 
-        return kept_bytes("graphs", {"of": "a test"}, make)
+        return cached_bytes("graphs", {"of": "a test"}, make)
 
     assert [asked_for_bytes(), asked_for_bytes()] == [b"a graph"] * 2
     (file,) = (own_home / "graphs").iterdir()

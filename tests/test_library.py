@@ -199,7 +199,7 @@ def test_unloading_frees_networks_at_once() -> None:
         def __init__(self) -> None:
             self.layers = [self]  # a circle, as of modules and their hooks
 
-    load = memory.kept(1)(Network)
+    load = memory.cached_model(1)(Network)
     alive = weakref.ref(load())
     gc.disable()
     try:

@@ -3,7 +3,7 @@
 import pytest
 
 from docs.options import commands
-from vidsum.names import guess, nearest, unknown
+from vidsum.names import did_you_mean, nearest, unknown_name_error
 from vidsum.summary.score import MODELS
 
 
@@ -38,7 +38,7 @@ def test_an_option_with_a_letter_left_out_is_found_in_every_command() -> None:
 
 
 def test_the_error_names_what_was_meant_and_what_there_is() -> None:
-    error = unknown("model", "rigde", ["ridge", "random"], ", or a file")
+    error = unknown_name_error("model", "rigde", ["ridge", "random"], ", or a file")
     assert error.message == "unknown model 'rigde'; did you mean 'ridge'?"
     assert error.hint == "choose from ridge, random, or a file"
-    assert guess("--no", ["--json"], quoted=False) == ""
+    assert did_you_mean("--no", ["--json"], quoted=False) == ""

@@ -76,7 +76,7 @@ def test_what_was_seen_of_a_video_is_told_by_its_options() -> None:
 def test_features_made_elsewhere_go_by_their_numbers_and_their_times() -> None:
     array = np.eye(3, dtype=np.float32)
     one, again, slower, other = (
-        Features.from_array(rows, fps=fps, extractor="own").made_from
+        Features.from_array(rows, fps=fps, extractor="own").effective_provenance
         for rows, fps in ((array, 2), (array.copy(), 2), (array, 1), (2 * array, 2))
     )
     assert one == again

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from vidsum.errors import InputError
-from vidsum.text_files import is_lines, json_lines, parse_json, read_json, read_text, shown
+from vidsum.text_files import is_lines, json_lines, parse_json, quote, read_json, read_text
 
 
 def one_line(error: InputError) -> str:
@@ -93,9 +93,9 @@ def test_values_are_quoted_in_short() -> None:
     for _ in range(100_000):
         deep = [deep]
     for value in (deep, list(range(10_000)), "x\n" * 10_000, 10**4000, {str(key): key for key in range(999)}):
-        assert len(shown(value)) < 200
-        assert "\n" not in shown(value)
-    assert shown([2, 1.5, None]) == "[2, 1.5, None]"
+        assert len(quote(value)) < 200
+        assert "\n" not in quote(value)
+    assert quote([2, 1.5, None]) == "[2, 1.5, None]"
 
 
 def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
 def test_no_more_is_read_than_anybody_writes(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vidsum.text_files.MOST_BYTES", 2**20)
+    monkeypatch.setattr("vidsum.text_files.MAX_BYTES", 2**20)
     (tmp_path / "long").write_bytes(b"a" * (2**20 + 1))
     with pytest.raises(InputError, match="longer than 1 MiB"):
         read_text(tmp_path / name)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from vidsum.errors import UsageError
-from vidsum.names import unknown
+from vidsum.names import unknown_name_error
 from vidsum.packages import has_extra, install_extra
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def n_cores() -> int:
 def require_precision(device: str, precision: Precision) -> None:
     """Raise UsageError for an unknown precision, or one that the device has not."""
     if precision not in PRECISIONS:
-        raise unknown("precision", precision, PRECISIONS)
+        raise unknown_name_error("precision", precision, PRECISIONS)
     if device_type(device) == "cpu" and precision == "fp16":
         fault = "fp16 is for GPUs: a CPU runs it ten times slower than fp32"
         raise UsageError(fault, hint="use --precision bf16")

@@ -42,45 +42,45 @@ def is_first(notice: str) -> bool:
     return True
 
 
-def kept_rows(folder: str, made_from: Mapping[str, Any], make: Callable[[], FloatArray]) -> FloatArray:
-    """Return rows from disk, or made and kept there; see `kept_bytes`."""
+def cached_rows(folder: str, provenance: Mapping[str, Any], make: Callable[[], FloatArray]) -> FloatArray:
+    """Return rows from disk, or made and kept there; see `cached_bytes`."""
 
     def as_npy() -> bytes:
         np.save(content := io.BytesIO(), make())
         return content.getvalue()
 
-    rows: FloatArray = np.load(io.BytesIO(kept_bytes(folder, made_from, as_npy)))
+    rows: FloatArray = np.load(io.BytesIO(cached_bytes(folder, provenance, as_npy)))
     return rows
 
 
-def kept_bytes(folder: str, made_from: Mapping[str, Any], make: Callable[[], bytes]) -> bytes:
+def cached_bytes(folder: str, provenance: Mapping[str, Any], make: Callable[[], bytes]) -> bytes:
     """Bytes from a folder in `home()`, or made and kept there.
 
-    `made_from` is all that they depend on, JSON-ready.
+    `provenance` is all that they depend on, JSON-ready.
     """
-    if (found := find(folder, made_from)) is None:
-        keep(folder, made_from, found := make())
+    if (found := find_bytes(folder, provenance)) is None:
+        store_bytes(folder, provenance, found := make())
     return found
 
 
-def find(folder: str, made_from: Mapping[str, Any]) -> bytes | None:
-    """Return the bytes that `keep` wrote; None if there are none, or they are not those of their SHA-256."""
+def find_bytes(folder: str, provenance: Mapping[str, Any]) -> bytes | None:
+    """Return the bytes that `store_bytes` wrote; None if there are none, or their SHA-256 differs."""
     with contextlib.suppress(OSError):
-        whole = _path(folder, made_from).read_bytes()
+        whole = _path(folder, provenance).read_bytes()
         digest, content = whole[:_SHA256_BYTES], whole[_SHA256_BYTES:]
         if hashlib.sha256(content).digest() == digest:
             return content
     return None
 
 
-def keep(folder: str, made_from: Mapping[str, Any], content: bytes) -> None:
+def store_bytes(folder: str, provenance: Mapping[str, Any], content: bytes) -> None:
     """Write bytes with their SHA-256; a folder that cannot be written to keeps nothing."""
-    path = _path(folder, made_from)
+    path = _path(folder, provenance)
     with contextlib.suppress(OSError, OutputError):
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(path) as part:
             part.write_bytes(hashlib.sha256(content).digest() + content)
 
 
-def _path(folder: str, made_from: Mapping[str, Any]) -> Path:
-    return home() / folder / f"{digest_of(made_from)}.bin"
+def _path(folder: str, provenance: Mapping[str, Any]) -> Path:
+    return home() / folder / f"{digest_of(provenance)}.bin"

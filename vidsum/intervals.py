@@ -40,7 +40,7 @@ def _sets(intervals: npt.ArrayLike) -> TimeArray:
     return array if array.ndim > 1 else array.reshape(-1, 2)
 
 
-def stacked(sets: Sequence[Sequence[Interval]], at_most: int | None = None) -> TimeArray:
+def stack_intervals(sets: Sequence[Sequence[Interval]], at_most: int | None = None) -> TimeArray:
     """Sets of intervals as one array [Q, K, 2], filled up with empty intervals, whose IoU with any is 0.
 
     Each of Q queries has some intervals, or none, of which the first `at_most` are taken.
@@ -54,7 +54,7 @@ def stacked(sets: Sequence[Sequence[Interval]], at_most: int | None = None) -> T
 _FIRST_S = 0.5
 
 
-def within(span: Interval, duration_s: float) -> Interval:
+def clip_interval(span: Interval, duration_s: float) -> Interval:
     """Return what a span has of the pictures: of speech that ends before the first, their first moment."""
     low_s, high_s = span if span[1] > 0 else (0.0, _FIRST_S)
     return max(0.0, low_s), min(high_s, duration_s)

@@ -56,7 +56,7 @@ def returning_blocks() -> Iterator[None]:
         mallopt(_M_TRIM_THRESHOLD, 2 * _LARGEST)
 
 
-def kept(maxsize: int) -> Callable[[Callable[P, T]], "_lru_cache_wrapper[T]"]:
+def cached_model(maxsize: int) -> Callable[[Callable[P, T]], "_lru_cache_wrapper[T]"]:
     """Decorates a function that loads a network: its last results stay in memory until `unload`."""
 
     def wrap(load: Callable[P, T]) -> "_lru_cache_wrapper[T]":

@@ -9,23 +9,23 @@ from vidsum.errors import UsageError
 _MOST_GUESSES, _LONGEST = 3, 100
 
 
-def wanted(value: object, *kinds: Any) -> None:
+def require_type(value: object, *kinds: Any) -> None:
     """See that an argument is of one of these classes, or unions of some. Raises UsageError: it is not."""
     if not isinstance(value, kinds):
         names = " or ".join(one.__name__ for kind in kinds for one in get_args(kind) or (kind,))
         raise UsageError(f"{names} expected, not {type(value).__name__}")
 
 
-def unknown(what: str, name: str, known: Iterable[str], more: str = "") -> UsageError:
+def unknown_name_error(what: str, name: str, known: Iterable[str], more: str = "") -> UsageError:
     """Return the error for a name that is not among those known; `more` ends the list of these in the
     hint.
     """
     names = list(known)
     hint = f"choose from {', '.join(names)}{more}"
-    return UsageError(f"unknown {what} {name!r}{guess(name, names)}", hint, option=what)
+    return UsageError(f"unknown {what} {name!r}{did_you_mean(name, names)}", hint, option=what)
 
 
-def guess(name: str, known: Iterable[str], *, quoted: bool = True) -> str:
+def did_you_mean(name: str, known: Iterable[str], *, quoted: bool = True) -> str:
     """`; did you mean 'ridge'?`, to end an error with; empty if no known name is near."""
     near = [repr(each) if quoted else each for each in nearest(name, known)]
     return f"; did you mean {' or '.join(near)}?" if near else ""

@@ -33,7 +33,7 @@ _UNREADABLE = (
 """What NumPy and h5py raise at damaged or foreign files: NumPy reads its headers as Python."""
 
 
-def existing(path: Path) -> Path:
+def require_file(path: Path) -> Path:
     """Return the path of a file that is there and may be read. Raises InputError otherwise."""
     if not path.is_file():
         raise InputError(f"{path}: {'is not a file' if path.exists() else 'no such file'}")
@@ -43,7 +43,7 @@ def existing(path: Path) -> Path:
 
 
 @contextmanager
-def refusing(path: Path, kind: str = "feature file") -> Iterator[None]:
+def convert_errors(path: Path, kind: str = "feature file") -> Iterator[None]:
     """Turn what goes wrong while `path` is read into an InputError; our own checks give their reason."""
     try:
         yield
@@ -56,7 +56,7 @@ def refusing(path: Path, kind: str = "feature file") -> Iterator[None]:
 def read_arrays(path: Path, names: Collection[str] | None = None) -> dict[str, npt.NDArray[Any]]:
     """Return the arrays of an `.npz` that have these names, or all; other members are not read.
 
-    To be called within `refusing`. Raises UsageError where an array is neither numbers nor text, or is not as
+    Call it within `convert_errors`. Raises UsageError where an array is neither numbers nor text, or not as
     long as it claims.
     """
     arrays = {}

@@ -26,7 +26,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from vidsum.errors import UsageError
-from vidsum.names import guess
+from vidsum.names import did_you_mean
 
 Settings = TypeVar("Settings")
 
@@ -130,7 +130,7 @@ class Leaf:
             with suppress(ValueError, KeyError):
                 value = _TYPES[kind][2](text)
         if fault := "" if value is None else _fault(value, kind, limits, self.choices):
-            raise UsageError(f"{self.flags[0]} must be {fault}, not {text}{guess(text, self.choices)}")
+            raise UsageError(f"{self.flags[0]} must be {fault}, not {text}{did_you_mean(text, self.choices)}")
         return value
 
 
@@ -145,7 +145,7 @@ def check(settings: Any) -> None:
         choices = choices_of(kind) or getattr(limits, "choices", ())
         for part in (value,) if item is None else value:
             if fault := _fault(part, item or required(kind), limits, choices):
-                near = guess(part, choices) if isinstance(part, str) else ""
+                near = did_you_mean(part, choices) if isinstance(part, str) else ""
                 raise UsageError(f"{name} must be {fault}, not {part!r}{near}", option=name)
 
 
@@ -196,7 +196,9 @@ def from_mapping(kind: type[Settings], value: "Settings | Mapping[str, Any] | No
     if not isinstance(value, Mapping):
         raise UsageError(f"{kind.__name__} must be a mapping, not {value!r}")
     if unknown := sorted(set(value) - set(_names(kind))):
-        raise UsageError(f"{kind.__name__} has no option {unknown[0]!r}{guess(unknown[0], _names(kind))}")
+        raise UsageError(
+            f"{kind.__name__} has no option {unknown[0]!r}{did_you_mean(unknown[0], _names(kind))}"
+        )
     return kind(**value)
 
 
@@ -254,7 +256,7 @@ def all_from_keywords(
     """
     known = {leaf.name: leaf for kind in kinds for leaf in leaves(kind)}
     if unknown := next((name for name in keywords if name not in known), None):
-        hint = guess(unknown, [*signature(function).parameters, *known])
+        hint = did_you_mean(unknown, [*signature(function).parameters, *known])
         raise TypeError(f"{function.__qualname__}() got an unexpected keyword argument {unknown!r}{hint}")
     values = {name: _several(known[name].kind, value) for name, value in keywords.items()}
     parts = [{leaf.name: values[leaf.name] for leaf in leaves(kind) if leaf.name in values} for kind in kinds]

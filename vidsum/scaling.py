@@ -26,15 +26,15 @@ def distances_between(rows: FloatArray) -> TimeArray:
     return distances
 
 
-def normed(rows: FloatArray) -> FloatArray:
+def normalise_rows(rows: FloatArray) -> FloatArray:
     """Return rows [N, D], each normalised (LayerNorm without weights)."""
     centred = rows - rows.mean(axis=1, keepdims=True)
     return np.asarray(centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-5), np.float32)
 
 
-def normed_mean(rows: FloatArray) -> FloatArray:
+def mean_of_normalised(rows: FloatArray) -> FloatArray:
     """Return [D] the mean of rows [N, D], each normalised."""
-    return np.asarray(normed(rows).mean(axis=0), np.float32)
+    return np.asarray(normalise_rows(rows).mean(axis=0), np.float32)
 
 
 def softmax(scores: FloatArray) -> FloatArray:

@@ -21,7 +21,7 @@ from typing import Any
 
 from vidsum.errors import InputError
 
-MOST_BYTES = 256 * 2**20
+MAX_BYTES = 256 * 2**20
 """No list, annotation or configuration is longer; a device such as /dev/zero has no end."""
 _BLOCK_BYTES = 2**16
 _WAIT_FOR_WRITER_S, _LOOK_AGAIN_S = 5.0, 0.05
@@ -33,22 +33,22 @@ _quoted = Repr()
 _quoted.maxlevel, _quoted.maxstring, _quoted.maxlong, _quoted.maxother = 3, 60, 40, 60
 
 
-def shown(value: Any) -> str:
+def quote(value: Any) -> str:
     """Return a value of a file as messages quote it: in one line, and short whatever it is."""
     return _quoted.repr(value)
 
 
-def named(text: str) -> str:
+def safe_name(text: str) -> str:
     """Return a name from a file as messages have it: as it is, or quoted where it does not fit into a
     line.
     """
-    return text if text.isprintable() and len(text) <= _LONGEST_NAME else shown(text)
+    return text if text.isprintable() and len(text) <= _LONGEST_NAME else quote(text)
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
     """Return the text of a file, without a byte order mark.
 
-    Raises InputError: it cannot be read, or is not text; see `decoded`.
+    Raises InputError: it cannot be read, or is not text; see `decode`.
     """
     return _decoded(read_bytes(path), str(path))
 
@@ -61,7 +61,7 @@ def read_packed_text(path: Path) -> str:
         return read_text(path)
     try:
         with gzip.open(path) as file:
-            content = file.read(MOST_BYTES + 1)
+            content = file.read(MAX_BYTES + 1)
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file") from error
     except (OSError, EOFError, zlib.error) as error:
@@ -69,7 +69,7 @@ def read_packed_text(path: Path) -> str:
     return _decoded(_bounded(content, str(path)), str(path))
 
 
-def decoded(content: bytes) -> str:
+def decode(content: bytes) -> str:
     """Return a text in UTF-8, or in UTF-16 or UTF-32 by its byte order mark, as PowerShell writes it.
 
     UTF-16 without a mark is known by its NULs. Raises UnicodeDecodeError: the text is none of these.
@@ -86,13 +86,13 @@ def decoded(content: bytes) -> str:
 
 def _decoded(content: bytes, name: str) -> str:
     try:
-        return decoded(content)
+        return decode(content)
     except ValueError as error:
         raise InputError(f"{name}: is not a text file in UTF-8") from error
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Return the content of a file, or of a pipe such as `<(command)`; `MOST_BYTES` at most.
+    """Return the content of a file, or of a pipe such as `<(command)`; `MAX_BYTES` at most.
 
     Raises InputError: it cannot be read, is too large, or is a pipe that no process writes to.
     """
@@ -101,7 +101,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         if source.is_fifo():
             return _read_pipe(source)
         with source.open("rb") as file:
-            return _bounded(file.read(MOST_BYTES + 1), str(source))
+            return _bounded(file.read(MAX_BYTES + 1), str(source))
     except FileNotFoundError as error:
         raise InputError(f"{source}: no such file") from error
     except IsADirectoryError as error:
@@ -121,7 +121,7 @@ def _read_pipe(path: Path) -> bytes:
     content, deadline = bytearray(), time.monotonic() + _WAIT_FOR_WRITER_S
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        while len(content) <= MOST_BYTES:
+        while len(content) <= MAX_BYTES:
             try:
                 block = os.read(descriptor, _BLOCK_BYTES)
             except BlockingIOError:  # it has a writer, which takes its time
@@ -140,14 +140,14 @@ def _read_pipe(path: Path) -> bytes:
 
 
 def _bounded(content: bytes, name: str) -> bytes:
-    if len(content) > MOST_BYTES:
-        raise InputError(f"{name}: is longer than {MOST_BYTES // 2**20} MiB")
+    if len(content) > MAX_BYTES:
+        raise InputError(f"{name}: is longer than {MAX_BYTES // 2**20} MiB")
     return content
 
 
 def read_stdin() -> bytes:
-    """Return all of stdin, `MOST_BYTES` at most. Raises InputError: it is longer."""
-    return _bounded(sys.stdin.buffer.read(MOST_BYTES + 1), "stdin")
+    """Return all of stdin, `MAX_BYTES` at most. Raises InputError: it is longer."""
+    return _bounded(sys.stdin.buffer.read(MAX_BYTES + 1), "stdin")
 
 
 def read_json(path: str | os.PathLike[str]) -> Any:
@@ -185,12 +185,12 @@ def json_lines(path: str | os.PathLike[str], text: str) -> Iterator[tuple[str, A
 
     Raises InputError: a line is not JSON.
     """
-    for number, line in numbered(text):
+    for number, line in number_lines(text):
         where = f"{path}: line {number}"
         yield where, parse_json(line, where)
 
 
-def numbered(text: str) -> Iterator[tuple[int, str]]:
+def number_lines(text: str) -> Iterator[tuple[int, str]]:
     """Return the lines that are not blank, with their numbers. JSON may hold other signs that end a line."""
     return ((number, line.strip()) for number, line in enumerate(text.split("\n"), 1) if line.strip())
 
@@ -211,7 +211,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) < len(pairs):
         (again, _), *_ = Counter(key for key, _ in pairs).most_common(1)
-        raise _TwiceError(f"an object has the key {shown(again)} twice")
+        raise _TwiceError(f"an object has the key {quote(again)} twice")
     return values
 
 

@@ -7,7 +7,7 @@ from html import unescape
 from typing import TYPE_CHECKING
 
 from vidsum.errors import UsageError
-from vidsum.text_files import shown
+from vidsum.text_files import quote
 
 if TYPE_CHECKING:
     from vidsum.types import Interval
@@ -40,7 +40,7 @@ def parse_time(text: str) -> float:
     numbers = [float((part or "0").replace(",", ".")) for part in parts]
     seconds = sum(number * unit for number, unit in zip(numbers, (3600, 60, 1), strict=False))
     if not numbers or not math.isfinite(seconds):  # hundreds of digits are infinite
-        raise UsageError(f"not a time: {shown(text)}", hint="write 90, 90s, 1m30s, 1:30 or 0:01:30.5")
+        raise UsageError(f"not a time: {quote(text)}", hint="write 90, 90s, 1m30s, 1:30 or 0:01:30.5")
     return seconds
 
 
@@ -65,9 +65,9 @@ def parse_interval(text: str) -> "Interval":
         end = math.inf if end_text.lower() == "end" else parse_time(end_text)
     except ValueError as error:  # not two parts, or a UsageError
         hint = "write START-END, for example 1:00-1:30 or 1:00-end"
-        raise UsageError(f"not a time range: {shown(text)}", hint=hint) from error
+        raise UsageError(f"not a time range: {quote(text)}", hint=hint) from error
     if end <= start:
-        raise UsageError(f"the time range {shown(text)} ends before it starts")
+        raise UsageError(f"the time range {quote(text)} ends before it starts")
     return start, end
 
 
@@ -95,7 +95,7 @@ def parse_budget(text: str | float, duration_s: float, least_s: float = 0.0) -> 
         seconds = parse_time(text)
     except UsageError:
         hint = "write 15%, 0.15, 45s, 1m30s or 1:30"
-        raise UsageError(f"not a budget: {shown(text)}", hint, option="budget") from None
+        raise UsageError(f"not a budget: {quote(text)}", hint, option="budget") from None
     return _above_zero(seconds, text)
 
 

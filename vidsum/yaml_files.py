@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from vidsum.errors import InputError
-from vidsum.text_files import read_text, shown
+from vidsum.text_files import quote, read_text
 
 _MOST_VALUES = 1_000_000
 """Of a file with its aliases written out: a few lines of them can stand for billions."""
@@ -103,7 +103,7 @@ def _check_scalar(node: yaml.ScalarNode, loader: yaml.SafeLoader, place: str) ->
         is_sound = False
     if not is_sound:
         raise InputError(
-            f"{place}: {shown(node.value)} cannot be read as the number or date that it looks like",
+            f"{place}: {quote(node.value)} cannot be read as the number or date that it looks like",
             hint="put it in quotes",
         )
 
@@ -114,5 +114,5 @@ def _check_keys(node: yaml.MappingNode, place: str) -> None:
         if not isinstance(key.value, str):
             continue
         if (key.tag, key.value) in seen:
-            raise InputError(f"{place}: a mapping has the key {shown(key.value)} twice")
+            raise InputError(f"{place}: a mapping has the key {quote(key.value)} twice")
         seen.add((key.tag, key.value))

@@ -36,7 +36,7 @@ from vidsum.grounding.find import Request, locate, model_for
 from vidsum.grounding.grounder import Grounder, Prediction, ground_video, grounder_of
 from vidsum.grounding.proposals import Grouping, moments_of
 from vidsum.grounding.spaces import ClipEmbeddings, curves_of, embed_queries, embed_words
-from vidsum.intervals import stacked
+from vidsum.intervals import stack_intervals
 from vidsum.lab.datasets.moments import MomentVideo
 from vidsum.lab.evaluation.moment_metrics import best_ious, random_moments, whole_video
 from vidsum.lab.evaluation.submissions import MomentPredictions
@@ -121,13 +121,13 @@ def scored(truths: Mapping[str, MomentVideo], answered: MomentPredictions) -> Ti
     """[Q, 4] `measures` of the answers to all queries."""
     moments = [[(m.start_s, m.end_s) for m in one] for video in truths for one in answered[video]]
     windows = [query.windows for truth in truths.values() for query in truth.queries]
-    return measures(best_ious(stacked(moments, TOP_K), stacked(windows)))
+    return measures(best_ious(stack_intervals(moments, TOP_K), stack_intervals(windows)))
 
 
 def table(truths: Mapping[str, MomentVideo], rows: Mapping[str, MomentPredictions]) -> str:
     """The measures of each row, in Markdown, beside chance and the whole video."""
     queries = [query for truth in truths.values() for query in truth.queries]
-    windows = stacked([query.windows for query in queries])
+    windows = stack_intervals([query.windows for query in queries])
     durations_s = np.array([query.duration_s for query in queries])
     found = {name: scored(truths, of_row) for name, of_row in rows.items()}
     chance = random_moments(durations_s, 10, TOP_K)

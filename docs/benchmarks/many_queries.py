@@ -19,7 +19,7 @@ from docs.benchmarks.joined import Asked, composite, embed, one_after_another, t
 from vidsum.device import Precision
 from vidsum.grounding.find import Request, locate
 from vidsum.grounding.spaces import embed_queries
-from vidsum.intervals import stacked
+from vidsum.intervals import stack_intervals
 from vidsum.lab.evaluation.moment_metrics import best_ious
 from vidsum.types import TimeArray
 
@@ -54,8 +54,8 @@ def found(films: list[Asked], precision: Precision) -> tuple[TimeArray, list[str
             "mrnet", video, Request(texts, embed_queries("vse", texts, "cpu")), TOP_K, "cpu", precision
         )
         intervals = [[(one.start_s, one.end_s) for one in answer.moments] for answer in answers]
-        windows = stacked([query.windows for query in truth.queries])
-        ious.append(best_ious(stacked(intervals, TOP_K), windows))
+        windows = stack_intervals([query.windows for query in truth.queries])
+        ious.append(best_ious(stack_intervals(intervals, TOP_K), windows))
         clips += [query.qid for query in truth.queries]
         firsts += [row[0] for row in intervals]
     return measures(np.concatenate(ious)), clips, firsts

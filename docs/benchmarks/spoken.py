@@ -46,7 +46,7 @@ from vidsum.grounding.grounder import Grounder, load_grounder
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.vse import load_map
-from vidsum.intervals import iou, stacked
+from vidsum.intervals import iou, stack_intervals
 from vidsum.lab.datasets.examples import MomentExample
 from vidsum.lab.datasets.moments import read_moments
 from vidsum.lab.evaluation.moment_metrics import best_ious, random_moments
@@ -143,7 +143,7 @@ def simulated_trial(captions: Captions) -> Trial:
     some = replace(load_grounder("mrnet", "cpu"), guided=False)
     drawn = examples(numbers, some)
     asked = [int(example.queries[0, 0]) for example in drawn]
-    windows = stacked([example.windows[0].tolist() for example in drawn])
+    windows = stack_intervals([example.windows[0].tolist() for example in drawn])
     return Trial("simulated ActivityNet", texts, asked, hits, windows, by_similarity=False)
 
 
@@ -164,7 +164,7 @@ def joined_trial(folder: Path) -> Trial:
 
     queries = [query for _, truth in films for query in truth.queries]
     asked = [texts.index(query.text) for query in queries]
-    windows = stacked([(np.array(query.windows) / query.duration_s).tolist() for query in queries])
+    windows = stack_intervals([(np.array(query.windows) / query.duration_s).tolist() for query in queries])
     return Trial("films of real clips", texts, asked, hits, windows, by_similarity=True)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from docs.benchmarks import argument_parser
 from docs.benchmarks.voices import read_whole
-from vidsum.scaling import normed_mean
+from vidsum.scaling import mean_of_normalised
 from vidsum.speech.recognize import load_recognizer
 from vidsum.types import FloatArray
 
@@ -34,7 +34,7 @@ def frames_of(samples: FloatArray) -> FloatArray:
 
 def vector_of(samples: FloatArray) -> FloatArray:
     """[512] of samples [N]."""
-    return normed_mean(frames_of(samples))
+    return mean_of_normalised(frames_of(samples))
 
 
 def main() -> None:

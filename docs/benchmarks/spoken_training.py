@@ -21,7 +21,7 @@ from docs.benchmarks.spoken_features import frames_of
 from docs.benchmarks.voices import spoken, with_noise
 from tests.conftest import SHARED
 from vidsum import checkpoints
-from vidsum.disk_cache import kept_rows
+from vidsum.disk_cache import cached_rows
 from vidsum.grounding.text import embed_once, load_text_encoder
 from vidsum.grounding.vse import load_map
 from vidsum.lab.datasets.moments import MomentVideo, read_moments
@@ -31,7 +31,7 @@ from vidsum.lab.training.mrnet import train_mrnet
 from vidsum.lab.training.settings import MRNetSettings
 from vidsum.lab.training.simulated import Simulation, simulate_moments
 from vidsum.options import build
-from vidsum.scaling import normed, unit_rows
+from vidsum.scaling import normalise_rows, unit_rows
 from vidsum.types import FloatArray
 
 ANNOTATIONS = SHARED / "data" / "activitynet"
@@ -79,7 +79,7 @@ def encoded(sounds: Sequence[Sound]) -> Iterator[FloatArray]:
     """[L, 512] of each sound by Whisper's encoder, 25 a second, in half precision."""
     for one in sounds:
         facts = {"sound": [one.text, one.voice, str(one.noise_db), one.seed], "per_s": 50 // _PER_FRAME}
-        yield kept_rows("spoken", facts, lambda one=one: _frames(one))
+        yield cached_rows("spoken", facts, lambda one=one: _frames(one))
 
 
 def _frames(sound: Sound) -> FloatArray:
@@ -112,7 +112,7 @@ def trained_on(texts: Sequence[str]) -> list[Sound]:
 
 def mean_of(frames: Sequence[FloatArray]) -> Read:
     """The paper's reading: each frame normalised, and the mean; scaled by what it is over recordings."""
-    return _standardised(frames, lambda one: normed(one.astype(np.float32)).mean(axis=0))
+    return _standardised(frames, lambda one: normalise_rows(one.astype(np.float32)).mean(axis=0))
 
 
 def codes_of(frames: Sequence[FloatArray]) -> Read:
@@ -120,13 +120,13 @@ def codes_of(frames: Sequence[FloatArray]) -> Read:
 
     The kinds are clusters of frames.
     """
-    some = np.concatenate([normed(one[::3].astype(np.float32)) for one in frames[:_CODED]])
+    some = np.concatenate([normalise_rows(one[::3].astype(np.float32)) for one in frames[:_CODED]])
     centre, scale = some.mean(axis=0), some.std(axis=0)
     clusters = MiniBatchKMeans(_CODES, n_init=1, max_iter=30, batch_size=4096, random_state=_SEED)
     kinds = unit_rows(clusters.fit((some - centre) / scale).cluster_centers_)
 
     def read(one: FloatArray) -> FloatArray:
-        rows = normed(one.astype(np.float32))
+        rows = normalise_rows(one.astype(np.float32))
         near = unit_rows((rows - centre) / scale) @ kinds.T
         often = np.sqrt(np.bincount(near.argmax(axis=1), minlength=_CODES) / len(rows))
         return np.concatenate([rows.mean(axis=0), near.max(axis=0), often]).astype(np.float32)

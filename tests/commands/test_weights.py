@@ -126,7 +126,7 @@ def test_weights_of_your_own_for_a_network_make_an_extractor(run: Run, tmp_path:
     ran = run("extract", film, "-e", "my_net", "-o", "mine.npz")
     assert ran.code == 0, ran.err
     features = read_features("mine.npz")
-    made = features.made_from
+    made = features.effective_provenance
     facts = (made["extractor"], made["weights_sha256"], made["parameters"]["network"])
     assert facts == ("my_net", sha256, "googlenet")
     network = load_extractor(replace(describe("my_net"), name="directly"), device="cpu")  # the same weights

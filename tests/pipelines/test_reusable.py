@@ -134,11 +134,11 @@ def test_an_array_is_to_be_wrapped(function: Any) -> None:
 
 
 def test_unloaded_networks_are_loaded_again() -> None:
-    from vidsum.memory import kept, unload
+    from vidsum.memory import cached_model, unload
 
     loaded = []
 
-    @kept(maxsize=1)
+    @cached_model(maxsize=1)
     def load(name: str) -> str:
         loaded.append(name)
         return name

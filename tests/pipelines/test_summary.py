@@ -166,7 +166,7 @@ def test_features_are_hashed_once_per_plan(monkeypatch: pytest.MonkeyPatch) -> N
         hashed.append(len(features))
         return {"vidsum": "0", "extractor": "custom"}
 
-    monkeypatch.setattr(Features, "made_from", property(counted))
+    monkeypatch.setattr(Features, "effective_provenance", property(counted))
     summarize(Features.from_array(np.random.default_rng(0).normal(size=(40, 4))))
     assert hashed == [40]
 

@@ -32,7 +32,7 @@ from vidsum.results.media import url_of
 from vidsum.results.page import data_url, policy_of
 from vidsum.results.summary import Summary
 from vidsum.settings import UNLIKELY
-from vidsum.text_files import shown
+from vidsum.text_files import quote
 from vidsum.types import Interval
 from vidsum.version import __version__
 from vidsum.video.probe import holds_video
@@ -127,7 +127,7 @@ def search(archive: Archive, asked: Mapping[str, Sequence[str]]) -> dict[str, An
     asked = {name.replace("-", "_"): values for name, values in asked.items()}
     known = {flag.lstrip("-").replace("-", "_"): leaf for leaf in leaves(Wishes) for flag in leaf.flags}
     if unknown := sorted({*asked} - {*known, "q"}):
-        raise UsageError(f"unknown parameter {shown(unknown[0])}")
+        raise UsageError(f"unknown parameter {quote(unknown[0])}")
     values = {known[name].name: _value(known[name], name, asked[name]) for name in asked if name != "q"}
     if "like" in values:
         values["like"] = tuple(_stretch(archive, shot) for shot in values["like"])
@@ -160,7 +160,7 @@ def _value(leaf: Leaf, name: str, texts: Sequence[str]) -> Any:
     try:
         return (leaf.option.parse or kinds.get(required(leaf.kind), str))(texts[-1])
     except (KeyError, ValueError) as error:
-        raise UsageError(f"{name} cannot be {shown(texts[-1])}") from error
+        raise UsageError(f"{name} cannot be {quote(texts[-1])}") from error
 
 
 def _stretch(archive: Archive, shot: str) -> str:
@@ -172,7 +172,7 @@ def _stretch(archive: Archive, shot: str) -> str:
         number,
     )
     if not rows:
-        raise MissingError(f"the archive has no shot {shown(shot)}")
+        raise MissingError(f"the archive has no shot {quote(shot)}")
     source, span = _verified_source(archive, rows[0][0]), rows[0][1:]
     return "{}@{:f}-{:f}".format(source.path, *moved(span, source.start_offset_s))
 

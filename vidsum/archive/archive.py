@@ -33,7 +33,7 @@ from vidsum.grounding.queries import notes_on, read_queries, unread
 from vidsum.grounding.spaces import embed_queries
 from vidsum.grounding.text import DIMS, load_text_encoder
 from vidsum.grounding.vse import EXTRACTOR
-from vidsum.intervals import within
+from vidsum.intervals import clip_interval
 from vidsum.options import from_keywords
 from vidsum.provenance import label_of
 from vidsum.settings import UNLIKELY, Extraction
@@ -280,7 +280,7 @@ class Archive:
         (tracks,) = next(iter(self.rows(query, os.fsencode(match.video))), (None,))
         picture, sound = (int(number) or None for number in (tracks or "0,0").split(","))
         video = probe(match.video, video_track=picture, audio_track=sound)
-        segments = [within((match.start_s, match.end_s), video.duration_s)]
+        segments = [clip_interval((match.start_s, match.end_s), video.duration_s)]
         return write_segments(video, segments, path, comment=label_of(facts)).warnings
 
     def _files(self, wishes: Wishes) -> dict[int, list[str]]:

@@ -20,7 +20,7 @@ from vidsum.checkpoints.registry import (
     weights_folder,
 )
 from vidsum.errors import UsageError
-from vidsum.names import unknown
+from vidsum.names import unknown_name_error
 from vidsum.provenance import hash_file
 
 
@@ -49,7 +49,7 @@ def add_own(path: Path, name: str, network: str, check: Callable[[Path], None]) 
 def remove_own(name: str) -> Path:
     """Delete weights that `add_own` took, and return their folder. Raises UsageError: there are none."""
     if own_entry(name) is None:
-        raise unknown("weights of your own", name, own_weights())
+        raise unknown_name_error("weights of your own", name, own_weights())
     with locked(name):
         shutil.rmtree(weights_folder() / name)
     return weights_folder() / name

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from vidsum.disk_cache import home
 from vidsum.errors import InputError, WeightsError
-from vidsum.names import unknown
+from vidsum.names import unknown_name_error
 from vidsum.provenance import hash_file
 from vidsum.text_files import read_json
 from vidsum.yaml_files import parse_yaml
@@ -129,7 +129,7 @@ def get(name: str) -> Entry:
     """Return the entry of a name. Raises UsageError where there is none."""
     entry = builtin().get(name) or own_entry(name)
     if entry is None:
-        raise unknown("weights", name, [*builtin(), *own_weights()])
+        raise unknown_name_error("weights", name, [*builtin(), *own_weights()])
     return entry
 
 

@@ -14,7 +14,7 @@ from safetensors import SafetensorError, safe_open
 
 from vidsum.errors import InputError
 from vidsum.outputs import atomic_write
-from vidsum.text_files import named, parse_json, shown
+from vidsum.text_files import parse_json, quote, safe_name
 
 if TYPE_CHECKING:
     from torch import nn
@@ -68,7 +68,7 @@ def built(trained: Trained, model: str, make: Callable[[Mapping[str, Any]], Mode
     fit its configuration.
     """
     if trained.model != model:
-        raise InputError(f"{name}: a checkpoint of {named(trained.model)}, not of {model}")
+        raise InputError(f"{name}: a checkpoint of {safe_name(trained.model)}, not of {model}")
     try:
         made = make(trained.config)
         if any(tensor.is_complex() for tensor in trained.tensors.values()):
@@ -113,7 +113,7 @@ def read_tensors(path: str | os.PathLike[str], schema: str) -> tuple[dict[str, A
         with safe_open(source, framework="numpy") as file:
             facts = _facts((file.metadata() or {}).get(_KEY), source)
         if facts.get("schema") != schema:
-            fault = f"{source}: has the schema {shown(facts.get('schema'))}, not {schema!r}"
+            fault = f"{source}: has the schema {quote(facts.get('schema'))}, not {schema!r}"
             raise InputError(fault, hint="the checkpoint of a trained split is its best.safetensors")
         with safe_open(source, framework="numpy" if facts.get("model") in IN_NUMPY else "pt") as file:
             return facts, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)

@@ -12,8 +12,8 @@ from vidsum.checkpoints.registry import own_entry, own_weights
 from vidsum.device import BACKENDS, Backend, Precision, device_type, require_precision
 from vidsum.errors import UsageError
 from vidsum.features.extractor import own_extractor
-from vidsum.memory import kept
-from vidsum.names import unknown
+from vidsum.memory import cached_model
+from vidsum.names import unknown_name_error
 from vidsum.packages import require_extra
 from vidsum.settings import EXTRACTORS
 
@@ -42,7 +42,7 @@ def describe(
         # other weights do not fit the map to sentences, so that the layers for it are left out
         spec = replace(describe(entry.network), name=name, checkpoint=name, network=entry.network, inner=0)
     else:
-        raise unknown("extractor", name, (*EXTRACTORS, *own_weights()))
+        raise unknown_name_error("extractor", name, (*EXTRACTORS, *own_weights()))
     chosen = {"fps": fps, "clip_frames": clip_frames, "stride_frames": stride_frames}
     given: dict[str, Any] = {field: value for field, value in chosen.items() if value is not None}
     return replace(spec, **given)
@@ -58,7 +58,7 @@ def choose_backend(
     Raises UsageError where a name is unknown, the device or a package is missing, or they do not go together.
     """
     if backend not in BACKENDS:
-        raise unknown("backend", backend, BACKENDS)
+        raise unknown_name_error("backend", backend, BACKENDS)
     require_precision(device, precision)
     of_device = device_type(device)
     if precision == "int8" and not can_be_int8(spec, backend):
@@ -143,7 +143,7 @@ def kept_extractor(
     return replace(_loaded(spec.name, spec.clip_frames, device, precision, backend, digest), spec=spec)
 
 
-@kept(maxsize=_KEPT)
+@cached_model(maxsize=_KEPT)
 def _loaded(
     name: str, clip_frames: int, device: str, precision: Precision, backend: Backend, weights_sha256: str
 ) -> "Extractor":

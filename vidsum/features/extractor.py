@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
 from vidsum.device import Backend, Precision
 from vidsum.errors import UsageError
-from vidsum.names import wanted
+from vidsum.names import require_type
 from vidsum.settings import EXTRACTORS
 from vidsum.types import FloatArray, Picture
 from vidsum.video.frames import MAX_FPS, Sampling, Size
@@ -266,7 +266,7 @@ def register_extractor(extractor: OwnExtractor) -> None:
 
     Raises UsageError for a name of vidsum's own.
     """
-    wanted(extractor, OwnExtractor)
+    require_type(extractor, OwnExtractor)
     if extractor.name in EXTRACTORS:
         raise UsageError(f"{extractor.name} is an extractor of vidsum", hint="choose another name")
     _registered[extractor.name] = extractor

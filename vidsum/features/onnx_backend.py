@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from vidsum.device import Precision, choose_device, device_type, n_threads
-from vidsum.disk_cache import home, kept_bytes
+from vidsum.disk_cache import cached_bytes, home
 from vidsum.errors import UsageError
 from vidsum.features.extractor import Arrays, Extractor, Network, Spec
 from vidsum.outputs import atomic_write, make_folder
@@ -69,8 +69,8 @@ def graph_extractor(
 
 def _graph(spec: Spec, arrays: Arrays, weights_sha256: str, precision: Precision) -> bytes:
     assert spec.graph is not None
-    made_from = {"weights": weights_sha256, "precision": precision, "code": hash_file(_WRITER)}
-    return kept_bytes("onnx", made_from, partial(spec.graph, arrays, spec.preprocessing, precision))
+    provenance = {"weights": weights_sha256, "precision": precision, "code": hash_file(_WRITER)}
+    return cached_bytes("onnx", provenance, partial(spec.graph, arrays, spec.preprocessing, precision))
 
 
 def cell_runner(

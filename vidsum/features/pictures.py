@@ -17,12 +17,12 @@ import numpy as np
 from PIL import Image, ImageOps
 
 from vidsum.device import device_type
-from vidsum.disk_cache import kept_rows
+from vidsum.disk_cache import cached_rows
 from vidsum.errors import InputError, UsageError
 from vidsum.features import describe, kept_extractor, weights_sha256
 from vidsum.features.extractor import Spec
 from vidsum.provenance import of_file
-from vidsum.text_files import named
+from vidsum.text_files import safe_name
 from vidsum.types import FloatArray, Picture, Progress
 from vidsum.video.frames import PictureMaker, pixel_size
 from vidsum.video.probe import probe
@@ -73,10 +73,12 @@ def features_of_views(
         block = stills[start : start + _BLOCK]
         content = [_content(still) for still in block]
         for number, view in enumerate(views):
-            made_from = {**facts, "view": view, "pictures": content}
+            provenance = {**facts, "view": view, "pictures": content}
             encode = partial(_encoded, block, view, spec, device)
             # what cannot be read now may be read next time
-            rows = kept_rows("pictures", made_from, encode) if all(each[-1] for each in content) else encode()
+            rows = (
+                cached_rows("pictures", provenance, encode) if all(each[-1] for each in content) else encode()
+            )
             features[number, start : start + len(block)] = rows
             if progress:
                 done = start * len(views) + (number + 1) * len(block)
@@ -106,7 +108,9 @@ def _encoded(stills: Sequence[Still], number: int, spec: Spec, device: str) -> F
         found = extractor.encode(np.stack(views)[:, None])
         if not np.isfinite(found).all():
             wrong = batch[seen[int(np.flatnonzero(~np.isfinite(found).all(axis=1))[0])]]
-            raise InputError(f"{named(wrong.path.name)}: {spec.name} gives NaN or infinite features of it")
+            raise InputError(
+                f"{safe_name(wrong.path.name)}: {spec.name} gives NaN or infinite features of it"
+            )
         rows[[start + place for place in seen]] = found
     return rows
 

@@ -12,7 +12,7 @@ from vidsum.checkpoints.trained import read_trained
 from vidsum.errors import WeightsError
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.writers import Seen, Sentence
-from vidsum.memory import kept
+from vidsum.memory import cached_model
 from vidsum.models.captioner import Captioner, captioner_of
 from vidsum.models.configs import CaptionerConfig
 from vidsum.scaling import logistic
@@ -32,7 +32,7 @@ def load_captioner() -> Captioner:
     return _loaded(checkpoints.sha256_of(NAME))
 
 
-@kept(maxsize=1)
+@cached_model(maxsize=1)
 def _loaded(sha256: str) -> Captioner:
     trained = read_trained(checkpoints.path_of(NAME))
     try:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vidsum import checkpoints
-from vidsum.disk_cache import kept_rows
+from vidsum.disk_cache import cached_rows
 from vidsum.errors import UsageError
 from vidsum.features import describe
 from vidsum.grounding.text import load_text_encoder
@@ -71,12 +71,12 @@ def name_embeddings(extractor: str, device: str = "auto") -> FloatArray:
         hint = f"{' and '.join(_TEMPLATES)} have"
         raise UsageError(f"{extractor} has no class names to compare with text", hint=hint)
     texts = sentences(extractor)
-    made_from = {"weights_sha256": checkpoints.sha256_of("minilm"), "sentences": texts}
+    provenance = {"weights_sha256": checkpoints.sha256_of("minilm"), "sentences": texts}
 
     def embed() -> FloatArray:
         return load_text_encoder("minilm", device).encode(texts)
 
-    return kept_rows("class_names", made_from, embed)
+    return cached_rows("class_names", provenance, embed)
 
 
 def sentences(extractor: str) -> list[str]:

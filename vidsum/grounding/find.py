@@ -24,8 +24,8 @@ from vidsum.grounding.spaces import (
     text_encoder_of,
 )
 from vidsum.grounding.text import load_text_encoder
-from vidsum.memory import kept
-from vidsum.names import unknown
+from vidsum.memory import cached_model
+from vidsum.names import unknown_name_error
 from vidsum.results.moments import Moment, QueryMoments
 from vidsum.scaling import unit_range
 from vidsum.settings import SHIPPED_GROUNDER, AttentionPlot, Evidence, MaskKind
@@ -251,12 +251,12 @@ def _grounder(model: str, device: str) -> "Grounder":
             hint = "--model RUN/best.safetensors, of a run of `vidsum train detr` or `train mrnet`"
         else:
             known = ("auto", "similarity", *_all_shipped())
-            raise unknown("model", model, known, ", or give a checkpoint (.safetensors)")
+            raise unknown_name_error("model", model, known, ", or give a checkpoint (.safetensors)")
         raise UsageError(fault, hint=hint)
     return _loaded(model, device, named_sha256(model))
 
 
-@kept(maxsize=2)
+@cached_model(maxsize=2)
 def _loaded(model: str, device: str, sha256: str) -> "Grounder":
     """Kept for the next video of a batch, unless the file has changed."""
     from vidsum.checkpoints.trained import read_trained

@@ -37,7 +37,7 @@ from vidsum.models.detr_models import DETRModel, build
 from vidsum.models.mrnet import MRNet, match_scores
 from vidsum.results.moments import Moment
 from vidsum.settings import SHIPPED_GROUNDER
-from vidsum.text_files import named
+from vidsum.text_files import safe_name
 from vidsum.types import FloatArray, TimeArray
 
 Model = MRNet | DETRModel
@@ -150,7 +150,7 @@ def grounder_of(trained: Trained, name: str, device: str = "auto") -> Grounder:
     """
     features, is_detr = trained.features, trained.model in DETR_MODELS
     if not is_detr and trained.model != "mrnet":
-        raise InputError(f"{name}: a checkpoint of {named(trained.model)}, which finds no moments")
+        raise InputError(f"{name}: a checkpoint of {safe_name(trained.model)}, which finds no moments")
 
     def make(config: Mapping[str, Any]) -> Model:
         return build(trained.model, DETRConfig(**config)) if is_detr else MRNet(MRNetConfig(**config))

@@ -11,7 +11,7 @@ from vidsum.grounding.presence import usual_cosines
 from vidsum.grounding.spaces import GUIDE_SCALE, ClipEmbeddings
 from vidsum.models.configs import MRNetConfig
 from vidsum.models.mrnet_live import NAME, LiveMRNet
-from vidsum.text_files import named
+from vidsum.text_files import safe_name
 from vidsum.types import FloatArray
 
 _FADES, _BEFORE = 0.98, 8.0
@@ -49,7 +49,9 @@ class LiveModel:
         """Of queries [M, D] in `vse`. Raises InputError where the checkpoint is of no such model."""
         trained = read_trained(named_file(checkpoint))
         if trained.model != NAME or trained.features.get("space") != "vse":
-            fault = f"{checkpoint}: a checkpoint of {named(trained.model)}, not of {NAME} in the space vse"
+            fault = (
+                f"{checkpoint}: a checkpoint of {safe_name(trained.model)}, not of {NAME} in the space vse"
+            )
             raise InputError(fault, hint="vidsum train mrnet --recipe captions --head live")
         model = built(trained, NAME, lambda config: LiveMRNet(MRNetConfig(**config)), checkpoint)
         self._device = choose_device(device)

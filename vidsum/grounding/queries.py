@@ -10,7 +10,7 @@ from typing import Any
 from vidsum.errors import InputError, UsageError
 from vidsum.results.moments import QueryMoments
 from vidsum.results.transcript import SpokenQuery
-from vidsum.text_files import decoded, read_bytes, read_stdin
+from vidsum.text_files import decode, read_bytes, read_stdin
 
 _ENGLISH = frozenset(
     re.findall(r"\w+", "a an the is are of in on at to and with his her who while for from by up")
@@ -116,7 +116,7 @@ def _lines_of(file: str | os.PathLike[str]) -> list[tuple[str, str]]:
     name = "stdin" if os.fspath(file) == "-" else os.fspath(file)
     content = read_stdin() if name == "stdin" else read_bytes(file)
     try:
-        text = decoded(content)
+        text = decode(content)
     except UnicodeDecodeError as error:
         fault = f"{name}: is not UTF-8 text (byte {error.start})"
         raise InputError(fault, hint="one query per line, as UTF-8") from error

@@ -19,7 +19,7 @@ from vidsum.grounding.conse import ClassMixture, class_probabilities, log_likeli
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.vse import EXTRACTOR, rows_of
 from vidsum.grounding.windows import grid, on_grid
-from vidsum.names import unknown
+from vidsum.names import unknown_name_error
 from vidsum.results.features import Features
 from vidsum.scaling import unit_rows
 from vidsum.settings import Extraction
@@ -66,7 +66,7 @@ def space_for(name: str) -> str:
     unknown.
     """
     if name not in SPACES:
-        raise unknown("space", name, SPACES)
+        raise unknown_name_error("space", name, SPACES)
     if name == "auto":
         return "vse" if checkpoints.find("clip") is None else "clip"
     return name

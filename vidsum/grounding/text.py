@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum import checkpoints
-from vidsum.disk_cache import kept_rows
+from vidsum.disk_cache import cached_rows
 from vidsum.errors import UsageError
 from vidsum.grounding.queries import named
-from vidsum.memory import kept
-from vidsum.names import unknown
+from vidsum.memory import cached_model
+from vidsum.names import unknown_name_error
 from vidsum.packages import install_extra
 from vidsum.scaling import unit_rows
 from vidsum.types import FloatArray, Progress
@@ -66,7 +66,7 @@ def load_text_encoder(name: str, device: str = "auto") -> TextEncoder:
     fetched or fail their check.
     """
     if name not in _LOADERS:
-        raise unknown("text encoder", name, TEXT_ENCODERS)
+        raise unknown_name_error("text encoder", name, TEXT_ENCODERS)
     return _load(name, device, checkpoints.sha256_of(name))
 
 
@@ -93,12 +93,12 @@ def embed_once(
                 progress("captions embedded", start + len(parts[-1]), len(distinct))
         return np.concatenate(parts)[np.argsort(order)]
 
-    rows = kept_rows("captions", {"encoder": encoder, "texts": distinct}, make)
+    rows = cached_rows("captions", {"encoder": encoder, "texts": distinct}, make)
     row_of = {text: row for row, text in enumerate(distinct)}
     return rows[[row_of[text] for text in texts]]
 
 
-@kept(maxsize=3)
+@cached_model(maxsize=3)
 def _load(name: str, device: str, weights_sha256: str) -> TextEncoder:
     """Room for all encoders; other weights of the same name are loaded anew."""
     return _LOADERS[name](device)

@@ -8,7 +8,7 @@ import numpy as np
 from vidsum import checkpoints
 from vidsum.checkpoints.trained import read_trained
 from vidsum.errors import InputError, UsageError, WeightsError
-from vidsum.memory import kept
+from vidsum.memory import cached_model
 from vidsum.models.configs import VSEConfig
 from vidsum.models.vse import VisualSemanticMap, map_of
 from vidsum.results.features import Features
@@ -50,7 +50,7 @@ def row_of_picture(path: str) -> FloatArray:
     return load_map()(row[None])
 
 
-@kept(maxsize=1)
+@cached_model(maxsize=1)
 def _loaded(sha256: str) -> VisualSemanticMap:
     trained = read_trained(checkpoints.path_of(NAME))
     try:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from vidsum.errors import UsageError
-from vidsum.names import unknown
+from vidsum.names import unknown_name_error
 from vidsum.yaml_files import read_yaml
 
 State = Literal["here", "small", "not here"]
@@ -88,7 +88,7 @@ def find(papers: Sequence[str], number: str | None = None) -> list[tuple[str, Ta
     tables = read_tables()
     known = list(dict.fromkeys(name for table in tables for name in table.tables))
     if strange := [paper for paper in papers if paper not in known]:
-        raise unknown("paper", strange[0], known)
+        raise unknown_name_error("paper", strange[0], known)
     of_papers = [(paper, table) for paper in papers for table in tables if paper in table.tables]
     found = [
         (paper, table)

@@ -26,7 +26,7 @@ from vidsum.provenance import of_file
 from vidsum.results.load import kind_of, read_document, read_result
 from vidsum.results.summary import Summary
 from vidsum.summary.score import checkpoint_sha256
-from vidsum.text_files import named
+from vidsum.text_files import safe_name
 from vidsum.types import FloatArray, Interval, TimeArray
 from vidsum.version import __version__
 
@@ -195,11 +195,13 @@ def read_finished(path: Path, videos: Videos, labels: Mapping[str, Labels]) -> F
         if name is None:
             raise InputError(f"{file}: its video is not in the data", hint=f"such as {next(iter(names))}")
         if name in scores:
-            raise InputError(f"{file}: is the second summary of {named(name)}")
+            raise InputError(f"{file}: is the second summary of {safe_name(name)}")
         video, times_s = videos[name], _times_of(videos[name])
         length_s, own_s = _length_of(video), summary.video_duration_s
         if abs(own_s - length_s) > max(ODD_S, ODD_FRACTION * length_s):
-            raise InputError(f"{file}: is of a video of {own_s:g} s, but {named(name)} has {length_s:g} s")
+            raise InputError(
+                f"{file}: is of a video of {own_s:g} s, but {safe_name(name)} has {length_s:g} s"
+            )
         scores[name] = _scores_at(times_s, summary)
         selections[name] = _selected(summary.segments, video.n_frames, video.n_frames / length_s)
     return Finished(scores, selections)

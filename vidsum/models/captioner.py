@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from vidsum.models.configs import CaptionerConfig
 from vidsum.models.vse import rooted, unpacked
-from vidsum.scaling import normed
+from vidsum.scaling import normalise_rows
 from vidsum.types import FloatArray
 
 END, UNKNOWN = 0, 1
@@ -122,7 +122,7 @@ class Captioner:
         return np.asarray(x @ self.tensors[f"{name}.weight"].T + self.tensors[f"{name}.bias"])
 
     def _norm(self, x: FloatArray, name: str) -> FloatArray:
-        return normed(x) * self.tensors[f"{name}.weight"] + self.tensors[f"{name}.bias"]
+        return normalise_rows(x) * self.tensors[f"{name}.weight"] + self.tensors[f"{name}.bias"]
 
     def _search(self, x: FloatArray, width: int) -> list[list[Found]]:
         """Return the sentences of pictures [N, D]: the `width` best beginnings of each grow by a word at a

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from urllib.parse import unquote
 
 from vidsum.errors import OutputError
-from vidsum.names import wanted
+from vidsum.names import require_type
 from vidsum.outputs import atomic_write, check_target, make_folder
 from vidsum.pipelines.report import Shown, films_of, plays, report_text
 from vidsum.results.media import url_of
@@ -50,7 +50,7 @@ def write_report(
     """
     several = results if isinstance(results, Sequence) else [results]
     for one in several or (None,):
-        wanted(one, Shown)
+        require_type(one, Shown)
     named = [(f"result {number}", one) for number, one in enumerate(several, 1)]
     if Path(path).suffix.lower() != ".html":
         return write_bundle(named, Path(path), title)[1]

@@ -8,8 +8,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vidsum.intervals import within
-from vidsum.names import wanted
+from vidsum.intervals import clip_interval
+from vidsum.names import require_type
 from vidsum.options import from_keywords
 from vidsum.outputs import as_utf8, make_folder, shortened, stems_of
 from vidsum.pipelines.export import look_of
@@ -57,7 +57,7 @@ def write_clips(
     """
     from vidsum.video.write import write_segments
 
-    wanted(result, Grounding, Highlights, Shots)
+    require_type(result, Grounding, Highlights, Shots)
     settings = from_keywords(write_clips, Clips, options)
     video, comment = video_of(result), label_of(result.provenance, settings.form)
     place = Path(folder)
@@ -72,7 +72,7 @@ def write_clips(
 
 def _longer(span: Interval, settings: Clips, duration_s: float) -> Interval:
     """Return a span made longer on both sides; where the video begins or ends, on the other side alone."""
-    start_s, end_s = within((span[0] - settings.pad_s, span[1] + settings.pad_s), duration_s)
+    start_s, end_s = clip_interval((span[0] - settings.pad_s, span[1] + settings.pad_s), duration_s)
     least_s = min(settings.least_s, duration_s)
     if (missing_s := least_s - (end_s - start_s)) > 0:
         start_s = min(max(0.0, start_s - missing_s / 2), duration_s - least_s)

@@ -36,7 +36,7 @@ _RECORDED_BY_EFFECT = (
     *("extractor", "fps", "clip_frames", "stride_frames", "logits", "precision", "backend", "device"),
     *("reader", "hwaccel", "fast", "strict", "cache", "allow_playlists", "video_track", "audio_track"),
 )
-"""Options of which `_made_from` records what they do to the features, or which do nothing to them."""
+"""Options of which `_provenance_of` records what they do to the features, or which do nothing to them."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,8 @@ def extraction_job(video: VideoInfo, how: Extraction) -> Job:
         **({"network": spec.network} if spec.network else {}),
         **({vse.RECORDED: checkpoints.sha256_of(vse.NAME)} if spec.inner else {}),
     }
-    made_from = _made_from(video, how, [spec.sampling], how.extractor, weights_sha256(spec), parameters)
-    return Job(made_from, spec.sampling, consumer)
+    provenance = _provenance_of(video, how, [spec.sampling], how.extractor, weights_sha256(spec), parameters)
+    return Job(provenance, spec.sampling, consumer)
 
 
 def transitions_job(video: VideoInfo, how: Extraction) -> Job:
@@ -103,8 +103,8 @@ def transitions_job(video: VideoInfo, how: Extraction) -> Job:
         return partial(transnetv2.see_transitions, model=model, video=video, progress=progress)
 
     sha256 = checkpoints.sha256_of(transnetv2.CHECKPOINT)
-    made_from = _made_from(video, how, [transnetv2.SAMPLING], _TRANSITIONS, sha256, {})
-    return Job(made_from, transnetv2.SAMPLING, consumer)
+    provenance = _provenance_of(video, how, [transnetv2.SAMPLING], _TRANSITIONS, sha256, {})
+    return Job(provenance, transnetv2.SAMPLING, consumer)
 
 
 def changes_job(video: VideoInfo, how: Extraction, jobs: Sequence[Job]) -> Job | None:
@@ -117,10 +117,10 @@ def changes_job(video: VideoInfo, how: Extraction, jobs: Sequence[Job]) -> Job |
         return None
     samplings = [job.sampling for job in jobs if job.sampling]
     rates = sorted({sampling.fps or 0.0 for sampling in samplings})
-    return Job(_made_from(video, how, samplings, changes.NAME, None, {"rates": rates}), None, None)
+    return Job(_provenance_of(video, how, samplings, changes.NAME, None, {"rates": rates}), None, None)
 
 
-def _made_from(
+def _provenance_of(
     video: VideoInfo,
     how: Extraction,
     samplings: Sequence[Sampling],

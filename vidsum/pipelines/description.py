@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vidsum import checkpoints
-from vidsum.disk_cache import kept_rows
+from vidsum.disk_cache import cached_rows
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding.captioner import NAME as CAPTIONER
 from vidsum.grounding.captioner import write as written
@@ -19,7 +19,7 @@ from vidsum.grounding.spaces import extractions_of
 from vidsum.grounding.vse import NAME as MAP
 from vidsum.grounding.vse import rows_of
 from vidsum.grounding.writers import Bank, Seen, Sentence, Writer, read_bank, retrieving, tags
-from vidsum.memory import kept
+from vidsum.memory import cached_model
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.plan import Input, Plan, video_input
@@ -99,14 +99,14 @@ def plan_descriptions(
     if speaker is not None:
         facts["speak"] = speaker
     cut = ShotSettings(max_shot_s=LONGEST_SHOT_S)
-    made_from = {**given.provenance, "shots": without_defaults(cut), "descriptions": facts}
+    provenance = {**given.provenance, "shots": without_defaults(cut), "descriptions": facts}
 
     def take(progress: Progress | None) -> Descriptions:
         found = corrected(Path(str(settings.texts)), film)
         gaps = tuple(gaps_of(_speech(given, progress), film.duration_s)) if settings.in_gaps else None
         warnings = () if gaps is None else _over_speech(found, gaps, start_offset_s(film))
         made = (found, facts["writer"], film.duration_s, 0, gaps)
-        return Descriptions(*made, video=film, provenance=made_from, warnings=warnings)
+        return Descriptions(*made, video=film, provenance=provenance, warnings=warnings)
 
     def make(progress: Progress | None) -> Descriptions:
         write = _writer(settings, facts, progress)  # first: what is missing shows before decoding
@@ -129,11 +129,11 @@ def plan_descriptions(
             n_unsure=sum(one.confidence < settings.min_sure for one in said),
             gaps=gaps,
             video=features.video,
-            provenance=made_from,
+            provenance=provenance,
             warnings=tuple(dict.fromkeys(warnings)),
         )
 
-    return Plan(made_from, make if settings.texts is None else take)
+    return Plan(provenance, make if settings.texts is None else take)
 
 
 def corrected(path: Path, film: VideoInfo) -> tuple[Description, ...]:
@@ -225,8 +225,8 @@ def _speech(given: Input, progress: Progress | None) -> list[Interval]:
         ]
         return np.array(spans, np.float32).reshape(-1, 2)
 
-    made_from = {"vidsum": __version__, "video": given.provenance["video"], "rate": RATE}
-    spans = kept_rows("voices", made_from, listen) if given.extraction.cache else listen()
+    provenance = {"vidsum": __version__, "video": given.provenance["video"], "rate": RATE}
+    spans = cached_rows("voices", provenance, listen) if given.extraction.cache else listen()
     return [(float(start_s), float(end_s)) for start_s, end_s in spans]
 
 
@@ -255,7 +255,7 @@ class _Asked:
     progress: Progress | None = field(compare=False)
 
 
-@kept(maxsize=1)
+@cached_model(maxsize=1)
 def _bank(asked: _Asked) -> Bank:
     """Return the sentences of a file, kept for the next video of a batch."""
     return read_bank(asked.path, asked.progress)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding.find import Look
 from vidsum.labels import label_in
-from vidsum.names import wanted
+from vidsum.names import require_type
 from vidsum.options import from_keywords
 from vidsum.outputs import as_utf8
 from vidsum.pipelines.timelines import video_of
@@ -77,7 +77,7 @@ def write_video(
         InputError: the video is not there any more.
         OutputError: the file cannot be written.
     """
-    wanted(summary, Summary)
+    require_type(summary, Summary)
     from vidsum.video.copy import copy_segments, has_default_streams
     from vidsum.video.write import write_segments
 
@@ -165,7 +165,7 @@ def write_storyboard(summary: Summary, path: PathLike, folder: PathLike) -> None
         InputError: the video is not there any more.
         OutputError: a file cannot be written.
     """
-    wanted(summary, Summary)
+    require_type(summary, Summary)
     from vidsum.summary.storyboard import key_frame_times, save_key_frames, save_picture, storyboard
 
     times = key_frame_times(summary)
@@ -216,7 +216,7 @@ def write_plot(result: Summary | Grounding | Highlights, path: PathLike) -> tupl
 
     Raises OutputError: the file cannot be written.
     """
-    wanted(result, Summary, Grounding, Highlights)
+    require_type(result, Summary, Grounding, Highlights)
     result = as_played(result)
     if isinstance(result, Grounding):
         from vidsum.grounding.plot import moments_plot

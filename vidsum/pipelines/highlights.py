@@ -9,7 +9,7 @@ import numpy as np
 from vidsum.errors import UsageError
 from vidsum.grounding.proposals import moments_of, snapped, suppress
 from vidsum.grounding.windows import grid, on_grid
-from vidsum.names import wanted
+from vidsum.names import require_type
 from vidsum.options import from_keywords
 from vidsum.pipelines.plan import Plan, input_of
 from vidsum.pipelines.sources import Source, has_pictures
@@ -66,7 +66,7 @@ def plan_highlights(source: Source, top_k: int, extraction: Extraction) -> Plan[
 
     Raises InputError, WeightsError, UsageError: see `find_highlights`.
     """
-    wanted(top_k, int)
+    require_type(top_k, int)
     if top_k < 1:
         raise UsageError(f"top_k must be at least 1, not {top_k}")
     if not isinstance(source, Features) and not has_pictures(source):
@@ -78,7 +78,7 @@ def plan_highlights(source: Source, top_k: int, extraction: Extraction) -> Plan[
     models = candidates(Selection().model, *given.kind, extraction.device, given.film_fps)
     models = tuple(name for name in models if name != _STRETCHED)
     facts = {"top_k": top_k, "clip_s": CLIP_S, "candidates": list(models), **weights_sha256(models)}
-    made_from = {**given.provenance, "highlights": facts}
+    provenance = {**given.provenance, "highlights": facts}
 
     def make(progress: Progress | None) -> Highlights:
         (features,), pictures = given.read(progress)
@@ -102,11 +102,11 @@ def plan_highlights(source: Source, top_k: int, extraction: Extraction) -> Plan[
             model=scored.model,
             model_reason=scored.reason,
             video=features.video,
-            provenance=made_from,
+            provenance=provenance,
             warnings=(*features.warnings, *about_level),
         )
 
-    return Plan(made_from, make)
+    return Plan(provenance, make)
 
 
 def _moments(

@@ -221,14 +221,14 @@ def plan_moments(
     speech = speech_of_moments(retrieval, given)
     search = replace(search, look=look and look.checked(search.model, retrieval.evidence, extraction.device))
     evidence = "seen" if speech is None else "said" if retrieval.evidence == "said" else "both"
-    made_from: dict[str, Any] = {**sight.provenance, "grounding": search.facts()}
+    provenance: dict[str, Any] = {**sight.provenance, "grounding": search.facts()}
     if speech:
-        made_from["grounding"]["evidence"] = evidence
+        provenance["grounding"]["evidence"] = evidence
         sha256 = checkpoints.sha256_of(ENCODER)
-        made_from["speech"] = {**speech.provenance["speech"], "text_weights_sha256": sha256}
+        provenance["speech"] = {**speech.provenance["speech"], "text_weights_sha256": sha256}
     if evidence == "said":
-        del made_from["extractions"]
-    result = partial(Grounding, model=search.model, space=search.space, provenance=made_from, step_s=STEP_S)
+        del provenance["extractions"]
+    result = partial(Grounding, model=search.model, space=search.space, provenance=provenance, step_s=STEP_S)
 
     def in_pictures(progress: Progress | None) -> Grounding:
         vectors = None if search.has_encoder() else search.vectors(given, progress)  # faults come first
@@ -263,7 +263,7 @@ def plan_moments(
         grounding = in_no_picture(heard.duration_s) if evidence == "said" else in_pictures(progress)
         return with_said(grounding, heard, queries, evidence, retrieval.top_k, extraction.device)
 
-    return Plan(made_from, make)
+    return Plan(provenance, make)
 
 
 def _with_texts(retrieval: Retrieval) -> Retrieval:

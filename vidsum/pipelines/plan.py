@@ -69,9 +69,9 @@ class Input:
     def provenance(self) -> dict[str, Any]:
         """What the first job's features would be made from, or what those that exist were made from."""
         if self.features is not None:
-            return self.features.made_from
-        made_from, track = self.jobs[0].provenance, self.video and self.video.audio_track
-        return {**made_from, "video": {**made_from["video"], "audio_track": track}} if track else made_from
+            return self.features.effective_provenance
+        provenance, track = self.jobs[0].provenance, self.video and self.video.audio_track
+        return {**provenance, "video": {**provenance["video"], "audio_track": track}} if track else provenance
 
     @property
     def kind(self) -> tuple[str, float, bool]:
@@ -102,11 +102,11 @@ class Input:
         changes = made.pop() if measured else None
         return made, Pictures(changes, None if self.extraction.fast else self._look_closer)
 
-    def once(self, made_from: Mapping[str, Any], make: Callable[[], Made]) -> Made:
+    def once(self, provenance: Mapping[str, Any], make: Callable[[], Made]) -> Made:
         """What `make` makes, once for all runs on one `Video`."""
         if self.kept is None:
             return make()
-        digest = digest_of(made_from)
+        digest = digest_of(provenance)
         if digest not in self.kept:
             self.kept[digest] = make()
         made: Made = self.kept[digest]
@@ -118,19 +118,19 @@ class Input:
         """
         video = self.video
         assert video is not None
-        made_from: dict[str, Any] = {
+        provenance: dict[str, Any] = {
             "vidsum": self.provenance["vidsum"],
             "extractor": NAME,
             "parameters": {"segments": [list(segment) for segment in segments]},
             "video": self.jobs[0].provenance["video"],
         }
-        found = cache.get(made_from) if self.extraction.cache else None
+        found = cache.get(provenance) if self.extraction.cache else None
         if found is None:
             with suppress(InputError):
                 found = self.once(
-                    made_from,
+                    provenance,
                     lambda: replace(
-                        as_features(changes_within(video, segments), video), provenance=made_from
+                        as_features(changes_within(video, segments), video), provenance=provenance
                     ),
                 )
                 if self.extraction.cache:

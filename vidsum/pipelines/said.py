@@ -16,7 +16,7 @@ from vidsum.errors import UsageError
 from vidsum.grounding.queries import Queries
 from vidsum.grounding.said import SURE, both, curve_said, evidence_of, moments_said, passages_of, sentences_of
 from vidsum.grounding.spaces import STEP_S
-from vidsum.intervals import within
+from vidsum.intervals import clip_interval
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.speech import cached_transcript, in_english, plan_transcript
@@ -137,7 +137,7 @@ def kept_said(
         if row[best] < SURE:
             nearest = passages[best].text
             raise UsageError(f"--keep-said {text!r}: no speech matches; the nearest is {nearest!r}")
-        kept.append(within((passages[best].start_s, passages[best].end_s), given.video.duration_s))
+        kept.append(clip_interval((passages[best].start_s, passages[best].end_s), given.video.duration_s))
     return kept
 
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from vidsum.grounding.places import SIDE, Looker, moving
-from vidsum.memory import kept
+from vidsum.memory import cached_model
 from vidsum.pipelines.said import subtitles_of
 from vidsum.pipelines.speech import plan_transcript
 from vidsum.results.cues import cues_of
@@ -129,7 +129,7 @@ class _Seen:
         return Shot(self.start_s, times_s, places if shown >= share + _WORTH else None)
 
 
-@kept(maxsize=1)
+@cached_model(maxsize=1)
 def _looker(device: str) -> Looker:
     return Looker(device)
 

@@ -32,10 +32,10 @@ def plan_sight(given: Input, space: str, snap: Snap = Retrieval.snap) -> Plan[Si
 
     A video that is only looked at needs no queries: archives keep what this gives.
     """
-    made_from: dict[str, Any] = given.provenance
+    provenance: dict[str, Any] = given.provenance
     if given.features is None:
         own = [{key: job.provenance[key] for key in _OWN_KEYS} for job in given.jobs]
-        made_from = {"vidsum": __version__, "video": made_from["video"], "extractions": own}
+        provenance = {"vidsum": __version__, "video": provenance["video"], "extractions": own}
     by_transitions = snap == "transnetv2"
 
     def make(progress: Progress | None) -> Sight:
@@ -46,9 +46,9 @@ def plan_sight(given: Input, space: str, snap: Snap = Retrieval.snap) -> Plan[Si
             edges_s = find(features[-1], settings, pictures).edges_s
             return seen(space, features[: len(features) - by_transitions], edges_s, given.extraction.device)
 
-        return given.once({**made_from, "seen": [space, snap]}, see), features
+        return given.once({**provenance, "seen": [space, snap]}, see), features
 
-    return Plan(made_from, make)
+    return Plan(provenance, make)
 
 
 def input_in(space: str, source: VideoPath | Video, extraction: Extraction, retrieval: Retrieval) -> Input:

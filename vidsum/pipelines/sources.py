@@ -16,7 +16,7 @@ from vidsum.errors import InputError, UsageError
 from vidsum.results.feature_files import is_feature_file
 from vidsum.results.features import Features
 from vidsum.settings import Extraction
-from vidsum.text_files import decoded, read_bytes, read_stdin
+from vidsum.text_files import decode, read_bytes, read_stdin
 from vidsum.types import Picture, TimeArray, VideoInfo
 from vidsum.urls import local_path
 from vidsum.video.frames import LongSide
@@ -139,7 +139,7 @@ def read_list(file: str) -> list[str]:
     content = read_stdin() if file == "-" else read_bytes(file)
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         try:
-            content = decoded(content).encode()
+            content = decode(content).encode()
         except UnicodeDecodeError as error:
             raise InputError(f"{name}: is damaged UTF-16 text", hint="write it as UTF-8") from error
     separator = b"\0" if b"\0" in content else b"\n"

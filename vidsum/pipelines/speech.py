@@ -103,13 +103,15 @@ def plan_transcript(
         hint = "give a code such as en, de or fr; without --language it is detected"
         raise UsageError(f"unknown language {settings.language!r}", hint=hint)
     sound = probe_sound(path_of(path), video, extraction.audio_track)
-    made_from = _made_from(_source_of(sound.path, sound.track), settings, extraction.device, sound.ahead_s)
+    provenance = _provenance_of(
+        _source_of(sound.path, sound.track), settings, extraction.device, sound.ahead_s
+    )
 
     def make(progress: Progress | None) -> Transcript:
-        transcript, warnings = _kept(made_from) if extraction.cache else None, list[str]()
+        transcript, warnings = _kept(provenance) if extraction.cache else None, list[str]()
         if transcript is None:
             transcript, n_damaged = _heard(sound, settings, extraction.device, progress)
-            transcript = replace(transcript, provenance=made_from)
+            transcript = replace(transcript, provenance=provenance)
             if n_damaged:  # the warning must come every time
                 warnings.append(
                     f"{sound.path}: {n_damaged} packets of its sound are damaged, and count as silence"
@@ -119,7 +121,7 @@ def plan_transcript(
         warnings = [*describe_used(sound.path, "audio", sound.track), *warnings, *_warnings(transcript)]
         return replace(transcript, video=sound.video, warnings=tuple(warnings))
 
-    return Plan(made_from, make)
+    return Plan(provenance, make)
 
 
 def in_english(
@@ -151,7 +153,7 @@ def cached_transcript(
         return None
     if offset_s is None:
         offset_s = offset_of_file(path, source["bytes"])
-    of_file = partial(_made_from, source, device=extraction.device, offset_s=offset_s)
+    of_file = partial(_provenance_of, source, device=extraction.device, offset_s=offset_s)
     found = _kept(of_file(settings=Transcription()))
     if not english or found is None or set(found.languages) <= {"en"}:
         return found
@@ -250,7 +252,7 @@ def _kept(provenance: Mapping[str, Any]) -> Transcript | None:
     """Return the transcript of an earlier run with the same provenance, without its video; None if it is
     damaged.
     """
-    content = disk_cache.find(_FOLDER, provenance)
+    content = disk_cache.find_bytes(_FOLDER, provenance)
     if content is None:
         return None
     found = json.loads(content)
@@ -263,7 +265,7 @@ def _keep(transcript: Transcript) -> None:
     names = ("language", "language_probability", "duration_s", "translated")
     content = {name: getattr(transcript, name) for name in names}
     content = {"segments": segments_data(transcript.segments), **content, "warnings": transcript.warnings}
-    disk_cache.keep(_FOLDER, transcript.provenance, json.dumps(content).encode())
+    disk_cache.store_bytes(_FOLDER, transcript.provenance, json.dumps(content).encode())
 
 
 def _warnings(transcript: Transcript) -> tuple[str, ...]:
@@ -286,7 +288,7 @@ def _source_of(path: Path, track: int | None) -> dict[str, Any]:
     return {**provenance.of_file(path), **({"audio_track": track} if track else {})}
 
 
-def _made_from(
+def _provenance_of(
     source: Mapping[str, Any], settings: Transcription, device: str, offset_s: float
 ) -> dict[str, Any]:
     ahead_s = ahead_of(offset_s)

@@ -11,14 +11,14 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from vidsum.errors import InputError, OutputError, UsageError
-from vidsum.names import wanted
+from vidsum.names import require_type
 from vidsum.pipelines.timelines import video_behind
 from vidsum.provenance import label_of
 from vidsum.results.descriptions import Description, Descriptions
 from vidsum.speech.gaps import MARGIN_S, shorter
 from vidsum.speech.speak import Speaker, speak
 from vidsum.speech.speak import speaker_of as speaker_of
-from vidsum.text_files import shown
+from vidsum.text_files import quote
 from vidsum.times import clock
 from vidsum.types import FloatArray, Progress
 from vidsum.video.clock import start_offset_s
@@ -56,7 +56,7 @@ def write_spoken(
         InputError: the film is not there any more.
         OutputError: the program hangs or speaks no text at all, or the file cannot be written.
     """
-    wanted(found, Descriptions)
+    require_type(found, Descriptions)
     if found.gaps is None or found.video is None:
         raise UsageError("only descriptions for pauses can be spoken", hint="--in-gaps, or in_gaps=True")
     if isinstance(speaker, str):
@@ -75,7 +75,7 @@ def write_spoken(
                 text, samples = _spoken(texts, room_s, speaker, rate, Path(folder))
             except InputError as error:
                 lost.append(
-                    f"{shown(one.text)} ({clock(one.start_s + start_offset_s(info))}): {error.message}"
+                    f"{quote(one.text)} ({clock(one.start_s + start_offset_s(info))}): {error.message}"
                 )
             else:
                 # on disk: those of a long film would fill the memory

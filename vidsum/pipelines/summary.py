@@ -13,15 +13,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vidsum import provenance
 from vidsum.errors import UsageError
 from vidsum.grounding.queries import read_queries
-from vidsum.names import wanted
+from vidsum.names import require_type
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.decoding import extraction_job, transitions_job
 from vidsum.pipelines.plan import Input, Plan, input_of, tell
 from vidsum.pipelines.said import kept_said, speech_of_summary, words_to_clear
 from vidsum.pipelines.sources import Source, has_pictures, kept_of, path_of, probe_video
+from vidsum.provenance import label_of
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
@@ -121,15 +121,15 @@ def plan_shots(source: Source, settings: ShotSettings, extraction: Extraction) -
     Raises InputError, UsageError: see `find_shots`.
     """
     given = input_for(source, settings, extraction, with_features=False)
-    made_from = {**given.provenance, "shots": without_defaults(settings)}
+    provenance = {**given.provenance, "shots": without_defaults(settings)}
 
     def make(progress: Progress | None) -> Shots:
         features, pictures = given.read(progress)
         tell(progress, "finding shots")
         shots = find(features[-1], settings, pictures, "only")
-        return replace(shots, provenance=made_from, warnings=features[-1].warnings)
+        return replace(shots, provenance=provenance, warnings=features[-1].warnings)
 
-    return Plan(made_from, make)
+    return Plan(provenance, make)
 
 
 def input_for(
@@ -163,7 +163,7 @@ def plan_summary(
 
     Raises InputError, WeightsError, UsageError: see `summarize`.
     """
-    wanted(selection.budget, str, int, float)
+    require_type(selection.budget, str, int, float)
     given = input_for(source, settings, extraction)
     selection = _ended(selection, given)
     if texts := texts_of(selection):
@@ -174,7 +174,7 @@ def plan_summary(
     device = extraction.device
     models = (own.name,) if own else candidates(selection.model, *given.kind, device, given.film_fps)
     facts = _facts(selection, models, own, speech)
-    made_from = {**given.provenance, "shots": without_defaults(settings), "summary": facts}
+    provenance = {**given.provenance, "shots": without_defaults(settings), "summary": facts}
 
     def make(progress: Progress | None) -> Summary:
         heard = speech.run(progress) if speech else None
@@ -195,7 +195,7 @@ def plan_summary(
             importance = guided(importance, features, selection.about, selection.title, device)
         drawn: tuple[str, ...] = ()
         if attention:
-            label = provenance.label_of(made_from)
+            label = label_of(provenance)
             drawn = draw_attention(features, shots, selection, fraction, device, *attention, label)
         tell(progress, "choosing segments")
         chosen = select(
@@ -220,11 +220,11 @@ def plan_summary(
             model_reason=scored.reason,
             shot_method=settings.shots,
             video=features.video,
-            provenance=made_from,
+            provenance=provenance,
             warnings=(*features.warnings, *scored.warnings, *warnings, *chosen.messages, *drawn),
         )
 
-    return Plan(made_from, make)
+    return Plan(provenance, make)
 
 
 def _ended(selection: Selection, given: Input) -> Selection:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vidsum.errors import InputError, UsageError
-from vidsum.names import wanted
+from vidsum.names import require_type
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.sources import probe_video
 from vidsum.provenance import label_of
@@ -42,7 +42,7 @@ def write_timeline(result: Cutting, path: PathLike, *, media: MediaPaths = "abso
         InputError: the video is not there any more.
         OutputError: the file cannot be written.
     """
-    wanted(result, Cutting)
+    require_type(result, Cutting)
     text, warnings = timeline_text(result, format_of(path), Path(path), media)
     with atomic_write(path) as part:
         part.write_text(text, encoding="utf-8", newline="")

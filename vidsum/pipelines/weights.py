@@ -6,7 +6,7 @@ from vidsum.checkpoints import EntryStatus
 from vidsum.errors import UsageError, WeightsError
 from vidsum.features import describe
 from vidsum.features.extractor import own_extractor
-from vidsum.names import unknown
+from vidsum.names import unknown_name_error
 from vidsum.settings import EXTRACTORS
 
 
@@ -21,7 +21,7 @@ def add_weights(file: Path, name: str, network: str) -> EntryStatus:
     from vidsum.checkpoints.own import add_own
 
     if network not in EXTRACTORS:
-        raise unknown("network", network, EXTRACTORS)
+        raise unknown_name_error("network", network, EXTRACTORS)
     if name in EXTRACTORS or own_extractor(name):
         raise UsageError(f"{name} is an extractor already", hint="choose another name with --as")
 

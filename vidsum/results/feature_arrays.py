@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import UsageError
-from vidsum.numpy_files import existing, read_arrays, refusing
+from vidsum.numpy_files import convert_errors, read_arrays, require_file
 from vidsum.outputs import atomic_write
 from vidsum.results.features import BESIDE, PASSED_ON, Features
 from vidsum.types import VideoInfo
@@ -36,7 +36,7 @@ _NAMES = ("features", "timestamps", "metadata", *BESIDE)
 def features_of(arrays: Mapping[str, Any]) -> Features:
     """Return features of the arrays of a file: one of ours, or `features` and maybe `timestamps` alone.
 
-    To be called within `refusing`. Raises UsageError where there are no usable features.
+    To be called within `convert_errors`. Raises UsageError where there are no usable features.
     """
     if "features" not in arrays:
         raise UsageError("it has no array named features")
@@ -129,6 +129,6 @@ def read_npz(path: str | os.PathLike[str]) -> Features:
 
     Raises InputError where the file is missing, not an npz file, or has no usable features.
     """
-    source = existing(Path(path))
-    with refusing(source):
+    source = require_file(Path(path))
+    with convert_errors(source):
         return features_of(read_arrays(source, _NAMES))

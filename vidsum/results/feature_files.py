@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import InputError, UsageError
-from vidsum.names import wanted
-from vidsum.numpy_files import refusing
+from vidsum.names import require_type
+from vidsum.numpy_files import convert_errors
 from vidsum.results.feature_arrays import read_npz, write_npz
 from vidsum.results.features import Features
 
@@ -33,7 +33,7 @@ def write_features(
     `change_points`, [S, 2] first and last frame of each shot, go into an h5 file only. Raises UsageError for
     another suffix, and OutputError where the file cannot be written.
     """
-    wanted(features, Features)
+    require_type(features, Features)
     target = Path(path)
     if target.suffix == ".npz":
         write_npz(features, target)
@@ -65,5 +65,5 @@ def read_features(path: str | os.PathLike[str], video: str | None = None) -> Fea
     if video is not None and video not in names:
         raise InputError(f"{source}: has no video {video!r}", hint=f"name another, such as {one}")
     arrays = read_group(source, video or names[0])
-    with refusing(source):
+    with convert_errors(source):
         return group_features(arrays)

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import InputError, UsageError
-from vidsum.numpy_files import existing, refusing
+from vidsum.numpy_files import convert_errors, require_file
 from vidsum.outputs import as_utf8, atomic_write
 from vidsum.results.feature_arrays import beside, features_of, float32, timed
 from vidsum.results.features import Features
@@ -145,7 +145,7 @@ def group_features(arrays: Mapping[str, Any], video_fps: float = PUBLISHED_FPS) 
 @contextmanager
 def opened(path: Path, kind: str = "feature file") -> Iterator[h5py.File]:
     """An HDF5 file open for reading; what goes wrong inside becomes an InputError: not a `kind`."""
-    with refusing(existing(path), kind), h5py.File(path, "r") as file:
+    with convert_errors(require_file(path), kind), h5py.File(path, "r") as file:
         yield file
 
 

@@ -165,7 +165,7 @@ class Features(Result):
         }
 
     @property
-    def made_from(self) -> dict[str, Any]:
+    def effective_provenance(self) -> dict[str, Any]:
         """Their provenance; of features made elsewhere, their own hash."""
         if self.provenance:
             return dict(self.provenance)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from vidsum.errors import InputError
-from vidsum.names import wanted
+from vidsum.names import require_type
 from vidsum.outputs import stems_of
 from vidsum.provenance import digest_of
 from vidsum.results.cuts import Cutting
@@ -26,7 +26,7 @@ from vidsum.results.result import Result, to_text
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
-from vidsum.text_files import named, read_json, shown
+from vidsum.text_files import quote, read_json, safe_name
 from vidsum.types import VideoInfo
 from vidsum.video.playlist import HINT, PLAYLISTS
 
@@ -47,7 +47,7 @@ def load(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Resu
 
     Raises InputError: the file is missing, was not written by vidsum, was changed since, or names a playlist.
     """
-    wanted(path, str, os.PathLike)
+    require_type(path, str, os.PathLike)
     if is_feature_file(os.fspath(path)):
         return read_features(path)
     if not Path(path).exists():
@@ -218,7 +218,7 @@ def _absurd_values(document: Mapping[str, Any]) -> Iterator[str]:
         elif isinstance(value, list):
             waiting += [(f"{where}[{number}]", each, depth + 1) for number, each in enumerate(value)]
         elif isinstance(value, int | float) and not abs(value) <= _LARGEST and not where.startswith(_FREE):
-            yield f"{named(where)}: {shown(value)} is too large"
+            yield f"{safe_name(where)}: {quote(value)} is too large"
 
 
 def _against_schema(document: Mapping[str, Any], kind: str) -> Iterator[str]:
@@ -229,22 +229,22 @@ def _against_schema(document: Mapping[str, Any], kind: str) -> Iterator[str]:
     error = best_match(Draft202012Validator(rules).iter_errors(document))
     if error is not None:
         is_of_keys = error.validator in ("required", "additionalProperties")
-        what = named(error.message) if is_of_keys else f"{shown(error.instance)} does not fit"
-        yield f"{named(error.json_path[2:]) or kind}: {what} (not valid by the schema of {kind})"
+        what = safe_name(error.message) if is_of_keys else f"{quote(error.instance)} does not fit"
+        yield f"{safe_name(error.json_path[2:]) or kind}: {what} (not valid by the schema of {kind})"
 
 
 def _wrong_video(document: Mapping[str, Any]) -> Iterator[str]:
     video = document["video"]
     if video is not None and not _is_path(video["path"]):
-        yield f"video.path: {shown(video['path'])} is not a path"
+        yield f"video.path: {quote(video['path'])} is not a path"
     rates = {"video_fps": document.get("video_fps"), "video.fps": video and video["fps"]}
     for where, rate in rates.items():
         if rate is not None and not 1 / _LONGEST_S <= rate <= _HIGHEST_RATE:
-            yield f"{where}: {shown(rate)} is not a frame rate"
+            yield f"{where}: {quote(rate)} is not a frame rate"
     lengths = {"duration_s": document.get("duration_s"), "video.duration_s": video and video["duration_s"]}
     for where, length in lengths.items():
         if length is not None and not 0 < length <= _LONGEST_S:
-            yield f"{where}: {shown(length)} is not the length of a video"
+            yield f"{where}: {quote(length)} is not the length of a video"
 
 
 def _is_path(text: str) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 from vidsum.errors import InputError
 from vidsum.outputs import as_utf8
 from vidsum.results.cuts import Cut
-from vidsum.text_files import named
+from vidsum.text_files import safe_name
 from vidsum.types import TimeArray, VideoInfo
 from vidsum.video.clock import start_offset_s
 from vidsum.video.pyav_reader import open_source
@@ -242,7 +242,9 @@ def check_place(format: str, place: str) -> None:
     Raises InputError: they cannot, as it is not text of one line.
     """
     if not place.isprintable():
-        fault = f"{named(place)}: .{format} cannot name this file: its path is not text in UTF-8 on one line"
+        fault = (
+            f"{safe_name(place)}: .{format} cannot name this file: its path is not text in UTF-8 on one line"
+        )
         raise InputError(fault, hint="rename the video, or export .otio, .fcpxml or .xml")
 
 

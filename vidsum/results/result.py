@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from vidsum.errors import UsageError
-from vidsum.names import wanted
+from vidsum.names import require_type
 from vidsum.outputs import as_utf8, atomic_write
 from vidsum.packages import pip_install
 from vidsum.provenance import digest_of
@@ -153,7 +153,7 @@ class Result(ByContent):
 
 def write_json(result: Result, path: str | os.PathLike[str]) -> None:
     """Write a result as JSON, whatever the file is called. Raises OutputError: it cannot be written."""
-    wanted(result, Result)
+    require_type(result, Result)
     write_document(result.to_dict(), path)
 
 

@@ -11,7 +11,7 @@ import torch
 from vidsum import checkpoints
 from vidsum.device import choose_device
 from vidsum.errors import InputError, UsageError
-from vidsum.memory import kept
+from vidsum.memory import cached_model
 from vidsum.models.transnetv2 import FRAME_HEIGHT, FRAME_WIDTH, WINDOW, TransNetV2
 from vidsum.results.features import Features
 from vidsum.types import Picture, Progress, TimeArray, VideoInfo
@@ -35,7 +35,7 @@ def load_model(device: str = "auto", progress: Progress | None = None) -> TransN
     return _loaded(str(choose_device(device)), checkpoints.sha256_of(CHECKPOINT))
 
 
-@kept(maxsize=1)
+@cached_model(maxsize=1)
 def _loaded(device: str, weights_sha256: str) -> TransNetV2:
     model = TransNetV2()
     model.load_state_dict(checkpoints.load_state_dict(CHECKPOINT))

@@ -11,7 +11,7 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.errors import UsageError
-from vidsum.memory import kept
+from vidsum.memory import cached_model
 from vidsum.results.transcript import Segment, Transcript, Word
 from vidsum.speech.voice import Window
 from vidsum.types import FloatArray, Progress
@@ -116,7 +116,7 @@ def load_recognizer(device: str = "auto", progress: Progress | None = None) -> "
     return _load(str(folder), device)
 
 
-@kept(maxsize=1)
+@cached_model(maxsize=1)
 def _load(folder: str, device: str) -> "WhisperModel":
     from faster_whisper import WhisperModel
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from vidsum.errors import InputError, OutputError, UsageError
-from vidsum.text_files import shown
+from vidsum.text_files import quote
 from vidsum.types import FloatArray
 from vidsum.video.audio import open_sound
 from vidsum.video.jumps import Jumps
@@ -58,14 +58,14 @@ def speaker_of(asked: str) -> Speaker:
     try:
         words = tuple(shlex.split(asked))
     except ValueError as error:
-        raise UsageError(f"the command {shown(asked)} cannot be read ({error})", hint=_EXAMPLE) from error
+        raise UsageError(f"the command {quote(asked)} cannot be read ({error})", hint=_EXAMPLE) from error
     command = _KNOWN.get(asked, words)
     if not {"{text}", "{output}"} <= _places(command):
-        fault = f"the speaker {shown(asked)} is not known, nor a command with {{text}} and {{output}}"
+        fault = f"the speaker {quote(asked)} is not known, nor a command with {{text}} and {{output}}"
         raise UsageError(fault, hint=_EXAMPLE)
     if shutil.which(command[0]) is None:
         raise UsageError(
-            f"the program {shown(command[0])} is not installed", hint=f"install it, or {_EXAMPLE}"
+            f"the program {quote(command[0])} is not installed", hint=f"install it, or {_EXAMPLE}"
         )
     return Speaker(asked, command)
 
@@ -102,13 +102,13 @@ def speak(speaker: Speaker, text: str, sample_rate: int, folder: Path, pace: flo
                 command, stdin=nowhere, stdout=nowhere, stderr=said, timeout=_LONGEST_S, check=False
             ).returncode
     except subprocess.TimeoutExpired as error:
-        raise OutputError(f"{command[0]} did not speak {shown(text)} within {_LONGEST_S:g} s") from error
+        raise OutputError(f"{command[0]} did not speak {quote(text)} within {_LONGEST_S:g} s") from error
     except (OSError, ValueError) as error:
         raise OutputError(f"{command[0]} cannot be started ({error})") from error
     if code:
         lines = errors.read_bytes()[-_MOST_ERRORS:].decode(errors="replace").split("\n")
         last = next((line for line in reversed(lines) if line.strip()), "")
-        raise InputError(f"{command[0]} ended with {code}" + (f": {shown(last.strip())}" if last else ""))
+        raise InputError(f"{command[0]} ended with {code}" + (f": {quote(last.strip())}" if last else ""))
     samples = np.zeros(0, np.float32)
     with suppress(InputError):
         samples = _samples(output, sample_rate)

@@ -16,8 +16,8 @@ from vidsum.checkpoints.named import named_file, named_sha256
 from vidsum.checkpoints.trained import read_trained
 from vidsum.errors import UsageError
 from vidsum.grounding import vse
-from vidsum.memory import kept
-from vidsum.names import unknown
+from vidsum.memory import cached_model
+from vidsum.names import unknown_name_error
 from vidsum.results.clock import moved
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
@@ -249,7 +249,7 @@ def _summarizer(model: str, device: str) -> "Summarizer":
     return _loaded(model, device, named_sha256(model))
 
 
-@kept(maxsize=2)
+@cached_model(maxsize=2)
 def _loaded(model: str, device: str, sha256: str) -> "Summarizer":
     """Kept for the next video of a batch, unless the file has changed."""
     from vidsum.summary.summarizer import load_summarizer
@@ -259,7 +259,9 @@ def _loaded(model: str, device: str, sha256: str) -> "Summarizer":
 
 def _require_known(model: str) -> None:
     if model not in MODELS and not model.endswith(".safetensors"):
-        raise unknown("model", model, MODELS, ", or name a checkpoint: OUT/split_0/best.safetensors")
+        raise unknown_name_error(
+            "model", model, MODELS, ", or name a checkpoint: OUT/split_0/best.safetensors"
+        )
 
 
 GROUP = "vidsum.scorers"

@@ -10,7 +10,7 @@ import av
 from PIL import Image
 
 from vidsum.errors import UsageError
-from vidsum.names import unknown
+from vidsum.names import unknown_name_error
 from vidsum.settings import PreviewFormat
 from vidsum.types import Picture
 
@@ -44,7 +44,7 @@ class Encoder:
         if crf is not None and not 1 <= crf <= self.max_crf:
             raise UsageError(f"crf of {self.name} must be between 1 and {self.max_crf}, not {crf}")
         if preset is not None and preset not in self.presets:
-            raise unknown(f"{self.name} preset", preset, self.presets)
+            raise unknown_name_error(f"{self.name} preset", preset, self.presets)
         quality = str(self.crf if crf is None else crf)
         return {"preset": preset or self.preset, self.quality: quality, **self.fixed}
 
@@ -98,7 +98,7 @@ def choose_encoder(
     """
     software, hardware = (each for each in ENCODERS.values() if each.codec == codec)
     if name is not None and name not in ("auto", *ENCODERS):
-        raise unknown("encoder", name, ("auto", *ENCODERS))
+        raise unknown_name_error("encoder", name, ("auto", *ENCODERS))
     wanted = software if name is None else hardware if name == "auto" else ENCODERS[name]
     if wanted.codec != codec:
         raise UsageError(f"{name} is an encoder of {wanted.codec}", hint=f"--codec {wanted.codec}")

@@ -11,7 +11,7 @@ from typing import BinaryIO
 import av
 
 from vidsum.errors import InputError
-from vidsum.names import wanted
+from vidsum.names import require_type
 from vidsum.provenance import is_label
 from vidsum.types import TrackChoice, VideoInfo
 from vidsum.video.clock import offset_in
@@ -89,7 +89,7 @@ def probe(
     InputError where the file cannot be read, has no video or no such track, or none of its frames can be
     decoded.
     """
-    wanted(path, str, os.PathLike)
+    require_type(path, str, os.PathLike)
     path = os.fspath(path)
     with open_video(path, allow_playlists=allow_playlists) as container:
         stream = video_stream(container, path, video_track)

@@ -13,7 +13,7 @@ import av
 import numpy as np
 
 from vidsum.errors import DamagedError, InputError, UsageError
-from vidsum.names import unknown
+from vidsum.names import unknown_name_error
 from vidsum.packages import install_extra
 from vidsum.types import VideoInfo
 from vidsum.video.changes import ChangeMeter
@@ -119,7 +119,7 @@ def _read_samples_of(
             hint = f"use --reader pyav, or {install_extra('decord')}"
             raise UsageError("decord is not installed", hint=hint) from error
     else:
-        raise unknown("reader", reader, READERS)
+        raise unknown_name_error("reader", reader, READERS)
     return read_samples
 
 

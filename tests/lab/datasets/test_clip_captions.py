@@ -78,7 +78,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path, content: bytes, reason: str) 
 
 
 def test_a_file_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_files, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(text_files, "MAX_BYTES", 1 << 20)
     (tmp_path / "bad.jsonl.gz").write_bytes(gzip.compress(bytes((1 << 20) + 1)))
     with pytest.raises(InputError, match="longer than 1 MiB"):
         read_clip_captions(tmp_path / "bad.jsonl.gz")

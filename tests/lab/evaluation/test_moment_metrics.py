@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vidsum.errors import UsageError
-from vidsum.intervals import stacked
+from vidsum.intervals import stack_intervals
 from vidsum.lab.evaluation.moment_metrics import (
     CURVE,
     THRESHOLDS,
@@ -58,7 +58,7 @@ def test_measures_are_those_of_a_direct_loop(
     cases: list[tuple[list[Interval], list[Interval]]], comparison: Comparison
 ) -> None:
     given_, right = [case[0] for case in cases], [case[1] for case in cases]
-    found = measure(best_ious(stacked(given_, max(TOP)), stacked(right)), comparison)
+    found = measure(best_ious(stack_intervals(given_, max(TOP)), stack_intervals(right)), comparison)
     strict = comparison == "2d-tan"
     assert found.recall == {
         (top, at): pytest.approx(slow_recall(given_, right, top, at, strict))
@@ -75,7 +75,7 @@ def test_measures_are_those_of_a_direct_loop(
 
 @pytest.mark.parametrize(("comparison", "fraction"), [("mmn", 1.0), ("2d-tan", 0.0)])
 def test_the_comparisons_differ_at_the_threshold_itself(comparison: Comparison, fraction: float) -> None:
-    half = best_ious(stacked([[(0.0, 1.0)]]), stacked([[(0.0, 2.0)]]))
+    half = best_ious(stack_intervals([[(0.0, 1.0)]]), stack_intervals([[(0.0, 2.0)]]))
     assert measure(half, comparison).recall[1, 0.5] == fraction
 
 

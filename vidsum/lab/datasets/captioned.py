@@ -19,7 +19,7 @@ from vidsum.models.vse import VisualSemanticMap
 from vidsum.results.features import Features
 from vidsum.scaling import unit_rows
 from vidsum.settings import CaptionSpace
-from vidsum.text_files import named
+from vidsum.text_files import safe_name
 from vidsum.types import FloatArray, Progress
 
 Draw = Callable[..., AnnotatedVideo]
@@ -72,7 +72,7 @@ def captioned_videos(
     labels, of_frames = read_labels(annotations), read_frame_captions(captions)
     for name, label in labels.items():
         if label.file_name not in of_frames:
-            raise InputError(f"{captions}: has no captions of {named(label.file_name)} ({name})")
+            raise InputError(f"{captions}: has no captions of {safe_name(label.file_name)} ({name})")
     used = {name: of_frames[label.file_name] for name, label in labels.items()}
     texts = sorted({text for video in used.values() for text in video.captions})
     vectors = dict(zip(texts, embedded(texts, device, progress), strict=True))

@@ -16,7 +16,7 @@ from vidsum.errors import InputError
 from vidsum.features.pictures import Still
 from vidsum.lab.datasets.clip_captions import is_unicode
 from vidsum.lab.datasets.entries import Entry, entry_of, number_of, table_of
-from vidsum.text_files import named, numbered, read_json, read_packed_text, read_text, shown
+from vidsum.text_files import number_lines, quote, read_json, read_packed_text, read_text, safe_name
 
 PictureSplit = Literal["train", "val", "test"]
 
@@ -73,7 +73,7 @@ def read_captioned_pictures(captions: Path, folder: Path) -> tuple[list[Captione
         _check(row)
         sentences.setdefault((row.file, row.time_s), []).append(row.sentence.strip())
         if splits.setdefault(row.file, row.split) != row.split:
-            raise InputError(f"{row.where}: {named(row.file)} is in two splits")
+            raise InputError(f"{row.where}: {safe_name(row.file)} is in two splits")
     if not sentences:
         raise InputError(f"{captions}: holds no sentences")
     split_of = split_pictures(splits)
@@ -85,15 +85,16 @@ def read_captioned_pictures(captions: Path, folder: Path) -> tuple[list[Captione
     ]
     missing = [file for file in sorted(split_of) if not is_there[file]]
     if not pictures:
+        example = safe_name(missing[0])
         raise InputError(
-            f"{folder}: holds none of the {len(splits)} pictures of {captions}, such as {named(missing[0])}"
+            f"{folder}: holds none of the {len(splits)} pictures of {captions}, such as {example}"
         )
     warnings = []
     if n_unused := len(splits) - len(split_of):
         warnings.append(f"{captions.name}: pictures that are in no split and are left out: {n_unused}")
     if missing:
         lost = f"pictures that are not in {folder} and are left out: {len(missing)}"
-        warnings.append(f"{captions.name}: {lost}, such as {named(missing[0])}")
+        warnings.append(f"{captions.name}: {lost}, such as {safe_name(missing[0])}")
     return pictures, warnings
 
 
@@ -118,7 +119,7 @@ def _check(row: SentenceRow) -> None:
     if not row.file.strip():
         raise InputError(f"{row.where}: has no name of a picture")
     if not row.sentence.strip() or not is_unicode(row.sentence):
-        raise InputError(f"{row.where}: has no sentence for {named(row.file)}")
+        raise InputError(f"{row.where}: has no sentence for {safe_name(row.file)}")
 
 
 def sentence_rows(captions: Path, folder: Path) -> Iterator[SentenceRow]:
@@ -140,7 +141,7 @@ def _of_csv(path: Path) -> Iterator[SentenceRow]:
     columns, rows = table_of(path, read_packed_text(path))
     file = next((name for name in ("image", "file") if name in columns), None)
     if file is None or "caption" not in columns:
-        found = shown(", ".join(columns))
+        found = quote(", ".join(columns))
         raise InputError(f"{path}: line 1: has the columns {found}, not image or file, and caption")
     for where, values in ((row.where, row.values) for row in rows):
         split = _split(where, values["split"]) if "split" in values else None
@@ -154,14 +155,14 @@ def _time(where: str, text: str) -> float:
     except ValueError:
         time_s = None
     if time_s is None or time_s < 0:
-        raise InputError(f"{where}: has a time_s that is not a number of seconds: {shown(text)}")
+        raise InputError(f"{where}: has a time_s that is not a number of seconds: {quote(text)}")
     return time_s
 
 
 def _split(where: str, name: object) -> PictureSplit:
     split = _NAMES.get(str(name), name)
     if split not in get_args(PictureSplit):
-        raise InputError(f"{where}: has a split that is not train, val or test: {shown(name)}")
+        raise InputError(f"{where}: has a split that is not train, val or test: {quote(name)}")
     return cast(PictureSplit, split)
 
 
@@ -171,9 +172,9 @@ def _of_flickr8k(path: Path) -> Iterator[SentenceRow]:
         line: split
         for names, split in lists.items()
         if names.is_file()
-        for _, line in numbered(read_text(names))
+        for _, line in number_lines(read_text(names))
     }
-    for number, line in numbered(read_packed_text(path)):
+    for number, line in number_lines(read_packed_text(path)):
         where = f"{path}: line {number}"
         key, tab, sentence = line.partition("\t")
         file, mark, _ = key.rpartition("#")
@@ -199,7 +200,7 @@ def _of_folder(captions: Path, folder: Path) -> Iterator[SentenceRow]:
     for path in sorted(captions.glob("*.txt")):
         names = [path.with_suffix(suffix).name for suffix in _SUFFIXES]
         file = next((name for name in names if _is_file(folder / name)), names[0])
-        for number, line in numbered(read_text(path)):
+        for number, line in number_lines(read_text(path)):
             yield SentenceRow(f"{path}: line {number}", file, line)
 
 

@@ -24,7 +24,7 @@ from vidsum.errors import InputError
 from vidsum.grounding.text import embed_once, load_text_encoder
 from vidsum.lab.datasets.entries import Entry, entry_of, parse_lines
 from vidsum.lab.datasets.group import MOST_FRAMES, IntArray
-from vidsum.text_files import named, read_json, read_packed_text, shown
+from vidsum.text_files import quote, read_json, read_packed_text, safe_name
 from vidsum.types import FloatArray, Progress
 
 
@@ -50,7 +50,9 @@ def read_frame_captions(path: str | os.PathLike[str]) -> dict[str, FrameCaptions
     videos: Mapping[str, Any] = entry_of(where, read_json(path)).values
     if not videos:
         raise InputError(f"{where}: holds no video")
-    return {name: _captions(name, entry_of(f"{where}: {named(name)}", each)) for name, each in videos.items()}
+    return {
+        name: _captions(name, entry_of(f"{where}: {safe_name(name)}", each)) for name, each in videos.items()
+    }
 
 
 def _captions(name: str, entry: Entry) -> FrameCaptions:
@@ -61,7 +63,7 @@ def _captions(name: str, entry: Entry) -> FrameCaptions:
         raise entry.fault("has no captions")
     for pick in picks:
         if not isinstance(pick, int) or isinstance(pick, bool) or not 0 <= pick <= MOST_FRAMES:
-            raise entry.fault(f"has a pick that is not the number of a frame: {shown(pick)}")
+            raise entry.fault(f"has a pick that is not the number of a frame: {quote(pick)}")
     frames = np.array(picks, np.int64)
     if (stalls := np.flatnonzero(np.diff(frames) <= 0)).size:
         raise entry.fault(
@@ -69,7 +71,7 @@ def _captions(name: str, entry: Entry) -> FrameCaptions:
         )
     for frame, caption in zip(picks, captions, strict=True):
         if not isinstance(caption, str) or not caption.strip() or not is_unicode(caption):
-            raise entry.fault(f"has no text as the caption of frame {frame}: {shown(caption)}")
+            raise entry.fault(f"has no text as the caption of frame {frame}: {quote(caption)}")
     return FrameCaptions(name, frames, tuple(captions))
 
 
@@ -103,7 +105,7 @@ def read_clip_captions(path: str | os.PathLike[str]) -> Captions:
     for entry in parse_lines(source, read_packed_text(source)):
         video = entry.text("vid")
         if video in videos:
-            raise entry.fault(f"has the video {named(video)} again")
+            raise entry.fault(f"has the video {safe_name(video)} again")
         videos[video] = _captions_of_line(entry)
     if not videos:
         raise InputError(f"{source}: holds no captions")
@@ -150,10 +152,10 @@ def _captions_of_line(entry: Entry) -> tuple[str, ...]:
     given = entry.values.get("captions")
     captions: Any = _literal(entry, given) if isinstance(given, str) else given
     if not isinstance(captions, list) or not captions:
-        raise entry.fault(f"has no list of captions: {shown(given)}")
+        raise entry.fault(f"has no list of captions: {quote(given)}")
     for number, caption in enumerate(captions):
         if not isinstance(caption, str) or not is_unicode(caption):
-            raise entry.fault(f"has no text as caption {number}: {shown(caption)}")
+            raise entry.fault(f"has no text as caption {number}: {quote(caption)}")
     return tuple(captions)
 
 
@@ -164,4 +166,4 @@ def _literal(entry: Entry, text: str) -> Any:
             warnings.simplefilter("ignore")  # a backslash that escapes nothing stays as it is
             return ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
-        raise entry.fault(f"has captions that are not a list: {shown(text)}") from error
+        raise entry.fault(f"has captions that are not a list: {quote(text)}") from error

@@ -23,7 +23,7 @@ from vidsum.lab.datasets.captioned_pictures import sentence_rows
 from vidsum.lab.datasets.clip_captions import is_unicode
 from vidsum.lab.datasets.entries import Entry, entry_of, table_of
 from vidsum.lab.datasets.moments import read_moments
-from vidsum.text_files import is_lines, named, parse_json, read_packed_text, shown
+from vidsum.text_files import is_lines, parse_json, quote, read_packed_text, safe_name
 from vidsum.types import Interval
 
 _VIDEO = ("video", "video_id", "movie", "imdbid", "cmd_filename")
@@ -67,7 +67,7 @@ def read_described(path: Path) -> dict[str, Described]:
     counts: dict[str, int] = {}
     for said in _people(path):
         if not said.text.strip() or not is_unicode(said.text):
-            raise InputError(f"{said.where}: has no sentence for {named(said.name)}")
+            raise InputError(f"{said.where}: has no sentence for {safe_name(said.name)}")
         name = said.name
         if said.window:
             number = counts[name] = counts.get(name, -1) + 1
@@ -106,9 +106,9 @@ def _by_name(said: Iterable[_Said], items: Mapping[str, Described]) -> dict[str,
     captions: dict[str, str] = {}
     for each in said:
         if each.name not in items:
-            raise InputError(f"{each.where}: {named(each.name)} is not in the data")
+            raise InputError(f"{each.where}: {safe_name(each.name)} is not in the data")
         if each.name in captions:
-            raise InputError(f"{each.where}: {named(each.name)} has a second caption")
+            raise InputError(f"{each.where}: {safe_name(each.name)} has a second caption")
         captions[each.name] = each.text
     return captions
 
@@ -119,7 +119,7 @@ def _by_time(said: Iterable[_Said], items: Mapping[str, Described]) -> dict[str,
     for each in said:
         if each.name not in of_video:
             reason = "is not in the data" if of_video else "has times, which the data has not"
-            raise InputError(f"{each.where}: {named(each.name)} {reason}")
+            raise InputError(f"{each.where}: {safe_name(each.name)} {reason}")
         of_video[each.name].append(each)
     captions = {}
     for name, item in items.items():
@@ -172,7 +172,7 @@ def _table(path: Path, text: str) -> list[Entry]:
     """Return the rows of a CSV file. Raises InputError: it cannot be read, or has no columns that we know."""
     columns, table = table_of(path, text)
     if table and not _names(table[0], _ID, _TEXT):
-        found = shown(", ".join(columns))
+        found = quote(", ".join(columns))
         raise InputError(f"{path}: line 1: has the columns {found}, not an id and a caption")
     return table
 
@@ -201,7 +201,7 @@ def _of_entries(entries: Iterable[Entry]) -> Iterator[_Said]:
 
 def _of_mad(entry: Entry) -> Iterator[_Said]:
     for name, values in entry.values.items():
-        each = entry_of(f"{entry.where}: {named(name)}", values)
+        each = entry_of(f"{entry.where}: {safe_name(name)}", values)
         window = each.window(each.values.get("timestamps"))
         yield _Said(each.where, each.text("movie"), each.text("sentence"), window)
 

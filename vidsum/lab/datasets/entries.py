@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from vidsum.errors import InputError
-from vidsum.text_files import json_lines, shown
+from vidsum.text_files import json_lines, quote
 from vidsum.types import Interval
 
 _LARGEST = float(np.finfo(np.float32).max)
@@ -107,11 +107,11 @@ class Entry:
     def numbers(self, values: Any, called: str) -> tuple[float, ...]:
         """Return a value that must be a list of finite numbers; `called` names them in messages."""
         if not isinstance(values, list):
-            raise self.fault(f"has {called} that are not a list: {shown(values)}")
+            raise self.fault(f"has {called} that are not a list: {quote(values)}")
         numbers = [number_of(value) for value in values]
         if None in numbers:
             wrong = values[numbers.index(None)]
-            raise self.fault(f"has {called} that are not finite numbers: {shown(wrong)}")
+            raise self.fault(f"has {called} that are not finite numbers: {quote(wrong)}")
         return tuple(number for number in numbers if number is not None)
 
     def window(self, value: Any) -> Interval:
@@ -123,5 +123,5 @@ class Entry:
         """Return a list of so many finite numbers; messages call another value `wrong`."""
         numbers = [number_of(value) for value in values] if isinstance(values, list) else []
         if len(numbers) != length or None in numbers:
-            raise self.fault(f"has {wrong}: {shown(values)}")
+            raise self.fault(f"has {wrong}: {quote(values)}")
         return tuple(number for number in numbers if number is not None)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import InputError
-from vidsum.numpy_files import refusing
+from vidsum.numpy_files import convert_errors
 from vidsum.results.feature_h5 import PUBLISHED_FPS, PUBLISHED_STRIDE, group_features
 from vidsum.results.features import Features
 from vidsum.types import FloatArray
@@ -126,7 +126,7 @@ def timed_features(group: Group, array: FloatArray, picks: IntArray, n_frames: i
     if stored is not None and (stored.size != 1 or stored.item() <= 0):
         raise group.fault("fps must be one positive number")
     fps = PUBLISHED_FPS if stored is None else float(stored.item())
-    with refusing(group.path):
+    with convert_errors(group.path):
         return group_features({**group.arrays, "features": array, "picks": picks, "n_frames": n_frames}, fps)
 
 

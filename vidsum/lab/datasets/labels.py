@@ -21,10 +21,10 @@ import numpy as np
 from vidsum.errors import InputError, UsageError
 from vidsum.lab.datasets import group as fields
 from vidsum.lab.datasets.group import TOLERANCE, Group, IntArray, by_number
-from vidsum.numpy_files import existing, read_arrays, refusing
+from vidsum.numpy_files import convert_errors, read_arrays, require_file
 from vidsum.results.feature_h5 import PUBLISHED_FPS, PUBLISHED_STRIDE, checked, member, members, opened
 from vidsum.results.features import Features
-from vidsum.text_files import named
+from vidsum.text_files import safe_name
 from vidsum.types import FloatArray
 
 ODD_S, ODD_FRACTION = 2.0, 0.02
@@ -168,16 +168,16 @@ def read_summe_protocol(path: str | os.PathLike[str]) -> dict[str, Labels]:
     """
     source = Path(path)
     videos: dict[str, dict[str, Any]] = {}
-    with refusing(existing(source), "protocol of SumMe"):
+    with convert_errors(require_file(source), "protocol of SumMe"):
         for key, array in read_arrays(source).items():
             video, slash, field = key.partition("/")
             if not slash:
-                raise UsageError(f"{named(key)} is not an array of a video")
+                raise UsageError(f"{safe_name(key)} is not an array of a video")
             videos.setdefault(video, {})[field] = array
         if not videos:
             raise UsageError("it holds no video")
         names = sorted(videos, key=by_number)
-    return {f"summe/{name}": _of_summe(Group(source, named(name), videos[name]), name) for name in names}
+    return {f"summe/{name}": _of_summe(Group(source, safe_name(name), videos[name]), name) for name in names}
 
 
 def _of_summe(group: Group, name: str) -> Labels:

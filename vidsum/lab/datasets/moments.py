@@ -29,7 +29,7 @@ import numpy as np
 
 from vidsum.errors import InputError
 from vidsum.lab.datasets.entries import Entry, entry_of, parse_lines
-from vidsum.text_files import is_lines, named, numbered, parse_json, read_text, shown
+from vidsum.text_files import is_lines, number_lines, parse_json, quote, read_text, safe_name
 from vidsum.types import FloatArray, Interval
 
 CLIP_S = 2.0
@@ -90,7 +90,7 @@ def read_moments(path: str | os.PathLike[str]) -> dict[str, MomentVideo]:
         annotations.setdefault(annotation.video, []).append(annotation)
     for name, of_video in annotations.items():
         if len({annotation.duration_s for annotation in of_video}) > 1:
-            raise InputError(f"{path}: {named(name)}: two of its entries give it different durations")
+            raise InputError(f"{path}: {safe_name(name)}: two of its entries give it different durations")
     return {name: _video(of_video) for name, of_video in annotations.items()}
 
 
@@ -108,7 +108,7 @@ def read_highlights(path: str | os.PathLike[str]) -> dict[str, Query]:
         if annotation.qid is None:
             raise annotation.fault("has no qid", hint="annotations in QVHighlights' layout")
         if annotation.qid in queries:
-            raise annotation.fault(f"has qid {named(annotation.qid)} again")
+            raise annotation.fault(f"has qid {safe_name(annotation.qid)} again")
         _check_strictly(annotation)
         query = _query(annotation, annotation.text, annotation.windows)
         of_query = 0 if query.saliency is None else query.saliency.shape[1]
@@ -158,7 +158,7 @@ def repaired(videos: Mapping[str, MomentVideo]) -> tuple[str, ...]:
     for name, video in videos.items():
         for repair in video.repairs:
             names.setdefault(repair, []).append(name)
-    return tuple(f"{repair}: {len(each)}, first in {named(each[0])}" for repair, each in names.items())
+    return tuple(f"{repair}: {len(each)}, first in {safe_name(each[0])}" for repair, each in names.items())
 
 
 def _query(annotation: _Annotation, text: str, windows: tuple[Interval, ...]) -> Query:
@@ -241,7 +241,7 @@ def _layout(text: str) -> Callable[[Path, str], Iterator[_Annotation]]:
 def _of_json(path: Path, text: str) -> Iterator[_Annotation]:
     document = entry_of(str(path), parse_json(text, str(path)))
     for name, values in document.values.items():
-        entry = entry_of(f"{path}: {named(name)}", values)
+        entry = entry_of(f"{path}: {safe_name(name)}", values)
         windows, sentences = entry.list("timestamps"), entry.list("sentences")
         if len(windows) != len(sentences):
             raise entry.fault(f"has {len(windows)} timestamps, but {len(sentences)} sentences")
@@ -253,9 +253,9 @@ def _of_json(path: Path, text: str) -> Iterator[_Annotation]:
         duration_s = _duration(entry, "num_frames" if in_frames else "duration", per_s)
         for window, sentence, audio in zip(windows, sentences, audios, strict=True):
             if not isinstance(sentence, str):
-                raise entry.fault(f"has a sentence that is not a text: {shown(sentence)}")
+                raise entry.fault(f"has a sentence that is not a text: {quote(sentence)}")
             if not isinstance(audio, str):
-                raise entry.fault(f"has an audio that is not the name of a file: {shown(audio)}")
+                raise entry.fault(f"has an audio that is not the name of a file: {quote(audio)}")
             start, end = entry.window(window)
             seconds = (start / per_s, end / per_s)
             yield _Annotation(entry.where, name, duration_s, sentence, (seconds,), audio=audio)
@@ -294,14 +294,14 @@ def _saliency(entry: Entry) -> dict[int, tuple[float, ...]]:
     for clip, of_clip in zip(clips, scores, strict=True):
         is_number = isinstance(clip, int) and not isinstance(clip, bool) and 0 <= clip < LONGEST_S
         if not is_number or clip in by_clip:
-            raise entry.fault(f"has relevant_clip_ids that are not numbers of different clips: {shown(clip)}")
+            raise entry.fault(f"has relevant_clip_ids that are not numbers of different clips: {quote(clip)}")
         by_clip[clip] = entry.numbers(of_clip, "saliency_scores")
     return by_clip
 
 
 def _of_charades_text(path: Path, text: str) -> Iterator[_Annotation]:
     lengths: dict[str, float] | None = None
-    for number, line in numbered(text):
+    for number, line in number_lines(text):
         where = f"{path}: line {number}"
         match = _CHARADES_LINE.fullmatch(line)
         if not match:
@@ -310,7 +310,7 @@ def _of_charades_text(path: Path, text: str) -> Iterator[_Annotation]:
         if lengths is None:  # not before the file is known to be of this layout
             lengths = _charades_lengths(path)
         if name not in lengths:
-            raise InputError(f"{where}: no Charades_v1_*.csv has the length of {named(name)}")
+            raise InputError(f"{where}: no Charades_v1_*.csv has the length of {safe_name(name)}")
         entry = Entry(where, {"length": lengths[name]})
         with suppress(ValueError):  # `window` refuses other texts
             times = [float(time) for time in times]

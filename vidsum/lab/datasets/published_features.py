@@ -29,10 +29,10 @@ from vidsum.errors import InputError, WeightsError
 from vidsum.grounding.windows import resample
 from vidsum.lab.datasets.clip_captions import embed_captions, is_captions, read_clip_captions
 from vidsum.lab.datasets.moments import Query
-from vidsum.numpy_files import read_array, read_arrays, refusing
+from vidsum.numpy_files import convert_errors, read_array, read_arrays
 from vidsum.results.feature_h5 import array_of, member, opened
-from vidsum.scaling import normed_mean, unit_rows
-from vidsum.text_files import named
+from vidsum.scaling import mean_of_normalised, unit_rows
+from vidsum.text_files import safe_name
 from vidsum.types import FloatArray, Progress
 
 _H5_KEYS = ("c3d_features", "features")
@@ -127,7 +127,7 @@ def read_queries(folder: Path, queries: Sequence[Query]) -> FloatArray:
     different sizes, or nothing tells the name of the file.
     """
     if nameless := next((query for query in queries if not query.features_name), None):
-        fault = f"{folder}: no file name for the query {named(nameless.text)} of {nameless.video}"
+        fault = f"{folder}: no file name for the query {safe_name(nameless.text)} of {nameless.video}"
         raise InputError(fault, hint="annotations with audios, as MRNet's authors publish them, or with qid")
     if not folder.is_dir():
         raise InputError(f"{folder}: not a folder with a file per query")
@@ -151,7 +151,7 @@ def _query_vector(where: str, stored: Any) -> FloatArray:
         shape = f"{list(array.shape)} {array.dtype}"
         raise InputError(f"{where}: features of a query must be [D] or [L, D] numbers, not {shape}")
     rows = _finite(where, array.reshape(-1, array.shape[-1]))
-    return normed_mean(rows) if len(rows) > 1 else np.asarray(rows[0], np.float32)
+    return mean_of_normalised(rows) if len(rows) > 1 else np.asarray(rows[0], np.float32)
 
 
 def _checked(where: str, stored: Any) -> FloatArray:
@@ -210,13 +210,13 @@ def _from_folder(folder: Path, name: str, keys: Sequence[str]) -> tuple[str, Any
         return str(file), _from_torch(file, keys)
     if file.suffix == ".npz":
         return _from_npz(file, keys)
-    with refusing(file):
+    with convert_errors(file):
         return str(file), read_array(file)
 
 
 def _from_npz(file: Path, keys: Sequence[str]) -> tuple[str, Any]:
     """Return the same of an array of a file, the first that it has."""
-    with refusing(file):
+    with convert_errors(file):
         stored = read_arrays(file, keys)
     for key in keys:
         if key in stored:
@@ -231,7 +231,7 @@ def _from_torch(file: Path, keys: Sequence[str]) -> Any:
     from vidsum.checkpoints.torch_files import StoredTensor, TorchFile
 
     try:
-        with refusing(file):
+        with convert_errors(file):
             torch_file = TorchFile(file, str(file))
     except WeightsError as error:
         raise InputError(f"{file}: holds more than tensors, or is damaged") from error

@@ -11,8 +11,8 @@ from typing import Literal, get_args
 
 from vidsum.errors import InputError, UsageError
 from vidsum.lab.datasets.summaries import dataset_name
-from vidsum.names import unknown
-from vidsum.text_files import named, read_json
+from vidsum.names import unknown_name_error
+from vidsum.text_files import read_json, safe_name
 from vidsum.yaml_files import read_yaml
 
 Setting = Literal["canonical", "augmented", "transfer"]
@@ -36,7 +36,7 @@ class Split:
         uses = Counter(self.train + self.validation + self.test)
         twice = [video for video, times in uses.items() if times > 1]
         if twice:
-            raise UsageError(f"{self.name}: names {named(twice[0])} twice")
+            raise UsageError(f"{self.name}: names {safe_name(twice[0])} twice")
 
 
 def read_splits(path: str | os.PathLike[str], available: Collection[str]) -> list[Split]:
@@ -102,7 +102,7 @@ def _name(key: str, source: Path, datasets: Sequence[str]) -> str:
     fitting = datasets if len(datasets) == 1 else [name for name in datasets if source.name.startswith(name)]
     if len(fitting) != 1:
         raise InputError(
-            f"{source}: does not say which of {', '.join(datasets)} its {named(video)} is in",
+            f"{source}: does not say which of {', '.join(datasets)} its {safe_name(video)} is in",
             hint=f"give one dataset by --data, or name the file after it: {datasets[0]}_splits.json",
         )
     return f"{fitting[0]}/{video}"
@@ -112,12 +112,12 @@ def _check_available(source: Path, names: Iterable[str], available: Collection[s
     absent = next((name for name in names if name not in available), None)
     if absent is None:
         return
-    dataset, name = _dataset_of(absent), named(absent)
+    dataset, name = _dataset_of(absent), safe_name(absent)
     if dataset in by_dataset(available):
         raise InputError(f"{source}: names {name}, which the file of {dataset} does not hold")
     raise InputError(
-        f"{source}: names {name}, but the videos of {named(dataset)} are not given",
-        hint=f"add --data eccv16_dataset_{named(dataset)}_google_pool5.h5",
+        f"{source}: names {name}, but the videos of {safe_name(dataset)} are not given",
+        hint=f"add --data eccv16_dataset_{safe_name(dataset)}_google_pool5.h5",
     )
 
 
@@ -156,7 +156,7 @@ def settings(
     given, there is no such setting, or it needs other datasets.
     """
     if setting not in SETTINGS:
-        raise unknown("setting", setting, SETTINGS)
+        raise unknown_name_error("setting", setting, SETTINGS)
     if target not in names_by_dataset:
         raise UsageError(f"the dataset {target} is not among {', '.join(names_by_dataset)}")
     others = tuple(name for dataset, names in names_by_dataset.items() if dataset != target for name in names)

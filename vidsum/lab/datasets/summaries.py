@@ -20,7 +20,7 @@ from vidsum.lab.datasets.labels import Labels, labels_of, read_labels
 from vidsum.results.feature_h5 import PUBLISHED_STRIDE, read_groups
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
-from vidsum.text_files import named
+from vidsum.text_files import safe_name
 from vidsum.types import FloatArray
 
 
@@ -121,7 +121,7 @@ def _label_of(group: Group, labels: Mapping[str, Labels]) -> Labels:
     if label is None:
         first = next(iter(labels.values()))
         hint = f"name it as its file, such as {first.file_name}, or as the published files do: video_1"
-        raise InputError(f"{group.path}: the annotations have no video {named(group.name)}", hint=hint)
+        raise InputError(f"{group.path}: the annotations have no video {safe_name(group.name)}", hint=hint)
     return label
 
 

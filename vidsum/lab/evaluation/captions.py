@@ -20,7 +20,7 @@ from vidsum.lab.evaluation.caption_metrics import (
 from vidsum.lab.evaluation.report import Measured, Report, Row, check_rows
 from vidsum.lab.evaluation.settings import CaptionsRequest
 from vidsum.lab.evaluation.vse import embed_sentences
-from vidsum.text_files import named
+from vidsum.text_files import safe_name
 from vidsum.types import FloatArray, Progress
 
 Items = Mapping[str, Described]
@@ -96,10 +96,12 @@ def _warnings(
     warnings = []
     if missing := [name for name in items if name not in described]:
         lost = f"{len(missing)} of {len(items)} items have no caption and are left out"
-        warnings.append(f"{request.data}: {lost}, such as {named(missing[0])}")
+        warnings.append(f"{request.data}: {lost}, such as {safe_name(missing[0])}")
     for row, texts in captions.items():
         if empty := [name for name, text in zip(described, texts, strict=True) if not tokenize(text)]:
-            warnings.append(f"{row}: {len(empty)} captions have no word, such as that of {named(empty[0])}")
+            warnings.append(
+                f"{row}: {len(empty)} captions have no word, such as that of {safe_name(empty[0])}"
+            )
     return tuple(warnings)
 
 

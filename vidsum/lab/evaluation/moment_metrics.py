@@ -13,7 +13,7 @@ from vidsum.errors import UsageError
 from vidsum.intervals import iou
 from vidsum.lab.evaluation.report import per_cent
 from vidsum.lab.evaluation.settings import Comparison
-from vidsum.names import unknown
+from vidsum.names import unknown_name_error
 from vidsum.results.moments import Moment
 from vidsum.types import TimeArray
 
@@ -84,7 +84,7 @@ def measure(ious: TimeArray, comparison: Comparison) -> MomentMeasures:
     is no query.
     """
     if comparison not in get_args(Comparison):
-        raise unknown("comparison", comparison, get_args(Comparison))
+        raise unknown_name_error("comparison", comparison, get_args(Comparison))
     if not ious.size:
         raise UsageError("no query to evaluate on")
     meets = np.greater_equal if comparison == "mmn" else np.greater

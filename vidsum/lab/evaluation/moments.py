@@ -6,7 +6,7 @@ from statistics import fmean
 import numpy as np
 
 from vidsum.errors import UsageError
-from vidsum.intervals import stacked
+from vidsum.intervals import stack_intervals
 from vidsum.lab.datasets.moments import MomentVideo, Query, repaired
 from vidsum.lab.evaluation import highlight_metrics, moment_metrics
 from vidsum.lab.evaluation.highlight_metrics import (
@@ -118,12 +118,16 @@ def _in_order(
 
 def _stacked(answers: Iterable[Sequence[Moment]], length: int) -> TimeArray:
     """Return [Q, length, 2]"""
-    return stacked([[(moment.start_s, moment.end_s) for moment in answer] for answer in answers], length)
+    return stack_intervals(
+        [[(moment.start_s, moment.end_s) for moment in answer] for answer in answers], length
+    )
 
 
 def _truth(queries: Sequence[Query]) -> tuple[TimeArray, TimeArray]:
     """Ground-truth windows [Q, W, 2] and durations [Q] of the videos."""
-    return stacked([query.windows for query in queries]), np.array([query.duration_s for query in queries])
+    return stack_intervals([query.windows for query in queries]), np.array(
+        [query.duration_s for query in queries]
+    )
 
 
 def evaluate_highlights(

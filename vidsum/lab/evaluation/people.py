@@ -26,7 +26,7 @@ from vidsum.lab.datasets.moments import MomentVideo
 from vidsum.lab.evaluation.moment_metrics import CURVE, THRESHOLDS, TOP, MomentMeasures, measure
 from vidsum.lab.evaluation.report import Report, Row, per_cent
 from vidsum.lab.evaluation.settings import Comparison
-from vidsum.text_files import named, read_text, shown
+from vidsum.text_files import quote, read_text, safe_name
 from vidsum.types import Interval, TimeArray
 
 _COLUMNS = ("video_id", "description", "start", "end")
@@ -60,7 +60,9 @@ def read_people(folder: str | os.PathLike[str]) -> tuple[PeopleAnswers, ...]:
             windows.setdefault((video, text), []).append(window)
     for (video, text), of_query in windows.items():
         if len(of_query) < 2:
-            raise InputError(f"{source}: {named(video)}: {shown(text)} has one answer: agreement needs two")
+            raise InputError(
+                f"{source}: {safe_name(video)}: {quote(text)} has one answer: agreement needs two"
+            )
     return tuple(PeopleAnswers(video, text, tuple(each)) for (video, text), each in windows.items())
 
 
@@ -102,7 +104,7 @@ def _answer(where: str, row: dict[str, str | None]) -> tuple[str, str, Interval]
     try:
         start, end = map(float, times)
     except ValueError as error:
-        raise InputError(f"{where}: start and end are not numbers: {shown(times)}") from error
+        raise InputError(f"{where}: start and end are not numbers: {quote(times)}") from error
     if not 0 <= start < end <= 100:
         raise InputError(f"{where}: {start:g} to {end:g} is not a part of the video in per cent")
     return video.strip(), text, (start, end)
@@ -130,7 +132,7 @@ def with_people(
     windows = [_windows_of(answers, videos) for answers in people]
     known = [(each, of_query) for each, of_query in zip(people, windows, strict=True) if of_query]
     if not known:
-        example = f"{shown(people[0].text)} of {named(people[0].video)}" if people else "there is none"
+        example = f"{quote(people[0].text)} of {safe_name(people[0].video)}" if people else "there is none"
         raise InputError(f"no query that people answered is in the data: {example}")
     rows = [
         _row(PAIRWISE, people, [_pairs(each.windows) for each in people], comparison),
@@ -220,5 +222,5 @@ def _unknown(people: Sequence[PeopleAnswers], windows: Sequence[list[Interval]])
     """Yield the queries that only people have."""
     unknown = [answers for answers, of_query in zip(people, windows, strict=True) if not of_query]
     if unknown:
-        example = f"{shown(unknown[0].text)} of {named(unknown[0].video)}"
+        example = f"{quote(unknown[0].text)} of {safe_name(unknown[0].video)}"
         yield f"queries that people answered, but the data does not have: {len(unknown)}, first {example}"

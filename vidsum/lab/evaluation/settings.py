@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from vidsum.errors import UsageError
-from vidsum.names import unknown
+from vidsum.names import unknown_name_error
 from vidsum.options import Checked, Option, check, option
 from vidsum.settings import SUMMARIZERS, Beams, CaptionSpace, Device
 
@@ -309,7 +309,7 @@ class CaptionsRequest:
                 raise UsageError(reason, hint="coco-caption computes it")
             found = _RECALL.fullmatch(name)
             if not found and name not in CAPTION_METRICS:
-                raise unknown("measure", name, CAPTION_METRICS, " and r@K/N")
+                raise unknown_name_error("measure", name, CAPTION_METRICS, " and r@K/N")
             if found and not 0 < int(found[1]) < int(found[2]) <= 1000:
                 raise UsageError(f"{name}: K must be below N, and N at most 1000", hint="r@5/16")
 

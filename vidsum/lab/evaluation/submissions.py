@@ -25,7 +25,7 @@ from vidsum.lab.datasets.moments import CLIP_S, MomentVideo, Query
 from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.outputs import as_utf8, atomic_write
 from vidsum.results.moments import Moment
-from vidsum.text_files import is_lines, named, parse_json, read_json, read_text, shown
+from vidsum.text_files import is_lines, parse_json, quote, read_json, read_text, safe_name
 from vidsum.types import FloatArray
 
 MomentPredictions = Mapping[str, Sequence[Sequence[Moment]]]
@@ -82,14 +82,14 @@ def read_predictions(path: Path, videos: Mapping[str, MomentVideo]) -> MomentPre
         video = next((name for name in (answer.video, file.name) if name in videos), file.stem)
         key: tuple[str, ...] = (video, qid) if qid else (video, "", _plain(answer.query))
         if key not in numbers:
-            query_name = f"qid {named(qid)}" if qid else shown(answer.query)
-            raise entry.fault(f"{query_name} of {named(answer.video)} is not in the data")
+            query_name = f"qid {safe_name(qid)}" if qid else quote(answer.query)
+            raise entry.fault(f"{query_name} of {safe_name(answer.video)} is not in the data")
         answers.setdefault(key, []).append((entry, answer))
     moments: dict[int, tuple[Moment, ...]] = {}
     for key, given in answers.items():
         if len(given) not in (1, len(numbers[key])):
             entry, answer = given[-1]
-            raise entry.fault(f"answers {shown(answer.query)} of {named(key[0])} again")
+            raise entry.fault(f"answers {quote(answer.query)} of {safe_name(key[0])} again")
         ranked = [tuple(sorted(each.moments or (), key=lambda moment: -moment.score)) for _, each in given]
         moments |= dict(zip(numbers[key], ranked * (len(numbers[key]) // len(given)), strict=True))
     _check_complete(path, [query for number, query in enumerate(queries) if number not in moments], queries)
@@ -117,7 +117,7 @@ def read_highlight_predictions(path: Path, queries: Mapping[str, Query]) -> dict
         prediction = _submitted(entry, entry.number_or_text("qid"))
         _check_query(entry, prediction, queries)
         if prediction.qid in predictions:
-            raise entry.fault(f"answers qid {named(prediction.qid)} again")
+            raise entry.fault(f"answers qid {safe_name(prediction.qid)} again")
         predictions[prediction.qid] = prediction
     _check_complete(path, [query for qid, query in queries.items() if qid not in predictions], queries)
     return {qid: predictions[qid] for qid in queries}
@@ -154,7 +154,7 @@ def read_scores(path: str | os.PathLike[str], videos: Mapping[str, AnnotatedVide
         if name in by_name:
             rows[by_name[name]] = _scores(Entry(f"{path}: {name}", {}), scores, videos[by_name[name]])
         elif "/" not in name or name.partition("/")[0] in datasets:
-            raise InputError(f"{path}: {named(name)} is not in the data", hint=hint)
+            raise InputError(f"{path}: {safe_name(name)} is not in the data", hint=hint)
     if not rows:
         raise InputError(f"{path}: has no scores for any video in the data", hint=hint)
     return {name: rows[name] for name in videos if name in rows}
@@ -173,7 +173,7 @@ def _plain(text: str) -> str:
 
 def _check_complete(path: Path, missing: Sequence[Query], queries: Sized) -> None:
     if missing:
-        example = f"{shown(missing[0].text)} of {named(missing[0].video)}"
+        example = f"{quote(missing[0].text)} of {safe_name(missing[0].video)}"
         raise InputError(f"{path}: lacks {len(missing)} of {len(queries)} queries, such as {example}")
 
 
@@ -221,7 +221,7 @@ def _moment(entry: Entry, row: Any) -> Moment:
     """
     start, end, score = entry.row(row, 3, "a moment that is not a start, end and score")
     if end < start:
-        raise entry.fault(f"has a moment that ends before its start: {shown(row)}")
+        raise entry.fault(f"has a moment that ends before its start: {quote(row)}")
     return Moment(start, end, score)
 
 
@@ -229,13 +229,13 @@ def _check_query(entry: Entry, prediction: QueryPrediction, queries: Mapping[str
     """Features often end within the last clip: the official evaluation takes its score for 0."""
     query = queries.get(prediction.qid)
     if query is None:
-        raise entry.fault(f"qid {named(prediction.qid)} is not in the data")
+        raise entry.fault(f"qid {safe_name(prediction.qid)} is not in the data")
     if prediction.video != query.video:
-        vid, qid, video = named(prediction.video), prediction.qid, named(query.video)
+        vid, qid, video = safe_name(prediction.video), prediction.qid, safe_name(query.video)
         raise entry.fault(f"vid {vid} is not the video of qid {qid} in the data, {video}")
     n_scores = None if prediction.saliency is None else len(prediction.saliency)
     if n_scores == 0 or n_scores not in (None, query.n_clips, query.n_clips - 1):
-        clips = f"{query.n_clips} clips of {CLIP_S:g} s of {named(query.video)}"
+        clips = f"{query.n_clips} clips of {CLIP_S:g} s of {safe_name(query.video)}"
         raise entry.fault(f"has {n_scores} {_SALIENCY} for the {clips}")
 
 

@@ -28,7 +28,7 @@ from vidsum.lab.evaluation.summary_metrics import (
     SummaryMeasures,
     VideoMeasures,
 )
-from vidsum.names import unknown
+from vidsum.names import unknown_name_error
 from vidsum.types import FloatArray, Progress
 
 Scores = Mapping[str, FloatArray]
@@ -66,7 +66,7 @@ def evaluate_summaries(
     choices = {"segmentation": (segmentations, get_args(Segmentation)), "knapsack": (knapsacks, KNAPSACKS)}
     for kind, (names, known) in choices.items():
         if odd := next((name for name in names if name not in known), None):
-            raise unknown(kind, odd, known)
+            raise unknown_name_error(kind, odd, known)
     scored = all(video.user_scores is not None for video in videos.values())
     references = [reference_of(name, video, scored=scored) for name, video in videos.items()]
     _check_predictions(references, predictions)

@@ -22,7 +22,7 @@ from vidsum.lab.evaluation.settings import VSERequest, checkpoint_of
 from vidsum.models.configs import VSEConfig
 from vidsum.models.vse import VisualSemanticMap, map_of
 from vidsum.provenance import of_file
-from vidsum.text_files import named
+from vidsum.text_files import safe_name
 from vidsum.types import FloatArray, Progress, TimeArray
 
 Ranks = npt.NDArray[np.int64]
@@ -203,7 +203,7 @@ def readable(
     read = [number for number in range(len(pictures)) if not np.isnan(features[:, number]).any()]
     if len(read) == len(pictures):
         return list(pictures), features, []
-    wrong = named(pictures[min(set(range(len(pictures))) - set(read))].file)
+    wrong = safe_name(pictures[min(set(range(len(pictures))) - set(read))].file)
     if len(read) < least:
         raise InputError(f"only {len(read)} of {len(pictures)} pictures can be read, not {wrong}")
     lost = f"pictures that cannot be read and are left out: {len(pictures) - len(read)}, such as {wrong}"
@@ -214,7 +214,7 @@ def read_map(path: Path) -> tuple[VisualSemanticMap, Trained]:
     """Return the map of a checkpoint. Raises InputError where the file is missing, or does not hold a map."""
     trained = read_trained(path)
     if trained.model != "vse":
-        raise InputError(f"{path}: a checkpoint of {named(trained.model)}, not of vse")
+        raise InputError(f"{path}: a checkpoint of {safe_name(trained.model)}, not of vse")
     try:
         return map_of(VSEConfig(**trained.config), trained.tensors), trained
     except (TypeError, ValueError) as error:

@@ -12,7 +12,7 @@ from vidsum.errors import UsageError
 from vidsum.grounding.spaces import text_encoder_of
 from vidsum.grounding.text import DIMS, load_text_encoder
 from vidsum.grounding.windows import resample, with_endpoints
-from vidsum.intervals import stacked
+from vidsum.intervals import stack_intervals
 from vidsum.lab.datasets.examples import MOST_SALIENT, HighlightExample, MomentExample, scores_at
 from vidsum.lab.datasets.moments import CLIP_S, MomentVideo, Query, read_moments, repaired
 from vidsum.lab.datasets.published_features import (
@@ -69,7 +69,7 @@ def annotated_moments(
 
     def examples(video: MomentVideo) -> list[MomentExample]:
         queries = np.stack([next(embedded) for _ in video.queries])
-        windows = stacked([query.windows for query in video.queries]).astype(np.float32)
+        windows = stack_intervals([query.windows for query in video.queries]).astype(np.float32)
         windows = np.asarray(windows / video.duration_s, np.float32)
         return [MomentExample(video.name, read_clips(source.features, video.name, clips), queries, windows)]
 

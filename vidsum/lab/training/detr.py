@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, softplus
 
 from vidsum.errors import UsageError
-from vidsum.intervals import stacked
+from vidsum.intervals import stack_intervals
 from vidsum.lab.datasets.examples import MOST_SALIENT, HighlightExample
 from vidsum.lab.evaluation.highlight_metrics import WindowMeasures, measure_moments
 from vidsum.lab.training.data import MomentData
@@ -35,7 +35,7 @@ from vidsum.models.attention.learned_mask import static_sparsity
 from vidsum.models.configs import DETRConfig
 from vidsum.models.detr import Detections, centre_width, generalized_iou, generalized_iou_of_pairs, start_end
 from vidsum.models.detr_models import MODELS, WITHOUT_NEGATIVES, DETRModel, MRNetDETR, build
-from vidsum.names import unknown
+from vidsum.names import unknown_name_error
 from vidsum.types import FloatArray, Progress
 
 
@@ -55,7 +55,7 @@ def train_detr(
     """
     config = _config(settings.model, data)
     if name not in MODELS:
-        raise unknown("model", name, MODELS)
+        raise unknown_name_error("model", name, MODELS)
     recipe = MomentRecipe(
         name=name,
         config=config,
@@ -105,7 +105,7 @@ def measured(
     order = np.argsort(-scores, axis=1, kind="stable")
     moments = np.take_along_axis(moments, order[..., None], axis=1)
     scores = np.take_along_axis(scores, order, axis=1)
-    gt_windows = stacked([example.windows.tolist() for example in examples])
+    gt_windows = stack_intervals([example.windows.tolist() for example in examples])
     return measure_moments(moments, scores, gt_windows)["full"]
 
 

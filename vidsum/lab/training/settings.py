@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from vidsum.errors import UsageError
 from vidsum.lab.training import presets
 from vidsum.models.configs import HEADS, DETRConfig, MRNetConfig
-from vidsum.names import unknown
+from vidsum.names import unknown_name_error
 from vidsum.options import Checked, Limits, Option, check, option
 from vidsum.settings import Device
 
@@ -130,7 +130,7 @@ class MomentSettings:
         """Return the choices of a preset, in one of `SIZES`. Raises UsageError: unknown preset or size."""
         for what, name, known in (("preset", preset, cls.PRESETS), ("size", size, cls.SIZES)):
             if name not in known:
-                raise unknown(what, name, known)
+                raise unknown_name_error(what, name, known)
         return {**cls.SIZES[size], **cls.PRESETS[preset]}
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from vidsum.errors import UsageError
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, guided_rows
 from vidsum.grounding.windows import clips_of, grid, resample
-from vidsum.intervals import stacked
+from vidsum.intervals import stack_intervals
 from vidsum.lab.datasets.examples import MOST_SALIENT, HighlightExample, MomentExample, Pair, scores_at
 from vidsum.lab.training.captions import Captions, Words
 from vidsum.lab.training.scripts import NOTHING, Asked, Script, annotated, ask, filled, joined
@@ -271,4 +271,4 @@ def _windows(moments: Sequence[Sequence[Interval]], window: slice, duration_s: f
         inside = [(max(start, first_s), min(end, last_s)) for start, end in of_query]
         inside = [(start, end) for start, end in inside if end - start >= _SHORTEST_S]
         windows.append([((start - first_s) / length_s, (end - first_s) / length_s) for start, end in inside])
-    return stacked(windows, at_most=max(1, *map(len, windows))).astype(np.float32)
+    return stack_intervals(windows, at_most=max(1, *map(len, windows))).astype(np.float32)
