@@ -1,10 +1,9 @@
-"""All benchmarks, one after the other: ratios, each measured within one run of its own process.
+"""Run the benchmarks that need no arguments, one after the other.
 
 python -m docs.benchmarks.run [NAME ...]
 
-With names of modules of this folder (`attention`, `shots`), only those.
-
-Those that need the shared clips are left out where these are not there, and say so.
+NAME is a module of this folder, such as `natural`.
+Without the shared clips, those that need them are skipped.
 """
 
 import subprocess
@@ -18,36 +17,19 @@ ROOT = Path(__file__).parents[2]
 
 
 def sections() -> dict[str, list[str]]:
-    """What each heading runs: a module of this folder and its arguments."""
-    alone = {
-        "Networks: folded against plain, precision, onnxruntime": ["extractors", "networks"],
-        "Kernel temporal segmentation against the direct programme": ["shots"],
-        "Knapsack against the plain programme": ["knapsack"],
-        "Local-global attention against dense attention": ["attention"],
-        "Learned masks: parameters, FLOPs and time": ["learned_mask"],
-    }
+    """Return the module and arguments behind each heading."""
+    networks = {"Networks: folded against plain, precision, onnxruntime": ["extractors", "networks"]}
     with_clips = {
         "Extraction against decoding alone, 1080p": ["extractors", "film"],
-        "Seconds per minute of video, by the extractors of frames": ["extractors", "speed"],
+        "Seconds per minute of video, by frame extractor": ["extractors", "speed"],
         "Live footage against dull": ["liveness", str(SHARED / "videos" / "wide")],
-        "Repetitions in summaries": ["duplicates", str(SHARED / "videos")],
         "Edges of known composites by the features of each extractor": ["extractors", "edges"],
-        "Edges of known composites by each way to find shots": ["shots", "--sizes", "--shared", str(SHARED)],
         "Moments in natural footage": ["natural"],
-        "F-measures of published summaries of SumMe": [
-            "summe_published",
-            str(SHARED / "data" / "summe" / "summe_protocol.npz"),
-            str(SHARED / "data" / "summe" / "csnet_summaries.npz"),
-        ],
-        "TVSum's highlight protocol: chance and annotators": [
-            "tvsum_highlights",
-            str(SHARED / "data" / "tvsum" / "ydata-tvsum50.mat"),
-        ],
     }
     if not SHARED.is_dir():
-        print(f"left out, for want of the shared clips: {'; '.join(with_clips)}")
-        return alone
-    return alone | with_clips
+        print(f"skipped, because the shared clips are missing: {'; '.join(with_clips)}")
+        return networks
+    return networks | with_clips
 
 
 def main() -> None:

@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from docs.benchmarks.voices import write_wav
 from tests.commands.conftest import Run
 from tests.conftest import real_weights
 from tests.speech import stub
+from tests.voices import write_wav
 from vidsum.commands import jobs
 from vidsum.commands.jobs import Call, Task, Worker
 from vidsum.commands.outputs import Files

@@ -11,9 +11,9 @@ import jsonschema
 import numpy as np
 import pytest
 
-from docs.benchmarks.voices import write_wav
 from tests.commands.conftest import Run
 from tests.speech import stub
+from tests.voices import write_wav
 from vidsum.pipelines.speech import hear_query
 from vidsum.results.moments import Grounding, Moment, QueryMoments
 from vidsum.settings import Extraction

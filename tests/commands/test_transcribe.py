@@ -7,10 +7,10 @@ import jsonschema
 import numpy as np
 import pytest
 
-from docs.benchmarks.voices import write_wav
 from tests import media
 from tests.commands.conftest import Run
 from tests.speech import stub
+from tests.voices import write_wav
 
 SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/transcript.schema.json").read_text())
 

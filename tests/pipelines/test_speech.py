@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import vidsum
-from docs.benchmarks.voices import write_wav
 from tests import media
 from tests.speech import stub
+from tests.voices import write_wav
 from vidsum import provenance
 from vidsum.errors import InputError, UsageError
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from docs.benchmarks.voices import has_voices, spoken
+from tests.voices import has_voices, spoken
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from faster_whisper.transcribe import get_ctranslate2_storage
 
-from docs.benchmarks.voices import RATE, has_voices, spoken, with_noise, write_wav
 from tests.conftest import real_weights
+from tests.voices import RATE, has_voices, spoken, with_noise, write_wav
 from vidsum import checkpoints
 from vidsum.pipelines.speech import transcribe
 from vidsum.speech.recognize import LANGUAGES, load_recognizer
@@ -125,7 +125,7 @@ def test_each_language_is_written_as_it_is_spoken(sentence: np.ndarray, tmp_path
 def test_other_languages_are_found_and_translated(tmp_path: Path) -> None:
     if not shutil.which("espeak-ng"):
         pytest.skip("espeak-ng is not installed")
-    from docs.benchmarks.voices import speak
+    from tests.voices import speak
 
     speak("Guten Morgen, meine Damen. Der Hund läuft durch den Schnee.", "espeak-ng:de", tmp_path / "de.wav")
     heard = transcribe(tmp_path / "de.wav", cache=False)

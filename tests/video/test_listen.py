@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import vidsum
-from docs.benchmarks.voices import write_wav
 from tests import media
+from tests.voices import write_wav
 from vidsum.errors import InputError
 from vidsum.video.damage import DecodeLog
 from vidsum.video.listen import probe_sound, read_sound

@@ -174,7 +174,7 @@ RANGES: Mapping[str, Range] = {
     "blocks.15.project_conv.out": (-17.58, 16.01),
 }
 """Least and greatest value of what is not clipped, on all frames of 14 real clips
-(`python -m docs.benchmarks.precision CLIP ... --ranges`)."""
+(`git show 67307f50:docs/benchmarks/precision.py`)."""
 
 
 class Int8Graph(LiteGraph):

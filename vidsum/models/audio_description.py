@@ -5,8 +5,9 @@
 
 The learned mask is in the layers of the AV encoder and nowhere else (LAM Sec. 4.3). The defaults of
 `AudioDescriptionConfig` are the paper's sizes: 6.92 B parameters without masks and 7.07 B with one in each
-layer (Table 3: 6.93 B, 7.07 B), more than ordinary machines train. `SMALL` is trained in
-docs/benchmarks/audio_description.py. docs/algorithms/learned-masks.md says what the papers leave open.
+layer (Table 3: 6.93 B, 7.07 B), more than ordinary machines train. `SMALL` is trained by
+`git show 67307f50:docs/benchmarks/audio_description.py`.
+docs/algorithms/learned-masks.md says what the papers leave open.
 
 What they name only by reference is that of LLaMA (Touvron et al. 2023) and LLaMA-Adapter V2 (Gao et al.
 2023): RMSNorm, rotary positions, SwiGLU; queries attended beside the words, with a gate that starts at 0.

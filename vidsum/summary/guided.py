@@ -23,7 +23,7 @@ READS = (vse.EXTRACTOR, *SENTENCES)
 _TITLE = 0.3
 """Weight of the title beside the importance, and ..."""
 _IMPORTANCE = 0.25
-"""... of the importance beside what the user asks for (docs/benchmarks/guided.py)."""
+"""... of the importance beside what the user asks for (git show 67307f50:docs/benchmarks/guided.py)."""
 _SHARP = 3.0
 """How clearly what fits is told from the rest, so that a summary shows it for long; the order stays."""
 _SMOOTHED_S = 1.0
