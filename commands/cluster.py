@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from vidsum.commands.jobs import Call, Queue, Task, Worker
 from vidsum.commands.result import Result
 from vidsum.errors import UsageError, VidsumError
-from vidsum.packages import install_extra
+from vidsum.packages import install_extra_command
 from vidsum.urls import is_loopback, is_offline
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def _connected(address: str) -> Iterator[Any]:
     try:
         import ray
     except ImportError as error:
-        raise UsageError("--ray needs Ray", hint=install_extra("ray")) from error
+        raise UsageError("--ray needs Ray", hint=install_extra_command("ray")) from error
     on_stop = signal.getsignal(signal.SIGTERM)
     with _started(ray) if address == "local" else _joined(ray, address):
         signal.signal(signal.SIGTERM, on_stop)  # Ray has put its own in place of it

@@ -83,7 +83,7 @@ def describe(
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.pipelines.description import plan_descriptions, write_descriptions
-        from vidsum.results.clock import as_played
+        from vidsum.results.clock import to_player_time
 
         plan, files = plan_descriptions(source, settings, extraction, extra.speak), targets[source]
 
@@ -98,7 +98,7 @@ def describe(
                 return Result(data=document, document=document, messages=found.warnings)
             write_descriptions(found, files.named)
             data, line = {**files.facts(), **document}, _line(files, found)
-            texts = as_played(found).descriptions
+            texts = to_player_time(found).descriptions
             table = text_table((one.start_s, one.end_s, one.confidence, one.text) for one in texts)
             return Result(data=data, lines=(line,), table=table, messages=found.warnings)
 

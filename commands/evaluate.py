@@ -240,7 +240,7 @@ def _evaluate(
         from vidsum.lab.evaluation.report import document, table
         from vidsum.lab.sources import provenance
         from vidsum.provenance import label_of
-        from vidsum.results.result import sealed, write_document
+        from vidsum.results.result import seal, write_document
 
         request = request_of[source]
         made_from = provenance(request)
@@ -249,7 +249,7 @@ def _evaluate(
             made = evaluate(request, progress)
             if "plot" in files.named and made.plot:
                 made.plot(files.named["plot"], label_of(made_from))
-            facts = sealed(document(made, made_from))
+            facts = seal(document(made, made_from))
             messages = tuple(facts["warnings"])
             if report.output == "-":
                 return Result(data=facts, document=facts, messages=messages)

@@ -298,12 +298,12 @@ def one_table(outputs: Outputs, exports: Exports, *, asks_more: bool) -> tuple[O
 
 def _save_table(table: Path, replaces: Replaces, results: Sequence[Result]) -> Result:
     """Write the moments or shots of all results as one CSV. Raises OutputError: see `save_text`."""
-    from vidsum.results.clock import as_played
+    from vidsum.results.clock import to_player_time
     from vidsum.results.cuts import cuts_of
     from vidsum.results.lists import to_csv
     from vidsum.results.load import result_of
 
-    made = [cuts_of(as_played(result_of(result.data))) for result in results if not result.exit_code]
+    made = [cuts_of(to_player_time(result_of(result.data))) for result in results if not result.exit_code]
     rows = [cut for cuts in made for cut in cuts]
     line = save_text(to_csv(rows), table, replaces=replaces)
     counts = (

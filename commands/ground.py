@@ -218,13 +218,13 @@ def _heard(asked: QueryOptions, extraction: Extraction, view: View) -> list["Spo
 def _table(grounding: "Grounding") -> Table:
     """Return the moments of each query, its text and match probability (if known) beside the best."""
     from vidsum.pipelines.moments import in_short
-    from vidsum.results.clock import as_played
+    from vidsum.results.clock import to_player_time
 
     is_known = grounding.space == "vse" and grounding.evidence != "said"
     is_known &= any(query.present is not None for query in grounding.queries) or bool(grounding.warnings)
     tells = grounding.evidence != "seen"
     rows = []
-    for query in as_played(grounding).queries:
+    for query in to_player_time(grounding).queries:
         about = (in_short(query.query), *([_percent(query.present)] if is_known else []))
         for rank, moment in enumerate(query.moments, 1):
             found_in = [moment.evidence] if tells else []

@@ -79,7 +79,7 @@ def highlights(
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.pipelines.highlights import plan_highlights
-        from vidsum.results.clock import as_played
+        from vidsum.results.clock import to_player_time
 
         plan, files = plan_highlights(source, settings.top_k, extraction), targets[source]
 
@@ -93,7 +93,9 @@ def highlights(
                 found, document, files, outputs.replaces, progress, extraction=extraction
             )
             facts = {**files.facts(files.clips(document)), **document}
-            rows = tuple(moment_row(rank, moment) for rank, moment in enumerate(as_played(found).moments, 1))
+            rows = tuple(
+                moment_row(rank, moment) for rank, moment in enumerate(to_player_time(found).moments, 1)
+            )
             return Result(data=facts, lines=(line,), table=Table(MOMENT_COLUMNS, rows), messages=messages)
 
         result = unless_up_to_date(source, files, plan.provenance, make, outputs)

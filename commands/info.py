@@ -17,12 +17,12 @@ from vidsum.commands.result import Result, View, run_alone
 from vidsum.options import option
 from vidsum.packages import (
     EXTRAS,
+    explain_import_error,
+    find_pytorch_mismatch,
     has_extra,
-    import_fault,
-    install_extra,
-    pytorch_mismatch,
-    pytorch_repair,
-    version_of,
+    install_extra_command,
+    installed_version,
+    pytorch_repair_command,
 )
 from vidsum.settings import Extraction
 from vidsum.urls import may_hold_secrets
@@ -140,18 +140,18 @@ def _machine() -> Result:
     from vidsum import checkpoints
     from vidsum.version import __version__
 
-    fault = pytorch_mismatch()
+    fault = find_pytorch_mismatch()
     try:
         device = _device()
     except Exception as error:
-        if (broken := import_fault(error)) is None:
+        if (broken := explain_import_error(error)) is None:
             raise
         device, fault = "unknown", broken.message
     facts = {
         "vidsum": __version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
-        **{name: version_of(name) for name in _PACKAGES},
+        **{name: installed_version(name) for name in _PACKAGES},
         "ffmpeg": _ffmpeg(),
         "extras": _extras(),
         "device": device,
@@ -163,7 +163,7 @@ def _machine() -> Result:
     return Result(
         data={**facts, **cache.data},
         lines=(*_lines(facts), f"{'cache':<20} {cache.lines[0]}"),
-        messages=(*((f"{fault}: {pytorch_repair()}",) if fault else ()), *_copies()),
+        messages=(*((f"{fault}: {pytorch_repair_command()}",) if fault else ()), *_copies()),
     )
 
 
@@ -171,7 +171,7 @@ def _extras() -> str:
     """Return the optional parts that are installed, and the command for another."""
     present = [extra for extra in EXTRAS if has_extra(extra)]
     missing = [extra for extra in EXTRAS if extra not in present]
-    hint = f"; not installed: {', '.join(missing)} ({install_extra(missing[0])})" if missing else ""
+    hint = f"; not installed: {', '.join(missing)} ({install_extra_command(missing[0])})" if missing else ""
     return (", ".join(present) or "none") + hint
 
 

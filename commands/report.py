@@ -61,7 +61,7 @@ def report(
     def step() -> Result:
         from vidsum.pipelines.bundle import write_bundle
         from vidsum.pipelines.report import report_text
-        from vidsum.results.load import read_shown
+        from vidsum.results.load import read_displayable
 
         if page.bundle is not None and (page.embed or page.output != "report.html"):
             fault = "--bundle excludes --embed and --output: its page is index.html"
@@ -72,7 +72,7 @@ def report(
             check_outputs(results[0], [page.bundle or target])
         allowed = extraction.allow_playlists
         named = {"stdin" if each == STDIN else each: each for each in results}
-        made = [(name, read_shown(each, allow_playlists=allowed)) for name, each in named.items()]
+        made = [(name, read_displayable(each, allow_playlists=allowed)) for name, each in named.items()]
         if page.bundle is not None:
             is_new, warnings = write_bundle(made, page.bundle, page.title, overwrite=page.overwrite)
             line = f"{page.bundle}{'' if is_new else ': up to date'}"

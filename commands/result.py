@@ -20,7 +20,7 @@ from vidsum.commands.paths import claim
 from vidsum.errors import OutputError, VidsumError
 from vidsum.options import ADVANCED, option
 from vidsum.outputs import check_target, is_special, open_existing
-from vidsum.packages import import_fault
+from vidsum.packages import explain_import_error
 from vidsum.times import format_time
 from vidsum.urls import Url, redact
 from vidsum.version import __version__
@@ -148,7 +148,7 @@ class Result:
     @classmethod
     def failed(cls, command: str, input: str | None, error: Exception) -> "Result":
         """Return the result of a command that an exception ended."""
-        error = import_fault(error) or error
+        error = explain_import_error(error) or error
         code = error.exit_code if isinstance(error, VidsumError) else 1
         fatal = error if isinstance(error, VidsumError) and error.ends_batch else None
         return cls(command, input and redact(input), errors=(Problem.of(error),), exit_code=code, fatal=fatal)

@@ -85,7 +85,7 @@ def shots(
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.pipelines.summary import plan_shots
-        from vidsum.results.clock import as_played
+        from vidsum.results.clock import to_player_time
 
         plan, files = plan_shots(source, settings, extraction), targets[source]
 
@@ -99,7 +99,7 @@ def shots(
             _write(shots, files, extra.images, *how)
             line, messages = write_moments(shots, document, files, outputs.replaces, progress)
             line += f": {len(shots)} shot{'s' if len(shots) > 1 else ''} by {shots.method}"
-            rows = interval_table("shot", as_played(shots).intervals)
+            rows = interval_table("shot", to_player_time(shots).intervals)
             data = {**files.facts(files.clips(document)), **document}
             return Result(data=data, lines=(line,), table=rows, messages=messages)
 

@@ -106,7 +106,7 @@ def summarize(
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.pipelines.said import export_subtitles
         from vidsum.pipelines.summary import plan_summary, require_attention
-        from vidsum.results.clock import as_played
+        from vidsum.results.clock import to_player_time
         from vidsum.results.result import write_document
 
         files, chosen = targets[source], _from_first_picture(selection, source, extraction)
@@ -128,7 +128,7 @@ def summarize(
                     lines=(_in_words(source, summary),),
                     table=None
                     if outputs.to_stdout
-                    else interval_table("segment", as_played(summary).segments),
+                    else interval_table("segment", to_player_time(summary).segments),
                     document=document if outputs.to_stdout else None,
                     messages=summary.warnings,
                 )
@@ -152,12 +152,14 @@ def summarize(
 def _from_first_picture(selection: Selection, source: str, extraction: Extraction) -> Selection:
     """Return the selection with the ranges that people read off a player in the times of results."""
     from vidsum.pipelines.sources import has_pictures, probe_video
-    from vidsum.results.clock import moved
+    from vidsum.results.clock import shift_times
 
     if not (selection.keep or selection.drop) or not has_pictures(source):
         return selection
     ahead_s = probe_video(source, extraction).start_offset_s or 0.0
-    return replace(selection, keep=moved(selection.keep, -ahead_s), drop=moved(selection.drop, -ahead_s))
+    return replace(
+        selection, keep=shift_times(selection.keep, -ahead_s), drop=shift_times(selection.drop, -ahead_s)
+    )
 
 
 def _is_mute(source: str, extraction: Extraction) -> bool:

@@ -78,8 +78,8 @@ def transcribe(
     words = OptionalPart("words", "--words", extra.words, lambda document: _has_words(document, extra.words))
 
     def step(source: str, progress: "Progress | None") -> Result:
-        from vidsum.pipelines.speech import as_text, plan_transcript, write_text
-        from vidsum.results.clock import as_played
+        from vidsum.pipelines.speech import format_segments, plan_transcript, write_text
+        from vidsum.results.clock import to_player_time
         from vidsum.results.result import write_document
 
         plan, files = plan_transcript(source, settings, extraction), targets[source]
@@ -90,13 +90,13 @@ def transcribe(
             if outputs.to_stdout:
                 text: Any = document
                 if form != "json":
-                    text = as_text(as_played(transcript).segments, form, with_words=extra.words)
+                    text = format_segments(to_player_time(transcript).segments, form, with_words=extra.words)
                 return Result(data=document, document=text, messages=transcript.warnings)
             if form != "json":
                 write_text(transcript, files.named[form], form, with_words=extra.words)
             write_document(document, files.record)
             data, line = {**files.facts(), **document}, _line(files, transcript)
-            texts = as_played(transcript).segments
+            texts = to_player_time(transcript).segments
             table = text_table((one.start_s, one.end_s, one.probability, one.shown) for one in texts)
             return Result(data=data, lines=(line,), table=table, messages=transcript.warnings)
 

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import settings
 
 from vidsum.errors import PackageError
-from vidsum.packages import EXTRAS, has_extra, import_fault
+from vidsum.packages import EXTRAS, explain_import_error, has_extra
 
 settings.register_profile("vidsum", deadline=None)  # on a busy machine any test may take long
 settings.load_profile("vidsum")
@@ -65,7 +65,9 @@ def missing_extra(error: BaseException, text: str) -> str | None:
     """Return the extra whose absence made a test fail: by its exception, or by what it printed."""
     for fault in _chain(error):
         known = (
-            fault if isinstance(fault, PackageError) else isinstance(fault, Exception) and import_fault(fault)
+            fault
+            if isinstance(fault, PackageError)
+            else isinstance(fault, Exception) and explain_import_error(fault)
         )
         text += str(known.hint) if isinstance(known, PackageError) else ""
     modules = re.findall(r"No module named \\?'(\w+)", text)

@@ -11,7 +11,14 @@ import pytest
 from tests.conftest import needs_torch
 from vidsum import packages
 from vidsum.errors import PackageError
-from vidsum.packages import EXTRAS, import_fault, pip_install, pytorch_mismatch, pytorch_repair, version_of
+from vidsum.packages import (
+    EXTRAS,
+    explain_import_error,
+    find_pytorch_mismatch,
+    installed_version,
+    pip_install_command,
+    pytorch_repair_command,
+)
 
 
 def add_package(folder: Path, name: str, version: str, requires: str | None = None, code: str = "") -> None:
@@ -26,13 +33,13 @@ def add_package(folder: Path, name: str, version: str, requires: str | None = No
 
 def test_the_command_is_that_of_this_interpreter_in_one_word(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/opt/my python/bin/python")
-    command = pip_install("ray>=2", "a[b]")
+    command = pip_install_command("ray>=2", "a[b]")
     assert shlex.split(command) == ["/opt/my python/bin/python", "-m", "pip", "install", "ray>=2", "a[b]"]
     assert command.startswith("'/opt/my python/bin/python' -m pip install ")
 
 
 def test_what_these_tests_run_with_matches() -> None:
-    assert pytorch_mismatch() is None
+    assert find_pytorch_mismatch() is None
 
 
 @pytest.mark.parametrize(
@@ -61,7 +68,7 @@ def test_versions_and_builds_are_compared(
     add_package(tmp_path, "torchvision", vision, requires)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "platform", "linux")
-    fault = pytorch_mismatch()
+    fault = find_pytorch_mismatch()
     assert (fault is None) == (said is None)
     assert (said or "") in (fault or "")
 
@@ -73,7 +80,7 @@ def test_where_all_builds_are_for_cpus_a_label_says_nothing(
     add_package(tmp_path, "torchvision", "0.21.0", "torch==2.6.0")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "platform", "win32")
-    assert pytorch_mismatch() is None
+    assert find_pytorch_mismatch() is None
 
 
 @pytest.mark.parametrize("missing", ["torch", "torchvision"])
@@ -84,13 +91,13 @@ def test_a_missing_package_is_named(missing: str, monkeypatch: pytest.MonkeyPatc
         return "1.0"
 
     monkeypatch.setattr(metadata, "version", version)
-    assert version_of(missing) == "not installed"
-    assert pytorch_mismatch() == f"{missing} is not installed"
+    assert installed_version(missing) == "not installed"
+    assert find_pytorch_mismatch() == f"{missing} is not installed"
 
 
 def test_a_base_installation_without_pytorch_has_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packages, "version_of", lambda _: "not installed")
-    assert pytorch_mismatch() is None
+    assert find_pytorch_mismatch() is None
 
 
 @pytest.mark.parametrize(
@@ -100,10 +107,10 @@ def test_a_missing_extra_becomes_one_line_and_its_command(
     monkeypatch: pytest.MonkeyPatch, extra: str, module: str
 ) -> None:
     monkeypatch.setattr(packages, "find_spec", lambda _: None)
-    fault = import_fault(ModuleNotFoundError(f"No module named '{module}.x'", name=f"{module}.x"))
+    fault = explain_import_error(ModuleNotFoundError(f"No module named '{module}.x'", name=f"{module}.x"))
     assert isinstance(fault, PackageError)
     assert fault.message == f"{module} is not installed"
-    assert fault.hint == pip_install(f"vidsum[{extra}]")
+    assert fault.hint == pip_install_command(f"vidsum[{extra}]")
 
 
 def test_extras_are_those_of_the_metadata() -> None:
@@ -133,17 +140,17 @@ def test_an_error_of_importing_torchvision_becomes_a_line_and_the_command(
         monkeypatch.delitem(sys.modules, name)
     with pytest.raises((RuntimeError, OSError, AttributeError, ImportError)) as caught:
         import_module("torchvision")
-    fault = import_fault(caught.value)
+    fault = explain_import_error(caught.value)
     assert fault is not None
     assert fault.message.startswith(("torchvision cannot be imported: ", "torch cannot be imported: "))
-    assert fault.message.endswith(f"(torch {version_of('torch')}, torchvision 0.1)")
+    assert fault.message.endswith(f"(torch {installed_version('torch')}, torchvision 0.1)")
     assert reason in fault.message
-    assert (fault.exit_code, fault.hint) == (1, pytorch_repair())
+    assert (fault.exit_code, fault.hint) == (1, pytorch_repair_command())
 
 
 @needs_torch
 def test_a_pytorch_that_lacks_a_part_is_such_an_error() -> None:
-    fault = import_fault(ModuleNotFoundError("No module named 'torch.fx'", name="torch.fx"))
+    fault = explain_import_error(ModuleNotFoundError("No module named 'torch.fx'", name="torch.fx"))
     assert fault is not None
     assert fault.message.startswith("torch cannot be imported: No module named 'torch.fx' (torch ")
 
@@ -153,6 +160,6 @@ def test_errors_of_working_packages_are_none_of_these() -> None:
 
     with pytest.raises(RuntimeError) as caught:
         torch.zeros(2) @ torch.zeros(3)
-    assert import_fault(caught.value) is None
-    assert import_fault(ModuleNotFoundError("No module named 'ray'", name="ray")) is None
-    assert import_fault(MemoryError()) is None
+    assert explain_import_error(caught.value) is None
+    assert explain_import_error(ModuleNotFoundError("No module named 'ray'", name="ray")) is None
+    assert explain_import_error(MemoryError()) is None

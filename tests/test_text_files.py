@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from vidsum.errors import InputError
-from vidsum.text_files import is_lines, json_lines, parse_json, quote, read_json, read_text
+from vidsum.text_files import is_json_lines, json_lines, parse_json, quote, read_json, read_text
 
 
 def one_line(error: InputError) -> str:
@@ -64,10 +64,10 @@ def test_a_line_at_fault_is_named(tmp_path: Path) -> None:
 
 def test_lines_are_told_from_one_object() -> None:
     document = {"a": {"b": 1}, "c": [2]}
-    assert is_lines(f"{json.dumps(document)}\n{json.dumps(document)}")
-    assert is_lines('{"a": }\n{"a": 1}')  # damaged, but lines
-    assert not is_lines(json.dumps(document) + "\n")
-    assert not is_lines(json.dumps(document, indent=1))
+    assert is_json_lines(f"{json.dumps(document)}\n{json.dumps(document)}")
+    assert is_json_lines('{"a": }\n{"a": 1}')  # damaged, but lines
+    assert not is_json_lines(json.dumps(document) + "\n")
+    assert not is_json_lines(json.dumps(document, indent=1))
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ from vidsum.options import leaves
 from vidsum.settings import ShotSettings
 from vidsum.times import (
     format_time,
-    from_subtitles,
     parse_budget,
     parse_interval,
     parse_limit,
+    parse_subtitles,
     parse_time,
     to_srt,
     to_vtt,
@@ -186,7 +186,7 @@ def test_a_limit_is_a_time_or_none() -> None:
 def test_subtitles_are_read_back(cues: list[tuple[int, int, str]]) -> None:
     timed = sorted((start / 1000, (start + length) / 1000, text) for start, length, text in cues)
     plain = [cue for cue in timed if not set(cue[2]) & set("<>&")]
-    for read, cues_read in ((from_subtitles(to_vtt(timed)), timed), (from_subtitles(to_srt(plain)), plain)):
+    for read, cues_read in ((parse_subtitles(to_vtt(timed)), timed), (parse_subtitles(to_srt(plain)), plain)):
         assert [text for _, _, text in read] == [text for _, _, text in cues_read]
         times = [time_s for cue in cues_read for time_s in cue[:2]]
         assert [time_s for cue in read for time_s in cue[:2]] == pytest.approx(times, abs=1e-6)

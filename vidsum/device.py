@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from vidsum.errors import UsageError
 from vidsum.names import unknown_name_error
-from vidsum.packages import has_extra, install_extra
+from vidsum.packages import has_extra, install_extra_command
 
 if TYPE_CHECKING:
     import torch
@@ -31,7 +31,9 @@ def device_type(name: str = "auto") -> str:
     Without torch, `auto` is the CPU. Errors are those of `choose_device`.
     """
     if name == "auto" and may_have_gpu() and not has_extra("torch"):
-        warnings.warn(f"the GPU is not used: {install_extra('torch')} adds what it needs", stacklevel=2)
+        warnings.warn(
+            f"the GPU is not used: {install_extra_command('torch')} adds what it needs", stacklevel=2
+        )
         return "cpu"
     return "cpu" if name == "cpu" or (name == "auto" and not may_have_gpu()) else choose_device(name).type
 

@@ -22,7 +22,7 @@ from matplotlib.ticker import FuncFormatter
 from vidsum.errors import UsageError
 from vidsum.labels import labelled
 from vidsum.outputs import as_utf8, atomic_write
-from vidsum.times import short_clock
+from vidsum.times import format_short_time
 from vidsum.types import FloatArray, TimeArray, VideoInfo
 
 BLUE, PALE_BLUE, GREY, PALE_GREY, INK = "#2563eb", "#93c5fd", "#6b7280", "#d1d5db", "#374151"
@@ -63,7 +63,7 @@ ACCENT = (37, 99, 235)
 _ROUND_STEPS_S = (0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200)
 
 
-def title(video: VideoInfo | None, otherwise: str) -> str:
+def video_title(video: VideoInfo | None, otherwise: str) -> str:
     """Return the video's file name, or another word where there is no video."""
     return otherwise if video is None else as_utf8(Path(video.path).name)
 
@@ -74,39 +74,39 @@ def round_times(duration_s: float, most: int) -> list[float]:
     return [number * step for number in range(int(duration_s / step) + 1)]
 
 
-def heading(figure: Figure, text: str) -> None:
+def draw_heading(figure: Figure, text: str) -> None:
     """The title above all that a figure holds."""
     figure.suptitle(as_utf8(text), x=0.01, ha="left", fontsize=11, fontweight="bold", parse_math=False)
 
 
-def time_axis(axes: Axes, duration_s: float, most: int = 12) -> None:
+def draw_time_axis(axes: Axes, duration_s: float, most: int = 12) -> None:
     """The whole video from left to right, with ticks at round times."""
     axes.set_xlim(0, duration_s)
     axes.set_xticks(round_times(duration_s, most))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda time_s, _: short_clock(time_s)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda time_s, _: format_short_time(time_s)))
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def cell_times(axis: Axis, cells: TimeArray, times_s: TimeArray) -> None:
+def label_cells(axis: Axis, cells: TimeArray, times_s: TimeArray) -> None:
     """Ticks on an axis of cells, the first from -0.5 to 0.5, where the times are."""
-    axis.set_ticks(cells, [short_clock(time_s) for time_s in times_s], fontsize=8)
+    axis.set_ticks(cells, [format_short_time(time_s) for time_s in times_s], fontsize=8)
 
 
-def map_panel(axes: Axes, weights: FloatArray, name: str, norm: Normalize) -> None:
+def draw_map(axes: Axes, weights: FloatArray, name: str, norm: Normalize) -> None:
     """Weights [N, M] by colour, with their scale."""
-    image = map_image(axes, weights, norm)
+    image = draw_map_image(axes, weights, norm)
     axes.set_title(name, loc="left", fontsize=10.5, pad=12)
     assert axes.figure is not None
     bar = axes.figure.colorbar(image, ax=axes, pad=0.03, fraction=0.05, aspect=30, extend="max")
     bar.ax.tick_params(labelsize=8)
 
 
-def map_image(axes: Axes, weights: FloatArray, norm: Normalize) -> AxesImage:
+def draw_map_image(axes: Axes, weights: FloatArray, norm: Normalize) -> AxesImage:
     """Weights [N, M] by colour."""
     return axes.imshow(weights, cmap=SHADES, norm=norm, aspect="auto", interpolation="antialiased")
 
 
-def by_root(weights: FloatArray) -> Normalize:
+def root_norm(weights: FloatArray) -> Normalize:
     """Colours of attention weights: by their roots, because one large one would leave all others white.
 
     The darkest is at least four times the mean, so that attention which prefers nothing does not look strong.
@@ -115,7 +115,7 @@ def by_root(weights: FloatArray) -> Normalize:
     return PowerNorm(0.5, vmin=0, vmax=max(float(np.quantile(positive, 0.995)), 4 * float(positive.mean())))
 
 
-def spread(weights: FloatArray) -> Normalize:
+def quantile_norm(weights: FloatArray) -> Normalize:
     """Colours from the lowest weight to the highest, but the rarest, for nearly even weights."""
     return Normalize(*np.quantile(weights, [0.005, 0.995]))
 

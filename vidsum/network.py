@@ -130,7 +130,7 @@ class _Adapter(HTTPAdapter):
 
 def write_body(response: requests.Response, target: Path, done: int, on_bytes: OnBytes) -> None:
     """Write a response's body to `target`, behind its first `done` bytes; what `on_bytes` raises ends it."""
-    length = length_of(response.headers)
+    length = parse_content_length(response.headers)
     total = done + length if length else 0
     on_bytes(done, total)
     with target.open("ab" if done else "wb") as stream:
@@ -140,21 +140,21 @@ def write_body(response: requests.Response, target: Path, done: int, on_bytes: O
             on_bytes(done, total)
 
 
-def length_of(headers: Mapping[str, str]) -> int:
+def parse_content_length(headers: Mapping[str, str]) -> int:
     """Return the length of a body that its headers name; 0 if they do not, or it comes compressed."""
     length = headers.get("Content-Length", "").strip()
     is_plain = headers.get("Content-Encoding", "identity").lower() == "identity"
     return int(length[: _MOST_DIGITS + 1]) if is_plain and re.fullmatch("[0-9]+", length) else 0
 
 
-def span_in(headers: Mapping[str, str]) -> tuple[int, int, int] | None:
+def parse_content_range(headers: Mapping[str, str]) -> tuple[int, int, int] | None:
     """Return (first byte, last byte, length of the whole) of a part, if its headers name them."""
     number = f"([0-9]{{1,{_MOST_DIGITS}}})"
     found = re.fullmatch(f"bytes {number}-{number}/{number}", headers.get("Content-Range", "").strip())
     return (int(found[1]), int(found[2]), int(found[3])) if found else None
 
 
-def host_in(error: requests.RequestException, url: str) -> str:
+def failing_host(error: requests.RequestException, url: str) -> str:
     """Return the name of the host that failed: after a redirection it is another than that of `url`."""
     address = getattr(error.response, "url", None) or getattr(error.request, "url", None) or url
     with suppress(ValueError):
@@ -162,7 +162,7 @@ def host_in(error: requests.RequestException, url: str) -> str:
     return "the server"
 
 
-def reason_of(error: requests.RequestException) -> str:
+def failure_reason(error: requests.RequestException) -> str:
     """Why a request failed, in words that follow the host's name."""
     if isinstance(error, requests.HTTPError) and error.response is not None:
         return f"answers {error.response.status_code} {error.response.reason or ''}".rstrip()

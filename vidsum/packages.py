@@ -25,7 +25,7 @@ _FAILURES = (ImportError, OSError, RuntimeError, AttributeError)
 """What importing a package raises whose libraries are missing, or are not those that it was built with."""
 
 
-def version_of(package: str) -> str:
+def installed_version(package: str) -> str:
     """Return the installed version of a package, or `not installed`; it is not imported."""
     from importlib import metadata
 
@@ -35,7 +35,7 @@ def version_of(package: str) -> str:
         return "not installed"
 
 
-def pip_install(*arguments: str) -> str:
+def pip_install_command(*arguments: str) -> str:
     """Return the command that installs packages for this interpreter: a bare `pip` may be that of another."""
     words = [sys.executable or "python", "-m", "pip", "install", *arguments]
     if os.name == "nt":
@@ -53,20 +53,20 @@ def has_extra(extra: str) -> bool:
 def require_extra(extra: str, user: str) -> None:
     """Raise PackageError where an extra is missing that `user`, such as an extractor, needs."""
     if not has_extra(extra):
-        raise PackageError(f"{user} needs {EXTRAS[extra][0]}", hint=install_extra(extra))
+        raise PackageError(f"{user} needs {EXTRAS[extra][0]}", hint=install_extra_command(extra))
 
 
-def install_extra(extra: str) -> str:
+def install_extra_command(extra: str) -> str:
     """Return the command that installs an extra."""
-    return pip_install(f"vidsum[{extra}]")
+    return pip_install_command(f"vidsum[{extra}]")
 
 
-def pytorch_repair() -> str:
+def pytorch_repair_command() -> str:
     """Return the command that makes PyTorch and torchvision match: it takes both from the same index."""
-    return pip_install("--force-reinstall", *_PAIR)
+    return pip_install_command("--force-reinstall", *_PAIR)
 
 
-def pytorch_mismatch() -> str | None:
+def find_pytorch_mismatch() -> str | None:
     """Return why PyTorch and torchvision cannot work together, by what their metadata says.
 
     None if they seem to, or if neither is installed.
@@ -75,7 +75,7 @@ def pytorch_mismatch() -> str | None:
 
     from packaging.requirements import Requirement
 
-    torch, vision = map(version_of, _PAIR)
+    torch, vision = map(installed_version, _PAIR)
     if torch == vision == "not installed":
         return None
     for package, version in zip(_PAIR, (torch, vision), strict=True):
@@ -90,7 +90,7 @@ def pytorch_mismatch() -> str | None:
     return None
 
 
-def import_fault(error: Exception) -> VidsumError | None:
+def explain_import_error(error: Exception) -> VidsumError | None:
     """Return the error to show in place of one that importing a package raised; None for all others.
 
     The package belongs to an extra that is not installed, or is a PyTorch or torchvision that does not work.
@@ -100,9 +100,9 @@ def import_fault(error: Exception) -> VidsumError | None:
     package = _broken_package(error)
     if package is None:
         return None
-    installed = ", ".join(f"{name} {version_of(name)}" for name in _PAIR)
+    installed = ", ".join(f"{name} {installed_version(name)}" for name in _PAIR)
     reason = next(iter(str(error).splitlines()), type(error).__name__)
-    return VidsumError(f"{package} cannot be imported: {reason} ({installed})", hint=pytorch_repair())
+    return VidsumError(f"{package} cannot be imported: {reason} ({installed})", hint=pytorch_repair_command())
 
 
 def _missing_extra(error: Exception) -> PackageError | None:
@@ -110,7 +110,7 @@ def _missing_extra(error: Exception) -> PackageError | None:
     extra = next((extra for extra, modules in EXTRAS.items() if module in modules), None)
     if extra is None or find_spec(module):
         return None
-    return PackageError(f"{module} is not installed", hint=install_extra(extra))
+    return PackageError(f"{module} is not installed", hint=install_extra_command(extra))
 
 
 def _broken_package(error: Exception) -> str | None:

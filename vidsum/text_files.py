@@ -195,7 +195,7 @@ def number_lines(text: str) -> Iterator[tuple[int, str]]:
     return ((number, line.strip()) for number, line in enumerate(text.split("\n"), 1) if line.strip())
 
 
-def is_lines(text: str) -> bool:
+def is_json_lines(text: str) -> bool:
     """Return whether a text of JSON is one of several lines with an object each, rather than a single
     object.
     """

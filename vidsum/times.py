@@ -114,7 +114,7 @@ def format_time(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{tail}" if hours else f"{minutes}:{tail}"
 
 
-def short_clock(seconds: float) -> str:
+def format_short_time(seconds: float) -> str:
     """`1:05`, `2:01:05`, or `0:01.5` where whole seconds are too coarse."""
     minutes, rest = divmod(round(seconds, 1), 60)
     hours, minutes = divmod(int(minutes), 60)
@@ -135,14 +135,14 @@ def to_srt(cues: Iterable[Cue]) -> str:
     )
 
 
-def escaped(text: str) -> str:
+def escape_vtt(text: str) -> str:
     """Return a text in WebVTT, where `&`, `<` and `>` are markup."""
     return text.translate(_ESCAPES)
 
 
 def to_vtt(cues: Iterable[Cue], *, is_marked: bool = False) -> str:
     """WebVTT of plain texts, or of texts with markup."""
-    mark = str if is_marked else escaped
+    mark = str if is_marked else escape_vtt
     texts = (f"{_span(start_s, end_s, '.')}\n{mark(text)}\n" for start_s, end_s, text in cues)
     return "\n".join(["WEBVTT\n", *texts])
 
@@ -150,7 +150,7 @@ def to_vtt(cues: Iterable[Cue], *, is_marked: bool = False) -> str:
 _SPAN = re.compile(r"(?:(\d+):)?(\d+):(\d+[.,]\d+) +--> +(?:(\d+):)?(\d+):(\d+[.,]\d+)")
 
 
-def from_subtitles(text: str) -> list[Cue]:
+def parse_subtitles(text: str) -> list[Cue]:
     """Return the cues of SubRip or WebVTT in order of time, each as plain text in one line, without empty
     ones.
     """
@@ -167,7 +167,7 @@ def from_subtitles(text: str) -> list[Cue]:
     return sorted(cues)
 
 
-def clock(time_s: float, point: str = ".") -> str:
+def format_timestamp(time_s: float, point: str = ".") -> str:
     """`01:02:03.500`, with the decimal point of a format."""
     seconds, milliseconds = divmod(round(time_s * 1000), 1000)
     minutes, seconds = divmod(seconds, 60)
@@ -175,4 +175,4 @@ def clock(time_s: float, point: str = ".") -> str:
 
 
 def _span(start_s: float, end_s: float, point: str) -> str:
-    return f"{clock(start_s, point)} --> {clock(end_s, point)}"
+    return f"{format_timestamp(start_s, point)} --> {format_timestamp(end_s, point)}"

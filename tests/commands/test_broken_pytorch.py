@@ -10,11 +10,11 @@ import pytest
 from tests.commands.conftest import Run
 from tests.conftest import needs_torch, real_weights
 from tests.test_packages import add_package
-from vidsum.packages import pytorch_repair
+from vidsum.packages import pytorch_repair_command
 
 ROOT = Path(__file__).parents[2]
 NMS = "raise RuntimeError('operator torchvision::nms does not exist')"
-REPAIR = pytorch_repair()
+REPAIR = pytorch_repair_command()
 
 
 def vidsum(stubs: Path, *arguments: object) -> subprocess.CompletedProcess[str]:

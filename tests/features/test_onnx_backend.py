@@ -18,7 +18,7 @@ from vidsum.features.extractor import Network, Spec
 from vidsum.features.onnx_backend import choose_provider, exported_path, onnx_extractor, require_exporter
 from vidsum.features.torch_backend import torch_extractor
 from vidsum.models.i3d import I3D, Mixed, SameMaxPool3d, Unit3D
-from vidsum.packages import install_extra
+from vidsum.packages import install_extra_command
 
 onnxruntime = pytest.importorskip("onnxruntime")
 
@@ -145,7 +145,7 @@ def test_a_missing_package_is_named_with_the_line_that_installs_it(monkeypatch: 
     monkeypatch.setattr(onnx_backend, "find_spec", lambda _: None)
     with pytest.raises(UsageError, match="i3d in onnxruntime needs onnxscript") as caught:
         require_exporter(describe("i3d"))
-    assert install_extra("onnx") in str(caught.value.hint)
+    assert install_extra_command("onnx") in str(caught.value.hint)
     require_exporter(describe("efficientnet_lite0"))
 
 

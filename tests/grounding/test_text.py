@@ -18,7 +18,7 @@ from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.grounding import text
 from vidsum.grounding.text import CLIP_TOKENS, DIMS, MINILM_TOKENS, TextEncoder, load_text_encoder
-from vidsum.packages import install_extra
+from vidsum.packages import install_extra_command
 from vidsum.types import FloatArray
 
 PANCAKE = "a person flips a pancake in a frying pan"
@@ -163,7 +163,7 @@ def test_glove_without_pyarrow_names_the_command(fresh: None, monkeypatch: pytes
     monkeypatch.setattr(text, "find_spec", lambda _name: None)
     with pytest.raises(UsageError, match="needs the package pyarrow") as caught:
         load_text_encoder("glove")
-    assert caught.value.hint == install_extra("glove")
+    assert caught.value.hint == install_extra_command("glove")
 
 
 @pytest.mark.deep

@@ -19,9 +19,9 @@ from vidsum.pipelines.report import report_text
 from vidsum.pipelines.speech import write_text
 from vidsum.pipelines.timelines import timeline_text, write_chaptered
 from vidsum.results.formats import FORMATS
-from vidsum.results.load import fault_of, load
+from vidsum.results.load import find_fault, load
 from vidsum.results.shots import Shots
-from vidsum.times import from_subtitles
+from vidsum.times import parse_subtitles
 
 LATE_S = 2.0
 KINDS = {
@@ -72,7 +72,7 @@ def test_exports_agree_on_when_players_show_a_cut(late: MadeVideo, tmp_path: Pat
         "kodi": float(texts["kodi"].splitlines()[1].split("\t")[0]),
         "scenes": float(texts["scenes"].splitlines()[2].split(",")[3]),
         "ffmetadata": int(re.findall(r"START=(\d+)", texts["ffmetadata"])[1]) / 1000,
-        **{form: from_subtitles(texts[form])[1][0] for form in ("srt", "vtt")},
+        **{form: parse_subtitles(texts[form])[1][0] for form in ("srt", "vtt")},
     }
     clip = json.loads(texts["otio"])["tracks"]["children"][0]["children"][1]["source_range"]["start_time"]
     found["otio"] = clip["value"] / clip["rate"]
@@ -104,11 +104,11 @@ def test_speech_before_the_first_picture_is_kept(
     assert vidsum.transcribe(late.path) == heard
     assert len(model.tasks) == 2
     document = heard.to_dict()
-    assert fault_of(document) is None
+    assert find_fault(document) is None
     heard.save(tmp_path / "t.json")
     assert load(tmp_path / "t.json") == heard
     write_text(heard, tmp_path / "t.srt", "srt")
-    cues = from_subtitles((tmp_path / "t.srt").read_text())
+    cues = parse_subtitles((tmp_path / "t.srt").read_text())
     assert cues[0][0] == pytest.approx(0.0, abs=0.1)
     assert cues[-1][1] <= LATE_S + 2.1
     (tmp_path / "mine.srt").write_text("1\n00:00:02,500 --> 00:00:03,500\nA dog.\n")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.fuzz.good import film_and_results
-from vidsum.results.load import fault_of
+from vidsum.results.load import find_fault
 
 SUMMARY, MOMENTS, HIGHLIGHTS, SHOTS, OLD_HIGHLIGHTS = range(5)
 Document = Callable[[], dict[str, Any]]
@@ -45,14 +45,14 @@ OWN = [
 @pytest.mark.parametrize("path", OWN, ids=lambda path: path.stem)
 def test_what_vidsum_wrote_has_no_fault(path: Path) -> None:
     text = path.read_text().replace("<digest>", "0" * 32)
-    assert fault_of(json.loads(text)) is None
+    assert find_fault(json.loads(text)) is None
 
 
 @pytest.mark.parametrize("kind", [SUMMARY, MOMENTS, HIGHLIGHTS, SHOTS, OLD_HIGHLIGHTS])
 def test_results_of_each_kind_have_no_fault(kind: int) -> None:
     document = film_and_results()[1][kind]
-    assert fault_of(document) is None
-    assert fault_of({**document, "video": None}) is None
+    assert find_fault(document) is None
+    assert find_fault({**document, "video": None}) is None
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_results_of_each_kind_have_no_fault(kind: int) -> None:
     ],
 )
 def test_what_a_reader_would_trip_over_is_named(document: Document, word: str) -> None:
-    fault = fault_of(document())
+    fault = find_fault(document())
     assert fault is not None
     assert re.search(word, fault), fault
     assert "\n" not in fault
@@ -108,11 +108,11 @@ def test_what_a_reader_would_trip_over_is_named(document: Document, word: str) -
     ],
 )
 def test_what_vidsum_may_write_is_allowed(document: Document) -> None:
-    assert fault_of(document()) is None
+    assert find_fault(document()) is None
 
 
 def test_no_depth_is_too_much() -> None:
     deep: Any = 1
     for _ in range(50_000):
         deep = [deep]
-    assert fault_of(edited(SUMMARY, "provenance", "summary", to=deep)) == "is nested too deep"
+    assert find_fault(edited(SUMMARY, "provenance", "summary", to=deep)) == "is nested too deep"

@@ -21,7 +21,7 @@ from tests.results.timelines import media
 from vidsum.errors import InputError
 from vidsum.results import formats
 from vidsum.results.cuts import Cut
-from vidsum.results.media import Clip, Media, media_of
+from vidsum.results.media import Clip, Media, read_media
 from vidsum.video.probe import probe
 from vidsum.video.write import write_segments
 
@@ -40,7 +40,7 @@ def cut(rate: Fraction | int, first: int, end: int, label: str = "a <b> & 'c'") 
 def text_of(format: str, rate: Fraction | int, frames: Any = FRAMES, **about: Any) -> str:
     film = media(rate, path=Path(PLACE), **about)
     clips = [Clip(cut(rate, *each), film, PLACE) for each in frames]
-    return str(formats.to_editor(format, clips, "the cut"))
+    return str(formats.format_timeline(format, clips, "the cut"))
 
 
 def read(format: str, text: str, **options: Any) -> Any:
@@ -247,7 +247,7 @@ def test_a_kdenlive_project_has_its_sequence_and_each_video_in_the_bin() -> None
     clips = [
         Clip(cut(25, 5 * n, 5 * n + 4), each, str(each.path)) for n, each in enumerate((film, mute, film))
     ]
-    root = ElementTree.fromstring(formats.to_editor("kdenlive", clips, "the cut"))
+    root = ElementTree.fromstring(formats.format_timeline("kdenlive", clips, "the cut"))
 
     def of(element: ElementTree.Element, name: str) -> str | None:
         return next((each.text for each in element.findall("property") if each.get("name") == name), None)
@@ -310,7 +310,7 @@ def rendered(timeline: Path, target: Path) -> list[int]:
 def written(format: str, cuts: list[Cut], film: Media, folder: Path) -> Path:
     path = folder / f"cut.{format}"
     clips = [Clip(each, film, film.path.name) for each in cuts]
-    path.write_text(formats.to_editor(format, clips, "cut"), encoding="utf-8")
+    path.write_text(formats.format_timeline(format, clips, "cut"), encoding="utf-8")
     return path
 
 
@@ -328,7 +328,7 @@ def test_mlt_renders_the_frames_of_our_mp4(format: str, rate: Fraction, tmp_path
     make_video(film, n_frames=260, fps=rate, sound=True)
     cuts = [cut(rate, 10, 20), Cut(1.5, 2.25, "b"), Cut(3.1, 3.2, "c"), cut(rate, 201, 240)]
     write_segments(probe(film), [(each.start_s, each.end_s) for each in cuts], tmp_path / "ours.mp4")
-    timeline = written(format, cuts, media_of(probe(film)), tmp_path)
+    timeline = written(format, cuts, read_media(probe(film)), tmp_path)
     assert rendered(timeline, tmp_path / "theirs.mp4") == numbers(tmp_path / "ours.mp4")
 
 
@@ -340,7 +340,7 @@ def test_mlt_renders_no_frame_beside_those_of_our_mp4_of_a_variable_rate(format:
     ]
     make_video(tmp_path / "phone.mp4", times_s=times, fps=30, sound=True)
     cuts = [Cut(0.35, 0.79, "a"), Cut(1.301, 2.0, "b"), Cut(2.45, 3.1, "c")]
-    film = media_of(probe(tmp_path / "phone.mp4"))
+    film = read_media(probe(tmp_path / "phone.mp4"))
     write_segments(
         probe(tmp_path / "phone.mp4"), [(each.start_s, each.end_s) for each in cuts], tmp_path / "ours.mp4"
     )
@@ -359,7 +359,7 @@ def test_a_name_that_is_not_text_is_refused_where_it_cannot_be_quoted() -> None:
     film = media(25, path=Path(place))
     for format in ("edl", "kdenlive", "mlt"):
         with pytest.raises(InputError, match="not text") as refused:
-            formats.to_editor(format, [Clip(cut(25, 0, 5), film, place)], "cut")
+            formats.format_timeline(format, [Clip(cut(25, 0, 5), film, place)], "cut")
         assert "\n" not in refused.value.message
     for format in ("otio", "fcpxml", "xml"):
-        assert formats.to_editor(format, [Clip(cut(25, 0, 5, "a\x01b"), film, place)], "cut").encode()
+        assert formats.format_timeline(format, [Clip(cut(25, 0, 5, "a\x01b"), film, place)], "cut").encode()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.media import make_video
 from tests.results.timelines import media, save_with_time_code
-from vidsum.results.media import media_of, timeline_rate
+from vidsum.results.media import read_media, timeline_rate
 from vidsum.video.probe import probe
 
 RATES = [
@@ -91,28 +91,28 @@ def test_drop_frame_is_of_the_rate_unless_the_file_says_otherwise(
 @pytest.mark.parametrize("code", ["01:00:00;00", "10:20:30:04"])
 def test_the_time_code_of_a_file_is_read(tmp_path: Path, code: str) -> None:
     save_with_time_code(tmp_path / "coded.mov", RATES[1], code)
-    coded = media_of(probe(tmp_path / "coded.mov"))
+    coded = read_media(probe(tmp_path / "coded.mov"))
     assert (coded.time_code, coded.rate, coded.n_channels) == (code, RATES[1], 0)
     make_video(tmp_path / "film.mov", fps=RATES[1], sound=True)
-    film = media_of(probe(tmp_path / "film.mov"))
+    film = read_media(probe(tmp_path / "film.mov"))
     assert (film.time_code, film.rate, film.n_channels) == (None, RATES[1], 1)
 
 
 def test_a_variable_rate_is_conformed(tmp_path: Path) -> None:
     times = [frame / 30 + (0.012 if frame % 3 == 1 else 0) for frame in range(90)]
     make_video(tmp_path / "phone.mp4", times_s=times)
-    found = media_of(probe(tmp_path / "phone.mp4"))
+    found = read_media(probe(tmp_path / "phone.mp4"))
     assert (found.is_conformed, found.rate, found.n_frames, found.n_channels) == (True, 30, 90, 0)
 
 
 def test_rotated_pictures_count_as_shown(tmp_path: Path) -> None:
     make_video(tmp_path / "tall.mp4", width=64, height=48, rotation_deg=90)
-    found = media_of(probe(tmp_path / "tall.mp4"))
+    found = read_media(probe(tmp_path / "tall.mp4"))
     assert (found.width, found.height) == (48, 64)
 
 
 def test_sides_of_pictures_are_even(tmp_path: Path) -> None:
     make_video(tmp_path / "wide.mp4", width=64, height=48, sample_aspect_ratio=Fraction(4, 3))
     assert probe(tmp_path / "wide.mp4").display_width == 85
-    found = media_of(probe(tmp_path / "wide.mp4"))
+    found = read_media(probe(tmp_path / "wide.mp4"))
     assert (found.width, found.height) == (86, 48)

@@ -20,7 +20,7 @@ from tests.results.made import EVIL, QUOTED, of_features, results, texts
 from vidsum.errors import UsageError
 from vidsum.pipelines.bundle import write_report
 from vidsum.pipelines.report import Shown, report_text
-from vidsum.results.chart import chart
+from vidsum.results.chart import make_chart
 from vidsum.results.cuts import Cut
 from vidsum.results.features import Features
 from vidsum.results.moments import Grounding, Highlights, Moment
@@ -229,23 +229,25 @@ def test_pictures_of_long_videos_are_chosen_in_time_that_grows_with_their_length
 
 def test_charts_place_segments_and_curve() -> None:
     spans = [Cut(2.0, 3.0, ""), Cut(0.0, 0.001, "")]
-    drawing = chart("x", 10.0, spans, ([0.0, 5.0], [0.2, 0.4]), shots=spans, is_ranked=True)
+    drawing = make_chart("x", 10.0, spans, ([0.0, 5.0], [0.2, 0.4]), shots=spans, is_ranked=True)
     assert [(band.x, band.width, band.is_best) for band in drawing.chosen] == [
         (200, 100, True),
         (0, 1, False),
     ]
-    assert not any(band.is_best for band in chart("x", 10.0, spans).chosen)
+    assert not any(band.is_best for band in make_chart("x", 10.0, spans).chosen)
     assert [band.x for band in drawing.shots] == [0]
     assert drawing.line == "M0.00 52.5H500.00L500.00 5H1000.00"
-    assert chart("x", 10.0, []).area == ""
-    heard = chart("x", 10.0, [replace(spans[0], evidence="said")], ([0.0, 5.0], [0.2, 0.4]), said=[0.5, 0.0])
+    assert make_chart("x", 10.0, []).area == ""
+    heard = make_chart(
+        "x", 10.0, [replace(spans[0], evidence="said")], ([0.0, 5.0], [0.2, 0.4]), said=[0.5, 0.0]
+    )
     assert [band.is_said for band in heard.chosen] == [True]
     assert heard.said == "M0.00 5H500.00L500.00 100H1000.00"
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=3000))
 def test_long_curves_keep_their_highest_point_and_stay_short(scores: list[float]) -> None:
-    line = chart("x", len(scores) / 2, [], ([place / 2 for place in range(len(scores))], scores)).line
+    line = make_chart("x", len(scores) / 2, [], ([place / 2 for place in range(len(scores))], scores)).line
     points = re.findall(r"([\d.]+) ([\d.]+)H([\d.]+)", line)
     assert len(points) <= 1000
     heights = [100 - float(y) for _, y, _ in points]

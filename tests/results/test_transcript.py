@@ -11,9 +11,9 @@ from vidsum.results.transcript import (
     TextFormat,
     Transcript,
     Word,
-    as_text,
+    format_segments,
+    parse_segments,
     segments_data,
-    segments_of,
 )
 
 FORMATS: tuple[TextFormat, ...] = get_args(TextFormat)
@@ -27,37 +27,37 @@ LINES = (segment(0.5, 2.0, "Fish & chips <now>."), segment(3723.0494, 3725.9996,
 
 
 def test_subrip_counts_cues_and_has_commas_in_its_times() -> None:
-    assert as_text(LINES, "srt") == (
+    assert format_segments(LINES, "srt") == (
         "1\n00:00:00,500 --> 00:00:02,000\nFish & chips <now>.\n\n"
         "2\n01:02:03,049 --> 01:02:06,000\nÜber\u00a0alles\n"
     )
 
 
 def test_webvtt_has_points_in_its_times_and_no_markup() -> None:
-    text = as_text(LINES, "vtt")
+    text = format_segments(LINES, "vtt")
     assert text.startswith(
         "WEBVTT\n\n00:00:00.500 --> 00:00:02.000\nFish &amp; chips &lt;now&gt;.\n\n01:02:03.049"
     )
 
 
 def test_plain_text_has_a_line_per_segment() -> None:
-    assert as_text(LINES, "txt").splitlines() == [line.text for line in LINES]
-    assert as_text((), "txt") == ""
+    assert format_segments(LINES, "txt").splitlines() == [line.text for line in LINES]
+    assert format_segments((), "txt") == ""
 
 
 def test_uncertain_segments_are_marked_in_every_format() -> None:
     lines = (replace(LINES[0], uncertain=True), LINES[1])
     for form in FORMATS:
-        assert as_text(lines, form).count("(?)") == 1
-        assert ". (?)\n" in as_text(lines, form)
+        assert format_segments(lines, form).count("(?)") == 1
+        assert ". (?)\n" in format_segments(lines, form)
 
 
 def test_segments_survive_storage() -> None:
     other = replace(LINES[0], uncertain=True, language="de")
-    assert segments_of(segments_data((*LINES, other))) == (*LINES, other)
+    assert parse_segments(segments_data((*LINES, other))) == (*LINES, other)
     assert "language" not in segments_data(LINES)[0]
     with pytest.raises((TypeError, KeyError)):
-        segments_of([{"text": "x", "words": [{"nonsense": 1}]}])
+        parse_segments([{"text": "x", "words": [{"nonsense": 1}]}])
 
 
 def test_confidence_is_the_geometric_mean_by_length() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.media import video_info
 from vidsum.errors import OutputError, UsageError
 from vidsum.figures import round_times
-from vidsum.results.clock import moved
+from vidsum.results.clock import shift_times
 from vidsum.results.cuts import Cut
 from vidsum.results.summary import ScoredShot, Summary
 from vidsum.summary.storyboard import (
@@ -24,7 +24,7 @@ from vidsum.summary.storyboard import (
     save_picture,
     storyboard,
 )
-from vidsum.times import short_clock
+from vidsum.times import format_short_time
 from vidsum.types import Picture, VideoInfo
 
 BLUE = (37, 99, 235)
@@ -289,7 +289,7 @@ def test_round_times_cover_the_video_without_crowding(duration_s: float) -> None
     ],
 )
 def test_times_on_an_axis_are_short(seconds: float, text: str) -> None:
-    assert short_clock(seconds) == text
+    assert format_short_time(seconds) == text
 
 
 def test_the_length_of_a_late_video_does_not_count_what_comes_before_it(
@@ -298,6 +298,6 @@ def test_the_length_of_a_late_video_does_not_count_what_comes_before_it(
     headers: list[tuple[str, str]] = []
     monkeypatch.setattr("vidsum.summary.storyboard.contact_sheet", lambda header, *_: headers.append(header))
     summary = make_summary()
-    for result in (summary, moved(summary, 5.0)):
+    for result in (summary, shift_times(summary, 5.0)):
         storyboard(result, [np.zeros((40, 60, 3), np.uint8)] * len(summary.segments))
     assert headers[0] == headers[1]

@@ -25,7 +25,7 @@ from vidsum.errors import ForeignFileError, InputError, MissingError, UsageError
 from vidsum.options import Leaf, item_of, leaves, required
 from vidsum.outputs import as_utf8
 from vidsum.pipelines.timelines import film_format, film_text, relative
-from vidsum.results.clock import moved
+from vidsum.results.clock import shift_times
 from vidsum.results.cuts import Cut
 from vidsum.results.load import read_result
 from vidsum.results.media import url_of
@@ -150,7 +150,7 @@ def _placed(archive: Archive, matches: Sequence[Match]) -> list[dict[str, Any]]:
 
 def played(match: Match) -> Match:
     """Return a moment with its times as players of its video count them."""
-    return replace(moved(match, match.start_offset_s), start_offset_s=0.0)
+    return replace(shift_times(match, match.start_offset_s), start_offset_s=0.0)
 
 
 def _value(leaf: Leaf, name: str, texts: Sequence[str]) -> Any:
@@ -174,7 +174,7 @@ def _stretch(archive: Archive, shot: str) -> str:
     if not rows:
         raise MissingError(f"the archive has no shot {quote(shot)}")
     source, span = _verified_source(archive, rows[0][0]), rows[0][1:]
-    return "{}@{:f}-{:f}".format(source.path, *moved(span, source.start_offset_s))
+    return "{}@{:f}-{:f}".format(source.path, *shift_times(span, source.start_offset_s))
 
 
 def overview(archive: Archive) -> dict[str, Any]:
@@ -209,10 +209,10 @@ def video(archive: Archive, number: int) -> dict[str, Any]:
         "id": number,
         "video": source.path,
         "duration_s": source.duration_s + offset_s,
-        "shots": _named([(shot, *moved(tuple(span), offset_s)) for shot, *span in shots], "id", *_SPAN),
-        "said": _named(moved(said, offset_s), *_SPAN, "text"),
-        "described": _named(moved(described, offset_s), *_SPAN, "text"),
-        "summary": _named(moved(_summary(source), offset_s), *_SPAN),
+        "shots": _named([(shot, *shift_times(tuple(span), offset_s)) for shot, *span in shots], "id", *_SPAN),
+        "said": _named(shift_times(said, offset_s), *_SPAN, "text"),
+        "described": _named(shift_times(described, offset_s), *_SPAN, "text"),
+        "summary": _named(shift_times(_summary(source), offset_s), *_SPAN),
     }
 
 
@@ -336,5 +336,5 @@ def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
     table = csv.DictWriter(text, _CSV, extrasaction="ignore", lineterminator="\n")
     table.writeheader()
     for row in rows:
-        table.writerow({**row, **{name: moved(row[name], row["start_offset_s"]) for name in _SPAN}})
+        table.writerow({**row, **{name: shift_times(row[name], row["start_offset_s"]) for name in _SPAN}})
     return as_utf8(text.getvalue())

@@ -12,7 +12,7 @@ from vidsum.grounding.conse import name_embeddings
 from vidsum.grounding.spaces import STEP_S
 from vidsum.grounding.text import DIMS
 from vidsum.grounding.vse import EXTRACTOR, row_of_picture
-from vidsum.results.clock import moved
+from vidsum.results.clock import shift_times
 from vidsum.scaling import unit_rows
 from vidsum.settings import Extraction
 from vidsum.times import parse_interval
@@ -31,7 +31,7 @@ def row_of(connection: Database, like: str) -> FloatArray:
         path, start_s, end_s = like, 0.0, np.inf
     elif at and Path(path).is_file():
         offset_s = offset_of_file(path, Path(path).stat().st_size)
-        start_s, end_s = moved(parse_interval(part), -offset_s)
+        start_s, end_s = shift_times(parse_interval(part), -offset_s)
         if end_s <= 0:
             raise InputError(f"{like}: ends before the video's first picture ({offset_s:.1f} s)")
     else:

@@ -14,7 +14,7 @@ import numpy as np
 
 from vidsum.archive.packed import Records
 from vidsum.errors import InputError, OutputError, UsageError
-from vidsum.packages import install_extra
+from vidsum.packages import install_extra_command
 from vidsum.types import FloatArray
 from vidsum.urls import Url, is_loopback, is_offline
 
@@ -175,7 +175,7 @@ def connect(url: str, migrations: Sequence[str], *, create: bool) -> Postgres:
     try:
         import psycopg
     except ImportError as error:
-        hint = install_extra("postgres")
+        hint = install_extra_command("postgres")
         raise UsageError("an archive on PostgreSQL needs psycopg", hint=hint) from error
     with faults(url):
         try:

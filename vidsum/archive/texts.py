@@ -21,7 +21,7 @@ from vidsum.outputs import stems_of
 from vidsum.pipelines.sources import probe_video
 from vidsum.pipelines.speech import cached_transcript, in_english, plan_transcript
 from vidsum.results.descriptions import Descriptions
-from vidsum.results.load import fault_of, kind_of
+from vidsum.results.load import find_fault, kind_of
 from vidsum.results.transcript import Transcript
 from vidsum.settings import Extraction, Transcription
 from vidsum.text_files import parse_json, read_bytes
@@ -92,7 +92,7 @@ def describe(
         return None, ()
     try:
         document = parse_json(content.decode(), "they")
-        fault = "not made by vidsum" if not isinstance(document, dict) else fault_of(document)
+        fault = "not made by vidsum" if not isinstance(document, dict) else find_fault(document)
         if fault is None and kind_of(document) != Descriptions.kind:
             fault = "not descriptions"
         if fault is None and document["provenance"]["video"]["sha256"] != source[1]:

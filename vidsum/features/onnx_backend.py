@@ -12,7 +12,7 @@ from vidsum.disk_cache import cached_bytes, home
 from vidsum.errors import UsageError
 from vidsum.features.extractor import Arrays, Extractor, Network, Spec
 from vidsum.outputs import atomic_write, make_folder
-from vidsum.packages import install_extra
+from vidsum.packages import install_extra_command
 from vidsum.provenance import hash_file
 from vidsum.telemetry import load_onnxruntime
 from vidsum.types import FloatArray, Picture
@@ -50,7 +50,7 @@ def require_exporter(spec: Spec) -> None:
     """Raise UsageError where PyTorch would have to export a network, and lacks a package for it."""
     if spec.graph is None and find_spec("onnxscript") is None:
         fault = f"{spec.name} in onnxruntime needs onnxscript"
-        raise UsageError(fault, hint=f"{install_extra('onnx')}, or --backend torch")
+        raise UsageError(fault, hint=f"{install_extra_command('onnx')}, or --backend torch")
 
 
 def graph_extractor(

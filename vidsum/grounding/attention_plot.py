@@ -15,16 +15,16 @@ from vidsum.figures import (
     GREY,
     OTHERS,
     SHADES,
-    by_root,
-    cell_times,
-    heading,
-    map_panel,
+    draw_heading,
+    draw_map,
+    label_cells,
     mark_cells,
     new_figure,
+    quantile_norm,
+    root_norm,
     round_times,
     save_figure,
-    spread,
-    title,
+    video_title,
 )
 from vidsum.grounding.queries import in_short
 from vidsum.provenance import label_of
@@ -83,7 +83,7 @@ def attention_plot(
     attention gives the same bytes. Raises UsageError for another suffix, OutputError.
     """
     duration_s = len(grounding.timestamps) * grounding.step_s  # of the clips, which may end after the video
-    by = f"{title(grounding.video, 'Video')}, by {Path(grounding.model).name}"
+    by = f"{video_title(grounding.video, 'Video')}, by {Path(grounding.model).name}"
     shown = list(zip(attention, grounding.queries, strict=False))
     if kind == "weights":
         figure = _histograms(attention, by)
@@ -96,7 +96,7 @@ def attention_plot(
         for block, (query, answer), each in zip(blocks, shown, panels, strict=True):
             _draw_query(block, query.query, each, kind, answer.moments[:1], duration_s)
         what = "Attention weights, mean of the heads" if kind == "attention" else "Masks"
-        heading(figure, f"{what}: rows attend to columns; orange: best moment\n{by}")
+        draw_heading(figure, f"{what}: rows attend to columns; orange: best moment\n{by}")
     save_figure(figure, target, label_of(grounding.provenance))
     n_queries = len(grounding.queries)
     is_cut = len(shown) < n_queries
@@ -124,7 +124,7 @@ def _draw_query(
     grid = list(block.subplots(-(-len(panels) // 2), 2, squeeze=False).flat)
     for axes, (name, values, rows, columns) in zip(grid, panels, strict=False):
         is_sparse = kind == "attention" and None in columns
-        map_panel(axes, values, name, by_root(values) if is_sparse else spread(values))
+        draw_map(axes, values, name, root_norm(values) if is_sparse else quantile_norm(values))
         for axis, side, labels in ((axes.xaxis, "top", columns), (axes.yaxis, "right", rows)):
             _mark_tokens(axes, axis, labels, duration_s)
             for moment in best if None in labels else ():
@@ -142,7 +142,7 @@ def _mark_tokens(axes: Axes, axis: Axis, labels: Labels, duration_s: float) -> N
         axis.set_tick_params(rotation=90)
         return
     times = np.array(round_times(duration_s, 5))
-    cell_times(axis, _cells(labels, times, duration_s), times)
+    label_cells(axis, _cells(labels, times, duration_s), times)
     first = labels.index(None)
     for edge in (first, first + labels.count(None)):
         if 0 < edge < len(labels):
@@ -182,7 +182,7 @@ def _histograms(attention: Sequence[QueryAttention], by: str) -> Figure:
     for axes in grid[-1]:
         axes.set_xlabel("attention weight, all below 1e-6 at the left (dashed: even)", fontsize=9)
     counted = f"{len(attention)} {'query' if len(attention) == 1 else 'queries'}"
-    heading(figure, f"Distribution of attention weights, {counted}\n{by}")
+    draw_heading(figure, f"Distribution of attention weights, {counted}\n{by}")
     return figure
 
 

@@ -6,7 +6,16 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 
-from vidsum.figures import BLUE, INK, PALE_BLUE, heading, new_figure, save_figure, time_axis, title
+from vidsum.figures import (
+    BLUE,
+    INK,
+    PALE_BLUE,
+    draw_heading,
+    draw_time_axis,
+    new_figure,
+    save_figure,
+    video_title,
+)
 from vidsum.grounding.queries import in_short
 from vidsum.provenance import label_of
 from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
@@ -36,11 +45,11 @@ def moments_plot(grounding: Grounding, target: str | os.PathLike[str]) -> tuple[
             axes.stairs(query.said, edges_s, baseline=None, color=_SAID, linewidth=1.0)
         axes.set_yticks([0, 1], ["lowest", "highest"], fontsize=8)
         axes.set_title(_heading(query), loc="left", fontsize=10, parse_math=False)
-    name = f"{title(grounding.video, 'Moments')}: saliency and moments, by {Path(grounding.model).name}"
+    name = f"{video_title(grounding.video, 'Moments')}: saliency and moments, by {Path(grounding.model).name}"
     if grounding.evidence != "seen":
         name += " (orange: speech)"
     _finish(panels[-1], grounding.video_duration_s)
-    heading(figure, name)
+    draw_heading(figure, name)
     save_figure(figure, target, label_of(grounding.provenance))
     is_cut = n_queries > MOST_ROWS
     return (f"{target}: shows the first {MOST_ROWS} of {n_queries} queries",) if is_cut else ()
@@ -60,7 +69,7 @@ def highlights_plot(highlights: Highlights, target: str | os.PathLike[str]) -> N
     _draw_row(axes, highlights.saliency, [*highlights.timestamps.tolist(), ends_s], highlights.moments)
     axes.set_yticks([0, 0.5, 1], ["0", "0.5", "1"], fontsize=8)
     _finish(axes, highlights.video_duration_s)
-    heading(figure, f"{title(highlights.video, 'Highlights')}: saliency")
+    draw_heading(figure, f"{video_title(highlights.video, 'Highlights')}: saliency")
     save_figure(figure, target, label_of(highlights.provenance))
 
 
@@ -79,5 +88,5 @@ def _draw_row(axes: Axes, saliency: FloatArray, edges_s: Sequence[float], moment
 
 def _finish(last: Axes, duration_s: float) -> None:
     """The axis of time below the last row."""
-    time_axis(last, duration_s)
+    draw_time_axis(last, duration_s)
     last.set_xlabel("time (min:s)")

@@ -16,7 +16,7 @@ from vidsum.errors import UsageError
 from vidsum.grounding.queries import named
 from vidsum.memory import cached_model
 from vidsum.names import unknown_name_error
-from vidsum.packages import install_extra
+from vidsum.packages import install_extra_command
 from vidsum.scaling import unit_rows
 from vidsum.types import FloatArray, Progress
 
@@ -172,7 +172,7 @@ def _glove(_device: str) -> TextEncoder:
     skipped.
     """
     if find_spec("pyarrow") is None:
-        raise UsageError("glove needs the package pyarrow", hint=install_extra("glove"))
+        raise UsageError("glove needs the package pyarrow", hint=install_extra_command("glove"))
     from pyarrow import parquet
 
     folder = checkpoints.path_of("glove")

@@ -26,7 +26,7 @@ from vidsum.pipelines.plan import Input, Plan, video_input
 from vidsum.pipelines.sources import Video, VideoPath, has_pictures
 from vidsum.pipelines.speech import blocks_of
 from vidsum.provenance import of_file
-from vidsum.results.clock import as_played, moved
+from vidsum.results.clock import shift_times, to_player_time
 from vidsum.results.descriptions import Description, Descriptions
 from vidsum.results.features import Features
 from vidsum.results.result import write_json
@@ -37,7 +37,7 @@ from vidsum.speech.gaps import LEAST_S, MARGIN_S, WORDS_A_MINUTE, fit, gaps_of
 from vidsum.speech.voice import RATE, speech_in
 from vidsum.summary.score import best_score, candidates, weights_sha256
 from vidsum.text_files import read_text
-from vidsum.times import clock, from_subtitles
+from vidsum.times import format_timestamp, parse_subtitles
 from vidsum.types import FloatArray, Interval, Progress, VideoInfo
 from vidsum.version import __version__
 from vidsum.video.clock import start_offset_s
@@ -143,7 +143,7 @@ def corrected(path: Path, film: VideoInfo) -> tuple[Description, ...]:
     that is not within the film.
     """
     offset_s, duration_s = start_offset_s(film), film.duration_s
-    cues = moved(from_subtitles(read_text(path)), -offset_s)
+    cues = shift_times(parse_subtitles(read_text(path)), -offset_s)
     if not cues:
         raise InputError(f"{path}: has no cue of SubRip or WebVTT")
     found = []
@@ -151,9 +151,8 @@ def corrected(path: Path, film: VideoInfo) -> tuple[Description, ...]:
         end_s = min(end_s, next_s)
         if not start_s < end_s:
             fault = "begins after the film's end" if start_s >= duration_s else "does not end after it begins"
-            raise InputError(
-                f"{path}: the cue at {clock(start_s + offset_s)} {fault}, or before the next one begins"
-            )
+            cue = f"the cue at {format_timestamp(start_s + offset_s)}"
+            raise InputError(f"{path}: {cue} {fault}, or before the next one begins")
         found.append(Description(start_s, end_s, text, 1.0))
     return tuple(found)
 
@@ -161,7 +160,7 @@ def corrected(path: Path, film: VideoInfo) -> tuple[Description, ...]:
 def _over_speech(found: Sequence[Description], gaps: Sequence[Interval], offset_s: float) -> tuple[str, ...]:
     """Warnings of descriptions that people put where somebody speaks."""
     over = [
-        clock(one.start_s + offset_s)
+        format_timestamp(one.start_s + offset_s)
         for one in found
         if not any(
             low - MARGIN_S <= one.start_s + 1e-3 and one.end_s <= high + MARGIN_S + 1e-3 for low, high in gaps
@@ -304,5 +303,5 @@ def write_descriptions(found: Descriptions, paths: Mapping[str, Path]) -> None:
     """
     for form in ("vtt", "srt"):
         with atomic_write(paths[form]) as part:
-            part.write_text(as_played(found).as_text(form), encoding="utf-8")
+            part.write_text(to_player_time(found).as_text(form), encoding="utf-8")
     write_json(found, paths["json"])

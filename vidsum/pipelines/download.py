@@ -33,11 +33,11 @@ from vidsum.network import (
     PAUSE_S,
     TIMEOUTS_S,
     Session,
-    host_in,
+    failing_host,
+    failure_reason,
     is_offline,
-    length_of,
-    reason_of,
-    span_in,
+    parse_content_length,
+    parse_content_range,
     write_body,
 )
 from vidsum.types import Progress
@@ -193,7 +193,7 @@ class _Transfer:
             return "is not a valid URL, or leads to one that is not"
         if isinstance(error, _OtherPartError):
             return str(error)
-        return self.url.hide(f"{host_in(error, self.url.raw)} {reason_of(error)}")
+        return self.url.hide(f"{failing_host(error, self.url.raw)} {failure_reason(error)}")
 
     def _come(self) -> int:
         return self.part.stat().st_size if self.part.exists() else 0
@@ -217,7 +217,7 @@ class _Transfer:
                 return
             self.target.unlink(missing_ok=True)  # it is of another version
             done = done if is_rest else 0
-            length = length_of(response.headers)
+            length = parse_content_length(response.headers)
             noted = _version_in(response.headers) | ({"bytes": done + length} if length else {})
             self.note.write_text(json.dumps(noted))
             write_body(response, self.part, done, self._received)
@@ -297,11 +297,14 @@ def _strong(version: Mapping[str, Any]) -> str | None:
 
 def _is_rest(response: requests.Response, version: Mapping[str, Any], done: int) -> bool:
     """Return whether a response is what was asked for: the rest of the same version, from `done` on."""
-    span, size = span_in(response.headers), int(version["bytes"])
+    span, size = parse_content_range(response.headers), int(version["bytes"])
     is_same = _strong(_version_in(response.headers)) == _strong(version)
     is_part = response.status_code == requests.codes.partial_content
     return (
-        is_part and is_same and span == (done, size - 1, size) and length_of(response.headers) == size - done
+        is_part
+        and is_same
+        and span == (done, size - 1, size)
+        and parse_content_length(response.headers) == size - done
     )
 
 

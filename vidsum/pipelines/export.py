@@ -19,11 +19,11 @@ from vidsum.options import from_keywords
 from vidsum.outputs import as_utf8
 from vidsum.pipelines.timelines import video_of
 from vidsum.provenance import form_in, label_of
-from vidsum.results.clock import as_played
+from vidsum.results.clock import to_player_time
 from vidsum.results.cuts import Cut, Cutting, cuts_of, groups_of
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.feature_files import is_feature_file, read_features
-from vidsum.results.load import read_record, text_beside
+from vidsum.results.load import load_text_for, read_record
 from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
@@ -172,9 +172,9 @@ def write_storyboard(summary: Summary, path: PathLike, folder: PathLike) -> None
     video = video_of(summary)
     images = [frame.image for frame in read_frames_at(video, times)]
     save_key_frames(images, times, folder)
-    found = text_beside(Path(path), summary.video, Descriptions) if summary.video else None
+    found = load_text_for(Path(path), summary.video, Descriptions) if summary.video else None
     captions = [found.at(time_s) for time_s in times] if found else ()
-    save_picture(storyboard(as_played(summary), images, captions), path, label_of(summary.provenance))
+    save_picture(storyboard(to_player_time(summary), images, captions), path, label_of(summary.provenance))
 
 
 _MOST_PICTURES = 120
@@ -196,7 +196,7 @@ def write_sheet(result: Grounding | Highlights | Shots, path: PathLike) -> None:
     images = [frame.image for frame in read_frames_at(video, times, _size(video))]
     facts = f"{result.kind}: {f'{len(shown)} of ' if cuts[len(shown) :] else ''}{len(cuts)}, of {length}"
     header, captions = (as_utf8(Path(video.path).name), facts), [cut.label for cut in shown]
-    begin_s, played = start_offset_s(video), cuts_of(as_played(result))[: len(shown)]
+    begin_s, played = start_offset_s(video), cuts_of(to_player_time(result))[: len(shown)]
     end_s = begin_s + video.duration_s
     sheet = contact_sheet(header, played, images, captions, [(begin_s, end_s)], end_s)
     save_picture(sheet, path, label_of(result.provenance))
@@ -217,7 +217,7 @@ def write_plot(result: Summary | Grounding | Highlights, path: PathLike) -> tupl
     Raises OutputError: the file cannot be written.
     """
     require_type(result, Summary, Grounding, Highlights)
-    result = as_played(result)
+    result = to_player_time(result)
     if isinstance(result, Grounding):
         from vidsum.grounding.plot import moments_plot
 

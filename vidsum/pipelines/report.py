@@ -15,17 +15,17 @@ from vidsum.errors import InputError, UsageError
 from vidsum.pipelines.clips import clips_of
 from vidsum.pipelines.export import form_of
 from vidsum.pipelines.timelines import relative, video_behind
-from vidsum.results.clock import moved
+from vidsum.results.clock import shift_times
 from vidsum.results.cuts import Cutting
 from vidsum.results.descriptions import Descriptions
-from vidsum.results.load import Text, Texts, text_beside
+from vidsum.results.load import Text, Texts, load_text_for
 from vidsum.results.media import url_of
 from vidsum.results.moments import Grounding, Highlights
-from vidsum.results.page import Film, data_url, picture_times, render
+from vidsum.results.page import PageVideo, data_url, picture_times, render
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
-from vidsum.times import short_clock
+from vidsum.times import format_short_time
 from vidsum.types import Picture, VideoInfo
 from vidsum.video.clock import start_offset_s
 from vidsum.video.frames import LongSide
@@ -76,7 +76,7 @@ def report_text(
 
 def films_of(
     results: Sequence[tuple[str, Shown]], place: Place, is_copied: Callable[[VideoInfo], bool]
-) -> tuple[list[Film], list[str]]:
+) -> tuple[list[PageVideo], list[str]]:
     """Return the videos of results, in order, and warnings of those that are missing.
 
     Times are those of the file that the page plays: one that `is_copied` as it is has its own clock, while
@@ -108,8 +108,8 @@ def _embedding(results: Sequence[tuple[str, Shown]]) -> Place:
     lengths = {result.video.path: result.video.duration_s for _, result in results if result.video}
     total_s = sum(lengths.values())
     if total_s > LONGEST_EMBEDDED_S:
-        most = f"--embed holds {short_clock(LONGEST_EMBEDDED_S)} in {_EMBEDDED_BYTES // 10**6} MB"
-        fault = f"{short_clock(total_s)} of video is too long for one page: {most}"
+        most = f"--embed holds {format_short_time(LONGEST_EMBEDDED_S)} in {_EMBEDDED_BYTES // 10**6} MB"
+        fault = f"{format_short_time(total_s)} of video is too long for one page: {most}"
         raise UsageError(fault, hint="--bundle page.zip")
     bits = min(_MOST_BITS, int(0.95 * 8 * _EMBEDDED_BYTES / max(total_s, 1)))
 
@@ -139,11 +139,11 @@ def _film(
     place: Place,
     is_copied: Callable[[VideoInfo], bool],
     warnings: list[str],
-) -> Film:
+) -> PageVideo:
     """What results of one video say, with the video, its pictures and clips; a warning if it is missing."""
     name, first = group[0]
     video = first.video
-    film = Film(
+    film = PageVideo(
         name=Path(video.path).name if video else Path(name).stem,
         source=None,
         video=video,
@@ -174,12 +174,12 @@ def _film(
     )
 
 
-def _played(film: Film, offset_s: float) -> Film:
+def _played(film: PageVideo, offset_s: float) -> PageVideo:
     """Return the video with all times later, as a player that counts so much ahead of the first picture has
     them.
     """
     names = ("results", "descriptions", "said")
-    texts = {name: moved(getattr(film, name), offset_s) for name in names}
+    texts = {name: shift_times(getattr(film, name), offset_s) for name in names}
     return replace(film, duration_s=film.duration_s + offset_s, **texts)
 
 
@@ -192,11 +192,11 @@ def _duration_s(result: Shown) -> float:
 def _text(group: Sequence[tuple[str, Shown]], kind: type[Text]) -> Text | None:
     """Return the transcript or the descriptions of a video: one of the results, or beside one of them."""
     given = (result for _, result in group if isinstance(result, kind))
-    beside = (text_beside(Path(name), result.video, kind) for name, result in group if result.video)
+    beside = (load_text_for(Path(name), result.video, kind) for name, result in group if result.video)
     return next(filter(None, chain(given, beside)), None)
 
 
-def _starts(film: Film, begin_s: float) -> tuple[list[float], bool]:
+def _starts(film: PageVideo, begin_s: float) -> tuple[list[float], bool]:
     """When each shot begins, and True; evenly spaced times and False where no result has shots."""
     for _, result in film.results:
         if isinstance(result, Shots):

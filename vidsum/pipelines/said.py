@@ -20,10 +20,10 @@ from vidsum.intervals import clip_interval
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.speech import cached_transcript, in_english, plan_transcript
-from vidsum.results.clock import moved
+from vidsum.results.clock import shift_times
 from vidsum.results.moments import Grounding, QueryMoments
 from vidsum.results.summary import Summary
-from vidsum.results.transcript import Segment, Transcript, Word, as_text
+from vidsum.results.transcript import Segment, Transcript, Word, format_segments
 from vidsum.settings import Extraction, Retrieval, Selection, Transcription
 from vidsum.types import Interval, Progress, TimeArray, VideoInfo
 from vidsum.video.clock import start_offset_s
@@ -155,7 +155,9 @@ def subtitles_of(transcript: Transcript, segments: Sequence[Interval]) -> tuple[
                 if low < high:
                     cut.append(replace(heard, start_s=low + shift_s, end_s=high + shift_s))
                 continue
-            if words := [moved(word, shift_s, -inf) for word in heard.words if _is_in(word, start_s, end_s)]:
+            if words := [
+                shift_times(word, shift_s, -inf) for word in heard.words if _is_in(word, start_s, end_s)
+            ]:
                 text = " ".join(word.text for word in words)
                 start, end = max(words[0].start_s, offset_s), words[-1].end_s
                 cut.append(replace(heard, start_s=start, end_s=end, text=text, words=tuple(words)))
@@ -178,7 +180,7 @@ def export_subtitles(
     video = summary.video
     transcript = plan_transcript(video.path, Transcription(), extraction, video).run(progress)
     with atomic_write(path) as part:
-        text = as_text(subtitles_of(transcript, summary.segments), "srt")
+        text = format_segments(subtitles_of(transcript, summary.segments), "srt")
         part.write_text(text, encoding="utf-8")
 
 

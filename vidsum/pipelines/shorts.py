@@ -14,8 +14,8 @@ from vidsum.grounding.places import SIDE, Looker, moving
 from vidsum.memory import cached_model
 from vidsum.pipelines.said import subtitles_of
 from vidsum.pipelines.speech import plan_transcript
-from vidsum.results.cues import cues_of
-from vidsum.results.transcript import Transcript, pieces_of
+from vidsum.results.cues import make_cues
+from vidsum.results.transcript import Transcript, to_cue_words
 from vidsum.settings import Extraction, Shorts, Transcription
 from vidsum.types import FloatArray, Interval, Picture, Progress, VideoInfo
 from vidsum.video.captions import letters_in_line, unknown_letters
@@ -87,8 +87,8 @@ class Looks:
     def _captions(self, segments: Sequence[Interval], look: ClipLook) -> list[tuple[float, float, str]]:
         assert self._said is not None
         size = look.size or (self._video.display_width, self._video.display_height)
-        pieces = pieces_of(subtitles_of(self._said, segments))
-        cues = [(cue.start_s, cue.end_s, cue.text) for cue in cues_of(pieces, letters_in_line(*size))]
+        pieces = to_cue_words(subtitles_of(self._said, segments))
+        cues = [(cue.start_s, cue.end_s, cue.text) for cue in make_cues(pieces, letters_in_line(*size))]
         if unknown := unknown_letters(cues):
             self.warnings.append(f"captions: the font has no {unknown[:8]}; --subtitles has all letters")
         return cues

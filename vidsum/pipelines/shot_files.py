@@ -13,7 +13,7 @@ from vidsum.pipelines.summary import input_for
 from vidsum.pipelines.timelines import video_of
 from vidsum.results.shots import Shots
 from vidsum.settings import Extraction, ShotSettings
-from vidsum.times import clock
+from vidsum.times import format_timestamp
 from vidsum.types import FloatArray, Interval, Progress
 from vidsum.video.clock import start_offset_s
 from vidsum.video.read import read_frames_at
@@ -97,4 +97,4 @@ def write_stats(
         rows.writerow(("Frame Number", "Timecode", *columns, "shot"))
         for row, (time_s, shot) in enumerate(zip(times.tolist(), numbers.tolist(), strict=True)):
             values = (f"{column[row]:.4f}" for column in columns.values())
-            rows.writerow((row + 1, clock(time_s + offset_s), *values, shot))
+            rows.writerow((row + 1, format_timestamp(time_s + offset_s), *values, shot))

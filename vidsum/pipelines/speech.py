@@ -19,9 +19,9 @@ from vidsum.options import from_keywords, without_defaults
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.plan import Plan
 from vidsum.pipelines.sources import path_of
-from vidsum.results.clock import as_played, moved
-from vidsum.results.transcript import SpokenQuery, TextFormat, Transcript, segments_data, segments_of
-from vidsum.results.transcript import as_text as as_text
+from vidsum.results.clock import shift_times, to_player_time
+from vidsum.results.transcript import SpokenQuery, TextFormat, Transcript, parse_segments, segments_data
+from vidsum.results.transcript import format_segments as format_segments
 from vidsum.settings import Extraction, Transcription
 from vidsum.speech.recognize import CHECKPOINT, LANGUAGES, changes_of, load_recognizer, rules_on, said_in
 from vidsum.speech.voice import RATE, speech_in, windows_of
@@ -172,7 +172,7 @@ def _heard(
         )
         heard = said_in(model, windows, settings.language, translate=settings.translate)
     language, probability, segments = heard
-    segments = moved(segments, -sound.ahead_s, -inf)
+    segments = shift_times(segments, -sound.ahead_s, -inf)
     transcript = Transcript(
         segments=segments,
         language=language,
@@ -239,12 +239,12 @@ def hear_query(
 def write_text(
     transcript: Transcript, path: str | os.PathLike[str], form: TextFormat, *, with_words: bool = False
 ) -> None:
-    """Write a transcript as subtitles of its file or plain text, in UTF-8; see `as_text`.
+    """Write a transcript as subtitles of its file or plain text, in UTF-8; see `format_segments`.
 
     Raises OutputError: the file cannot be written.
     """
     with atomic_write(path) as part:
-        text = as_text(as_played(transcript).segments, form, with_words=with_words)
+        text = format_segments(to_player_time(transcript).segments, form, with_words=with_words)
         part.write_text(text, encoding="utf-8")
 
 
@@ -256,7 +256,7 @@ def _kept(provenance: Mapping[str, Any]) -> Transcript | None:
     if content is None:
         return None
     found = json.loads(content)
-    found |= {"segments": segments_of(found["segments"]), "warnings": tuple(found.get("warnings", ()))}
+    found |= {"segments": parse_segments(found["segments"]), "warnings": tuple(found.get("warnings", ()))}
     return Transcript(**found, provenance=provenance)
 
 
@@ -275,7 +275,7 @@ def _warnings(transcript: Transcript) -> tuple[str, ...]:
     if (probability := transcript.language_probability or 0.0) < _SURE_OF_LANGUAGE:
         sure = f"{transcript.language} ({probability:.0%} confidence)"
         warnings.append(f"the language may not be {sure}; name it with --language")
-    if changes := changes_of(as_played(transcript)):
+    if changes := changes_of(to_player_time(transcript)):
         first = [f"{before} to {after} at {format_time(at_s)}" for before, after, at_s in changes]
         more = f" and {len(changes) - _MOST_CHANGES} more" if len(changes) > _MOST_CHANGES else ""
         warnings.append(f"the language changes: {', '.join(first[:_MOST_CHANGES])}{more}")

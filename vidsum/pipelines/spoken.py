@@ -19,7 +19,7 @@ from vidsum.speech.gaps import MARGIN_S, shorter
 from vidsum.speech.speak import Speaker, speak
 from vidsum.speech.speak import speaker_of as speaker_of
 from vidsum.text_files import quote
-from vidsum.times import clock
+from vidsum.times import format_timestamp
 from vidsum.types import FloatArray, Progress
 from vidsum.video.clock import start_offset_s
 from vidsum.video.described import SpokenText, sound_rate, write_described
@@ -74,9 +74,8 @@ def write_spoken(
             try:
                 text, samples = _spoken(texts, room_s, speaker, rate, Path(folder))
             except InputError as error:
-                lost.append(
-                    f"{quote(one.text)} ({clock(one.start_s + start_offset_s(info))}): {error.message}"
-                )
+                time = format_timestamp(one.start_s + start_offset_s(info))
+                lost.append(f"{quote(one.text)} ({time}): {error.message}")
             else:
                 # on disk: those of a long film would fill the memory
                 np.save(file := Path(folder) / f"{number}.npy", samples)

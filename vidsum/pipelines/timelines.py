@@ -11,11 +11,11 @@ from vidsum.names import require_type
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.sources import probe_video
 from vidsum.provenance import label_of
-from vidsum.results.clock import as_played
+from vidsum.results.clock import to_player_time
 from vidsum.results.cuts import Cut, Cutting, cuts_of, length_of
-from vidsum.results.formats import FORMATS, Listing, Timeline, to_editor
+from vidsum.results.formats import FORMATS, ListFormat, TimelineFormat, format_timeline
 from vidsum.results.lists import chapters_of
-from vidsum.results.media import Clip, Media, check_place, media_of, one_line
+from vidsum.results.media import Clip, Media, check_path, one_line, read_media
 from vidsum.results.result import Result
 from vidsum.settings import Extraction, MediaPaths
 from vidsum.times import Cue
@@ -81,9 +81,9 @@ def timeline_text(
         UsageError: the result is of features and the format names frames.
         InputError: the video is missing or another one, or the format cannot express it.
     """
-    played, how = as_played(result, video), FORMATS[format]
+    played, how = to_player_time(result, video), FORMATS[format]
     cuts = cuts_of(played)
-    if isinstance(how, Listing):
+    if isinstance(how, ListFormat):
         try:
             return how.write(cuts, length_of(played), start_offset_s(result.video, video)), ()
         except InputError as error:
@@ -93,7 +93,7 @@ def timeline_text(
     require_expressible(format, has_video=result.video is not None)
     assert result.video is not None
     info = video_behind(result.video, video)
-    media = media_of(info)
+    media = read_media(info)
     place = place_of(info.path, target, paths)
     text = _editor_text(format, [(cut, media, place) for cut in cuts], target)
     if not media.is_conformed:
@@ -134,7 +134,7 @@ def chapters_label(result: Cutting, video: PathLike | None = None) -> str:
 
 
 def _chapters_of(result: Cutting, video: PathLike | None) -> list[Cue]:
-    played = as_played(result, video)
+    played = to_player_time(result, video)
     return chapters_of(cuts_of(played), length_of(played), start_offset_s(result.video, video))
 
 
@@ -142,7 +142,9 @@ def film_format(path: PathLike) -> str:
     """Return the format of a timeline of several videos. Raises UsageError: the name stands for no such
     format.
     """
-    offered = [format for format, how in FORMATS.items() if isinstance(how, Timeline) and how.of_several]
+    offered = [
+        format for format, how in FORMATS.items() if isinstance(how, TimelineFormat) and how.of_several
+    ]
     format = format_of(path, offered)
     if format not in offered:
         known = ", ".join(FORMATS[each].ending for each in offered)
@@ -164,7 +166,7 @@ def film_text(cuts: Sequence[tuple[str, Cut]], format: str, target: Path) -> tup
     """
     if not cuts:
         raise InputError(f"{target}: cannot be written: no moments were found")
-    medias = {path: media_of(probe_video(path, Extraction())) for path in dict(cuts)}
+    medias = {path: read_media(probe_video(path, Extraction())) for path in dict(cuts)}
     first = medias[cuts[0][0]]
     for path, media in medias.items():
         if (media.rate, media.is_drop_frame) != (first.rate, first.is_drop_frame):
@@ -182,16 +184,16 @@ def require_expressible(format: str, *, has_video: bool) -> None:
 
     Raises UsageError: it names frames, and there is no video.
     """
-    if not has_video and isinstance(FORMATS[format], Timeline):
-        hint = f"one of {', '.join(name for name, how in FORMATS.items() if isinstance(how, Listing))}"
+    if not has_video and isinstance(FORMATS[format], TimelineFormat):
+        hint = f"one of {', '.join(name for name, how in FORMATS.items() if isinstance(how, ListFormat))}"
         raise UsageError(f"cannot write .{format}: the result was computed from features only", hint=hint)
 
 
 def require_nameable(format: str, video: PathLike, target: Path, paths: MediaPaths) -> None:
     """See to it that a format can name a video. Raises InputError where it cannot."""
     how = FORMATS[format]
-    if isinstance(how, Timeline) and how.has_plain_paths:
-        check_place(format, place_of(video, target, paths))
+    if isinstance(how, TimelineFormat) and how.has_plain_paths:
+        check_path(format, place_of(video, target, paths))
 
 
 def place_of(video: PathLike, target: Path, paths: MediaPaths) -> str:
@@ -202,7 +204,7 @@ def place_of(video: PathLike, target: Path, paths: MediaPaths) -> str:
 def _editor_text(format: str, clips: Sequence[tuple[Cut, Media, str]], target: Path) -> str:
     name = one_line(target.name.removesuffix(FORMATS[format].ending))
     try:
-        return to_editor(format, [Clip(*each) for each in clips], name)
+        return format_timeline(format, [Clip(*each) for each in clips], name)
     except ValueError as error:
         raise InputError(f"{clips[0][1].path}: cannot be written as .{format} ({error})") from error
 

@@ -50,7 +50,7 @@ class Chart:
         return f"{self.line}V{HEIGHT:g}H0Z" if self.line else ""
 
 
-def chart(
+def make_chart(
     label: str,
     duration_s: float,
     chosen: Sequence[Cut],
@@ -69,8 +69,8 @@ def chart(
             Band(*_place(cut, duration_s), is_ranked and cut is chosen[0], cut.evidence == "said")
             for cut in chosen
         ),
-        line_of(*curve, duration_s),
-        line_of(curve[0], said, duration_s) if said else "",
+        draw_line(*curve, duration_s),
+        draw_line(curve[0], said, duration_s) if said else "",
     )
 
 
@@ -80,7 +80,7 @@ def _place(segment: Cut | ScoredShot, duration_s: float) -> tuple[float, float]:
     return round(start, 2), round(max(end - start, 1.0), 2)
 
 
-def line_of(times_s: Sequence[float], scores: Sequence[float], duration_s: float) -> str:
+def draw_line(times_s: Sequence[float], scores: Sequence[float], duration_s: float) -> str:
     """Return a step for each sample, up to its share of the highest; of many samples, the highest of each
     group.
     """

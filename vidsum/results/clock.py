@@ -24,15 +24,15 @@ Timed = TypeVar("Timed", bound=_OfVideo)
 Part = TypeVar("Part")
 
 
-def as_played(result: Timed, path: str | os.PathLike[str] | None = None) -> Timed:
+def to_player_time(result: Timed, path: str | os.PathLike[str] | None = None) -> Timed:
     """Return a result with times that count from the start of its file; `path`: where that is by now.
 
     All times that leave vidsum for the source go through here; those in JSON count from the first picture.
     """
-    return moved(result, start_offset_s(result.video, path))
+    return shift_times(result, start_offset_s(result.video, path))
 
 
-def moved(part: Part, by_s: float, least_s: float = 0.0) -> Part:
+def shift_times(part: Part, by_s: float, least_s: float = 0.0) -> Part:
     """Return a result, or a part of one, with all times later by `by_s`, and none before `least_s`."""
     return _moved(part, by_s, least_s) if by_s else part
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate, chain, pairwise, starmap
 from math import inf
 
-from vidsum.times import clock, escaped
+from vidsum.times import escape_vtt, format_timestamp
 
 LINE = 42
 """Letters in a line; a wide one, as of Chinese, counts as two."""
@@ -53,7 +53,7 @@ _BOUND = frozenset(
 
 
 @dataclass(frozen=True)
-class Piece:
+class CueWord:
     """A word with the blank ahead of it, if any, said over [start_s, end_s)."""
 
     start_s: float
@@ -69,12 +69,12 @@ class Subtitle:
 
     start_s: float
     end_s: float
-    lines: tuple[tuple[Piece, ...], ...]
+    lines: tuple[tuple[CueWord, ...], ...]
 
     @property
     def text(self) -> str:
         """As it is shown."""
-        return "\n".join(map(text_of, self.lines))
+        return "\n".join(map(join_words, self.lines))
 
     def marked(self, *, with_times: bool) -> str:
         """As WebVTT writes it, with the time of each word that is said after another of the cue."""
@@ -82,15 +82,15 @@ class Subtitle:
         for line in self.lines:
             words = []
             for piece in line:
-                word = escaped(piece.text.lstrip())
+                word = escape_vtt(piece.text.lstrip())
                 if with_times and shown_s < (start_s := round(piece.start_s, 3)) < self.end_s:
-                    shown_s, word = start_s, f"<{clock(start_s)}>{word}"
+                    shown_s, word = start_s, f"<{format_timestamp(start_s)}>{word}"
                 words.append(piece.text[: -len(piece.text.lstrip())] + word)
             lines.append("".join(words).strip())
         return "\n".join(lines)
 
 
-def cues_of(pieces: Sequence[Piece], letters: int = LINE) -> list[Subtitle]:
+def make_cues(pieces: Sequence[CueWord], letters: int = LINE) -> list[Subtitle]:
     """Return words as cues, none left out, in order, in time order and apart by `GAP_S`.
 
     A line is longer than `letters` only if one word is. A cue lasts `LEAST_S` to `MOST_S`. It is quicker than
@@ -101,12 +101,12 @@ def cues_of(pieces: Sequence[Piece], letters: int = LINE) -> list[Subtitle]:
     return _timed([tuple(tuple(pieces[a:b]) for a, b in pairwise(cue) if a < b) for cue in cues])
 
 
-def width(text: str) -> int:
+def display_width(text: str) -> int:
     """Return letters of a text, wide ones counted as two."""
     return len(text) + sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
 
 
-def text_of(pieces: Iterable[Piece]) -> str:
+def join_words(pieces: Iterable[CueWord]) -> str:
     return "".join(piece.text for piece in pieces).strip()
 
 
@@ -114,7 +114,7 @@ def text_of(pieces: Iterable[Piece]) -> str:
 class _Measured:
     """Words with what their breaks cost."""
 
-    pieces: Sequence[Piece]
+    pieces: Sequence[CueWord]
     letters: int
     """In a line."""
     ends: Sequence[int]
@@ -125,9 +125,9 @@ class _Measured:
     """The cost of a break ahead of each word, and at the end."""
 
     @classmethod
-    def of(cls, pieces: Sequence[Piece], letters: int) -> "_Measured":
+    def of(cls, pieces: Sequence[CueWord], letters: int) -> "_Measured":
         blanks = [len(piece.text) - len(piece.text.lstrip()) for piece in pieces]
-        ends = accumulate((width(piece.text) for piece in pieces), initial=0)
+        ends = accumulate((display_width(piece.text) for piece in pieces), initial=0)
         breaks = [0.0, *starmap(_break_cost, pairwise(pieces)), 0.0]
         return cls(pieces, letters, list(ends), blanks, breaks)
 
@@ -179,7 +179,7 @@ def _cuts(text: _Measured) -> list[int]:
     return cuts[::-1]
 
 
-def _break_cost(before: Piece, after: Piece) -> float:
+def _break_cost(before: CueWord, after: CueWord) -> float:
     """How bad a break between two words is: nothing after a sentence, much inside a phrase."""
     last, following = before.text.strip().lower(), after.text.strip().lower()
     mark = last.rstrip("\"'»”’)")[-1:]
@@ -192,13 +192,13 @@ def _break_cost(before: Piece, after: Piece) -> float:
     return 2.0 if following in _OPENERS else 5.0
 
 
-def _timed(cues: Sequence[tuple[tuple[Piece, ...], ...]]) -> list[Subtitle]:
+def _timed(cues: Sequence[tuple[tuple[CueWord, ...], ...]]) -> list[Subtitle]:
     """When cues of these lines are shown: from the first word on, for as long as there is room and need."""
     starts_s = [lines[0][0].start_s for lines in cues]
     subtitles, free_s = list[Subtitle](), 0.0
     for lines, first_s, following_s in zip(cues, starts_s, [*starts_s, inf][1:], strict=True):
         start_s, said_s = max(first_s, free_s), lines[-1][-1].end_s
-        letters = width(text_of(chain(*lines)))
+        letters = display_width(join_words(chain(*lines)))
         end_s = max(start_s + letters / PACE, said_s)
         end_s = min(end_s, max(following_s - GAP_S, said_s + LAG_S))
         if GAP_S < following_s - end_s < _HOLE_S:

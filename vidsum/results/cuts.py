@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from vidsum.outputs import as_utf8
 from vidsum.results.moments import Grounding, Highlights, Moment
-from vidsum.results.result import number, optional
+from vidsum.results.result import round_number, round_optional
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
 from vidsum.types import Interval
@@ -74,7 +74,10 @@ def best_time(start_s: float, end_s: float, times_s: Sequence[float], scores: Se
 
 
 def _spans(spans: Iterable[Interval], kind: str) -> list[Cut]:
-    return [Cut(number(start), number(end), f"{kind} {rank}") for rank, (start, end) in enumerate(spans, 1)]
+    return [
+        Cut(round_number(start), round_number(end), f"{kind} {rank}")
+        for rank, (start, end) in enumerate(spans, 1)
+    ]
 
 
 def _moments(
@@ -83,14 +86,14 @@ def _moments(
     text = as_utf8(" ".join(query.split()))
     return [
         Cut(
-            number(moment.start_s),
-            number(moment.end_s),
+            round_number(moment.start_s),
+            round_number(moment.end_s),
             f"{text} ({rank})" if text else f"highlight {rank}",
             text,
             rank,
-            number(moment.score),
+            round_number(moment.score),
             moment.evidence if tells else "",
-            optional(present),
+            round_optional(present),
         )
         for rank, moment in enumerate(moments, 1)
     ]

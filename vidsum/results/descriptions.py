@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
-from vidsum.results.result import Result, named, number, origin_of
+from vidsum.results.result import Result, common_fields, round_number, video_prefix
 from vidsum.times import to_srt, to_vtt
 from vidsum.types import Interval
 
@@ -26,8 +26,8 @@ class Description:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready data."""
-        times = {"start_s": number(self.start_s), "end_s": number(self.end_s)}
-        return {**times, "text": self.text, "confidence": number(self.confidence)}
+        times = {"start_s": round_number(self.start_s), "end_s": round_number(self.end_s)}
+        return {**times, "text": self.text, "confidence": round_number(self.confidence)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class Descriptions(Result):
 
     def __repr__(self) -> str:
         found = f"{len(self.descriptions)} descriptions, {self.video_duration_s:g} s"
-        return f"Descriptions({named(self.video)}{found}, by {self.writer})"
+        return f"Descriptions({video_prefix(self.video)}{found}, by {self.writer})"
 
     def at(self, time_s: float) -> str | None:
         """Return the text of the description of a time; None where there is none."""
@@ -61,9 +61,9 @@ class Descriptions(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready data."""
-        gaps = [[number(time_s) for time_s in gap] for gap in self.gaps or ()]
+        gaps = [[round_number(time_s) for time_s in gap] for gap in self.gaps or ()]
         return self.document(
-            duration_s=number(self.video_duration_s),
+            duration_s=round_number(self.video_duration_s),
             writer=self.writer,
             unsure=self.n_unsure,
             gaps=None if self.gaps is None else gaps,
@@ -80,7 +80,7 @@ class Descriptions(Result):
             video_duration_s=document["duration_s"],
             n_unsure=document["unsure"],
             gaps=None if gaps is None else tuple((start_s, end_s) for start_s, end_s in gaps),
-            **origin_of(document),
+            **common_fields(document),
         )
 
     def rows(self) -> list[dict[str, Any]]:

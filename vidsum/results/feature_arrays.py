@@ -1,7 +1,7 @@
 """Features as the named arrays and the JSON text of a feature file; `.npz` files, a format of our own.
 
-`features` [T, D] float32, `timestamps` [T] float64 seconds, `metadata` (one JSON text), and those of `BESIDE`
-that there are.
+`features` [T, D] float32, `timestamps` [T] float64 seconds, `metadata` (one JSON text), and
+the arrays of `EXTRA_ARRAYS` that a video has.
 """
 
 import json
@@ -16,12 +16,12 @@ import numpy.typing as npt
 from vidsum.errors import UsageError
 from vidsum.numpy_files import convert_errors, read_arrays, require_file
 from vidsum.outputs import atomic_write
-from vidsum.results.features import BESIDE, PASSED_ON, Features
+from vidsum.results.features import COPIED_FIELDS, EXTRA_ARRAYS, Features
 from vidsum.types import VideoInfo
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "extractor": (str,),
-    **dict.fromkeys(PASSED_ON[1:], (int, float)),
+    **dict.fromkeys(COPIED_FIELDS[1:], (int, float)),
     "video": (dict, type(None)),
     "provenance": (dict,),
     "warnings": (list,),
@@ -30,26 +30,26 @@ _UNSEEN_S = 60.0
 """Seconds that a video may have after its last feature, beyond twice what they cover."""
 _MOST_FPS = 10_000
 
-_NAMES = ("features", "timestamps", "metadata", *BESIDE)
+_NAMES = ("features", "timestamps", "metadata", *EXTRA_ARRAYS)
 
 
-def features_of(arrays: Mapping[str, Any]) -> Features:
+def features_from_arrays(arrays: Mapping[str, Any]) -> Features:
     """Return features of the arrays of a file: one of ours, or `features` and maybe `timestamps` alone.
 
     To be called within `convert_errors`. Raises UsageError where there are no usable features.
     """
     if "features" not in arrays:
         raise UsageError("it has no array named features")
-    array = float32(arrays["features"])
+    array = to_float32(arrays["features"])
     metadata = _metadata(str(arrays["metadata"])) if "metadata" in arrays else {}
     times = np.asarray(arrays["timestamps"], dtype=np.float64) if "timestamps" in arrays else None
     if not metadata:
-        return Features.from_array(array) if times is None else timed(array, times)
-    rows: dict[str, Any] = {name: float32(arrays[name]) for name in BESIDE if name in arrays}
+        return Features.from_array(array) if times is None else features_from_times(array, times)
+    rows: dict[str, Any] = {name: to_float32(arrays[name]) for name in EXTRA_ARRAYS if name in arrays}
     made = Features(
         array=array,
         timestamps=np.asarray(arrays["timestamps"], dtype=np.float64),
-        **{name: metadata[name] for name in PASSED_ON},
+        **{name: metadata[name] for name in COPIED_FIELDS},
         **rows,
         video=VideoInfo(**metadata["video"]) if metadata["video"] else None,
         provenance=metadata["provenance"],
@@ -59,7 +59,7 @@ def features_of(arrays: Mapping[str, Any]) -> Features:
     return made
 
 
-def float32(array: npt.ArrayLike) -> npt.NDArray[np.float32]:
+def to_float32(array: npt.ArrayLike) -> npt.NDArray[np.float32]:
     """Return the same numbers, contiguous; what is too large becomes infinite, which features are refused
     for.
     """
@@ -90,17 +90,17 @@ def _check(features: Features) -> None:
         raise UsageError(f"its video lasts {features.duration_s:g} s, but its features end at {seen_s:g} s")
     if not features.video_fps <= _MOST_FPS:
         raise UsageError(f"its video has {features.video_fps:g} frames a second")
-    for name, rows in beside(features).items():
+    for name, rows in extra_arrays(features).items():
         if rows.ndim != 2 or len(rows) != len(features):
             raise UsageError(f"{len(features)} features have {name} of the shape {list(rows.shape)}")
 
 
-def beside(features: Features) -> dict[str, npt.NDArray[np.float32]]:
-    """Return the arrays of `BESIDE` that there are."""
-    return {name: rows for name in BESIDE if (rows := getattr(features, name)) is not None}
+def extra_arrays(features: Features) -> dict[str, npt.NDArray[np.float32]]:
+    """Return the arrays of `EXTRA_ARRAYS` that there are."""
+    return {name: rows for name in EXTRA_ARRAYS if (rows := getattr(features, name)) is not None}
 
 
-def timed(
+def features_from_times(
     array: npt.NDArray[np.float32], times: npt.NDArray[np.float64], video_fps: float = 30.0
 ) -> Features:
     """Return features [T, D] known only by their times [T] in seconds: the median gap between them is the
@@ -118,7 +118,7 @@ def timed(
 def write_npz(features: Features, path: str | os.PathLike[str]) -> None:
     """Write one video's features; the same features give the same bytes. Raises OutputError."""
     arrays: dict[str, npt.NDArray[Any]] = {"features": features.array, "timestamps": features.timestamps}
-    arrays |= beside(features)
+    arrays |= extra_arrays(features)
     arrays["metadata"] = np.array(json.dumps(features.metadata))
     with atomic_write(path) as part, part.open("wb") as file:
         np.savez(file, allow_pickle=False, **arrays)
@@ -131,4 +131,4 @@ def read_npz(path: str | os.PathLike[str]) -> Features:
     """
     source = require_file(Path(path))
     with convert_errors(source):
-        return features_of(read_arrays(source, _NAMES))
+        return features_from_arrays(read_arrays(source, _NAMES))

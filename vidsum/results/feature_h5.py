@@ -24,7 +24,7 @@ import numpy.typing as npt
 from vidsum.errors import InputError, UsageError
 from vidsum.numpy_files import convert_errors, require_file
 from vidsum.outputs import as_utf8, atomic_write
-from vidsum.results.feature_arrays import beside, features_of, float32, timed
+from vidsum.results.feature_arrays import extra_arrays, features_from_arrays, features_from_times, to_float32
 from vidsum.results.features import Features
 
 PUBLISHED_FPS = 30.0
@@ -93,14 +93,14 @@ def h5_arrays(entry: H5Video) -> dict[str, Any]:
     for key in ("gtscore", "user_summary"):
         if (value := getattr(entry, key)) is not None:
             arrays[key] = value
-    return arrays | beside(features)
+    return arrays | extra_arrays(features)
 
 
 def group_names(path: str | os.PathLike[str]) -> list[str]:
     """Return names of the videos of a file. Raises InputError where it is missing, not HDF5, or has no
     group.
     """
-    with opened(Path(path)) as file:
+    with open_h5(Path(path)) as file:
         names = [name for name, entry in members(file).items() if isinstance(entry, h5py.Group)]
         if not names:
             raise UsageError("it holds no video")
@@ -114,12 +114,12 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
 
 def read_group(path: str | os.PathLike[str], name: str) -> dict[str, Any]:
     """Return the datasets of one group, and as `metadata` the attribute that `write_groups` wrote."""
-    with opened(Path(path)) as file:
+    with open_h5(Path(path)) as file:
         group = member(file, name)
         if not isinstance(group, h5py.Group):
             raise UsageError(f"it holds no group {name}")
         entries = members(group).items()
-        arrays = {key: array_of(entry) for key, entry in entries if isinstance(entry, h5py.Dataset)}
+        arrays = {key: read_dataset(entry) for key, entry in entries if isinstance(entry, h5py.Dataset)}
         arrays.pop("metadata", None)  # a dataset of that name is not ours
         if (metadata := text_attribute(group, "vidsum")) is not None:
             arrays["metadata"] = np.array(metadata)
@@ -133,30 +133,29 @@ def group_features(arrays: Mapping[str, Any], video_fps: float = PUBLISHED_FPS) 
     `n_frames`.
     """
     if "metadata" in arrays:
-        return features_of(arrays)
+        return features_from_arrays(arrays)
     if "features" not in arrays:
         raise UsageError("a video of it has no dataset named features")
-    array = float32(arrays["features"])
+    array = to_float32(arrays["features"])
     picks = np.asarray(arrays.get("picks", np.arange(len(array)) * PUBLISHED_STRIDE), dtype=np.float64)
-    made = timed(array, picks / video_fps, video_fps)
+    made = features_from_times(array, picks / video_fps, video_fps)
     return replace(made, duration_s=float(arrays["n_frames"]) / video_fps) if "n_frames" in arrays else made
 
 
 @contextmanager
-def opened(path: Path, kind: str = "feature file") -> Iterator[h5py.File]:
+def open_h5(path: Path, kind: str = "feature file") -> Iterator[h5py.File]:
     """An HDF5 file open for reading; what goes wrong inside becomes an InputError: not a `kind`."""
     with convert_errors(require_file(path), kind), h5py.File(path, "r") as file:
         yield file
 
 
 def member(group: h5py.Group, name: str) -> h5py.Group | h5py.Dataset | None:
-    """Return a group or `checked` dataset by its name or path, followed link by link; None where there is
-    none.
+    """Return a group or a dataset, its storage checked, by its name or path; None where there is none.
 
     Raises InputError where a link leads out of the file.
     """
     entry = _follow(group, name, _MAX_LINKS)
-    return checked(entry) if isinstance(entry, h5py.Dataset) else entry
+    return check_storage(entry) if isinstance(entry, h5py.Dataset) else entry
 
 
 def members(group: h5py.Group) -> dict[str, h5py.Group | h5py.Dataset]:
@@ -165,7 +164,7 @@ def members(group: h5py.Group) -> dict[str, h5py.Group | h5py.Dataset]:
     return {name: entry for name, entry in entries.items() if entry is not None}
 
 
-def checked(dataset: h5py.Dataset) -> h5py.Dataset:
+def check_storage(dataset: h5py.Dataset) -> h5py.Dataset:
     """Return the same dataset. Raises InputError where it is stored in other files or claims more than is
     stored.
     """
@@ -179,7 +178,7 @@ def checked(dataset: h5py.Dataset) -> h5py.Dataset:
     return dataset
 
 
-def array_of(dataset: h5py.Dataset) -> npt.NDArray[Any]:
+def read_dataset(dataset: h5py.Dataset) -> npt.NDArray[Any]:
     """Return the numbers of a dataset; an empty array for text, records and references, which are not
     read.
     """

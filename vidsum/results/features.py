@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import UsageError
-from vidsum.results.result import Result, named, numbers, pandas, video_data
+from vidsum.results.result import Result, load_pandas, round_numbers, video_data, video_prefix
 from vidsum.scaling import distances_between
 from vidsum.types import FloatArray, TimeArray, VideoInfo
 from vidsum.version import __version__
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 SCHEMA = "vidsum.features/1"
-PASSED_ON = ("extractor", "step_s", "covers_s", "duration_s", "video_fps")
+COPIED_FIELDS = ("extractor", "step_s", "covers_s", "duration_s", "video_fps")
 """Fields that a feature file has as they are."""
-BESIDE = ("logits", "embeddings")
+EXTRA_ARRAYS = ("logits", "embeddings")
 """Arrays with a row for each feature, which there may be."""
 
 _SAME_PICTURE = 5e-4
@@ -131,7 +131,9 @@ class Features(Result):
 
     def __repr__(self) -> str:
         rows, dim = self.array.shape
-        return f"Features({named(self.video)}[{rows}, {dim}] of {self.extractor}, {self.duration_s:g} s)"
+        return (
+            f"Features({video_prefix(self.video)}[{rows}, {dim}] of {self.extractor}, {self.duration_s:g} s)"
+        )
 
     @cached_property
     def picture_starts(self) -> npt.NDArray[np.int64]:
@@ -158,7 +160,7 @@ class Features(Result):
         """What they are, JSON-ready: all but the numbers."""
         return {
             "schema": SCHEMA,
-            **{name: getattr(self, name) for name in PASSED_ON},
+            **{name: getattr(self, name) for name in COPIED_FIELDS},
             "video": video_data(self.video),
             "provenance": dict(self.provenance),
             "warnings": list(self.warnings),
@@ -180,9 +182,9 @@ class Features(Result):
         """As JSON-ready data; the numbers too unless they are not asked for."""
         document = {**self.metadata, "shape": list(self.array.shape)}
         if with_arrays:
-            document["timestamps_s"] = numbers(self.timestamps)
+            document["timestamps_s"] = round_numbers(self.timestamps)
             document["features"] = self.array.tolist()
-            for name in BESIDE:
+            for name in EXTRA_ARRAYS:
                 rows = getattr(self, name)
                 document[name] = None if rows is None else rows.tolist()
         return document
@@ -193,4 +195,4 @@ class Features(Result):
 
     def to_pandas(self) -> DataFrame:
         """Return [T, D], by time."""
-        return pandas().DataFrame(self.array, index=pandas().Index(self.timestamps, name="time_s"))
+        return load_pandas().DataFrame(self.array, index=load_pandas().Index(self.timestamps, name="time_s"))

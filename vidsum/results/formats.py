@@ -9,18 +9,18 @@ from typing import Any
 
 from vidsum.results import lists, xml_formats
 from vidsum.results.cuts import Cut
-from vidsum.results.media import Clip, Media, check_place, one_line, url_of
-from vidsum.times import clock
+from vidsum.results.media import Clip, Media, check_path, one_line, url_of
+from vidsum.times import format_timestamp
 
 _MARKERS_BEGIN = "01:00:00:00"
 """Where Resolve begins a timeline unless told otherwise."""
 
 
-def to_editor(format: str, clips: Sequence[Clip], name: str) -> str:
+def format_timeline(format: str, clips: Sequence[Clip], name: str) -> str:
     """Return the text of a timeline.
 
     Args:
-        format: a `Timeline` of `FORMATS`.
+        format: a `TimelineFormat` of `FORMATS`.
         clips: in order, one at least. The first decides the size of the picture.
         name: of the timeline.
 
@@ -29,10 +29,10 @@ def to_editor(format: str, clips: Sequence[Clip], name: str) -> str:
         ValueError: the time code of a video is none.
     """
     how = FORMATS[format]
-    assert isinstance(how, Timeline)
+    assert isinstance(how, TimelineFormat)
     if how.has_plain_paths:
         for clip in clips:
-            check_place(format, clip.place)
+            check_path(format, clip.place)
     return how.write(clips, name)
 
 
@@ -132,7 +132,9 @@ def to_scenes(clips: Sequence[Clip], name: str) -> str:
         (first, end), cut = clip.span, clip.cut
         length_s = cut.end_s - cut.start_s
         edges = ((first + 1, cut.start_s), (end, cut.end_s), (end - first, length_s))
-        lines.append(",".join([str(number), *(f"{n},{clock(time)},{time:.3f}" for n, time in edges)]))
+        lines.append(
+            ",".join([str(number), *(f"{n},{format_timestamp(time)},{time:.3f}" for n, time in edges)])
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -142,7 +144,7 @@ def _head(media: Media, name: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Timeline:
+class TimelineFormat:
     """A format that names the video's frames."""
 
     ending: str
@@ -156,7 +158,7 @@ class Timeline:
 
 
 @dataclass(frozen=True)
-class Listing:
+class ListFormat:
     """A format that needs neither the video nor its frames."""
 
     ending: str
@@ -164,22 +166,22 @@ class Listing:
     """Makes its text of cuts, and of when their video ends and its first picture is shown."""
 
 
-FORMATS: Mapping[str, Timeline | Listing] = {
-    "otio": Timeline(".otio", to_otio),
-    "edl": Timeline(".edl", to_edl, has_plain_paths=True),
-    "fcpxml": Timeline(".fcpxml", xml_formats.to_fcpxml),
-    "xml": Timeline(".xml", xml_formats.to_xmeml),
-    "kdenlive": Timeline(".kdenlive", xml_formats.to_kdenlive, has_plain_paths=True),
-    "mlt": Timeline(".mlt", xml_formats.to_mlt, has_plain_paths=True),
-    "markers": Timeline(".markers.edl", to_markers, of_several=False),
-    "scenes": Timeline(".scenes.csv", to_scenes, of_several=False),
-    "kodi": Listing(".kodi.edl", lists.to_kodi),
-    "csv": Listing(".csv", lists.to_csv),
-    "srt": Listing(".srt", lists.to_srt),
-    "vtt": Listing(".vtt", lists.to_vtt),
-    "chapters": Listing(".chapters.txt", lists.to_chapters),
-    "ffmetadata": Listing(".ffmetadata", lists.to_ffmetadata),
-    "labels": Listing(".labels.txt", lists.to_labels),
+FORMATS: Mapping[str, TimelineFormat | ListFormat] = {
+    "otio": TimelineFormat(".otio", to_otio),
+    "edl": TimelineFormat(".edl", to_edl, has_plain_paths=True),
+    "fcpxml": TimelineFormat(".fcpxml", xml_formats.to_fcpxml),
+    "xml": TimelineFormat(".xml", xml_formats.to_xmeml),
+    "kdenlive": TimelineFormat(".kdenlive", xml_formats.to_kdenlive, has_plain_paths=True),
+    "mlt": TimelineFormat(".mlt", xml_formats.to_mlt, has_plain_paths=True),
+    "markers": TimelineFormat(".markers.edl", to_markers, of_several=False),
+    "scenes": TimelineFormat(".scenes.csv", to_scenes, of_several=False),
+    "kodi": ListFormat(".kodi.edl", lists.to_kodi),
+    "csv": ListFormat(".csv", lists.to_csv),
+    "srt": ListFormat(".srt", lists.to_srt),
+    "vtt": ListFormat(".vtt", lists.to_vtt),
+    "chapters": ListFormat(".chapters.txt", lists.to_chapters),
+    "ffmetadata": ListFormat(".ffmetadata", lists.to_ffmetadata),
+    "labels": ListFormat(".labels.txt", lists.to_labels),
 }
 """All formats, in the order of `ExportFormat`, which names them."""
 PROGRAMS: Mapping[str, str] = {

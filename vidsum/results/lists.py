@@ -15,7 +15,7 @@ from operator import attrgetter
 from vidsum import times
 from vidsum.errors import InputError
 from vidsum.results.cuts import Cut
-from vidsum.times import short_clock
+from vidsum.times import format_short_time
 from vidsum.types import Interval
 
 _TAGS = ("video", "query", "rank", "score", "present", "evidence")
@@ -78,7 +78,7 @@ def to_chapters(cuts: Sequence[Cut], length_s: float, *_: float) -> str:
             f"{len(labels)}",
             hint="use the format ffmetadata, which has no such limit",
         )
-    return "".join(f"{short_clock(start_s)} {labels[start_s]}\n" for start_s in sorted(labels))
+    return "".join(f"{format_short_time(start_s)} {labels[start_s]}\n" for start_s in sorted(labels))
 
 
 def to_ffmetadata(cuts: Sequence[Cut], length_s: float, first_s: float = 0.0) -> str:

@@ -1,6 +1,6 @@
 """Reading results back from files, which anyone may have edited.
 
-A schema cannot say that an end comes after its start, or that a curve has one score per time. `fault_of`
+A schema cannot say that an end comes after its start, or that a curve has one score per time. `find_fault`
 checks it once, where a document is read, so that exports, reports and `load` need not.
 """
 
@@ -68,7 +68,7 @@ def load(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Resu
     return result_of(document)
 
 
-def text_beside(path: Path, video: VideoInfo, kind: type[Text]) -> Text | None:
+def load_text_for(path: Path, video: VideoInfo, kind: type[Text]) -> Text | None:
     """What `vidsum describe` or `vidsum transcribe` wrote of a video into the folder of a file; else None.
 
     What was edited, or is of another video of the name, counts for nothing.
@@ -86,7 +86,7 @@ def result_of(document: Mapping[str, Any]) -> Cutting:
     return _CUTTING[str(kind_of(document))].from_dict(document)
 
 
-def read_shown(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Cutting | Texts:
+def read_displayable(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Cutting | Texts:
     """What `read_result` reads, or a transcript or descriptions as vidsum wrote them; errors as of `load`."""
     kind = kind_of(read_document(path)) if Path(path).is_file() else None
     is_text = kind in (Transcript.kind, Descriptions.kind)
@@ -114,7 +114,7 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
 def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return a document that vidsum wrote and nobody changed since.
 
-    Raises InputError: it is missing, of no schema that is known, its digest does not fit, or see `fault_of`.
+    Raises InputError: it is missing, of no known schema, its digest does not fit, or see `find_fault`.
     The message does not name the file.
     """
     unknown = InputError("is not known to be made by vidsum")
@@ -126,7 +126,7 @@ def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise unknown
     rest = {name: value for name, value in document.items() if name != "digest"}
     is_whole = isinstance(document.get("provenance"), dict) and document.get("digest") == digest_of(rest)
-    if not is_whole or fault_of(document) is not None:
+    if not is_whole or find_fault(document) is not None:
         raise InputError("was edited after vidsum wrote it, or written by another version")
     return document
 
@@ -134,7 +134,7 @@ def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
 def read_result(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Cutting:
     """Return the result in a document of summarize, shots, ground or highlights, as written or edited since.
 
-    Raises InputError: it cannot be read, is a document of another kind, or see `fault_of` and
+    Raises InputError: it cannot be read, is a document of another kind, or see `find_fault` and
     `refuse_playlist`.
     """
     document = read_document(path)
@@ -143,7 +143,7 @@ def read_result(path: str | os.PathLike[str], *, allow_playlists: bool = False) 
             f"{os.fspath(path)}: not a result of summarize, shots, ground or highlights",
             hint="give the JSON file that one of these wrote",
         )
-    if fault := fault_of(document):
+    if fault := find_fault(document):
         raise InputError(f"{os.fspath(path)}: {fault}", hint="undo the edit, or run the command again")
     if not allow_playlists:
         refuse_playlist(document, path)
@@ -183,7 +183,7 @@ _LATE_S, _LATE_FRACTION = 2.0, 0.02
 """A segment may end after its video by this, or by this fraction of it: decoders and headers disagree."""
 
 
-def fault_of(document: Mapping[str, Any]) -> str | None:
+def find_fault(document: Mapping[str, Any]) -> str | None:
     """What is wrong with a document, in one line; None if nothing is."""
     kind = kind_of(document)
     if kind is None:

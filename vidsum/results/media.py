@@ -193,7 +193,7 @@ def one_line(text: str) -> str:
     return "".join(letter if letter.isprintable() else "_" for letter in as_utf8(text))
 
 
-def media_of(video: VideoInfo) -> Media:
+def read_media(video: VideoInfo) -> Media:
     """What a timeline needs to know of a video file. Raises InputError: the file cannot be read."""
     rate, is_own = timeline_rate(video.fps)
     is_conformed = video.is_vfr or not is_own
@@ -236,7 +236,7 @@ def timeline_rate(fps: float) -> tuple[Fraction, bool]:
     return next(iter(multiples + parts), min(WHOLE_RATES, key=lambda rate: abs(float(rate) - fps))), False
 
 
-def check_place(format: str, place: str) -> None:
+def check_path(format: str, place: str) -> None:
     """See to it that files of a format, which have paths as they are, can name a video by this one.
 
     Raises InputError: they cannot, as it is not text of one line.

@@ -9,14 +9,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from vidsum.results.result import (
-    ByContent,
+    ContentEquality,
     Result,
+    common_fields,
     interval_data,
-    named,
-    number,
-    numbers,
-    optional,
-    origin_of,
+    round_number,
+    round_numbers,
+    round_optional,
+    video_prefix,
 )
 from vidsum.types import FloatArray, TimeArray
 
@@ -34,11 +34,11 @@ class Moment:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready data."""
-        return {**interval_data((self.start_s, self.end_s)), "score": number(self.score)}
+        return {**interval_data((self.start_s, self.end_s)), "score": round_number(self.score)}
 
 
 @dataclass(frozen=True, eq=False)
-class QueryMoments(ByContent):
+class QueryMoments(ContentEquality):
     """The results of one query."""
 
     query: str
@@ -63,15 +63,15 @@ class QueryMoments(ByContent):
             ]
         document: dict[str, Any] = {
             "query": self.query,
-            "present": optional(self.present),
+            "present": round_optional(self.present),
             "moments": moments,
         }
         if self.spoken is not None:
             document["spoken"] = {name: value for name, value in self.spoken.items() if name != "text"}
         if with_saliency:
-            document["saliency"] = numbers(self.saliency)
+            document["saliency"] = round_numbers(self.saliency)
             if self.said is not None:
-                document["said"] = numbers(self.said)
+                document["said"] = round_numbers(self.said)
         return document
 
     @classmethod
@@ -108,16 +108,15 @@ class Grounding(Result):
     """What moments were found in: `seen`, `said` or `both`."""
 
     def __repr__(self) -> str:
-        found = sum(len(one.moments) for one in self.queries)
-        return (
-            f"Grounding({named(self.video)}{found} moments of {len(self.queries)} queries, by {self.model})"
-        )
+        n_moments = sum(len(query.moments) for query in self.queries)
+        counts = f"{n_moments} moments of {len(self.queries)} queries"
+        return f"Grounding({video_prefix(self.video)}{counts}, by {self.model})"
 
     def to_dict(self, *, with_saliency: bool = True) -> dict[str, Any]:
         """As JSON-ready data; the curves too unless they are not asked for."""
         return self.document(
-            {"timestamps_s": numbers(self.timestamps)} if with_saliency else {},
-            duration_s=number(self.video_duration_s),
+            {"timestamps_s": round_numbers(self.timestamps)} if with_saliency else {},
+            duration_s=round_number(self.video_duration_s),
             model=self.model,
             space=self.space,
             **({} if self.evidence == "seen" else {"evidence": self.evidence}),
@@ -136,7 +135,7 @@ class Grounding(Result):
             model=document["model"],
             space=document["space"],
             evidence=document.get("evidence", "seen"),
-            **origin_of(document),
+            **common_fields(document),
         )
 
     def rows(self) -> list[dict[str, Any]]:
@@ -169,16 +168,16 @@ class Highlights(Result):
 
     def __repr__(self) -> str:
         found = f"{len(self.moments)} moments, {self.video_duration_s:g} s"
-        return f"Highlights({named(self.video)}{found}, by {self.model})"
+        return f"Highlights({video_prefix(self.video)}{found}, by {self.model})"
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready data."""
         return self.document(
-            duration_s=number(self.video_duration_s),
-            clip_s=number(self.clip_s),
+            duration_s=round_number(self.video_duration_s),
+            clip_s=round_number(self.clip_s),
             model=self.model,
             model_reason=self.model_reason,
-            saliency={"timestamps_s": numbers(self.timestamps), "scores": numbers(self.saliency)},
+            saliency={"timestamps_s": round_numbers(self.timestamps), "scores": round_numbers(self.saliency)},
             moments=[moment.to_dict() for moment in self.moments],
         )
 
@@ -193,7 +192,7 @@ class Highlights(Result):
             video_duration_s=document["duration_s"],
             model=document.get("model", ""),
             model_reason=document.get("model_reason", ""),
-            **origin_of(document),
+            **common_fields(document),
         )
 
     def rows(self) -> list[dict[str, Any]]:

@@ -14,14 +14,14 @@ from markupsafe import Markup
 
 from vidsum.outputs import as_utf8
 from vidsum.provenance import flat
-from vidsum.results.chart import NO_CURVE, Chart, Curve, chart, line_of
+from vidsum.results.chart import NO_CURVE, Chart, Curve, draw_line, make_chart
 from vidsum.results.cuts import Cut, Cutting, best_time, groups_of
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.moments import Grounding, Highlights, QueryMoments
 from vidsum.results.shots import Shots
 from vidsum.results.summary import ScoredShot, Summary
-from vidsum.results.transcript import Transcript, as_text
-from vidsum.times import format_time, short_clock
+from vidsum.results.transcript import Transcript, format_segments
+from vidsum.times import format_short_time, format_time
 from vidsum.types import VideoInfo
 from vidsum.version import __version__
 
@@ -46,7 +46,7 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Film:
+class PageVideo:
     """A video of the page, and what is at hand of it."""
 
     name: str
@@ -74,7 +74,7 @@ class Film:
         """Its texts."""
         if self.said and self.said.segments:
             lines = [(one.start_s, one.shown) for one in self.said.segments]
-            text = as_text(self.said.segments, "vtt")
+            text = format_segments(self.said.segments, "vtt")
             yield Panel("Transcript", "captions", self.said.language or "und", lines, text)
         if self.descriptions and self.descriptions.descriptions:
             lines = [(one.start_s, one.text) for one in self.descriptions.descriptions]
@@ -106,10 +106,10 @@ class Card:
 
 
 @dataclass(frozen=True)
-class Group:
+class CardGroup:
     """Cards with their chart: of a query, or of a whole result."""
 
-    chart: Chart
+    make_chart: Chart
     cards: tuple[Card, ...]
     query: str | None = None
     present: float | None = None
@@ -130,7 +130,7 @@ class Section:
     """The result file."""
     headline: str
     reason: str
-    groups: tuple[Group, ...]
+    groups: tuple[CardGroup, ...]
     warnings: tuple[str, ...]
     settings: tuple[tuple[str, str], ...]
     joint: Chart | None = None
@@ -142,7 +142,7 @@ class Section:
         return any(card.evidence for group in self.groups for card in group.cards)
 
 
-def render(films: Sequence[Film], title: str = "") -> str:
+def render(films: Sequence[PageVideo], title: str = "") -> str:
     """Return the page; without a title, it has that of the video, or their number."""
     title = title or (films[0].name if len(films) == 1 else f"{len(films)} videos")
     environment = Environment(
@@ -154,7 +154,7 @@ def render(films: Sequence[Film], title: str = "") -> str:
     )
     environment.filters |= {
         "clock": format_time,
-        "short": short_clock,
+        "short": format_short_time,
         "percent": lambda share: f"{100 * share:.0f} %",
     }
     style, script = (Markup(environment.get_template(name).render()) for name in ("report.css", "report.js"))
@@ -206,7 +206,7 @@ def _curves_of(result: Cutting) -> list[Curve]:
     return [(times, (result.importance if isinstance(result, Summary) else result.saliency).tolist())]
 
 
-def _section(film: Film, name: str, result: Cutting) -> Section:
+def _section(film: PageVideo, name: str, result: Cutting) -> Section:
     queries = result.queries if isinstance(result, Grounding) else (None,)
     clips = iter(film.clips.get(name, ()))
     settings = ((" › ".join(path), _value(value)) for path, value in flat(result.provenance))
@@ -219,7 +219,7 @@ def _section(film: Film, name: str, result: Cutting) -> Section:
         headline=_headline(result),
         reason=_reason(result),
         groups=tuple(
-            Group(
+            CardGroup(
                 _chart_of(film, result, cuts, curve, query),
                 tuple(
                     Card(
@@ -253,19 +253,19 @@ _MOST_CURVES = 6
 def _joint(result: Cutting, duration_s: float) -> Chart | None:
     if not isinstance(result, Grounding) or len(result.queries) < 2 or not result.timestamps.size:
         return None
-    curves = [line_of(*curve, duration_s) for curve in _curves_of(result)[:_MOST_CURVES]]
+    curves = [draw_line(*curve, duration_s) for curve in _curves_of(result)[:_MOST_CURVES]]
     label = f"Saliency of {_count(curves, 'query', 'queries')} over {format_time(duration_s)}"
-    return replace(chart(label, duration_s, ()), curves=tuple(curves))
+    return replace(make_chart(label, duration_s, ()), curves=tuple(curves))
 
 
 def _chart_of(
-    film: Film, result: Cutting, cuts: Sequence[Cut], curve: Curve, query: QueryMoments | None
+    film: PageVideo, result: Cutting, cuts: Sequence[Cut], curve: Curve, query: QueryMoments | None
 ) -> Chart:
     of_query = f" of “{query.query}”" if query else ""
     shots: Sequence[Cut | ScoredShot] = ()
     if not isinstance(result, Grounding | Highlights):
         shots = result.shots if isinstance(result, Summary) else cuts
-    return chart(
+    return make_chart(
         f"{_CURVES[result.kind]}{of_query} over {format_time(film.duration_s)}",
         film.duration_s,
         cuts,

@@ -21,7 +21,7 @@ import numpy as np
 from vidsum.errors import UsageError
 from vidsum.names import require_type
 from vidsum.outputs import as_utf8, atomic_write
-from vidsum.packages import pip_install
+from vidsum.packages import pip_install_command
 from vidsum.provenance import digest_of
 from vidsum.times import format_time
 from vidsum.types import FloatArray, Interval, TimeArray, VideoInfo
@@ -36,7 +36,7 @@ _CONTROL = re.compile(r"[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 _DECIMALS = 6  # microseconds, and more than float32 scores resolve
 
 
-def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
+def seal(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a document with the digest of the rest of it, which `read_record` checks."""
     return {**document, "digest": digest_of(document)}
 
@@ -54,31 +54,31 @@ def write_document(document: dict[str, Any], path: str | os.PathLike[str]) -> No
         part.write_text(to_text(document), encoding="utf-8")
 
 
-def number(value: float) -> float:
+def round_number(value: float) -> float:
     """Return a number as documents have it."""
     return round(float(value), _DECIMALS)
 
 
-def numbers(values: FloatArray | TimeArray) -> list[float]:
+def round_numbers(values: FloatArray | TimeArray) -> list[float]:
     """Return an array of numbers as documents have it."""
-    return [number(value) for value in values.tolist()]
+    return [round_number(value) for value in values.tolist()]
 
 
-def optional(value: float | None) -> float | None:
+def round_optional(value: float | None) -> float | None:
     """Return the same of a number that may be unknown."""
-    return None if value is None else number(value)
+    return None if value is None else round_number(value)
 
 
 def interval_data(interval: Interval) -> dict[str, float]:
     """Return [start_s, end_s) as JSON-ready data."""
-    return {"start_s": number(interval[0]), "end_s": number(interval[1])}
+    return {"start_s": round_number(interval[0]), "end_s": round_number(interval[1])}
 
 
 _ROWS = 20
 """Rows of a table in a notebook; the others are counted."""
 
 
-class ByContent:
+class ContentEquality:
     """Dataclasses that are equal if their fields are, arrays included."""
 
     def __eq__(self, other: object) -> bool:
@@ -98,7 +98,7 @@ def _same(one: object, other: object) -> bool:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Result(ByContent):
+class Result(ContentEquality):
     """Features, shots, a summary, moments, highlights or a transcript of one video."""
 
     kind: ClassVar[str]
@@ -115,7 +115,7 @@ class Result(ByContent):
         """Return its facts as a document, with those that all results have; `last` come after these."""
         about = {"provenance": dict(self.provenance), "video": video_data(self.video)}
         warnings = {"warnings": list(self.warnings)}
-        return sealed({"schema": f"vidsum.{self.kind}/1", **about, **facts, **warnings, **last})
+        return seal({"schema": f"vidsum.{self.kind}/1", **about, **facts, **warnings, **last})
 
     def rows(self) -> list[dict[str, Any]]:
         """What it consists of, one row each."""
@@ -138,7 +138,7 @@ class Result(ByContent):
 
         Raises UsageError where pandas is not installed.
         """
-        return pandas().DataFrame(self.rows())
+        return load_pandas().DataFrame(self.rows())
 
     def _repr_html_(self) -> str:
         """Return a heading and a table, for notebooks."""
@@ -157,15 +157,15 @@ def write_json(result: Result, path: str | os.PathLike[str]) -> None:
     write_document(result.to_dict(), path)
 
 
-def pandas() -> Any:
+def load_pandas() -> Any:
     """Return the package. Raises UsageError where it is not installed."""
     try:
         return import_module("pandas")
     except ImportError as error:
-        raise UsageError("pandas is not installed", hint=pip_install("pandas")) from error
+        raise UsageError("pandas is not installed", hint=pip_install_command("pandas")) from error
 
 
-def named(video: VideoInfo | None) -> str:
+def video_prefix(video: VideoInfo | None) -> str:
     """Return the name of a video's file and a colon, for `repr`."""
     return f"{Path(video.path).name}: " if video else ""
 
@@ -178,7 +178,7 @@ def video_data(video: VideoInfo | None) -> dict[str, Any] | None:
     return {name: fact for name, fact in facts.items() if fact is not None or not name.endswith("_track")}
 
 
-def origin_of(document: Mapping[str, Any]) -> dict[str, Any]:
+def common_fields(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that all results have, of a document."""
     video = VideoInfo(**document["video"]) if document["video"] else None
     return {"video": video, "provenance": document["provenance"], "warnings": tuple(document["warnings"])}

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import UsageError
-from vidsum.results.result import Result, interval_data, named, number, origin_of
+from vidsum.results.result import Result, common_fields, interval_data, round_number, video_prefix
 from vidsum.types import Interval, TimeArray
 
 
@@ -34,7 +34,7 @@ class Shots(Result):
         return len(self.edges_s) - 1
 
     def __repr__(self) -> str:
-        return f"Shots({named(self.video)}{len(self)} by {self.method}, {self.edges_s[-1]:g} s)"
+        return f"Shots({video_prefix(self.video)}{len(self)} by {self.method}, {self.edges_s[-1]:g} s)"
 
     @property
     def intervals(self) -> list[Interval]:
@@ -55,7 +55,7 @@ class Shots(Result):
         """As JSON-ready data."""
         return self.document(
             method=self.method,
-            video_fps=number(self.video_fps),
+            video_fps=round_number(self.video_fps),
             shots=[
                 {**interval_data(interval), "first_frame": int(first), "last_frame": int(last)}
                 for interval, (first, last) in zip(self.intervals, self.change_points, strict=True)
@@ -67,7 +67,7 @@ class Shots(Result):
         """Return the shots of a document."""
         shots = document["shots"]
         edges = np.array([shots[0]["start_s"], *(shot["end_s"] for shot in shots)], np.float64)
-        return cls(edges, document["method"], video_fps=document["video_fps"], **origin_of(document))
+        return cls(edges, document["method"], video_fps=document["video_fps"], **common_fields(document))
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the interval of each shot."""

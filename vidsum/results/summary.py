@@ -8,7 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from vidsum.results.result import Result, interval_data, named, number, numbers, origin_of
+from vidsum.results.result import (
+    Result,
+    common_fields,
+    interval_data,
+    round_number,
+    round_numbers,
+    video_prefix,
+)
 from vidsum.types import FloatArray, Interval, TimeArray
 
 
@@ -53,16 +60,16 @@ class Summary(Result):
     def __repr__(self) -> str:
         lengths = f"{self.duration_s:g} s of {self.video_duration_s:g} s"
         count = "1 segment" if len(self.segments) == 1 else f"{len(self.segments)} segments"
-        return f"Summary({named(self.video)}{count}, {lengths}, by {self.model})"
+        return f"Summary({video_prefix(self.video)}{count}, {lengths}, by {self.model})"
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready data."""
         return self.document(
-            duration_s=number(self.video_duration_s),
+            duration_s=round_number(self.video_duration_s),
             budget={
-                "asked_s": number(self.budget_s),
-                "used_s": number(self.duration_s),
-                "used_share": number(self.duration_s / self.video_duration_s),
+                "asked_s": round_number(self.budget_s),
+                "used_s": round_number(self.duration_s),
+                "used_share": round_number(self.duration_s / self.video_duration_s),
             },
             model=self.model,
             model_reason=self.model_reason,
@@ -71,12 +78,15 @@ class Summary(Result):
             shots=[
                 {
                     **interval_data((shot.start_s, shot.end_s)),
-                    "score": number(shot.score),
+                    "score": round_number(shot.score),
                     "selected": shot.selected,
                 }
                 for shot in self.shots
             ],
-            importance={"timestamps_s": numbers(self.timestamps), "scores": numbers(self.importance)},
+            importance={
+                "timestamps_s": round_numbers(self.timestamps),
+                "scores": round_numbers(self.importance),
+            },
         )
 
     @classmethod
@@ -93,7 +103,7 @@ class Summary(Result):
             model=document["model"],
             model_reason=document["model_reason"],
             shot_method=document["shot_method"],
-            **origin_of(document),
+            **common_fields(document),
         )
 
     def rows(self) -> list[dict[str, Any]]:

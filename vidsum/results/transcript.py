@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from vidsum.results.cues import Piece, cues_of
-from vidsum.results.result import Result, named, number, optional, origin_of
+from vidsum.results.cues import CueWord, make_cues
+from vidsum.results.result import Result, common_fields, round_number, round_optional, video_prefix
 from vidsum.times import to_srt, to_vtt
 
 TextFormat = Literal["srt", "vtt", "txt"]
@@ -73,7 +73,7 @@ class Transcript(Result):
 
     def __repr__(self) -> str:
         said = f"{len(self.segments)} segments, language {self.language}"
-        return f"Transcript({named(self.video)}{said}, {self.duration_s:g} s)"
+        return f"Transcript({video_prefix(self.video)}{said}, {self.duration_s:g} s)"
 
     @property
     def text(self) -> str:
@@ -111,9 +111,9 @@ class Transcript(Result):
             for segment in segments:
                 del segment["words"]
         return self.document(
-            duration_s=number(self.duration_s),
+            duration_s=round_number(self.duration_s),
             language=self.language,
-            language_probability=optional(self.language_probability),
+            language_probability=round_optional(self.language_probability),
             translated=self.translated,
             segments=segments,
         )
@@ -122,12 +122,12 @@ class Transcript(Result):
     def from_dict(cls, document: Mapping[str, Any]) -> Transcript:
         """Return the transcript of a document; one without words has none."""
         return cls(
-            segments=segments_of([{"words": (), **segment} for segment in document["segments"]]),
+            segments=parse_segments([{"words": (), **segment} for segment in document["segments"]]),
             language=document["language"],
             language_probability=document["language_probability"],
             duration_s=document["duration_s"],
             translated=document["translated"],
-            **origin_of(document),
+            **common_fields(document),
         )
 
     def rows(self) -> list[dict[str, Any]]:
@@ -160,39 +160,39 @@ def segments_data(segments: Sequence[Segment]) -> list[dict[str, Any]]:
     return [{name: value for name, value in row.items() if value is not None} for row in rows]
 
 
-def segments_of(data: Sequence[Mapping[str, Any]]) -> tuple[Segment, ...]:
+def parse_segments(data: Sequence[Mapping[str, Any]]) -> tuple[Segment, ...]:
     """Return the segments that `segments_data` made data of; a TypeError or KeyError where it did not."""
     return tuple(Segment(**{**one, "words": tuple(Word(**word) for word in one["words"])}) for one in data)
 
 
-def as_text(segments: Sequence[Segment], form: TextFormat, *, with_words: bool = False) -> str:
+def format_segments(segments: Sequence[Segment], form: TextFormat, *, with_words: bool = False) -> str:
     """Return segments as the text of a file: SubRip, WebVTT, or one line per segment.
 
-    Subtitles are to norm, see `vidsum.results.cues.cues_of`. With words, WebVTT tells when each is said.
+    Subtitles are to norm, see `vidsum.results.cues.make_cues`. With words, WebVTT tells when each is said.
     """
     if form == "txt":
         return "".join(f"{segment.shown}\n" for segment in segments)
-    subtitles = cues_of(pieces_of(segments))
+    subtitles = make_cues(to_cue_words(segments))
     if form == "srt":
         return to_srt((cue.start_s, cue.end_s, cue.text) for cue in subtitles)
     marked = ((cue.start_s, cue.end_s, cue.marked(with_times=with_words)) for cue in subtitles)
     return to_vtt(marked, is_marked=True)
 
 
-def pieces_of(segments: Iterable[Segment]) -> list[Piece]:
+def to_cue_words(segments: Iterable[Segment]) -> list[CueWord]:
     """Return the words of segments as their text writes them; in a text without words, letters tell the
     times.
     """
     return [piece for segment in segments for piece in _pieces_of(segment)]
 
 
-def _pieces_of(segment: Segment) -> list[Piece]:
-    text, at, pieces = f" {segment.text.strip()}", 0, list[Piece]()
+def _pieces_of(segment: Segment) -> list[CueWord]:
+    text, at, pieces = f" {segment.text.strip()}", 0, list[CueWord]()
     for word in segment.words or _by_letters(segment):
         begins = text.find(word.text, at)
         end = begins + len(word.text)
         said = text[at:end] if begins >= 0 else f" {word.text}"  # where the text is not that of the words
-        pieces.append(Piece(word.start_s, word.end_s, said))
+        pieces.append(CueWord(word.start_s, word.end_s, said))
         at = max(at, end)
     mark = f" {UNCERTAIN}" if segment.uncertain else ""
     return [*pieces[:-1], *(replace(last, text=last.text + mark, ends=True) for last in pieces[-1:])]

@@ -21,7 +21,7 @@ from vidsum.results.shots import Shots
 from vidsum.settings import AttentionPart
 from vidsum.summary.fulltransnet import IntArray, decode_samples, windows
 from vidsum.summary.summarizer import Summarizer
-from vidsum.times import short_clock
+from vidsum.times import format_short_time
 from vidsum.types import FloatArray, TimeArray
 
 LONGEST = 1536
@@ -225,5 +225,5 @@ def _weights(
 def _warnings(features: Features, n_samples: int) -> tuple[str, ...]:
     if n_samples == len(features):
         return ()
-    until = short_clock(float(features.timestamps[n_samples]))
-    return (f"attention is shown for 0:00-{until} only, of {short_clock(features.duration_s)}",)
+    until = format_short_time(float(features.timestamps[n_samples]))
+    return (f"attention is shown for 0:00-{until} only, of {format_short_time(features.duration_s)}",)

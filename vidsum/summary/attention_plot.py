@@ -12,16 +12,16 @@ from vidsum.figures import (
     GREY,
     OTHERS,
     PALE_GREY,
-    by_root,
-    cell_times,
-    heading,
-    map_image,
-    map_panel,
+    draw_heading,
+    draw_map,
+    draw_map_image,
+    label_cells,
     mark_cells,
     new_figure,
+    quantile_norm,
+    root_norm,
     round_times,
     save_figure,
-    spread,
 )
 from vidsum.summary.attention_maps import AttentionMaps
 from vidsum.types import TimeArray
@@ -45,12 +45,12 @@ def _draw_panels(maps: AttentionMaps) -> Figure:
     encoder, decoder = top.subplots(1, 2)
     cross = bottom.subplots()
     means = [part.mean(axis=(0, 1)) for part in (maps.encoder, maps.decoder, maps.cross)]
-    map_panel(encoder, means[0], "Encoder", by_root(means[0]))
-    map_panel(decoder, means[1], "Decoder, masked", by_root(means[1]))
-    colours = spread(means[2])
+    draw_map(encoder, means[0], "Encoder", root_norm(means[0]))
+    draw_map(decoder, means[1], "Decoder, masked", root_norm(means[1]))
+    colours = quantile_norm(means[2])
     even = maps.samples_per_cell / len(maps.timestamps)
     name = f"Cross attention, {colours.vmin:.2g} to {colours.vmax:.2g} (even: {even:.2g})"
-    map_panel(cross, means[2], name, colours)
+    draw_map(cross, means[2], name, colours)
     for axis in (encoder.xaxis, encoder.yaxis, cross.xaxis):
         _mark_times(axis, maps)
     _mark_steps(decoder.xaxis, maps, first="start")
@@ -62,7 +62,7 @@ def _draw_panels(maps: AttentionMaps) -> Figure:
     _label(decoder, "step whose token it has read", "step")
     _label(cross, "sample attended to (min:s)", "step")
     _mark_key_frames(cross, maps)
-    heading(figure, _title(maps))
+    draw_heading(figure, _title(maps))
     return figure
 
 
@@ -78,7 +78,7 @@ def _draw_grids(maps: AttentionMaps) -> Figure:
         for row, layer in enumerate(maps.layers):
             grid[row, 0].set_ylabel(str(layer), rotation=0, ha="right", va="center")
             for column, axes in enumerate(grid[row]):
-                map_image(axes, weights[row, column], by_root(weights[row, column]))
+                draw_map_image(axes, weights[row, column], root_norm(weights[row, column]))
                 axes.set(xticks=[], yticks=[])
         for axes, head in zip(grid[0], maps.heads, strict=True):
             axes.set_title(str(head), fontsize=10)
@@ -89,7 +89,7 @@ def _mark_times(axis: Axis, maps: AttentionMaps) -> None:
     """Ticks at round times, on an axis of cells."""
     end_s = min(float(maps.edges_s[-1]), _end_s(maps))
     times = np.array([time_s for time_s in round_times(end_s, 8) if time_s >= maps.timestamps[0]])
-    cell_times(axis, _cells(maps, times), times)
+    label_cells(axis, _cells(maps, times), times)
 
 
 def _mark_steps(axis: Axis, maps: AttentionMaps, first: str = "1") -> None:

@@ -18,7 +18,7 @@ from vidsum.errors import UsageError
 from vidsum.grounding import vse
 from vidsum.memory import cached_model
 from vidsum.names import unknown_name_error
-from vidsum.results.clock import moved
+from vidsum.results.clock import shift_times
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.scaling import unit_range
@@ -221,7 +221,9 @@ def draw_attention(
     layers, heads = ([part[0]], [part[1]]) if isinstance(part, tuple) else (None, None)
     summarizer = _summarizer(selection.model, device)
     maps = attention_maps(summarizer, features, shots, fraction, selection.beams, layers=layers, heads=heads)
-    attention_plot(moved(maps, start_offset_s(features.video)), target, grids=part == "all", label=label)
+    attention_plot(
+        shift_times(maps, start_offset_s(features.video)), target, grids=part == "all", label=label
+    )
     return maps.warnings
 
 

@@ -15,13 +15,22 @@ from matplotlib.figure import Figure
 from PIL import Image, ImageDraw, ImageFont
 
 from vidsum.errors import UsageError
-from vidsum.figures import ACCENT, BLUE, OTHERS, new_figure, round_times, save_figure, time_axis, title
+from vidsum.figures import (
+    ACCENT,
+    BLUE,
+    OTHERS,
+    draw_time_axis,
+    new_figure,
+    round_times,
+    save_figure,
+    video_title,
+)
 from vidsum.labels import labelled
 from vidsum.outputs import atomic_write, make_folder
 from vidsum.provenance import label_of
 from vidsum.results.cuts import Cut, best_time
 from vidsum.results.summary import Summary
-from vidsum.times import format_time, short_clock
+from vidsum.times import format_short_time, format_time
 from vidsum.types import Interval, Picture
 
 _JPEG_QUALITY = 92
@@ -122,7 +131,10 @@ def storyboard(summary: Summary, images: Sequence[Picture], captions: Sequence[s
     whole_s = summary.video_duration_s - summary.shots[0].start_s  # times may count from the file's start
     length = f"{format_time(summary.duration_s)} of {format_time(whole_s)}"
     facts = f"{n_segments} segment{'s' if n_segments > 1 else ''}, {length}"
-    header, spans = (title(summary.video, "Summary"), facts), [(s.start_s, s.end_s) for s in summary.shots]
+    header, spans = (
+        (video_title(summary.video, "Summary"), facts),
+        [(s.start_s, s.end_s) for s in summary.shots],
+    )
     return contact_sheet(header, cuts, images, captions, spans, summary.video_duration_s)
 
 
@@ -231,7 +243,7 @@ def _draw_strip(
     for time_s in round_times(duration_s, 8):
         anchor = "ls" if time_s == 0 else "ms"
         draw.line((x(time_s), bottom, x(time_s), bottom + 5), _SOFT_INK)
-        draw.text((x(time_s), bottom + 21), short_clock(time_s), _SOFT_INK, _font(14), anchor=anchor)
+        draw.text((x(time_s), bottom + 21), format_short_time(time_s), _SOFT_INK, _font(14), anchor=anchor)
 
 
 @cache
@@ -270,12 +282,12 @@ def _draw_plot(summary: Summary) -> Figure:
         linewidth=1.3,
         label="importance",
     )
-    time_axis(axes, summary.video_duration_s)
+    draw_time_axis(axes, summary.video_duration_s)
     axes.set_ylim(bottom=0)  # so that a nearly level curve looks level
     axes.set_xlabel("time (min:s)")
     axes.set_ylabel("importance")
     axes.set_title(
-        title(summary.video, "Summary"), loc="left", fontsize=11, fontweight="bold", parse_math=False
+        video_title(summary.video, "Summary"), loc="left", fontsize=11, fontweight="bold", parse_math=False
     )
     axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=4, frameon=False, fontsize=9)
     return figure

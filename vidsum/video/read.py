@@ -14,7 +14,7 @@ import numpy as np
 
 from vidsum.errors import DamagedError, InputError, UsageError
 from vidsum.names import unknown_name_error
-from vidsum.packages import install_extra
+from vidsum.packages import install_extra_command
 from vidsum.types import VideoInfo
 from vidsum.video.changes import ChangeMeter
 from vidsum.video.damage import CannotReadError, DecodeLog, describe_damage, end_of_pictures
@@ -116,7 +116,7 @@ def _read_samples_of(
         try:
             from vidsum.video.decord_reader import read_samples
         except ImportError as error:
-            hint = f"use --reader pyav, or {install_extra('decord')}"
+            hint = f"use --reader pyav, or {install_extra_command('decord')}"
             raise UsageError("decord is not installed", hint=hint) from error
     else:
         raise unknown_name_error("reader", reader, READERS)

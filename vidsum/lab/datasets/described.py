@@ -23,7 +23,7 @@ from vidsum.lab.datasets.captioned_pictures import sentence_rows
 from vidsum.lab.datasets.clip_captions import is_unicode
 from vidsum.lab.datasets.entries import Entry, entry_of, table_of
 from vidsum.lab.datasets.moments import read_moments
-from vidsum.text_files import is_lines, parse_json, quote, read_packed_text, safe_name
+from vidsum.text_files import is_json_lines, parse_json, quote, read_packed_text, safe_name
 from vidsum.types import Interval
 
 _VIDEO = ("video", "video_id", "movie", "imdbid", "cmd_filename")
@@ -136,7 +136,7 @@ def _people(path: Path) -> Iterator[_Said]:
     suffix = path.name.lower().removesuffix(".gz").rpartition(".")[2]
     if suffix == "csv" and (table := _table(path, text)) and _names(table[0], *TIMED):
         return map(_of_row, table)
-    if suffix == "json" and not is_lines(text):
+    if suffix == "json" and not is_json_lines(text):
         entry = entry_of(str(path), parse_json(text, str(path)))
         if "annotations" in entry.values:
             return _of_entries(entry.entries("annotations"))

@@ -22,7 +22,7 @@ from vidsum.errors import InputError, UsageError
 from vidsum.lab.datasets import group as fields
 from vidsum.lab.datasets.group import TOLERANCE, Group, IntArray, by_number
 from vidsum.numpy_files import convert_errors, read_arrays, require_file
-from vidsum.results.feature_h5 import PUBLISHED_FPS, PUBLISHED_STRIDE, checked, member, members, opened
+from vidsum.results.feature_h5 import PUBLISHED_FPS, PUBLISHED_STRIDE, check_storage, member, members, open_h5
 from vidsum.results.features import Features
 from vidsum.text_files import safe_name
 from vidsum.types import FloatArray
@@ -124,7 +124,7 @@ def read_tvsum_mat(path: str | os.PathLike[str]) -> dict[str, Labels]:
     disagree.
     """
     source = Path(path)
-    with opened(source, "MATLAB 7.3 file of TVSum") as file:
+    with open_h5(source, "MATLAB 7.3 file of TVSum") as file:
         table = member(file, "tvsum50")
         if not isinstance(table, h5py.Group):
             raise InputError(f"{source}: tvsum50 is missing")
@@ -134,7 +134,7 @@ def read_tvsum_mat(path: str | os.PathLike[str]) -> dict[str, Labels]:
         annotations = {}
         for row in range(len(columns["title"])):
             # each cell of the table is a reference to an array elsewhere in the file
-            cells = {field: checked(file[columns[field][row, 0]])[()] for field in _TVSUM_FIELDS}
+            cells = {field: check_storage(file[columns[field][row, 0]])[()] for field in _TVSUM_FIELDS}
             name = f"tvsum/video_{row + 1}"
             annotations[name] = _of_tvsum(name, cells, source)
         return annotations

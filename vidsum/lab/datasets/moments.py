@@ -29,7 +29,7 @@ import numpy as np
 
 from vidsum.errors import InputError
 from vidsum.lab.datasets.entries import Entry, entry_of, parse_lines
-from vidsum.text_files import is_lines, number_lines, parse_json, quote, read_text, safe_name
+from vidsum.text_files import is_json_lines, number_lines, parse_json, quote, read_text, safe_name
 from vidsum.types import FloatArray, Interval
 
 CLIP_S = 2.0
@@ -230,7 +230,7 @@ def _layout(text: str) -> Callable[[Path, str], Iterator[_Annotation]]:
     first = text.lstrip().partition("\n")[0]
     if not first.startswith("{"):
         return _of_charades_text
-    if is_lines(text):
+    if is_json_lines(text):
         return _of_lines
     try:
         return _of_lines if "vid" in parse_json(first, "") else _of_json

@@ -30,7 +30,7 @@ from vidsum.grounding.windows import resample
 from vidsum.lab.datasets.clip_captions import embed_captions, is_captions, read_clip_captions
 from vidsum.lab.datasets.moments import Query
 from vidsum.numpy_files import convert_errors, read_array, read_arrays
-from vidsum.results.feature_h5 import array_of, member, opened
+from vidsum.results.feature_h5 import member, open_h5, read_dataset
 from vidsum.scaling import mean_of_normalised, unit_rows
 from vidsum.text_files import safe_name
 from vidsum.types import FloatArray, Progress
@@ -78,7 +78,7 @@ def check_features(sources: Sequence[Path], videos: Collection[str]) -> None:
         elif is_captions(source):
             held = set(read_clip_captions(source))
         else:
-            with opened(_h5_file(source)) as file:
+            with open_h5(_h5_file(source)) as file:
                 held = set(file)
         missing = [video for video in videos if video not in held]
         if missing:
@@ -187,7 +187,7 @@ def _from_captions(source: Path, video: str) -> tuple[str, Any]:
 
 def _from_h5(source: Path, video: str) -> tuple[str, Any]:
     """Return the same of an HDF5 file."""
-    with opened(_h5_file(source)) as file:
+    with open_h5(_h5_file(source)) as file:
         entry = member(file, video)
         if entry is None:
             raise InputError(f"{source}: has no features of {video}")
@@ -196,7 +196,7 @@ def _from_h5(source: Path, video: str) -> tuple[str, Any]:
             entries = {f"{video}/{key}": member(entry, key) for key in _H5_KEYS}
         for name, dataset in entries.items():
             if isinstance(dataset, h5py.Dataset):
-                return f"{source}: {name}", array_of(dataset)
+                return f"{source}: {name}", read_dataset(dataset)
         raise InputError(f"{source}: {video}: has no dataset {' or '.join(_H5_KEYS)}")
 
 

@@ -15,7 +15,17 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from vidsum.errors import UsageError
-from vidsum.figures import BLUE, GREY, OTHERS, by_root, heading, map_panel, new_figure, save_figure, time_axis
+from vidsum.figures import (
+    BLUE,
+    GREY,
+    OTHERS,
+    draw_heading,
+    draw_map,
+    draw_time_axis,
+    new_figure,
+    root_norm,
+    save_figure,
+)
 from vidsum.intervals import iou
 from vidsum.lab.datasets.labels import Labels
 from vidsum.lab.datasets.moments import MomentVideo, Query
@@ -84,7 +94,7 @@ def _draw(
     for axes in panels[len(videos) - n_columns : len(videos)]:
         axes.set_xlabel("time (min:s)")
     some = f", {len(videos)} of {n_videos} videos" if len(videos) < n_videos else ""
-    heading(figure, f"Importance, each curve from its lowest to its highest{some}")
+    draw_heading(figure, f"Importance, each curve from its lowest to its highest{some}")
     lines = [Line2D([], [], color=colour) for colour in (BLUE, *_ROWS[: len(predictions)])]
     rows = ["annotators' mean", *map(as_utf8, predictions)]
     figure.legend(lines, rows, loc="outside lower center", ncols=4, frameon=False)
@@ -97,7 +107,7 @@ def _draw_video(axes: Axes, video: AnnotatedVideo, rows: Mapping[str, FloatArray
     for colour, scores in zip(_ROWS, rows.values(), strict=False):
         if scores is not None:
             axes.plot(times, unit_range(scores, flat=0.5), color=colour, linewidth=1.1)
-    time_axis(axes, video.features.duration_s, 8)
+    draw_time_axis(axes, video.features.duration_s, 8)
     axes.set_ylim(-0.04, 1.04)
     axes.set_yticks([0, 1], ["lowest", "highest"], fontsize=8)
 
@@ -162,7 +172,7 @@ def plot_segments(
         axes.spines[["top", "right"]].set_visible(False)
     axes.set_xlabel("frame")
     some = f", {len(shown)} of {len(videos)} videos" if len(shown) < len(videos) else ""
-    heading(figure, f"Key shots of 15 %; annotators: how many chose a frame{some}")
+    draw_heading(figure, f"Key shots of 15 %; annotators: how many chose a frame{some}")
     save_figure(figure, target, label)
 
 
@@ -217,7 +227,7 @@ def plot_queries(
                 )
         axes.set_yticks(range(n_rows), names, fontsize=9)
         axes.set_ylim(n_rows - 0.4, -0.6)
-        time_axis(axes, query.duration_s, 10)
+        draw_time_axis(axes, query.duration_s, 10)
         name = fill(shorten(f"{query.video}: {query.text}", 150, placeholder=" …"), 78)
         axes.set_title(as_utf8(name), loc="left", fontsize=10, parse_math=False)
     axes.set_xlabel("time (min:s)")
@@ -234,12 +244,12 @@ def plot_density(
     panels = {("start", "end"): spans, ("centre", "length"): centres}
     for axes, ((x, y), points) in zip(figure.subplots(1, 2), panels.items(), strict=True):
         share = density(points)
-        map_panel(axes, 100 * share.T, "", by_root(100 * share))
+        draw_map(axes, 100 * share.T, "", root_norm(100 * share))
         axes.invert_yaxis()
         for axis, name in ((axes.xaxis, x), (axes.yaxis, y)):
             axis.set_ticks(np.linspace(-0.5, BINS - 0.5, 5), ["0", "", "0.5", "", "1"])
             axis.set_label_text(f"{name} (fraction of the video)")
-    heading(figure, f"{title}: where {len(spans)} true moments lie, per cent of them")
+    draw_heading(figure, f"{title}: where {len(spans)} true moments lie, per cent of them")
     save_figure(figure, target, label)
 
 

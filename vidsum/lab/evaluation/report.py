@@ -89,7 +89,7 @@ class Table(NamedTuple):
 
 
 def document(report: Report[Measures], provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a report as JSON-ready data; `vidsum.results.result.sealed` adds the digest."""
+    """Return a report as JSON-ready data; `vidsum.results.result.seal` adds the digest."""
     return {
         "schema": SCHEMAS[report.task],
         "provenance": dict(provenance),

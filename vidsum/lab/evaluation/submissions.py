@@ -25,7 +25,7 @@ from vidsum.lab.datasets.moments import CLIP_S, MomentVideo, Query
 from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.outputs import as_utf8, atomic_write
 from vidsum.results.moments import Moment
-from vidsum.text_files import is_lines, parse_json, quote, read_json, read_text, safe_name
+from vidsum.text_files import is_json_lines, parse_json, quote, read_json, read_text, safe_name
 from vidsum.types import FloatArray
 
 MomentPredictions = Mapping[str, Sequence[Sequence[Moment]]]
@@ -180,7 +180,7 @@ def _check_complete(path: Path, missing: Sequence[Query], queries: Sized) -> Non
 def _answers(path: Path) -> Iterator[tuple[Entry, QueryPrediction]]:
     """Yield the answers in a file, and where they are; an answer without `qid` has an empty one."""
     text = read_text(path)
-    if is_lines(text) or "\n" not in text.strip():
+    if is_json_lines(text) or "\n" not in text.strip():
         entries = parse_lines(path, text)
     else:  # one object over several lines
         entries = iter([entry_of(str(path), parse_json(text, str(path)))])
