@@ -38,7 +38,7 @@ Again = Callable[[Sequence[str]], Sequence[str]]
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """Which inputs a command has beside those that are named, and how it goes through them."""
+    """Inputs from folders and lists, and the processing of a batch."""
 
     PANEL = "Inputs"
 
@@ -51,11 +51,7 @@ class Batch:
         panel=ADVANCED,
     )
     jobs: int = option(
-        "Worker processes. They share the cores; each loads its own models.",
-        1,
-        flags=("--jobs", "-j"),
-        min=1,
-        panel=ADVANCED,
+        "Number of videos processed at the same time.", 1, flags=("--jobs", "-j"), min=1, panel=ADVANCED
     )
     ray: str | None = option(
         "Run on the Ray cluster at ADDRESS; local starts one here (requires vidsum[ray]).",
@@ -64,7 +60,7 @@ class Batch:
         panel=ADVANCED,
     )
     max_download: float = option(
-        "Maximum size of an input at an http or https address, in gigabytes.",
+        "Maximum size of a download, in gigabytes.",
         8.0,
         above=0,
         metavar="GB",
@@ -72,7 +68,7 @@ class Batch:
         panel=ADVANCED,
     )
     max_download_time: float = option(
-        "Maximum time to download such an input, e.g. 30:00.",
+        "Maximum time of a download, e.g. 30:00.",
         7200.0,
         above=0,
         metavar="TIME",
@@ -81,7 +77,7 @@ class Batch:
         panel=ADVANCED,
     )
     summary_json: Path | None = option(
-        "Also write the status of each input to this JSON file.",
+        "Save the status of each input as JSON.",
         None,
         metavar="FILE",
         shared=False,
@@ -89,7 +85,7 @@ class Batch:
         panel=ADVANCED,
     )
     table: Path | None = option(
-        "Also write a row per input to this CSV file: status, length, results, warnings.",
+        "Save a CSV table with a row per input: status, length, results, warnings.",
         None,
         metavar="FILE",
         shared=False,
@@ -102,11 +98,10 @@ class Batch:
             raise UsageError("--ray and --jobs exclude each other", hint="Ray runs a task per core")
 
     def inputs(self, paths: Sequence[str], *, allow_playlists: bool = False) -> list[str]:
-        """Return the inputs: those named, then those of `--from-file`; folders replaced by the videos in
-        them.
+        """Return the named inputs, then those of `--from-file`, with folders replaced by their videos.
 
-        Web addresses are replaced by their places in the cache, where `run_batch` puts copies. None in a
-        worker, which gets them one by one.
+        URLs are replaced by the paths of their copies in the cache, which `run_batch` downloads. Workers
+        get no inputs here.
 
         Raises:
             UsageError: there is none, or one is stdin.
@@ -172,7 +167,7 @@ def run_batch(
         return _prepare(command, task, batch, outputs, progress) or step(task.path, progress)
 
     def done(number: int, result: Result) -> None:
-        outcomes[number] = Outcome.of(names[number], result, facts)
+        outcomes[number] = Outcome.from_result(names[number], result, facts)
 
     if jobs.current:
         jobs.current[0].serve(work)
@@ -183,12 +178,12 @@ def run_batch(
     files = batch_files(command, outcomes, facts, batch.summary_json, batch.table) if batch else []
     results: list[Result] = []
     with (
-        _told(files, outcomes, overwrite=outputs.overwrite),
+        _status_files(files, outcomes, overwrite=outputs.overwrite),
         Display(view) as display,
         contextlib.closing(_results(command, tasks, work, batch, display, done, again)) as made,
     ):
         for result in made:
-            with display.aside():
+            with display.paused():
                 render(result, view, in_batch=len(inputs) > 1)
             results[:] = [*results, result] if closing or collect else [result]
             if result.exit_code and outputs.fail_fast:
@@ -251,12 +246,12 @@ def _results(
     work: Work,
     batch: Batch | None,
     display: Display,
-    told: Callable[[int, Result], None],
+    on_done: Callable[[int, Result], None],
     again: Again | None,
 ) -> Generator[Result, None, None]:
     """Yield the result of each input, in this process or in several; its steps are named `3/200 film.mp4`.
 
-    `told` is called when an input is done, which may be before its turn. Inputs that are left to another
+    `on_done` is called when an input is done, which may be before its turn. Inputs that are left to another
     process come last.
     """
     names = [f"{number}/{len(tasks)} {Path(task.path).name}" for number, task in enumerate(tasks, 1)]
@@ -265,7 +260,7 @@ def _results(
 
     def done(number: int, result: Result) -> None:
         display.end(labels[number])
-        told(number, result)
+        on_done(number, result)
         if result.fatal:
             raise result.fatal
 
@@ -273,7 +268,7 @@ def _results(
         queue = Queue(
             Call.here(command),
             [tasks[number] for number in numbers],
-            lambda place: display.of(labels[numbers[place]]),
+            lambda place: display.reporter(labels[numbers[place]]),
             lambda place, result: done(numbers[place], result),
         )
         if batch and batch.ray:
@@ -299,7 +294,9 @@ def _results(
 
 
 @contextlib.contextmanager
-def _told(files: Sequence[BatchFile], outcomes: Sequence[Outcome], *, overwrite: bool) -> Iterator[None]:
+def _status_files(
+    files: Sequence[BatchFile], outcomes: Sequence[Outcome], *, overwrite: bool
+) -> Iterator[None]:
     """Write the files that tell what became of each input, at the end or after an interruption.
 
     Raises:

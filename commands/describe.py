@@ -28,12 +28,12 @@ _FACTS: Facts = {
 
 @dataclass(frozen=True, kw_only=True)
 class DescriptionOutputs:
-    """What is written beside the texts."""
+    """Outputs in addition to the texts."""
 
     PANEL = "Output"
 
     speak: str | None = option(
-        "Also {video}_described.mp4, with the descriptions spoken in pauses (--in-gaps) on a second sound "
+        "Save {video}_described.mp4, with the descriptions spoken in pauses (--in-gaps) on a second sound "
         "track, by espeak-ng, flite or a command with {text} and {output}.",
         None,
         metavar="PROGRAM",

@@ -25,7 +25,7 @@ _FACTS: Facts = {
 
 @dataclass(frozen=True, kw_only=True)
 class FeatureFile:
-    """How features are stored."""
+    """Format of stored features."""
 
     PANEL = "Output"
 

@@ -31,12 +31,12 @@ _FACTS: Facts = {
     "model": lambda data: data["model"],
     "space": lambda data: data["space"],
 }
-_OF_SEVERAL = "scores rank the moments of one video; they do not rank videos"
+_SCORES_NOTE = "scores rank the moments of one video; they do not rank videos"
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueryOptions:
-    """What to look for."""
+    """Queries: texts, files and recordings."""
 
     PANEL = "Queries and moments"
 
@@ -50,22 +50,22 @@ class QueryOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class GroundOutputs:
-    """What is written beside the JSON."""
+    """Outputs in addition to the JSON."""
 
     PANEL = "Output"
 
     clips: str | None = option(
-        "Also an MP4 of each moment, {query}_{video}_{time}.mp4, in this folder or beside the "
-        "JSON; none of queries that are probably not in the video.",
+        "Save each moment as MP4, {query}_{video}_{time}.mp4, in this folder or next to the JSON. Skips "
+        "queries that probably do not occur.",
         None,
         metavar="[FOLDER]",
         alone="",
     )
     clip_settings: Clips = field(default_factory=Clips)
     plot: tuple[Literal["moments", AttentionPlot], ...] = option(
-        "Also {video}_moments.png: the saliency curve and the moments of each query. Of a trained model also "
-        "attention: what attends to what; mask: the masks of its layers; weights: the distribution of "
-        "attention weights, with and without masks. Can be repeated.",
+        "Save a plot of the saliency curve and the moments of each query ({video}_moments.png). For a "
+        "trained model: attention (the attention weights between clips), mask (the masks of its layers) or "
+        "weights (the distribution of attention weights, with and without masks). Can be repeated.",
         (),
         metavar="[moments|attention|mask|weights]",
         alone="moments",
@@ -79,7 +79,7 @@ class GroundOutputs:
 def ground(
     sources: Videos,
     batch: Batch,
-    asked: QueryOptions,
+    query_options: QueryOptions,
     retrieval: Retrieval,
     outputs: Outputs,
     extra: GroundOutputs,
@@ -113,14 +113,19 @@ def ground(
         checkpoints.check_ahead("minilm", "vse")
     from vidsum.pipelines.moments import Look, plan_moments, read_queries
 
-    if [batch.from_file, asked.queries, *asked.query_audio].count("-") > 1:
+    if [batch.from_file, query_options.queries, *query_options.query_audio].count("-") > 1:
         fault = "only one of --from-file, --queries and --query-audio can read stdin"
         raise UsageError(fault, hint="write the others to files")
     sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
-    _tell_of_clip(retrieval, view)
+    _suggest_clip_weights(retrieval, view)
     queries, first = jobs.find_once(
         lambda: (
-            read_queries(asked.query, asked.queries, _heard(asked, extraction, view), skip=True),
+            read_queries(
+                query_options.query,
+                query_options.queries,
+                _transcribe_queries(query_options, extraction, view),
+                skip=True,
+            ),
             sources[0] if len(sources) > 1 else None,
         )
     )
@@ -150,7 +155,7 @@ def ground(
             if outputs.to_stdout:
                 if not table:
                     return Result(data=document, document=document, messages=grounding.warnings)
-                lines = (*_doubts(grounding, has_clips=False), f"{source} {by}")
+                lines = (*_low_confidence_notes(grounding, has_clips=False), f"{source} {by}")
                 return Result(
                     data=document, lines=lines, table=_table(grounding), messages=grounding.warnings
                 )
@@ -158,14 +163,14 @@ def ground(
                 grounding, document, files, outputs.replaces, progress, look, extraction
             )
             facts = {**files.facts(files.clips(document)), **document}
-            lines = (*_doubts(grounding, has_clips=extra.clips is not None), f"{line} {by}")
+            lines = (*_low_confidence_notes(grounding, has_clips=extra.clips is not None), f"{line} {by}")
             return Result(data=facts, lines=lines, table=_table(grounding), messages=messages)
 
         result = unless_up_to_date(source, files, plan.provenance, make, outputs, part=curves)
         result = exports.write(result, files, outputs.replaces)
         is_ranked = all(query.get("present") is not None for query in result.data["queries"])
         if source == first and not is_ranked:  # of several, once is enough
-            return replace(result, messages=(*result.messages, _OF_SEVERAL))
+            return replace(result, messages=(*result.messages, _SCORES_NOTE))
         return result
 
     run_batch(
@@ -184,8 +189,8 @@ def ground(
         raise Exit(1)
 
 
-def _tell_of_clip(retrieval: Retrieval, view: View) -> None:
-    """Tell people at a terminal, once on this machine, of the space that they do not have."""
+def _suggest_clip_weights(retrieval: Retrieval, view: View) -> None:
+    """Suggest the weights of CLIP, at a terminal and once on this machine."""
     is_vse_by_default = retrieval.space == "auto" and retrieval.model in ("auto", "similarity")
     if view.quiet or view.json or not is_vse_by_default or not sys.stderr.isatty():
         return
@@ -202,41 +207,42 @@ def _tell_of_clip(retrieval: Retrieval, view: View) -> None:
         )
 
 
-def _heard(asked: QueryOptions, extraction: Extraction, view: View) -> list["SpokenQuery"]:
-    """Return the spoken queries; people read what was understood."""
-    if not asked.query_audio:
+def _transcribe_queries(
+    query_options: QueryOptions, extraction: Extraction, view: View
+) -> list["SpokenQuery"]:
+    """Transcribe the spoken queries, and print the texts."""
+    if not query_options.query_audio:
         return []
     from vidsum.pipelines.speech import hear_query
 
-    spoken = [hear_query(file, extraction, force=asked.force) for file in asked.query_audio]
+    spoken = [hear_query(file, extraction, force=query_options.force) for file in query_options.query_audio]
     if not view.quiet:
-        for one in spoken:
-            print(f"{one.file}: '{printable(one.text)}' ({one.confidence:.0%} sure)", file=sys.stderr)
+        for query in spoken:
+            print(f"{query.file}: '{printable(query.text)}' ({query.confidence:.0%} sure)", file=sys.stderr)
     return spoken
 
 
 def _table(grounding: "Grounding") -> Table:
-    """Return the moments of each query, its text and match probability (if known) beside the best."""
+    """List the moments of each query, with its text and match probability (if known) in the first row."""
     from vidsum.pipelines.moments import in_short
     from vidsum.results.clock import to_player_time
 
     is_known = grounding.space == "vse" and grounding.evidence != "said"
     is_known &= any(query.present is not None for query in grounding.queries) or bool(grounding.warnings)
-    tells = grounding.evidence != "seen"
+    has_evidence = grounding.evidence != "seen"
     rows = []
     for query in to_player_time(grounding).queries:
-        about = (in_short(query.query), *([_percent(query.present)] if is_known else []))
+        query_cells = (in_short(query.query), *([_percent(query.present)] if is_known else []))
         for rank, moment in enumerate(query.moments, 1):
-            found_in = [moment.evidence] if tells else []
-            rows.append((*(about if rank == 1 else [""] * len(about)), *moment_row(rank, moment), *found_in))
-    columns = ("query", *(["match"] if is_known else []), *MOMENT_COLUMNS, *(["in"] if tells else []))
+            cells = query_cells if rank == 1 else ("",) * len(query_cells)
+            evidence = [moment.evidence] if has_evidence else []
+            rows.append((*cells, *moment_row(rank, moment), *evidence))
+    columns = ("query", *(["match"] if is_known else []), *MOMENT_COLUMNS, *(["in"] if has_evidence else []))
     return Table(columns, tuple(rows))
 
 
-def _doubts(grounding: "Grounding", *, has_clips: bool) -> Iterator[str]:
-    """Yield a line for each query that has no moments, or is probably neither true of the video nor said in
-    it.
-    """
+def _low_confidence_notes(grounding: "Grounding", *, has_clips: bool) -> Iterator[str]:
+    """Yield a note on each query that has no moments, or is probably neither seen nor heard in the video."""
     from vidsum.pipelines.moments import in_short
 
     for query in grounding.queries:
@@ -255,35 +261,35 @@ def _doubts(grounding: "Grounding", *, has_clips: bool) -> Iterator[str]:
 
 
 def _ranking(results: Sequence[Result], texts: Sequence[str]) -> Table | None:
-    """Return the videos of a batch for each query, best match first; None without match probabilities."""
+    """Rank the videos of a batch for each query; None without match probabilities."""
     from vidsum.pipelines.moments import in_short
 
-    found: dict[str, list[tuple[float, str]]] = {}
-    known = set(texts)
+    matches: dict[str, list[tuple[float, str]]] = {}
+    queries = set(texts)
     for result in results:
         for query in _queries_of(result):
-            if query.get("present") is not None and query["query"] in known:
-                found.setdefault(query["query"], []).append((query["present"], str(result.input)))
+            if query.get("present") is not None and query["query"] in queries:
+                matches.setdefault(query["query"], []).append((query["present"], str(result.input)))
     rows = [
         (in_short(query) if rank == 0 else "", _percent(present), video)
-        for query, videos in found.items()
-        for rank, (present, video) in enumerate(sorted(videos, key=lambda each: -each[0]))
+        for query, videos in matches.items()
+        for rank, (present, video) in enumerate(sorted(videos, key=lambda match: -match[0]))
     ]
     return Table(("query", "match", "video"), tuple(rows), "videos, best match first:") if rows else None
 
 
 def _queries_of(result: Result) -> Sequence[Mapping[str, Any]]:
-    """Return the queries of a result, of a video that was skipped those in its JSON."""
+    """Return the queries of a result; for a skipped video, read them from its JSON."""
     if not result.data.get("skipped"):
         return list(result.data.get("queries", ()))
     from vidsum.results.load import read_result
 
     try:
         return list(read_result(result.data["outputs"]["json"]).to_dict().get("queries", ()))
-    except InputError:  # no result of ours: it is skipped whatever it is
+    except InputError:  # not a result of vidsum: skipped all the same
         return ()
 
 
 def _percent(probability: float | None) -> str:
-    """Never 100: nothing is certain."""
+    """Format a probability, at most 99 %: nothing is certain."""
     return "?" if probability is None else f"{min(100 * probability, 99):.0f} %"

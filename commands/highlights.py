@@ -25,7 +25,7 @@ _FACTS: Facts = {
 
 @dataclass(frozen=True, kw_only=True)
 class HighlightOptions:
-    """What is found."""
+    """Number of highlights."""
 
     PANEL = "Highlights"
 
@@ -34,18 +34,18 @@ class HighlightOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class HighlightOutputs:
-    """What is written beside the JSON."""
+    """Outputs in addition to the JSON."""
 
     PANEL = "Output"
 
     clips: str | None = option(
-        "Also an MP4 of each highlight, highlight_{video}_{time}.mp4, in this folder or beside the JSON.",
+        "Save each highlight as MP4, highlight_{video}_{time}.mp4, in this folder or next to the JSON.",
         None,
         metavar="[FOLDER]",
         alone="",
     )
     clip_settings: Clips = field(default_factory=Clips)
-    plot: bool = option("Also {video}_highlights.png: the saliency curve and the highlights.", False)
+    plot: bool = option("Plot the saliency curve and the highlights as {video}_highlights.png.", False)
     sheet: Sheet = False
 
 

@@ -1,4 +1,4 @@
-"""`vidsum index`: bring videos into an archive that `vidsum search` looks through."""
+"""`vidsum index`: add videos to an archive that `vidsum search` searches."""
 
 import contextlib
 import os
@@ -30,16 +30,16 @@ _FACTS: Facts = {
     "shots": lambda data: data["shots"],
     "change": lambda data: data["change"],
 }
-_LOOK_AGAIN_S = 5.0
+_POLL_S = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class IndexOptions:
-    """What is done beside adding."""
+    """Work in addition to adding videos."""
 
     PANEL = "Archive"
 
-    transcribe: bool = option("Also transcribe videos without a cached transcript.", False)
+    transcribe: bool = option("Transcribe videos that have no cached transcript.", False)
     prune: bool = option("Remove videos that are missing from these folders.", False)
     watch: bool = option("Keep running: add files once their size is stable.", False, shared=False)
 
@@ -69,7 +69,7 @@ def index(
     if batch.ray not in (None, "local") and not is_server(where.archive):
         hint = "--jobs N, --ray local, or --archive postgresql://..."
         raise UsageError("a file is written on one machine", hint=hint)
-    _keep_for_archive(where)
+    _reserve_archive(where)
     from vidsum.archive.archive import Archive
 
     with Archive(where.archive) as archive:
@@ -99,7 +99,7 @@ def index(
         if jobs.current:
             go_through([])
             return
-        for inputs in _settled(named, batch, archive) if settings.watch else [batch.inputs(named)]:
+        for inputs in _iter_stable(named, batch, archive) if settings.watch else [batch.inputs(named)]:
             # what failed is tried again when it changes
             with contextlib.suppress(*([Exit] if settings.watch else [])):
                 try:
@@ -107,19 +107,19 @@ def index(
                         go_through(inputs)
                 finally:  # by now it is known what has moved
                     if archive.is_there:
-                        _tell_gone(archive, named, view, prune=settings.prune)
+                        _report_missing(archive, named, view, prune=settings.prune)
                         if not settings.watch and (secrets := find_secrets(archive)):
                             render(Result("index", data={"archive": archive.name}, messages=secrets), view)
 
 
-def _keep_for_archive(where: ArchiveFile) -> None:
-    """Let no other output have the archive's name, also where the archive is not there yet."""
+def _reserve_archive(where: ArchiveFile) -> None:
+    """Reserve the name of the archive, which may not exist yet: no other output may have it."""
     if where.archive and not is_server(where.archive):
         will_read(where.archive, "--archive")
 
 
-def _tell_gone(archive: "Archive", named: Sequence[str], view: View, *, prune: bool) -> None:
-    """Mark the videos that are gone from folders, or remove them; say so where there are any."""
+def _report_missing(archive: "Archive", named: Sequence[str], view: View, *, prune: bool) -> None:
+    """Mark the videos that are missing from folders, or remove them, and print them."""
     before = set(archive.videos())
     gone = archive.mark_gone(*[path for path in named if Path(path).is_dir()])
     new = gone if prune else [path for path in gone if path in before]
@@ -133,10 +133,10 @@ def _tell_gone(archive: "Archive", named: Sequence[str], view: View, *, prune: b
         render(Result("index", data=data, lines=lines), view)
 
 
-def _settled(named: Sequence[str], batch: Batch, archive: "Archive") -> Iterator[list[str]]:
-    """At each look, the videos that are new or have changed, and did not change since the last look.
+def _iter_stable(named: Sequence[str], batch: Batch, archive: "Archive") -> Iterator[list[str]]:
+    """Yield at each poll the new or changed videos that have not changed since the poll before.
 
-    What is left to another process is looked at again: that may have been killed.
+    Videos claimed by another process, which may have been killed, are yielded again.
     """
     done, before = dict[str, tuple[int, int]](), dict[str, tuple[int, int]]()
     while True:
@@ -152,4 +152,4 @@ def _settled(named: Sequence[str], batch: Batch, archive: "Archive") -> Iterator
         left = {os.fsdecode(key) for (key,) in keys}
         done |= {path: now[path] for path in ready if os.path.abspath(path) not in left}  # noqa: PTH100
         before = now
-        time.sleep(_LOOK_AGAIN_S)
+        time.sleep(_POLL_S)

@@ -1,7 +1,7 @@
-"""How far a batch is, and what became of its inputs.
+"""Progress of a batch, and the status of its inputs.
 
-Steps are bars on a terminal, and elsewhere one line on stderr for each that takes long. At the end people see
-a table, and `--table` and `--summary-json` write files.
+On a terminal each step has a bar; elsewhere a step that takes long gets a line on stderr. At the end a table
+is printed, and `--table` and `--summary-json` write files.
 """
 
 import csv
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
     from vidsum.types import Progress
 
 SLOW_S = 5.0
-"""A step that takes longer gets its line where there is no terminal."""
+"""Without a terminal, steps that take longer are printed as a line."""
 
 
 class Display:
-    """Shows the steps of one or several inputs; nothing with `--quiet`. Use it in a `with`."""
+    """Progress bars or lines for one or several inputs; nothing with `--quiet`. Use it in a `with`."""
 
     def __init__(self, view: View) -> None:
         self._is_quiet, self._is_logged = view.quiet, view.log_file is not None
-        self._bars: Bars | None = None if view.quiet or not sys.stderr.isatty() else _bars(view)
+        self._bars: Bars | None = None if view.quiet or not sys.stderr.isatty() else _make_bars(view)
         self._tasks: dict[tuple[str, str], TaskID] = {}
         self._timers: dict[str, Timer] = {}
-        """By the label of an input, what tells of a step that reports nothing more."""
+        """By label of the input: prints the current step if it reports nothing more."""
         self._lock = Lock()  # a batch may have a thread for each of several inputs
 
     def __enter__(self) -> "Display":
@@ -52,14 +52,12 @@ class Display:
         if self._bars is not None:
             self._bars.stop()
 
-    def of(self, label: str) -> "Progress | None":
-        """Return the function to report the progress of an input to; its steps are named after `label`, if
-        any.
-        """
-        shown = None
+    def reporter(self, label: str) -> "Progress | None":
+        """Return the function that reports the progress of an input; `label` precedes the names of steps."""
+        report = None
         if not self._is_quiet:
-            shown = self._line(label) if self._bars is None else self._bar(self._bars, label)
-        return _logged(shown, label) if shown or self._is_logged else None
+            report = self._print_lines(label) if self._bars is None else self._draw_bars(self._bars, label)
+        return _log_steps(report, label) if report or self._is_logged else None
 
     def end(self, label: str) -> None:
         """Remove the bars of an input."""
@@ -72,65 +70,65 @@ class Display:
                     self._bars.remove_task(task)
 
     @contextmanager
-    def aside(self) -> Iterator[None]:
-        """Take the bars away while something is printed."""
+    def paused(self) -> Iterator[None]:
+        """Hide the bars while something is printed."""
         with self._lock:
             if self._bars is not None:
                 self._bars.stop()
             yield
 
-    def _bar(self, bars: "Bars", label: str) -> "Progress":
-        def report(what: str, done: float, total: float) -> None:
-            key = (label, what)
+    def _draw_bars(self, bars: "Bars", label: str) -> "Progress":
+        def report(step: str, done: float, total: float) -> None:
+            key = (label, step)
             with self._lock:
                 if key not in self._tasks:
-                    self._tasks[key] = bars.add_task(printable(_named(label, what)), total=total or None)
+                    self._tasks[key] = bars.add_task(printable(_join_label(label, step)), total=total or None)
                 bars.start()
                 bars.update(self._tasks[key], completed=done, total=total or None)
 
         return report
 
-    def _line(self, label: str) -> "Progress":
-        begun: dict[str, float] = {}
-        told = set[str]()
+    def _print_lines(self, label: str) -> "Progress":
+        started: dict[str, float] = {}
+        printed = set[str]()
 
-        def tell(what: str) -> None:
-            if what not in told:
-                told.add(what)
-                print(printable(_named(label, what)), file=sys.stderr, flush=True)
+        def print_step(step: str) -> None:
+            if step not in printed:
+                printed.add(step)
+                print(printable(_join_label(label, step)), file=sys.stderr, flush=True)
 
-        def report(what: str, done: float, total: float) -> None:
+        def report(step: str, done: float, total: float) -> None:
             now = time.monotonic()
-            if what not in begun:
+            if step not in started:
                 self.end(label)  # the step before
-                timer = self._timers[label] = Timer(min(SLOW_S, TIMEOUT_MAX), tell, (what,))
+                timer = self._timers[label] = Timer(min(SLOW_S, TIMEOUT_MAX), print_step, (step,))
                 timer.daemon = True
                 timer.start()
-            if now - begun.setdefault(what, now) > SLOW_S:
-                tell(what)
+            if now - started.setdefault(step, now) > SLOW_S:
+                print_step(step)
 
         return report
 
 
-def _named(label: str, what: str) -> str:
-    return f"{label}: {what}" if label else what
+def _join_label(label: str, step: str) -> str:
+    return f"{label}: {step}" if label else step
 
 
-def _logged(shown: "Progress | None", label: str) -> "Progress":
-    """Return the same function, which logs the beginning of each step."""
-    begun = set[str]()
+def _log_steps(display: "Progress | None", label: str) -> "Progress":
+    """Add a line to the log when a step begins."""
+    started = set[str]()
 
-    def report(what: str, done: float, total: float) -> None:
-        if what not in begun:
-            begun.add(what)
-            LOG.info(printable(_named(label, what)))
-        if shown is not None:
-            shown(what, done, total)
+    def report(step: str, done: float, total: float) -> None:
+        if step not in started:
+            started.add(step)
+            LOG.info(printable(_join_label(label, step)))
+        if display is not None:
+            display(step, done, total)
 
     return report
 
 
-def _bars(view: View) -> "Bars":
+def _make_bars(view: View) -> "Bars":
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
@@ -141,30 +139,28 @@ def _bars(view: View) -> "Bars":
 
 BATCH_SCHEMA = "vidsum.batch/1"
 STATES = ("done", "up to date", "skipped", "left", "failed", "not run")
-"""Left: to another process, which is at it."""
+"""`left`: another process is working on the input."""
 
 Facts = Mapping[str, Callable[[Mapping[str, Any]], Any]]
-"""What a command tells of each input in a few words or numbers: by name, where the JSON result has it."""
+"""Columns that describe an input in `--table`: name to a function of the data of its result."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one input."""
+    """The status of one input."""
 
     input: str
     state: str = "not run"
     exit_code: int | None = None
     outputs: Mapping[str, Any] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """None of an input that failed or was skipped."""
+    """Empty for an input that failed or was skipped."""
     messages: tuple[str, ...] = ()
     errors: tuple[Problem, ...] = ()
 
     @classmethod
-    def of(cls, path: str, result: Result, facts: Facts) -> "Outcome":
-        """Return the part of a result that is kept until the batch ends; a whole one may have a long
-        curve.
-        """
+    def from_result(cls, path: str, result: Result, facts: Facts) -> "Outcome":
+        """Reduce a result, which may hold long curves, to what a batch reports at its end."""
         data = result.data
         state = "failed" if result.exit_code else "skipped" if "skipped" in data else "done"
         state = "up to date" if state == "done" and data.get("up_to_date") else state
@@ -173,19 +169,19 @@ class Outcome:
         if exports := data.get("exports"):
             outputs = {**outputs, "exports": exports}
         is_there = state in ("done", "up to date")
-        found = {name: fact(data) for name, fact in facts.items()} if is_there else {}
-        return cls(path, state, result.exit_code, outputs, found, result.messages, result.errors)
+        values = {name: fact(data) for name, fact in facts.items()} if is_there else {}
+        return cls(path, state, result.exit_code, outputs, values, result.messages, result.errors)
 
 
 def tally(outcomes: Sequence[Outcome]) -> Table:
-    """Return how many inputs came to what, and a row for each that failed."""
+    """Count the inputs by state, with a row for each that failed."""
     counts = Counter(outcome.state for outcome in outcomes)
     words = ", ".join(f"{counts[state]} {state}" for state in STATES if counts[state])
     rows = [
         (
             outcome.input,
             str(outcome.exit_code),
-            "; ".join(_of_input(outcome.input, each.message) for each in outcome.errors),
+            "; ".join(_strip_input(outcome.input, problem.message) for problem in outcome.errors),
         )
         for outcome in outcomes
         if outcome.state == "failed"
@@ -194,36 +190,33 @@ def tally(outcomes: Sequence[Outcome]) -> Table:
     return Table(columns, tuple(rows), f"{len(outcomes)} inputs: {words}")
 
 
-def _of_input(path: str, message: str) -> str:
-    """Return a message, where the input is named beside it."""
+def _strip_input(path: str, message: str) -> str:
+    """Remove the name of the input from the start of a message."""
     return message.removeprefix(f"{path}: ")
 
 
 @dataclass(frozen=True)
 class BatchFile:
-    """A file that tells what became of each input, written when a batch ends or is interrupted."""
+    """A file with the status of each input, written when a batch ends or is interrupted."""
 
     option: str
     path: Path
-    what: str
+    kind: str
     head: str
-    """What a file of the kind, which may be replaced, begins with."""
+    """First bytes of such a file; only files that begin with it are replaced."""
     text: Callable[[], str]
 
     def check(self, *, overwrite: bool) -> None:
-        """See to it that the file may be written: it is not there yet, or is one of the kind.
-
-        Raises OutputError: it is something else, and `overwrite` does not allow to replace it.
-        """
-        if overwrite or not self.path.is_file():  # what is no regular file is written into, not replaced
+        """Raise OutputError if another kind of file exists and `overwrite` is off."""
+        if overwrite or not self.path.is_file():  # devices and pipes are written into, not replaced
             return
         with self.path.open("rb") as file:
             if file.read(len(self.head)) != self.head.encode():
-                fault = f"{self.path}: already exists, and is not a {self.what}"
+                fault = f"{self.path}: already exists, and is not a {self.kind}"
                 raise OutputError(fault, hint=f"{self.option} FILE")
 
     def write(self, *, overwrite: bool) -> None:
-        """Write it. Raises OutputError: see `check`, or it cannot be written."""
+        """Write the file. Raises OutputError: see `check`, or it cannot be written."""
         self.check(overwrite=overwrite)
         with atomic_write(self.path) as part:
             part.write_bytes(as_utf8(self.text()).encode())
@@ -232,19 +225,19 @@ class BatchFile:
 def batch_files(
     command: str, outcomes: Sequence[Outcome], facts: Facts, summary: Path | None, table: Path | None
 ) -> list[BatchFile]:
-    """Return the files of `--summary-json` and `--table`, where these are asked for."""
+    """Return the files of `--summary-json` and `--table`, as requested."""
     files = []
     if summary:
-        head, text = f'{{\n "schema": "{BATCH_SCHEMA}"', partial(_summary, command, outcomes)
+        head, text = f'{{\n "schema": "{BATCH_SCHEMA}"', partial(_to_json, command, outcomes)
         files.append(BatchFile("--summary-json", summary, "batch summary", head, text))
     if table:
-        head, text = ",".join(_FIRST) + ",", partial(_csv, outcomes, tuple(facts))
+        head, text = ",".join(_FIRST_COLUMNS) + ",", partial(_to_csv, outcomes, tuple(facts))
         files.append(BatchFile("--table", table, "table of a batch", head, text))
     return files
 
 
-def _summary(command: str, outcomes: Sequence[Outcome]) -> str:
-    """What became of each input as JSON; the schema is in vidsum/schemas."""
+def _to_json(command: str, outcomes: Sequence[Outcome]) -> str:
+    """Return the status of each input as JSON; the schema is in vidsum/schemas."""
     counts = Counter(outcome.state for outcome in outcomes)
     document = {
         "schema": BATCH_SCHEMA,
@@ -255,18 +248,18 @@ def _summary(command: str, outcomes: Sequence[Outcome]) -> str:
     return json.dumps(document, indent=1) + "\n"
 
 
-_FIRST, _LAST = ("input", "state", "exit_code"), ("output", "warnings", "error")
+_FIRST_COLUMNS, _LAST_COLUMNS = ("input", "state", "exit_code"), ("output", "warnings", "error")
 
 
-def _csv(outcomes: Sequence[Outcome], facts: Sequence[str]) -> str:
-    """Return a row for each input, under the names of the columns."""
+def _to_csv(outcomes: Sequence[Outcome], facts: Sequence[str]) -> str:
+    """Return the rows of all inputs, with a header."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow((*_FIRST, *facts, *_LAST))
-    for one in outcomes:
-        output = next((path for path in one.outputs.values() if isinstance(path, str)), None)
-        warnings = "; ".join(_of_input(one.input, message) for message in one.messages)
-        errors = "; ".join(_of_input(one.input, problem.message) for problem in one.errors)
-        found = (one.facts.get(name) for name in facts)
-        rows.writerow((one.input, one.state, one.exit_code, *found, output, warnings, errors))
+    rows.writerow((*_FIRST_COLUMNS, *facts, *_LAST_COLUMNS))
+    for outcome in outcomes:
+        output = next((path for path in outcome.outputs.values() if isinstance(path, str)), None)
+        warnings = "; ".join(_strip_input(outcome.input, message) for message in outcome.messages)
+        errors = "; ".join(_strip_input(outcome.input, problem.message) for problem in outcome.errors)
+        values = (outcome.facts.get(name) for name in facts)
+        rows.writerow((outcome.input, outcome.state, outcome.exit_code, *values, output, warnings, errors))
     return text.getvalue()

@@ -1,4 +1,4 @@
-"""What a command returns for one input, and the one place that prints it, as text or JSON, and logs it."""
+"""The result of a command for one input, and the functions that print and log it."""
 
 import json
 import logging
@@ -35,33 +35,32 @@ LOG.propagate = False
 LOG.addHandler(logging.NullHandler())
 
 SCHEMA = "vidsum.result/1"
-_MOST_ROWS = 20
-"""Of a table of texts."""
+_MAX_TEXT_ROWS = 20
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""What moves a terminal's cursor, ends a line or turns the direction of text, and bytes that are not
-UTF-8: a file's name may hold it."""
+"""Characters in names of files that move a terminal's cursor, end a line or turn the direction of text, and
+bytes that are not UTF-8."""
 
 
 def printable(text: str) -> str:
     r"""Return a text for one line of a terminal: control characters as escapes such as `\x1b`."""
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """How much to print, and in which form."""
+    """Amount and form of the printed output."""
 
     PANEL = "Output"
 
-    json: bool = option("Print JSON to stdout: an object per line.", False)
+    json: bool = option("Print JSON to stdout, one object per line.", False)
     quiet: bool = option("Print errors only.", False, flags=("--quiet", "-q"))
     verbose: bool = option(
         "Show tracebacks of internal errors.", False, flags=("--verbose", "-v"), panel=ADVANCED
     )
     no_color: bool = option("No colours, as with the variable NO_COLOR.", False, panel=ADVANCED)
     log_file: Path | None = option(
-        "Also append steps, results, warnings and errors to this file.",
+        "Append steps, results, warnings and errors to this file.",
         None,
         metavar="FILE",
         writes=True,
@@ -71,7 +70,7 @@ class View:
 
 @dataclass(frozen=True)
 class Problem:
-    """An error as data: its kind (the class name), one line, and what mends it."""
+    """An error as data: class name, one line, and what to do about it."""
 
     kind: str
     message: str
@@ -79,10 +78,10 @@ class Problem:
 
     @classmethod
     def of(cls, error: Exception) -> "Problem":
-        """Return the problem that an exception tells of."""
+        """Convert an exception."""
         if isinstance(error, VidsumError):
             return cls(type(error).__name__, error.message, error.hint)
-        if isinstance(error, OSError) and error.strerror:  # the machine's fault, not one inside
+        if isinstance(error, OSError) and error.strerror:  # a fault of the machine, not of vidsum
             where = f"{error.filename}: " if error.filename else ""
             return cls(type(error).__name__, redact(f"{where}{error.strerror.lower()}"))
         text = redact(str(error)) or type(error).__name__
@@ -96,23 +95,23 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     title: str = ""
-    """A line above, where the columns do not say it all."""
+    """A line above the columns."""
 
 
-def interval_table(what: str, intervals: "Iterable[Interval]") -> Table:
-    """Numbered intervals of time."""
+def interval_table(name: str, intervals: "Iterable[Interval]") -> Table:
+    """Number intervals of time; `name` heads the first column."""
     rows = [
         (str(number), format_time(start), format_time(end), f"{end - start:.2f}")
         for number, (start, end) in enumerate(intervals, 1)
     ]
-    return Table((what, "start", "end", "seconds"), tuple(rows))
+    return Table((name, "start", "end", "seconds"), tuple(rows))
 
 
 def text_table(texts: Iterable[tuple[float, float, float, str]]) -> Table | None:
     """Return the first texts with their times and probabilities; None where there are none."""
     rows = [(format_time(start), format_time(end), f"{sure:.0%}", text) for start, end, sure, text in texts]
-    if (more := len(rows) - _MOST_ROWS) > 0:
-        rows[_MOST_ROWS:] = [("", "", "", f"... and {more} more")]
+    if (more := len(rows) - _MAX_TEXT_ROWS) > 0:
+        rows[_MAX_TEXT_ROWS:] = [("", "", "", f"... and {more} more")]
     return Table(("start", "end", "sure", "text"), tuple(rows)) if rows else None
 
 
@@ -127,17 +126,17 @@ def moment_row(rank: int, moment: "Moment") -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Result:
-    """What a command did with one input. Who runs it fills in names that it lacks."""
+    """The result of a command for one input; the caller sets `command` and `input`."""
 
     command: str = ""
     input: str | None = None
     data: Mapping[str, Any] = field(default_factory=dict)
     """JSON-ready facts."""
     lines: tuple[str, ...] = ()
-    """The same for people."""
+    """Facts for people to read."""
     table: Table | None = None
     document: Mapping[str, Any] | str | None = None
-    """What was asked for on stdout (`-o -`): a JSON document, or the text of another file."""
+    """Output for stdout (`-o -`): a JSON document, or the text of another file."""
     messages: tuple[str, ...] = ()
     """Warnings and notes."""
     errors: tuple[Problem, ...] = ()
@@ -147,7 +146,7 @@ class Result:
 
     @classmethod
     def failed(cls, command: str, input: str | None, error: Exception) -> "Result":
-        """Return the result of a command that an exception ended."""
+        """Return the result of a command that raised an exception."""
         error = explain_import_error(error) or error
         code = error.exit_code if isinstance(error, VidsumError) else 1
         fatal = error if isinstance(error, VidsumError) and error.ends_batch else None
@@ -155,7 +154,7 @@ class Result:
 
 
 def run_alone(command: str, view: View, step: Callable[[], Result]) -> None:
-    """The same for a command that has no inputs."""
+    """Run a command that has no inputs, print its result and leave with its exit code."""
     result = run_one(command, None, view, step)
     render(result, view)
     if result.exit_code:
@@ -163,8 +162,8 @@ def run_alone(command: str, view: View, step: Callable[[], Result]) -> None:
 
 
 def run_one(command: str, path: str | None, view: View, step: Callable[[], Result]) -> Result:
-    """Return the result of a step; an exception becomes a failed result, its traceback shown with `-v`
-    only.
+    """Return the result of a step; an exception becomes a failed result, whose traceback is printed with
+    `-v`.
     """
     try:
         result = step()
@@ -185,28 +184,28 @@ def failed(command: str, path: str | None, view: View, error: Exception) -> Resu
 
 
 def render(result: Result, view: View, *, in_batch: bool = False) -> None:
-    """Print a result: what was asked for to stdout; notes, warnings and errors to stderr; log it.
+    """Print a result to stdout, its warnings and errors to stderr, and log it.
 
-    In a batch of several inputs, JSON documents are lines, and warnings and errors name the input.
+    In a batch of several inputs, JSON documents take one line, and warnings and errors name the input.
     """
     _log(result)
     if view.json:
         print(json.dumps(_envelope(result)), file=sys.stdout, flush=True)  # ASCII: valid in any encoding
         return
     stream = sys.stdout
-    if result.document is not None:  # people read about it elsewhere
+    if result.document is not None:  # texts for people go to stderr
         print(_text(result.document, in_a_line=in_batch), end="", file=stream, flush=True)
         stream = sys.stderr
-    of = f"{result.input}: " if in_batch else ""
+    prefix = f"{result.input}: " if in_batch else ""
     if not view.quiet:
         if result.table is not None:
             print_table(result.table, stream)
         for line in result.lines:
             print(printable(line), file=stream)
         for message in result.messages:
-            print(f"warning: {printable(_named(message, of))}", file=sys.stderr)
+            print(f"warning: {printable(_add_prefix(message, prefix))}", file=sys.stderr)
     for problem in result.errors:
-        print(f"error: {printable(_named(problem.message, of))}", file=sys.stderr)
+        print(f"error: {printable(_add_prefix(problem.message, prefix))}", file=sys.stderr)
         if problem.hint:
             print(f"  try: {printable(problem.hint)}", file=sys.stderr)
     sys.stdout.flush()
@@ -220,20 +219,19 @@ def _text(document: Mapping[str, Any] | str, *, in_a_line: bool) -> str:
     return to_text(document, in_a_line=in_a_line)
 
 
-def _named(message: str, of: str) -> str:
-    """Return a message that begins with the name of the input."""
-    return message if message.startswith(of) else of + message
+def _add_prefix(message: str, prefix: str) -> str:
+    return message if message.startswith(prefix) else prefix + message
 
 
 def _log(result: Result) -> None:
-    what = f"{result.command} {result.input or ''}".strip()
+    name = f"{result.command} {result.input or ''}".strip()
     for level, texts in (
         (INFO, result.lines if len(result.lines) == 1 else () if result.errors else ("done",)),
         (WARNING, result.messages),
         (ERROR, [problem.message for problem in result.errors]),
     ):
         for text in texts:
-            LOG.log(level, printable(f"{what}: {text.removeprefix(f'{result.input}: ')}"))
+            LOG.log(level, printable(f"{name}: {text.removeprefix(f'{result.input}: ')}"))
 
 
 def _envelope(result: Result) -> dict[str, Any]:
@@ -250,31 +248,33 @@ def _envelope(result: Result) -> dict[str, Any]:
 
 
 def print_table(table: Table, stream: TextIO) -> None:
-    """Columns as wide as their widest cell; numbers to the right, texts to the left."""
+    """Print a table; numbers are aligned to the right, texts to the left."""
     if table.title:
         print(printable(table.title), file=stream)
     grid = [[printable(cell) for cell in row] for row in (table.columns, *table.rows)]
     columns = [*zip(*grid, strict=True)]
     widths = [max(map(len, cells)) for cells in columns]
-    right = [bool(table.rows) and all(cell[:1].isdigit() for cell in cells[1:] if cell) for cells in columns]
+    is_numeric = [
+        bool(table.rows) and all(cell[:1].isdigit() for cell in cells[1:] if cell) for cells in columns
+    ]
     for row in grid:
         cells = [
-            cell.rjust(width) if to_right else cell.ljust(width)
-            for cell, width, to_right in zip(row, widths, right, strict=True)
+            cell.rjust(width) if is_number else cell.ljust(width)
+            for cell, width, is_number in zip(row, widths, is_numeric, strict=True)
         ]
         print("  ".join(cells).rstrip(), file=stream)
 
 
 _LINE = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (INFO|WARNING|ERROR) ")
 _LINE_BYTES = 40
-"""What `_LINE` matches is shorter."""
+"""Upper limit of the length of a match of `_LINE`."""
 
 
 def start_log(path: Path) -> None:
-    """Append to a file what this process does; the log of a command before it in this process ends.
+    """Log this process to a file, in place of the log of an earlier command.
 
     Raises:
-        UsageError: the command reads the file, or writes it for something else.
+        UsageError: the command reads the file, or writes another output to it.
         OutputError: it exists and is not a log, or cannot be written.
     """
     for handler in LOG.handlers[1:]:
@@ -293,13 +293,13 @@ def start_log(path: Path) -> None:
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     LOG.addHandler(handler)
     LOG.setLevel(logging.INFO)
-    handler.raises = True  # a full disk is told before any work
+    handler.raises = True  # report a full disk before any work
     LOG.info(f"vidsum {__version__}")
     handler.raises = False
 
 
 class _Handler(logging.StreamHandler[TextIO]):
-    """Writes lines as long as it can; then it says so once, and the command goes on without a log."""
+    """A handler that ends the log, with one warning, when it cannot write."""
 
     raises = False
 
@@ -319,7 +319,7 @@ class _Handler(logging.StreamHandler[TextIO]):
         print(f"warning: {fault}; the log ends here", file=sys.stderr)
 
     def close(self) -> None:
-        """Close the file; what a full disk did not take is lost."""
+        """Close the file; lines that do not fit on a full disk are lost."""
         super().close()
         with suppress(OSError):
             self.stream.close()

@@ -1,4 +1,4 @@
-"""`vidsum search`: the moments of an archive that a text or a picture describes."""
+"""`vidsum search`: find the moments of an archive that match a text or a picture."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -28,29 +28,29 @@ SCHEMA = "vidsum.search/1"
 
 @dataclass(frozen=True, kw_only=True)
 class SearchOutputs:
-    """What is written beside the list."""
+    """Outputs in addition to the list."""
 
     PANEL = "Output"
 
     export: Path | None = option(
-        "Also one timeline of all moments: .otio, .edl, .fcpxml, .xml, .kdenlive or .mlt.",
+        "Save all moments as one timeline: .otio, .edl, .fcpxml, .xml, .kdenlive or .mlt.",
         None,
         metavar="FILE",
         shared=False,
         writes=True,
     )
     report: Path | None = option(
-        "Also a page with the moments, .html: it plays them without a server.",
+        "Save a page with the moments, .html; it plays them without a server.",
         None,
         metavar="FILE",
         shared=False,
         writes=True,
     )
     clips: Path | None = option(
-        "Also an MP4 of each moment, {rank}_{video}.mp4, in this folder.", None, metavar="FOLDER"
+        "Save each moment as MP4, {rank}_{video}.mp4, in this folder.", None, metavar="FOLDER"
     )
     pictures: Path | None = option(
-        "Also a small JPEG of each moment, {rank}_{video}.jpg, in this folder.",
+        "Save a small JPEG of each moment, {rank}_{video}.jpg, in this folder.",
         None,
         metavar="FOLDER",
         shared=False,
@@ -59,10 +59,10 @@ class SearchOutputs:
 
 @dataclass(frozen=True)
 class ListOutputs(Outputs):
-    """Where the list goes."""
+    """Output file of the list."""
 
     output: str | None = option(
-        "Also the list, as .json or .csv; - for JSON to stdout.",
+        "Save the list as .json or .csv; - for JSON to stdout.",
         None,
         flags=("--output", "-o"),
         metavar="FILE",
@@ -73,7 +73,7 @@ class ListOutputs(Outputs):
 @command
 def search(
     where: ArchiveFile,
-    wishes: Wishes,
+    filters: Wishes,
     outputs: Annotated[ListOutputs, Only(("output", "overwrite"))],
     extra: SearchOutputs,
     view: View,
@@ -103,12 +103,12 @@ def search(
         from vidsum.pipelines.timelines import film_format, film_text
 
         with Archive(where.archive, create=False) as archive:
-            matches = archive.find(text, wishes)
+            matches = archive.find(text, filters)
             rows = _rows(matches, extra)
-            asked = {"like": wishes.like, "and": wishes.also, "not": wishes.without, "then": wishes.then}
+            asked = {"like": filters.like, "and": filters.also, "not": filters.without, "then": filters.then}
             facts = {"schema": SCHEMA, "archive": archive.name, "query": text, **asked}
             document = {**facts, "moments": rows}
-            messages, problems = [*archive.doubts(text, wishes)], list[Problem]()
+            messages, problems = [*archive.doubts(text, filters)], list[Problem]()
             if outdated := archive.n_outdated():
                 messages.append(f"{outdated} videos were indexed with other weights: run vidsum index again")
             texts = dict[Path, str]()
@@ -120,7 +120,7 @@ def search(
                 else:
                     texts[extra.export], messages = made[0], [*messages, *made[1]]
             if extra.report:
-                texts[extra.report] = page(archive, _title(text, wishes), matches, extra.report)
+                texts[extra.report] = page(archive, _title(text, filters), matches, extra.report)
             if target:  # of rows without a clip, it is written anew
                 texts[target] = _content(document, target)
             for path, content in texts.items():  # refused, if at all, before there are clips
@@ -128,7 +128,7 @@ def search(
             more, faults = _save_files(archive, matches, rows, outputs)
         messages, problems = [*messages, *more], [*problems, *faults]
         texts |= {target: _content(document, target)} if target else {}
-        lines = _remarks(matches, rows, extra)
+        lines = _closing_lines(matches, rows, extra)
         lines += [save_text(content, path, replaces=outputs.replaces) for path, content in texts.items()]
         shown = document if outputs.to_stdout else None
         code = 1 if problems else 0
@@ -171,11 +171,11 @@ def _target(outputs: Outputs, extra: SearchOutputs) -> Path | None:
     return target
 
 
-def _title(text: str | None, wishes: Wishes) -> str:
-    """What was looked for, in a line."""
-    parts = [text or "", *(f"like {Path(like).name}" for like in wishes.like)]
-    named = (("and", wishes.also), ("not", wishes.without), ("then", wishes.then))
-    parts += [f"{word} {each}" for word, texts in named for each in texts]
+def _title(text: str | None, filters: Wishes) -> str:
+    """Describe the search in a line."""
+    parts = [text or "", *(f"like {Path(like).name}" for like in filters.like)]
+    named = (("and", filters.also), ("not", filters.without), ("then", filters.then))
+    parts += [f"{word} {query}" for word, texts in named for query in texts]
     return ", ".join(part for part in parts if part)
 
 
@@ -219,10 +219,12 @@ def _save_file(
     return archive.write_clip(match, path)
 
 
-def _remarks(matches: Sequence["Match"], rows: Sequence[dict[str, Any]], extra: SearchOutputs) -> list[str]:
+def _closing_lines(
+    matches: Sequence["Match"], rows: Sequence[dict[str, Any]], extra: SearchOutputs
+) -> list[str]:
     lines = [] if matches else ["nothing found"]
     if any(match.present is not None and match.present < UNLIKELY for match in matches):
-        lines.append(f"below {100 * UNLIKELY:.0f} %: probably something else")
+        lines.append(f"matches below {100 * UNLIKELY:.0f} % are unlikely to show it")
     for kind, folder in (("picture", extra.pictures), ("clip", extra.clips)):
         lines += [f"{sum(kind in row for row in rows)} {kind}s in {folder}"] if folder else []
     return lines

@@ -1,4 +1,4 @@
-"""`vidsum serve`: a page over an archive, for a browser on this machine."""
+"""`vidsum serve`: search an archive in a browser on this machine."""
 
 import webbrowser
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from vidsum.options import option
 
 @dataclass(frozen=True, kw_only=True)
 class Address:
-    """Where the page is."""
+    """Address of the page."""
 
     PANEL = "Address"
 
@@ -51,7 +51,7 @@ def serve(where: ArchiveFile, address: Address, view: View) -> None:
             if address.open:
                 webbrowser.open(server.url)
             server.serve_forever()
-        except KeyboardInterrupt:  # how it is ended
+        except KeyboardInterrupt:  # the way to stop it
             pass
         finally:
             server.server_close()

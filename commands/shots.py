@@ -21,26 +21,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ShotOutputs:
-    """What is written beside the JSON."""
+    """Outputs in addition to the JSON."""
 
     PANEL = "Output"
 
     clips: str | None = option(
-        "Also an MP4 of each shot, {video}-Scene-001.mp4, in this folder or beside the JSON.",
+        "Save each shot as MP4, {video}-Scene-001.mp4, in this folder or next to the JSON.",
         None,
         metavar="[FOLDER]",
         alone="",
     )
     images: int | None = option(
-        "Also so many JPEGs of each shot, {video}-Scene-001-01.jpg, in {JSON name}_images/; 3 are its first, "
-        "middle and last.",
+        "Save this many JPEGs of each shot, {video}-Scene-001-01.jpg, in {JSON name}_images/; 3 are the "
+        "first, middle and last frame.",
         None,
         min=1,
         max=99,
     )
     stats: bool = option(
-        "Also {JSON name}.stats.csv: for each frame how much it differs from the one before, and what the "
-        "detector gives it.",
+        "Save {JSON name}.stats.csv: the difference of each frame from the one before, and the detector's "
+        "score.",
         False,
     )
     sheet: Sheet = False

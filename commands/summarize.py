@@ -33,17 +33,17 @@ _FACTS: Facts = {
 
 @dataclass(frozen=True, kw_only=True)
 class SummaryOutputs:
-    """What is written of a summary beside the MP4 and the JSON."""
+    """Outputs in addition to the MP4 and the JSON."""
 
     PANEL = "Output"
 
     copy: bool = option("Do not re-encode: fast, but cuts are at key frames.", False, panel=ADVANCED)
     encoding: Encoding = field(default_factory=Encoding)
-    chapters: bool = option("A chapter in the MP4 for each segment.", False, panel=ADVANCED)
+    chapters: bool = option("Add a chapter to the MP4 for each segment.", False, panel=ADVANCED)
     shorts: Shorts = field(default_factory=Shorts)
-    storyboard: bool = option("Also {video}_storyboard.png and a JPEG of each segment.", False)
+    storyboard: bool = option("Save a picture of every segment, and one sheet of them.", False)
     plot: tuple[Plot, ...] = option(
-        "Also {video}_importance.png, or an attention map. Can be repeated.",
+        "Plot the importance curve, or an attention map. Can be repeated.",
         (),
         metavar="[importance|attention]",
         alone="importance",
@@ -56,7 +56,7 @@ class SummaryOutputs:
         metavar="mean|all|LAYER.HEAD",
         panel=ADVANCED,
     )
-    subtitles: bool = option("Also {video}_summary.srt: the speech of the summary.", False)
+    subtitles: bool = option("Save the speech of the summary as {video}_summary.srt.", False)
     dry_run: bool = option("Print the segments, write nothing.", False)
 
     def __post_init__(self) -> None:

@@ -30,12 +30,12 @@ _FACTS: Facts = {
 
 @dataclass(frozen=True, kw_only=True)
 class TranscriptOutputs:
-    """What is written."""
+    """Formats and contents of the outputs."""
 
     PANEL = "Output"
 
     format: _Format = option(
-        "Also subtitles (srt, vtt) or plain text (txt), {video}_transcript.FORMAT beside the JSON.",
+        "Save subtitles (srt, vtt) or plain text (txt) next to the JSON, {video}_transcript.FORMAT.",
         "json",
         shared=False,
         default_text="by the suffix of --output, else json",

@@ -19,14 +19,14 @@ Source = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class WatchOptions:
-    """What to look for, and what is written."""
+class AlertOptions:
+    """Queries, and outputs of alerts."""
 
     PANEL = "Queries and alerts"
 
     query: tuple[str, ...] = option("What to look for, in English. Can be repeated.", (), metavar="TEXT")
     clips: str | None = option(
-        "Also an MP4 of each alert, {query}_{time}.mp4, in this folder, or the current one.",
+        "Save each alert as MP4, {query}_{time}.mp4, in this folder, or the current one.",
         None,
         metavar="[FOLDER]",
         alone=".",
@@ -36,7 +36,7 @@ class WatchOptions:
 @command
 def watch(
     source: Source,
-    asked: WatchOptions,
+    options: AlertOptions,
     settings: Watching,
     extraction: Annotated[Extraction, Only(("device", "video_track", "audio_track"))],
     view: View,
@@ -59,16 +59,16 @@ def watch(
 
     def step() -> Result:
         from vidsum.pipelines.watch import Second
-        from vidsum.pipelines.watch import watch as watched
+        from vidsum.pipelines.watch import watch as watch_source
 
-        if view.quiet and not view.json and asked.clips is None:
+        if view.quiet and not view.json and options.clips is None:
             raise UsageError("--quiet would print nothing", hint="--json, or --clips FOLDER")
         counts, lags = {"seconds": 0, "alerts": 0}, [0.0]
-        queries = [*asked.query, *settings.like]
-        events = watched(
+        queries = [*options.query, *settings.like]
+        events = watch_source(
             source,
-            asked.query,
-            clips=None if asked.clips is None else Path(asked.clips),
+            options.query,
+            clips=None if options.clips is None else Path(options.clips),
             device=extraction.device,
             video_track=extraction.video_track,
             audio_track=extraction.audio_track,
@@ -82,13 +82,13 @@ def watch(
                     lags[0] = max(lags[0], event.lag_s)
                     present = {query: round(p, 3) for query, p in zip(queries, event.present, strict=True)}
                     data: dict[str, Any] = {"time_s": event.time_s, "present": present}
-                    _tell(Result("watch", source, {**data, "lag_s": round(event.lag_s, 3)}), view)
+                    _print(Result("watch", source, {**data, "lag_s": round(event.lag_s, 3)}), view)
                     continue
                 counts["alerts"] += event.end_s is None
                 data = {**vars(event), "present": round(event.present, 3)}
                 data["clip"] = None if event.clip is None else str(event.clip)
-                _tell(Result("watch", source, {"alert": data}, (_in_words(event, data["clip"]),)), view)
-        except KeyboardInterrupt:  # how it is ended
+                _print(Result("watch", source, {"alert": data}, (_in_words(event, data["clip"]),)), view)
+        except KeyboardInterrupt:  # the way to stop it
             events.close()
         data = {**counts, "longest_lag_s": round(lags[0], 3)}
         return Result("watch", source, {"ended": data}, (_ending(counts),))
@@ -96,7 +96,7 @@ def watch(
     run_alone("watch", view, step)
 
 
-def _tell(result: Result, view: View) -> None:
+def _print(result: Result, view: View) -> None:
     if view.json or result.lines:
         render(result, view)
 

@@ -124,13 +124,13 @@ def test_a_step_that_takes_long_is_told_once_and_not_with_q(
     monkeypatch.setattr("vidsum.commands.progress.time.monotonic", lambda: next(now))
     monkeypatch.setattr("vidsum.commands.progress.SLOW_S", 5.0)
     with Display(View()) as display:
-        report = display.of("3/200 film.mp4")
+        report = display.reporter("3/200 film.mp4")
         assert report is not None
         for what in ("reading", "reading", "reading", "reading", "writing"):
             report(what, 1, 10)
         display.end("3/200 film.mp4")
     assert capsys.readouterr().err == "3/200 film.mp4: reading\n"
-    assert Display(View(quiet=True)).of("a") is None
+    assert Display(View(quiet=True)).reporter("a") is None
 
 
 def test_bars_on_a_terminal_name_the_input(
