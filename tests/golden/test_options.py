@@ -40,6 +40,8 @@ def facts_of(parameter: Any) -> dict[str, Any]:
         "choices": list(parameter.leaf.choices) if hasattr(parameter, "leaf") else [],
         "min": getattr(kind, "min", None),
         "max": getattr(kind, "max", None),
+        "above": parameter.leaf.option.above if hasattr(parameter, "leaf") else None,
+        "below": parameter.leaf.option.below if hasattr(parameter, "leaf") else None,
         "default": _shown_default(parameter),
         "several": parameter.nargs != 1 or getattr(parameter, "multiple", False),
         "required": parameter.required,
@@ -47,7 +49,7 @@ def facts_of(parameter: Any) -> dict[str, Any]:
         "metavar": parameter.metavar,
         "variable": parameter.envvar,
     }
-    return {name: value for name, value in facts.items() if value not in (None, False, [])}
+    return {name: value for name, value in facts.items() if value not in (None, []) and value is not False}
 
 
 def _shown_default(parameter: Any) -> str | None:

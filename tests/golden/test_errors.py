@@ -1,0 +1,78 @@
+"""Exit codes and the first line of stderr of wrong invocations are those of `errors.json`.
+
+VIDSUM_REGENERATE=1 python -m pytest tests/golden/test_errors.py
+"""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import media
+from tests.golden.stored import REGENERATE
+from tests.golden.test_documents import save_annotated, save_features
+from vidsum.__main__ import main
+
+_STORED = Path(__file__).with_name("errors.json")
+ROWS: list[dict[str, Any]] = json.loads(_STORED.read_text("utf-8"))
+"""`arguments`, `variables` (none by default), exit `code`, and the `error`."""
+
+
+@pytest.fixture(scope="module")
+def material(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files that the arguments name."""
+    folder = tmp_path_factory.mktemp("material")
+    media.make_video(folder / "film.mp4", n_frames=20, fps=10)
+    film = (folder / "film.mp4").read_bytes()
+    (folder / "cut.mp4").write_bytes(film[: len(film) // 2])
+    (folder / "noise.mp4").write_bytes(bytes(range(256)) * 40)
+    (folder / "empty.mp4").write_bytes(b"")
+    media.make_sound(folder / "sound.wav")
+    save_features(folder / "f.npz")
+    save_annotated(folder / "made.h5", 1)
+    (folder / "bad.npz").write_bytes(b"no features")
+    for name, text in TEXTS.items():
+        (folder / name).write_text(text, "utf-8")
+    (folder / "folder").mkdir()
+    return folder
+
+
+TEXTS = {
+    "empty.txt": "",
+    "broken.json": "{",
+    "list.json": "[]",
+    "taken.json": "my notes",
+    "f_shots.json": "my notes",
+    "config.yaml": "shots: {max_shots: many}\n",
+    "unknown.yaml": "shots: {no_such: 1}\n",
+    "broken.yaml": "shots: [",
+    "notes.srt": "no cues",
+    "val.jsonl": "{}\n",
+}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: " ".join(row["arguments"]))
+def test_error(
+    row: dict[str, Any],
+    material: Path,
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for path in material.iterdir():
+        (here / path.name).symlink_to(path)
+    monkeypatch.setenv("VIDSUM_OFFLINE", "1")
+    for name, value in row.get("variables", {}).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("sys.argv", ["vidsum", *row["arguments"]])
+    with pytest.raises(SystemExit) as left:
+        main()
+    stderr = re.sub("`[^`]*?vidsum", "`vidsum", capsys.readouterr().err)  # however Python was started
+    lines = stderr.replace(str(here), "<here>").splitlines()
+    got = {"code": left.value.code, "error": next(iter(lines), "")}
+    if REGENERATE:
+        row.update(got)
+        _STORED.write_text("[\n" + ",\n".join(map(json.dumps, ROWS)) + "\n]\n", "utf-8")
+    assert got == {"code": row["code"], "error": row["error"]}
