@@ -109,11 +109,11 @@ def describe(
 
 def _require_speaker(name: str, outputs: Outputs) -> None:
     """Raise a UsageError where the program is not there, or no file would be written."""
-    from vidsum.pipelines.spoken import speaker_of
+    from vidsum.pipelines.spoken import find_speaker
 
     if outputs.to_stdout:
         raise UsageError("-o - writes JSON only", hint="-o FILE.json, with --speak")
-    speaker_of(name)
+    find_speaker(name)
 
 
 def _line(files: Files, found: "Descriptions") -> str:

@@ -68,7 +68,7 @@ def use_speech(monkeypatch: pytest.MonkeyPatch, *spans_s: tuple[float, float]) -
         list(blocks)  # type: ignore[call-overload]
         return pieces
 
-    monkeypatch.setattr(description, "speech_in", speech_in)
+    monkeypatch.setattr(description, "find_speech", speech_in)
 
 
 def said(document: str = "film_descriptions.json") -> list[tuple[float, float, str]]:

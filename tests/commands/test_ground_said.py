@@ -16,7 +16,7 @@ from vidsum.results.feature_files import write_features
 from vidsum.results.features import Features
 from vidsum.results.load import load
 from vidsum.results.moments import Grounding
-from vidsum.video import pyav_reader
+from vidsum.video import open as opening
 
 SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/moments.schema.json").read_text())
 ASK = ("--device", "cpu", "-k", "2")
@@ -153,7 +153,7 @@ def test_a_video_is_probed_once(run: Run, film: Path, monkeypatch: pytest.Monkey
 
     def counted(path: object, **how: object) -> object:
         probed.append(path)
-        return pyav_reader.open_video(path, **how)
+        return opening.open_video(path, **how)
 
     monkeypatch.setattr("vidsum.video.probe.open_video", counted)
     ran = run("ground", film, *ASK, "--query", "word3", "--in", "both", "--clips", "--plot")

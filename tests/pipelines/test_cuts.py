@@ -87,7 +87,7 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(jobs, "read_frames", told("pass", jobs.read_frames))
     monkeypatch.setattr(
-        "vidsum.pipelines.plan.changes_within", told("look", vidsum.pipelines.plan.changes_within)
+        "vidsum.pipelines.plan.measure_changes", told("look", vidsum.pipelines.plan.measure_changes)
     )
     return seen
 

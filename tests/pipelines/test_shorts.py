@@ -71,11 +71,11 @@ def test_the_crop_follows_and_is_placed_anew_at_a_cut(
     assert [round(shot.start_s, 3) for shot in framing.shots] == [0.0, 2.0]
     share = framing.shape.share
     for time_s, at in ((0.0, 0.2), (1.96, 0.2), (2.0, 0.9), (4.0, 0.7), (6.9, 0.5)):
-        place = framing.at(time_s)
+        place = framing.position_at(time_s)
         assert place is not None
         first = place * (1 - share)
         assert first - 0.02 <= at - 0.05 < at + 0.05 <= first + share + 0.02, time_s
-    framed = np.array([framing.at(time_s) for time_s in np.arange(2, 7, 0.04)], float)
+    framed = np.array([framing.position_at(time_s) for time_s in np.arange(2, 7, 0.04)], float)
     assert np.abs(np.diff(framed)).max() * (1 - share) / share <= 0.04 * 0.5 + 1e-6
 
 
@@ -88,7 +88,7 @@ def test_what_is_everywhere_is_shown_whole(tmp_path: Path) -> None:
 
     made = make_video(tmp_path / "text.mp4", n_frames=30, width=192, height=108, paint=paint)
     framing = shorts.framing_of(probe(made.path), [(0.0, 1.2)], Fraction(9, 16))
-    assert framing.at(0.5) is None
+    assert framing.position_at(0.5) is None
 
 
 def test_a_shot_of_hours_takes_little_memory() -> None:
@@ -105,14 +105,14 @@ def test_a_shot_of_hours_takes_little_memory() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 500e6
-    assert shot.places is not None
-    assert np.abs(shot.places - np.clip(np.linspace(0, 1, n_times) * 1.4 - 0.2, 0, 1)).max() < 0.1
+    assert shot.positions is not None
+    assert np.abs(shot.positions - np.clip(np.linspace(0, 1, n_times) * 1.4 - 0.2, 0, 1)).max() < 0.1
 
 
 def test_a_video_of_the_shape_is_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = make_video(tmp_path / "film.mp4", n_frames=10, width=54, height=96)
     monkeypatch.setattr(shorts, "_seen", None)
-    assert shorts.framing_of(probe(made.path), [(0.0, 1.0)], Fraction(9, 16)).at(0.2) == 0.5
+    assert shorts.framing_of(probe(made.path), [(0.0, 1.0)], Fraction(9, 16)).position_at(0.2) == 0.5
 
 
 def size_of(path: str) -> tuple[int, int]:

@@ -91,7 +91,7 @@ def test_a_transcript_by_other_rules_is_another(
     talk: Path, model: stub.StubModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = vidsum.transcribe(talk).provenance
-    monkeypatch.setattr("vidsum.speech.recognize.CERTAIN", 0.1)
+    monkeypatch.setattr("vidsum.speech.recognize.MIN_CERTAIN_PROBABILITY", 0.1)
     now = vidsum.transcribe(talk).provenance
     assert len(model.tasks) == 2
     assert provenance.difference(before, now) == "with other rules for speech"

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from vidsum.results.features import Features
 from vidsum.shots import find
-from vidsum.shots.cuts import Pictures, WithCuts, starts_of_shots, with_cuts
-from vidsum.shots.find import within_limits
+from vidsum.shots.cuts import ShotPictures, WithCuts, add_cuts, place_starts
+from vidsum.shots.find import apply_limits
 from vidsum.types import Interval
 from vidsum.video.changes import ChangeMeter
 
@@ -36,37 +36,39 @@ def changes(amounts: dict[int, float], left_out: Sequence[int] = (), usual: floa
     return Features(np.array(rows, np.float32), shown / FPS, 1 / FPS, 1 / FPS, SAMPLES / 2, FPS)
 
 
-def start(pictures: Pictures | None, features: Features | None = None, first: int = 6) -> float:
-    return float(starts_of_shots(features or samples(), np.array([first]), pictures)[0])
+def start(pictures: ShotPictures | None, features: Features | None = None, first: int = 6) -> float:
+    return float(place_starts(features or samples(), np.array([first]), pictures)[0])
 
 
 @pytest.mark.parametrize("number", range(63, 76))
 def test_a_cut_is_at_the_first_picture_of_the_shot(number: int) -> None:
-    assert start(Pictures(changes({number: 40.0}))) == number / FPS
+    assert start(ShotPictures(changes({number: 40.0}))) == number / FPS
 
 
 @pytest.mark.parametrize("others", [{70: 21.0}, {62: 39.0, 76: 39.0}, {64: 39.0}])
 def test_a_cut_may_have_a_rival_or_lie_beside_others(others: dict[int, float]) -> None:
-    assert start(Pictures(changes({66: 40.0, **others}))) == 66 / FPS
+    assert start(ShotPictures(changes({66: 40.0, **others}))) == 66 / FPS
 
 
 def test_of_a_gradual_change_it_is_the_middle() -> None:
-    assert start(Pictures(changes(dict.fromkeys(range(66, 73), 8.0), usual=0.0))) == 69 / FPS
+    assert start(ShotPictures(changes(dict.fromkeys(range(66, 73), 8.0), usual=0.0))) == 69 / FPS
 
 
 def test_where_nothing_changes_it_is_the_middle_between_the_samples() -> None:
-    assert start(Pictures(changes({}, usual=0.01))) == 2.75
+    assert start(ShotPictures(changes({}, usual=0.01))) == 2.75
 
 
-@pytest.mark.parametrize("pictures", [None, Pictures(None), Pictures(changes({}, left_out=range(60, 80)))])
-def test_without_pictures_it_is_the_middle(pictures: Pictures | None) -> None:
+@pytest.mark.parametrize(
+    "pictures", [None, ShotPictures(None), ShotPictures(changes({}, left_out=range(60, 80)))]
+)
+def test_without_pictures_it_is_the_middle(pictures: ShotPictures | None) -> None:
     assert start(pictures) == 2.75
 
 
 def test_features_of_clips_and_those_made_elsewhere_are_seen_at_their_middles() -> None:
     for features in (samples(16), samples(None)):
         assert start(None, features) == 3.0
-        assert start(Pictures(changes({80: 40.0})), features) == 80 / FPS
+        assert start(ShotPictures(changes({80: 40.0})), features) == 80 / FPS
 
 
 def test_pictures_that_were_left_out_are_looked_at() -> None:
@@ -77,22 +79,22 @@ def test_pictures_that_were_left_out_are_looked_at() -> None:
         return changes({70: 40.0, 71: 5.0, 72: 30.0})
 
     first_look = changes({72: 45.0}, left_out=[70, 71])
-    assert start(Pictures(first_look, look_closer)) == 70 / FPS
+    assert start(ShotPictures(first_look, look_closer)) == 70 / FPS
     assert asked == [pytest.approx((69 / FPS, 73 / FPS))]
-    assert start(Pictures(first_look)) == 72 / FPS  # as with --fast
-    assert start(Pictures(first_look, lambda _: None)) == 72 / FPS  # nothing decodes
+    assert start(ShotPictures(first_look)) == 72 / FPS  # as with --fast
+    assert start(ShotPictures(first_look, lambda _: None)) == 72 / FPS  # nothing decodes
 
 
 def test_a_reader_that_tells_nothing_of_its_pictures_has_all_looked_at() -> None:
-    assert start(Pictures(None, lambda _: changes({65: 40.0}))) == 65 / FPS
+    assert start(ShotPictures(None, lambda _: changes({65: 40.0}))) == 65 / FPS
 
 
 def test_a_cut_is_looked_for_between_the_samples_only() -> None:
-    assert start(Pictures(changes({62: 90.0, 76: 90.0}, usual=0.0))) == 2.75
+    assert start(ShotPictures(changes({62: 90.0, 76: 90.0}, usual=0.0))) == 2.75
 
 
 def test_find_hands_the_pictures_on() -> None:
-    found = find(samples(), pictures=Pictures(changes({66: 40.0})))
+    found = find(samples(), pictures=ShotPictures(changes({66: 40.0})))
     assert found.edges_s.tolist() == [0, 66 / FPS, 5]
     assert find(samples()).edges_s.tolist() == [0, 2.75, 5]
 
@@ -103,7 +105,7 @@ def test_moved_starts_obey_the_limits_that_the_latest_obey(data: Any) -> None:
     latest = np.cumsum(steps)[:-1].astype(float)
     early = np.array(data.draw(st.lists(st.floats(0, 0.99), min_size=len(latest), max_size=len(latest))))
     shortest, longest = float(steps.min()), float(steps.max())
-    moved = within_limits(latest - early, latest, float(steps.sum()), shortest, longest)
+    moved = apply_limits(latest - early, latest, float(steps.sum()), shortest, longest)
     lengths = np.diff([0.0, *moved, steps.sum()])
     assert (lengths >= shortest - 1e-9).all()
     assert (lengths <= longest + 1e-9).all()
@@ -113,7 +115,7 @@ def test_moved_starts_obey_the_limits_that_the_latest_obey(data: Any) -> None:
 
 def test_starts_within_the_limits_stay() -> None:
     starts = np.array([1.7, 4.1])
-    assert within_limits(starts, np.array([2.0, 4.5]), 6.0, 1.0, 3.0).tolist() == starts.tolist()
+    assert apply_limits(starts, np.array([2.0, 4.5]), 6.0, 1.0, 3.0).tolist() == starts.tolist()
 
 
 # cuts that are no change points, and change points that are no cuts
@@ -139,10 +141,10 @@ def begun(
     meter = ChangeMeter()
     for number in range(0, len(film), every):
         frame = av.VideoFrame.from_ndarray(np.rint(film[number]).astype(np.uint8), format="rgb24")
-        meter.see(number / FPS, frame)
-    seen = meter.measured("film.mp4")
-    pictures = Pictures(Features(seen.array, seen.timestamps, 1 / FPS, 1 / FPS, SAMPLES / 2, FPS))
-    starts = with_cuts(samples(), np.array(first, np.int64), pictures, cuts)
+        meter.add(number / FPS, frame)
+    seen = meter.result("film.mp4")
+    pictures = ShotPictures(Features(seen.array, seen.timestamps, 1 / FPS, 1 / FPS, SAMPLES / 2, FPS))
+    starts = add_cuts(samples(), np.array(first, np.int64), pictures, cuts)
     return np.rint(starts * FPS).astype(int).tolist()
 
 

@@ -17,7 +17,7 @@ from tests.shots.boundaries import f1
 from vidsum.errors import InputError, UsageError
 from vidsum.models.transnetv2 import TransNetV2
 from vidsum.results.features import Features
-from vidsum.shots.transnetv2 import SAMPLING, cuts_of, first_frames, load_model, see_transitions
+from vidsum.shots.transnetv2 import SAMPLING, find_cuts, first_frames, load_model, predict_transitions
 from vidsum.video.frames import Frame
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
@@ -62,7 +62,7 @@ def _directly(model: TransNetV2, pictures: npt.NDArray[np.uint8]) -> npt.NDArray
 @pytest.mark.parametrize("n", [1, 25, 49, 50, 51, 75, 100, 101, 151])
 def test_streamed_windows_give_what_all_frames_at_once_give(small_model: TransNetV2, n: int) -> None:
     pictures = _pictures(n)
-    seen = see_transitions(iter(_frames(pictures)), small_model, VIDEO)
+    seen = predict_transitions(iter(_frames(pictures)), small_model, VIDEO)
     np.testing.assert_allclose(seen.array[:, 0], _directly(small_model, pictures), rtol=1e-6)
     assert seen.timestamps.tolist() == [index / 25 for index in range(n)]
     assert n < 3 or np.ptp(seen.array) > 0
@@ -70,18 +70,18 @@ def test_streamed_windows_give_what_all_frames_at_once_give(small_model: TransNe
 
 def test_a_video_without_frames_cannot_be_read(small_model: TransNetV2) -> None:
     with pytest.raises(InputError, match=r"film\.mp4: no frame could be decoded"):
-        see_transitions([], small_model, VIDEO)
+        predict_transitions([], small_model, VIDEO)
 
 
 def test_frames_of_another_size_are_refused(small_model: TransNetV2) -> None:
     frame = Frame(0, 0.0, 0.0, np.zeros((48, 27, 3), np.uint8))
     with pytest.raises(UsageError, match="takes frames of 48 x 27 pixels, not 27 x 48"):
-        see_transitions([frame], small_model, VIDEO)
+        predict_transitions([frame], small_model, VIDEO)
 
 
 def test_progress_is_reported_after_each_window(small_model: TransNetV2) -> None:
     steps: list[tuple[str, float, float]] = []
-    see_transitions(_frames(_pictures(60)), small_model, VIDEO, lambda *step: steps.append(step))
+    predict_transitions(_frames(_pictures(60)), small_model, VIDEO, lambda *step: steps.append(step))
     assert steps == [("looking for cuts", 59 / 25, 6.04)] * 2
 
 
@@ -107,8 +107,8 @@ def test_a_shot_starts_after_the_middle_of_a_transition(marks: str, starts: list
 def test_cuts_are_at_the_times_of_frames_above_the_threshold() -> None:
     seen = Features.from_array(np.array([[0.1], [0.6], [0.1], [0.4], [0.1]]), fps=10.0)
     seen = replace(seen, timestamps=np.array([0, 0.11, 0.19, 0.3, 0.42]))
-    assert cuts_of(seen).tolist() == [0.19]
-    assert cuts_of(seen, threshold=0.3).tolist() == [0.19, 0.42]
+    assert find_cuts(seen).tolist() == [0.19]
+    assert find_cuts(seen, threshold=0.3).tolist() == [0.19, 0.42]
 
 
 @pytest.mark.deep
@@ -128,7 +128,7 @@ def test_published_weights_see_the_cuts_between_joined_clips(shared: Path, tmp_p
     truth = np.array([moment["start"] for moment in moments[1:]])
 
     frames = (frame for _, frame in read_frames(probe(film), [SAMPLING]))
-    cuts = cuts_of(see_transitions(frames, load_model("cpu"), probe(film)))
+    cuts = find_cuts(predict_transitions(frames, load_model("cpu"), probe(film)))
 
     assert len(truth) >= 2
     assert f1(cuts, truth, within_s=0.1) > 0.9

@@ -69,5 +69,5 @@ def install(monkeypatch: pytest.MonkeyPatch, **how: Any) -> StubModel:
         at = np.flatnonzero(np.abs(samples) > 0.01)
         return [(int(at[0]), min(int(at[-1]) + 1, int(at[0]) + 28 * RATE))] if len(at) else []
 
-    monkeypatch.setattr("vidsum.speech.voice._spans", loud)
+    monkeypatch.setattr("vidsum.speech.voice._detect", loud)
     return model

@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vidsum.results.descriptions import Description
-from vidsum.speech.gaps import LEAST_S, MARGIN_S, WORDS_A_MINUTE, fit, gaps_of, seconds_of, shorter
+from vidsum.speech.gaps import (
+    MARGIN_S,
+    MIN_PAUSE_S,
+    WORDS_A_MINUTE,
+    find_gaps,
+    fit_descriptions,
+    shorten,
+    speaking_time_s,
+)
 from vidsum.types import Interval
 
 _WORDS = ["A", "dog", "runs", "in", "the", "grass,", "with", "is", "jumping", "over", "fence", "man", "and"]
@@ -27,10 +35,10 @@ def overlap_s(one: Interval, other: Interval) -> float:
 
 @given(st.lists(intervals, max_size=8), st.floats(0.5, 120))
 def test_gaps_keep_clear_of_speech(speech: list[Interval], duration_s: float) -> None:
-    gaps = gaps_of(speech, duration_s)
+    gaps = find_gaps(speech, duration_s)
     for start, end in gaps:
         assert 0 <= start < end <= duration_s
-        assert not speech or end - start >= LEAST_S - 2 * MARGIN_S - 1e-6
+        assert not speech or end - start >= MIN_PAUSE_S - 2 * MARGIN_S - 1e-6
         assert all(overlap_s((start, end), one) <= -MARGIN_S + 1e-6 for one in speech if one[0] < duration_s)
     assert all(before[1] < after[0] for before, after in pairwise(gaps))
 
@@ -38,12 +46,12 @@ def test_gaps_keep_clear_of_speech(speech: list[Interval], duration_s: float) ->
 @given(st.lists(intervals, max_size=8), st.floats(4, 100))
 def test_every_pause_is_a_gap(speech: list[Interval], duration_s: float) -> None:
     """Against a count of the tenths of a second without speech."""
-    gaps = gaps_of(speech, duration_s)
+    gaps = find_gaps(speech, duration_s)
     silent, run = 0, 0
     for tenth in range(int(duration_s * 10)):
         is_silent = all(overlap_s((tenth / 10, (tenth + 1) / 10), one) <= 0 for one in speech)
         run = run + 1 if is_silent else 0
-        silent += run == round(LEAST_S * 10) + 1  # a tenth may be lost at either end
+        silent += run == round(MIN_PAUSE_S * 10) + 1  # a tenth may be lost at either end
     assert len(gaps) >= silent
 
 
@@ -51,22 +59,22 @@ def test_every_pause_is_a_gap(speech: list[Interval], duration_s: float) -> None
 def test_what_is_spoken(
     said: list[tuple[Description, float]], speech: list[Interval], duration_s: float
 ) -> None:
-    gaps = gaps_of(speech, duration_s)
+    gaps = find_gaps(speech, duration_s)
     numbered = [replace(one, confidence=number) for number, (one, _) in enumerate(said)]
-    spoken = fit(numbered, [importance for _, importance in said], gaps)
+    spoken = fit_descriptions(numbered, [importance for _, importance in said], gaps)
     for one in spoken:
         assert any(start <= one.start_s and one.end_s <= end + 1e-9 for start, end in gaps)
         of = said[int(one.confidence)][0]
         assert of.start_s <= one.start_s < of.end_s
         assert len(one.text.split()) * 60 / (one.end_s - one.start_s) <= WORDS_A_MINUTE + 1e-6
-        assert one.text in shorter(of.text)
+        assert one.text in shorten(of.text)
     assert all(after.start_s - before.end_s >= MARGIN_S - 1e-9 for before, after in pairwise(spoken))
     assert len({one.confidence for one in spoken}) == len(spoken)
 
 
 @given(texts)
 def test_a_shorter_text_is_the_beginning_of_the_text(text: str) -> None:
-    forms = list(shorter(text))
+    forms = list(shorten(text))
     assert forms[0] == text
     lengths = [len(form.split()) for form in forms]
     assert lengths == sorted(lengths, reverse=True)
@@ -85,19 +93,19 @@ def test_a_shorter_text_is_the_beginning_of_the_text(text: str) -> None:
     ],
 )
 def test_last_phrases_go_first(text: str, expected: list[str]) -> None:
-    assert list(shorter(text))[1:] == expected
+    assert list(shorten(text))[1:] == expected
 
 
 def test_the_most_important_comes_first_and_others_are_shortened() -> None:
     long = "A brown dog runs over the green grass near a lake in the sun."
     found = [Description(0, 9, text, 1.0) for text in (long, "A man waves.")]
-    spoken = fit(found, [0.2, 0.9], [(1.0, 6.0)])
+    spoken = fit_descriptions(found, [0.2, 0.9], [(1.0, 6.0)])
     assert [one.text for one in spoken] == ["A man waves.", "A brown dog runs over the green grass."]
     assert spoken[0].start_s == 1.0
-    assert spoken[1].start_s == pytest.approx(1 + seconds_of("A man waves.") + MARGIN_S)
+    assert spoken[1].start_s == pytest.approx(1 + speaking_time_s("A man waves.") + MARGIN_S)
 
 
 def test_without_speech_the_film_is_one_gap() -> None:
-    assert gaps_of([], 1.5) == [(0.0, 1.5)]
-    assert gaps_of([(0.0, 9.9)], 10.0) == []
-    assert gaps_of([(3.0, 4.0)], 10.0) == [(0.0, 2.7), (4.3, 10.0)]
+    assert find_gaps([], 1.5) == [(0.0, 1.5)]
+    assert find_gaps([(0.0, 9.9)], 10.0) == []
+    assert find_gaps([(3.0, 4.0)], 10.0) == [(0.0, 2.7), (4.3, 10.0)]

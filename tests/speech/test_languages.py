@@ -7,14 +7,14 @@ import pytest
 
 from vidsum.results.transcript import Segment, Transcript
 from vidsum.speech.recognize import (
-    Heard,
-    _repeats_itself,
-    changes_of,
-    in_one_language,
-    language_of,
-    with_main_language,
+    WindowTranscript,
+    _is_repetitive,
+    choose_language,
+    language_changes,
+    merge_windows,
+    split_by_language,
 )
-from vidsum.speech.voice import RATE, Speech, Window
+from vidsum.speech.voice import RATE, SpeechPiece, Window
 
 
 class Loudness:
@@ -35,7 +35,9 @@ class Loudness:
 
 def window_of(volumes: list[float]) -> Window:
     return Window(
-        tuple(Speech(4.0 * at, np.full(3 * RATE, volume, np.float32)) for at, volume in enumerate(volumes))
+        tuple(
+            SpeechPiece(4.0 * at, np.full(3 * RATE, volume, np.float32)) for at, volume in enumerate(volumes)
+        )
     )
 
 
@@ -43,7 +45,7 @@ def window_of(volumes: list[float]) -> Window:
 def test_a_window_is_cut_where_the_language_changes(n_quiet: int) -> None:
     model: Any = Loudness()
     window = window_of([0.1] * n_quiet + [0.9] * (7 - n_quiet))
-    (before, german), (after, english) = in_one_language(model, window)
+    (before, german), (after, english) = split_by_language(model, window)
     assert (len(before.pieces), len(after.pieces)) == (n_quiet, 7 - n_quiet)
     assert before.pieces + after.pieces == window.pieces
     assert german["de"] == english["en"] == pytest.approx(0.99)
@@ -54,36 +56,36 @@ def test_a_window_is_cut_where_the_language_changes(n_quiet: int) -> None:
 def test_a_window_in_one_language_stays_whole(volumes: list[float], looked: int) -> None:
     model: Any = Loudness()
     window = window_of(volumes)
-    ((same, _),) = in_one_language(model, window)
+    ((same, _),) = split_by_language(model, window)
     assert (same, model.looked) == (window, looked)
 
 
 def test_a_language_stays_unless_another_one_is_much_more_likely() -> None:
-    assert language_of({"es": 0.3, "it": 0.5}, None) == "it"
-    assert language_of({"es": 0.3, "it": 0.5}, "es") == "es"
-    assert language_of({"es": 0.1, "it": 0.5}, "es") == "it"
-    assert language_of({"es": 0.1, "it": 0.5}, "es", odds=10) == "es"
-    assert language_of({"it": 0.5}, "es") == "it"
+    assert choose_language({"es": 0.3, "it": 0.5}, None) == "it"
+    assert choose_language({"es": 0.3, "it": 0.5}, "es") == "es"
+    assert choose_language({"es": 0.1, "it": 0.5}, "es") == "it"
+    assert choose_language({"es": 0.1, "it": 0.5}, "es", odds=10) == "es"
+    assert choose_language({"it": 0.5}, "es") == "it"
 
 
 def test_the_main_language_is_spoken_the_longest() -> None:
     def segment(start_s: float, end_s: float) -> Segment:
         return Segment(start_s, end_s, "x", 0.9, 0.0)
 
-    language, probability, segments = with_main_language(
+    language, probability, segments = merge_windows(
         [
-            Heard("en", 0.9, [segment(0, 2)]),
-            Heard("de", 0.6, [segment(2, 8), segment(8, 10)]),
-            Heard("de", 0.8, [segment(10, 18)]),
-            Heard("en", 0.5, [segment(18, 20)]),
+            WindowTranscript("en", 0.9, [segment(0, 2)]),
+            WindowTranscript("de", 0.6, [segment(2, 8), segment(8, 10)]),
+            WindowTranscript("de", 0.8, [segment(10, 18)]),
+            WindowTranscript("en", 0.5, [segment(18, 20)]),
         ]
     )
     assert (language, probability) == ("de", pytest.approx(0.7))
     assert [one.language for one in segments] == ["en", None, None, None, "en"]
     transcript = Transcript(segments, language, probability, 20.0)
-    assert changes_of(transcript) == [("en", "de", 2), ("de", "en", 18)]
-    assert with_main_language([]) == (None, None, ())
-    assert changes_of(Transcript((), None, None, 1.0)) == []
+    assert language_changes(transcript) == [("en", "de", 2), ("de", "en", 18)]
+    assert merge_windows([]) == (None, None, ())
+    assert language_changes(Transcript((), None, None, 1.0)) == []
 
 
 @pytest.mark.parametrize(
@@ -97,4 +99,4 @@ def test_the_main_language_is_spoken_the_longest() -> None:
     ],
 )
 def test_a_text_that_repeats_itself_is_told_from_speech(text: str, is_loop: bool) -> None:
-    assert _repeats_itself(text) == is_loop
+    assert _is_repetitive(text) == is_loop

@@ -9,7 +9,7 @@ import pytest
 
 from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.speech import speak as speaking
-from vidsum.speech.speak import Speaker, speak, speaker_of
+from vidsum.speech.speak import Speaker, find_speaker, speak
 
 RATE = 16_000
 WRITES = """
@@ -64,7 +64,7 @@ def test_what_cannot_be_spoken_says_why(tmp_path: Path, text: str, why: str) -> 
 
 
 def test_a_program_that_hangs_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(speaking, "_LONGEST_S", 0.3)
+    monkeypatch.setattr(speaking, "_TIMEOUT_S", 0.3)
     with pytest.raises(OutputError, match="within"):
         speak(script(tmp_path, "import time; time.sleep(60)"), "hello", RATE, tmp_path)
 
@@ -86,11 +86,11 @@ def test_a_text_with_a_null_byte_is_an_error_of_one_line(tmp_path: Path) -> None
 )
 def test_a_speaker_that_is_not_there_is_refused(asked: str, word: str) -> None:
     with pytest.raises(UsageError, match=word):
-        speaker_of(asked)
+        find_speaker(asked)
 
 
 def test_a_command_is_split_as_a_shell_does() -> None:
-    speaker = speaker_of(f"'{sys.executable}' -c 'print(1)' {{text}} --to={{output}}")
+    speaker = find_speaker(f"'{sys.executable}' -c 'print(1)' {{text}} --to={{output}}")
     assert speaker.command == (sys.executable, "-c", "print(1)", "{text}", "--to={output}")
 
 
@@ -98,7 +98,7 @@ def test_a_command_is_split_as_a_shell_does() -> None:
 def test_known_programs_speak_and_speak_quicker(tmp_path: Path, name: str) -> None:
     if shutil.which(name) is None:
         pytest.skip(f"{name} is not installed")
-    speaker = speaker_of(name)
+    speaker = find_speaker(name)
     assert speaker.has_pace
     text = "A brown dog runs over the grass."
     spoken = [speak(speaker, text, RATE, tmp_path, pace) for pace in (0.7, 1.0, 1.3)]

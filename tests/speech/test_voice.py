@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from vidsum.speech.voice import RATE, WINDOW_S, Speech, Window, speech_in, windows_of
+from vidsum.speech.voice import RATE, WINDOW_S, SpeechPiece, Window, find_speech, pack_windows
 
 
 def blocks_of(samples: np.ndarray, seconds: float) -> Iterator[np.ndarray]:
@@ -33,7 +33,7 @@ def talk(sentence: np.ndarray) -> np.ndarray:
 def test_speech_is_found_where_it_is_in_blocks_of_any_length(
     talk: np.ndarray, sentence: np.ndarray, block_s: float
 ) -> None:
-    pieces = list(speech_in(blocks_of(talk, block_s)))
+    pieces = list(find_speech(blocks_of(talk, block_s)))
     assert [piece.start_s for piece in pieces] == pytest.approx([5, 18.5, 41], abs=0.6)
     for piece in pieces:
         at = round(piece.start_s * RATE)
@@ -50,17 +50,17 @@ def test_what_is_not_speech_has_no_pieces(kind: str) -> None:
         "tone": 0.5 * np.sin(2 * np.pi * 440 * times),
         "chord": sum(0.2 * np.sin(2 * np.pi * f * times) * (times % 0.5 < 0.4) for f in (220, 277, 330)),
     }
-    assert list(speech_in(blocks_of(np.asarray(sounds[kind], np.float32), 8))) == []
+    assert list(find_speech(blocks_of(np.asarray(sounds[kind], np.float32), 8))) == []
 
 
 def test_hours_of_silence_are_not_listened_to(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "faster_whisper.vad", None)
-    assert list(speech_in(seconds(30) for _ in range(120))) == []
+    assert list(find_speech(seconds(30) for _ in range(120))) == []
 
 
 def test_speech_without_a_pause_is_cut_into_pieces_that_whisper_can_hear(sentence: np.ndarray) -> None:
     endless = np.tile(sentence[RATE // 4 : -RATE // 4], 40)
-    pieces = list(speech_in(blocks_of(endless, 60)))
+    pieces = list(find_speech(blocks_of(endless, 60)))
     assert max(piece.length_s for piece in pieces) <= WINDOW_S
     assert sum(piece.length_s for piece in pieces) > 0.9 * len(endless) / RATE
     assert all(later.start_s >= one.start_s + one.length_s - 1e-6 for one, later in pairwise(pieces))
@@ -68,15 +68,16 @@ def test_speech_without_a_pause_is_cut_into_pieces_that_whisper_can_hear(sentenc
 
 def test_windows_hold_as_many_pieces_as_fit() -> None:
     pieces = [
-        Speech(start_s, seconds(length_s)) for start_s, length_s in ((0, 12), (20, 12), (40, 12), (60, 29))
+        SpeechPiece(start_s, seconds(length_s))
+        for start_s, length_s in ((0, 12), (20, 12), (40, 12), (60, 29))
     ]
-    windows = list(windows_of(pieces))
+    windows = list(pack_windows(pieces))
     assert [len(window.pieces) for window in windows] == [2, 1, 1]
     assert [len(window.samples) / RATE for window in windows] == [24, 12, 29]
 
 
 def test_a_word_lies_in_the_piece_of_its_middle() -> None:
-    window = Window((Speech(10, seconds(4)), Speech(100, seconds(3))))
+    window = Window((SpeechPiece(10, seconds(4)), SpeechPiece(100, seconds(3))))
     expected = {
         (1, 2): (11, 12),
         (3.5, 4): (13.5, 14),
@@ -91,7 +92,7 @@ def test_a_word_lies_in_the_piece_of_its_middle() -> None:
 
 
 def test_times_in_a_window_are_those_of_the_source() -> None:
-    window = Window((Speech(10, seconds(4)), Speech(100, seconds(3))))
+    window = Window((SpeechPiece(10, seconds(4)), SpeechPiece(100, seconds(3))))
     assert window.time_in_source(0) == 10
     assert window.time_in_source(3.5) == 13.5
     assert window.time_in_source(4.0) == 100

@@ -13,7 +13,7 @@ from vidsum.video.changes import ChangeMeter, Changes
 from vidsum.video.frames import Exact, Sampling
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
-from vidsum.video.segments import changes_within
+from vidsum.video.segments import measure_changes
 
 
 def measured(path: Path, fps: float | None = None, *, strict: bool = False) -> Changes:
@@ -22,7 +22,7 @@ def measured(path: Path, fps: float | None = None, *, strict: bool = False) -> C
     with read_frames(probe(path), [Sampling(fps, Exact(32, 18))], strict=strict, meter=meter) as frames:
         for _ in frames:
             pass
-    return meter.measured(str(path))
+    return meter.result(str(path))
 
 
 @pytest.mark.parametrize("kind", GOOD_VIDEOS)
@@ -45,7 +45,7 @@ def test_a_closer_look_gives_what_decoding_all_gives(kind: str, made: Made) -> N
         [(0.3 * span, 0.5 * span), (0.8 * span, 0.9 * span), (0.45 * span, 0.6 * span)],
     ):
         try:
-            close = changes_within(info, segments)
+            close = measure_changes(info, segments)
         except InputError:  # no picture begins there
             assert len(whole.array) < 5
             continue
@@ -60,8 +60,8 @@ def test_a_picture_is_compared_with_that_of_half_a_second_ago() -> None:
     pictures = np.random.default_rng(0).integers(0, 256, (40, 18, 32, 3), np.uint8)
     meter = ChangeMeter()
     for number, picture in enumerate(pictures):
-        meter.see(number / 25, av.VideoFrame.from_ndarray(picture, format="rgb24"))
-    found = meter.measured("film.mp4").array[:, 2]
+        meter.add(number / 25, av.VideoFrame.from_ndarray(picture, format="rgb24"))
+    found = meter.result("film.mp4").array[:, 2]
     of_then = pictures[np.maximum(np.arange(40) - 12, 0)]
     assert found == pytest.approx(np.abs(pictures.astype(float) - of_then).mean(axis=(1, 2, 3)), abs=1e-4)
 
@@ -80,4 +80,4 @@ def test_pictures_that_are_left_out_are_told(tmp_path: Path) -> None:
 
 def test_nothing_decoded_is_an_error_of_the_video() -> None:
     with pytest.raises(InputError):
-        ChangeMeter().measured("film.mp4")
+        ChangeMeter().result("film.mp4")

@@ -10,7 +10,7 @@ from av.stream import Disposition
 from tests.media import make_video
 from vidsum.errors import UsageError
 from vidsum.types import FloatArray
-from vidsum.video.described import DUCKED_DB, RAMP_S, DuckedSound, SpokenText, sound_rate, write_described
+from vidsum.video.described import DUCKED_DB, RAMP_S, DescribedSound, SpokenText, sound_rate, write_described
 from vidsum.video.probe import probe
 
 
@@ -25,7 +25,7 @@ class Steady:
 
 def test_the_film_is_lowered_around_a_text_whatever_the_blocks() -> None:
     spoken = [SpokenText(1.0, np.full(500, 0.1, np.float32)), SpokenText(1.7, np.full(100, 0.1, np.float32))]
-    sound = DuckedSound(Steady(), spoken)  # type: ignore[arg-type]
+    sound = DescribedSound(Steady(), spoken)  # type: ignore[arg-type]
     whole = sound.read(0, 3000)
     parts = np.concatenate([sound.read(first, 37) for first in range(0, 3000, 37)], axis=1)[:, :3000]
     np.testing.assert_allclose(parts, whole, atol=1e-6)

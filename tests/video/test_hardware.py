@@ -13,7 +13,8 @@ from vidsum.features import extractor
 from vidsum.features.extractor import OwnExtractor, register_extractor
 from vidsum.pipelines.plan import extract
 from vidsum.results.features import Features
-from vidsum.video import hardware, pyav_reader
+from vidsum.video import hardware
+from vidsum.video import open as opening
 from vidsum.video.probe import probe
 
 
@@ -45,8 +46,8 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         kinds.append(hwaccel)
         return real_open(name, *given, **how)
 
-    monkeypatch.setattr(pyav_reader.av, "open", open_file)
-    monkeypatch.setattr(pyav_reader, "HWAccel", lambda kind, allow_software_fallback: kind)
+    monkeypatch.setattr(opening.av, "open", open_file)
+    monkeypatch.setattr(opening, "HWAccel", lambda kind, allow_software_fallback: kind)
     monkeypatch.setattr(hardware, "hwdevices_available", lambda: ["qsv", "vaapi", "cuda"])
     hardware._decodes.cache_clear()
     return kinds
@@ -81,7 +82,7 @@ def test_the_cpu_steps_in_and_it_is_said(
 
 def test_what_pyav_says_of_missing_devices_is_a_no(film: Path) -> None:
     hardware._decodes.cache_clear()
-    assert hardware.decoding_hardware(probe(film), "d3d11va") is None  # Windows' own
+    assert hardware.choose_hardware(probe(film), "d3d11va") is None  # Windows' own
 
 
 def test_other_readers_have_no_hardware(film: Path, opened: list[str]) -> None:

@@ -20,7 +20,7 @@ from vidsum.video import jumps as jumps_module
 from vidsum.video import timing as timing_module
 from vidsum.video.copy import copy_segments
 from vidsum.video.frames import Frame, Sampling
-from vidsum.video.jumps import BACK_S, GAP_S, Jumps, Mover, Stamps, find_jumps, moved
+from vidsum.video.jumps import BACK_S, MAX_FRAME_S, Jumps, PacketShifter, Stamps, find_jumps, shift_times
 from vidsum.video.probe import probe
 from vidsum.video.read import READERS, read_frames, read_frames_at
 from vidsum.video.write import write_segments
@@ -56,10 +56,10 @@ class Part:
     @property
     def lasts_s(self) -> float:
         """How long its pictures are shown, gaps left out."""
-        return sum(step for step in self.steps_s if step <= GAP_S) + len(self.steps_s) * STEP_S + STEP_S
+        return sum(step for step in self.steps_s if step <= MAX_FRAME_S) + len(self.steps_s) * STEP_S + STEP_S
 
 
-steps = st.one_of(st.just(STEP_S), st.floats(0.01, 60.0), st.floats(GAP_S + 1, 1e9))
+steps = st.one_of(st.just(STEP_S), st.floats(0.01, 60.0), st.floats(MAX_FRAME_S + 1, 1e9))
 parts_of_files = st.lists(
     st.builds(
         Part, st.floats(0, 1000), st.lists(steps, min_size=6, max_size=30).map(tuple), st.sampled_from([0, 2])
@@ -84,7 +84,7 @@ def joined(parts: list[Part]) -> tuple[Stamps, list[Part]]:
 def test_the_time_line_always_rises_and_is_no_longer_than_the_pictures_last(parts: list[Part]) -> None:
     stamps, placed = joined(parts)
     found = find_jumps(stamps, None, np.empty(0, int), float(placed[0].start_s), STEP_S)
-    times_s = moved(stamps.pts_s, found.pictures)
+    times_s = shift_times(stamps.pts_s, found.pictures)
     first = 0
     shown = []
     for part in placed:  # in the order of showing, part by part
@@ -93,14 +93,14 @@ def test_the_time_line_always_rises_and_is_no_longer_than_the_pictures_last(part
         shown += times_s[first : first + n_frames][order].tolist()
         first += n_frames
     assert all(a < b for a, b in pairwise(shown))
-    longest = max((step for part in placed for step in part.steps_s if step <= GAP_S), default=STEP_S)
-    n_gaps = sum(step > GAP_S for part in placed for step in part.steps_s)
+    longest = max((step for part in placed for step in part.steps_s if step <= MAX_FRAME_S), default=STEP_S)
+    n_gaps = sum(step > MAX_FRAME_S for part in placed for step in part.steps_s)
     assert shown[-1] - shown[0] <= sum(part.lasts_s for part in placed) + longest * (n_gaps + len(placed))
 
 
 @given(
     st.floats(-1000, 1e6),
-    st.lists(st.floats(0.001, GAP_S - 1), max_size=40).map(tuple),
+    st.lists(st.floats(0.001, MAX_FRAME_S - 1), max_size=40).map(tuple),
     st.sampled_from([0, 2]),
 )
 @settings(deadline=None)
@@ -110,7 +110,7 @@ def test_a_well_behaved_file_keeps_its_time_stamps_to_the_bit(
     dts, pts = Part(start_s, steps_s, delay).stamps()
     found = find_jumps(Stamps(dts, pts, np.zeros(len(pts))), None, np.empty(0, int), start_s, STEP_S)
     assert found == Jumps()
-    assert (moved(pts, found.pictures) == pts).all()
+    assert (shift_times(pts, found.pictures) == pts).all()
 
 
 @given(parts_of_files)
@@ -118,12 +118,12 @@ def test_a_well_behaved_file_keeps_its_time_stamps_to_the_bit(
 def test_packets_are_moved_one_by_one_as_they_are_all_together(parts: list[Part]) -> None:
     stamps, placed = joined(parts)
     found = find_jumps(stamps, None, np.empty(0, int), float(placed[0].start_s), STEP_S)
-    mover, times_s = Mover(found.pictures), []
+    mover, times_s = PacketShifter(found.pictures), []
     for pts_s in stamps.pts_s.tolist():
         packet = SimpleNamespace(size=1, pts=round(pts_s / TICK), dts=None, time_base=TICK)
         mover.move(packet)
         times_s.append(float(packet.pts * TICK))
-    assert times_s == pytest.approx(moved(stamps.pts_s, found.pictures).tolist(), abs=2 * float(TICK))
+    assert times_s == pytest.approx(shift_times(stamps.pts_s, found.pictures).tolist(), abs=2 * float(TICK))
 
 
 @pytest.mark.parametrize("wrong_s", [100.0, 1e6])
@@ -136,7 +136,7 @@ def test_a_few_wrong_time_stamps_cost_next_to_nothing(wrong_s: float, n_wrong: i
         found = find_jumps(
             Stamps(wrong, wrong, np.zeros(100)), None, np.empty(0, int), float(times[0]), STEP_S
         )
-        mended = moved(wrong, found.pictures)
+        mended = shift_times(wrong, found.pictures)
         assert (np.diff(mended) > 0).all()
         assert mended[-1] == pytest.approx(times[-1], abs=4 * STEP_S)
 
@@ -148,7 +148,7 @@ def test_sound_goes_with_the_part_of_the_pictures_it_belongs_to() -> None:
     at = np.clip(np.arange(300) + 5, 0, 300)
     zeros = np.zeros(300)
     found = find_jumps(Stamps(pictures, pictures, zeros), Stamps(sound, sound, zeros), at, 0.0, STEP_S)
-    assert moved(sound, found.sound) == pytest.approx(np.arange(300) * STEP_S)
+    assert shift_times(sound, found.sound) == pytest.approx(np.arange(300) * STEP_S)
 
 
 # --- files ---
@@ -280,7 +280,7 @@ def test_slides_that_stay_for_minutes_are_no_gap(tmp_path: Path) -> None:
 
 
 def test_sound_fills_what_would_be_a_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jumps_module, "GAP_S", 5.0)
+    monkeypatch.setattr(jumps_module, "MAX_FRAME_S", 5.0)
     silent = make_video(tmp_path / "silent.mkv", times_s=[0.0, 1.0, 20.0]).path
     heard = make_video(tmp_path / "heard.mkv", times_s=[0.0, 1.0, 20.0], sound=True).path
     assert probe(silent).duration_s < 5

@@ -21,7 +21,7 @@ from tests.video.clips import numbers_by_pyav
 from vidsum.errors import InputError
 from vidsum.video import live, preroll
 from vidsum.video.frames import Sampling
-from vidsum.video.live import LiveFrame, live_frames, source_of
+from vidsum.video.live import LiveFrame, parse_source, read_live
 from vidsum.video.preroll import PreRoll
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
@@ -58,7 +58,7 @@ def in_batch(path: Path, sampling: Sampling = SAMPLING) -> list[tuple[float, int
 def test_a_file_gives_the_samples_of_the_batch_reader(tmp_path: Path, suffix: str, fps: float) -> None:
     path = make_video(tmp_path / f"film{suffix}", n_frames=47, fps=25, start_s=0.5, b_frames=2).path
     sampling, warnings = Sampling(fps), list[str]()
-    assert shown(live_frames(source_of(str(path)), sampling, warnings.append)) == in_batch(path, sampling)
+    assert shown(read_live(parse_source(str(path)), sampling, warnings.append)) == in_batch(path, sampling)
     assert warnings == []
 
 
@@ -75,7 +75,7 @@ def test_a_growing_file_is_followed_until_nothing_comes(film: MadeVideo, tmp_pat
 
     writer = threading.Thread(target=write_on)
     writer.start()
-    found = shown(live_frames(source_of(str(target), follow=True, idle_s=0.5), SAMPLING, print))
+    found = shown(read_live(parse_source(str(target), follow=True, idle_s=0.5), SAMPLING, print))
     writer.join()
     assert found == in_batch(film.path)
 
@@ -92,7 +92,7 @@ def test_the_segments_of_a_folder_are_one_video(film: MadeVideo, tmp_path: Path)
         shutil.copy(film.path, tmp_path / "2.ts")
 
     threading.Thread(target=add).start()
-    found = shown(live_frames(source_of(str(tmp_path), idle_s=2.0), SAMPLING, warnings.append))
+    found = shown(read_live(parse_source(str(tmp_path), idle_s=2.0), SAMPLING, warnings.append))
     once = in_batch(film.path)
     assert found == once + [(time_s + 7.0, number) for time_s, number in once]
     assert len(warnings) == 1
@@ -131,7 +131,7 @@ def served(film: MadeVideo) -> Iterator[str]:
 
 def test_a_stream_that_breaks_off_is_connected_to_again(served: str, film: MadeVideo) -> None:
     warnings: list[str] = []
-    found = shown(live_frames(source_of(served, idle_s=0.3), SAMPLING, warnings.append))
+    found = shown(read_live(parse_source(served, idle_s=0.3), SAMPLING, warnings.append))
     once = in_batch(film.path)
     assert found[: len(once)] == once
     assert [number for _, number in found[len(once) :]] == [number for _, number in once]
@@ -141,7 +141,7 @@ def test_a_stream_that_breaks_off_is_connected_to_again(served: str, film: MadeV
 
 
 def test_an_address_without_a_stream_is_an_error_at_once() -> None:
-    frames = live_frames(source_of("http://127.0.0.1:9/none.ts"), SAMPLING, print)
+    frames = read_live(parse_source("http://127.0.0.1:9/none.ts"), SAMPLING, print)
     with pytest.raises(InputError, match="cannot connect"):
         next(frames)
 
@@ -149,7 +149,7 @@ def test_an_address_without_a_stream_is_an_error_at_once() -> None:
 @pytest.mark.parametrize("name", ["none.mp4", "nowhere/"])
 def test_a_missing_file_names_the_kinds_of_sources(name: str) -> None:
     with pytest.raises(InputError, match="no such file") as caught:
-        source_of(name)
+        parse_source(name)
     assert "camera" in str(caught.value.hint)
 
 
@@ -158,8 +158,8 @@ def test_a_missing_file_names_the_kinds_of_sources(name: str) -> None:
     [("rtsp://192.0.2.1/a", "stream"), ("-", "pipe"), ("camera", "camera"), ("camera:2", "camera")],
 )
 def test_kinds_of_sources(name: str, kind: str) -> None:
-    assert source_of(name).kind == kind
-    assert source_of(name).idle_s is None
+    assert parse_source(name).kind == kind
+    assert parse_source(name).idle_s is None
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_kinds_of_sources(name: str, kind: str) -> None:
     ],
 )
 def test_which_sources_need_no_network(name: str, is_here: bool) -> None:
-    assert source_of(name).works_offline == is_here
+    assert parse_source(name).works_offline == is_here
 
 
 def test_an_mp4_from_a_pipe_names_the_formats_that_work(
@@ -192,20 +192,20 @@ def test_an_mp4_from_a_pipe_names_the_formats_that_work(
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as cat:
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=cat.stdout))
         with pytest.raises(InputError) as caught:
-            list(live_frames(source_of("-"), SAMPLING, list[str]().append))
+            list(read_live(parse_source("-"), SAMPLING, list[str]().append))
     assert "-f mpegts" in str(caught.value.hint)
 
 
 def test_what_is_not_a_video_that_can_be_read_as_it_comes(tmp_path: Path) -> None:
     (tmp_path / "a.ts").write_bytes(bytes(1000))
     with pytest.raises(InputError, match="not a video"):
-        list(live_frames(source_of(str(tmp_path / "a.ts"), follow=True, idle_s=0.05), SAMPLING, print))
+        list(read_live(parse_source(str(tmp_path / "a.ts"), follow=True, idle_s=0.05), SAMPLING, print))
 
 
 def clip_of(film: MadeVideo, path: Path, start_s: float, end_s: float, kept_s: float = 2.0) -> PreRoll:
     """The clip of an alert from `start_s`, noticed a second later, to `end_s`."""
     tap, clip = PreRoll("film", kept_s, "made by a test"), None
-    for frame in live_frames(source_of(str(film.path)), Sampling(10.0), print, tap):
+    for frame in read_live(parse_source(str(film.path)), Sampling(10.0), print, tap):
         if clip is None and frame.time_s >= start_s + 1:
             clip = tap.start(path, start_s)
             clip.until_s = end_s
@@ -234,7 +234,7 @@ def test_a_clip_that_is_open_at_the_end_is_finished(film: MadeVideo, tmp_path: P
 @given(kept_s=st.floats(0.0, 4.0))
 def test_what_is_kept_is_bounded(film: MadeVideo, kept_s: float) -> None:
     tap, most = PreRoll("film", kept_s, ""), 0
-    for _ in live_frames(source_of(str(film.path)), Sampling(10.0), print, tap):
+    for _ in read_live(parse_source(str(film.path)), Sampling(10.0), print, tap):
         pictures = [each for each in tap._kept if each.stream.type == "video"]
         most = max(most, len(pictures))
         assert tap._bytes == sum(each.size for each in tap._kept)
@@ -246,8 +246,8 @@ def test_time_stamps_that_jump_back_keep_no_packets(film: MadeVideo, tmp_path: P
     """A recorder that starts anew within one connection: its old packets would never be early enough."""
     (tmp_path / "film.ts").write_bytes(film.path.read_bytes() * 4)
     tap, kept = PreRoll("film", 1.0, ""), list[int]()
-    for _ in live_frames(
-        source_of(str(tmp_path / "film.ts"), follow=True, idle_s=0.05), SAMPLING, print, tap
+    for _ in read_live(
+        parse_source(str(tmp_path / "film.ts"), follow=True, idle_s=0.05), SAMPLING, print, tap
     ):
         kept.append(tap._bytes)
     assert max(kept) < len(film.path.read_bytes()) / 2
@@ -256,7 +256,7 @@ def test_time_stamps_that_jump_back_keep_no_packets(film: MadeVideo, tmp_path: P
 def test_memory_comes_before_pre_roll(film: MadeVideo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preroll, "_MOST_BYTES", 3000)
     tap = PreRoll("film", 60.0, "")
-    for _ in live_frames(source_of(str(film.path)), SAMPLING, print, tap):
+    for _ in read_live(parse_source(str(film.path)), SAMPLING, print, tap):
         assert tap._bytes <= 3000
 
 
@@ -268,4 +268,4 @@ def test_what_comes_as_bytes_names_no_other_file(
     shutil.copy(film.path, "film.ts")
     Path("list.ts").write_text("ffconcat version 1.0\nfile film.ts\n")
     with pytest.raises(InputError, match="not a video"):
-        list(live_frames(source_of("list.ts", follow=True, idle_s=0.05), SAMPLING, print))
+        list(read_live(parse_source("list.ts", follow=True, idle_s=0.05), SAMPLING, print))

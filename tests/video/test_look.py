@@ -9,12 +9,11 @@ from scipy.signal import lfilter
 
 from tests.media import make_video
 from vidsum.video.audio import open_sound
-from vidsum.video.captions import Painter, letters_in_line, unknown_letters
 from vidsum.video.jumps import Jumps
-from vidsum.video.look import ClipLook
-from vidsum.video.loudness import Louder, gain_for
+from vidsum.video.loudness import AmplifiedSound, find_gain
 from vidsum.video.probe import probe
-from vidsum.video.reframe import plane_of
+from vidsum.video.reframe import plane_array
+from vidsum.video.style import CaptionPainter, ClipStyle, letters_in_line, missing_letters
 from vidsum.video.write import write_segments
 
 CUES = [(1.0, 2.0, "Hello there,"), (3.0, 4.0, "and again:\nwith two lines")]
@@ -23,14 +22,14 @@ CUES = [(1.0, 2.0, "Hello there,"), (3.0, 4.0, "and again:\nwith two lines")]
 def grey(width: int, height: int) -> av.VideoFrame:
     frame = av.VideoFrame(width, height, "yuv420p")
     for plane in frame.planes:
-        plane_of(plane)[:] = 90
+        plane_array(plane)[:] = 90
     return frame
 
 
 def drawn(width: int, height: int, time_s: float) -> np.ndarray:
     frame = grey(width, height)
-    Painter(CUES, (width, height)).paint(frame, time_s, full=False)
-    return plane_of(frame.planes[0])[:, :width].copy()
+    CaptionPainter(CUES, (width, height)).paint(frame, time_s, full=False)
+    return plane_array(frame.planes[0])[:, :width].copy()
 
 
 @pytest.mark.parametrize("size", [(540, 960), (1280, 720), (540, 540), (2, 2), (16, 40)])
@@ -57,8 +56,8 @@ def test_captions_are_large_white_on_black_and_in_their_place(size: tuple[int, i
 
 def test_long_lines_are_drawn_smaller() -> None:
     frame = grey(540, 960)
-    Painter([(0.0, 1.0, "W" * 60)], (540, 960)).paint(frame, 0.5, full=True)
-    columns = np.flatnonzero((plane_of(frame.planes[0])[:, :540] != 90).any(axis=0))
+    CaptionPainter([(0.0, 1.0, "W" * 60)], (540, 960)).paint(frame, 0.5, full=True)
+    columns = np.flatnonzero((plane_array(frame.planes[0])[:, :540] != 90).any(axis=0))
     assert 0 < columns.min() < columns.max() < 539
 
 
@@ -67,16 +66,16 @@ def test_lines_of_upright_pictures_are_short() -> None:
 
 
 def test_letters_that_the_font_lacks_are_found() -> None:
-    assert unknown_letters([(0, 1, "Größe, été: Ω ж 1.5 %\n今")]) == "今"
+    assert missing_letters([(0, 1, "Größe, été: Ω ж 1.5 %\n今")]) == "今"
 
 
 def test_a_frame_of_the_decoder_is_left_as_it_is(tmp_path: Path) -> None:
     """Others are made of it: what is drawn into it would stay when the caption is over."""
     made = make_video(tmp_path / "film.mp4", n_frames=50, width=128, height=96)
     target = tmp_path / "clip.mp4"
-    look = ClipLook(captions=[(0.4, 0.8, "Hello")])
-    for clip, how in ((tmp_path / "plain.mp4", ClipLook()), (target, look)):
-        write_segments(probe(made.path), [(0.0, 2.0)], clip, crf=1, look=how)
+    look = ClipStyle(captions=[(0.4, 0.8, "Hello")])
+    for clip, how in ((tmp_path / "plain.mp4", ClipStyle()), (target, look)):
+        write_segments(probe(made.path), [(0.0, 2.0)], clip, crf=1, style=how)
     with av.open(str(target)) as first, av.open(str(tmp_path / "plain.mp4")) as second:
         pairs = zip(first.decode(video=0), second.decode(video=0), strict=True)
         changed = [np.abs(a.to_ndarray()[:96].astype(int) - b.to_ndarray()[:96]).max() > 60 for a, b in pairs]
@@ -101,7 +100,7 @@ def test_sound_has_the_loudness_that_is_asked_for(tmp_path: Path) -> None:
     info, target = probe(made.path), tmp_path / "clip.mp4"
     for wanted in (-14.0, -30.0):
         warnings = write_segments(
-            info, [(0.0, 2.0), (3.0, 5.0)], target, look=ClipLook(loudness_lufs=wanted)
+            info, [(0.0, 2.0), (3.0, 5.0)], target, style=ClipStyle(loudness_lufs=wanted)
         ).warnings
         assert warnings == ()
         assert lufs_of(target) == pytest.approx(wanted, abs=0.5)
@@ -110,7 +109,7 @@ def test_sound_has_the_loudness_that_is_asked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize("length_s", [0.1, 0.36])
 def test_short_sound_has_the_gain_of_longer_sound(tmp_path: Path, length_s: float) -> None:
     info = probe(make_video(tmp_path / "film.mp4", n_frames=125, sound=True).path)
-    gain_db, usual_db = (gain_for(info, [(1.0, 1.0 + each)], Jumps(), -14.0) for each in (length_s, 2.0))
+    gain_db, usual_db = (find_gain(info, [(1.0, 1.0 + each)], Jumps(), -14.0) for each in (length_s, 2.0))
     assert gain_db == pytest.approx(usual_db, abs=1.0)
 
 
@@ -121,7 +120,7 @@ def test_loud_peaks_are_rounded_off() -> None:
         def read(self, first: int, count: int) -> np.ndarray:
             return np.linspace(-1, 1, count, dtype=np.float32)[None]
 
-    plain, loud = Sound().read(0, 999), Louder(Sound(), 12.0).read(0, 999)
+    plain, loud = Sound().read(0, 999), AmplifiedSound(Sound(), 12.0).read(0, 999)
     assert np.abs(loud).max() < 10 ** (-1.4 / 20)
     assert np.all(np.diff(loud[0]) >= 0)
     quiet = np.abs(plain) < 0.1
@@ -131,8 +130,8 @@ def test_loud_peaks_are_rounded_off() -> None:
 def test_silence_stays_silent(tmp_path: Path) -> None:
     made = make_video(tmp_path / "film.mp4", n_frames=100, sound=True, sound_s=1.0)
     info = probe(made.path)
-    assert gain_for(info, [(2.0, 4.0)], Jumps(), -14.0) is None
-    written = write_segments(info, [(2.0, 4.0)], tmp_path / "clip.mp4", look=ClipLook(loudness_lufs=-14.0))
+    assert find_gain(info, [(2.0, 4.0)], Jumps(), -14.0) is None
+    written = write_segments(info, [(2.0, 4.0)], tmp_path / "clip.mp4", style=ClipStyle(loudness_lufs=-14.0))
     assert "is silent here" in written.warnings[0]
     with open_sound(probe(tmp_path / "clip.mp4"), Jumps()) as sound:
         assert sound is not None

@@ -19,12 +19,12 @@ PROGRAM = """
 import sys
 from vidsum.errors import InputError
 from vidsum.video.frames import LongSide, Sampling
-from vidsum.video.live import live_frames, source_of
+from vidsum.video.live import parse_source, read_live
 for url in sys.argv[1:]:
-    source = source_of(url, idle_s=0.1)
+    source = parse_source(url, idle_s=0.1)
     try:
         if source.works_offline:
-            list(live_frames(source, Sampling(2.0, LongSide(32)), print))
+            list(read_live(source, Sampling(2.0, LongSide(32)), print))
         print("read" if source.works_offline else "refused")
     except InputError as error:
         print(error.message)

@@ -16,9 +16,8 @@ import pytest
 from tests.media import MadeVideo, make_video
 from vidsum.errors import InputError, UsageError
 from vidsum.types import VideoInfo
-from vidsum.video import pyav_reader
 from vidsum.video import read as read_module
-from vidsum.video.damage import DecodeLog, describe_damage, end_of_pictures
+from vidsum.video.damage import DecodeLog, describe_damage, pictures_end_s
 from vidsum.video.frames import Exact, Sampling
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
@@ -46,13 +45,13 @@ def _no_thread_is_left() -> Iterator[None]:
 
 def test_strict_holds_where_pyav_steps_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     asked: list[bool] = []
-    real = pyav_reader.read_samples
+    real = read_module._read_samples
 
     def read_samples(*given: Any, strict: bool = False, **how: Any) -> Any:
         asked.append(strict)
         return real(*given, strict=strict, **how)
 
-    monkeypatch.setattr(pyav_reader, "read_samples", read_samples)
+    monkeypatch.setattr(read_module, "_read_samples", read_samples)
     film = make_video(tmp_path / "a%b.mp4")  # OpenCV would take it for a series of pictures
     for strict in (True, False):
         with read_frames(probe(film.path), [Sampling(2.0)], reader="opencv", strict=strict) as frames:
@@ -182,9 +181,11 @@ def peak_megabytes(path: Path) -> float:
 
 def test_few_large_or_many_small_pictures_wait(made: Made) -> None:
     info = probe(made("plain").path)
-    assert read_module._capacity(info, [Sampling(2.0, Exact(48, 27))]) == 64
-    assert read_module._capacity(info, [Sampling(2.0, Exact(48, 27)), Sampling(2.0, Exact(1920, 1080))]) == 5
-    assert read_module._capacity(info, [Sampling(2.0, Exact(7680, 4320))]) == 2
+    assert read_module._queue_length(info, [Sampling(2.0, Exact(48, 27))]) == 64
+    assert (
+        read_module._queue_length(info, [Sampling(2.0, Exact(48, 27)), Sampling(2.0, Exact(1920, 1080))]) == 5
+    )
+    assert read_module._queue_length(info, [Sampling(2.0, Exact(7680, 4320))]) == 2
 
 
 # --- arguments ---
@@ -236,7 +237,7 @@ def info(made: Made) -> VideoInfo:
 def test_a_whole_video_has_no_loss(info: VideoInfo) -> None:
     log = DecodeLog(packets=720, frames=720, end_s=30.0, longest_gap_s=1 / 24)
     assert describe_damage(info, log) is None
-    assert end_of_pictures(info, log) == 30.0
+    assert pictures_end_s(info, log) == 30.0
 
 
 def test_a_cut_video_is_put_in_frames_per_cent_and_seconds(info: VideoInfo) -> None:
@@ -244,13 +245,13 @@ def test_a_cut_video_is_put_in_frames_per_cent_and_seconds(info: VideoInfo) -> N
     assert describe_damage(info, log) == (
         "clip.mp4: 331 of 720 frames decoded (46 %); the rest, 16.21 s, is damaged or missing"
     )
-    assert end_of_pictures(info, log) == 331 / 24
+    assert pictures_end_s(info, log) == 331 / 24
 
 
 def test_one_lost_frame_is_not_rounded_away(info: VideoInfo) -> None:
     log = DecodeLog(packets=720, frames=719, end_s=30.0, errors=1)
     assert "719 of 720 frames decoded (99.8 %)" in str(describe_damage(info, log))
-    assert end_of_pictures(info, log) == 30.0
+    assert pictures_end_s(info, log) == 30.0
 
 
 def test_damaged_frames_are_named(info: VideoInfo) -> None:

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tests.media import colour_picture, make_video, video_info
-from vidsum.video.look import ClipLook
 from vidsum.video.probe import probe
-from vidsum.video.reframe import LEAST_SIDE, SPEED, Framing, Shape, Shot, path_of, plane_of
+from vidsum.video.reframe import MIN_SIDE, SPEED, CropPath, Framing, Shape, plan_path, plane_array
+from vidsum.video.style import ClipStyle
 from vidsum.video.write import write_segments
 
 SHARES = st.floats(0.05, 0.97)
@@ -33,7 +33,7 @@ def test_a_path_stays_in_the_picture_and_below_the_speed(
     case: tuple[np.ndarray, np.ndarray], share: float
 ) -> None:
     times_s, scores = case
-    path = path_of(times_s, scores, share)
+    path = plan_path(times_s, scores, share)
     assert len(path) == len(times_s)
     assert np.all((path >= 0) & (path <= 1))
     lengths = np.abs(np.diff(path)) * (1 - share) / share
@@ -43,7 +43,7 @@ def test_a_path_stays_in_the_picture_and_below_the_speed(
 @given(scored(), SHARES)
 def test_a_path_is_constant_where_what_matters_is(case: tuple[np.ndarray, np.ndarray], share: float) -> None:
     times_s, scores = case
-    path = path_of(times_s, np.tile(scores[0], (len(times_s), 1)), share)
+    path = plan_path(times_s, np.tile(scores[0], (len(times_s), 1)), share)
     assert np.ptp(path) < 1e-9
     place = round(path[0] * (scores.shape[1] - 1))
     assert scores[0, place] >= scores[0].max() - 1e-4
@@ -53,13 +53,13 @@ def test_a_path_follows_what_moves_and_ignores_what_returns_at_once() -> None:
     times_s, places = np.arange(0, 12, 0.25), np.linspace(0, 1, 65)
     moved = np.clip((times_s - 4) / 4, 0, 1)
     scores = np.exp(-(((places - moved[:, None]) / 0.15) ** 2))
-    path = path_of(times_s, scores, 0.4)
+    path = plan_path(times_s, scores, 0.4)
     assert path[0] == pytest.approx(0.0, abs=0.15)
     assert path[-1] == pytest.approx(1.0, abs=0.15)
     assert np.all(np.diff(path) >= -1e-9)
     scores = np.tile(np.exp(-(((places - 0.2) / 0.15) ** 2)), (len(times_s), 1))
     scores[20] = scores[20, ::-1]
-    assert np.ptp(path_of(times_s, scores, 0.4)) < 1e-9
+    assert np.ptp(plan_path(times_s, scores, 0.4)) < 1e-9
 
 
 @given(st.integers(1, 4000), st.integers(1, 4000), st.sampled_from(["9:16", "1:1", "4:5"]))
@@ -67,7 +67,7 @@ def test_shapes_are_even_and_as_asked(width: int, height: int, aspect: str) -> N
     ratio = Fraction(*map(int, aspect.split(":")))
     shape = Shape.of(video_info(width=width, height=height), ratio)
     assert shape.width % 2 == shape.height % 2 == 0
-    assert min(shape.width, shape.height) >= LEAST_SIDE
+    assert min(shape.width, shape.height) >= MIN_SIDE
     assert shape.width / shape.height == pytest.approx(float(ratio), rel=0.005)
     assert 0 < shape.share <= 1
     assert shape.is_upright == (Fraction(width, height) <= ratio)
@@ -91,8 +91,8 @@ def test_a_crop_shows_its_part_of_the_picture(size: tuple[int, int], aspect: str
     shape = Shape.of(video_info(width=size[0], height=size[1]), Fraction(*map(int, aspect.split(":"))))
     frame, scaler = columns(width, height), VideoReformatter()
     for place in (0.0, 0.5, 1.0):
-        framing = Framing(shape, [Shot(0.0, np.array([0.0]), np.array([place]))])
-        shown = framing.shown(frame, 0.0, scaler, False)
+        framing = Framing(shape, [CropPath(0.0, np.array([0.0]), np.array([place]))])
+        shown = framing.apply(frame, 0.0, scaler, False)
         assert (shown.width, shown.height) == (shape.width, shape.height)
         grey = shown.to_ndarray(format="rgb24").mean(axis=2)
         line = grey.mean(axis=0) if not shape.is_upright else grey.mean(axis=1)
@@ -103,27 +103,27 @@ def test_a_crop_shows_its_part_of_the_picture(size: tuple[int, int], aspect: str
 
 def test_the_whole_picture_stands_between_bars() -> None:
     shape = Shape.of(video_info(width=320, height=180), Fraction(9, 16))
-    framing = Framing(shape, [Shot(0.0, np.array([0.0]), None)])
-    shown = framing.shown(columns(320, 180), 0.0, VideoReformatter(), False)
-    luma = plane_of(shown.planes[0])[:, : shown.width]
+    framing = Framing(shape, [CropPath(0.0, np.array([0.0]), None)])
+    shown = framing.apply(columns(320, 180), 0.0, VideoReformatter(), False)
+    luma = plane_array(shown.planes[0])[:, : shown.width]
     inside = np.flatnonzero(luma[:, 300] > 30)
     assert len(inside) == pytest.approx(shape.whole[1], abs=2)
     assert abs((inside[0] + inside[-1]) / 2 - shape.height / 2) < 3
     assert np.all(luma[: inside[0]] == 16)
-    assert np.all(plane_of(shown.planes[1])[: inside[0] // 2 - 1, : shown.width // 2] == 128)
+    assert np.all(plane_array(shown.planes[1])[: inside[0] // 2 - 1, : shown.width // 2] == 128)
 
 
 def test_the_crop_changes_with_the_frame_that_begins_a_shot() -> None:
     shape = Shape.of(video_info(width=320, height=180), Fraction(9, 16))
     shots = [
-        Shot(0.0, np.array([0.0, 2.0]), np.array([0.0, 0.2])),
-        Shot(2.0, np.array([2.0]), np.array([1.0])),
+        CropPath(0.0, np.array([0.0, 2.0]), np.array([0.0, 0.2])),
+        CropPath(2.0, np.array([2.0]), np.array([1.0])),
     ]
     framing = Framing(shape, shots)
-    assert [framing.at(time_s) for time_s in (-1.0, 1.0, 1.96, 2.0, 9.0)] == pytest.approx(
+    assert [framing.position_at(time_s) for time_s in (-1.0, 1.0, 1.96, 2.0, 9.0)] == pytest.approx(
         [0, 0.1, 0.196, 1, 1]
     )
-    assert Framing(shape).at(1.0) == 0.5
+    assert Framing(shape).position_at(1.0) == 0.5
 
 
 @pytest.mark.parametrize(
@@ -142,8 +142,8 @@ def test_clips_of_all_videos_have_the_shape(tmp_path: Path, changes: dict[str, A
     made = make_video(tmp_path / f"odd.{'mkv' if is_small else 'mp4'}", n_frames=10, **changes)
     info = probe(made.path)
     shape = Shape.of(info, Fraction(9, 16))
-    framing = Framing(shape, [Shot(0.0, np.array([0.0]), np.array([1.0]))])
+    framing = Framing(shape, [CropPath(0.0, np.array([0.0]), np.array([1.0]))])
     target = tmp_path / "clip.mp4"
-    assert write_segments(info, [(0.0, 9.0)], target, look=ClipLook(framing)).n_frames >= 9
+    assert write_segments(info, [(0.0, 9.0)], target, style=ClipStyle(framing)).n_frames >= 9
     clip = probe(target)
     assert (clip.display_width, clip.display_height, clip.rotation_deg) == (540, 960, 0)

@@ -13,9 +13,10 @@ import pytest
 from tests.media import GOOD_VIDEOS, MadeVideo, make_still, make_video, read_number
 from vidsum.errors import InputError
 from vidsum.video.damage import DecodeLog
+from vidsum.video.decode import decode_frames, read_packets
 from vidsum.video.frames import Exact, Sampling, ShortSide
+from vidsum.video.open import open_video, video_stream
 from vidsum.video.probe import probe
-from vidsum.video.pyav_reader import decode_frames, open_video, read_packets, video_stream
 from vidsum.video.read import read_frames, read_frames_at
 from vidsum.video.write import write_segments
 

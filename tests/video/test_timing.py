@@ -9,7 +9,7 @@ import pytest
 from tests.media import make_video, read_number
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames_at
-from vidsum.video.timing import _rhythm, frame_times, jumps_of
+from vidsum.video.timing import _rhythm, read_frame_times, read_jumps
 
 
 @pytest.mark.parametrize("lengths", [(), (12,), (12, 40)])
@@ -42,8 +42,8 @@ def test_pictures_without_time_stamps_are_kept(b_frames: int, tmp_path: Path) ->
     info = probe(path)
     assert (info.n_frames, info.is_vfr, info.fps) == (150, False, 25)
     assert info.duration_s == pytest.approx(6.0, abs=0.002)
-    (warning,) = jumps_of(info).describe("x")
+    (warning,) = read_jumps(info).describe("x")
     assert "25 pictures have no time stamps" in warning
     frames = read_frames_at(info, [number / 25 + 0.01 for number in range(150)])
     assert [read_number(frame.image) for frame in frames] == list(range(150))
-    assert frame_times(info) == pytest.approx(np.array(made.times_s), abs=0.002)
+    assert read_frame_times(info) == pytest.approx(np.array(made.times_s), abs=0.002)

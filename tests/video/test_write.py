@@ -34,8 +34,8 @@ from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.times import parse_time
 from vidsum.video.damage import DecodeLog
 from vidsum.video.jumps import Jumps
+from vidsum.video.open import open_video, video_stream
 from vidsum.video.probe import probe
-from vidsum.video.pyav_reader import open_video, video_stream
 from vidsum.video.segments import in_ticks, segment_frames
 from vidsum.video.write import write_segments
 

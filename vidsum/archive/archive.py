@@ -39,7 +39,7 @@ from vidsum.provenance import label_of
 from vidsum.settings import UNLIKELY, Extraction
 from vidsum.types import Interval, Progress
 from vidsum.version import __version__
-from vidsum.video.clock import offset_of_file
+from vidsum.video.clock import file_offset_s
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -238,7 +238,7 @@ class Archive:
             "SELECT start_offset_s, files.bytes FROM files JOIN videos ON videos.id = video WHERE path = ?"
         )
         for offset_s, size in self.rows(query, os.fsencode(video)):
-            return offset_of_file(video, size) if offset_s is None else offset_s
+            return file_offset_s(video, size) if offset_s is None else offset_s
         return 0.0
 
     @staticmethod

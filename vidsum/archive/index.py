@@ -26,7 +26,7 @@ from vidsum.pipelines.speech import cached_transcript
 from vidsum.provenance import of_file
 from vidsum.settings import Extraction, Retrieval
 from vidsum.types import FloatArray, Progress, VideoInfo
-from vidsum.video.clock import offset_of_file, start_offset_s
+from vidsum.video.clock import file_offset_s, start_offset_s
 from vidsum.video.frames import LongSide
 from vidsum.video.read import read_frames_at
 from vidsum.video.used_track import describe_used
@@ -120,7 +120,7 @@ def add(
         if tracks == (before[5] or _ONLY) and is_heard and described_by in (None, known.described_by):
             with connection.transaction():
                 if (offset_s := known.start_offset_s) is None:
-                    offset_s = offset_of_file(path, facts[0])
+                    offset_s = file_offset_s(path, facts[0])
                 renewed = "UPDATE videos SET tracks = ?, start_offset_s = ? WHERE id = ?"
                 connection.execute(renewed, (tracks, offset_s, known.id))
                 connection.execute("UPDATE files SET gone_s = NULL WHERE path = ?", (key,))

@@ -17,7 +17,7 @@ from vidsum.scaling import unit_rows
 from vidsum.settings import Extraction
 from vidsum.times import parse_interval
 from vidsum.types import FloatArray
-from vidsum.video.clock import offset_of_file
+from vidsum.video.clock import file_offset_s
 
 _PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 
@@ -30,7 +30,7 @@ def row_of(connection: Database, like: str) -> FloatArray:
     if Path(like).is_file():
         path, start_s, end_s = like, 0.0, np.inf
     elif at and Path(path).is_file():
-        offset_s = offset_of_file(path, Path(path).stat().st_size)
+        offset_s = file_offset_s(path, Path(path).stat().st_size)
         start_s, end_s = shift_times(parse_interval(part), -offset_s)
         if end_s <= 0:
             raise InputError(f"{like}: ends before the video's first picture ({offset_s:.1f} s)")

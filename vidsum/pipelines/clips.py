@@ -65,7 +65,9 @@ def write_clips(
     look, warnings = look_of(video, settings.shorts, extraction, progress)
     for path, span in clips_of(result, place, stem or stems_of(video.path)[0]):
         segment = [_longer(span, settings, video.duration_s)]
-        written = write_segments(video, segment, path, comment=comment, look=look(segment), progress=progress)
+        written = write_segments(
+            video, segment, path, comment=comment, style=look(segment), progress=progress
+        )
         warnings += written.warnings
     return tuple(dict.fromkeys(warnings))
 

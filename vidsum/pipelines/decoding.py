@@ -19,7 +19,7 @@ from vidsum.options import without_defaults
 from vidsum.provenance import digest_of
 from vidsum.results.features import Features
 from vidsum.settings import Extraction
-from vidsum.shots.cuts import as_features
+from vidsum.shots.cuts import changes_to_features
 from vidsum.types import Progress, VideoInfo
 from vidsum.version import __version__
 from vidsum.video import changes
@@ -27,8 +27,8 @@ from vidsum.video.changes import ChangeMeter
 from vidsum.video.frames import Frame, Sampling
 from vidsum.video.playlist import files_of, is_playlist
 from vidsum.video.read import read_frames
+from vidsum.video.skipping import allow_key_frames
 from vidsum.video.threads import Consumer, fan_out
-from vidsum.video.unseen import are_sparse
 from vidsum.video.used_track import describe_used
 
 _TRANSITIONS = "transnetv2"
@@ -100,7 +100,7 @@ def transitions_job(video: VideoInfo, how: Extraction) -> Job:
 
     def consumer(progress: Progress | None) -> Consumer[Features]:
         model = transnetv2.load_model(how.device, progress)
-        return partial(transnetv2.see_transitions, model=model, video=video, progress=progress)
+        return partial(transnetv2.predict_transitions, model=model, video=video, progress=progress)
 
     sha256 = checkpoints.sha256_of(transnetv2.CHECKPOINT)
     provenance = _provenance_of(video, how, [transnetv2.SAMPLING], _TRANSITIONS, sha256, {})
@@ -131,7 +131,7 @@ def _provenance_of(
     path = Path(video.path)
     if hardware := hardware_for(video, how):  # its colours may differ in the last digit
         parameters = {**parameters, "hwaccel": hardware}
-    if how.fast and are_sparse(samplings):
+    if how.fast and allow_key_frames(samplings):
         parameters = {**parameters, "fast": True}
     return {
         "vidsum": __version__,
@@ -155,9 +155,9 @@ def hardware_for(video: VideoInfo, how: Extraction) -> str | None:
     """What decodes the video in place of the CPU, if that is asked for and there is some."""
     if how.hwaccel == "none":
         return None
-    from vidsum.video.hardware import decoding_hardware
+    from vidsum.video.hardware import choose_hardware
 
-    return decoding_hardware(video, how.hwaccel)
+    return choose_hardware(video, how.hwaccel)
 
 
 def run_jobs(
@@ -225,7 +225,7 @@ def _decoded(
     for number in missing:
         if (features := seen.get(number)) is None:
             assert meter is not None
-            features = as_features(meter.measured(video.path), video)
+            features = changes_to_features(meter.result(video.path), video)
         facts = jobs[number].provenance
         made[number] = replace(features, duration_s=frames.end_s, provenance=facts, warnings=frames.warnings)
     return made

@@ -33,8 +33,8 @@ from vidsum.results.result import write_json
 from vidsum.scaling import unit_rows
 from vidsum.settings import Describing, Extraction, Selection, ShotSettings
 from vidsum.shots import find
-from vidsum.speech.gaps import LEAST_S, MARGIN_S, WORDS_A_MINUTE, fit, gaps_of
-from vidsum.speech.voice import RATE, speech_in
+from vidsum.speech.gaps import MARGIN_S, MIN_PAUSE_S, WORDS_A_MINUTE, find_gaps, fit_descriptions
+from vidsum.speech.voice import RATE, find_speech
 from vidsum.summary.score import best_score, candidates, weights_sha256
 from vidsum.text_files import read_text
 from vidsum.times import format_timestamp, parse_subtitles
@@ -92,7 +92,7 @@ def plan_descriptions(
     film = given.video
     models: tuple[str, ...] = ()
     if settings.in_gaps:
-        facts["in_gaps"] = [LEAST_S, MARGIN_S, WORDS_A_MINUTE]
+        facts["in_gaps"] = [MIN_PAUSE_S, MARGIN_S, WORDS_A_MINUTE]
     if settings.in_gaps and settings.texts is None:
         models = candidates(Selection().model, *given.kind, extraction.device, given.film_fps)
         facts |= {"candidates": list(models), **weights_sha256(models)}
@@ -103,7 +103,7 @@ def plan_descriptions(
 
     def take(progress: Progress | None) -> Descriptions:
         found = corrected(Path(str(settings.texts)), film)
-        gaps = tuple(gaps_of(_speech(given, progress), film.duration_s)) if settings.in_gaps else None
+        gaps = tuple(find_gaps(_speech(given, progress), film.duration_s)) if settings.in_gaps else None
         warnings = () if gaps is None else _over_speech(found, gaps, start_offset_s(film))
         made = (found, facts["writer"], film.duration_s, 0, gaps)
         return Descriptions(*made, video=film, provenance=provenance, warnings=warnings)
@@ -118,7 +118,7 @@ def plan_descriptions(
         said = write(seen_in(features, segments))
         found = joined(segments, said, settings.min_sure)
         if settings.in_gaps:
-            gaps = tuple(gaps_of(_speech(given, progress), features.duration_s))
+            gaps = tuple(find_gaps(_speech(given, progress), features.duration_s))
             importance = best_score(models, features, None, Selection(), 1.0, extraction.device).importance
             found, about = _in_gaps(found, gaps, features, importance)
             warnings += about
@@ -220,7 +220,7 @@ def _speech(given: Input, progress: Progress | None) -> list[Interval]:
     def listen() -> FloatArray:
         spans = [
             (piece.start_s, piece.start_s + piece.length_s)
-            for piece in speech_in(blocks_of(sound, DecodeLog(), progress))
+            for piece in find_speech(blocks_of(sound, DecodeLog(), progress))
         ]
         return np.array(spans, np.float32).reshape(-1, 2)
 
@@ -234,11 +234,11 @@ def _in_gaps(
 ) -> tuple[list[Description], list[str]]:
     """Return the descriptions that fit into pauses, with the times at which they are spoken, and warnings."""
     if not gaps:
-        return [], [f"the speech has no pause of {LEAST_S:g} s: nothing can be said in between"]
+        return [], [f"the speech has no pause of {MIN_PAUSE_S:g} s: nothing can be said in between"]
     if not found:
         return [], []
     means = _means(importance[:, None], features, [(one.start_s, one.end_s) for one in found])[:, 0]
-    spoken = fit(found, means.tolist(), gaps)
+    spoken = fit_descriptions(found, means.tolist(), gaps)
     lost = len(found) - len(spoken)
     have = "has" if lost == 1 else "have"
     about = [f"{lost} of {len(found)} descriptions {have} no pause that is long enough"] if lost else []

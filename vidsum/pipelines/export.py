@@ -31,11 +31,11 @@ from vidsum.settings import Encoding, Extraction, PreviewFormat, Shorts
 from vidsum.times import format_time
 from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.clock import start_offset_s
-from vidsum.video.encoders import animated
+from vidsum.video.encoders import encode_preview
 from vidsum.video.frames import Exact
-from vidsum.video.look import ClipLook
-from vidsum.video.pyav_reader import open_video
+from vidsum.video.open import open_video
 from vidsum.video.read import read_frames_at
+from vidsum.video.style import ClipStyle
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -98,7 +98,7 @@ def write_video(
             return copy_segments(video, segments, path, **how).warnings
     if encoding.codec != "copy":
         look, warnings = look_of(video, shorts, extraction, progress)
-        written = write_segments(video, segments, path, **asdict(encoding), **how, look=look(segments))
+        written = write_segments(video, segments, path, **asdict(encoding), **how, style=look(segments))
         return (*warnings, *written.warnings)
     written = copy_segments(video, segments, path, **how)
     chosen, copied = format_time(summary.duration_s), format_time(written.duration_s)
@@ -108,10 +108,10 @@ def write_video(
 
 def look_of(
     video: VideoInfo, shorts: Shorts, extraction: Extraction, progress: Progress | None
-) -> tuple[Callable[[Sequence[Interval]], ClipLook], list[str]]:
+) -> tuple[Callable[[Sequence[Interval]], ClipStyle], list[str]]:
     """What gives the look of each clip, and the warnings, which grow as it does."""
     if shorts == Shorts():
-        return lambda _: ClipLook(), []
+        return lambda _: ClipStyle(), []
     from vidsum.pipelines.shorts import Looks
 
     looks = Looks(video, shorts, extraction, progress)
@@ -260,7 +260,7 @@ def previews(result: Cutting, format: PreviewFormat) -> Iterator[tuple[str, byte
         n_pictures = max(1, math.ceil(length_s * _FPS - 1e-6))
         times_s = [cut.start_s + number / _FPS for number in range(n_pictures)]
         pictures = [frame.image for frame in read_frames_at(info, times_s, size)]
-        yield f"{name}.{format}", animated(pictures, format, _FPS)
+        yield f"{name}.{format}", encode_preview(pictures, format, _FPS)
 
 
 def is_preview(name: str) -> bool:

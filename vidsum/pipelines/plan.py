@@ -26,10 +26,10 @@ from vidsum.provenance import digest_of
 from vidsum.results.feature_files import read_features, write_features
 from vidsum.results.features import Features
 from vidsum.settings import Extraction
-from vidsum.shots.cuts import Pictures, as_features
+from vidsum.shots.cuts import ShotPictures, changes_to_features
 from vidsum.types import FloatArray, Interval, Progress, VideoInfo
 from vidsum.video.changes import NAME
-from vidsum.video.segments import changes_within
+from vidsum.video.segments import measure_changes
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -87,7 +87,7 @@ class Input:
         """Frames per second of the video."""
         return self.features.video_fps if self.features else self.video.fps if self.video else math.inf
 
-    def read(self, progress: Progress | None = None) -> tuple[list[Features], Pictures | None]:
+    def read(self, progress: Progress | None = None) -> tuple[list[Features], ShotPictures | None]:
         """Return the features of each job, and what is known of the pictures in between, where shots begin.
 
         Features that exist stand for one job, without pictures. With `fast`, key frames are all that is
@@ -100,7 +100,7 @@ class Input:
         jobs = [*self.jobs, measured] if measured else self.jobs
         made = run_jobs(self.video, jobs, self.extraction, progress, self.kept)
         changes = made.pop() if measured else None
-        return made, Pictures(changes, None if self.extraction.fast else self._look_closer)
+        return made, ShotPictures(changes, None if self.extraction.fast else self._look_closer)
 
     def once(self, provenance: Mapping[str, Any], make: Callable[[], Made]) -> Made:
         """What `make` makes, once for all runs on one `Video`."""
@@ -130,7 +130,7 @@ class Input:
                 found = self.once(
                     provenance,
                     lambda: replace(
-                        as_features(changes_within(video, segments), video), provenance=provenance
+                        changes_to_features(measure_changes(video, segments), video), provenance=provenance
                     ),
                 )
                 if self.extraction.cache:

@@ -29,7 +29,7 @@ from vidsum.times import format_short_time
 from vidsum.types import Picture, VideoInfo
 from vidsum.video.clock import start_offset_s
 from vidsum.video.frames import LongSide
-from vidsum.video.pyav_reader import open_source, video_stream
+from vidsum.video.open import open_source, video_stream
 from vidsum.video.read import read_frames_at
 from vidsum.video.write import write_segments
 

@@ -18,16 +18,16 @@ from vidsum.results.cues import make_cues
 from vidsum.results.transcript import Transcript, to_cue_words
 from vidsum.settings import Extraction, Shorts, Transcription
 from vidsum.types import FloatArray, Interval, Picture, Progress, VideoInfo
-from vidsum.video.captions import letters_in_line, unknown_letters
 from vidsum.video.changes import ChangeMeter
 from vidsum.video.damage import DecodeLog
+from vidsum.video.decode import DecodedFrame
 from vidsum.video.frames import PictureMaker
-from vidsum.video.look import ClipLook
 from vidsum.video.loudness import SHORTS_LUFS
-from vidsum.video.pyav_reader import DecodedFrame, open_source, video_stream
-from vidsum.video.reframe import Framing, Shape, Shot, path_of
+from vidsum.video.open import open_source, video_stream
+from vidsum.video.reframe import CropPath, Framing, Shape, plan_path
 from vidsum.video.segments import in_ticks, segment_frames
-from vidsum.video.timing import jumps_of
+from vidsum.video.style import ClipStyle, letters_in_line, missing_letters
+from vidsum.video.timing import read_jumps
 
 _ALL = 0.97
 """A crop of this share of the picture, or more, stays in the middle."""
@@ -58,7 +58,7 @@ class Looks:
         self._video, self._shorts, self._extraction, self._progress = video, shorts, extraction, progress
         self._said = self._transcript() if shorts.burn else None
 
-    def of(self, segments: Sequence[Interval]) -> ClipLook:
+    def of(self, segments: Sequence[Interval]) -> ClipStyle:
         """Return the look of a clip of these segments. Raises InputError, WeightsError: see `summarize`."""
         video, shorts = self._video, self._shorts
         framing = None
@@ -71,8 +71,8 @@ class Looks:
         if shorts.loudness and not video.has_audio:
             self.warnings.append(f"{video.path}: has no sound: --loudness changes nothing")
             loudness = None
-        look = ClipLook(framing, loudness_lufs=loudness)
-        return ClipLook(framing, self._captions(segments, look), loudness) if self._said else look
+        look = ClipStyle(framing, loudness_lufs=loudness)
+        return ClipStyle(framing, self._captions(segments, look), loudness) if self._said else look
 
     def _transcript(self) -> Transcript | None:
         path = self._video.path
@@ -84,12 +84,12 @@ class Looks:
             self.warnings.append(f"{path}: has no speech: --burn draws no captions")
         return said
 
-    def _captions(self, segments: Sequence[Interval], look: ClipLook) -> list[tuple[float, float, str]]:
+    def _captions(self, segments: Sequence[Interval], look: ClipStyle) -> list[tuple[float, float, str]]:
         assert self._said is not None
         size = look.size or (self._video.display_width, self._video.display_height)
         pieces = to_cue_words(subtitles_of(self._said, segments))
         cues = [(cue.start_s, cue.end_s, cue.text) for cue in make_cues(pieces, letters_in_line(*size))]
-        if unknown := unknown_letters(cues):
+        if unknown := missing_letters(cues):
             self.warnings.append(f"captions: the font has no {unknown[:8]}; --subtitles has all letters")
         return cues
 
@@ -105,7 +105,7 @@ class _Seen:
     looked: list[tuple[float, FloatArray]] = field(default_factory=list)
     """(time, curve) of what the network sees."""
 
-    def shot(self, share: float) -> Shot:
+    def shot(self, share: float) -> CropPath:
         """Return where a crop of this share of the picture goes."""
         times_s = np.array([self.start_s, *(time_s for time_s, _ in self.moved)])
         looked = np.stack([curve for _, curve in self.looked])
@@ -122,11 +122,11 @@ class _Seen:
         scores = np.stack(
             [np.interp(starts + share, edges, row) - np.interp(starts, edges, row) for row in total]
         )
-        places = path_of(times_s, scores, share)
+        places = plan_path(times_s, scores, share)
         shown = np.mean(
             [np.interp(place, starts / (1 - share), row) for place, row in zip(places, scores, strict=True)]
         )
-        return Shot(self.start_s, times_s, places if shown >= share + _WORTH else None)
+        return CropPath(self.start_s, times_s, places if shown >= share + _WORTH else None)
 
 
 @cached_model(maxsize=1)
@@ -167,8 +167,8 @@ def _seen(
     with open_source(video) as container:
         stream = video_stream(container, video)
         ticks = in_ticks(segments, stream.time_base or Fraction(1))
-        for shown in segment_frames(container, stream, ticks, jumps_of(video), DecodeLog()):
-            time_s, change = shown.decoded.time_s, meter.see(shown.decoded.time_s, shown.decoded.frame)
+        for shown in segment_frames(container, stream, ticks, read_jumps(video), DecodeLog()):
+            time_s, change = shown.decoded.time_s, meter.add(shown.decoded.time_s, shown.decoded.frame)
             is_cut = len(changes) >= _FEWEST and change >= max(_CUT, _CLEAR * max(changes[-_BESIDE:]))
             changes.append(change)
             if is_new := shown.segment != segment or is_cut:

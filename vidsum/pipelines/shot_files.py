@@ -17,7 +17,7 @@ from vidsum.times import format_timestamp
 from vidsum.types import FloatArray, Interval, Progress
 from vidsum.video.clock import start_offset_s
 from vidsum.video.read import read_frames_at
-from vidsum.video.segments import changes_within
+from vidsum.video.segments import measure_changes
 
 _AT_ONCE = 24
 """Pictures that are in memory together, in full size."""
@@ -84,7 +84,7 @@ def write_stats(
         OutputError: the file cannot be written.
     """
     video = video_of(shots)
-    changes = changes_within(video, [(0.0, video.duration_s)])
+    changes = measure_changes(video, [(0.0, video.duration_s)])
     times = changes.timestamps
     columns: dict[str, Sequence[float] | FloatArray] = {"change": changes.array[:, 0]}
     if settings.shots == "transnetv2":

@@ -20,11 +20,11 @@ from vidsum.text_files import decode, read_bytes, read_stdin
 from vidsum.types import Picture, TimeArray, VideoInfo
 from vidsum.urls import local_path
 from vidsum.video.frames import LongSide
+from vidsum.video.open import open_source, video_stream
 from vidsum.video.probe import is_video, probe
-from vidsum.video.pyav_reader import open_source, video_stream
 from vidsum.video.read import read_frames_at
-from vidsum.video.timing import jumps_of
-from vidsum.video.tracks import choose_track, facts_of
+from vidsum.video.timing import read_jumps
+from vidsum.video.tracks import choose_track, describe_tracks
 
 VideoPath = str | os.PathLike[str]
 
@@ -52,14 +52,14 @@ Source = VideoPath | Video | Features
 
 def describe_jumps(video: VideoInfo) -> tuple[str, ...]:
     """Notes on a video's time stamps, if they jump."""
-    return jumps_of(video).describe(video.path)
+    return read_jumps(video).describe(video.path)
 
 
 def list_tracks(video: VideoInfo) -> list[dict[str, Any]]:
     """List the tracks of a video with sound and pictures, those that are used marked; see docs/info.md."""
     with open_source(video) as container:
         sound = choose_track(container, video.path, "audio", video.audio_track)
-        return facts_of(container, [video_stream(container, video), sound])
+        return describe_tracks(container, [video_stream(container, video), sound])
 
 
 def path_of(source: VideoPath | Video) -> str:

@@ -23,15 +23,22 @@ from vidsum.results.clock import shift_times, to_player_time
 from vidsum.results.transcript import SpokenQuery, TextFormat, Transcript, parse_segments, segments_data
 from vidsum.results.transcript import format_segments as format_segments
 from vidsum.settings import Extraction, Transcription
-from vidsum.speech.recognize import CHECKPOINT, LANGUAGES, changes_of, load_recognizer, rules_on, said_in
-from vidsum.speech.voice import RATE, speech_in, windows_of
+from vidsum.speech.recognize import (
+    CHECKPOINT,
+    LANGUAGES,
+    language_changes,
+    load_recognizer,
+    recognizer_rules,
+    transcribe_windows,
+)
+from vidsum.speech.voice import RATE, find_speech, pack_windows
 from vidsum.text_files import read_stdin
 from vidsum.times import format_time
 from vidsum.types import FloatArray, Progress, TrackChoice, VideoInfo
 from vidsum.version import __version__
-from vidsum.video.clock import offset_of_file
+from vidsum.video.clock import file_offset_s
 from vidsum.video.damage import CANCELLED, DecodeLog
-from vidsum.video.listen import SoundInfo, ahead_of, probe_sound, read_sound
+from vidsum.video.listen import SoundInfo, lead_in_s, probe_sound, read_sound
 from vidsum.video.used_track import describe_used
 
 if TYPE_CHECKING:
@@ -152,7 +159,7 @@ def cached_transcript(
     if not extraction.cache:
         return None
     if offset_s is None:
-        offset_s = offset_of_file(path, source["bytes"])
+        offset_s = file_offset_s(path, source["bytes"])
     of_file = partial(_provenance_of, source, device=extraction.device, offset_s=offset_s)
     found = _kept(of_file(settings=Transcription()))
     if not english or found is None or set(found.languages) <= {"en"}:
@@ -168,9 +175,9 @@ def _heard(
     with returning_blocks():
         # before each: what the last one leaves, and the detector, would add to what Whisper needs
         windows = trimming(
-            windows_of(speech_in(blocks_of(sound, log, progress, -sound.ahead_s))), every_s=0.0
+            pack_windows(find_speech(blocks_of(sound, log, progress, -sound.ahead_s))), every_s=0.0
         )
-        heard = said_in(model, windows, settings.language, translate=settings.translate)
+        heard = transcribe_windows(model, windows, settings.language, translate=settings.translate)
     language, probability, segments = heard
     segments = shift_times(segments, -sound.ahead_s, -inf)
     transcript = Transcript(
@@ -275,7 +282,7 @@ def _warnings(transcript: Transcript) -> tuple[str, ...]:
     if (probability := transcript.language_probability or 0.0) < _SURE_OF_LANGUAGE:
         sure = f"{transcript.language} ({probability:.0%} confidence)"
         warnings.append(f"the language may not be {sure}; name it with --language")
-    if changes := changes_of(to_player_time(transcript)):
+    if changes := language_changes(to_player_time(transcript)):
         first = [f"{before} to {after} at {format_time(at_s)}" for before, after, at_s in changes]
         more = f" and {len(changes) - _MOST_CHANGES} more" if len(changes) > _MOST_CHANGES else ""
         warnings.append(f"the language changes: {', '.join(first[:_MOST_CHANGES])}{more}")
@@ -291,7 +298,7 @@ def _source_of(path: Path, track: int | None) -> dict[str, Any]:
 def _provenance_of(
     source: Mapping[str, Any], settings: Transcription, device: str, offset_s: float
 ) -> dict[str, Any]:
-    ahead_s = ahead_of(offset_s)
+    ahead_s = lead_in_s(offset_s)
     return {
         "vidsum": __version__,
         "video": dict(source),
@@ -300,7 +307,7 @@ def _provenance_of(
             "weights_sha256": checkpoints.sha256_of(CHECKPOINT),
             "language": settings.language,
             "translate": settings.translate,
-            **rules_on(device),
+            **recognizer_rules(device),
             **without_defaults(settings, "language", "translate"),
             **({"ahead_s": ahead_s} if ahead_s else {}),
         },

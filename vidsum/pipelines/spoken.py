@@ -15,9 +15,9 @@ from vidsum.names import require_type
 from vidsum.pipelines.timelines import video_behind
 from vidsum.provenance import label_of
 from vidsum.results.descriptions import Description, Descriptions
-from vidsum.speech.gaps import MARGIN_S, shorter
+from vidsum.speech.gaps import MARGIN_S, shorten
 from vidsum.speech.speak import Speaker, speak
-from vidsum.speech.speak import speaker_of as speaker_of
+from vidsum.speech.speak import find_speaker as find_speaker
 from vidsum.text_files import quote
 from vidsum.times import format_timestamp
 from vidsum.types import FloatArray, Progress
@@ -60,7 +60,7 @@ def write_spoken(
     if found.gaps is None or found.video is None:
         raise UsageError("only descriptions for pauses can be spoken", hint="--in-gaps, or in_gaps=True")
     if isinstance(speaker, str):
-        speaker = speaker_of(speaker)
+        speaker = find_speaker(speaker)
     info = video_behind(found.video)
     rate = sound_rate(info)
     with TemporaryDirectory() as folder:
@@ -69,7 +69,7 @@ def write_spoken(
         for number, one in enumerate(found.descriptions):
             if progress:
                 progress("speaking", number, len(found.descriptions))
-            texts = [one.text] if is_corrected else shorter(one.text)
+            texts = [one.text] if is_corrected else shorten(one.text)
             room_s = _room_s(found, number)
             try:
                 text, samples = _spoken(texts, room_s, speaker, rate, Path(folder))

@@ -25,7 +25,7 @@ from vidsum.settings import Extraction, Watching
 from vidsum.types import TrackChoice
 from vidsum.urls import is_offline
 from vidsum.version import __version__
-from vidsum.video.live import LiveFrame, Source, live_frames, source_of
+from vidsum.video.live import LiveFrame, LiveSource, parse_source, read_live
 from vidsum.video.preroll import LiveClip, PreRoll
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def watch(
             warn(message)
     if not texts and not how.like:
         raise UsageError("nothing to watch for", hint='--query "a person falls", or --like PICTURE')
-    stream = source_of(source, follow=how.follow, idle_s=how.idle_s)
+    stream = parse_source(source, follow=how.follow, idle_s=how.idle_s)
     stream = replace(stream, video_track=video_track, audio_track=audio_track)
     if is_offline() and not stream.works_offline:
         hint = "unset VIDSUM_OFFLINE, or watch a file, a camera, or http, tcp or udp at 127.0.0.1"
@@ -145,7 +145,7 @@ def _watched(
 
 
 def _seconds(
-    source: Source,
+    source: LiveSource,
     extractor: Extractor,
     evidence: LiveEvidence,
     warn: Callable[[str], None],
@@ -155,7 +155,7 @@ def _seconds(
     there is.
     """
     frames, last, rate = list[LiveFrame](), -1, round(extractor.spec.fps)
-    for frame in live_frames(source, extractor.spec.sampling, warn, recorder):
+    for frame in read_live(source, extractor.spec.sampling, warn, recorder):
         if frames and int(frame.time_s) > last:
             yield _second(frames, extractor, evidence)
             frames = []

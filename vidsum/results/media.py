@@ -19,8 +19,8 @@ from vidsum.results.cuts import Cut
 from vidsum.text_files import safe_name
 from vidsum.types import TimeArray, VideoInfo
 from vidsum.video.clock import start_offset_s
-from vidsum.video.pyav_reader import open_source
-from vidsum.video.timing import frame_times
+from vidsum.video.open import open_source
+from vidsum.video.timing import read_frame_times
 from vidsum.video.tracks import choose_track
 
 NTSC_RATES = tuple(Fraction(rate * 1000, 1001) for rate in (24, 30, 60))
@@ -216,7 +216,7 @@ def read_media(video: VideoInfo) -> Media:
         sample_rate=sound.sample_rate if sound else 0,
         time_code=None if is_conformed else code,
         source_fps=video.fps if is_conformed else 0.0,
-        shown_s=frame_times(video) if is_conformed else None,
+        shown_s=read_frame_times(video) if is_conformed else None,
         offset_s=offset_s,
         lead=lead,
     )

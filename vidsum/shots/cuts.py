@@ -17,34 +17,34 @@ from vidsum.video.frames import TOLERANCE_S
 
 WithCuts = Literal["added", "only"]
 
-_LEAST = 1.0
+_MIN_CHANGE = 1.0
 """Change, in levels of 255, below which a picture is taken for the same as the one before."""
-_CLEAR = 2.0
+_CUT_RATIO = 2.0
 """A change point is a cut if a picture there changes at least so many times more than the third largest
 change around it. Two large ones are a cut with a blended frame, or two cuts; fades and motion have many."""
 
-_BLEND_APART_S, _CONTEXT_S, _ANOTHER_SCENE = 2.5, 1.75, 0.35
+_MIN_DISSOLVE_GAP_S, _DISSOLVE_CONTEXT_S, _MIN_SCENE_DISTANCE = 2.5, 1.75, 0.35
 """Dissolves are further apart; features some time before and after differ by this cosine distance."""
-_SLIDE_LEAST, _SLIDE_CLEAR, _SLIDE_S, _ANOTHER_SLIDE = 0.3, 5.0, 2.2, 3e-3
+_MIN_SLIDE_CHANGE, _SLIDE_RATIO, _SLIDE_CONTEXT_S, _MIN_SLIDE_DISTANCE = 0.3, 5.0, 2.2, 3e-3
 """A slide gives way to another: a change, so many times the others as long before and after, and a cosine
 distance of features."""
 
 # of cuts that KTS does not name, and of takes; chosen on every second clip (docs/benchmarks.md)
-_CUT_LEAST, _CUT_CLEAR = 6.0, 2.5
-_AROUND_S = 0.5
-_ENOUGH = 5
+_MIN_ADDED_CHANGE, _ADDED_CUT_RATIO = 6.0, 2.5
+_CUT_CONTEXT_S = 0.5
+_MIN_PICTURES = 5
 """Pictures around a cut without which nothing is known of it: where only key frames are decoded."""
-_STAYS = 0.5
+_MIN_LASTING_FRACTION = 0.5
 """After a cut the picture stays changed by this fraction of it; after a flash it is as before."""
-_FADED, _STRAIGHT = 12.0, 0.6
+_MIN_GRADUAL_CHANGE, _MIN_STRAIGHTNESS = 12.0, 0.6
 """A gradual change leads to another picture, and there on a straight line: the change over half a second is
 at least this fraction of the sum of the changes on the way. Motion and pans go to and fro."""
-_NEAR_S = 1.0
+_MERGE_WITHIN_S = 1.0
 """A change point that is no clear cut gives way to a cut that is nearer."""
 
 
 @dataclass(frozen=True, eq=False)
-class Pictures:
+class ShotPictures:
     """What is known of the pictures between the samples of a video."""
 
     changes: Features | None
@@ -65,7 +65,7 @@ class _Start(NamedTuple):
         return self.before_s < self.time_s
 
 
-def as_features(changes: Changes, video: VideoInfo) -> Features:
+def changes_to_features(changes: Changes, video: VideoInfo) -> Features:
     """Changes of pictures as features of their video, which the cache keeps: [N, 5]."""
     return Features(
         changes.array,
@@ -79,55 +79,59 @@ def as_features(changes: Changes, video: VideoInfo) -> Features:
     )
 
 
-def with_cuts(
-    features: Features, first: npt.NDArray[np.int64], pictures: Pictures | None, cuts: WithCuts
+def add_cuts(
+    features: Features, first: npt.NDArray[np.int64], pictures: ShotPictures | None, cuts: WithCuts
 ) -> TimeArray:
-    """Return [m] seconds, ascending, at which shots begin, of change points as in `starts_of_shots`.
+    """Return [m] seconds, ascending, at which shots begin, of change points as in `place_starts`.
 
     `added`: at these, and at cuts between other samples. `only`: at cuts, and at change points where one
     picture becomes another, but not where there is only motion. Where no picture is known, at these.
     """
     if pictures is None or pictures.changes is None:
-        return starts_of_shots(features, first, pictures)
+        return place_starts(features, first, pictures)
     changes = pictures.changes
-    starts = _changes_at(features, first, changes)
-    seen = _cuts_in(changes)
-    seen += _slides_in(changes, features, seen)
+    starts = _locate_changes(features, first, changes)
+    seen = _find_cuts(changes)
+    seen += _find_slides(changes, features, seen)
     seen += [
         blend
-        for blend in _blends_in(changes, features, _times_of(seen))
-        if not _is_near(blend, _times_of(seen))
+        for blend in _find_dissolves(changes, features, _start_times(seen))
+        if not _is_near(blend, _start_times(seen))
     ]
-    of_cuts = _times_of([start for start in [*seen, *starts] if start.is_cut])
+    of_cuts = _start_times([start for start in [*seen, *starts] if start.is_cut])
     kept = [start for start in starts if start.is_cut or not _is_near(start, of_cuts)]
     if cuts == "only":
         kept = [start for start in kept if start.is_cut or _may_be_gradual(changes, start.time_s)]
     known = {start.time_s for start in kept}
     kept += [start for start in seen if start.time_s not in known]
-    return np.unique(_closer(kept, features, pictures))
+    return np.unique(_resolve(kept, features, pictures))
 
 
-def starts_of_shots(features: Features, first: npt.NDArray[np.int64], pictures: Pictures | None) -> TimeArray:
+def place_starts(
+    features: Features, first: npt.NDArray[np.int64], pictures: ShotPictures | None
+) -> TimeArray:
     """Return [m] seconds at which the shots begin whose first samples are `first` [m], ascending and above 0.
 
     A shot begins between its first sample and the one before: at the picture that changes most, if that is
     clear; else where half of the change is done; where no picture is known, in the middle.
     """
-    pictures = pictures or Pictures(None)
+    pictures = pictures or ShotPictures(None)
     changes = pictures.changes
     if changes is None and pictures.look_closer and len(first):
-        spans = _spans(features, first)
+        spans = _change_spans(features, first)
         changes = pictures.look_closer(
             [(before - features.step_s, after + features.step_s) for before, after in spans]
         )
-    return _closer(_changes_at(features, first, changes), features, pictures)
+    return _resolve(_locate_changes(features, first, changes), features, pictures)
 
 
-def _changes_at(features: Features, first: npt.NDArray[np.int64], changes: Features | None) -> list[_Start]:
-    return [_change_in(changes, span, features.step_s / 2) for span in _spans(features, first)]
+def _locate_changes(
+    features: Features, first: npt.NDArray[np.int64], changes: Features | None
+) -> list[_Start]:
+    return [_locate_change(changes, span, features.step_s / 2) for span in _change_spans(features, first)]
 
 
-def _spans(features: Features, first: npt.NDArray[np.int64]) -> list[Interval]:
+def _change_spans(features: Features, first: npt.NDArray[np.int64]) -> list[Interval]:
     """When the pictures are shown between which the shots begin."""
     parameters = features.provenance.get("parameters")
     is_picture = isinstance(parameters, dict) and parameters.get("clip_frames") == 1
@@ -136,7 +140,7 @@ def _spans(features: Features, first: npt.NDArray[np.int64]) -> list[Interval]:
     return list(zip(times[first - 1].tolist(), times[first].tolist(), strict=True))
 
 
-def _change_in(changes: Features | None, span: Interval, margin_s: float) -> _Start:
+def _locate_change(changes: Features | None, span: Interval, margin_s: float) -> _Start:
     """Return the change between two samples."""
     before, after = span
     middle = _Start((before + after) / 2, (before + after) / 2, False)
@@ -145,62 +149,73 @@ def _change_in(changes: Features | None, span: Interval, margin_s: float) -> _St
     times, amounts = changes.timestamps, changes.array[:, 0]
     first, end = np.searchsorted(times, np.array(span) + TOLERANCE_S, side="right").tolist()
     total = np.cumsum(amounts[first:end], dtype=np.float64)
-    if first == end or total[-1] < _LEAST:
+    if first == end or total[-1] < _MIN_CHANGE:
         return middle
     largest = first + int(amounts[first:end].argmax())
     low, high = np.searchsorted(times, [before - margin_s, after + margin_s]).tolist()
     rival = float(np.sort(amounts[low:high])[-3]) if high - low >= 3 else 0.0
-    if amounts[largest] < max(_LEAST, _CLEAR * rival):
+    if amounts[largest] < max(_MIN_CHANGE, _CUT_RATIO * rival):
         half = float(times[first + np.searchsorted(total, total[-1] / 2)])
         return _Start(half, half, False)
-    return _cut_at(changes, largest)
+    return _make_cut(changes, largest)
 
 
-def _cut_at(changes: Features, number: int) -> _Start:
+def _make_cut(changes: Features, number: int) -> _Start:
     """Return a cut at a picture, or at one before that was not decoded."""
     times, is_next = changes.timestamps, changes.array[number, 1] or number == 0
     return _Start(float(times[number if is_next else number - 1]), float(times[number]), True)
 
 
-def _cuts_in(changes: Features) -> list[_Start]:
+def _find_cuts(changes: Features) -> list[_Start]:
     """Return the clear cuts of a video, wherever they are."""
     times, amounts, apart = changes.timestamps, changes.array[:, 0], changes.array[:, 2]
     found = []
-    for number in np.flatnonzero(amounts >= _CUT_LEAST).tolist():
-        around = slice(*np.searchsorted(times, times[number] + np.array([-_AROUND_S, _AROUND_S])).tolist())
-        after = np.searchsorted(times, times[number] + _AROUND_S / 2, side="right") - 1
-        is_clear = amounts[number] >= _CUT_CLEAR * np.sort(amounts[around])[-3:][0]
-        if len(amounts[around]) >= _ENOUGH and is_clear and apart[after] >= _STAYS * amounts[number]:
-            found.append(_cut_at(changes, number))
+    for number in np.flatnonzero(amounts >= _MIN_ADDED_CHANGE).tolist():
+        around = slice(
+            *np.searchsorted(times, times[number] + np.array([-_CUT_CONTEXT_S, _CUT_CONTEXT_S])).tolist()
+        )
+        after = np.searchsorted(times, times[number] + _CUT_CONTEXT_S / 2, side="right") - 1
+        is_clear = amounts[number] >= _ADDED_CUT_RATIO * np.sort(amounts[around])[-3:][0]
+        if (
+            len(amounts[around]) >= _MIN_PICTURES
+            and is_clear
+            and apart[after] >= _MIN_LASTING_FRACTION * amounts[number]
+        ):
+            found.append(_make_cut(changes, number))
     return found
 
 
-def _slides_in(changes: Features, features: Features, cuts: Sequence[_Start]) -> list[_Start]:
+def _find_slides(changes: Features, features: Features, cuts: Sequence[_Start]) -> list[_Start]:
     """Return where a still picture gives way to another, be it by little (text)."""
     times, amounts, found = changes.timestamps, changes.array[:, 0], list[_Start]()
-    known = set(_times_of(cuts).tolist())
-    for number in np.flatnonzero(amounts >= _SLIDE_LEAST).tolist():
-        first, end = np.searchsorted(times, times[number] + np.array([-_SLIDE_S, _SLIDE_S])).tolist()
+    known = set(_start_times(cuts).tolist())
+    for number in np.flatnonzero(amounts >= _MIN_SLIDE_CHANGE).tolist():
+        first, end = np.searchsorted(
+            times, times[number] + np.array([-_SLIDE_CONTEXT_S, _SLIDE_CONTEXT_S])
+        ).tolist()
         others = np.delete(amounts[first:end], number - first)
-        if len(others) + 1 < _ENOUGH or amounts[number] < _SLIDE_CLEAR * others.max():
+        if len(others) + 1 < _MIN_PICTURES or amounts[number] < _SLIDE_RATIO * others.max():
             continue
-        start, context_s = _cut_at(changes, number), features.step_s
-        if start.time_s not in known and _distance(features, start.time_s, 0, context_s) >= _ANOTHER_SLIDE:
+        start, context_s = _make_cut(changes, number), features.step_s
+        if (
+            start.time_s not in known
+            and _distance(features, start.time_s, 0, context_s) >= _MIN_SLIDE_DISTANCE
+        ):
             found.append(start)
     return found
 
 
-def _blends_in(changes: Features, features: Features, cuts: TimeArray) -> list[_Start]:
+def _find_dissolves(changes: Features, features: Features, cuts: TimeArray) -> list[_Start]:
     """Return the middles of the dissolves, the surest first; what lies beyond a cut tells nothing of them."""
     edges = np.sort(np.append(cuts, [-np.inf, np.inf]))
     times, surely, ago_s = changes.timestamps, changes.array[:, 3], changes.array[:, 4]
     found = list[_Start]()
     for number in np.argsort(-surely, kind="stable")[: np.count_nonzero(surely)].tolist():
         time_s = float(times[np.searchsorted(times, times[number] - ago_s[number])])
-        is_apart = (np.abs(_times_of(found) - time_s) >= _BLEND_APART_S).all()
+        is_apart = (np.abs(_start_times(found) - time_s) >= _MIN_DISSOLVE_GAP_S).all()
         after = int(np.searchsorted(edges, time_s, side="right").clip(1, len(edges) - 1))
         take = (float(edges[after - 1]), float(edges[after]))
-        if is_apart and _distance(features, time_s, 0.75, _CONTEXT_S, take) >= _ANOTHER_SCENE:
+        if is_apart and _distance(features, time_s, 0.75, _DISSOLVE_CONTEXT_S, take) >= _MIN_SCENE_DISTANCE:
             found.append(_Start(time_s, time_s, True))
     return found
 
@@ -218,35 +233,35 @@ def _distance(
     return 1 - float(before @ later) / lengths if lengths else 0.0
 
 
-def _times_of(starts: Sequence[_Start]) -> TimeArray:
+def _start_times(starts: Sequence[_Start]) -> TimeArray:
     return np.array([start.time_s for start in starts])
 
 
 def _is_near(start: _Start, cuts: TimeArray) -> bool:
-    return bool((np.abs(cuts - start.time_s) < _NEAR_S).any())
+    return bool((np.abs(cuts - start.time_s) < _MERGE_WITHIN_S).any())
 
 
 def _may_be_gradual(changes: Features, time_s: float) -> bool:
     """Return whether one picture becomes another around a time; True where too few are known."""
     times, amounts, apart = changes.timestamps, changes.array[:, 0], changes.array[:, 2]
-    first, end = np.searchsorted(times, [time_s, time_s + _AROUND_S]).tolist()
-    if end - np.searchsorted(times, time_s - _AROUND_S) < _ENOUGH:
+    first, end = np.searchsorted(times, [time_s, time_s + _CUT_CONTEXT_S]).tolist()
+    if end - np.searchsorted(times, time_s - _CUT_CONTEXT_S) < _MIN_PICTURES:
         return True
     sums = np.cumsum(amounts, dtype=np.float64)
     since = np.searchsorted(times, times[first:end] - AGO_S - TOLERANCE_S)
     on_the_way = sums[first:end] - sums[since]
-    is_straight = apart[first:end] >= _STRAIGHT * on_the_way
-    return bool((is_straight & (apart[first:end] >= _FADED)).any())
+    is_straight = apart[first:end] >= _MIN_STRAIGHTNESS * on_the_way
+    return bool((is_straight & (apart[first:end] >= _MIN_GRADUAL_CHANGE)).any())
 
 
-def _closer(starts: Sequence[_Start], features: Features, pictures: Pictures) -> TimeArray:
+def _resolve(starts: Sequence[_Start], features: Features, pictures: ShotPictures) -> TimeArray:
     """Return [m] seconds of starts; pictures that were not decoded are looked at."""
     gaps = [(start.before_s, start.time_s + 1 / features.video_fps) for start in starts if start.is_open]
     closer = pictures.look_closer(sorted(gaps)) if (pictures.look_closer and gaps) else None
-    return np.array([_largest_in(closer, start) if start.is_open else start.time_s for start in starts])
+    return np.array([_largest_change_s(closer, start) if start.is_open else start.time_s for start in starts])
 
 
-def _largest_in(changes: Features | None, start: _Start) -> float:
+def _largest_change_s(changes: Features | None, start: _Start) -> float:
     """When the picture goes on screen, of those in a gap, that changes most."""
     if changes is None:
         return start.time_s

@@ -12,26 +12,26 @@ from vidsum.errors import UsageError
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.settings import ShotSettings
-from vidsum.shots.cuts import Pictures, WithCuts, starts_of_shots, with_cuts
+from vidsum.shots.cuts import ShotPictures, WithCuts, add_cuts, place_starts
 from vidsum.shots.kts import IntArray, change_points
 from vidsum.types import FloatArray, TimeArray
 
 KTS_MIN_SHOT_S = 1.0
 KTS_MAX_SHOT_S = 60.0
-_UNIFORM_S = 5.0
-_PICTURE_S = 2.0
+_UNIFORM_SHOT_S = 5.0
+_STILL_UNIT_S = 2.0
 """A picture that stands still longer counts more than once."""
-_MOST_PICTURES = 120
+_MAX_SHOT_PICTURES = 120
 """In a shot of a film that has less than one for each sample."""
 
-_MOST_BYTES = 4 * 2**30
+_MAX_BYTES = 4 * 2**30
 """Memory limit of KTS."""
 
 
 def find(
     features: Features,
     settings: ShotSettings = ShotSettings(),
-    pictures: Pictures | None = None,
+    pictures: ShotPictures | None = None,
     cuts: WithCuts = "added",
 ) -> Shots:
     """Cut a video into shots.
@@ -44,7 +44,7 @@ def find(
             shorter than this is one shot. The longest is 60 s for `kts` (or twice the mean length of
             `max_shots` shots, if that is more), else of any length, as with `math.inf`.
         pictures: for `kts`: what is known of the pictures between samples.
-        cuts: for `kts` without limits: what the pictures do beside placing the edges, see `with_cuts`.
+        cuts: for `kts` without limits: what the pictures do beside placing the edges, see `add_cuts`.
 
     Returns:
         Shots from 0 to the video's end. A change point of `kts` lies between two samples, where
@@ -66,16 +66,16 @@ def find(
     if settings.shots == "kts":
         edges = _kts_edges(features, settings, pictures, cuts)
     elif settings.shots == "uniform":
-        edges = equal_edges(features.duration_s, _UNIFORM_S, *limits)
+        edges = equal_edges(features.duration_s, _UNIFORM_SHOT_S, *limits)
     else:
-        from vidsum.shots.transnetv2 import cuts_of
+        from vidsum.shots.transnetv2 import find_cuts
 
-        edges = edges_between(cuts_of(features), features.duration_s, *limits)
+        edges = edges_between(find_cuts(features), features.duration_s, *limits)
     return Shots(edges_s=edges, method=settings.shots, video=features.video, video_fps=features.video_fps)
 
 
 def _kts_edges(
-    features: Features, settings: ShotSettings, pictures: Pictures | None, cuts: WithCuts
+    features: Features, settings: ShotSettings, pictures: ShotPictures | None, cuts: WithCuts
 ) -> TimeArray:
     shortest, longest = _limits_in_samples(
         features, settings.max_shots, settings.min_shot_s, settings.max_shot_s
@@ -86,37 +86,39 @@ def _kts_edges(
     rows = features.array / lengths.astype(np.float32)[:, None]
     end_s = features.duration_s
     if not (settings.max_shots or settings.min_shot_s or settings.max_shot_s):
-        first = _between_pictures(features, rows, shortest, longest)
-        return np.concatenate([[0.0], with_cuts(features, first, pictures, cuts), [end_s]])
+        first = _change_points_between_stills(features, rows, shortest, longest)
+        return np.concatenate([[0.0], add_cuts(features, first, pictures, cuts), [end_s]])
     first = change_points(rows, shortest=shortest, longest=longest, max_shots=settings.max_shots)
-    starts = starts_of_shots(features, first, pictures)
+    starts = place_starts(features, first, pictures)
     if settings.min_shot_s or settings.max_shot_s:
         limits = (settings.min_shot_s or 0.0, settings.max_shot_s or math.inf)
-        starts = within_limits(starts, features.timestamps[first], end_s, *limits)
+        starts = apply_limits(starts, features.timestamps[first], end_s, *limits)
     return np.concatenate([[0.0], starts, [end_s]])
 
 
-def _between_pictures(features: Features, rows: FloatArray, shortest: int, longest: int) -> IntArray:
+def _change_points_between_stills(
+    features: Features, rows: FloatArray, shortest: int, longest: int
+) -> IntArray:
     """Return the change points of KTS, none of them inside a picture that stands still.
 
     A still counts for all of its samples. In a film slower than the samples it counts once for every
-    `_PICTURE_S` seconds, and at least once: small differences must not weigh more where pictures are sampled
-    more often.
+    `_STILL_UNIT_S` seconds, and at least once: small differences must not weigh more where pictures are
+    sampled more often.
     """
     starts = features.picture_starts
     counts = np.diff(starts, append=len(rows)).astype(np.float64)
     is_slow = features.step_s * features.video_fps < 1 + 1e-6  # no picture is left out between samples
-    unit_s = _PICTURE_S if is_slow else features.step_s
+    unit_s = _STILL_UNIT_S if is_slow else features.step_s
     weights = np.maximum(counts * features.step_s / unit_s, 1)
     if (weights == 1).all() and len(starts) == len(rows) and not is_slow:
         return change_points(rows, shortest=shortest, longest=longest)
-    longest = min(max(longest, _MOST_PICTURES if is_slow else 1), len(starts))
+    longest = min(max(longest, _MAX_SHOT_PICTURES if is_slow else 1), len(starts))
     return starts[
         change_points(rows[starts], shortest=shortest, longest=longest, weights=weights, lengths=counts)
     ]
 
 
-def within_limits(
+def apply_limits(
     starts: TimeArray, latest: TimeArray, duration_s: float, shortest_s: float, longest_s: float
 ) -> TimeArray:
     """Return the starts [m] of shots, moved as little as limits of their length in seconds ask for.
@@ -151,7 +153,7 @@ def _limits_in_samples(
         shots = f"at most {most} shots of {shortest} to {longest} samples"
         hint = "raise --max-shot or --max-shots, or lower --min-shot"
         raise UsageError(f"{n} samples, {step_s:g} s apart, cannot be cut into {shots}", hint=hint)
-    if 8 * n * (longest + (max_shots or 0)) > _MOST_BYTES:
+    if 8 * n * (longest + (max_shots or 0)) > _MAX_BYTES:
         fault = f"KTS on {n} samples with shots of up to {longest} samples takes too much memory"
         raise UsageError(fault, hint="lower --max-shot, or sample fewer frames a second")
     return shortest, longest

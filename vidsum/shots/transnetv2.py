@@ -32,17 +32,17 @@ def load_model(device: str = "auto", progress: Progress | None = None) -> TransN
     """
     if checkpoints.find(CHECKPOINT) is None:
         checkpoints.fetch(CHECKPOINT, progress)
-    return _loaded(str(choose_device(device)), checkpoints.sha256_of(CHECKPOINT))
+    return _load(str(choose_device(device)), checkpoints.sha256_of(CHECKPOINT))
 
 
 @cached_model(maxsize=1)
-def _loaded(device: str, weights_sha256: str) -> TransNetV2:
+def _load(device: str, weights_sha256: str) -> TransNetV2:
     model = TransNetV2()
     model.load_state_dict(checkpoints.load_state_dict(CHECKPOINT))
     return model.eval().to(device)
 
 
-def see_transitions(
+def predict_transitions(
     frames: Iterable[Frame], model: TransNetV2, video: VideoInfo, progress: Progress | None = None
 ) -> Features:
     """Return the probability of each frame to be part of a transition, as features [T, 1].
@@ -73,7 +73,7 @@ def see_transitions(
     )
 
 
-def cuts_of(transitions: Features, threshold: float = 0.5) -> TimeArray:
+def find_cuts(transitions: Features, threshold: float = 0.5) -> TimeArray:
     """Return seconds, ascending, at which a new shot starts: a frame is in a transition above the
     threshold.
     """

@@ -12,14 +12,14 @@ from operator import attrgetter
 from vidsum.results.descriptions import Description
 from vidsum.types import Interval
 
-LEAST_S = 2.0
+MIN_PAUSE_S = 2.0
 """A shorter pause between words is left alone."""
 MARGIN_S = 0.3
 """Silence between the film's speech and a description, and between two descriptions."""
 WORDS_A_MINUTE = 160
-_PLANNED = 145
+_PLANNED_WORDS_A_MINUTE = 145
 """Words a minute that texts are given time for: programs do not speak at exactly the rate they are told."""
-_LEAST_WORDS = 3
+_MIN_WORDS = 3
 """Of a shortened text."""
 _OPENERS = frozenset(
     re.findall(
@@ -40,38 +40,38 @@ _HANGING = frozenset(
 """Words that leave a sentence hanging where they end it."""
 
 
-def gaps_of(speech: Sequence[Interval], duration_s: float) -> list[Interval]:
-    """Return the pauses of speech, in time order, in which a description may be spoken.
+def find_gaps(speech: Sequence[Interval], duration_s: float) -> list[Interval]:
+    """Find the pauses of speech in which a description may be spoken, in time order.
 
-    Each is `LEAST_S` long at least before `MARGIN_S` is taken off where it borders on speech; a film without
-    speech is one gap, whatever its length.
+    Each lasts at least `MIN_PAUSE_S`; `MARGIN_S` is then taken off next to speech. A film without speech is
+    one gap, whatever its length.
     """
     gaps, at = list[Interval](), 0.0
     for start_s, end_s in [*sorted(speech), (duration_s, duration_s)]:
         before = MARGIN_S if at > 0 else 0.0
         after = MARGIN_S if start_s < duration_s else 0.0
-        if min(start_s, duration_s) - at >= LEAST_S:
+        if min(start_s, duration_s) - at >= MIN_PAUSE_S:
             gaps.append((at + before, min(start_s, duration_s) - after))
         at = max(at, end_s)
     return gaps if speech else [(0.0, duration_s)]
 
 
-def seconds_of(text: str) -> float:
+def speaking_time_s(text: str) -> float:
     """How long a text is given, a little more than it takes at `WORDS_A_MINUTE`."""
-    return len(text.split()) * 60 / _PLANNED
+    return len(text.split()) * 60 / _PLANNED_WORDS_A_MINUTE
 
 
-def shorter(text: str) -> Iterator[str]:
+def shorten(text: str) -> Iterator[str]:
     """Yield a text, then the same without its last phrases, one more each time; each is a sentence."""
     yield text
     words = text.split()
-    for end in range(len(words) - 1, _LEAST_WORDS - 1, -1):
+    for end in range(len(words) - 1, _MIN_WORDS - 1, -1):
         opens = words[end].strip(",;").lower() in _OPENERS or words[end - 1].endswith((",", ";", "."))
         if opens and words[end - 1].strip(",;.").lower() not in _HANGING:
             yield f"{' '.join(words[:end]).rstrip(' ,;.')}."
 
 
-def fit(
+def fit_descriptions(
     found: Sequence[Description], importance: Sequence[float], gaps: Sequence[Interval]
 ) -> list[Description]:
     """Descriptions of segments with the times at which they are spoken, in time order.
@@ -89,20 +89,20 @@ def fit(
         ]
         placed = next(
             (
-                replace(one, start_s=start, end_s=start + seconds_of(text), text=text)
-                for text in shorter(one.text)
+                replace(one, start_s=start, end_s=start + speaking_time_s(text), text=text)
+                for text in shorten(one.text)
                 for start, end in rooms
-                if start + seconds_of(text) <= end
+                if start + speaking_time_s(text) <= end
             ),
             None,
         )
         if placed:
             spoken.append(placed)
-            free = [part for room in free for part in _without(room, placed)]
+            free = [part for room in free for part in _subtract(room, placed)]
     return sorted(spoken, key=attrgetter("start_s"))
 
 
-def _without(room: Interval, placed: Description) -> list[Interval]:
+def _subtract(room: Interval, placed: Description) -> list[Interval]:
     """What is left of a room beside a text, with a margin on either side."""
     start, end = room
     if placed.end_s <= start or placed.start_s >= end:

@@ -26,12 +26,12 @@ id is it ja jw ka kk km kn ko la lb ln lo lt lv mg mi mk ml mn mr ms mt my ne nl
 sd si sk sl sn so sq sr su sv sw ta te tg th tk tl tr tt uk ur uz vi yi yo zh
 """
 LANGUAGES = frozenset(_CODES.split())
-SWITCH = 3.0
+SWITCH_ODDS = 3.0
 """How many times as likely as the language so far another one must be to take its place."""
 
 
 @dataclass(frozen=True)
-class Heard:
+class WindowTranscript:
     """The segments of a window, at least one, and their language."""
 
     language: str
@@ -45,7 +45,7 @@ class Heard:
         return sum(max(segment.end_s - segment.start_s, 1e-3) for segment in self.segments)
 
 
-def language_of(probabilities: Mapping[str, float], before: str | None, odds: float = SWITCH) -> str:
+def choose_language(probabilities: Mapping[str, float], before: str | None, odds: float = SWITCH_ODDS) -> str:
     """Return the most likely language; the one `before` it unless that is `odds` times less likely."""
     best = max(probabilities, key=lambda language: probabilities[language])
     if before and probabilities[best] < odds * probabilities.get(before, 0.0):
@@ -53,7 +53,9 @@ def language_of(probabilities: Mapping[str, float], before: str | None, odds: fl
     return best
 
 
-def with_main_language(windows: Sequence[Heard]) -> tuple[str | None, float | None, tuple[Segment, ...]]:
+def merge_windows(
+    windows: Sequence[WindowTranscript],
+) -> tuple[str | None, float | None, tuple[Segment, ...]]:
     """Return the language that is spoken the longest, its mean probability, and the segments of all windows.
 
     Segments name their language if it is another one. Both are None if there are no windows.
@@ -74,7 +76,7 @@ def with_main_language(windows: Sequence[Heard]) -> tuple[str | None, float | No
     return main, round(weighted[main] / lengths[main], 4), segments
 
 
-def changes_of(transcript: Transcript) -> list[tuple[str, str, float]]:
+def language_changes(transcript: Transcript) -> list[tuple[str, str, float]]:
     """Codes of the languages before and after each change, and the second at which the new one starts."""
     starts = [segment.start_s for segment in transcript.segments]
     return [
@@ -86,21 +88,21 @@ def changes_of(transcript: Transcript) -> list[tuple[str, str, float]]:
 
 CHECKPOINT = "whisper_base"
 BEAMS = 5
-NO_REPEAT = 3
+NO_REPEAT_TOKENS = 3
 """Tokens that must not come twice where a text repeats itself, and is heard again."""
 NO_SPEECH, NO_SPEECH_LOG_PROBABILITY = 0.6, -1.0
 """Whisper's own rule: text is dropped if "no speech" is more likely than the first, and the mean
 log-probability of the text's tokens is below the second."""
-NO_WORDS = 0.2
+MAX_NO_WORDS_PROBABILITY = 0.2
 """Text is also dropped if this is less than the probability of no speech, times that of not being the most
 likely language: sounds without words are of no language."""
-CERTAIN = 0.6
+MIN_CERTAIN_PROBABILITY = 0.6
 """A segment whose words have a lower mean probability is uncertain."""
-CLEAR = 0.95
+CLEAR_PROBABILITY = 0.95
 """A window whose language is more likely than this is in one language."""
-SPLIT = 10.0
+SPLIT_ODDS = 10.0
 """How many times as likely as the language of its window another one must be in a piece of it."""
-_REPEATS = 2.4
+_MAX_COMPRESSION_RATIO = 2.4
 """Text that zlib makes smaller by more than this repeats itself, as Whisper's does now and then, mostly where
 it hears no words."""
 
@@ -120,17 +122,17 @@ def load_recognizer(device: str = "auto", progress: Progress | None = None) -> "
 def _load(folder: str, device: str) -> "WhisperModel":
     from faster_whisper import WhisperModel
 
-    kind, _, number = _runs_on(device).partition(":")
+    kind, _, number = _resolve_device(device).partition(":")
     try:
-        model = WhisperModel(folder, kind, int(number or 0), compute_type=precision_on(device))
+        model = WhisperModel(folder, kind, int(number or 0), compute_type=weight_precision(device))
     except (RuntimeError, ValueError) as error:  # an unknown device, or no CUDA
         fault = str(error).strip().splitlines()[0]
         raise UsageError(f"Whisper does not run on {device} ({fault})", hint="--device cpu") from error
-    _encode_once(model)
+    _cache_encoder(model)
     return model
 
 
-def _encode_once(model: "WhisperModel") -> None:
+def _cache_encoder(model: "WhisperModel") -> None:
     """Let a model read language and words of a window from one run of its encoder, a third of the work."""
     encode = model.encode
     last: tuple[FloatArray | None, Any] = None, None
@@ -144,25 +146,25 @@ def _encode_once(model: "WhisperModel") -> None:
     model.encode = encode_once
 
 
-def precision_on(device: str) -> str:
+def weight_precision(device: str) -> str:
     """Return the type of the weights on a device, which may change what is understood."""
-    return "int8" if _runs_on(device) == "cpu" else "float16"
+    return "int8" if _resolve_device(device) == "cpu" else "float16"
 
 
-def rules_on(device: str) -> dict[str, Any]:
+def recognizer_rules(device: str) -> dict[str, Any]:
     """What a transcript depends on beside weights and settings."""
     return {
         "beams": BEAMS,
-        "no_repeat": NO_REPEAT,
+        "no_repeat": NO_REPEAT_TOKENS,
         "no_speech": [NO_SPEECH, NO_SPEECH_LOG_PROBABILITY],
-        "no_words": NO_WORDS,
-        "certain": CERTAIN,
-        "languages": [SWITCH, CLEAR, SPLIT],
-        "precision": precision_on(device),
+        "no_words": MAX_NO_WORDS_PROBABILITY,
+        "certain": MIN_CERTAIN_PROBABILITY,
+        "languages": [SWITCH_ODDS, CLEAR_PROBABILITY, SPLIT_ODDS],
+        "precision": weight_precision(device),
     }
 
 
-def _runs_on(device: str) -> str:
+def _resolve_device(device: str) -> str:
     return "cpu" if device in ("auto", "mps") else device
 
 
@@ -174,7 +176,7 @@ def language_probabilities(model: "WhisperModel", window: Window) -> dict[str, f
     return {language: float(probability) for language, probability in probabilities}
 
 
-def in_one_language(model: "WhisperModel", window: Window) -> Iterator[tuple[Window, dict[str, float]]]:
+def split_by_language(model: "WhisperModel", window: Window) -> Iterator[tuple[Window, dict[str, float]]]:
     """Yield a window and the probabilities of its languages; or its two parts and theirs if the language
     changes.
 
@@ -187,9 +189,9 @@ def in_one_language(model: "WhisperModel", window: Window) -> Iterator[tuple[Win
 
     def language_at(number: int) -> str:
         piece = language_probabilities(model, Window(window.pieces[number : number + 1]))
-        return language_of(piece, main, SPLIT)
+        return choose_language(piece, main, SPLIT_ODDS)
 
-    if last == 0 or whole[main] >= CLEAR or (before := language_at(first)) == language_at(last):
+    if last == 0 or whole[main] >= CLEAR_PROBABILITY or (before := language_at(first)) == language_at(last):
         yield window, whole
         return
     while last - first > 1:
@@ -199,20 +201,20 @@ def in_one_language(model: "WhisperModel", window: Window) -> Iterator[tuple[Win
         yield part, language_probabilities(model, part)
 
 
-def said_in(
+def transcribe_windows(
     model: "WhisperModel", windows: Iterable[Window], language: str | None, *, translate: bool
 ) -> tuple[str | None, float | None, tuple[Segment, ...]]:
     """Language, its probability and the segments; unless it is named, each window has one of its own."""
-    before, heard = None, list[Heard]()
+    before, heard = None, list[WindowTranscript]()
     for window in windows:
-        for part, probabilities in in_one_language(model, window):
-            spoken = language or language_of(probabilities, before)
+        for part, probabilities in split_by_language(model, window):
+            spoken = language or choose_language(probabilities, before)
             to_english = translate and spoken != "en"
             likelihood = max(probabilities.values())
             if segments := list(recognize(model, part, spoken, likelihood, translate=to_english)):
-                heard.append(Heard(spoken, 1.0 if language else probabilities[spoken], segments))
+                heard.append(WindowTranscript(spoken, 1.0 if language else probabilities[spoken], segments))
                 before = spoken
-    return with_main_language(heard)
+    return merge_windows(heard)
 
 
 def recognize(
@@ -225,20 +227,20 @@ def recognize(
 
     Args:
         language: code of the language that is spoken.
-        likelihood: probability of the most likely language, see `NO_WORDS`.
+        likelihood: probability of the most likely language, see `MAX_NO_WORDS_PROBABILITY`.
         translate: translate to English.
     """
-    found = _decoded(model, window, language, translate)
-    if any(_repeats_itself(heard.text) for heard in found):
-        found = _decoded(model, window, language, translate, no_repeat=NO_REPEAT)
-    is_loop = _repeats_itself("".join(heard.text for heard in found))
+    found = _decode(model, window, language, translate)
+    if any(_is_repetitive(heard.text) for heard in found):
+        found = _decode(model, window, language, translate, no_repeat=NO_REPEAT_TOKENS)
+    is_loop = _is_repetitive("".join(heard.text for heard in found))
     for heard in found:
         text = heard.text.strip()
-        if text and _is_speech(heard.no_speech_prob, likelihood, is_loop) and not _repeats_itself(text):
+        if text and _is_speech(heard.no_speech_prob, likelihood, is_loop) and not _is_repetitive(text):
             yield _segment(window, heard, text)
 
 
-def _decoded(
+def _decode(
     model: "WhisperModel", window: Window, language: str, translate: bool, no_repeat: int = 0
 ) -> list[Any]:
     """Return the segments of faster-whisper."""
@@ -259,12 +261,14 @@ def _decoded(
 
 def _is_speech(no_speech: float, likelihood: float, is_loop: bool) -> bool:
     """Return whether a text is of speech. The log-probability of "Yeah", "Yeah", "Yeah" is always high."""
-    return no_speech * (1 - likelihood) <= NO_WORDS and not (is_loop and no_speech > NO_SPEECH)
+    return no_speech * (1 - likelihood) <= MAX_NO_WORDS_PROBABILITY and not (
+        is_loop and no_speech > NO_SPEECH
+    )
 
 
-def _repeats_itself(text: str) -> bool:
+def _is_repetitive(text: str) -> bool:
     encoded = text.encode()
-    return len(encoded) > _REPEATS * len(zlib.compress(encoded))
+    return len(encoded) > _MAX_COMPRESSION_RATIO * len(zlib.compress(encoded))
 
 
 def _segment(window: Window, heard: Any, text: str) -> Segment:
@@ -279,7 +283,13 @@ def _segment(window: Window, heard: Any, text: str) -> Segment:
         log_probability = min(heard.avg_logprob, 0.0)
     probability, no_speech = round(math.exp(log_probability), 4), round(float(heard.no_speech_prob), 4)
     return Segment(
-        start_s, max(end_s, start_s), text, probability, no_speech, words, uncertain=probability < CERTAIN
+        start_s,
+        max(end_s, start_s),
+        text,
+        probability,
+        no_speech,
+        words,
+        uncertain=probability < MIN_CERTAIN_PROBABILITY,
     )
 
 

@@ -19,20 +19,20 @@ from vidsum.types import FloatArray
 from vidsum.video.audio import open_sound
 from vidsum.video.jumps import Jumps
 
-_KNOWN = {
+_SPEAKERS = {
     "espeak-ng": ("espeak-ng", "-s", "{rate}", "-w", "{output}", "--", "{text}"),
     "flite": ("flite", "--setf", "duration_stretch={stretch}", "-o", "{output}", "-t", "{text}"),
 }
 """Their commands, whose pace can be set: in words a minute, as espeak-ng counts them, or by a factor."""
-_USUAL_RATE, _SLOWEST_RATE = 160, 80
+_DEFAULT_RATE, _MIN_RATE = 160, 80
 _EXAMPLE = "--speak espeak-ng, flite, or a command such as 'say -o {output} {text}'"
-_LONGEST_S = 30.0
+_TIMEOUT_S = 30.0
 """A program that takes longer for a sentence hangs."""
-_QUIET = 0.01
+_MIN_LEVEL = 0.01
 """Samples below this, at either end, are no speech: programs add silence."""
-_MOST_ERRORS = 10_000
+_MAX_ERROR_BYTES = 10_000
 """Bytes that are read of what a program says of its failure."""
-_MOST_S = 60.0
+_MAX_SOUND_S = 60.0
 """Sound that is read of what a program wrote."""
 
 
@@ -48,10 +48,10 @@ class Speaker:
     @property
     def has_pace(self) -> bool:
         """Whether it can speak slower and quicker."""
-        return bool({"{rate}", "{stretch}"} & _places(self.command))
+        return bool({"{rate}", "{stretch}"} & _placeholders(self.command))
 
 
-def speaker_of(asked: str) -> Speaker:
+def find_speaker(asked: str) -> Speaker:
     """Return the program of `--speak`. Raises UsageError: it is not installed, or the command lacks a
     place.
     """
@@ -59,8 +59,8 @@ def speaker_of(asked: str) -> Speaker:
         words = tuple(shlex.split(asked))
     except ValueError as error:
         raise UsageError(f"the command {quote(asked)} cannot be read ({error})", hint=_EXAMPLE) from error
-    command = _KNOWN.get(asked, words)
-    if not {"{text}", "{output}"} <= _places(command):
+    command = _SPEAKERS.get(asked, words)
+    if not {"{text}", "{output}"} <= _placeholders(command):
         fault = f"the speaker {quote(asked)} is not known, nor a command with {{text}} and {{output}}"
         raise UsageError(fault, hint=_EXAMPLE)
     if shutil.which(command[0]) is None:
@@ -70,7 +70,7 @@ def speaker_of(asked: str) -> Speaker:
     return Speaker(asked, command)
 
 
-def _places(command: tuple[str, ...]) -> set[str]:
+def _placeholders(command: tuple[str, ...]) -> set[str]:
     return {place for word in command for place in re.findall(r"\{\w+\}", word)}
 
 
@@ -89,7 +89,7 @@ def speak(speaker: Speaker, text: str, sample_rate: int, folder: Path, pace: flo
     """
     output, errors = folder / "spoken.wav", folder / "errors.txt"
     output.unlink(missing_ok=True)
-    rate = max(_SLOWEST_RATE, round(_USUAL_RATE * pace))
+    rate = max(_MIN_RATE, round(_DEFAULT_RATE * pace))
     values = {"text": text, "output": str(output), "rate": str(rate), "stretch": f"{1 / pace:.3f}"}
     command = [
         re.sub(r"\{(text|output|rate|stretch)\}", lambda place: values[place[1]], word)
@@ -99,29 +99,29 @@ def speak(speaker: Speaker, text: str, sample_rate: int, folder: Path, pace: flo
     try:
         with errors.open("wb") as said:
             code = subprocess.run(
-                command, stdin=nowhere, stdout=nowhere, stderr=said, timeout=_LONGEST_S, check=False
+                command, stdin=nowhere, stdout=nowhere, stderr=said, timeout=_TIMEOUT_S, check=False
             ).returncode
     except subprocess.TimeoutExpired as error:
-        raise OutputError(f"{command[0]} did not speak {quote(text)} within {_LONGEST_S:g} s") from error
+        raise OutputError(f"{command[0]} did not speak {quote(text)} within {_TIMEOUT_S:g} s") from error
     except (OSError, ValueError) as error:
         raise OutputError(f"{command[0]} cannot be started ({error})") from error
     if code:
-        lines = errors.read_bytes()[-_MOST_ERRORS:].decode(errors="replace").split("\n")
+        lines = errors.read_bytes()[-_MAX_ERROR_BYTES:].decode(errors="replace").split("\n")
         last = next((line for line in reversed(lines) if line.strip()), "")
         raise InputError(f"{command[0]} ended with {code}" + (f": {quote(last.strip())}" if last else ""))
     samples = np.zeros(0, np.float32)
     with suppress(InputError):
-        samples = _samples(output, sample_rate)
+        samples = _read_samples(output, sample_rate)
     if not len(samples):
         raise InputError(f"{command[0]} wrote no sound")
     return samples
 
 
-def _samples(path: Path, sample_rate: int) -> FloatArray:
+def _read_samples(path: Path, sample_rate: int) -> FloatArray:
     with open_sound(path, Jumps(), sample_rate) as source:
         blocks = list[FloatArray]()
-        while source and not source.is_over and len(blocks) < _MOST_S:
+        while source and not source.is_over and len(blocks) < _MAX_SOUND_S:
             blocks.append(source.read(len(blocks) * sample_rate, sample_rate)[0])
     samples = np.concatenate(blocks or [np.zeros(0, np.float32)])
-    loud = np.flatnonzero(np.abs(samples) >= _QUIET)
+    loud = np.flatnonzero(np.abs(samples) >= _MIN_LEVEL)
     return samples[loud[0] : loud[-1] + 1] if len(loud) else samples[:0]

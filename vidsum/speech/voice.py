@@ -15,16 +15,16 @@ from vidsum.types import FloatArray
 RATE = 16_000
 WINDOW_S = 30.0
 """What Whisper hears at once."""
-_LONGEST_S = 28.0
+_MAX_PIECE_S = 28.0
 """Longer speech is cut at a pause."""
-_PAUSE_S = 0.5
+_MIN_PAUSE_S = 0.5
 """A shorter pause does not end a piece."""
 _PAD_S = 0.2
 """Sound that is kept on either side of a piece."""
 
 
 @dataclass(frozen=True, eq=False)
-class Speech:
+class SpeechPiece:
     """A piece of sound in which somebody speaks."""
 
     start_s: float
@@ -37,7 +37,7 @@ class Speech:
         return len(self.samples) / RATE
 
 
-def speech_in(blocks: Iterable[FloatArray]) -> Iterator[Speech]:
+def find_speech(blocks: Iterable[FloatArray]) -> Iterator[SpeechPiece]:
     """Yield the pieces of speech, in time order, of sound that comes in blocks [N] at RATE.
 
     Speech that goes on at the end of a block is joined with the next one.
@@ -45,18 +45,18 @@ def speech_in(blocks: Iterable[FloatArray]) -> Iterator[Speech]:
     rest, at = np.zeros(0, np.float32), 0
     for block in blocks:
         heard = np.concatenate([rest, block])
-        spans = _spans(heard)
+        spans = _detect(heard)
         end = len(heard)
-        if spans and end - spans[-1][1] < _PAUSE_S * RATE and (end - spans[-1][0]) < _LONGEST_S * RATE:
+        if spans and end - spans[-1][1] < _MIN_PAUSE_S * RATE and (end - spans[-1][0]) < _MAX_PIECE_S * RATE:
             end = spans.pop()[0]
         else:  # the start of a word may lie here
             end = max(end - round(_PAD_S * RATE), spans[-1][1] if spans else 0)
-        yield from (Speech((at + low) / RATE, heard[low:high]) for low, high in spans)
+        yield from (SpeechPiece((at + low) / RATE, heard[low:high]) for low, high in spans)
         rest, at = heard[end:].copy(), at + end
-    yield from (Speech((at + low) / RATE, rest[low:high]) for low, high in _spans(rest))
+    yield from (SpeechPiece((at + low) / RATE, rest[low:high]) for low, high in _detect(rest))
 
 
-def _spans(samples: FloatArray) -> list[tuple[int, int]]:
+def _detect(samples: FloatArray) -> list[tuple[int, int]]:
     """Return [low, high) of each piece of speech in samples [N]."""
     if not samples.any():  # hours of it may lie between two recordings
         return []
@@ -64,8 +64,8 @@ def _spans(samples: FloatArray) -> list[tuple[int, int]]:
     from faster_whisper.vad import VadOptions, get_speech_timestamps
 
     options = VadOptions(
-        max_speech_duration_s=_LONGEST_S,
-        min_silence_duration_ms=round(_PAUSE_S * 1000),
+        max_speech_duration_s=_MAX_PIECE_S,
+        min_silence_duration_ms=round(_MIN_PAUSE_S * 1000),
         speech_pad_ms=round(_PAD_S * 1000),
     )
     return [(span["start"], span["end"]) for span in get_speech_timestamps(samples, options)]
@@ -75,7 +75,7 @@ def _spans(samples: FloatArray) -> list[tuple[int, int]]:
 class Window:
     """Pieces of speech one after the other, no longer than Whisper hears at once."""
 
-    pieces: tuple[Speech, ...]
+    pieces: tuple[SpeechPiece, ...]
 
     @property
     def samples(self) -> FloatArray:
@@ -107,9 +107,9 @@ class Window:
         return piece.start_s + min(max(time_s - float(begins[number]), 0.0), piece.length_s)
 
 
-def windows_of(pieces: Iterable[Speech]) -> Iterator[Window]:
+def pack_windows(pieces: Iterable[SpeechPiece]) -> Iterator[Window]:
     """Pieces of speech packed into windows."""
-    packed: list[Speech] = []
+    packed: list[SpeechPiece] = []
     for piece in pieces:
         if packed and sum(one.length_s for one in packed) + piece.length_s > WINDOW_S:
             yield Window(tuple(packed))

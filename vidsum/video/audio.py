@@ -12,17 +12,10 @@ import numpy as np
 
 from vidsum.types import FloatArray, TrackChoice, VideoInfo
 from vidsum.video.damage import DecodeLog
-from vidsum.video.jumps import Jumps, Mover
+from vidsum.video.decode import can_seek, decode_packet, first_pts_s, read_packets, seek
+from vidsum.video.jumps import Jumps, PacketShifter
 from vidsum.video.mixdown import Unmixed, keep_cancelled
-from vidsum.video.pyav_reader import (
-    can_seek,
-    decode_packet,
-    first_pts_s,
-    open_media,
-    open_source,
-    read_packets,
-    seek,
-)
+from vidsum.video.open import open_media, open_source
 from vidsum.video.tracks import choose_track
 
 AAC_RATES = (8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000)
@@ -66,7 +59,7 @@ def open_sound(
         if stream is None or stream.codec_context is None:
             yield None
             return
-        first = next(decoded_sound(container, stream, Jumps(), DecodeLog()), None)
+        first = next(decode_sound(container, stream, Jumps(), DecodeLog()), None)
         if first is not None and not can_seek(container, stream, jumps):  # then not even back to the start
             container = files.enter_context(opened())
             stream = container.streams[stream.index]
@@ -77,14 +70,14 @@ def open_sound(
         yield SoundSource(container, stream, first, start_s, jumps, mono_rate)
 
 
-def decoded_sound(
+def decode_sound(
     container: av.container.InputContainer, stream: av.AudioStream, jumps: Jumps, log: DecodeLog
 ) -> Iterator[av.AudioFrame]:
     """Yield the sound from where the container stands; what cannot be read or decoded becomes silence.
 
     If there are jumps, the container stands at the file's start.
     """
-    mover = Mover(jumps.sound)
+    mover = PacketShifter(jumps.sound)
     for packet in read_packets(container, [stream], log):
         mover.move(packet)
         yield from decode_packet(packet, log)
@@ -168,7 +161,7 @@ class SoundSource:
     def _decode_on(self) -> None:
         """Take the blocks from where the file stands."""
         blocks = keep_cancelled(self._unmixed_blocks(), self.rate, self.log)
-        self._blocks = _without_strays(blocks, _SLACK_S * self.rate)
+        self._blocks = _drop_strays(blocks, _SLACK_S * self.rate)
         self._block = next(self._blocks, None)
 
     def _unmixed_blocks(self) -> Iterator[Unmixed]:
@@ -188,7 +181,7 @@ class SoundSource:
         Where channels are mixed, each comes with the same of all channels.
         """
         resamplers, made_for = list[av.AudioResampler](), None
-        for frame in decoded_sound(self._container, self._stream, self._jumps, self.log):
+        for frame in decode_sound(self._container, self._stream, self._jumps, self.log):
             kind = (frame.format.name, frame.layout.name, frame.sample_rate)
             if kind != made_for:
                 is_mixed, made_for = frame.layout.nb_channels > self.n_channels, kind
@@ -206,7 +199,7 @@ def _in_range(frame: av.AudioFrame) -> FloatArray:
     return np.clip(np.nan_to_num(samples, posinf=0, neginf=0), -_LOUDEST, _LOUDEST)
 
 
-def _without_strays(blocks: Iterable[_Block], slack: float) -> Iterator[_Block]:
+def _drop_strays(blocks: Iterable[_Block], slack: float) -> Iterator[_Block]:
     """Blocks of sound but those that leap ahead by more than `slack` samples while the next one goes back.
 
     Their time stamps are damaged, and hours of silence would be read up to them.
@@ -222,7 +215,7 @@ def _without_strays(blocks: Iterable[_Block], slack: float) -> Iterator[_Block]:
         yield held
 
 
-class Samples(Protocol):
+class SampleSource(Protocol):
     """What a `SoundTrack` reads: a `SoundSource`, or what is made of one."""
 
     rate: int
@@ -240,7 +233,7 @@ class SoundTrack:
     """
 
     def __init__(
-        self, source: Samples, container: av.container.OutputContainer, bits: int = BITS_PER_CHANNEL
+        self, source: SampleSource, container: av.container.OutputContainer, bits: int = BITS_PER_CHANNEL
     ) -> None:
         self._source, self._container = source, container
         self.stream = self._stream = container.add_stream("aac", rate=source.rate, layout=source.layout)

@@ -53,7 +53,7 @@ class ChangeMeter:
         self._rows: list[tuple[float, bool, float, float, float]] = []
         self._ticks = deque[tuple[float, FloatArray]](maxlen=_WINDOWS[-1] + 2 * _MARGIN + 1)
 
-    def see(self, time_s: float, frame: av.VideoFrame, *, is_next: bool = True) -> float:
+    def add(self, time_s: float, frame: av.VideoFrame, *, is_next: bool = True) -> float:
         """See the next picture, and return its change.
 
         `is_next` is False where pictures between it and the last were not decoded.
@@ -80,12 +80,12 @@ class ChangeMeter:
         ticks, sizes = list(self._ticks), [length + 2 * _MARGIN + 1 for length in _WINDOWS]
         return max((_blend(ticks[-size:]) for size in sizes if size <= len(ticks)), default=(0.0, 0.0))
 
-    def start_again(self) -> None:
+    def reset(self) -> None:
         """Compare the next picture with none."""
         self._last.clear()
         self._ticks.clear()
 
-    def measured(self, path: str) -> Changes:
+    def result(self, path: str) -> Changes:
         """Those of the pictures it saw. Raises InputError where the video at `path` had none."""
         if not self._times:
             raise InputError(f"{path}: no frame could be decoded")

@@ -15,9 +15,10 @@ from vidsum.outputs import atomic_write
 from vidsum.times import Cue
 from vidsum.types import VideoInfo
 from vidsum.video.damage import DecodeLog
+from vidsum.video.decode import read_packets
+from vidsum.video.open import open_source
 from vidsum.video.playlist import is_playlist
-from vidsum.video.pyav_reader import open_source, read_packets
-from vidsum.video.timing import jumps_of
+from vidsum.video.timing import read_jumps
 from vidsum.video.write import set_chapters
 
 CONTAINERS: Mapping[str, str] = {
@@ -44,7 +45,7 @@ def copy_with_chapters(
     suffix = Path(target).suffix.lower()
     if suffix not in CONTAINERS:
         raise UsageError(f"{os.fspath(target)}: must end in {', '.join(CONTAINERS)}")
-    if is_playlist(info) or jumps_of(info):
+    if is_playlist(info) or read_jumps(info):
         raise UsageError(
             f"{info.path}: is a playlist, or has time stamps that jump or are missing, and cannot be copied"
         )

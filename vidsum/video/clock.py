@@ -8,11 +8,12 @@ import av
 
 from vidsum.errors import InputError
 from vidsum.types import VideoInfo
+from vidsum.video.decode import first_pts_s
+from vidsum.video.open import open_video, video_stream
 from vidsum.video.playlist import is_playlist
-from vidsum.video.pyav_reader import first_pts_s, open_video, video_stream
 
 
-def offset_in(container: av.container.InputContainer, start_s: float) -> float:
+def container_offset_s(container: av.container.InputContainer, start_s: float) -> float:
     """Return the seconds from the start of an open file to its first picture, of time stamp `start_s`."""
     begin_s = start_s if container.start_time is None else container.start_time / av.time_base
     return max(0.0, round(start_s - begin_s, 6))
@@ -28,10 +29,10 @@ def start_offset_s(video: VideoInfo | None, path: str | os.PathLike[str] | None 
         return 0.0
     if video.start_offset_s is not None:
         return video.start_offset_s
-    return offset_of_file(path or video.path, video.bytes, allow_playlists=is_playlist(video))
+    return file_offset_s(path or video.path, video.bytes, allow_playlists=is_playlist(video))
 
 
-def offset_of_file(path: str | os.PathLike[str], n_bytes: int, *, allow_playlists: bool = False) -> float:
+def file_offset_s(path: str | os.PathLike[str], n_bytes: int, *, allow_playlists: bool = False) -> float:
     """Return the same of a file of this size, from its header alone; 0 where it is not there."""
     try:
         status = Path(path).stat()
@@ -46,6 +47,6 @@ def offset_of_file(path: str | os.PathLike[str], n_bytes: int, *, allow_playlist
 def _offset_unchanged(path: str, allow_playlists: bool, mtime_ns: int) -> float:
     try:
         with open_video(path, allow_playlists=allow_playlists) as container:
-            return offset_in(container, first_pts_s(video_stream(container, path)))
+            return container_offset_s(container, first_pts_s(video_stream(container, path)))
     except InputError:
         return 0.0

@@ -17,19 +17,20 @@ from vidsum.outputs import atomic_write
 from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.clock import start_offset_s
 from vidsum.video.damage import DecodeLog
+from vidsum.video.decode import first_pts_s, read_packets, seek
+from vidsum.video.open import open_source, open_video, video_stream
 from vidsum.video.playlist import is_playlist
-from vidsum.video.pyav_reader import first_pts_s, open_source, open_video, read_packets, seek, video_stream
 from vidsum.video.segments import in_ticks
-from vidsum.video.timing import jumps_of
+from vidsum.video.timing import read_jumps
 from vidsum.video.tracks import choose_track
 from vidsum.video.used_track import describe_used
 from vidsum.video.write import (
     WrittenVideo,
     add_chapters,
-    checked_segments,
     describe_gaps,
-    errors_of_ffmpeg,
+    normalise_segments,
     open_mp4,
+    translate_ffmpeg_errors,
 )
 
 _ENCODE_INSTEAD = "leave --copy out to encode it again"
@@ -46,25 +47,25 @@ def copy_segments(
     comment: str | None = None,
     chapters: bool = False,
     progress: Progress | None = None,
-    added: Callable[[Any], "AddedTrack"] | None = None,
+    added: Callable[[Any], "ExtraTrack"] | None = None,
 ) -> WrittenVideo:
     """Copy segments of a video one after the other into an MP4, pictures and sound as they are stored.
 
     The clip plays wherever the source's codecs do. Sound is cut between its packets, some 20 ms long. The
     arguments are those of `vidsum.video.write.write_segments`; the segments grow, see the result's. `added`
-    makes one more track of the file. Raises UsageError: see `checked_segments`; an MP4 cannot hold a codec;
+    makes one more track of the file. Raises UsageError: see `normalise_segments`; an MP4 cannot hold a codec;
     time stamps are missing or jump; or the source is a playlist. InputError: the source cannot be read, has
     no key frame to begin at, or ends before the segments. OutputError: the target cannot be written.
     """
     source = Path(info.path)
-    if jumps_of(info):
+    if read_jumps(info):
         raise UsageError(f"{source}: has time stamps that jump, and cannot be copied", hint=_ENCODE_INSTEAD)
     if is_playlist(info):
         raise UsageError(f"{source}: is a playlist, and cannot be copied", hint=_ENCODE_INSTEAD)
-    chosen = checked_segments(segments, info.duration_s)
+    chosen = normalise_segments(segments, info.duration_s)
     total_s, done_s = sum(end - start for start, end in chosen), 0.0
     with (
-        errors_of_ffmpeg(f"{source}: has packets that MP4 does not support", _ENCODE_INSTEAD),
+        translate_ffmpeg_errors(f"{source}: has packets that MP4 does not support", _ENCODE_INSTEAD),
         open_video(source) as container,
         open_video(source) as beside,
         atomic_write(target) as part,
@@ -75,7 +76,7 @@ def copy_segments(
         audio = choose_track(beside, source, "audio", info.audio_track)
         sound = _SoundCopy(source, beside, audio, first_pts_s(stream), output) if audio else None
         more = added(output) if added else None
-        tracks: list[_SoundCopy | AddedTrack] = [track for track in (sound, more) if track]
+        tracks: list[_SoundCopy | ExtraTrack] = [track for track in (sound, more) if track]
         for start, end in in_ticks(chosen, pictures.time_base):
             pictures.copy(start, end, tracks)
             done_s += float((end - start) * pictures.time_base)
@@ -105,7 +106,7 @@ def has_default_streams(info: VideoInfo) -> bool:
         return video_stream(container, info).codec_context.pix_fmt == "yuv420p"
 
 
-class AddedTrack(Protocol):
+class ExtraTrack(Protocol):
     """A track that is written beside the pictures, as far as these go."""
 
     def begin_run(self, source_s: Fraction, clip_s: Fraction) -> None:
@@ -135,7 +136,7 @@ class _PictureCopy:
         self.starts_s: list[float] = []
         """When each begins in the clip."""
         self._source, self._container, self._stream = source, container, stream
-        self._output, self._copied = output, copied_stream(source, stream, output)
+        self._output, self._copied = output, add_copied_stream(source, stream, output)
         self._copied.set_display_rotation(-turn_deg)
         self._frame_ticks = round(1 / ((stream.average_rate or 25) * stream.time_base))
         self._shift = 0
@@ -153,9 +154,9 @@ class _PictureCopy:
         """Length of the clip so far."""
         return (self.runs[-1][1] + self._shift) * self.time_base if self.runs else Fraction(0)
 
-    def copy(self, start: int, end: int, tracks: "Sequence[_SoundCopy | AddedTrack]") -> None:
+    def copy(self, start: int, end: int, tracks: "Sequence[_SoundCopy | ExtraTrack]") -> None:
         """Copy a segment, grown to where it can be cut, and the tracks beside it, if the file goes so far."""
-        packets = _until_clean_cut(self._from_key_frame(start), end)
+        packets = _read_until_clean_cut(self._from_key_frame(start), end)
         key = next(packets, None)
         if key is None:
             return
@@ -211,7 +212,7 @@ class _PictureCopy:
         raise InputError(f"{self._source}: has no key frame at or before {float(start * self.time_base):g} s")
 
 
-def _until_clean_cut(packets: Iterator[Any], end: int) -> Iterator[Any]:
+def _read_until_clean_cut(packets: Iterator[Any], end: int) -> Iterator[Any]:
     """Yield the packets up to the first cut with all pictures shown before `end` ahead of it, and no hole.
 
     A packet is stored no later than it is shown (dts <= pts): nothing shown before `reach` can follow one
@@ -234,7 +235,7 @@ class _SoundCopy:
 
     def __init__(self, source: Path, container: Any, stream: Any, video_start_s: float, output: Any) -> None:
         self._container, self._stream = container, stream
-        self._output, self._copied = output, copied_stream(source, stream, output)
+        self._output, self._copied = output, add_copied_stream(source, stream, output)
         self._origin = round(Fraction(video_start_s) / stream.time_base)
         """Time stamp of the first picture."""
         self._packets: Iterator[Any] = iter(())
@@ -289,12 +290,12 @@ def _packets_from(container: Any, stream: Any, origin: int, tick: int) -> Iterat
         waiting.append(packet)
         if packet.dts is not None:
             packet.dts -= origin
-            yield from _with_dts(waiting)
+            yield from _complete_dts(waiting)
             waiting = []
-    yield from _with_dts(waiting)
+    yield from _complete_dts(waiting)
 
 
-def _with_dts(packets: list[Any]) -> list[Any]:
+def _complete_dts(packets: list[Any]) -> list[Any]:
     """Give each packet a dts, one duration before the next one's; the last has one, or is shown last."""
     for packet, following in zip(packets[-2::-1], packets[:0:-1], strict=True):
         if following.dts is None:
@@ -305,7 +306,7 @@ def _with_dts(packets: list[Any]) -> list[Any]:
     return packets
 
 
-def copied_stream(source: object, stream: Any, output: Any) -> Any:
+def add_copied_stream(source: object, stream: Any, output: Any) -> Any:
     """Return a stream of the clip for packets of `stream`. Raises UsageError where MP4 cannot hold its
     codec.
     """

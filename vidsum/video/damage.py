@@ -34,7 +34,7 @@ class DecodeLog:
     last_time_s: float = 0.0
     """When the last frame so far goes on screen."""
 
-    def saw(self, time_s: float, end_s: float) -> None:
+    def add_frame(self, time_s: float, end_s: float) -> None:
         """Count a frame that is on screen over [time_s, end_s)."""
         self.frames += 1
         self.longest_gap_s = max(self.longest_gap_s, time_s - self.last_time_s)
@@ -45,7 +45,7 @@ class DecodeLog:
 CANCELLED = "the channels of its sound cancel out when mixed: the loudest one is used"
 
 
-def end_of_pictures(info: VideoInfo, log: DecodeLog) -> float:
+def pictures_end_s(info: VideoInfo, log: DecodeLog) -> float:
     """Return the video's duration, or where its pictures end when the file stops before."""
     return log.end_s if _stops_early(info, log) else info.duration_s
 

@@ -22,7 +22,7 @@ from vidsum.video.frames import (
     sample_stream,
 )
 from vidsum.video.jumps import Jumps
-from vidsum.video.pyav_reader import open_video, video_stream
+from vidsum.video.open import open_video, video_stream
 
 decord.logging.set_level(decord.logging.QUIET)  # its FFmpeg writes to stderr behind Python's back
 
@@ -68,7 +68,7 @@ def _frame_times(video: decord.VideoReader, log: DecodeLog) -> TimeArray:
     """Return [N] When each frame goes on screen; decord counts from the first one and rounds to 32 bits."""
     spans: TimeArray = np.asarray(video.get_frame_timestamp(range(len(video))), dtype=np.float64)
     for start_s, end_s in spans.tolist():
-        log.saw(start_s, end_s)
+        log.add_frame(start_s, end_s)
     return spans[:, 0]
 
 

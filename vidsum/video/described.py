@@ -14,7 +14,7 @@ from vidsum.errors import UsageError
 from vidsum.types import FloatArray, Progress, VideoInfo
 from vidsum.video.audio import SoundSource, SoundTrack, open_sound
 from vidsum.video.copy import copy_segments
-from vidsum.video.timing import jumps_of
+from vidsum.video.timing import read_jumps
 from vidsum.video.write import WrittenVideo
 
 DUCKED_DB, RAMP_S = -12.0, 0.2
@@ -32,7 +32,7 @@ class SpokenText:
     """[N] mono, at the rate of the track."""
 
 
-class DuckedSound:
+class DescribedSound:
     """A film's sound, lowered where a text is spoken, with the text; it is read as a `SoundSource`."""
 
     def __init__(self, source: SoundSource | None, spoken: Sequence[SpokenText]) -> None:
@@ -63,9 +63,9 @@ class DuckedSound:
 
 
 class _DescribedTrack:
-    """The track of a `DuckedSound` beside pictures that are copied; see `copy_segments`."""
+    """The track of a `DescribedSound` beside pictures that are copied; see `copy_segments`."""
 
-    def __init__(self, sound: DuckedSound, container: av.container.OutputContainer) -> None:
+    def __init__(self, sound: DescribedSound, container: av.container.OutputContainer) -> None:
         self._track = SoundTrack(sound, container)
         stream = self._track.stream
         stream.metadata.update(language="eng", title="Audio description")
@@ -86,12 +86,12 @@ def sound_rate(info: VideoInfo) -> int:
     """Return samples a second of the track of `write_described`."""
     if info.audio_codec is None:
         return RATE
-    with open_sound(info, jumps_of(info)) as source:
+    with open_sound(info, read_jumps(info)) as source:
         return source.rate if source else RATE
 
 
 @contextmanager
-def _own_hint() -> Iterator[None]:
+def _replace_hint() -> Iterator[None]:
     """Say of what cannot be copied that here nothing else is possible."""
     try:
         yield
@@ -115,9 +115,9 @@ def write_described(
     Raises UsageError, InputError, OutputError: see `copy_segments`.
     """
     with ExitStack() as files:
-        files.enter_context(_own_hint())
-        source = files.enter_context(open_sound(info, jumps_of(info))) if info.audio_codec else None
-        sound = DuckedSound(source, spoken)
+        files.enter_context(_replace_hint())
+        source = files.enter_context(open_sound(info, read_jumps(info))) if info.audio_codec else None
+        sound = DescribedSound(source, spoken)
         return copy_segments(
             info,
             [(0.0, info.duration_s)],

@@ -22,7 +22,7 @@ _NVENC_PRESETS = tuple(f"p{number}" for number in range(1, 8))
 
 
 @dataclass(frozen=True)
-class Encoder:
+class VideoEncoder:
     """An encoder of FFmpeg, and how it is told what to do."""
 
     name: str
@@ -49,9 +49,9 @@ class Encoder:
         return {"preset": preset or self.preset, self.quality: quality, **self.fixed}
 
 
-def _nvenc(codec: str, crf: int, max_crf: int) -> Encoder:
+def _nvenc(codec: str, crf: int, max_crf: int) -> VideoEncoder:
     fixed = {"rc": "vbr", "b": "0", "forced-idr": "1"}
-    return Encoder(f"{codec}_nvenc", codec, crf, max_crf, _NVENC_PRESETS, "p4", "cq", fixed)
+    return VideoEncoder(f"{codec}_nvenc", codec, crf, max_crf, _NVENC_PRESETS, "p4", "cq", fixed)
 
 
 _X264 = {"profile": "high", "forced-idr": "1", "x264-params": "mbtree=0"}
@@ -62,9 +62,9 @@ _SVT = {"svtav1-params": "enable-force-key-frames=1"}
 ENCODERS = {
     encoder.name: encoder
     for encoder in (
-        Encoder("libx264", "h264", 20, 51, _X26_PRESETS, "veryfast", "crf", _X264),
-        Encoder("libx265", "hevc", 24, 51, _X26_PRESETS, "veryfast", "crf", _X265),
-        Encoder("libsvtav1", "av1", 30, 63, tuple(map(str, range(11))), "9", "crf", _SVT),
+        VideoEncoder("libx264", "h264", 20, 51, _X26_PRESETS, "veryfast", "crf", _X264),
+        VideoEncoder("libx265", "hevc", 24, 51, _X26_PRESETS, "veryfast", "crf", _X265),
+        VideoEncoder("libsvtav1", "av1", 30, 63, tuple(map(str, range(11))), "9", "crf", _SVT),
         _nvenc("h264", 23, 51),
         _nvenc("hevc", 26, 51),
         _nvenc("av1", 32, 63),
@@ -74,17 +74,17 @@ ENCODERS = {
 
 
 @dataclass(frozen=True)
-class Choice:
+class EncoderChoice:
     """An encoder that can be used, with its options."""
 
-    encoder: Encoder
+    encoder: VideoEncoder
     options: dict[str, str]
     warnings: tuple[str, ...] = ()
 
 
 def choose_encoder(
     codec: str, name: str | None, crf: int | None, preset: str | None, size: tuple[int, int]
-) -> Choice:
+) -> EncoderChoice:
     """Return the encoder that is asked for, or that of the CPU where it cannot be used.
 
     Args:
@@ -107,7 +107,7 @@ def choose_encoder(
         chosen, warnings = software, (f"{wanted.name} cannot be used here: encoded with {software.name}",)
     if (chosen is not wanted or name == "auto") and preset in (*software.presets, *hardware.presets):
         preset = preset if preset in chosen.presets else None  # it is that of the other one
-    return Choice(chosen, chosen.options(crf, preset), warnings)
+    return EncoderChoice(chosen, chosen.options(crf, preset), warnings)
 
 
 def can_encode(name: str, size: tuple[int, int]) -> bool:
@@ -131,7 +131,7 @@ def can_encode(name: str, size: tuple[int, int]) -> bool:
 _GIF_TICK_MS = 10
 
 
-def animated(pictures: Sequence[Picture], format: PreviewFormat, fps: int) -> bytes:
+def encode_preview(pictures: Sequence[Picture], format: PreviewFormat, fps: int) -> bytes:
     """Return a file that shows pictures one after the other, without sound; GIF and WebP begin again at the
     end.
 
@@ -139,7 +139,7 @@ def animated(pictures: Sequence[Picture], format: PreviewFormat, fps: int) -> by
     times of whole hundredths of a second: `fps` is kept on the average.
     """
     if format == "mp4":
-        return _mp4(pictures, fps)
+        return _encode_mp4(pictures, fps)
     tick_ms = _GIF_TICK_MS if format == "gif" else 1
     edges_ms = [tick_ms * round(1000 * number / (fps * tick_ms)) for number in range(len(pictures) + 1)]
     first, *others = (Image.fromarray(picture) for picture in pictures)
@@ -149,7 +149,7 @@ def animated(pictures: Sequence[Picture], format: PreviewFormat, fps: int) -> by
     return content.getvalue()
 
 
-def _mp4(pictures: Sequence[Picture], fps: int) -> bytes:
+def _encode_mp4(pictures: Sequence[Picture], fps: int) -> bytes:
     """H.264 that browsers play; the same pictures give the same bytes."""
     height, width = pictures[0].shape[:2]
     choice = choose_encoder("h264", None, None, None, (width, height))

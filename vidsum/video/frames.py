@@ -14,7 +14,7 @@ from av.video.reformatter import Interpolation, VideoReformatter
 
 from vidsum.errors import UsageError
 from vidsum.types import Picture, VideoInfo
-from vidsum.video.damage import CannotReadError, DecodeLog, end_of_pictures
+from vidsum.video.damage import CannotReadError, DecodeLog, pictures_end_s
 from vidsum.video.jumps import Jumps
 from vidsum.video.playlist import looks_like_playlist
 
@@ -187,7 +187,7 @@ def sample_stream(
             yield from picks(*held, [samples_before(s.fps or 0, off_s) for s in samplings])
         held = number, time_s, frame
     if held is not None:
-        end_s = end_of_pictures(info, log)
+        end_s = pictures_end_s(info, log)
         yield from picks(*held, [n_samples(s.fps or 0, end_s) for s in samplings])
 
 

@@ -7,13 +7,13 @@ from av.codec.hwaccel import hwdevices_available
 
 from vidsum.errors import InputError
 from vidsum.types import VideoInfo
-from vidsum.video.pyav_reader import open_source, video_stream
+from vidsum.video.open import open_source, video_stream
 
 _ORDER = ("cuda", "videotoolbox", "d3d11va", "vaapi", "qsv")
 """What `auto` tries, if this FFmpeg was built with it."""
 
 
-def decoding_hardware(video: VideoInfo, wanted: str) -> str | None:
+def choose_hardware(video: VideoInfo, wanted: str) -> str | None:
     """Return the hardware that decodes a video: what is wanted, or of `auto` the first that does; None for
     none.
     """

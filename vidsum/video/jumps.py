@@ -17,17 +17,17 @@ import numpy.typing as npt
 
 from vidsum.types import TimeArray
 
-GAP_S = 3600.0
+MAX_FRAME_S = 3600.0
 """A frame stays for as long as this at most; a longer time with neither a new picture nor sound is a gap."""
-LEAST_GAP_S = 600.0
+MIN_GAP_S = 600.0
 """A shorter one is a gap too, from this on, if it is out of all proportion to the time between frames."""
-LEAST_CLOCK_GAP_S = 10.0
+MIN_CLOCK_GAP_S = 10.0
 """The same where time stamps are those of a clock (MPEG-TS, MPEG-PS); so does FFmpeg take it there."""
-_OUT_OF_PROPORTION = 100
+_MIN_GAP_STEPS = 100
 """Times between frames."""
 BACK_S = 1.0
 """Decode times never run back: where they do by more than this, they start again."""
-_FEW = 8
+_MAX_STRAY_FRAMES = 8
 """Frames that may have wrong time stamps in a row, because of damage."""
 
 
@@ -56,7 +56,7 @@ class Stamps:
 
 
 @dataclass(frozen=True)
-class Piece:
+class TimeShift:
     """From packet number `packet` on, time stamps of `from_s` or later are moved by `shift_s`."""
 
     packet: int
@@ -80,9 +80,9 @@ class Jumps:
     restarts_s: tuple[float, ...] = ()
     """When each part is shown whose time stamps start again."""
     gaps: tuple[Gap, ...] = ()
-    pictures: tuple[Piece, ...] = ()
+    pictures: tuple[TimeShift, ...] = ()
     """The moves of the video's packets, in order of (`packet`, `from_s`)."""
-    sound: tuple[Piece, ...] = ()
+    sound: tuple[TimeShift, ...] = ()
     """The same for the first stream of sound."""
     untimed: int = 0
     """Pictures without a time stamp, in a file in which others have one; a step after another."""
@@ -100,18 +100,18 @@ class Jumps:
             lines.append(f"{path}: {self.untimed} pictures have no time stamps: placed at the usual rate")
         if count := len(self.restarts_s):
             times = {1: "once", 2: "twice"}.get(count, f"{count} times")
-            where = _listed([f"{time_s:.2f} s" for time_s in self.restarts_s])
+            where = _list_first([f"{time_s:.2f} s" for time_s in self.restarts_s])
             lines.append(f"{path}: time stamps start again {times}, at {where}; what follows is joined on")
         if self.gaps:
-            where = _listed([f"{gap.length_s:.0f} s at {gap.at_s:.2f} s" for gap in self.gaps])
+            where = _list_first([f"{gap.length_s:.0f} s at {gap.at_s:.2f} s" for gap in self.gaps])
             lines.append(f"{path}: without pictures or sound for {where}; left out of the time line")
         return tuple(lines)
 
 
-class Mover:
+class PacketShifter:
     """Moves the packets of one stream, which have to come in the order they are stored, from the first on."""
 
-    def __init__(self, pieces: tuple[Piece, ...]) -> None:
+    def __init__(self, pieces: tuple[TimeShift, ...]) -> None:
         self._pieces = pieces
         self._keys = [(piece.packet, piece.from_s) for piece in pieces]
         self._number = -1
@@ -132,10 +132,10 @@ class Mover:
         return self._pieces[bisect_right(self._keys, (part, time_s)) - 1].shift_s
 
 
-def moved(times_s: TimeArray, pieces: tuple[Piece, ...]) -> TimeArray:
+def shift_times(times_s: TimeArray, pieces: tuple[TimeShift, ...]) -> TimeArray:
     """Return [N] time stamps of all packets of a stream, in the order stored, on the steady time line."""
     result = times_s.copy()
-    by_part = _by_part(pieces)
+    by_part = _group_by_part(pieces)
     for start, end in pairwise([*by_part, len(times_s)]):
         edges = [piece.from_s for piece in by_part[start]]
         shifts = np.array([piece.shift_s for piece in by_part[start]])
@@ -144,7 +144,7 @@ def moved(times_s: TimeArray, pieces: tuple[Piece, ...]) -> TimeArray:
     return result
 
 
-def _by_part(pieces: Iterable[Piece]) -> dict[int, list[Piece]]:
+def _group_by_part(pieces: Iterable[TimeShift]) -> dict[int, list[TimeShift]]:
     """Return the pieces of each part, by its first packet."""
     return {packet: list(own) for packet, own in groupby(pieces, key=lambda piece: piece.packet)}
 
@@ -155,7 +155,7 @@ def find_jumps(
     sound_at: npt.NDArray[np.int64],
     start_s: float,
     step_s: float,
-    least_gap_s: float = GAP_S,
+    least_gap_s: float = MAX_FRAME_S,
 ) -> Jumps:
     """Return where the time stamps of a file jump, and how to repair that.
 
@@ -170,48 +170,48 @@ def find_jumps(
     shown = pictures.shown_s
     if not len(shown) or np.isnan(shown[0]):
         return Jumps()
-    parts = _parts(pictures.dts_s, len(shown))
+    parts = _split_at_restarts(pictures.dts_s, len(shown))
     steps = np.concatenate([np.diff(np.sort(shown[first:last])) for first, last in parts])
-    steps = steps[(steps > 0) & (steps <= GAP_S)]
+    steps = steps[(steps > 0) & (steps <= MAX_FRAME_S)]
     step_s = float(np.median(steps)) if len(steps) else step_s
-    limit_s = min(GAP_S, max(least_gap_s, _OUT_OF_PROPORTION * step_s))
+    limit_s = min(MAX_FRAME_S, max(least_gap_s, _MIN_GAP_STEPS * step_s))
 
-    pieces: list[Piece] = []
+    pieces: list[TimeShift] = []
     restarts: list[float] = []
     gaps: list[Gap] = []
     end_s = start_s
     for number, (first, last) in enumerate(parts):
         order = np.argsort(shown[first:last], kind="stable")
         own, lengths_s = shown[first:last][order], pictures.length_s[first:last][order]
-        lengths_s = np.where(lengths_s <= GAP_S, lengths_s, 0.0)
+        lengths_s = np.where(lengths_s <= MAX_FRAME_S, lengths_s, 0.0)
         # the sound that is stored among the pictures [first, last), or just behind them
         low, high = np.searchsorted(sound_at, first), np.searchsorted(sound_at, last, side="right")
         heard = sound.shown_s[low:high] if sound else np.empty(0)
         shift_s = end_s - float(own[0]) if first or len(parts) > 1 else 0.0
         if first:
             restarts.append(end_s - start_s)
-        pieces.append(Piece(first, -np.inf, shift_s))
+        pieces.append(TimeShift(first, -np.inf, shift_s))
         previous_s = float(shown[parts[number - 1][0] : first].max()) if number else None
         following_s = float(shown[last]) if last < len(shown) else None
-        for before, after in _holes(own, own + lengths_s, heard, limit_s, previous_s, following_s):
+        for before, after in _find_gaps(own, own + lengths_s, heard, limit_s, previous_s, following_s):
             shift_s -= after - before - step_s
-            pieces.append(Piece(first, (before + after) / 2, shift_s))
+            pieces.append(TimeShift(first, (before + after) / 2, shift_s))
             gaps.append(Gap(after + shift_s - start_s, after - before))
         end_s = float(own[-1]) + shift_s + (float(lengths_s[-1]) or step_s)
     if not restarts and not gaps:
         return Jumps()
-    of_sound = _pieces_of_sound(sound, sound_at, parts, shown, pieces) if sound else ()
+    of_sound = _shift_sound(sound, sound_at, parts, shown, pieces) if sound else ()
     return Jumps(tuple(restarts), tuple(gaps), tuple(pieces), of_sound)
 
 
-def _parts(dts_s: TimeArray, n_packets: int) -> list[tuple[int, int]]:
+def _split_at_restarts(dts_s: TimeArray, n_packets: int) -> list[tuple[int, int]]:
     """Return [first packet, end) of each part within which decode times do not start again."""
     known = np.flatnonzero(~np.isnan(dts_s))
     starts = known[1:][np.diff(dts_s[known]) < -BACK_S].tolist()
     return list(pairwise([0, *starts, n_packets]))
 
 
-def _holes(
+def _find_gaps(
     shown: TimeArray,
     ends: TimeArray,
     heard: TimeArray,
@@ -232,39 +232,39 @@ def _holes(
     last_frame = np.searchsorted(shown, times[:-1], side="right") - 1
     is_gap = times[1:] - np.maximum(times[:-1], ends[last_frame]) > limit_s
     if previous_s is not None:
-        is_gap |= (number <= _FEW) & (np.abs(times[1:] - previous_s) < BACK_S)
+        is_gap |= (number <= _MAX_STRAY_FRAMES) & (np.abs(times[1:] - previous_s) < BACK_S)
     if following_s is not None:
-        is_gap |= (number >= len(times) - _FEW) & (np.abs(times[:-1] - following_s) < BACK_S)
+        is_gap |= (number >= len(times) - _MAX_STRAY_FRAMES) & (np.abs(times[:-1] - following_s) < BACK_S)
     at = np.flatnonzero(is_gap & (lengths_s > BACK_S))
     return [(float(times[i]), float(times[i + 1])) for i in at]
 
 
-def _pieces_of_sound(
+def _shift_sound(
     sound: Stamps,
     sound_at: npt.NDArray[np.int64],
     parts: list[tuple[int, int]],
     shown: TimeArray,
-    pieces: list[Piece],
-) -> tuple[Piece, ...]:
+    pieces: list[TimeShift],
+) -> tuple[TimeShift, ...]:
     """Return the moves of sound: those of the part of the pictures that it belongs to.
 
     Each part of the sound goes with one of the parts of the pictures that are stored about where it begins:
     the one with which it has most time in common, and never one before that of the sound ahead of it.
     """
     ranges = [(shown[first:last].min(), shown[first:last].max()) for first, last in parts]
-    starts, by_part = [first for first, _ in parts], _by_part(pieces)
-    moved_sound: list[Piece] = []
+    starts, by_part = [first for first, _ in parts], _group_by_part(pieces)
+    moved_sound: list[TimeShift] = []
     chosen = -1
-    for first, last in _parts(sound.dts_s, len(sound.dts_s)):
+    for first, last in _split_at_restarts(sound.dts_s, len(sound.dts_s)):
         stored_in = max(bisect_right(starts, sound_at[first]) - 1, 0)
         near = range(max(chosen + 1, stored_in - 1), min(stored_in + 2, len(parts)))
         low, high = sound.shown_s[first:last].min(), sound.shown_s[first:last].max()
         common = [min(high, ranges[part][1]) - max(low, ranges[part][0]) for part in near]
         chosen = near[int(np.argmax(common))] if common else chosen
-        moved_sound += [Piece(first, piece.from_s, piece.shift_s) for piece in by_part[starts[chosen]]]
+        moved_sound += [TimeShift(first, piece.from_s, piece.shift_s) for piece in by_part[starts[chosen]]]
     return tuple(moved_sound)
 
 
-def _listed(texts: list[str]) -> str:
+def _list_first(texts: list[str]) -> str:
     more = f" and {len(texts) - 3} more" if len(texts) > 3 else ""
     return ", ".join(texts[:3]) + more

@@ -13,10 +13,10 @@ from vidsum.video.audio import open_sound
 from vidsum.video.clock import start_offset_s
 from vidsum.video.damage import DecodeLog
 from vidsum.video.jumps import Jumps
+from vidsum.video.open import open_media
 from vidsum.video.probe import probe
-from vidsum.video.pyav_reader import open_media
-from vidsum.video.timing import jumps_of
-from vidsum.video.tracks import choose_track, number_of
+from vidsum.video.timing import read_jumps
+from vidsum.video.tracks import choose_track, track_number
 
 _LEAST_AHEAD_S = 0.2
 """Files begin with up to .1 s of sound alone, as encoders write them; no word is as short as this."""
@@ -37,10 +37,10 @@ class SoundInfo:
     @property
     def ahead_s(self) -> float:
         """Return how long speech may be heard before the first picture."""
-        return ahead_of(start_offset_s(self.video))
+        return lead_in_s(start_offset_s(self.video))
 
 
-def ahead_of(offset_s: float) -> float:
+def lead_in_s(offset_s: float) -> float:
     """Return how long speech may be heard before a first picture that is so late; 0 where no word fits in."""
     return offset_s if offset_s >= _LEAST_AHEAD_S else 0.0
 
@@ -60,7 +60,7 @@ def probe_sound(
         sound = choose_track(container, path, "audio", video.audio_track if video else track)
         if sound.codec_context is None:
             raise InputError(f"{path}: FFmpeg has no decoder for its sound")
-        number = number_of(container, sound)
+        number = track_number(container, sound)
         duration_s = (container.duration or 0) / av.time_base
     try:
         video = video or probe(path, audio_track=number)
@@ -79,7 +79,7 @@ def read_sound(
     Raises InputError: none of the sound can be decoded.
     """
     source = sound.video or sound.path
-    jumps = jumps_of(sound.video) if sound.video else Jumps()
+    jumps = read_jumps(sound.video) if sound.video else Jumps()
     with open_sound(source, jumps, rate, sound.track) as heard:
         if heard is None:
             raise InputError(f"{sound.path}: none of its sound can be decoded")

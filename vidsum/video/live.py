@@ -22,13 +22,14 @@ from vidsum.errors import InputError
 from vidsum.types import Picture, TrackChoice
 from vidsum.urls import Url, is_offline, is_url
 from vidsum.video.damage import DecodeLog
+from vidsum.video.decode import DecodedFrame, decode_packet, usual_step_s
 from vidsum.video.frames import PictureMaker, Sampling, n_samples, pixel_size, samples_before
+from vidsum.video.open import open_video, video_stream
 from vidsum.video.playlist import open_options
 from vidsum.video.probe import display_size, is_video
-from vidsum.video.pyav_reader import DecodedFrame, decode_packet, open_video, usual_step_s, video_stream
-from vidsum.video.tracks import choose_track, describe_choice, number_of
+from vidsum.video.tracks import choose_track, describe_choice, track_number
 
-Kind = Literal["file", "growing file", "folder", "stream", "pipe", "camera"]
+SourceKind = Literal["file", "growing file", "folder", "stream", "pipe", "camera"]
 
 LOOK_S = 0.2
 """Time after which a file or folder is looked at again."""
@@ -55,11 +56,11 @@ _CAMERAS = {"linux": ("v4l2", "/dev/video{}"), "darwin": ("avfoundation", "{}"),
 
 
 @dataclass(frozen=True)
-class Source:
+class LiveSource:
     """Where video comes from."""
 
     name: str
-    kind: Kind
+    kind: SourceKind
     idle_s: float | None
     """Ends the source after so many seconds without anything new; None: never."""
     video_track: TrackChoice = None
@@ -73,19 +74,19 @@ class Source:
     @property
     def works_offline(self) -> bool:
         """Whether it needs nothing but this machine, whatever it answers."""
-        return not isinstance(self.name, Url) or _offline_form(self.name.raw) is not None
+        return not isinstance(self.name, Url) or _loopback_url(self.name.raw) is not None
 
 
-class Tap(Protocol):
+class PacketTap(Protocol):
     """What sees all packets on their way to the decoder, such as `vidsum.video.preroll.PreRoll`."""
 
-    def connect(self, streams: list[Any]) -> None:
+    def on_connect(self, streams: list[Any]) -> None:
         """A connection has been made, whose packets are of these streams, the pictures' first."""
 
-    def see(self, packet: Any) -> None:
+    def on_packet(self, packet: Any) -> None:
         """A packet, before it is decoded."""
 
-    def shown(self, time_s: float, stamp_s: float) -> None:
+    def on_frame(self, time_s: float, stamp_s: float) -> None:
         """A frame with this time stamp is shown at a time of the source."""
 
 
@@ -100,47 +101,48 @@ class LiveFrame:
     """By `time.monotonic`, when the last picture needed for it had arrived."""
 
 
-def source_of(name: str, *, follow: bool = False, idle_s: float | None = None) -> Source:
+def parse_source(name: str, *, follow: bool = False, idle_s: float | None = None) -> LiveSource:
     """Return the source of a name: a URL, `-` for stdin, `camera` or `camera:1`, a folder, or a file.
 
     Raises InputError where there is no such file.
     """
     if is_url(name):
-        return Source(Url(name), "stream", idle_s)
+        return LiveSource(Url(name), "stream", idle_s)
     if re.fullmatch(r"camera(:\d+)?", name):
-        return Source(name, "camera", idle_s)
+        return LiveSource(name, "camera", idle_s)
     if name == "-":
-        return Source(name, "pipe", idle_s)
+        return LiveSource(name, "pipe", idle_s)
     path = Path(unquote(urlsplit(name).path) if name.lower().startswith("file://") else name)
     name = str(path)
     if not path.exists():
         raise InputError(f"{name}: no such file", hint="a file, a folder, a URL, camera, or - for stdin")
     if path.is_dir():
-        return Source(name, "folder", IDLE_S if idle_s is None else idle_s)
+        return LiveSource(name, "folder", IDLE_S if idle_s is None else idle_s)
     if follow:
-        return Source(name, "growing file", IDLE_S if idle_s is None else idle_s)
-    return Source(name, "file", None)
+        return LiveSource(name, "growing file", IDLE_S if idle_s is None else idle_s)
+    return LiveSource(name, "file", None)
 
 
-def live_frames(
-    source: Source, sampling: Sampling, warn: Callable[[str], None], tap: Tap | None = None
+def read_live(
+    source: LiveSource, sampling: Sampling, warn: Callable[[str], None], tap: PacketTap | None = None
 ) -> Iterator[LiveFrame]:
     """Yield the frames on screen at k / fps of a source, as soon as the next frame has come.
 
-    The source is one of `source_of`, the sampling has a rate. `warn` is told of connections that break off,
-    and of segments that cannot be read; `tap` sees all packets. Raises InputError where nothing can be read.
+    The source comes from `parse_source`, the sampling has a rate. `warn` gets a message for each connection
+    that breaks off and each segment that cannot be read; `tap` gets all packets. Raises InputError where
+    nothing can be read.
     """
     assert sampling.fps is not None
     began_s, offset_s, next_k = time.monotonic(), 0.0, 0
-    for container in _connections(source, warn):
+    for container in _connect_all(source, warn):
         if source.is_live and next_k:  # the time that was lost has passed
             offset_s = max(offset_s, time.monotonic() - began_s)
             next_k = max(next_k, samples_before(sampling.fps, offset_s))
         with closing(container):
             pictures = video_stream(container, source.name, source.video_track)
-            if not next_k and (number := number_of(container, pictures)):
+            if not next_k and (number := track_number(container, pictures)):
                 warn(describe_choice(container, source.name, "video", number))
-            frames = _decoded(source, container, pictures, offset_s, warn, tap)
+            frames = _decode(source, container, pictures, offset_s, warn, tap)
             held, maker = next(frames, None), None
             if held is None:
                 warn(f"{source.name}: no picture can be decoded")
@@ -167,25 +169,25 @@ def _end_s(frame: DecodedFrame, pictures: av.VideoStream) -> float:
     return frame.end_s if frame.end_s > frame.time_s else frame.time_s + usual_step_s(pictures)
 
 
-def _decoded(
-    source: Source,
+def _decode(
+    source: LiveSource,
     container: Any,
     pictures: av.VideoStream,
     offset_s: float,
     warn: Callable[[str], None],
-    tap: Tap | None,
+    tap: PacketTap | None,
 ) -> Iterator[DecodedFrame]:
     """Yield the frames of a connection, at times from `offset_s` on."""
     log = DecodeLog()
     sound = choose_track(container, source.name, "audio", source.audio_track)
     streams = [pictures, *([sound] if sound else [])]
     if tap:
-        tap.connect(streams)
+        tap.on_connect(streams)
     first_s: float | None = None
     last_s, step_s = -1.0, usual_step_s(pictures)
-    for packet in _packets(source.name, container, streams, warn):
+    for packet in _read_packets(source.name, container, streams, warn):
         if tap and packet.size:
-            tap.see(packet)
+            tap.on_packet(packet)
         if packet.stream is not pictures:
             continue
         for frame in decode_packet(packet, log):
@@ -198,11 +200,13 @@ def _decoded(
             if time_s > last_s:
                 last_s = time_s
                 if tap:
-                    tap.shown(offset_s + time_s, first_s + time_s)
+                    tap.on_frame(offset_s + time_s, first_s + time_s)
                 yield DecodedFrame(offset_s + time_s, frame)
 
 
-def _packets(name: str, container: Any, streams: list[Any], warn: Callable[[str], None]) -> Iterator[Any]:
+def _read_packets(
+    name: str, container: Any, streams: list[Any], warn: Callable[[str], None]
+) -> Iterator[Any]:
     """Yield all packets, until the end or a fault, of which `warn` is told."""
     try:
         yield from container.demux(*streams)
@@ -210,21 +214,21 @@ def _packets(name: str, container: Any, streams: list[Any], warn: Callable[[str]
         warn(f"{name}: interrupted ({_reason(name, error)})")
 
 
-def _connections(source: Source, warn: Callable[[str], None]) -> Iterator[Any]:
+def _connect_all(source: LiveSource, warn: Callable[[str], None]) -> Iterator[Any]:
     if source.kind == "file":
         yield open_video(source.name)
     elif source.kind == "folder":
-        yield from _segments(Path(source.name), source.idle_s or IDLE_S, warn)
+        yield from _open_segments(Path(source.name), source.idle_s or IDLE_S, warn)
     elif source.kind == "growing file":
-        with closing(Growing(Path(source.name), source.idle_s or IDLE_S)) as file:
+        with closing(GrowingFile(Path(source.name), source.idle_s or IDLE_S)) as file:
             yield _open_bytes(source, file)
     elif source.kind == "pipe":
         yield _open_bytes(source, sys.stdin.buffer)
     else:
-        yield from _reconnected(source, warn)
+        yield from _reconnect(source, warn)
 
 
-def _open_bytes(source: Source, file: "Growing | IO[bytes]") -> Any:
+def _open_bytes(source: LiveSource, file: "GrowingFile | IO[bytes]") -> Any:
     options = open_options(Path(source.name), allow_playlists=False)  # it may name no other file or address
     try:
         return av.open(file, options=options, metadata_errors="replace")
@@ -233,7 +237,7 @@ def _open_bytes(source: Source, file: "Growing | IO[bytes]") -> Any:
         raise InputError(f"{source.name}: {fault}", hint=_AS_IT_COMES) from error
 
 
-class Growing:
+class GrowingFile:
     """A file that is still written: a read at its end waits for more."""
 
     def __init__(self, path: Path, idle_s: float) -> None:
@@ -252,7 +256,7 @@ class Growing:
         self._file.close()
 
 
-def _segments(folder: Path, idle_s: float, warn: Callable[[str], None]) -> Iterator[Any]:
+def _open_segments(folder: Path, idle_s: float, warn: Callable[[str], None]) -> Iterator[Any]:
     """Yield the videos of a folder in order of name, each once it is complete: unchanged since the last look.
 
     The newest must be unchanged for half of `idle_s`, and not empty, as recorders write in blocks.
@@ -279,7 +283,7 @@ def _segments(folder: Path, idle_s: float, warn: Callable[[str], None]) -> Itera
         time.sleep(LOOK_S)
 
 
-def _reconnected(source: Source, warn: Callable[[str], None]) -> Iterator[Any]:
+def _reconnect(source: LiveSource, warn: Callable[[str], None]) -> Iterator[Any]:
     """Yield a connection to a stream or camera, and another whenever it breaks off.
 
     The first one must succeed: else the name is wrong. Raises InputError.
@@ -307,19 +311,19 @@ def _reconnected(source: Source, warn: Callable[[str], None]) -> Iterator[Any]:
         failures += 1
 
 
-def _connect(source: Source) -> Any:
+def _connect(source: LiveSource) -> Any:
     if isinstance(source.name, Url):
         raw = source.name.raw
         options = {"rtsp_transport": "tcp"} if raw.lower().startswith("rtsp") else {}
         if is_offline():
-            raw = _offline_form(raw) or ""
+            raw = _loopback_url(raw) or ""
             options = open_options(Path(), allow_playlists=False) | _OFFLINE
         return av.open(raw, options=options, timeout=_TIMEOUT_S, metadata_errors="replace")
     form, name = _CAMERAS.get(sys.platform, _CAMERAS["linux"])
     return av.open(name.format(source.name.partition(":")[2] or "0"), format=form)
 
 
-def _offline_form(url: str) -> str | None:
+def _loopback_url(url: str) -> str | None:
     """Return a URL of this machine by number, for no name server is asked; None for what may lead further.
 
     RTSP and RTMP follow redirections that FFmpeg cannot forbid.

@@ -9,7 +9,7 @@ import numpy as np
 from av.filter import Graph
 
 from vidsum.types import FloatArray, Interval, VideoInfo
-from vidsum.video.audio import Samples, open_sound
+from vidsum.video.audio import SampleSource, open_sound
 from vidsum.video.jumps import Jumps
 
 SHORTS_LUFS = -14.0
@@ -23,10 +23,10 @@ _WINDOW_S = 0.4
 """Of the meter, which hears nothing in less."""
 
 
-class Louder:
+class AmplifiedSound:
     """Another sound times a factor, its peaks rounded off; it is read as a `SoundSource`."""
 
-    def __init__(self, source: Samples, gain_db: float) -> None:
+    def __init__(self, source: SampleSource, gain_db: float) -> None:
         self.rate, self.n_channels, self.layout = source.rate, source.n_channels, source.layout
         self._source, self._gain = source, 10 ** (gain_db / 20)
 
@@ -38,7 +38,7 @@ class Louder:
         return np.asarray(np.where(over > 0, rounded, samples), np.float32)
 
 
-def gain_for(
+def find_gain(
     info: VideoInfo,
     segments: Sequence[Interval],
     jumps: Jumps,
@@ -55,7 +55,7 @@ def gain_for(
         with open_sound(info, jumps, mono_rate) as source:
             if source is None:
                 return None
-            found = loudness(Louder(source, gain) if number else source, segments)
+            found = measure_loudness(AmplifiedSound(source, gain) if number else source, segments)
         if found < _SILENT_LUFS:
             return None
         if number and abs(target_lufs - found) < _NEAR_DB:
@@ -64,7 +64,7 @@ def gain_for(
     return gain
 
 
-def loudness(source: Samples, segments: Sequence[Interval]) -> float:
+def measure_loudness(source: SampleSource, segments: Sequence[Interval]) -> float:
     """Integrated loudness of segments in LUFS, one after the other (FFmpeg's ebur128); -inf of none.
 
     Those that are shorter than its window are repeated.
@@ -83,9 +83,9 @@ def loudness(source: Samples, segments: Sequence[Interval]) -> float:
         frame.sample_rate, frame.pts, frame.time_base = source.rate, written, base
         written += count
         graph.push(frame)
-        found = _last_of(graph, found)
+        found = _pull_loudness(graph, found)
     graph.push(None)
-    return _last_of(graph, found)
+    return _pull_loudness(graph, found)
 
 
 def _blocks(segments: Sequence[Interval], rate: int) -> list[tuple[int, int]]:
@@ -97,7 +97,7 @@ def _blocks(segments: Sequence[Interval], rate: int) -> list[tuple[int, int]]:
     return blocks
 
 
-def _last_of(graph: Graph, before: float) -> float:
+def _pull_loudness(graph: Graph, before: float) -> float:
     """Return the loudness up to the last frame that a meter gives."""
     while True:
         try:

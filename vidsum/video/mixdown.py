@@ -32,24 +32,24 @@ def keep_cancelled(blocks: Iterable[Unmixed], rate: int, log: DecodeLog) -> Iter
     for block in blocks:
         is_full = sum(mix.shape[1] for _, mix, _ in held) >= _CHUNK_S * rate
         if held and (is_full or _n_channels(block) != _n_channels(held[0])):
-            used = yield from _chosen(held, used, rate, log)
+            used = yield from _mix_chunk(held, used, rate, log)
             held = []
         held.append(block)
     if held:
-        yield from _chosen(held, used, rate, log)
+        yield from _mix_chunk(held, used, rate, log)
 
 
 def _n_channels(block: Unmixed) -> int:
     return 0 if block[2] is None else len(block[2])
 
 
-def _chosen(
+def _mix_chunk(
     held: Sequence[Unmixed], before: int | None, rate: int, log: DecodeLog
 ) -> Generator[Mixed, None, int | None]:
     """Yield some blocks by one choice, cross-faded from the choice `before`; return it."""
     mix = np.concatenate([mix for _, mix, _ in held], axis=1)
     channels = np.concatenate([mix if channels is None else channels for _, mix, channels in held], axis=1)
-    used = _choice(mix, channels, before) if _n_channels(held[0]) else None
+    used = _choose_channel(mix, channels, before) if _n_channels(held[0]) else None
     made = mix if used is None else np.broadcast_to(channels[used], mix.shape).copy()
     if used != before:
         old = mix if before is None or before >= len(channels) else channels[before]
@@ -61,7 +61,7 @@ def _chosen(
     return used
 
 
-def _choice(mix: FloatArray, channels: FloatArray, before: int | None) -> int | None:
+def _choose_channel(mix: FloatArray, channels: FloatArray, before: int | None) -> int | None:
     """Return the channel to use in place of the mix; None for the mix."""
     powers, mixed = (channels**2).mean(axis=1), float((mix**2).mean(axis=1).max())
     loudest = int(powers.argmax())

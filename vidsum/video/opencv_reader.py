@@ -56,7 +56,7 @@ def _decode(capture: cv2.VideoCapture, info: VideoInfo, log: DecodeLog) -> Itera
         time_s = capture.get(cv2.CAP_PROP_POS_MSEC) / 1000
         if time_s == last_s == 0:
             raise CannotReadError("OpenCV gives all its frames the same time")
-        log.saw(time_s, time_s + 1 / info.fps)
+        log.add_frame(time_s, time_s + 1 / info.fps)
         if time_s > last_s:
             last_s = time_s
             yield time_s, np.asarray(bgr, dtype=np.uint8)[..., ::-1]

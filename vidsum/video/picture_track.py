@@ -10,11 +10,11 @@ from av.video.frame import PictureType
 from av.video.reformatter import ColorRange, Colorspace, VideoReformatter
 
 from vidsum.types import VideoInfo
-from vidsum.video.encoders import Choice
+from vidsum.video.decode import DecodedFrame
+from vidsum.video.encoders import EncoderChoice
 from vidsum.video.frames import has_odd_pixels
-from vidsum.video.look import ClipLook
-from vidsum.video.pyav_reader import DecodedFrame
-from vidsum.video.reframe import plane_of
+from vidsum.video.reframe import plane_array
+from vidsum.video.style import ClipStyle
 
 MAX_SIDE = 16_384
 """Widest and highest pictures that the encoders of the CPU take, in pixels."""
@@ -36,15 +36,15 @@ class PictureTrack:
         first: DecodedFrame,
         info: VideoInfo,
         time_base: Fraction,
-        choice: Choice,
+        choice: EncoderChoice,
         max_side: int = MAX_SIDE,
-        look: ClipLook = ClipLook(),
+        style: ClipStyle = ClipStyle(),
     ) -> None:
         """A track in `container` for frames of `source`, `first` being one of them, at whole `time_base`s.
 
         Pictures with a longer side than `max_side` are made smaller.
         """
-        self._container, self._look = container, look
+        self._container, self._style = container, style
         self._first_dts: int | None = None
         self._scaler = VideoReformatter()  # kept: FFmpeg takes milliseconds to set one up
         self._stored = _StoredPictures.of(first, max_side)
@@ -55,7 +55,7 @@ class PictureTrack:
         self._stream = stream
         if tag := _TAGS.get(choice.encoder.codec):
             self._stream.codec_context.codec_tag = tag
-        self._stream.width, self._stream.height = look.size or self._stored.clip_size
+        self._stream.width, self._stream.height = style.size or self._stored.clip_size
         self._stream.pix_fmt = "yuv420p"
         encoder = self._stream.codec_context
         encoder.time_base, encoder.thread_count = time_base, _THREADS
@@ -66,7 +66,7 @@ class PictureTrack:
 
     def _pixel_shape(self, source: av.VideoStream) -> Fraction:
         shape = source.sample_aspect_ratio or Fraction(1)
-        if has_odd_pixels(float(shape)) or self._look.framing:
+        if has_odd_pixels(float(shape)) or self._style.framing:
             return Fraction(1)
         return shape if self._stored.turn_deg % 180 == 0 else 1 / shape
 
@@ -82,9 +82,9 @@ class PictureTrack:
         """Encode a frame; the first of a segment becomes a key frame, so that players can jump to it."""
         time_base = self._stream.codec_context.time_base
         frame = _upright_yuv420p(decoded.frame, self._stored, self._scaler)
-        if self._look.is_other:
+        if self._style.is_other:
             full = self._stored.full_range
-            frame = self._look.shown(frame, decoded.time_s, float(tick * time_base), full)
+            frame = self._style.apply(frame, decoded.time_s, float(tick * time_base), full)
         frame.pts, frame.time_base = tick, time_base
         frame.pict_type = PictureType.I if starts_segment else PictureType.NONE
         self._container.mux(self._noted(self._stream.encode(frame)))
@@ -162,9 +162,9 @@ def _upright_yuv420p(
     )
     if stored.turn_deg == 0 and (stored.width, stored.height) == stored.clip_size:
         return frame
-    planes = [plane_of(plane)[:, : plane.width] for plane in frame.planes]
+    planes = [plane_array(plane)[:, : plane.width] for plane in frame.planes]
     planes[0] = np.pad(planes[0], ((0, stored.height % 2), (0, stored.width % 2)), mode="edge")
     upright = av.VideoFrame(*stored.clip_size, "yuv420p")
     for target, values in zip(upright.planes, planes, strict=True):
-        plane_of(target)[:, : target.width] = np.rot90(values, -(stored.turn_deg // 90))
+        plane_array(target)[:, : target.width] = np.rot90(values, -(stored.turn_deg // 90))
     return upright

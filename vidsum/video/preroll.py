@@ -13,8 +13,8 @@ from typing import Any
 import av
 
 from vidsum.outputs import atomic_write
-from vidsum.video.copy import copied_stream
-from vidsum.video.write import errors_of_ffmpeg, open_mp4
+from vidsum.video.copy import add_copied_stream
+from vidsum.video.write import open_mp4, translate_ffmpeg_errors
 
 _JUMP_S = 1.0
 """Time stamps that move by more against the source's time begin anew, as after an interruption."""
@@ -23,7 +23,7 @@ _MOST_BYTES = 256 * 2**20
 
 
 class PreRoll:
-    """A `vidsum.video.live.Tap` that keeps the last packets, and writes clips."""
+    """A `vidsum.video.live.PacketTap` that keeps the last packets, and writes clips."""
 
     def __init__(self, name: str, length_s: float, comment: str) -> None:
         """For the source of a name: so many seconds before a clip. `comment` is the label of the MP4s."""
@@ -37,13 +37,13 @@ class PreRoll:
         self._is_new = True
         """Whether no frame of the connection has been shown."""
 
-    def connect(self, streams: list[Any]) -> None:
+    def on_connect(self, streams: list[Any]) -> None:
         """Packets of another connection do not go into one clip with these."""
         self.close()
         self._kept.clear()
         self._bytes, self._streams, self._is_new = 0, streams, True
 
-    def see(self, packet: Any) -> None:
+    def on_packet(self, packet: Any) -> None:
         """Keep a packet, and give it to the clips that are being written."""
         for clip in list(self._clips):
             if self._now_s >= clip.until_s:
@@ -56,11 +56,11 @@ class PreRoll:
         while self._is_long():
             self._bytes -= self._kept.popleft().size
 
-    def shown(self, time_s: float, stamp_s: float) -> None:
+    def on_frame(self, time_s: float, stamp_s: float) -> None:
         """A frame with this time stamp is shown at a time of the source."""
         origin_s = time_s - stamp_s
         if not self._is_new and abs(origin_s - self._origin_s) > _JUMP_S:  # what is kept has other stamps
-            self.connect(self._streams)
+            self.on_connect(self._streams)
         self._now_s, self._origin_s, self._is_new = time_s, origin_s, False
 
     def start(self, path: Path, from_s: float) -> "LiveClip":
@@ -112,9 +112,11 @@ class LiveClip:
         with ExitStack() as undo:
             undo.enter_context(self._stack)
             part = self._stack.enter_context(atomic_write(path))
-            self._stack.enter_context(errors_of_ffmpeg(f"{name}: has packets that MP4 does not support"))
+            self._stack.enter_context(
+                translate_ffmpeg_errors(f"{name}: has packets that MP4 does not support")
+            )
             self._output = self._stack.enter_context(open_mp4(part, comment))
-            self._copied = {stream.index: copied_stream(name, stream, self._output) for stream in streams}
+            self._copied = {stream.index: add_copied_stream(name, stream, self._output) for stream in streams}
             undo.pop_all()
         self._origin_s: float | None = None
         self._last = {stream.index: -math.inf for stream in streams}

@@ -14,12 +14,13 @@ from vidsum.errors import InputError
 from vidsum.names import require_type
 from vidsum.provenance import is_label
 from vidsum.types import TrackChoice, VideoInfo
-from vidsum.video.clock import offset_in
+from vidsum.video.clock import container_offset_s
+from vidsum.video.decode import DecodedFrame, decode_frames, first_pts_s
 from vidsum.video.frames import has_odd_pixels
+from vidsum.video.open import open_video, video_stream
 from vidsum.video.playlist import is_text, open_options
-from vidsum.video.pyav_reader import DecodedFrame, decode_frames, first_pts_s, open_video, video_stream
-from vidsum.video.timing import Timing, timing_of
-from vidsum.video.tracks import choose_track, number_of
+from vidsum.video.timing import Timing, read_timing
+from vidsum.video.tracks import choose_track, track_number
 
 _ENDINGS = frozenset(
     {".3gp", ".avi", ".flv", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts", ".mxf", ".ogv"}
@@ -100,8 +101,8 @@ def probe(
                 hint = f"convert it to GIF or MP4: magick {path} {Path(path).with_suffix('.gif')}"
                 raise InputError(f"{path}: FFmpeg cannot read animated WebP", hint)
             raise InputError(f"{path}: none of its video can be decoded")
-        tracks = number_of(container, stream), number_of(container, sound)
-        timing = timing_of(path, tracks, allow_playlists=allow_playlists)
+        tracks = track_number(container, stream), track_number(container, sound)
+        timing = read_timing(path, tracks, allow_playlists=allow_playlists)
         start_s = first_pts_s(stream) - timing.jumps.lead_s
         aspect = float(stream.sample_aspect_ratio or 1)
         display_width, display_height = display_size(first, aspect)
@@ -122,7 +123,7 @@ def probe(
             sample_aspect_ratio=aspect,
             start_s=start_s,
             audio_codec=_codec_name(sound) if sound else None,
-            start_offset_s=offset_in(container, start_s),
+            start_offset_s=container_offset_s(container, start_s),
             video_track=tracks[0],
             audio_track=tracks[1],
         )

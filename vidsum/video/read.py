@@ -5,7 +5,7 @@ memory does not grow with the video's length.
 """
 
 import math
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -15,14 +15,25 @@ import numpy as np
 from vidsum.errors import DamagedError, InputError, UsageError
 from vidsum.names import unknown_name_error
 from vidsum.packages import install_extra_command
-from vidsum.types import VideoInfo
+from vidsum.types import Picture, VideoInfo
 from vidsum.video.changes import ChangeMeter
-from vidsum.video.damage import CannotReadError, DecodeLog, describe_damage, end_of_pictures
-from vidsum.video.frames import TOLERANCE_S, Frame, PictureMaker, Sampling, Size, has_odd_pixels, pixel_size
+from vidsum.video.damage import CannotReadError, DecodeLog, describe_damage, pictures_end_s
+from vidsum.video.decode import DecodedFrame, can_seek, decode_frames, decode_onward, first_pts_s
+from vidsum.video.frames import (
+    TOLERANCE_S,
+    Frame,
+    PictureMaker,
+    Sampling,
+    Size,
+    has_odd_pixels,
+    pixel_size,
+    sample_stream,
+)
 from vidsum.video.jumps import Jumps
-from vidsum.video.pyav_reader import can_seek, decode_frames, open_source, video_stream
+from vidsum.video.open import open_source, video_stream
+from vidsum.video.skipping import FrameSkipper
 from vidsum.video.threads import ReadAhead
-from vidsum.video.timing import jumps_of
+from vidsum.video.timing import read_jumps
 
 READERS = ("pyav", "decord", "opencv")
 
@@ -50,7 +61,7 @@ class FrameReader(ReadAhead[tuple[int, Frame]]):
         self.info = info
         self._outcome = _Outcome(end_s=info.duration_s)
         frames = _read(info, samplings, read_samples, strict, self._outcome)
-        super().__init__(frames, _capacity(info, samplings))
+        super().__init__(frames, _queue_length(info, samplings))
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -80,7 +91,7 @@ def read_frames(
 
     Where decord or OpenCV fails, PyAV steps in, with a warning.
     With PyAV only, `hardware` decodes in place of the CPU (see `vidsum.video.hardware`), and `fast` decodes
-    key frames alone: a sample shows the last one before it (see `vidsum.video.unseen`); `meter` sees all
+    key frames alone: a sample shows the last one before it (see `vidsum.video.skipping`); `meter` sees all
     frames that are decoded.
 
     Raises:
@@ -90,11 +101,11 @@ def read_frames(
     """
     if not samplings:
         raise UsageError("no sampling given")
-    read_samples = _read_samples_of(reader, hardware=hardware, strict=strict, fast=fast, meter=meter)
+    read_samples = _choose_reader(reader, hardware=hardware, strict=strict, fast=fast, meter=meter)
     return FrameReader(info, samplings, read_samples, strict)
 
 
-def _read_samples_of(
+def _choose_reader(
     reader: str,
     *,
     hardware: str | None = None,
@@ -104,9 +115,7 @@ def _read_samples_of(
 ) -> _ReadSamples:
     """Return the function of a reader; loads only that reader's library."""
     if reader == "pyav":
-        from vidsum.video import pyav_reader
-
-        return partial(pyav_reader.read_samples, hardware=hardware, strict=strict, fast=fast, meter=meter)
+        return partial(_read_samples, hardware=hardware, strict=strict, fast=fast, meter=meter)
     if hardware or fast:
         option = "--hwaccel" if hardware else "--fast"
         raise UsageError(f"{option} is of the reader pyav, not {reader}", hint="--reader pyav")
@@ -123,7 +132,44 @@ def _read_samples_of(
     return read_samples
 
 
-def _capacity(info: VideoInfo, samplings: Sequence[Sampling]) -> int:
+def _read_samples(
+    info: VideoInfo,
+    samplings: Sequence[Sampling],
+    jumps: Jumps,
+    log: DecodeLog,
+    *,
+    hardware: str | None = None,
+    strict: bool = False,
+    fast: bool = False,
+    meter: ChangeMeter | None = None,
+) -> Iterator[tuple[int, Frame]]:
+    """(i, frame) of each sampling i, in time order; decoded by `hardware`, if that is named.
+
+    Frames that nobody sees are not decoded if FFmpeg can do without them, unless `strict`; for `fast` see
+    `vidsum.video.skipping`. `meter` sees all frames that are decoded.
+    """
+    with open_source(info, hardware) as container:
+        stream = video_stream(container, info)
+        # AVI is read by its decoding times, which are another order
+        is_whole = strict or hardware or jumps or container.format.name == "avi"
+        skipper = None if is_whole else FrameSkipper(stream, samplings, first_pts_s(stream), log, fast=fast)
+        decoded = decode_onward(container, stream, jumps, log, skipper)
+        decoded = decoded if meter is None else _measure(decoded, meter)
+        timed = ((frame.time_s, frame) for frame in decoded)
+        yield from sample_stream(timed, samplings, info, log, _make_picture)
+
+
+def _make_picture(maker: PictureMaker, decoded: DecodedFrame) -> Picture:
+    return maker.from_frame(decoded.frame, decoded.turn_deg)
+
+
+def _measure(decoded: Iterable[DecodedFrame], meter: ChangeMeter) -> Iterator[DecodedFrame]:
+    for frame in decoded:
+        meter.add(frame.time_s, frame.frame, is_next=frame.is_next)
+        yield frame
+
+
+def _queue_length(info: VideoInfo, samplings: Sequence[Sampling]) -> int:
     sizes = [pixel_size(s.size, info.display_width, info.display_height) for s in samplings]
     fewest, most = _AHEAD_FRAMES
     return min(most, max(fewest, _AHEAD_BYTES // max(3 * width * height for width, height in sizes)))
@@ -138,7 +184,7 @@ def _read(
 ) -> Generator[tuple[int, Frame], None, None]:
     """Yield all frames; `outcome` is filled in at the end."""
     given = [0] * len(samplings)
-    log, jumps = DecodeLog(), jumps_of(info)
+    log, jumps = DecodeLog(), read_jumps(info)
     try:
         for i, frame in read_samples(info, samplings, jumps, log):
             given[i] = frame.index + 1
@@ -146,12 +192,12 @@ def _read(
     except CannotReadError as reason:
         outcome.warnings.append(f"{info.path}: read with PyAV instead, {reason}")
         log = DecodeLog()
-        for i, frame in _read_samples_of("pyav", strict=strict)(info, samplings, jumps, log):
+        for i, frame in _choose_reader("pyav", strict=strict)(info, samplings, jumps, log):
             if frame.index >= given[i]:
                 yield i, frame
     if not log.frames:
         raise InputError(f"{info.path}: none of its video can be decoded")
-    outcome.end_s = end_of_pictures(info, log)
+    outcome.end_s = pictures_end_s(info, log)
     damage = describe_damage(info, log)
     if damage and strict:
         raise DamagedError(damage, hint="leave out --strict to use what can be decoded")
@@ -175,7 +221,7 @@ def read_frames_at(info: VideoInfo, times_s: Sequence[float], size: Size = None)
         One frame for each time, in their order; `index` counts them. Raises InputError where there is none.
     """
     maker = PictureMaker(*pixel_size(size, info.display_width, info.display_height))
-    jumps = jumps_of(info)
+    jumps = read_jumps(info)
     with open_source(info) as container:
         stream = video_stream(container, info)
         key_gap_s = _key_frame_gap_s(container, stream, jumps)

@@ -18,7 +18,7 @@ from av.video.reformatter import VideoReformatter
 
 from vidsum.types import FloatArray, TimeArray, VideoInfo
 
-LEAST_SIDE = 540
+MIN_SIDE = 540
 """Of a clip of a chosen shape: smaller pictures are enlarged, so that captions can be read."""
 SPEED = 0.5
 """Fastest that a crop moves, in its own lengths a second."""
@@ -47,12 +47,12 @@ class Shape:
 
     @classmethod
     def of(cls, video: VideoInfo, aspect: Fraction) -> "Shape":
-        """Return the shape of clips of width / height `aspect`; the shorter side has `LEAST_SIDE` pixels or
+        """Return the shape of clips of width / height `aspect`; the shorter side has `MIN_SIDE` pixels or
         more.
         """
         wide, high = max(1, video.display_width), max(1, video.display_height)
         length, across = min(float(aspect * high), wide), min(float(wide / aspect), high)
-        scale = max(1.0, LEAST_SIDE / min(length, across))
+        scale = max(1.0, MIN_SIDE / min(length, across))
         width, height = _even(scale * length), _even(scale * across)
         fit = min(width / wide, height / high)
         whole = min(width, _even(fit * wide)), min(height, _even(fit * high))
@@ -60,14 +60,14 @@ class Shape:
 
 
 @dataclass(frozen=True, eq=False)
-class Shot:
+class CropPath:
     """Where the crop is in a shot."""
 
     start_s: float
     """When the shot's first frame goes on screen in the video."""
     times_s: TimeArray
     """[T]"""
-    places: FloatArray | None
+    positions: FloatArray | None
     """[T] where the crop begins, from 0 to 1 of its way; None where the whole picture is shown."""
 
 
@@ -76,37 +76,37 @@ class Framing:
     """What clips of a video show of its pictures."""
 
     shape: Shape
-    shots: Sequence[Shot] = ()
+    shots: Sequence[CropPath] = ()
     """In time order; without any, the crop is in the middle."""
 
     @cached_property
     def _starts_s(self) -> list[float]:
         return [shot.start_s for shot in self.shots]
 
-    def at(self, time_s: float) -> float | None:
+    def position_at(self, time_s: float) -> float | None:
         """Return where the crop of a frame begins, from 0 to 1 of its way; None for the whole picture."""
         if not self.shots:
             return 0.5
         shot = self.shots[max(0, bisect_right(self._starts_s, time_s + 1e-6) - 1)]
-        return None if shot.places is None else float(np.interp(time_s, shot.times_s, shot.places))
+        return None if shot.positions is None else float(np.interp(time_s, shot.times_s, shot.positions))
 
-    def shown(self, frame: av.VideoFrame, time_s: float, scaler: VideoReformatter, full: bool) -> Any:
+    def apply(self, frame: av.VideoFrame, time_s: float, scaler: VideoReformatter, full: bool) -> Any:
         """Return the picture of the clip for an upright frame in yuv420p; `full` tells its range of
         values.
         """
-        place, shape = self.at(time_s), self.shape
+        place, shape = self.position_at(time_s), self.shape
         if place is not None:
-            return scaler.reformat(_cropped(frame, place, shape), shape.width, shape.height)
+            return scaler.reformat(_crop(frame, place, shape), shape.width, shape.height)
         inner = scaler.reformat(frame, *shape.whole)
         left, top = (
             (size - part) // 4 * 2 for size, part in zip(shape_size(shape), shape.whole, strict=True)
         )
         bars = av.VideoFrame(shape.width, shape.height, "yuv420p")
         for number, (target, source) in enumerate(zip(bars.planes, inner.planes, strict=True)):
-            pixels, half = plane_of(target), 1 + (number > 0)
+            pixels, half = plane_array(target), 1 + (number > 0)
             pixels[:] = _BLACK[full][number]
             rows = slice(top // half, top // half + source.height)
-            pixels[rows, left // half : left // half + source.width] = plane_of(source)[:, : source.width]
+            pixels[rows, left // half : left // half + source.width] = plane_array(source)[:, : source.width]
         return bars
 
 
@@ -115,7 +115,7 @@ def shape_size(shape: Shape) -> tuple[int, int]:
     return shape.width, shape.height
 
 
-def plane_of(plane: Any) -> npt.NDArray[np.uint8]:
+def plane_array(plane: Any) -> npt.NDArray[np.uint8]:
     """Return the memory of a plane as [rows, bytes in a line]; a line may be longer than the picture is
     wide.
     """
@@ -126,7 +126,7 @@ def _even(size: float) -> int:
     return max(2, 2 * round(size / 2))
 
 
-def _cropped(frame: av.VideoFrame, place: float, shape: Shape) -> av.VideoFrame:
+def _crop(frame: av.VideoFrame, place: float, shape: Shape) -> av.VideoFrame:
     """Return a part of a yuv420p frame, at an even place."""
     size = frame.height if shape.is_upright else frame.width
     part = min(size, _even(shape.share * size))
@@ -139,13 +139,13 @@ def _cropped(frame: av.VideoFrame, place: float, shape: Shape) -> av.VideoFrame:
     for number, (target, source) in enumerate(zip(crop.planes, frame.planes, strict=True)):
         half = 1 + (number > 0)
         kept = slice(first // half, first // half + part // half)
-        pixels = plane_of(source)[:, : source.width]
-        plane_of(target)[:, : target.width] = pixels[kept] if shape.is_upright else pixels[:, kept]
+        pixels = plane_array(source)[:, : source.width]
+        plane_array(target)[:, : target.width] = pixels[kept] if shape.is_upright else pixels[:, kept]
     crop.color_range, crop.colorspace = frame.color_range, frame.colorspace
     return crop
 
 
-def path_of(times_s: TimeArray, scores: FloatArray, share: float) -> FloatArray:
+def plan_path(times_s: TimeArray, scores: FloatArray, share: float) -> FloatArray:
     """Return [T] where a crop begins at each time of a shot, from 0 to 1 of its way.
 
     It maximises what the crop shows less what moving costs (by Viterbi's algorithm), then moves are eased. It

@@ -11,9 +11,10 @@ import av
 from vidsum.types import Interval, VideoInfo
 from vidsum.video.changes import ChangeMeter, Changes
 from vidsum.video.damage import DecodeLog
+from vidsum.video.decode import DecodedFrame, can_seek, decode_frames
 from vidsum.video.jumps import Jumps
-from vidsum.video.pyav_reader import DecodedFrame, can_seek, decode_frames, open_source, video_stream
-from vidsum.video.timing import jumps_of
+from vidsum.video.open import open_source, video_stream
+from vidsum.video.timing import read_jumps
 
 _SEEK_GAP_S = 3.0
 """A shorter gap is decoded and dropped: key frames lie seconds apart, so a seek would gain little."""
@@ -124,7 +125,7 @@ def clip_time_base(info: VideoInfo, stream: av.VideoStream, first: SegmentFrame)
     return base if base.numerator == 1 and 1_000 <= base.denominator <= 1_000_000 else _FINE_BASE
 
 
-class Timeline:
+class ClipTimeline:
     """Joins segments without a gap, and leaves each frame on screen for as long as it was in the source."""
 
     def __init__(self, source_base: Fraction, clip_base: Fraction) -> None:
@@ -168,8 +169,8 @@ class Timeline:
         return self._source_start * self.source_base, self._clip_start * self.clip_base
 
 
-def changes_within(video: VideoInfo, segments: Sequence[Interval]) -> Changes:
-    """Return the changes of the pictures on screen in segments of a video; see `ChangeMeter.measured`.
+def measure_changes(video: VideoInfo, segments: Sequence[Interval]) -> Changes:
+    """Return the changes of the pictures on screen in segments of a video; see `ChangeMeter.result`.
 
     `segments` are [start_s, end_s), in any order. The first picture of each has a change of 0. Raises
     InputError where none can be decoded.
@@ -177,18 +178,18 @@ def changes_within(video: VideoInfo, segments: Sequence[Interval]) -> Changes:
     meter, segment, last_s = ChangeMeter(), -1, float("-inf")
     with open_source(video) as container:
         stream = video_stream(container, video)
-        ticks = in_ticks(_joined(segments), stream.time_base or Fraction(1))
-        for shown in segment_frames(container, stream, ticks, jumps_of(video), DecodeLog()):
+        ticks = in_ticks(_merge(segments), stream.time_base or Fraction(1))
+        for shown in segment_frames(container, stream, ticks, read_jumps(video), DecodeLog()):
             if shown.segment != segment:
-                meter.start_again()
+                meter.reset()
                 segment = shown.segment
             if shown.decoded.time_s > last_s:  # one picture may be on screen in several segments
                 last_s = shown.decoded.time_s
-                meter.see(last_s, shown.decoded.frame)
-    return meter.measured(video.path)
+                meter.add(last_s, shown.decoded.frame)
+    return meter.result(video.path)
 
 
-def _joined(segments: Sequence[Interval]) -> list[Interval]:
+def _merge(segments: Sequence[Interval]) -> list[Interval]:
     """Return the same in order, those that overlap or touch as one; none begins before 0."""
     joined: list[Interval] = []
     for start, end in sorted(segments):

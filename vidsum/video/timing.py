@@ -20,17 +20,11 @@ from av.stream import Stream
 
 from vidsum.types import TimeArray, TrackChoice, VideoInfo
 from vidsum.video.damage import DecodeLog
-from vidsum.video.jumps import GAP_S, LEAST_CLOCK_GAP_S, LEAST_GAP_S, Jumps, Stamps, find_jumps, moved
+from vidsum.video.decode import first_pts_s, read_packets
+from vidsum.video.jumps import MAX_FRAME_S, MIN_CLOCK_GAP_S, MIN_GAP_S, Jumps, Stamps, find_jumps, shift_times
+from vidsum.video.open import check_readable, open_source, open_video, video_stream
 from vidsum.video.playlist import is_playlist, looks_like_playlist
-from vidsum.video.pyav_reader import (
-    check_readable,
-    first_pts_s,
-    open_source,
-    open_video,
-    read_packets,
-    video_stream,
-)
-from vidsum.video.tracks import choose_track, tracks_of
+from vidsum.video.tracks import choose_track, list_tracks
 
 Tracks = tuple[TrackChoice, TrackChoice]
 """The choices of a video and an audio track."""
@@ -61,7 +55,7 @@ class Timing:
     jumps: Jumps = field(default_factory=Jumps)
 
 
-def timing_of(
+def read_timing(
     path: str | os.PathLike[str], tracks: Tracks = (None, None), *, allow_playlists: bool = False
 ) -> Timing:
     """Return the timing of a video; read again in the same run only if the file changed. Errors as
@@ -70,17 +64,19 @@ def timing_of(
     path = Path(path)
     check_readable(path)
     if allow_playlists and looks_like_playlist(path):
-        return _read_timing(path, tracks, allow_playlists=True)
+        return _scan_file(path, tracks, allow_playlists=True)
     status = path.stat()
-    return _timing_unchanged(path.absolute(), tracks, status.st_size, status.st_mtime_ns)
+    return _cached_timing(path.absolute(), tracks, status.st_size, status.st_mtime_ns)
 
 
-def jumps_of(info: VideoInfo) -> Jumps:
+def read_jumps(info: VideoInfo) -> Jumps:
     """Return the jumps of a video's time stamps."""
-    return timing_of(info.path, (info.video_track, info.audio_track), allow_playlists=is_playlist(info)).jumps
+    return read_timing(
+        info.path, (info.video_track, info.audio_track), allow_playlists=is_playlist(info)
+    ).jumps
 
 
-def frame_times(info: VideoInfo) -> TimeArray:
+def read_frame_times(info: VideoInfo) -> TimeArray:
     """Return [N] seconds at which each frame of a video is shown, from its packets. Errors as
     `open_video`.
     """
@@ -91,11 +87,11 @@ def frame_times(info: VideoInfo) -> TimeArray:
 
 
 @lru_cache(maxsize=64)
-def _timing_unchanged(path: Path, tracks: Tracks, size: int, mtime_ns: int) -> Timing:
-    return _read_timing(path, tracks, allow_playlists=False)
+def _cached_timing(path: Path, tracks: Tracks, size: int, mtime_ns: int) -> Timing:
+    return _scan_file(path, tracks, allow_playlists=False)
 
 
-def _read_timing(path: Path, tracks: Tracks, *, allow_playlists: bool) -> Timing:
+def _scan_file(path: Path, tracks: Tracks, *, allow_playlists: bool) -> Timing:
     with open_video(path, allow_playlists=allow_playlists) as container:
         known = _timing_from_header(video_stream(container, path, tracks[0]))
     if known is not None:
@@ -117,7 +113,7 @@ def _timing_from_header(stream: av.VideoStream) -> Timing | None:
     tick_s = float(stream.time_base)
     times = np.array([entry.timestamp for entry in index if not entry.is_discard], dtype=np.float64) * tick_s
     gaps_s = np.diff(np.sort(times))
-    if len(gaps_s) and gaps_s.max() > GAP_S:
+    if len(gaps_s) and gaps_s.max() > MAX_FRAME_S:
         return None
     is_vfr = len(gaps_s) > 0 and gaps_s.max() - gaps_s.min() > _STEADY_S
     return Timing(len(times), stream.duration * tick_s, bool(is_vfr))
@@ -210,14 +206,14 @@ def _packets(
     container: av.container.InputContainer, stream: av.VideoStream, n_bytes: int | None
 ) -> Iterator["av.Packet[Stream]"]:
     """Packets of all tracks of video, sound and subtitles, up to the first one that lies beyond `n_bytes`."""
-    streams = [*tracks_of(container, "video"), *container.streams.audio, *container.streams.subtitles]
+    streams = [*list_tracks(container, "video"), *container.streams.audio, *container.streams.subtitles]
     for packet in read_packets(container, streams, DecodeLog()):
         if n_bytes is not None and (packet.pos or 0) > n_bytes:
             return
         yield packet
 
 
-class _Collected:
+class _StampCollector:
     """The time stamps of one stream, as they come."""
 
     def __init__(self) -> None:
@@ -242,7 +238,7 @@ def _scan(
     packets: Iterator["av.Packet[Stream]"], stream: av.VideoStream, heard: Stream | None, step_s: float
 ) -> _Scan:
     """Collect time stamps; a frame without any (raw H.264) comes `step_s` after the one before."""
-    pictures, sound, sound_at = _Collected(), _Collected(), array("q")
+    pictures, sound, sound_at = _StampCollector(), _StampCollector(), array("q")
     others_end_s, n_bytes = 0.0, 0
     for packet in packets:
         if not packet.size:
@@ -261,10 +257,10 @@ def _scan(
             )
     stamps = pictures.stamps()
     jumps = _jumps(stamps, sound.stamps(), sound_at, stream, step_s)
-    shown_s = moved(stamps.shown_s, jumps.pictures)
+    shown_s = shift_times(stamps.shown_s, jumps.pictures)
     unknown = np.isnan(stamps.pts_s) & np.isnan(stamps.dts_s)
     if 0 < np.count_nonzero(unknown) < len(unknown):
-        lacking = _untimed(stamps, unknown)
+        lacking = _find_untimed(stamps, unknown)
         jumps = _fill(shown_s, *lacking, jumps, first_pts_s(stream), step_s)
     else:
         shown_s[unknown] = np.flatnonzero(unknown) * step_s
@@ -272,13 +268,13 @@ def _scan(
     frames_s, lengths_s = shown_s[is_shown], stamps.length_s[is_shown]
     if jumps and len(frames_s) > 1:  # the average rate and, in MP4, some frame's length count the gaps
         step_s = float(np.median(np.diff(np.sort(frames_s))))
-        lengths_s = np.where(lengths_s > GAP_S, 0.0, lengths_s)
+        lengths_s = np.where(lengths_s > MAX_FRAME_S, 0.0, lengths_s)
     video_end_s = float(np.max(frames_s + np.where(lengths_s > 0, lengths_s, step_s), initial=0.0))
     end_s = max(others_end_s, float(np.max(frames_s + lengths_s, initial=0.0)))
     return _Scan(np.sort(frames_s), video_end_s, end_s, n_bytes, jumps)
 
 
-def _untimed(stamps: Stamps, unknown: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.bool_], int]:
+def _find_untimed(stamps: Stamps, unknown: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.bool_], int]:
     """Return [N] which packets get a time, and how many of them come before all others.
 
     Matroska cannot express times before 0, and demuxers lose those of damaged packets. At the start, a time
@@ -317,7 +313,7 @@ def _jumps(
     pictures: Stamps, sound: Stamps, sound_at: "array[int]", stream: av.VideoStream, step_s: float
 ) -> Jumps:
     has_sound = len(sound.shown_s) > 0 and not np.isnan(sound.shown_s[0])
-    least_gap_s = LEAST_CLOCK_GAP_S if stream.container.format.name in ("mpegts", "mpeg") else LEAST_GAP_S
+    least_gap_s = MIN_CLOCK_GAP_S if stream.container.format.name in ("mpegts", "mpeg") else MIN_GAP_S
     return find_jumps(
         pictures, sound if has_sound else None, np.array(sound_at), first_pts_s(stream), step_s, least_gap_s
     )

@@ -10,12 +10,12 @@ from av.stream import Disposition, Stream
 from vidsum.errors import InputError
 from vidsum.types import TrackChoice
 
-Kind = Literal["video", "audio"]
+TrackKind = Literal["video", "audio"]
 
 _COVERS = Disposition.attached_pic | Disposition.timed_thumbnails
 _DEFAULT_SCORE = 5_000_000
 """Score that FFmpeg adds for the flag `default` to pixels or channels (fftools, `map_auto_video`)."""
-_SAME_LANGUAGES = (
+_LANGUAGE_CODES = (
     "aa aar; ab abk; ae ave; af afr; ak aka; am amh; an arg; ar ara; as asm; av ava; ay aym; az aze; "
     "ba bak; be bel; bg bul; bh bih; bi bis; bm bam; bn ben; bo bod tib; br bre; bs bos; ca cat; ce che; "
     "ch cha; co cos; cr cre; cs ces cze; cu chu; cv chv; cy cym wel; da dan; de deu ger; dv div; dz dzo; "
@@ -36,13 +36,13 @@ _SAME_LANGUAGES = (
 """The codes of each language in ISO 639-1, 639-2/T and 639-2/B, where it has several."""
 
 
-def tracks_of(container: av.container.InputContainer, kind: Kind) -> list[Any]:
+def list_tracks(container: av.container.InputContainer, kind: TrackKind) -> list[Any]:
     """List the streams of a kind in the order of the file, without covers and thumbnails."""
     return [stream for stream in getattr(container.streams, kind) if not stream.disposition & _COVERS]
 
 
 def choose_track(
-    container: av.container.InputContainer, name: object, kind: Kind, choice: TrackChoice = None
+    container: av.container.InputContainer, name: object, kind: TrackKind, choice: TrackChoice = None
 ) -> Any:
     """Choose the stream of a kind to read; None where the file has none.
 
@@ -57,31 +57,33 @@ def choose_track(
 
     Raises InputError: the file has no such track.
     """
-    tracks = tracks_of(container, kind)
+    tracks = list_tracks(container, kind)
     fitting = [
         track
         for number, track in enumerate(tracks, 1)
         if choice is None or str(choice) == str(number) or _is_in(track, str(choice))
     ]
     if choice is not None and not fitting:
-        raise InputError(f"{name}: has no {kind} track {choice}; it has {_listed(tracks) or 'none'}")
+        raise InputError(f"{name}: has no {kind} track {choice}; it has {_format_tracks(tracks) or 'none'}")
     return max(fitting, key=_score, default=None)
 
 
-def number_of(container: av.container.InputContainer, track: Stream | None) -> int | None:
+def track_number(container: av.container.InputContainer, track: Stream | None) -> int | None:
     """Return the number of a track among those of its kind; None where there is no other."""
-    tracks = tracks_of(container, "audio" if isinstance(track, av.AudioStream) else "video")
+    tracks = list_tracks(container, "audio" if isinstance(track, av.AudioStream) else "video")
     return tracks.index(track) + 1 if track and len(tracks) > 1 else None
 
 
-def describe_choice(container: av.container.InputContainer, name: object, kind: Kind, number: int) -> str:
+def describe_choice(
+    container: av.container.InputContainer, name: object, kind: TrackKind, number: int
+) -> str:
     """Return a message on the track that is used in place of others."""
-    tracks = tracks_of(container, kind)
+    tracks = list_tracks(container, kind)
     used = f"{name}: used {kind} track {number} of {len(tracks)} ({_label(tracks[number - 1])})"
-    return f"{used}; others: {_listed(tracks, besides=number)}; choose with --{kind}-track"
+    return f"{used}; others: {_format_tracks(tracks, besides=number)}; choose with --{kind}-track"
 
 
-def _listed(tracks: Sequence[Any], besides: int = 0) -> str:
+def _format_tracks(tracks: Sequence[Any], besides: int = 0) -> str:
     return ", ".join(f"{n} {_label(track)}" for n, track in enumerate(tracks, 1) if n != besides)
 
 
@@ -91,11 +93,11 @@ def _label(track: Any) -> str:
     return f"{track.language or 'und'}{f' {title!r}' if title else ''}"
 
 
-def facts_of(container: av.container.InputContainer, used: Sequence[Stream]) -> list[dict[str, Any]]:
+def describe_tracks(container: av.container.InputContainer, used: Sequence[Stream]) -> list[dict[str, Any]]:
     """List what is known of each track; those that are `used` are marked."""
     facts = []
-    for kind in get_args(Kind):
-        for number, track in enumerate(tracks_of(container, kind), 1):
+    for kind in get_args(TrackKind):
+        for number, track in enumerate(list_tracks(container, kind), 1):
             codec = track.codec_context
             sizes = ("width", "height") if kind == "video" else ("channels", "sample_rate")
             facts.append(
@@ -133,4 +135,4 @@ def _is_empty(track: Any) -> bool:
 def _is_in(track: Any, language: str) -> bool:
     """Return whether a track is in a language, which may be given by any of its codes."""
     own, wanted = (re.split("[-_]", text.lower())[0] for text in (track.language or "und", language))
-    return own == wanted or any({own, wanted} <= {*codes.split()} for codes in _SAME_LANGUAGES.split("; "))
+    return own == wanted or any({own, wanted} <= {*codes.split()} for codes in _LANGUAGE_CODES.split("; "))

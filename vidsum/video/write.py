@@ -22,12 +22,12 @@ from vidsum.video.audio import BITS_PER_CHANNEL, SoundSource, SoundTrack, open_s
 from vidsum.video.clock import start_offset_s
 from vidsum.video.damage import CANCELLED, DecodeLog
 from vidsum.video.encoders import choose_encoder
-from vidsum.video.look import ClipLook
-from vidsum.video.loudness import Louder, gain_for
+from vidsum.video.loudness import AmplifiedSound, find_gain
+from vidsum.video.open import open_source, video_stream
 from vidsum.video.picture_track import MAX_SIDE, PictureTrack
-from vidsum.video.pyav_reader import open_source, video_stream
-from vidsum.video.segments import SegmentFrame, Timeline, clip_time_base, in_ticks, segment_frames
-from vidsum.video.timing import jumps_of
+from vidsum.video.segments import ClipTimeline, SegmentFrame, clip_time_base, in_ticks, segment_frames
+from vidsum.video.style import ClipStyle
+from vidsum.video.timing import read_jumps
 from vidsum.video.used_track import describe_used
 
 _SMALL_CRF, _SMALL_SOUND, _SMALL_RATE = "28", 48_000, 32_000
@@ -51,7 +51,7 @@ class WrittenVideo:
     warnings: tuple[str, ...] = ()
 
 
-def checked_segments(segments: Sequence[Interval], duration_s: float) -> list[Interval]:
+def normalise_segments(segments: Sequence[Interval], duration_s: float) -> list[Interval]:
     """Return segments clipped to the video; those that touch are joined, as there is nothing to cut between
     them.
 
@@ -92,7 +92,7 @@ def describe_gaps(source: Path, chosen: Sequence[Interval], written: Sequence[In
 
 
 @contextmanager
-def errors_of_ffmpeg(message: str, hint: str | None = None) -> Iterator[None]:
+def translate_ffmpeg_errors(message: str, hint: str | None = None) -> Iterator[None]:
     """Turn FFmpeg's errors into an InputError with this message; errors of files pass through."""
     try:
         yield
@@ -155,7 +155,7 @@ def write_segments(
     comment: str | None = None,
     chapters: bool = False,
     bits_per_s: int | None = None,
-    look: ClipLook = ClipLook(),
+    style: ClipStyle = ClipStyle(),
     progress: Progress | None = None,
 ) -> WrittenVideo:
     """Write segments of a video one after the other as MP4, with AAC; with H.264 it plays in any browser.
@@ -172,30 +172,30 @@ def write_segments(
         comment: kept in the file's metadata.
         chapters: see `vidsum.video.write.add_chapters`.
         bits_per_s: for a small H.264 file of at most so many: 640 pixels wide or high, the sound mono.
-        look: what is changed of pictures and sound.
+        style: what is changed of pictures and sound.
         progress: called with the seconds of clip written.
 
-    Raises UsageError: see `checked_segments` and `choose_encoder`. InputError: the source cannot be read,
+    Raises UsageError: see `normalise_segments` and `choose_encoder`. InputError: the source cannot be read,
     none of its frames in the segments, or it is too large. OutputError: the target cannot be written.
     """
     source = Path(info.path)
-    size = look.size or (info.display_width, info.display_height)
+    size = style.size or (info.display_width, info.display_height)
     choice = choose_encoder(codec, encoder, crf, preset, size)
     if bits_per_s is not None:
         limit = {"maxrate": str(bits_per_s - _SMALL_SOUND), "bufsize": str(2 * bits_per_s)}
         choice = replace(choice, options={**choice.options, **limit, "crf": _SMALL_CRF})
-    jumps, offset_s = jumps_of(info), start_offset_s(info)
+    jumps, offset_s = read_jumps(info), start_offset_s(info)
     if max(info.width, info.height) > MAX_SIDE:
         raise InputError(f"{source}: has pictures of {info.width} x {info.height}; encoders go to {MAX_SIDE}")
-    chosen = checked_segments(segments, info.duration_s)
+    chosen = normalise_segments(segments, info.duration_s)
     mono_rate = None if bits_per_s is None else _SMALL_RATE
     gain_db = (
-        gain_for(info, chosen, jumps, look.loudness_lufs, mono_rate)
-        if look.loudness_lufs is not None
+        find_gain(info, chosen, jumps, style.loudness_lufs, mono_rate)
+        if style.loudness_lufs is not None
         else 0.0
     )
     with (
-        errors_of_ffmpeg(f"{source}: cannot be encoded by {choice.encoder.name} and AAC"),
+        translate_ffmpeg_errors(f"{source}: cannot be encoded by {choice.encoder.name} and AAC"),
         open_source(info) as container,
         atomic_write(target) as part,
     ):
@@ -207,14 +207,14 @@ def write_segments(
         if first is None:
             raise InputError(f"{source}: no frame of the segments to write can be decoded")
         with open_sound(info, jumps, mono_rate) as sound, open_mp4(part, comment) as output:
-            timeline = Timeline(time_base, clip_time_base(info, stream, first))
+            timeline = ClipTimeline(time_base, clip_time_base(info, stream, first))
             max_side, bits = (MAX_SIDE, BITS_PER_CHANNEL) if bits_per_s is None else (640, _SMALL_SOUND)
             pictures = PictureTrack(
-                output, stream, first.decoded, info, timeline.clip_base, choice, max_side, look
+                output, stream, first.decoded, info, timeline.clip_base, choice, max_side, style
             )
-            heard = Louder(sound, gain_db) if sound is not None and gain_db else sound
+            heard = AmplifiedSound(sound, gain_db) if sound is not None and gain_db else sound
             sounds = SoundTrack(heard, output, bits) if heard is not None else None
-            followed = _with_progress(chain([first], frames), timeline, chosen, progress)
+            followed = _report_progress(chain([first], frames), timeline, chosen, progress)
             n_frames = _write_tracks(followed, timeline, pictures, sounds)
             if chapters:
                 add_chapters(output, timeline.segments, timeline.starts_s, float(timeline.end_s), offset_s)
@@ -245,7 +245,7 @@ def _describe_sound(info: VideoInfo, sound: SoundSource | None) -> Iterator[str]
 
 
 def _write_tracks(
-    frames: Iterable[SegmentFrame], timeline: Timeline, pictures: PictureTrack, sounds: SoundTrack | None
+    frames: Iterable[SegmentFrame], timeline: ClipTimeline, pictures: PictureTrack, sounds: SoundTrack | None
 ) -> int:
     """Write every frame and its sound; return the number of frames."""
     n_frames = 0
@@ -266,8 +266,11 @@ def _write_tracks(
     return n_frames
 
 
-def _with_progress(
-    frames: Iterable[SegmentFrame], timeline: Timeline, chosen: Sequence[Interval], progress: Progress | None
+def _report_progress(
+    frames: Iterable[SegmentFrame],
+    timeline: ClipTimeline,
+    chosen: Sequence[Interval],
+    progress: Progress | None,
 ) -> Iterator[SegmentFrame]:
     """Yield the frames; before each, progress is reported."""
     total_s = sum(end - start for start, end in chosen)

@@ -1,20 +1,23 @@
-"""Captions drawn into pictures: white letters with a black edge, in the font that matplotlib brings.
+"""The style of a clip: its shape, captions drawn into its pictures, its loudness.
 
-FFmpeg as PyAV has it was built without libass.
+Captions have white letters with a black edge, in the font that matplotlib ships: PyAV's FFmpeg was built
+without libass.
 """
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
 import av
 import numpy as np
+from av.video.reformatter import VideoReformatter
 from PIL import Image, ImageDraw, ImageFont
 
 from vidsum.times import Cue
 from vidsum.types import FloatArray
-from vidsum.video.reframe import plane_of
+from vidsum.video.reframe import Framing, plane_array
 
 _FONT = "mpl-data/fonts/ttf/DejaVuSans-Bold.ttf"
 _LETTER = 0.66
@@ -32,7 +35,7 @@ def letters_in_line(width: int, height: int) -> int:
     return 42 if width > 1.2 * height else 30 if width > 0.7 * height else 22
 
 
-def unknown_letters(cues: Sequence[Cue]) -> str:
+def missing_letters(cues: Sequence[Cue]) -> str:
     """Return the letters of captions that the font lacks."""
     font = _font(16)
     none = bytes(font.getmask("\U0010ffff"))
@@ -40,7 +43,7 @@ def unknown_letters(cues: Sequence[Cue]) -> str:
     return "".join(letter for letter in letters if bytes(font.getmask(letter)) == none)
 
 
-class Painter:
+class CaptionPainter:
     """Draws captions into pictures of one size."""
 
     def __init__(self, cues: Sequence[Cue], size: tuple[int, int]) -> None:
@@ -49,7 +52,7 @@ class Painter:
         self._drawn = -1, (np.zeros((0, 0), np.float32),) * 2, 0
 
     def paint(self, frame: av.VideoFrame, time_s: float, full: bool) -> None:
-        """Draw the caption of a time, if any, into a yuv420p frame; `full` as in `ClipLook.shown`."""
+        """Draw the caption of a time, if any, into a yuv420p frame; `full` as in `ClipStyle.apply`."""
         number = bisect_right(self._starts_s, time_s + 1e-6) - 1
         if number < 0 or time_s >= self._cues[number][1]:
             return
@@ -60,7 +63,7 @@ class Painter:
         black, white = (0, 255) if full else (16, 235)
         for plane, half in zip(frame.planes, (1, 2, 2), strict=True):
             rows = slice(top // half, top // half + len(edge) // half)
-            pixels = plane_of(plane)[rows, : plane.width]
+            pixels = plane_array(plane)[rows, : plane.width]
             if half == 1:
                 mixed = pixels * (1 - edge) + black * edge
                 mixed += (white - mixed) * letters
@@ -95,3 +98,39 @@ def _font(size: float) -> ImageFont.FreeTypeFont:
     spec = find_spec("matplotlib")
     folder = (spec.submodule_search_locations if spec else None) or [""]
     return ImageFont.truetype(str(Path(folder[0]) / _FONT), max(4, round(size)))
+
+
+@dataclass(frozen=True, eq=False)
+class ClipStyle:
+    """What is changed of the pictures and the sound; by default nothing."""
+
+    framing: Framing | None = None
+    captions: Sequence[Cue] = ()
+    """Drawn into the pictures, in times of the clip."""
+    loudness_lufs: float | None = None
+    """Integrated loudness (EBU R 128) that the sound is brought to."""
+    _scaler: VideoReformatter = field(default_factory=VideoReformatter)
+    _painters: list[CaptionPainter] = field(default_factory=list)
+
+    @property
+    def is_other(self) -> bool:
+        """Whether pictures are changed."""
+        return self.framing is not None or bool(self.captions)
+
+    @property
+    def size(self) -> tuple[int, int] | None:
+        """(width, height) of the clip, if it has a shape of its own."""
+        return (self.framing.shape.width, self.framing.shape.height) if self.framing else None
+
+    def apply(self, frame: av.VideoFrame, time_s: float, clip_s: float, full: bool) -> av.VideoFrame:
+        """Return the picture of the clip at `clip_s` for an upright yuv420p frame.
+
+        In the video it is on screen at `time_s`; `full` tells whether its values run from 0 to 255.
+        """
+        if self.framing:
+            frame = self.framing.apply(frame, time_s, self._scaler, full)
+        if self.captions:
+            if not self._painters:
+                self._painters.append(CaptionPainter(self.captions, (frame.width, frame.height)))
+            self._painters[0].paint(frame, clip_s, full)
+        return frame

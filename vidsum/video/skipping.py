@@ -32,12 +32,12 @@ _SHORTEST = 0.75
 """Of a usual frame: what is on screen for less may be one field of an interlaced frame."""
 
 
-def are_sparse(samplings: Iterable[Sampling]) -> bool:
+def allow_key_frames(samplings: Iterable[Sampling]) -> bool:
     """Return whether key frames are enough for all of them: `fast` is of no effect else."""
     return all(sampling.fps is not None and sampling.fps <= _DENSEST for sampling in samplings)
 
 
-class Unseen:
+class FrameSkipper:
     """Tells the decoder of each packet whether its picture is seen, and counts those that are not."""
 
     def __init__(
@@ -51,7 +51,7 @@ class Unseen:
     ) -> None:
         self._decoder, self._rates = stream.codec_context, [sampling.fps for sampling in samplings]
         self._log = log
-        self._is_fast = fast and are_sparse(samplings)
+        self._is_fast = fast and allow_key_frames(samplings)
         self._start_s, self._time_base, rate = start_s, stream.time_base, stream.average_rate
         is_timed = None not in self._rates and bool(self._time_base and rate)
         self._is_used = is_timed and (self._is_fast or self._decoder.name in _CODECS)
@@ -84,7 +84,7 @@ class Unseen:
         """
         n_before = bisect_right(self._left_out, (until_s, 0.0))
         for time_s, end_s in self._left_out[:n_before]:
-            self._log.saw(time_s, end_s)
+            self._log.add_frame(time_s, end_s)
         del self._left_out[:n_before]
         if self._left_out and self._left_out[0][0] == until_s:  # it was decoded: others are predicted from it
             del self._left_out[0]

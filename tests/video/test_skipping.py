@@ -21,7 +21,7 @@ from vidsum.video.damage import DecodeLog
 from vidsum.video.frames import Exact, Frame, Sampling
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
-from vidsum.video.unseen import Unseen
+from vidsum.video.skipping import FrameSkipper
 
 DENSE: dict[str, dict[str, Any]] = {
     "pyramid": {"codec_options": {"x264-params": "bframes=8:b-pyramid=normal:b-adapt=0"}},
@@ -75,8 +75,8 @@ def test_samples_of_older_codecs_are_those_of_decoding_all(codec: str, tmp_path:
 def n_decoded(path: Path, fps: float | None, *, fast: bool = False) -> int:
     with av.open(str(path)) as container:
         stream = container.streams.video[0]
-        unseen = Unseen(stream, [Sampling(fps)], 0.0, DecodeLog(), fast=fast)
-        return sum(len(packet.decode()) for packet in unseen.mark(container.demux(stream)))
+        skipper = FrameSkipper(stream, [Sampling(fps)], 0.0, DecodeLog(), fast=fast)
+        return sum(len(packet.decode()) for packet in skipper.mark(container.demux(stream)))
 
 
 def test_most_pictures_between_references_are_left_out(tmp_path: Path) -> None:
@@ -121,14 +121,15 @@ def test_what_a_sample_shows_is_decoded(file: tuple[list[int], list[int]], fps: 
             yield SimpleNamespace(pts=times[number], size=1, is_discard=False, number=number)
 
     log = DecodeLog()
-    unseen = Unseen(stream, [Sampling(fps)], 0.0, log)
-    for packet in unseen.mark(packets()):
+    skipper = FrameSkipper(stream, [Sampling(fps)], 0.0, log)
+    packet: Any
+    for packet in skipper.mark(packets()):
         if decoder.skip_frame != "NONREF":
             kept.append(packet.number)
     duration_s = times[-1] / 1000 + 0.04
     seen = pick_frames([time / 1000 for time in times], fps, duration_s)
     assert set(seen.tolist()) <= set(kept)
-    unseen.count(float("inf"))
+    skipper.count(float("inf"))
     assert log.frames == len(times) - len(kept)
 
 
