@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 import pytest
 
-from vidsum.features.extractor import OwnExtractor, _registered
+from vidsum.features.extractor import CustomExtractor, _registered
 
 COLOURS = {"red": (220, 30, 30), "green": (30, 200, 40), "blue": (30, 40, 220), "yellow": (220, 210, 40)}
 SHAPES = ("circle", "square", "bar", "cross")
@@ -91,7 +91,7 @@ def use_stand_ins(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         seen.append(len(pictures))
         return cells(pictures)
 
-    monkeypatch.setitem(_registered, EXTRACTOR, OwnExtractor(EXTRACTOR, encode, dim=48, size=64))
+    monkeypatch.setitem(_registered, EXTRACTOR, CustomExtractor(EXTRACTOR, encode, dim=48, size=64))
     encoder = SimpleNamespace(encode=embedded)
     monkeypatch.setattr("vidsum.lab.evaluation.vse.load_text_encoder", lambda name, device: encoder)
     monkeypatch.setattr("vidsum.lab.evaluation.vse.checkpoints.sha256_of", lambda name: f"sha of {name}")

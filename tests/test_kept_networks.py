@@ -13,7 +13,7 @@ import vidsum
 from tests import media
 from tests.features import networks
 from vidsum import checkpoints, features
-from vidsum.features import describe, kept_extractor
+from vidsum.features import describe, get_extractor
 from vidsum.features.extractor import Extractor
 from vidsum.grounding import find, text
 from vidsum.grounding.text import TextEncoder
@@ -22,7 +22,7 @@ from vidsum.shots import transnetv2
 from vidsum.summary import score
 from vidsum.types import FloatArray
 
-_KEPT = (features._loaded, transnetv2._load, text._load, find._loaded, score._loaded)
+_KEPT = (features._load, transnetv2._load, text._load, find._loaded, score._loaded)
 
 
 @pytest.fixture
@@ -116,17 +116,17 @@ def test_each_network_is_loaded_once_for_a_batch(
 
 
 def test_a_rate_is_no_other_network_but_a_precision_is(loads: Counter[str]) -> None:
-    slow, quick = (kept_extractor(describe("mobilenet_v2", fps=fps), device="cpu") for fps in (1.0, 4.0))
+    slow, quick = (get_extractor(describe("mobilenet_v2", fps=fps), device="cpu") for fps in (1.0, 4.0))
     assert (slow.spec.fps, quick.spec.fps) == (1.0, 4.0)
     assert loads["mobilenet_v2"] == 1
-    kept_extractor(describe("mobilenet_v2"), device="cpu", precision="bf16")
+    get_extractor(describe("mobilenet_v2"), device="cpu", precision="bf16")
     assert loads["mobilenet_v2"] == 2
 
 
 def test_other_weights_of_the_same_name_are_loaded(
     loads: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept_extractor(describe("mobilenet_v2"), device="cpu")
+    get_extractor(describe("mobilenet_v2"), device="cpu")
     monkeypatch.setattr(checkpoints, "sha256_of", lambda name: "1234")
-    kept_extractor(describe("mobilenet_v2"), device="cpu")
+    get_extractor(describe("mobilenet_v2"), device="cpu")
     assert loads["mobilenet_v2"] == 2

@@ -28,7 +28,7 @@ def films(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path]]:
         make_video(folder / name, n_frames=n_frames, sound=True)
     (folder / "b.mp4").write_text("no video")
     vidsum.register_extractor(
-        vidsum.OwnExtractor("colour", mean_colour, dim=3, fps=2.0, size=64, version="1")
+        vidsum.CustomExtractor("colour", mean_colour, dim=3, fps=2.0, size=64, version="1")
     )
     yield sorted(folder.glob("*.mp4"))
     del _registered["colour"]

@@ -17,6 +17,7 @@ from vidsum.version import __version__
 if TYPE_CHECKING:
     from vidsum.archive.archive import Archive as Archive
     from vidsum.errors import VidsumError as VidsumError
+    from vidsum.features.extractor import CustomExtractor as CustomExtractor
     from vidsum.features.extractor import OwnExtractor as OwnExtractor
     from vidsum.features.extractor import register_extractor as register_extractor
     from vidsum.memory import unload as unload
@@ -66,7 +67,7 @@ _NAMES = {
     "pipelines.watch": "Alert watch",
     "archive.archive": "Archive",
     "errors": "VidsumError",
-    "features.extractor": "OwnExtractor register_extractor",
+    "features.extractor": "CustomExtractor OwnExtractor register_extractor",
     "memory": "unload",
     "pipelines.description": "describe",
     "pipelines.download": "download",

@@ -32,8 +32,8 @@ from vidsum.device import PRECISIONS
 from vidsum.features import describe, load_extractor
 from vidsum.features.extract import extract_features
 from vidsum.features.extractor import Extractor, Spec
-from vidsum.features.onnx_backend import onnx_extractor
-from vidsum.features.torch_backend import torch_extractor
+from vidsum.features.onnx_backend import build_onnx_extractor
+from vidsum.features.torch_backend import build_torch_extractor
 from vidsum.results.features import Features
 from vidsum.settings import EXTRACTORS
 from vidsum.shots import find
@@ -88,9 +88,9 @@ def compare_networks(only: str | None) -> None:
         clips = np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
         ways: dict[str, Callable[[], object]] = {
             "plain": plain_run(spec, spec.build(weights).backbone, clips),
-            "fp32": partial(torch_extractor(spec, spec.build(weights)).encode, clips),
-            "bf16": partial(torch_extractor(spec, spec.build(weights), precision="bf16").encode, clips),
-            "onnx": partial(onnx_extractor(spec, spec.build(weights), "0" * 64).encode, clips),
+            "fp32": partial(build_torch_extractor(spec, spec.build(weights)).encode, clips),
+            "bf16": partial(build_torch_extractor(spec, spec.build(weights), precision="bf16").encode, clips),
+            "onnx": partial(build_onnx_extractor(spec, spec.build(weights), "0" * 64).encode, clips),
         }
         seconds = least_seconds(ways)
         for way, best in seconds.items():

@@ -16,7 +16,7 @@ from tests.pictures import COLOURS, EXTRACTOR, SHAPES, cells, embedded, make_pic
 from vidsum.checkpoints.trained import read_trained, save_trained
 from vidsum.features import describe
 from vidsum.features.extractor import Extractor
-from vidsum.features.pictures import view_of
+from vidsum.features.pictures import make_view
 
 SCHEMA = json.loads((Path(vidsum.__file__).parent / "schemas" / "vse_evaluation.schema.json").read_text())
 DATA = ("--captions", "captions.csv", "--pictures", "images", "--device", "cpu")
@@ -75,7 +75,7 @@ def test_class_names_stand_beside_a_map_of_their_network(run: Run, monkeypatch: 
         return np.tile(cells(pictures[:, 0]), 75)[:, :3584]
 
     spec = describe("efficientnet_lite0")
-    known = np.stack([view_of(painted(*kind), 0, spec, 0) for kind in kinds])[:, None]
+    known = np.stack([make_view(painted(*kind), 0, spec, 0) for kind in kinds])[:, None]
 
     def logits(features: np.ndarray) -> np.ndarray:
         """Near what is most alike."""
@@ -85,7 +85,7 @@ def test_class_names_stand_beside_a_map_of_their_network(run: Run, monkeypatch: 
         return Extractor(spec, network, "cpu", "fp32", "onnx", classify=logits)
 
     for module in ("lab.evaluation.vse", "features.pictures", "lab.training.vse_measured"):
-        monkeypatch.setattr(f"vidsum.{module}.kept_extractor", load)
+        monkeypatch.setattr(f"vidsum.{module}.get_extractor", load)
     for module in ("lab.training.vse", "features.pictures"):
         monkeypatch.setattr(f"vidsum.{module}.weights_sha256", lambda spec: "sha")
     monkeypatch.setattr(

@@ -13,7 +13,7 @@ from vidsum.device import require_precision
 from vidsum.errors import UsageError
 from vidsum.features import EXTRACTORS, describe
 from vidsum.features.extractor import Extractor, imagenet_classes, kinetics_classes
-from vidsum.features.torch_backend import torch_extractor
+from vidsum.features.torch_backend import build_torch_extractor
 from vidsum.types import Picture
 
 RandomWeights = Callable[[str], networks.Weights]
@@ -35,7 +35,7 @@ def as_images(clips: Picture) -> Tensor:
 def test_googlenet_agrees_with_torchvision(random_clips: RandomClips) -> None:
     model = networks.googlenet()
     spec = describe("googlenet")
-    extractor = torch_extractor(spec, spec.build(model.state_dict()), device="cpu")
+    extractor = build_torch_extractor(spec, spec.build(model.state_dict()), device="cpu")
     clips = random_clips(spec)
     pooled: list[Tensor] = []
     model.avgpool.register_forward_hook(lambda _module, _inputs, output: pooled.append(output.flatten(1)))
@@ -49,7 +49,7 @@ def test_googlenet_agrees_with_torchvision(random_clips: RandomClips) -> None:
 def test_mobilenet_v2_agrees_with_torchvision(random_clips: RandomClips) -> None:
     model = networks.mobilenet_v2()
     spec = describe("mobilenet_v2")
-    extractor = torch_extractor(spec, spec.build(model.state_dict()), device="cpu")
+    extractor = build_torch_extractor(spec, spec.build(model.state_dict()), device="cpu")
     clips = random_clips(spec)
     with torch.inference_mode():
         images = (as_images(clips) - IMAGENET_MEAN) / IMAGENET_STD
@@ -67,7 +67,7 @@ def test_clip_agrees_with_open_clip(random_clips: RandomClips) -> None:
     # OpenAI's archive also holds three numbers about the model, and some weights in half precision
     numbers = {"input_resolution": torch.tensor(224), "context_length": torch.tensor(77)}
     weights = {**model.state_dict(), **numbers, "vocab_size": torch.tensor(49408)}
-    extractor = torch_extractor(spec, spec.build(weights), device="cpu")
+    extractor = build_torch_extractor(spec, spec.build(weights), device="cpu")
     clips = random_clips(spec)
     mean = torch.tensor(open_clip.OPENAI_DATASET_MEAN).view(3, 1, 1)
     std = torch.tensor(open_clip.OPENAI_DATASET_STD).view(3, 1, 1)
@@ -96,7 +96,7 @@ def test_an_extractor_does_what_it_declares(
     """Its size, in any batch; a name for each logit; text from clip alone."""
     spec = describe(name, clip_frames=9 if "i3d" in name else None)
     network = spec.build(random_weights(name))
-    extractor = torch_extractor(spec, network, device="cpu")
+    extractor = build_torch_extractor(spec, network, device="cpu")
     clips = random_clips(spec)
     together = extractor.encode(clips)
     assert together.shape == (2, spec.dim + spec.inner)
@@ -129,7 +129,7 @@ def test_i3d_128_is_i3d_on_smaller_pictures_of_the_same_view(
     views = [spec.preprocessing.crop / vars(spec.preprocessing.size)["pixels"] for spec in (large, small)]
     assert views[0] == pytest.approx(views[1], abs=0.002)
     clips = random_clips(small)
-    found = torch_extractor(small, small.build(random_weights("i3d")), device="cpu").encode(clips)
+    found = build_torch_extractor(small, small.build(random_weights("i3d")), device="cpu").encode(clips)
     images = torch.from_numpy(clips).permute(0, 4, 1, 2, 3) / 127.5 - 1
     with torch.inference_mode():
         expected = large.build(random_weights("i3d")).backbone.eval()(images)
@@ -145,7 +145,7 @@ def test_features_in_bf16_are_close_to_those_in_fp32(
     network = spec.build(random_weights(name))
     clips = random_clips(spec, 1)
     exact, rounded = (
-        torch_extractor(spec, network, device="cpu", precision=precision).encode(clips)[0]
+        build_torch_extractor(spec, network, device="cpu", precision=precision).encode(clips)[0]
         for precision in ("fp32", "bf16")
     )
     assert exact.dtype == rounded.dtype == np.float32
@@ -156,7 +156,7 @@ def test_features_in_bf16_are_close_to_those_in_fp32(
 @pytest.fixture(scope="module")
 def mobilenet_v2(random_weights: RandomWeights) -> Extractor:
     spec = describe("mobilenet_v2")
-    return torch_extractor(spec, spec.build(random_weights("mobilenet_v2")), device="cpu")
+    return build_torch_extractor(spec, spec.build(random_weights("mobilenet_v2")), device="cpu")
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from tests.features.conftest import RandomClips
 from vidsum.errors import OutputError, PackageError, UsageError
 from vidsum.features import describe, onnx_backend, weights_sha256
 from vidsum.features.extractor import Network, Spec
-from vidsum.features.onnx_backend import choose_provider, exported_path, onnx_extractor, require_exporter
-from vidsum.features.torch_backend import torch_extractor
+from vidsum.features.onnx_backend import build_onnx_extractor, choose_provider, export_path, require_exporter
+from vidsum.features.torch_backend import build_torch_extractor
 from vidsum.models.i3d import I3D, Mixed, SameMaxPool3d, Unit3D
 from vidsum.packages import install_extra_command
 
@@ -68,45 +68,45 @@ def test_features_agree_with_torch_for_any_batch_and_a_network_is_exported_once(
     random_clips: RandomClips, make: Callable[[], tuple[Spec, Network]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec, network = make()
-    expected = torch_extractor(spec, network, device="cpu").encode(random_clips(spec, 3))
-    extractor = onnx_extractor(spec, network, SHA256, device="cpu")
+    expected = build_torch_extractor(spec, network, device="cpu").encode(random_clips(spec, 3))
+    extractor = build_onnx_extractor(spec, network, SHA256, device="cpu")
     for count in (3, 1):
         features = extractor.encode(random_clips(spec, 3)[:count])
         np.testing.assert_allclose(features, expected[:count], rtol=1e-3, atol=1e-4 * np.abs(expected).max())
     scores = np.zeros((1, spec.dim), np.float32)
     np.testing.assert_allclose(extractor.logits(scores)[0], network.head.bias.detach().numpy())  # type: ignore[union-attr]
 
-    exported = exported_path(spec, SHA256)
+    exported = export_path(spec, SHA256)
     assert [file.name for file in exported.parent.iterdir()] == [exported.name]
     monkeypatch.setattr(onnx_backend, "export", lambda *_: pytest.fail("exported again"))
-    onnx_extractor(spec, network, SHA256, device="cpu")
+    build_onnx_extractor(spec, network, SHA256, device="cpu")
 
 
 def test_other_weights_and_clip_lengths_are_kept_apart() -> None:
     spec = describe("i3d")
-    paths = {exported_path(spec, SHA256), exported_path(spec, SHA256[::-1])}
-    paths.add(exported_path(describe("i3d", clip_frames=64), SHA256))
-    paths.add(exported_path(describe("mobilenet_v2"), SHA256))
+    paths = {export_path(spec, SHA256), export_path(spec, SHA256[::-1])}
+    paths.add(export_path(describe("i3d", clip_frames=64), SHA256))
+    paths.add(export_path(describe("mobilenet_v2"), SHA256))
     assert len(paths) == 4
 
 
 @pytest.mark.parametrize("module", [onnx_backend, torch])
 def test_another_vidsum_or_pytorch_exports_anew(monkeypatch: pytest.MonkeyPatch, module: ModuleType) -> None:
-    before = exported_path(describe("i3d"), SHA256)
+    before = export_path(describe("i3d"), SHA256)
     monkeypatch.setattr(module, "__version__", "99.0")
-    assert exported_path(describe("i3d"), SHA256) != before
+    assert export_path(describe("i3d"), SHA256) != before
 
 
 def test_a_cache_folder_that_cannot_be_made_is_named(own_home: Path) -> None:
     own_home.mkdir()
     (own_home / "onnx").write_text("in the way")
     with pytest.raises(OutputError, match="onnx: cannot be made"):
-        onnx_extractor(*small_i3d(), SHA256, device="cpu")
+        build_onnx_extractor(*small_i3d(), SHA256, device="cpu")
 
 
 def test_other_precisions_are_refused() -> None:
     with pytest.raises(UsageError, match="fp32 and int8, not bf16"):
-        onnx_extractor(*small_i3d(), SHA256, precision="bf16")
+        build_onnx_extractor(*small_i3d(), SHA256, precision="bf16")
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,9 @@ from vidsum import checkpoints
 from vidsum.device import device_type, may_have_gpu, n_cores, n_threads, prefers_int8
 from vidsum.errors import UsageError
 from vidsum.features import choose_backend, describe, load_extractor
-from vidsum.features.onnx_backend import graph_extractor
-from vidsum.features.onnx_lite import mean_above
-from vidsum.features.torch_backend import torch_extractor
+from vidsum.features.onnx_backend import build_graph_extractor
+from vidsum.features.onnx_lite import mean_of_relu
+from vidsum.features.torch_backend import build_torch_extractor
 from vidsum.pipelines.decoding import extraction_job
 from vidsum.pipelines.plan import extract
 from vidsum.scaling import unit_rows
@@ -38,9 +38,9 @@ def test_features_and_scores_are_those_of_torch(
 ) -> None:
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path))
     weights = random_weights("efficientnet_lite0")
-    theirs = torch_extractor(SPEC, SPEC.build(weights), device="cpu")
+    theirs = build_torch_extractor(SPEC, SPEC.build(weights), device="cpu")
     arrays = {name: tensor.numpy() for name, tensor in weights.items()}
-    ours, again = (graph_extractor(SPEC, arrays, "0" * 64, device="cpu") for _ in range(2))
+    ours, again = (build_graph_extractor(SPEC, arrays, "0" * 64, device="cpu") for _ in range(2))
     assert len(list((tmp_path / "onnx").iterdir())) == 1
     for count in (3, 1):
         clips = random_clips(SPEC, count)
@@ -164,5 +164,5 @@ def test_int8_is_for_processors_that_have_it(
 def test_the_mean_of_what_is_clipped_is_that_of_many_draws() -> None:
     means, deviations = np.array([-3.0, -0.5, 0.0, 2.0, 6.5, 9.0]), np.array([1.0, 2.0, 0.1, 4.0, 3.0, 1e-9])
     draws = np.random.default_rng(0).normal(size=(400_000, 1)) * deviations + means
-    found = mean_above(means, deviations) - mean_above(means - 6, deviations)
+    found = mean_of_relu(means, deviations) - mean_of_relu(means - 6, deviations)
     np.testing.assert_allclose(found, np.clip(draws, 0, 6).mean(axis=0), atol=0.01)

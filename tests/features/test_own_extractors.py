@@ -11,7 +11,7 @@ import pytest
 from tests import media
 from vidsum.errors import UsageError
 from vidsum.features import extractor
-from vidsum.features.extractor import OwnExtractor, register_extractor
+from vidsum.features.extractor import CustomExtractor, register_extractor
 from vidsum.pipelines.plan import extract
 from vidsum.pipelines.summary import find_shots
 from vidsum.types import Picture
@@ -24,7 +24,7 @@ def mean_colour(frames: Picture) -> Any:
     return frames.mean(axis=(1, 2)) / 255
 
 
-COLOUR = OwnExtractor("colour", mean_colour, dim=3, fps=5.0, size=32)
+COLOUR = CustomExtractor("colour", mean_colour, dim=3, fps=5.0, size=32)
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +57,7 @@ def test_another_version_is_made_anew(film: Path) -> None:
     register_extractor(COLOUR)
     before = extract(film, "colour")
     calls = len(seen)
-    register_extractor(OwnExtractor("colour", mean_colour, dim=3, fps=5.0, size=32, version="2"))
+    register_extractor(CustomExtractor("colour", mean_colour, dim=3, fps=5.0, size=32, version="2"))
     assert extract(film, "colour").provenance["weights_sha256"] != before.provenance["weights_sha256"]
     assert len(seen) > calls
     assert len(extract(film, "colour", fps=2.0)) < len(before)
@@ -76,8 +76,8 @@ def test_an_extractor_of_an_installed_package_goes_by_its_name(
 
 
 def test_wrong_features_and_taken_names_are_refused(film: Path) -> None:
-    register_extractor(OwnExtractor("wide", mean_colour, dim=4))
+    register_extractor(CustomExtractor("wide", mean_colour, dim=4))
     with pytest.raises(UsageError, match=r"wide gave features of shape \[\d, 3\], not \[\d, 4\]"):
         extract(film, "wide")
     with pytest.raises(UsageError, match="is an extractor of vidsum"):
-        register_extractor(OwnExtractor("clip", mean_colour, dim=3))
+        register_extractor(CustomExtractor("clip", mean_colour, dim=3))

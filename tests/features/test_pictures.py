@@ -10,8 +10,8 @@ from tests import media
 from tests.pictures import EXTRACTOR, cells, painted, save, use_stand_ins
 from vidsum.errors import InputError, UsageError
 from vidsum.features import describe, pictures
-from vidsum.features.extractor import OwnExtractor, _registered
-from vidsum.features.pictures import DEGRADATIONS, Still, features_of_views, read_stills, view_of
+from vidsum.features.extractor import CustomExtractor, _registered
+from vidsum.features.pictures import DEGRADATIONS, Still, encode_views, make_view, read_stills
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_the_first_view_is_what_the_extractor_sees_of_a_frame(seen: list[int], t
     (picture,) = read_stills([frame])
     assert picture is not None
     Image.fromarray(picture).save(tmp_path / "frame.png")
-    (of_frame, of_image), (mirrored, _) = features_of_views(
+    (of_frame, of_image), (mirrored, _) = encode_views(
         [frame, Still(tmp_path / "frame.png")], EXTRACTOR, [0, 1]
     )
     assert np.array_equal(of_frame, of_image)
@@ -45,15 +45,15 @@ def test_the_first_view_is_what_the_extractor_sees_of_a_frame(seen: list[int], t
 
 def test_random_views_repeat_and_differ(seen: list[int], stills: list[Still]) -> None:
     spec, picture = describe(EXTRACTOR), painted("red", "cross")
-    views = [view_of(picture, number, spec, 7) for number in range(2, 40)]
+    views = [make_view(picture, number, spec, 7) for number in range(2, 40)]
     assert all(view.shape == (64, 64, 3) for view in views)
     assert len({view.tobytes() for view in views}) == len(views)
-    assert np.array_equal(view_of(picture, 5, spec, 7), views[3])
+    assert np.array_equal(make_view(picture, 5, spec, 7), views[3])
     for shape in ((1, 1), (3, 500), (500, 3)):
-        assert view_of(np.zeros((*shape, 3), np.uint8), 9, spec, 0).shape == (64, 64, 3)
+        assert make_view(np.zeros((*shape, 3), np.uint8), 9, spec, 0).shape == (64, 64, 3)
     # the rows of a picture do not depend on those beside it
-    both = features_of_views(stills[:2], EXTRACTOR, [3])[0]
-    assert np.array_equal(both[1], features_of_views(stills[1:2], EXTRACTOR, [3])[0, 0])
+    both = encode_views(stills[:2], EXTRACTOR, [3])[0]
+    assert np.array_equal(both[1], encode_views(stills[1:2], EXTRACTOR, [3])[0, 0])
 
 
 def test_degradations_keep_the_size_and_change_the_picture() -> None:
@@ -75,16 +75,16 @@ def test_a_run_that_was_stopped_goes_on(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        features_of_views(stills, EXTRACTOR, [0, 2], progress=stop)
+        encode_views(stills, EXTRACTOR, [0, 2], progress=stop)
     assert seen == [2, 2, 2]
-    features = features_of_views(stills, EXTRACTOR, [0, 2])
+    features = encode_views(stills, EXTRACTOR, [0, 2])
     assert seen == [2, 2, 2, 2, 1, 1]
     assert features.shape == (2, 5, 48)
-    again = features_of_views(stills, EXTRACTOR, [0, 2])
+    again = encode_views(stills, EXTRACTOR, [0, 2])
     assert np.array_equal(again, features)
     assert len(seen) == 6
     save(stills[0].path, painted("blue", "bar"))  # another picture of the same name
-    assert not np.array_equal(features_of_views(stills, EXTRACTOR, [0])[0, 0], features[0, 0])
+    assert not np.array_equal(encode_views(stills, EXTRACTOR, [0])[0, 0], features[0, 0])
 
 
 def test_what_cannot_be_read_is_nan(seen: list[int], stills: list[Still], tmp_path: Path) -> None:
@@ -95,11 +95,9 @@ def test_what_cannot_be_read_is_nan(seen: list[int], stills: list[Still], tmp_pa
         Still(tmp_path / name, time)
         for name, time in (("text.jpg", None), ("cut.png", None), ("text.jpg", 1.0))
     ]
-    features = features_of_views(
-        [bad[0], stills[0], *bad[1:], Still(tmp_path / "none.jpg")], EXTRACTOR, [0, 5]
-    )
+    features = encode_views([bad[0], stills[0], *bad[1:], Still(tmp_path / "none.jpg")], EXTRACTOR, [0, 5])
     assert np.isnan(features).all(axis=2).tolist() == [[True, False, True, True, True]] * 2
-    assert np.isnan(features_of_views(bad, EXTRACTOR, [0])).all()
+    assert np.isnan(encode_views(bad, EXTRACTOR, [0])).all()
 
 
 def test_grey_turned_and_transparent_pictures_are_read(tmp_path: Path) -> None:
@@ -124,11 +122,11 @@ def test_features_that_are_not_finite_are_refused(
         rows[3, 5] = np.nan
         return rows
 
-    monkeypatch.setitem(_registered, "broken", OwnExtractor("broken", encode, dim=48, size=64))
+    monkeypatch.setitem(_registered, "broken", CustomExtractor("broken", encode, dim=48, size=64))
     with pytest.raises(InputError, match=r"3.png: broken gives NaN or infinite features"):
-        features_of_views(stills, "broken", [0])
+        encode_views(stills, "broken", [0])
 
 
 def test_networks_that_see_clips_are_refused(stills: list[Still]) -> None:
     with pytest.raises(UsageError, match="sees clips"):
-        features_of_views(stills, "i3d", [0])
+        encode_views(stills, "i3d", [0])

@@ -26,7 +26,7 @@ def inputs(n_videos: int = 2, n_samples: int = 12) -> tuple[torch.Tensor, torch.
     return torch.randn(n_videos, n_samples, 6), is_global
 
 
-def scores_of(model: FullTransNet, features: torch.Tensor, is_global: torch.Tensor) -> torch.Tensor:
+def build_classifier(model: FullTransNet, features: torch.Tensor, is_global: torch.Tensor) -> torch.Tensor:
     assert model.scores is not None
     scores: torch.Tensor = model.scores(features, model.encode(features, is_global).memory)
     return scores
@@ -54,7 +54,7 @@ def test_scores_are_a_linear_layer_on_the_memory_of_the_pointer_head(model: Full
     features, is_global = inputs()
     memory = whole.encode(features, is_global).memory
     linear = (memory * own["scores.network.weight"][0]).sum(dim=2) + own["scores.network.bias"]
-    found = scores_of(model, features, is_global)
+    found = build_classifier(model, features, is_global)
     torch.testing.assert_close(found, averaged(linear))
     assert found.std(dim=1).min() > 0
     frames = torch.tensor([[1, 5], [0, 7]])

@@ -43,10 +43,10 @@ def clip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[nn.Module]
     monkeypatch.setattr("open_clip.get_model_config", networks.shallow_clip_config)
     monkeypatch.setattr(checkpoints, "load_state_dict", load_state_dict)
     monkeypatch.setattr(checkpoints, "find", lambda name: Path(name) if name == "clip" else None)
-    for kept in (text._load, features._loaded):
+    for kept in (text._load, features._load):
         kept.cache_clear()
     yield model
-    for kept in (text._load, features._loaded):
+    for kept in (text._load, features._load):
         kept.cache_clear()
 
 

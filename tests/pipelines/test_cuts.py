@@ -70,7 +70,7 @@ def colours(pictures: np.ndarray) -> np.ndarray:
 @pytest.fixture(autouse=True)
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
-    vidsum.register_extractor(vidsum.OwnExtractor("cells", colours, dim=48, size=32))
+    vidsum.register_extractor(vidsum.CustomExtractor("cells", colours, dim=48, size=32))
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ class Colour:
 def colour(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Colour:
     monkeypatch.setattr(extractor, "_registered", {})
     encode = Colour()
-    vidsum.register_extractor(vidsum.OwnExtractor("colour", encode, dim=3, fps=5.0, size=32))
+    vidsum.register_extractor(vidsum.CustomExtractor("colour", encode, dim=3, fps=5.0, size=32))
     return encode
 
 

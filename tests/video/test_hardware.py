@@ -10,7 +10,7 @@ import pytest
 from tests import media
 from vidsum.errors import UsageError
 from vidsum.features import extractor
-from vidsum.features.extractor import OwnExtractor, register_extractor
+from vidsum.features.extractor import CustomExtractor, register_extractor
 from vidsum.pipelines.plan import extract
 from vidsum.results.features import Features
 from vidsum.video import hardware
@@ -28,7 +28,7 @@ def colours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(extractor, "_registered", {})
     register_extractor(
-        OwnExtractor("colour", lambda frames: frames.mean(axis=(1, 2)), dim=3, fps=5.0, size=32)
+        CustomExtractor("colour", lambda frames: frames.mean(axis=(1, 2)), dim=3, fps=5.0, size=32)
     )
 
 

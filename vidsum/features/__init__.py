@@ -1,7 +1,7 @@
 """Features of a video: one vector for each frame or clip, by a pretrained network.
 
-An extractor is a file of `vidsum/features/extractors/`, of which there is no other list, or comes from
-outside (`extractor`). This module loads neither torch nor NumPy by itself.
+An extractor is a file of `vidsum/features/extractors/`, or is registered by the user (`CustomExtractor`).
+This module imports neither torch nor NumPy.
 """
 
 from dataclasses import replace
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from vidsum.checkpoints.registry import own_entry, own_weights
 from vidsum.device import BACKENDS, Backend, Precision, device_type, require_precision
 from vidsum.errors import UsageError
-from vidsum.features.extractor import own_extractor
+from vidsum.features.extractor import find_custom_extractor
 from vidsum.memory import cached_model
 from vidsum.names import unknown_name_error
 from vidsum.packages import require_extra
@@ -21,37 +21,36 @@ if TYPE_CHECKING:
     from vidsum.features.extractor import Extractor, Spec
     from vidsum.types import Progress
 
-_KEPT = 4
+_N_CACHED = 4
 """Extractors in memory at a time; a command runs at most three of them on a video."""
 
 
 def describe(
     name: str, *, fps: float | None = None, clip_frames: int | None = None, stride_frames: int | None = None
 ) -> "Spec":
-    """Return the specification of one of `EXTRACTORS` or of an own one, without its weights or importing
-    torch.
+    """Return the specification of a built-in or custom extractor, without its weights or importing torch.
 
-    The extractor's own `fps`, `clip_frames` and `stride_frames` (see `Spec`) stand where none are given.
-    Raises UsageError for an unknown extractor, or one that cannot take such clips.
+    `fps`, `clip_frames` and `stride_frames` replace the extractor's defaults (see `Spec`). Raises UsageError
+    for an unknown extractor, or one that cannot take such clips.
     """
     if name in EXTRACTORS:
         spec: Spec = import_module(f"vidsum.features.extractors.{name}").SPEC
-    elif own := own_extractor(name):
-        spec = own.spec
+    elif custom := find_custom_extractor(name):
+        spec = custom.spec
     elif (entry := own_entry(name)) and entry.network:
         # other weights do not fit the map to sentences, so that the layers for it are left out
         spec = replace(describe(entry.network), name=name, checkpoint=name, network=entry.network, inner=0)
     else:
         raise unknown_name_error("extractor", name, (*EXTRACTORS, *own_weights()))
     chosen = {"fps": fps, "clip_frames": clip_frames, "stride_frames": stride_frames}
-    given: dict[str, Any] = {field: value for field, value in chosen.items() if value is not None}
-    return replace(spec, **given)
+    overrides: dict[str, Any] = {field: value for field, value in chosen.items() if value is not None}
+    return replace(spec, **overrides)
 
 
 def choose_backend(
     spec: "Spec", backend: Backend = "auto", *, device: str = "auto", precision: Precision = "fp32"
 ) -> Backend:
-    """What will run an extractor: `torch` or `onnx`, before weights are fetched or a video is read.
+    """Choose `torch` or `onnx` for an extractor, before weights are fetched or a video is read.
 
     `auto` is onnxruntime where it runs the network on the CPU without torch, else torch.
 
@@ -76,19 +75,19 @@ def choose_backend(
 
 
 def can_be_int8(spec: "Spec", backend: Backend) -> bool:
-    """Return whether there is an int8 form of a network, for this backend."""
+    """Return whether a network has an int8 form for this backend."""
     return spec.graph is not None and backend != "torch"
 
 
 def weights_sha256(spec: "Spec") -> str:
-    """Return SHA-256 of an extractor's weights as they were published.
+    """Return the SHA-256 of an extractor's weights as they were published.
 
-    Raises PackageError: the network needs torch, so that to fetch its weights would be of no use.
+    Raises PackageError: the network needs torch, and its weights would be fetched in vain.
     """
     from vidsum import checkpoints
 
-    if spec.own:
-        return spec.own.sha256
+    if spec.custom:
+        return spec.custom.sha256
     if spec.graph is None and checkpoints.find(spec.checkpoint) is None:
         require_extra("torch", spec.name)
     return checkpoints.sha256_of(spec.checkpoint)
@@ -112,43 +111,41 @@ def load_extractor(
         backend: `torch`, `onnx` for onnxruntime, in fp32, or `auto`, see `choose_backend`.
         progress: called while the weights are fetched.
 
-    Errors are those of `choose_backend`, and WeightsError where weights cannot be had or fail their check.
+    Errors are those of `choose_backend`, and WeightsError where weights are unavailable or fail their check.
     """
     from vidsum import checkpoints
 
     chosen = choose_backend(spec, backend, device=device, precision=precision)
     if chosen == "torch":
-        from vidsum.features.torch_backend import torch_extractor
+        from vidsum.features.torch_backend import build_torch_extractor
 
         network = spec.build(checkpoints.load_state_dict(spec.checkpoint, progress))
-        return torch_extractor(spec, network, device=device, precision=precision)
+        return build_torch_extractor(spec, network, device=device, precision=precision)
     from vidsum.features import onnx_backend
 
     digest = checkpoints.sha256_of(spec.checkpoint, progress)
     if spec.graph is not None:
         arrays = checkpoints.load_arrays(spec.checkpoint, progress)
-        return onnx_backend.graph_extractor(spec, arrays, digest, device=device, precision=precision)
+        return onnx_backend.build_graph_extractor(spec, arrays, digest, device=device, precision=precision)
     network = spec.build(checkpoints.load_state_dict(spec.checkpoint, progress))
-    return onnx_backend.onnx_extractor(spec, network, digest, device=device, precision=precision)
+    return onnx_backend.build_onnx_extractor(spec, network, digest, device=device, precision=precision)
 
 
-def kept_extractor(
+def get_extractor(
     spec: "Spec", *, device: str = "auto", precision: Precision = "fp32", backend: Backend = "auto"
 ) -> "Extractor":
-    """`load_extractor`, with the network kept in memory for the next video of a batch."""
-    if spec.own:
-        return spec.own.extractor(spec)
+    """Return an extractor whose network stays in memory for the next video of a batch."""
+    if spec.custom:
+        return spec.custom.extractor(spec)
     # the rate and the stride are no part of the network; the clips' length is part of an exported one
     digest = weights_sha256(spec)
-    return replace(_loaded(spec.name, spec.clip_frames, device, precision, backend, digest), spec=spec)
+    return replace(_load(spec.name, spec.clip_frames, device, precision, backend, digest), spec=spec)
 
 
-@cached_model(maxsize=_KEPT)
-def _loaded(
+@cached_model(maxsize=_N_CACHED)
+def _load(
     name: str, clip_frames: int, device: str, precision: Precision, backend: Backend, weights_sha256: str
 ) -> "Extractor":
-    """Return an extractor by all that its network depends on; other weights of the same name are loaded
-    anew.
-    """
+    """Load an extractor, cached by all that its network depends on, the weights' SHA-256 included."""
     spec = describe(name, clip_frames=clip_frames)
     return load_extractor(spec, device=device, precision=precision, backend=backend)

@@ -1,4 +1,4 @@
-"""From a stream of frames to the features of a video, in batches formed while it is decoded."""
+"""Turn a stream of frames into the features of a video, in batches formed while it is decoded."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -13,15 +13,15 @@ from vidsum.types import FloatArray, Picture, Progress, VideoInfo
 from vidsum.video.frames import Frame
 
 CPU_FRAMES = 6
-"""In one batch: their activations stay in the cache, which makes MobileNetV2 twice as fast as 32 do."""
+"""Frames per batch: their activations fit the cache, so MobileNetV2 is twice as fast as with 32."""
 GPU_FRAMES = 64
-_LONGEST_RUN = 120
-"""Clips of the same pictures that are seen once: progress is to be told of now and then."""
-LEAST_CLIPS = 2
-"""In one batch: PyTorch runs some 3D convolutions of a single clip in a slow way of its own."""
+_MAX_RUN_CLIPS = 120
+"""Identical clips that are encoded once; longer runs are split so that progress is reported."""
+MIN_CLIPS = 2
+"""Clips per batch: PyTorch runs some 3D convolutions of a single clip slowly."""
 
 Clip = tuple[float, list[Picture]]
-"""When its first frame is shown, and its cropped pictures."""
+"""Time of its first frame, and its cropped pictures."""
 
 
 def extract_features(
@@ -35,16 +35,15 @@ def extract_features(
 ) -> Features:
     """Return features of one video: one row for each clip of its frames.
 
-    No more than one batch and one clip of frames are held at a time. A video shorter than one clip gives
-    one feature, its last frame repeated. Frames that no whole clip sees give one more feature, made the
-    same way, if the clip that they belong to has half its frames or more.
+    At most one batch and one clip of frames are in memory. A video shorter than one clip gives one feature,
+    its last frame repeated; so do the frames after the last whole clip, if they fill half a clip or more.
 
     The frames are those of `extractor.spec.sampling`, in order. `with_logits` also gives class scores;
     `embed` makes the `embeddings` [N, E] of what `Extractor.encode` gives. Raises InputError: there are no
     frames. UsageError: the extractor has no class scores.
     """
     spec = extractor.spec
-    runs = _runs(iter_clips(frames, spec))
+    runs = _iter_runs(iter_clips(frames, spec))
     size = batch_size(extractor)
     times: list[float] = []
     rows, scores, embeddings = _Rows(), _Rows(), _Rows()
@@ -63,21 +62,21 @@ def extract_features(
     if not times:
         raise InputError(f"{video.path}: no frame could be decoded")
     return Features(
-        array=rows.all(),
+        array=rows.array(),
         timestamps=np.array(times),
         step_s=spec.step_s,
         covers_s=spec.covers_s,
         duration_s=video.duration_s,
         video_fps=video.fps,
         extractor=spec.name,
-        logits=scores.all() if with_logits else None,
-        embeddings=embeddings.all() if embed else None,
+        logits=scores.array() if with_logits else None,
+        embeddings=embeddings.array() if embed else None,
         video=video,
     )
 
 
 class _Rows:
-    """[N, D] rows in batches, in an array that grows: joined in the end, they would take twice the memory."""
+    """[N, D] rows in a growing array: joining batches in the end would take twice the memory."""
 
     def __init__(self) -> None:
         self._array: FloatArray = np.empty((0, 0), np.float32)
@@ -91,16 +90,16 @@ class _Rows:
         self._array[self._count : end] = rows
         self._count = end
 
-    def all(self) -> FloatArray:
+    def array(self) -> FloatArray:
         """Return all rows, after the last `add`."""
         self._array.resize((self._count, self._array.shape[1]), refcheck=False)
         return self._array
 
 
 def batch_size(extractor: Extractor) -> int:
-    """Clips in one batch: as many as run fastest on the extractor's device."""
+    """Return the number of clips per batch that runs fastest on the extractor's device."""
     frames = CPU_FRAMES if extractor.device == "cpu" else GPU_FRAMES
-    return max(LEAST_CLIPS, frames // extractor.spec.clip_frames)
+    return max(MIN_CLIPS, frames // extractor.spec.clip_frames)
 
 
 def iter_clips(frames: Iterable[Frame], spec: Spec) -> Iterator[Clip]:
@@ -114,36 +113,34 @@ def iter_clips(frames: Iterable[Frame], spec: Spec) -> Iterator[Clip]:
             last, cropped = frame.image, spec.crop(frame.image)
         window.append((frame.time_s, cropped))
         if count == start + length:
-            yield _clip(list(window), length)
+            yield _make_clip(list(window), length)
             start += stride
     if start == 0 and count:
-        yield _clip(list(window), length)
-    rest, seen = count - start, start - stride + length
-    if start > 0 and count > seen and 2 * rest >= length:
-        yield _clip(list(window)[-rest:], length)
+        yield _make_clip(list(window), length)
+    rest, covered = count - start, start - stride + length
+    if start > 0 and count > covered and 2 * rest >= length:
+        yield _make_clip(list(window)[-rest:], length)
 
 
-def _runs(clips: Iterable[Clip]) -> Iterator[tuple[list[float], list[Picture]]]:
-    """Yield the starts of clips that show the same pictures one after the other, and these: they are seen
-    once.
-    """
-    times, shown = list[float](), list[Picture]()
+def _iter_runs(clips: Iterable[Clip]) -> Iterator[tuple[list[float], list[Picture]]]:
+    """Group consecutive clips of the same pictures: yield their starts, and the pictures to encode once."""
+    times, current = list[float](), list[Picture]()
     for time_s, pictures in clips:
-        is_same = len(pictures) == len(shown) and all(map(_is_same, pictures, shown))
-        if times and not (is_same and len(times) < _LONGEST_RUN):
-            yield times, shown
+        is_same = len(pictures) == len(current) and all(map(_is_same, pictures, current))
+        if times and not (is_same and len(times) < _MAX_RUN_CLIPS):
+            yield times, current
             times = []
         times.append(time_s)
-        shown = pictures
+        current = pictures
     if times:
-        yield times, shown
+        yield times, current
 
 
-def _is_same(one: Picture, other: Picture) -> bool:
-    return one is other or np.array_equal(one, other)
+def _is_same(picture: Picture, other: Picture) -> bool:
+    return picture is other or np.array_equal(picture, other)
 
 
-def _clip(frames: list[tuple[float, Picture]], length: int) -> Clip:
+def _make_clip(frames: list[tuple[float, Picture]], length: int) -> Clip:
     """Return a clip of these frames, its last one repeated where they are too few."""
     pictures = [picture for _, picture in frames]
     return frames[0][0], pictures + pictures[-1:] * (length - len(pictures))

@@ -1,4 +1,4 @@
-"""The interface of feature extractors: what each sees of a video, and the call that makes features."""
+"""The interface of feature extractors: the frames they read, and the call that makes features."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Weights: TypeAlias = "Mapping[str, torch.Tensor]"
 """The tensors of a checkpoint."""
 Arrays: TypeAlias = "Mapping[str, npt.NDArray[Any]]"
-"""The same in NumPy."""
+"""The tensors of a checkpoint, as NumPy arrays."""
 Triple = tuple[float, float, float]
 """Values for red, green and blue."""
 
@@ -34,8 +34,7 @@ HALF_RANGE: Triple = (127.5, 127.5, 127.5)
 
 
 _CLASS_NAMES = Path(__file__).with_name("class_names")
-"""A file for each set of classes, a name per line. The names are those of torchvision, which is not needed to
-read them: importing it is slow, and fails where it does not match PyTorch."""
+"""One file per set of classes, a name per line: torchvision's names, without importing it."""
 
 
 def imagenet_classes() -> Sequence[str]:
@@ -61,7 +60,7 @@ class Preprocessing:
     std: Triple
 
 
-class TextEncoder(NamedTuple):
+class TextTower(NamedTuple):
     """The text encoder of a network that was trained on images and texts."""
 
     encode: Callable[[Sequence[str]], FloatArray]
@@ -78,7 +77,7 @@ class Network:
     """Normalised input [N, 3, H, W], or [N, 3, T, H, W] for clips, to features [N, D]."""
     head: "nn.Linear | None" = None
     """Features [N, D] to class scores [N, K] before the softmax."""
-    text_encoder: TextEncoder | None = None
+    text_encoder: TextTower | None = None
 
 
 @dataclass(frozen=True)
@@ -112,8 +111,8 @@ class Spec:
     """Names of the weights [K, D] and biases [K] of the last layer in that checkpoint."""
     network: str | None = None
     """The extractor of vidsum's whose network has weights of the user's own here."""
-    own: "OwnExtractor | None" = None
-    """What makes the features in place of a network of vidsum's; it has no checkpoint."""
+    custom: "CustomExtractor | None" = None
+    """The custom extractor that replaces a built-in network; it has no checkpoint."""
 
     def __post_init__(self) -> None:
         if not 0 < self.fps <= MAX_FPS:
@@ -142,13 +141,11 @@ class Spec:
 
     @property
     def covers_s(self) -> float:
-        """Seconds that one feature sees; a single frame stands for the time up to the next."""
+        """Seconds that one feature covers; a single frame covers the time up to the next."""
         return self.clip_frames / self.fps if self.takes_clips else self.step_s
 
     def crop(self, image: Picture) -> Picture:
-        """Return the centred square [crop, crop, 3] of a picture, as a view. Raises UsageError if it is
-        smaller.
-        """
+        """Return the centred square of a picture, as a view. Raises UsageError if it is smaller."""
         height, width = image.shape[:2]
         side = self.preprocessing.crop
         if min(height, width) < side:
@@ -170,7 +167,7 @@ class Extractor:
     backend: Backend
     classify: Callable[[FloatArray], FloatArray] | None = field(default=None, repr=False)
     """Features [T, D] to class scores [T, K] before the softmax."""
-    text_encoder: TextEncoder | None = field(default=None, repr=False)
+    text_encoder: TextTower | None = field(default=None, repr=False)
 
     def encode(self, clips: Picture) -> FloatArray:
         """Return features [N, D + inner] of clips [N, clip_frames, crop, crop, 3]: RGB pixels, resized and
@@ -193,27 +190,27 @@ class Extractor:
         return self.classify(features[:, : self.spec.dim])
 
     def encode_text(self, texts: Sequence[str]) -> FloatArray:
-        """Text features [N, D], see `TextEncoder`. Raises UsageError where there is no text encoder."""
+        """Text features [N, D], see `TextTower`. Raises UsageError where there is no text encoder."""
         return self._text_encoder().encode(texts)
 
     def encode_words(self, texts: Sequence[str]) -> list[FloatArray]:
-        """Token features, [L, D] of each text, see `TextEncoder`; errors as `encode_text`."""
+        """Token features, [L, D] of each text, see `TextTower`; errors as `encode_text`."""
         return self._text_encoder().encode_words(texts)
 
-    def _text_encoder(self) -> TextEncoder:
+    def _text_encoder(self) -> TextTower:
         if self.text_encoder is None:
             raise UsageError(f"{self.spec.name} cannot encode text", hint="use clip")
         return self.text_encoder
 
 
 GROUP = "vidsum.extractors"
-"""Entry points in which packages name an `OwnExtractor`; `--extractor NAME` finds them."""
+"""Entry points in which packages name an `CustomExtractor`; `--extractor NAME` finds them."""
 
-_registered: "dict[str, OwnExtractor]" = {}
+_registered: "dict[str, CustomExtractor]" = {}
 
 
 @dataclass(frozen=True)
-class OwnExtractor:
+class CustomExtractor:
     """A network, or any other function, that makes features of frames.
 
     A video is read at `fps` frames a second; each frame is resized and its centre is cropped.
@@ -227,28 +224,27 @@ class OwnExtractor:
     size: int = 224
     """Side of the square, in pixels."""
     version: str = "1"
-    """Change it with the features: the cache keeps those of each version."""
+    """Change it with the features: the cache separates versions."""
 
     @property
     def sha256(self) -> str:
-        """Stands for the weights where vidsum's own networks have the hash of theirs."""
+        """Identifies the extractor in caches, like the weights' hash of a built-in network."""
         facts = (self.name, self.version, self.dim, self.size)
         return hashlib.sha256(repr(facts).encode()).hexdigest()
 
     @property
     def spec(self) -> "Spec":
-        """What it sees of a video and gives."""
+        """The frames it reads, and the features it gives."""
         from vidsum.video.frames import ShortSide
 
         def build(weights: object) -> NoReturn:
             raise UsageError(f"{self.name} is not vidsum's: only its encode runs it")
 
         square = Preprocessing(ShortSide(self.size), self.size, (0.0,) * 3, (1.0,) * 3)
-        return Spec(self.name, "", self.dim, self.fps, square, build, own=self)
+        return Spec(self.name, "", self.dim, self.fps, square, build, custom=self)
 
     def extractor(self, spec: "Spec") -> "Extractor":
-        """Ready to run, with the rate of `spec`."""
-
+        """Return it ready to run, with the rate of `spec`."""
         return Extractor(spec, self._run, device="cpu", precision="fp32", backend="auto")
 
     def _run(self, clips: "Picture") -> "FloatArray":
@@ -261,19 +257,23 @@ class OwnExtractor:
         return rows
 
 
-def register_extractor(extractor: OwnExtractor) -> None:
-    """Let `extract`, `summarize` and the like use an extractor by its name; a later one replaces it.
+OwnExtractor = CustomExtractor
+"""The former name, for one more release."""
 
-    Raises UsageError for a name of vidsum's own.
+
+def register_extractor(extractor: CustomExtractor) -> None:
+    """Make an extractor available by its name; a later one of the same name replaces it.
+
+    Raises UsageError for the name of a built-in extractor.
     """
-    require_type(extractor, OwnExtractor)
+    require_type(extractor, CustomExtractor)
     if extractor.name in EXTRACTORS:
         raise UsageError(f"{extractor.name} is an extractor of vidsum", hint="choose another name")
     _registered[extractor.name] = extractor
 
 
-def own_extractor(name: str) -> OwnExtractor | None:
-    """Return the extractor that was registered under a name, or that an installed package has."""
+def find_custom_extractor(name: str) -> CustomExtractor | None:
+    """Return the extractor registered under a name, or provided by an installed package."""
     if name not in _registered:
         entry = next(iter(entry_points(group=GROUP, name=name)), None)
         if entry is None:

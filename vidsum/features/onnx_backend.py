@@ -1,4 +1,4 @@
-"""Running an extractor's network in onnxruntime: from its own graph, or exported once by PyTorch and kept."""
+"""Run an extractor's network in onnxruntime: from its own graph, or from PyTorch's cached export."""
 
 from collections.abc import Callable
 from functools import partial
@@ -53,18 +53,20 @@ def require_exporter(spec: Spec) -> None:
         raise UsageError(fault, hint=f"{install_extra_command('onnx')}, or --backend torch")
 
 
-def graph_extractor(
+def build_graph_extractor(
     spec: Spec, arrays: Arrays, weights_sha256: str, *, device: str = "auto", precision: Precision = "fp32"
 ) -> Extractor:
     """Return an extractor whose network is written as ONNX by itself (`Spec.graph`): torch is not needed.
 
-    The graph is kept, and found again by the hashes of the weights and of the code that writes it.
+    The graph is cached by the hashes of the weights and of the code that writes it.
 
     Raises UsageError, see `choose_provider`.
     """
     provider = choose_provider(device, precision)
     run = _session(_graph(spec, arrays, weights_sha256, precision), provider)
-    return Extractor(spec, run, _runs_on(provider), precision, "onnx", _classifier(spec, arrays))
+    return Extractor(
+        spec, run, _device_of(provider), precision, "onnx", _build_numpy_classifier(spec, arrays)
+    )
 
 
 def _graph(spec: Spec, arrays: Arrays, weights_sha256: str, precision: Precision) -> bytes:
@@ -73,11 +75,11 @@ def _graph(spec: Spec, arrays: Arrays, weights_sha256: str, precision: Precision
     return cached_bytes("onnx", provenance, partial(spec.graph, arrays, spec.preprocessing, precision))
 
 
-def cell_runner(
+def build_cell_runner(
     spec: Spec, arrays: Arrays, weights_sha256: str, device: str = "auto"
 ) -> Callable[[Picture], FloatArray]:
-    """What a network that writes its own graph sees at each place: clips as those of `Extractor.encode` to
-    [N, D + inner, rows, columns], of which the features are means.
+    """Return a function from clips, as `Extractor.encode` takes them, to the network's last feature maps,
+    [N, D + inner, rows, columns], whose means over space are the features. It needs `Spec.graph`.
 
     Raises UsageError, see `choose_provider`.
     """
@@ -91,7 +93,7 @@ def cell_runner(
     return _session(model.SerializeToString(), choose_provider(device, "fp32"), "cells")
 
 
-def onnx_extractor(
+def build_onnx_extractor(
     spec: Spec, network: Network, weights_sha256: str, *, device: str = "auto", precision: Precision = "fp32"
 ) -> Extractor:
     """Return an extractor whose network PyTorch exports; the file is found again by the hash of the weights.
@@ -100,14 +102,14 @@ def onnx_extractor(
     folder.
     """
     provider = choose_provider(device, precision)
-    path = exported_path(spec, weights_sha256)
+    path = export_path(spec, weights_sha256)
     if not path.exists():
         export(spec, network, path)
-    from vidsum.features.torch_backend import scores_of
+    from vidsum.features.torch_backend import build_classifier
 
     run = _session(path, provider)
     return Extractor(
-        spec, run, _runs_on(provider), precision, "onnx", scores_of(network), network.text_encoder
+        spec, run, _device_of(provider), precision, "onnx", build_classifier(network), network.text_encoder
     )
 
 
@@ -129,21 +131,19 @@ def _session(
     return run
 
 
-def _runs_on(provider: Provider) -> str:
+def _device_of(provider: Provider) -> str:
     return "cpu" if provider[0] == _CPU else "cuda"
 
 
-def _classifier(spec: Spec, arrays: Arrays) -> Callable[[FloatArray], FloatArray] | None:
+def _build_numpy_classifier(spec: Spec, arrays: Arrays) -> Callable[[FloatArray], FloatArray] | None:
     if spec.classifier is None:
         return None
     weights, bias = (arrays[name] for name in spec.classifier)
     return lambda features: np.asarray(features @ weights.T + bias, np.float32)
 
 
-def exported_path(spec: Spec, weights_sha256: str) -> Path:
-    """Return the path of the exported network in the cache, by its weights, the versions and the length of
-    clips.
-    """
+def export_path(spec: Spec, weights_sha256: str) -> Path:
+    """Return the path of an exported network in the cache: it names weights, versions and clip length."""
     import torch
 
     made_by = f"vidsum{__version__}-torch{torch.__version__.partition('+')[0]}"

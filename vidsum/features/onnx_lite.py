@@ -32,86 +32,86 @@ class LiteGraph:
         self.weights = {own_name(name): array for name, array in weights.items()}
         self.nodes: list[Any] = []
         self.clipped: dict[str, str] = {}
-        """What ReLU6 gives, by the name of the convolution before it."""
+        """Outputs of ReLU6, by the name of the convolution before."""
         self.constants: dict[str, npt.NDArray[Any]] = {
             "zero": np.array(0, np.float32),
             "six": np.array(6, np.float32),
         }
 
-    def written(self, preprocessing: Preprocessing) -> bytes:
+    def to_bytes(self, preprocessing: Preprocessing) -> bytes:
         """Return the network as the bytes of an ONNX file.
 
         It goes from pixels, `clips` [N, 1, side, side, 3] uint8, to `features` [N, 1280 + 2304],
         see `INNER`.
         """
-        x = self.normalised(preprocessing)
-        x = self.convolution(x, "conv_stem", "bn0", stride=2, clipped=True)
+        x = self.add_normalisation(preprocessing)
+        x = self.add_convolution(x, "conv_stem", "bn0", stride=2, clipped=True)
         number = 0
         for count, _, stride, expansion, _ in STAGES:
             for place in range(count):
-                x = self.block(x, f"blocks.{number}", 1 if place else stride, expansion, adds=place > 0)
+                x = self.add_block(x, f"blocks.{number}", 1 if place else stride, expansion, adds=place > 0)
                 number += 1
         wide = [
-            self.convolution(x, "conv_head", "bn1", clipped=True),
+            self.add_convolution(x, "conv_head", "bn1", clipped=True),
             *(self.clipped[name] for name in INNER),
         ]
         of_space = {"axes": [2, 3], "keepdims": 0}
-        means = [self.node("ReduceMean", [self.floats(y)], f"{y}.mean", **of_space) for y in wide]
-        self.node("Concat", means, "features", axis=1)
-        return self.serialised(preprocessing.crop)
+        means = [self.add_node("ReduceMean", [self.to_float(y)], f"{y}.mean", **of_space) for y in wide]
+        self.add_node("Concat", means, "features", axis=1)
+        return self.serialise(preprocessing.crop)
 
-    def node(self, kind: str, inputs: list[str], output: str, **attributes: Any) -> str:
+    def add_node(self, kind: str, inputs: list[str], output: str, **attributes: Any) -> str:
         """Add a node; returns its output's name."""
         from onnx import helper
 
         self.nodes.append(helper.make_node(kind, inputs, [output], **attributes))
         return output
 
-    def normalised(self, preprocessing: Preprocessing) -> str:
+    def add_normalisation(self, preprocessing: Preprocessing) -> str:
         """Pixels as the network reads them, [N, 3, side, side]."""
         side = preprocessing.crop
         self.constants["shape"] = np.array([-1, side, side, 3])
         self.constants["mean"] = np.array(preprocessing.mean, np.float32)[:, None, None]
         self.constants["scale"] = (1 / np.array(preprocessing.std, np.float32))[:, None, None]
-        x = self.node("Reshape", ["clips", "shape"], "frames")
-        x = self.node("Cast", [x], "pixels", to=_FLOAT)
+        x = self.add_node("Reshape", ["clips", "shape"], "frames")
+        x = self.add_node("Cast", [x], "pixels", to=_FLOAT)
         # first, because onnxruntime takes 3 ms a frame for arithmetic over a last axis of length 3
-        x = self.node("Transpose", [x], "planes", perm=[0, 3, 1, 2])
-        x = self.node("Sub", [x, "mean"], "centred")
-        return self.node("Mul", [x, "scale"], "image")
+        x = self.add_node("Transpose", [x], "planes", perm=[0, 3, 1, 2])
+        x = self.add_node("Sub", [x, "mean"], "centred")
+        return self.add_node("Mul", [x, "scale"], "image")
 
-    def convolution(
+    def add_convolution(
         self, x: str, name: str, norm: str, *, stride: int = 1, groups: int = 1, clipped: bool = False
     ) -> str:
-        """Return a convolution with the normalisation after it, and ReLU6 or not."""
-        kernel, bias = self.folded(f"{name}.weight", norm)
+        """Add a convolution with the normalisation after it, and ReLU6 if `clipped`; return its name."""
+        kernel, bias = self.fold_norm(f"{name}.weight", norm)
         self.constants[f"{name}.kernel"], self.constants[f"{name}.bias"] = kernel, bias
         inputs = [x, f"{name}.kernel", f"{name}.bias"]
-        x = self.node("Conv", inputs, f"{name}.out", **places(kernel, stride, groups))
-        return self.node("Clip", [x, "zero", "six"], f"{name}.clipped") if clipped else x
+        x = self.add_node("Conv", inputs, f"{name}.out", **padding_attributes(kernel, stride, groups))
+        return self.add_node("Clip", [x, "zero", "six"], f"{name}.clipped") if clipped else x
 
-    def block(self, x: str, name: str, stride: int, expansion: int, *, adds: bool) -> str:
+    def add_block(self, x: str, name: str, stride: int, expansion: int, *, adds: bool) -> str:
         """Widen, filter each channel by itself, narrow; added to its input where `adds`."""
         y = x
         if expansion > 1:
             wide = f"{name}.expand_conv"
-            y = self.clipped[wide] = self.convolution(y, wide, f"{name}.bn0", clipped=True)
+            y = self.clipped[wide] = self.add_convolution(y, wide, f"{name}.bn0", clipped=True)
         depthwise = f"{name}.depthwise_conv"
         groups = len(self.weights[f"{depthwise}.weight"])
-        y = self.convolution(y, depthwise, f"{name}.bn1", stride=stride, groups=groups, clipped=True)
+        y = self.add_convolution(y, depthwise, f"{name}.bn1", stride=stride, groups=groups, clipped=True)
         self.clipped[depthwise] = y
-        y = self.convolution(y, f"{name}.project_conv", f"{name}.bn2")
-        return self.added(x, y, f"{name}.sum") if adds else y
+        y = self.add_convolution(y, f"{name}.project_conv", f"{name}.bn2")
+        return self.add_sum(x, y, f"{name}.sum") if adds else y
 
-    def added(self, x: str, y: str, name: str) -> str:
-        """Return the sum of two."""
-        return self.node("Add", [x, y], name)
+    def add_sum(self, x: str, y: str, name: str) -> str:
+        """Add the sum of two tensors; return its name."""
+        return self.add_node("Add", [x, y], name)
 
-    def floats(self, x: str) -> str:
-        """Return the same in fp32."""
+    def to_float(self, x: str) -> str:
+        """Return a tensor in fp32."""
         return x
 
-    def folded(self, name: str, norm: str) -> tuple[FloatArray, FloatArray]:
+    def fold_norm(self, name: str, norm: str) -> tuple[FloatArray, FloatArray]:
         """Kernel and bias of a convolution with the normalisation after it."""
         parts = ("weight", "bias", "running_mean", "running_var")
         gain, shift, mean, variance = (self.weights[f"{norm}.{part}"].astype(np.float64) for part in parts)
@@ -119,7 +119,7 @@ class LiteGraph:
         kernel = self.weights[name] * factor[:, None, None, None]
         return kernel.astype(np.float32), (shift - mean * factor).astype(np.float32)
 
-    def serialised(self, side: int) -> bytes:
+    def serialise(self, side: int) -> bytes:
         """Return the model as the bytes of an ONNX file."""
         from onnx import TensorProto, checker, helper, numpy_helper
 
@@ -132,10 +132,10 @@ class LiteGraph:
         return bytes(model.SerializeToString())
 
 
-def places(kernel: FloatArray, stride: int, groups: int) -> dict[str, Any]:
-    """Return where a convolution's kernel goes, as attributes of its node."""
-    added = kernel.shape[-1] - stride  # TensorFlow's "SAME": the odd position comes after
-    pads = [added // 2] * 2 + [added - added // 2] * 2
+def padding_attributes(kernel: FloatArray, stride: int, groups: int) -> dict[str, Any]:
+    """Return strides, groups and pads of a convolution, as attributes of its node."""
+    add_sum = kernel.shape[-1] - stride  # TensorFlow's "SAME": the odd position comes after
+    pads = [add_sum // 2] * 2 + [add_sum - add_sum // 2] * 2
     return {"strides": [stride] * 2, "group": groups, "pads": pads}
 
 
@@ -186,36 +186,41 @@ class Int8Graph(LiteGraph):
         self._scales: dict[str, float] = {}
         self._means: dict[str, Channels] = {}
 
-    def convolution(
+    def add_convolution(
         self, x: str, name: str, norm: str, *, stride: int = 1, groups: int = 1, clipped: bool = False
     ) -> str:
-        """Return a convolution with the normalisation after it; to clip is to have the range of ReLU6."""
+        """Add a convolution with its normalisation; a clipped one is quantised to the range of ReLU6."""
         if name.startswith(_FLOATING):
-            y = super().convolution(x, name, norm, stride=stride, groups=groups, clipped=clipped)
+            y = super().add_convolution(x, name, norm, stride=stride, groups=groups, clipped=clipped)
             if not clipped:  # the last of them
-                y = self._rounded(y, f"{y}.whole", self._ranges[y])
+                y = self._add_rounding(y, f"{y}.whole", self._ranges[y])
         else:
             y = f"{name}.out"
             self._quantise(y, (0.0, 6.0) if clipped else self._ranges[y])
-            inputs = [*self._quantised(x), *self._weights(x, name, norm, groups, y)]
-            self.node("QLinearConv", inputs, y, **places(self.weights[f"{name}.weight"], stride, groups))
-        self._means[y] = self._mean_after(norm, clipped=clipped)
+            inputs = [*self._quantised_inputs(x), *self._add_weights(x, name, norm, groups, y)]
+            self.add_node(
+                "QLinearConv", inputs, y, **padding_attributes(self.weights[f"{name}.weight"], stride, groups)
+            )
+        self._means[y] = self._channel_means(norm, clipped=clipped)
         return y
 
-    def added(self, x: str, y: str, name: str) -> str:
-        """Return the sum of two, which onnxruntime computes in whole numbers too."""
-        terms = [self.node("DequantizeLinear", self._quantised(each), f"{name}.{each}") for each in (x, y)]
-        total = self.node("Add", terms, f"{name}.float")
+    def add_sum(self, x: str, y: str, name: str) -> str:
+        """Add the sum of two tensors, which onnxruntime computes in integers too; return its name."""
+        terms = [
+            self.add_node("DequantizeLinear", self._quantised_inputs(term), f"{name}.{term}")
+            for term in (x, y)
+        ]
+        total = self.add_node("Add", terms, f"{name}.float")
         self._means[name] = self._means[x] + self._means[y]
-        return self._rounded(total, name, self._ranges[name])
+        return self._add_rounding(total, name, self._ranges[name])
 
-    def floats(self, x: str) -> str:
-        """Return the same in fp32."""
-        return self.node("DequantizeLinear", self._quantised(x), f"{x}.float")
+    def to_float(self, x: str) -> str:
+        """Return a tensor in fp32."""
+        return self.add_node("DequantizeLinear", self._quantised_inputs(x), f"{x}.float")
 
-    def _weights(self, x: str, name: str, norm: str, groups: int, y: str) -> list[str]:
+    def _add_weights(self, x: str, name: str, norm: str, groups: int, y: str) -> list[str]:
         """Inputs of a convolution after those of what it is applied to: weights, the scale of y, bias."""
-        kernel, bias = self.folded(f"{name}.weight", norm)
+        kernel, bias = self.fold_norm(f"{name}.weight", norm)
         # of a channel with hardly any weights, the bias decides, which has to fit into 32 bits
         least = np.abs(bias) / self._scales[x] / _LARGEST_BIAS
         scales = np.maximum(np.abs(kernel).max(axis=(1, 2, 3)) / 127, np.maximum(least, 1e-30))
@@ -229,9 +234,9 @@ class Int8Graph(LiteGraph):
             f"{name}.bias": np.round(bias / (self._scales[x] * scales)).astype(np.int32),
         }
         weights = [f"{name}.{part}" for part in ("kernel", "scales", "zeros")]
-        return [*weights, *self._quantised(y)[1:], f"{name}.bias"]
+        return [*weights, *self._quantised_inputs(y)[1:], f"{name}.bias"]
 
-    def _mean_after(self, norm: str, *, clipped: bool) -> Channels:
+    def _channel_means(self, norm: str, *, clipped: bool) -> Channels:
         """Mean of each channel over what the network was trained on, as its normalisation tells it.
 
         What is clipped is taken as normally distributed before (section 4.2.1).
@@ -240,7 +245,7 @@ class Int8Graph(LiteGraph):
         if not clipped:
             return mean
         deviation = np.maximum(np.abs(deviation), 1e-9)
-        return mean_above(mean, deviation) - mean_above(mean - 6, deviation)
+        return mean_of_relu(mean, deviation) - mean_of_relu(mean - 6, deviation)
 
     def _quantise(self, name: str, of: Range) -> None:
         """Give a tensor its scale and its zero point."""
@@ -252,17 +257,17 @@ class Int8Graph(LiteGraph):
             f"{name}.zero": np.array(round(-low / scale), np.uint8),
         }
 
-    def _quantised(self, name: str) -> list[str]:
+    def _quantised_inputs(self, name: str) -> list[str]:
         """Return a tensor, its scale and its zero point."""
         return [name, f"{name}.scale", f"{name}.zero"]
 
-    def _rounded(self, x: str, name: str, of: Range) -> str:
-        """Return numbers in fp32 as whole ones."""
+    def _add_rounding(self, x: str, name: str, of: Range) -> str:
+        """Add the quantisation of a tensor in fp32; return its name."""
         self._quantise(name, of)
-        return self.node("QuantizeLinear", [x, *self._quantised(name)[1:]], name)
+        return self.add_node("QuantizeLinear", [x, *self._quantised_inputs(name)[1:]], name)
 
 
-def mean_above(mean: Channels, deviation: Channels) -> Channels:
+def mean_of_relu(mean: Channels, deviation: Channels) -> Channels:
     """Mean of max(x, 0) of a normally distributed x."""
     at = mean / deviation
     density = np.exp(-(at**2) / 2) / math.sqrt(2 * math.pi)

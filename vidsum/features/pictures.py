@@ -19,7 +19,7 @@ from PIL import Image, ImageOps
 from vidsum.device import device_type
 from vidsum.disk_cache import cached_rows
 from vidsum.errors import InputError, UsageError
-from vidsum.features import describe, kept_extractor, weights_sha256
+from vidsum.features import describe, get_extractor, weights_sha256
 from vidsum.features.extractor import Spec
 from vidsum.provenance import of_file
 from vidsum.text_files import safe_name
@@ -31,22 +31,22 @@ from vidsum.video.read import read_frames_at
 _BLOCK, _BATCH = 256, 32
 """Pictures whose features are one file of the cache, and pictures in one call of a network."""
 _AREA, _ASPECT = (0.45, 1.0), 1.43
-"""Of random crops: fraction of the picture, and largest factor by which the proportions change."""
+"""Random crops: fraction of the picture, and largest factor by which the proportions change."""
 _MIRRORED, _DEGRADED = 0.5, 0.4
-"""Fractions of the random crops."""
+"""Fractions of the random crops that are mirrored, and degraded."""
 _QUALITY, _SCALE, _BAR = (15, 60), (0.3, 0.7), (0.06, 0.18)
-"""Of JPEG; of the picture that is enlarged again; of a black bar, as a fraction of the height."""
+"""Ranges of JPEG quality, of the scale before enlarging again, and of a black bar by the height."""
 
 
 class Still(NamedTuple):
-    """Where a picture is."""
+    """An image file, or a frame of a video."""
 
     path: Path
     time_s: float | None = None
-    """Of a frame of a video; None for an image file."""
+    """Time of the frame; None for an image file."""
 
 
-def features_of_views(
+def encode_views(
     stills: Sequence[Still],
     extractor: str,
     views: Sequence[int],
@@ -54,13 +54,11 @@ def features_of_views(
     device: str = "auto",
     progress: Progress | None = None,
 ) -> FloatArray:
-    """Return [V, N, D + inner] of pictures in some views by `Extractor.encode`; NaN for those that cannot be
-    read.
+    """Return [V, N, D + inner] features of pictures in some views; NaN for those that cannot be read.
 
-    Features are kept on disk, a block at a time: a run that is killed goes on where it was. Frames of a video
-    are best side by side. The extractor sees single frames; `views` are numbers. Raises UsageError: an
-    unknown extractor, or one that sees clips. InputError: the extractor gives NaN or infinite features.
-    WeightsError: see `vidsum.features.load_extractor`.
+    Features are cached on disk block by block, so that a killed run resumes. Frames of a video are best next
+    to each other. `views` are numbers. Raises UsageError: an unknown extractor, or one that reads clips.
+    InputError: the extractor gives NaN or infinite features. WeightsError: see `load_extractor`.
     """
     spec = describe(extractor)
     if spec.takes_clips:
@@ -71,13 +69,15 @@ def features_of_views(
     features = np.empty((len(views), len(stills), width), np.float32)
     for start in range(0, len(stills), _BLOCK):
         block = stills[start : start + _BLOCK]
-        content = [_content(still) for still in block]
+        content = [_identify(still) for still in block]
         for number, view in enumerate(views):
             provenance = {**facts, "view": view, "pictures": content}
-            encode = partial(_encoded, block, view, spec, device)
+            encode = partial(_encode, block, view, spec, device)
             # what cannot be read now may be read next time
             rows = (
-                cached_rows("pictures", provenance, encode) if all(each[-1] for each in content) else encode()
+                cached_rows("pictures", provenance, encode)
+                if all(picture[-1] for picture in content)
+                else encode()
             )
             features[number, start : start + len(block)] = rows
             if progress:
@@ -86,32 +86,32 @@ def features_of_views(
     return features
 
 
-def _content(still: Still) -> list[Any]:
-    """What the views of a picture depend on; its name is the seed of the random ones."""
+def _identify(still: Still) -> list[Any]:
+    """Return what the views of a picture depend on; its name is the seed of the random ones."""
     try:
         return [still.path.name, still.time_s, of_file(still.path)["sha256"]]
     except InputError:  # `read_stills` takes it for one that cannot be read
         return [still.path.name, still.time_s, None]
 
 
-def _encoded(stills: Sequence[Still], number: int, spec: Spec, device: str) -> FloatArray:
+def _encode(stills: Sequence[Still], number: int, spec: Spec, device: str) -> FloatArray:
     """Return [N, D + inner] of one view."""
-    extractor = kept_extractor(spec, device=device)
+    extractor = get_extractor(spec, device=device)
     rows = np.full((len(stills), spec.dim + spec.inner), np.nan, np.float32)
     for start in range(0, len(stills), _BATCH):
         batch = stills[start : start + _BATCH]
         pictures = read_stills(batch)
-        seen = [place for place, picture in enumerate(pictures) if picture is not None]
-        if not seen:
+        readable = [index for index, picture in enumerate(pictures) if picture is not None]
+        if not readable:
             continue
-        views = [view_of(pictures[place], number, spec, _seed(batch[place])) for place in seen]  # type: ignore[arg-type]
-        found = extractor.encode(np.stack(views)[:, None])
-        if not np.isfinite(found).all():
-            wrong = batch[seen[int(np.flatnonzero(~np.isfinite(found).all(axis=1))[0])]]
+        views = [make_view(pictures[index], number, spec, _seed(batch[index])) for index in readable]  # type: ignore[arg-type]
+        features = extractor.encode(np.stack(views)[:, None])
+        if not np.isfinite(features).all():
+            wrong = batch[readable[int(np.flatnonzero(~np.isfinite(features).all(axis=1))[0])]]
             raise InputError(
                 f"{safe_name(wrong.path.name)}: {spec.name} gives NaN or infinite features of it"
             )
-        rows[[start + place for place in seen]] = found
+        rows[[start + index for index in readable]] = features
     return rows
 
 
@@ -125,18 +125,18 @@ def read_stills(stills: Sequence[Still]) -> list[Picture | None]:
     for (path, is_image), group in groupby(stills, lambda still: (still.path, still.time_s is None)):
         times = [still.time_s or 0.0 for still in group]
         try:
-            images = [_image(path)] * len(times) if is_image else _frames(path, times)
+            images = [_read_image(path)] * len(times) if is_image else _read_frames(path, times)
         except InputError:
             images = []
         pictures += images or [None] * len(times)
     return pictures
 
 
-def _frames(path: Path, times: Sequence[float]) -> list[Picture]:
+def _read_frames(path: Path, times: Sequence[float]) -> list[Picture]:
     return [frame.image for frame in read_frames_at(probe(path), times)]
 
 
-def _image(path: Path) -> Picture:
+def _read_image(path: Path) -> Picture:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of large pictures, and of metadata
         try:
@@ -146,11 +146,11 @@ def _image(path: Path) -> Picture:
             raise InputError(f"{path}: is not an image that can be read") from error
 
 
-def view_of(picture: Picture, number: int, spec: Spec, seed: int) -> Picture:
+def make_view(picture: Picture, number: int, spec: Spec, seed: int) -> Picture:
     """Return [side, side, 3] one view of a picture, as an extractor takes it."""
     if number < 2:
         height, width = picture.shape[:2]
-        small = _resized(picture, *pixel_size(spec.preprocessing.size, width, height))
+        small = _resize(picture, *pixel_size(spec.preprocessing.size, width, height))
         cropped = spec.crop(small)
         return cropped[:, ::-1] if number else cropped
     rng = np.random.default_rng([number, seed])
@@ -159,7 +159,7 @@ def view_of(picture: Picture, number: int, spec: Spec, seed: int) -> Picture:
         crop = crop[:, ::-1]
     if rng.random() < _DEGRADED:
         crop = DEGRADATIONS[rng.integers(len(DEGRADATIONS))](crop, rng)
-    return _resized(crop, spec.preprocessing.crop, spec.preprocessing.crop)
+    return _resize(crop, spec.preprocessing.crop, spec.preprocessing.crop)
 
 
 def _random_crop(picture: Picture, rng: np.random.Generator) -> Picture:
@@ -170,24 +170,24 @@ def _random_crop(picture: Picture, rng: np.random.Generator) -> Picture:
     return picture[top : top + rows, left : left + columns]
 
 
-def _resized(picture: Picture, width: int, height: int) -> Picture:
+def _resize(picture: Picture, width: int, height: int) -> Picture:
     return PictureMaker(width, height).from_rgb(picture)
 
 
-def _as_jpeg(picture: Picture, rng: np.random.Generator) -> Picture:
+def _compress(picture: Picture, rng: np.random.Generator) -> Picture:
     file = io.BytesIO()
     Image.fromarray(np.ascontiguousarray(picture)).save(file, "JPEG", quality=int(rng.integers(*_QUALITY)))
     return np.asarray(Image.open(file))
 
 
-def _coarse(picture: Picture, rng: np.random.Generator) -> Picture:
+def _coarsen(picture: Picture, rng: np.random.Generator) -> Picture:
     height, width = picture.shape[:2]
     small = (max(1, round(side * rng.uniform(*_SCALE))) for side in (width, height))
-    return _resized(_resized(picture, *small), width, height)
+    return _resize(_resize(picture, *small), width, height)
 
 
-def _with_bars(picture: Picture, rng: np.random.Generator) -> Picture:
-    """Black bars above and below, or left and right."""
+def _add_bars(picture: Picture, rng: np.random.Generator) -> Picture:
+    """Add black bars above and below, or left and right."""
     picture = picture.copy()
     sides = picture if rng.random() < 0.5 else picture.swapaxes(0, 1)
     bar = round(len(sides) * rng.uniform(*_BAR))
@@ -195,5 +195,5 @@ def _with_bars(picture: Picture, rng: np.random.Generator) -> Picture:
     return picture
 
 
-DEGRADATIONS: Final = (_as_jpeg, _coarse, _with_bars)
-"""What compression, small files and other screens make of pictures."""
+DEGRADATIONS: Final = (_compress, _coarsen, _add_bars)
+"""Damage by compression, small files and other screens."""

@@ -15,7 +15,7 @@ _NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 _CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
 
 
-class Encoder(nn.Module):
+class PixelEncoder(nn.Module):
     """RGB pixels [N, T, H, W, 3] to float32 features [N, D]: normalised, then the network in its own type."""
 
     scale: Tensor
@@ -37,15 +37,15 @@ class Encoder(nn.Module):
         return features.float()
 
 
-def build_encoder(spec: Spec, network: Network, dtype: torch.dtype = torch.float32) -> Encoder:
+def build_encoder(spec: Spec, network: Network, dtype: torch.dtype = torch.float32) -> PixelEncoder:
     """Return the folded encoder of a network, on the CPU, for inference only."""
     backbone = fold_batch_norm(network.backbone).to(dtype)
     layout = torch.channels_last_3d if spec.takes_clips else torch.channels_last
-    encoder = Encoder(backbone.to(memory_format=layout), spec.preprocessing, of_clips=spec.takes_clips)
+    encoder = PixelEncoder(backbone.to(memory_format=layout), spec.preprocessing, of_clips=spec.takes_clips)
     return encoder.eval().requires_grad_(False)
 
 
-def torch_extractor(
+def build_torch_extractor(
     spec: Spec, network: Network, *, device: str = "auto", precision: Precision = "fp32"
 ) -> Extractor:
     """Return an extractor that runs in PyTorch.
@@ -63,10 +63,12 @@ def torch_extractor(
             features: FloatArray = encoder(torch.from_numpy(clips).to(chosen)).cpu().numpy()
         return features
 
-    return Extractor(spec, run, str(chosen), precision, "torch", scores_of(network), network.text_encoder)
+    return Extractor(
+        spec, run, str(chosen), precision, "torch", build_classifier(network), network.text_encoder
+    )
 
 
-def scores_of(network: Network) -> Callable[[FloatArray], FloatArray] | None:
+def build_classifier(network: Network) -> Callable[[FloatArray], FloatArray] | None:
     """Class scores [T, K] of features [T, D], where the network has classes."""
     head = network.head
     if head is None:

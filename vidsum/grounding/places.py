@@ -10,7 +10,7 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.features import describe, weights_sha256
-from vidsum.features.onnx_backend import cell_runner
+from vidsum.features.onnx_backend import build_cell_runner
 from vidsum.grounding.spaces import embed_queries
 from vidsum.grounding.vse import EXTRACTOR, load_map
 from vidsum.types import FloatArray, Picture
@@ -40,7 +40,7 @@ class Looker:
     def __init__(self, device: str) -> None:
         """Raises WeightsError: those of the network, the map or the text encoder cannot be had."""
         spec = describe(EXTRACTOR)
-        self._cells: Callable[[Picture], FloatArray] = cell_runner(
+        self._cells: Callable[[Picture], FloatArray] = build_cell_runner(
             spec, checkpoints.load_arrays(spec.checkpoint), weights_sha256(spec), device
         )
         self._map, self._dim = load_map(), spec.dim

@@ -152,10 +152,10 @@ def _clip(device: str) -> TextEncoder:
     """
     import open_clip
 
-    from vidsum.features import describe, kept_extractor
+    from vidsum.features import describe, get_extractor
     from vidsum.features.extractors.clip import MODEL
 
-    extractor = kept_extractor(describe("clip"), device=device)  # whose other half sees the video
+    extractor = get_extractor(describe("clip"), device=device)  # whose other half sees the video
     tokenizer = open_clip.get_tokenizer(MODEL)
 
     def embed(texts: Texts) -> list[FloatArray]:

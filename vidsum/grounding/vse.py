@@ -40,11 +40,11 @@ def rows_of(features: Features) -> FloatArray:
 
 def row_of_picture(path: str) -> FloatArray:
     """Return [1, D] of an image file. Raises InputError where there is none, or it cannot be read."""
-    from vidsum.features.pictures import Still, features_of_views
+    from vidsum.features.pictures import Still, encode_views
 
     if not Path(path).is_file():
         raise InputError(f"{path}: {'is not a file' if Path(path).exists() else 'no such file'}")
-    (((row,),)) = features_of_views([Still(Path(path))], EXTRACTOR, (0,))
+    (((row,),)) = encode_views([Still(Path(path))], EXTRACTOR, (0,))
     if np.isnan(row).any():
         raise InputError(f"{path}: the picture cannot be read")
     return load_map()(row[None])

@@ -10,7 +10,7 @@ from typing import Any
 
 from vidsum import checkpoints, provenance
 from vidsum.device import Precision, device_type, prefers_int8
-from vidsum.features import cache, can_be_int8, choose_backend, describe, kept_extractor, weights_sha256
+from vidsum.features import cache, can_be_int8, choose_backend, describe, get_extractor, weights_sha256
 from vidsum.features.extract import extract_features
 from vidsum.features.extractor import Extractor, Spec
 from vidsum.grounding import vse
@@ -71,10 +71,12 @@ def extraction_job(video: VideoInfo, how: Extraction) -> Job:
     """
     spec = spec_of(how, video)
     precision = _precision_of(how, spec)
-    backend = "own" if spec.own else choose_backend(spec, how.backend, device=how.device, precision=precision)
+    backend = (
+        "own" if spec.custom else choose_backend(spec, how.backend, device=how.device, precision=precision)
+    )
 
     def consumer(progress: Progress | None) -> Consumer[Features]:
-        if not spec.own and checkpoints.find(spec.checkpoint) is None:
+        if not spec.custom and checkpoints.find(spec.checkpoint) is None:
             checkpoints.fetch(spec.checkpoint, progress)
         extractor = replace(extractor_of(how), spec=spec)
         seen = partial(extract_features, extractor=extractor, video=video, with_logits=how.logits)
@@ -240,7 +242,7 @@ def _pass_by(frames: Iterable[Frame]) -> None:
 def extractor_of(how: Extraction) -> Extractor:
     """Return an extractor, kept for the next video of a batch."""
     spec = spec_of(how)
-    return kept_extractor(spec, device=how.device, precision=_precision_of(how, spec), backend=how.backend)
+    return get_extractor(spec, device=how.device, precision=_precision_of(how, spec), backend=how.backend)
 
 
 def _precision_of(how: Extraction, spec: Spec) -> Precision:

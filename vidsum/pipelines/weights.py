@@ -5,7 +5,7 @@ from pathlib import Path
 from vidsum.checkpoints import EntryStatus
 from vidsum.errors import UsageError, WeightsError
 from vidsum.features import describe
-from vidsum.features.extractor import own_extractor
+from vidsum.features.extractor import find_custom_extractor
 from vidsum.names import unknown_name_error
 from vidsum.settings import EXTRACTORS
 
@@ -22,7 +22,7 @@ def add_weights(file: Path, name: str, network: str) -> EntryStatus:
 
     if network not in EXTRACTORS:
         raise unknown_name_error("network", network, EXTRACTORS)
-    if name in EXTRACTORS or own_extractor(name):
+    if name in EXTRACTORS or find_custom_extractor(name):
         raise UsageError(f"{name} is an extractor already", hint="choose another name with --as")
 
     def check(tensors: Path) -> None:

@@ -14,7 +14,7 @@ from docs.benchmarks.mean_of_maps import one_of, standardised_as
 from tests.pictures import EXTRACTOR, embedded, make_pictures, use_stand_ins, write_csv
 from vidsum.checkpoints.trained import Trained, read_trained
 from vidsum.errors import InputError, OutputError
-from vidsum.features.extractor import OwnExtractor, _registered
+from vidsum.features.extractor import CustomExtractor, _registered
 from vidsum.lab.evaluation.vse import read_map
 from vidsum.lab.training.settings import LoopSettings
 from vidsum.lab.training.summary_settings import VSEData, VSESettings
@@ -164,7 +164,7 @@ def test_too_few_pictures_and_features_of_nan(
     write_csv(data.captions, {f"{number:03}.png": ["a"] for number in range(40)})
     with pytest.raises(InputError, match="has 3 pictures of the split val, 5 are needed"):
         train_vse(data, SETTINGS, tmp_path / "run")
-    broken = OwnExtractor("broken", lambda each: np.full((len(each), 4), np.inf), dim=4, size=32)
+    broken = CustomExtractor("broken", lambda each: np.full((len(each), 4), np.inf), dim=4, size=32)
     monkeypatch.setitem(_registered, "broken", broken)
     with pytest.raises(InputError, match="gives NaN or infinite features"):
         train_vse(replace(data, extractor="broken"), SETTINGS, tmp_path / "run")

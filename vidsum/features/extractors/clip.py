@@ -6,7 +6,7 @@ One frame for every two seconds, the clips of QVHighlights: the frame on screen 
 
 from collections.abc import Sequence
 
-from vidsum.features.extractor import Network, Preprocessing, Spec, TextEncoder, Weights
+from vidsum.features.extractor import Network, Preprocessing, Spec, TextTower, Weights
 from vidsum.types import FloatArray
 from vidsum.video.frames import ShortSide
 
@@ -51,7 +51,7 @@ def build(weights: Weights) -> Network:
         lengths = (tokens.argmax(dim=1) + 1).tolist()
         return [rows[:length].numpy() for rows, length in zip(x, lengths, strict=True)]
 
-    return Network(ImageEncoder(model.visual), text_encoder=TextEncoder(encode, encode_words))
+    return Network(ImageEncoder(model.visual), text_encoder=TextTower(encode, encode_words))
 
 
 SPEC = Spec(

@@ -23,10 +23,10 @@ def graph(weights: Arrays, preprocessing: Preprocessing, precision: Precision) -
     if precision == "int8":
         from vidsum.features.onnx_lite import Int8Graph
 
-        return Int8Graph(weights).written(preprocessing)
+        return Int8Graph(weights).to_bytes(preprocessing)
     from vidsum.features.onnx_lite import LiteGraph
 
-    return LiteGraph(weights).written(preprocessing)
+    return LiteGraph(weights).to_bytes(preprocessing)
 
 
 SPEC = Spec(

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from vidsum import checkpoints
 from vidsum.checkpoints.trained import Trained, read_trained
 from vidsum.errors import InputError, UsageError
-from vidsum.features import describe, kept_extractor
-from vidsum.features.pictures import features_of_views
+from vidsum.features import describe, get_extractor
+from vidsum.features.pictures import encode_views
 from vidsum.grounding.conse import ClassMixture, class_probabilities, conse, name_embeddings
 from vidsum.grounding.text import embed_once, load_text_encoder
 from vidsum.grounding.vse import EXTRACTOR
@@ -242,7 +242,7 @@ def evaluate_vse(request: VSERequest, progress: Progress | None = None) -> Repor
     if not pictures:
         raise UsageError(f"{request.captions}: has no pictures of the split {request.split}", hint="--split")
     stills = [picture.still for picture in pictures]
-    views = features_of_views(stills, extractor, [0], device=request.device, progress=progress)
+    views = encode_views(stills, extractor, [0], device=request.device, progress=progress)
     pictures, (features,), unread = readable(pictures, views)
     texts, picture_of = sentences_of(pictures)
     vectors = embed_sentences(texts, request.device, progress)
@@ -272,7 +272,7 @@ def _ranks(pictures: FloatArray, sentences: FloatArray, picture_of: Ranks) -> tu
 
 def _by_class_names(features: FloatArray, extractor: str, device: str) -> FloatArray:
     """Return [N, E] as ConSE has it."""
-    logits = kept_extractor(describe(extractor), device=device).logits(features)
+    logits = get_extractor(describe(extractor), device=device).logits(features)
     return conse(ClassMixture(class_probabilities(logits), name_embeddings(extractor, device)))
 
 

@@ -108,7 +108,7 @@ def train_captioner(
 
     A run that is killed goes on: features are kept on disk, and the network after each epoch. Pictures to
     test on are not read. Raises InputError: captions or pictures cannot be read, or there are too few of
-    them. UsageError, WeightsError: see `vidsum.features.pictures.features_of_views`. OutputError,
+    them. UsageError, WeightsError: see `vidsum.features.pictures.encode_views`. OutputError,
     VidsumError: see `vidsum.lab.training.loop.fit`.
     """
     make_folder(out)

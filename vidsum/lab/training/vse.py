@@ -26,7 +26,7 @@ from vidsum.checkpoints.trained import Trained, read_trained, save_trained
 from vidsum.device import choose_device
 from vidsum.errors import InputError
 from vidsum.features import describe, weights_sha256
-from vidsum.features.pictures import features_of_views
+from vidsum.features.pictures import encode_views
 from vidsum.lab.datasets.captioned_pictures import CaptionedPicture, read_captioned_pictures
 from vidsum.lab.evaluation.vse import (
     ENCODER,
@@ -121,7 +121,7 @@ def train_vse(
 
     A run that is killed goes on: features are kept on disk, and each map after each epoch. Pictures to test
     on are not read. Raises InputError: captions or pictures cannot be read, or there are too few pictures.
-    UsageError, WeightsError: see `vidsum.features.pictures.features_of_views`. OutputError, VidsumError: see
+    UsageError, WeightsError: see `vidsum.features.pictures.encode_views`. OutputError, VidsumError: see
     `vidsum.lab.training.loop.fit`.
     """
     make_folder(out)
@@ -181,7 +181,7 @@ def read_splits(
             raise InputError(fault, hint="more pictures, or a column split")
         views = range(n_views if split == "train" else 1)
         stills = [picture.still for picture in own]
-        features = features_of_views(stills, data.extractor, views, device=device, progress=progress)
+        features = encode_views(stills, data.extractor, views, device=device, progress=progress)
         kept, features, unread = readable(own, features, fewest)
         parts.append((list(kept), features))
         warnings += unread

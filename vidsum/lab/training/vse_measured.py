@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.features import describe, kept_extractor
+from vidsum.features import describe, get_extractor
 from vidsum.grounding.conse import class_probabilities
 from vidsum.lab.evaluation.vse import Ranks
 from vidsum.models.vse import LEVELS
@@ -55,7 +55,7 @@ def cohort_classes(features: FloatArray, extractor: str, device: str) -> npt.NDA
     spec = describe(extractor)
     if spec.class_names is None:
         return np.empty((0, 0), np.uint8)
-    logits = kept_extractor(spec, device=device).logits(features[:_COHORT])
+    logits = get_extractor(spec, device=device).logits(features[:_COHORT])
     return np.round(np.sqrt(class_probabilities(logits)) * LEVELS).astype(np.uint8)
 
 
