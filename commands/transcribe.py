@@ -97,7 +97,7 @@ def transcribe(
             write_document(document, files.record)
             data, line = {**files.facts(), **document}, _line(files, transcript)
             texts = to_player_time(transcript).segments
-            table = text_table((one.start_s, one.end_s, one.probability, one.shown) for one in texts)
+            table = text_table((one.start_s, one.end_s, one.probability, one.displayed) for one in texts)
             return Result(data=data, lines=(line,), table=table, messages=transcript.warnings)
 
         return unless_up_to_date(source, files, plan.provenance, make, outputs, part=words)

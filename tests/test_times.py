@@ -162,10 +162,10 @@ def test_any_way_to_write_a_time_is_read(
 
 
 def test_a_share_is_a_segment_at_least_and_a_time_is_what_it_says() -> None:
-    assert parse_budget("15%", 4.0, least_s=1.0) == 1
-    assert parse_budget("15%", 1.9, least_s=1.0) == 1.9
-    assert parse_budget("50%", 4.0, least_s=1.0) == 2
-    assert parse_budget("0.5s", 4.0, least_s=1.0) == 0.5
+    assert parse_budget("15%", 4.0, min_s=1.0) == 1
+    assert parse_budget("15%", 1.9, min_s=1.0) == 1.9
+    assert parse_budget("50%", 4.0, min_s=1.0) == 2
+    assert parse_budget("0.5s", 4.0, min_s=1.0) == 0.5
 
 
 def test_a_limit_is_a_time_or_none() -> None:

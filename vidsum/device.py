@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 Precision = Literal["fp32", "bf16", "fp16", "int8"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 PrecisionChoice = Literal["auto", "fp32", "bf16", "fp16", "int8"]
-"""`auto` is fp32, but for what was measured to lose nothing by less: int8 where `prefers_int8`, and bf16 as
-`takes_bf16` says."""
+"""`auto` is fp32, except for networks that measurably lose nothing: int8 where `prefers_int8`, bf16 where
+`takes_bf16`."""
 Backend = Literal["auto", "torch", "onnx"]
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
 
@@ -65,7 +65,7 @@ def prefers_bf16(name: str = "auto") -> bool:
 
 
 def takes_bf16(choice: PrecisionChoice, device: str = "auto") -> bool:
-    """Return whether networks that lose nothing by it are in bf16, if there is no int8 for them.
+    """Return whether networks that lose nothing by it run in bf16 where they have no int8 version.
 
     Errors are those of `choose_device`.
     """
@@ -82,7 +82,7 @@ def prefers_int8(name: str = "auto") -> bool:
 
 
 def _cpu_flags() -> set[str]:
-    """What the CPU can do, where Linux tells."""
+    """Return the flags of the CPU that Linux reports; none on other systems."""
     try:
         return set(Path("/proc/cpuinfo").read_text().split())
     except OSError:
@@ -90,18 +90,18 @@ def _cpu_flags() -> set[str]:
 
 
 def n_threads() -> int:
-    """Threads of a network on the CPU: OMP_NUM_THREADS, or the cores that this process may use."""
-    wanted = re.match(r"\s*(\d+)", os.environ.get("OMP_NUM_THREADS", ""))
-    return int(wanted[1]) if wanted and int(wanted[1]) else n_cores()
+    """Return the threads of a network on the CPU: OMP_NUM_THREADS, or the cores that this process may use."""
+    requested = re.match(r"\s*(\d+)", os.environ.get("OMP_NUM_THREADS", ""))
+    return int(requested[1]) if requested and int(requested[1]) else n_cores()
 
 
 def n_cores() -> int:
-    """Cores that this process may use."""
+    """Return the cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def require_precision(device: str, precision: Precision) -> None:
-    """Raise UsageError for an unknown precision, or one that the device has not."""
+    """Raise UsageError for an unknown precision, or one that the device lacks."""
     if precision not in PRECISIONS:
         raise unknown_name_error("precision", precision, PRECISIONS)
     if device_type(device) == "cpu" and precision == "fp16":

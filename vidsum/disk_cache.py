@@ -1,4 +1,4 @@
-"""What vidsum keeps on disk: where, what takes long to compute, and what people were told."""
+"""The cache folder: results that take long to compute, and notices that were shown once."""
 
 import contextlib
 import hashlib
@@ -30,9 +30,7 @@ def home() -> Path:
 
 
 def is_first(notice: str) -> bool:
-    """Return whether a notice is new to this machine; from then on it is not. False where that cannot be
-    kept.
-    """
+    """Return whether a notice is new to this machine, and record it; False where it cannot be recorded."""
     path = home() / "notices" / notice
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -43,7 +41,7 @@ def is_first(notice: str) -> bool:
 
 
 def cached_rows(folder: str, provenance: Mapping[str, Any], make: Callable[[], FloatArray]) -> FloatArray:
-    """Return rows from disk, or made and kept there; see `cached_bytes`."""
+    """Return rows from the cache, or make and store them; see `cached_bytes`."""
 
     def as_npy() -> bytes:
         np.save(content := io.BytesIO(), make())
@@ -54,13 +52,13 @@ def cached_rows(folder: str, provenance: Mapping[str, Any], make: Callable[[], F
 
 
 def cached_bytes(folder: str, provenance: Mapping[str, Any], make: Callable[[], bytes]) -> bytes:
-    """Bytes from a folder in `home()`, or made and kept there.
+    """Return bytes from a folder in `home()`, or make and store them.
 
-    `provenance` is all that they depend on, JSON-ready.
+    `provenance` is everything that they depend on, JSON-ready.
     """
-    if (found := find_bytes(folder, provenance)) is None:
-        store_bytes(folder, provenance, found := make())
-    return found
+    if (content := find_bytes(folder, provenance)) is None:
+        store_bytes(folder, provenance, content := make())
+    return content
 
 
 def find_bytes(folder: str, provenance: Mapping[str, Any]) -> bytes | None:
@@ -74,7 +72,7 @@ def find_bytes(folder: str, provenance: Mapping[str, Any]) -> bytes | None:
 
 
 def store_bytes(folder: str, provenance: Mapping[str, Any], content: bytes) -> None:
-    """Write bytes with their SHA-256; a folder that cannot be written to keeps nothing."""
+    """Write bytes with their SHA-256; do nothing where the folder cannot be written to."""
     path = _path(folder, provenance)
     with contextlib.suppress(OSError, OutputError):
         path.parent.mkdir(parents=True, exist_ok=True)

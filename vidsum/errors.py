@@ -10,7 +10,7 @@
     ├── PackageError       an extra of vidsum is not installed: 1
     └── OutputError        an output already exists or cannot be written: 1
 
-Each message is one line that names the thing at fault and the reason. `hint` names what mends it, if anything
+Each message is one line that names the thing at fault and the reason. `hint` names the remedy, if anything
 does: a command, an option, a package. Neither shows secrets of a URL.
 """
 

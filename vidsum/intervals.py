@@ -14,7 +14,7 @@ have it, or the sum of their lengths less what is common, as QVHighlights' avera
 
 
 def iou(a: npt.ArrayLike, b: npt.ArrayLike, union: UnionRule = "hull") -> TimeArray:
-    """Temporal intersection over union of each interval of one set with each of another.
+    """Return the temporal intersection over union of each interval of one set with each of another.
 
     Args:
         a: [N, 2] pairs (start, end), in seconds or any other unit; or many such sets, [..., N, 2].
@@ -40,14 +40,14 @@ def _sets(intervals: npt.ArrayLike) -> TimeArray:
     return array if array.ndim > 1 else array.reshape(-1, 2)
 
 
-def stack_intervals(sets: Sequence[Sequence[Interval]], at_most: int | None = None) -> TimeArray:
-    """Sets of intervals as one array [Q, K, 2], filled up with empty intervals, whose IoU with any is 0.
+def stack_intervals(sets: Sequence[Sequence[Interval]], max_count: int | None = None) -> TimeArray:
+    """Return sets of intervals as one array [Q, K, 2], padded with empty intervals, whose IoU is 0.
 
-    Each of Q queries has some intervals, or none, of which the first `at_most` are taken.
+    Each of Q queries has some intervals, or none, of which the first `max_count` are taken.
     """
-    length = max((len(one) for one in sets), default=0) if at_most is None else at_most
+    length = max(map(len, sets), default=0) if max_count is None else max_count
     empty = [(0.0, 0.0)] * length
-    filled = [[*one[:length], *empty[len(one) :]] for one in sets]
+    filled = [[*intervals[:length], *empty[len(intervals) :]] for intervals in sets]
     return np.array(filled, np.float64).reshape(len(sets), length, 2)
 
 
@@ -55,6 +55,6 @@ _FIRST_S = 0.5
 
 
 def clip_interval(span: Interval, duration_s: float) -> Interval:
-    """Return what a span has of the pictures: of speech that ends before the first, their first moment."""
+    """Return a span clipped to the video; speech before the first picture becomes the first half second."""
     low_s, high_s = span if span[1] > 0 else (0.0, _FIRST_S)
     return max(0.0, low_s), min(high_s, duration_s)

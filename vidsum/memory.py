@@ -25,7 +25,7 @@ _loaders: "list[_lru_cache_wrapper[Any]]" = []
 _EVERY_S = 5.0
 """It takes some hundredths of a second, and as long again until the pages are back that are still of use."""
 _M_ARENA_MAX, _M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD = -8, -3, -1
-"""Of malloc.h."""
+"""Parameters of mallopt, from malloc.h."""
 _LARGE, _LARGEST = 4 << 20, 32 << 20
 """Bytes. Whisper's decoder makes and drops blocks of a megabyte at each step: returning these costs a quarter
 of its time."""
@@ -42,7 +42,7 @@ def returning_blocks() -> Iterator[None]:
     """Give each block of several megabytes back as soon as it is dropped.
 
     The GNU C library does so until it has seen the first: from then on it keeps blocks of up to 32 MiB, and
-    what a network drops in one step stays beside what the next one needs.
+    the blocks that a network drops in a step stay in addition to those that it needs next.
     """
     mallopt = _of_libc("mallopt")
     if mallopt is None:
@@ -57,7 +57,7 @@ def returning_blocks() -> Iterator[None]:
 
 
 def cached_model(maxsize: int) -> Callable[[Callable[P, T]], "_lru_cache_wrapper[T]"]:
-    """Decorates a function that loads a network: its last results stay in memory until `unload`."""
+    """Decorate a function that loads a network: its last results stay in memory until `unload`."""
 
     def wrap(load: Callable[P, T]) -> "_lru_cache_wrapper[T]":
         loader = lru_cache(maxsize)(load)

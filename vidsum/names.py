@@ -1,4 +1,4 @@
-"""Names that are not known: which known one was meant, and the error that says so; wrong arguments."""
+"""Errors for unknown names, with the nearest known ones, and for arguments of a wrong type."""
 
 import re
 from collections.abc import Iterable
@@ -6,49 +6,48 @@ from typing import Any, get_args
 
 from vidsum.errors import UsageError
 
-_MOST_GUESSES, _LONGEST = 3, 100
+_MAX_GUESSES, _MAX_LETTERS = 3, 100
 
 
 def require_type(value: object, *kinds: Any) -> None:
-    """See that an argument is of one of these classes, or unions of some. Raises UsageError: it is not."""
+    """Raise UsageError unless an argument is of one of these classes, or unions of classes."""
     if not isinstance(value, kinds):
-        names = " or ".join(one.__name__ for kind in kinds for one in get_args(kind) or (kind,))
+        names = " or ".join(choice.__name__ for kind in kinds for choice in get_args(kind) or (kind,))
         raise UsageError(f"{names} expected, not {type(value).__name__}")
 
 
 def unknown_name_error(what: str, name: str, known: Iterable[str], more: str = "") -> UsageError:
-    """Return the error for a name that is not among those known; `more` ends the list of these in the
-    hint.
-    """
+    """Return the error for an unknown name; the hint lists the known names and ends with `more`."""
     names = list(known)
     hint = f"choose from {', '.join(names)}{more}"
     return UsageError(f"unknown {what} {name!r}{did_you_mean(name, names)}", hint, option=what)
 
 
 def did_you_mean(name: str, known: Iterable[str], *, quoted: bool = True) -> str:
-    """`; did you mean 'ridge'?`, to end an error with; empty if no known name is near."""
-    near = [repr(each) if quoted else each for each in nearest(name, known)]
+    """Return `; did you mean 'ridge'?`, the end of an error; empty if no known name is near."""
+    near = [repr(match) if quoted else match for match in nearest(name, known)]
     return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:
-    """Return the known names with the fewest typing errors between, at most one in three letters and two in
-    all.
+    """Return the known names within the fewest typing errors: at most two, and one in three letters.
 
-    Without any, those that begin with the name or have it as a word (`dir` of `--output-dir`). Case and
-    leading dashes do not count.
+    Without any, return those that begin with the name or have it as a word (`dir` of `--output-dir`). Case
+    and leading dashes do not count.
     """
-    typed, plain = _plain(name), {each: _plain(each) for each in known}
-    if len(typed) > _LONGEST:
+    typed, plain = _plain(name), {known_name: _plain(known_name) for known_name in known}
+    if len(typed) > _MAX_LETTERS:
         return []
-    errors = {each: _typing_errors(typed, meant) for each, meant in plain.items()}
+    errors = {known_name: _typing_errors(typed, meant) for known_name, meant in plain.items()}
     fewest = min(errors.values(), default=0)
     if fewest <= min(2, len(typed) // 3):
-        return [each for each in errors if errors[each] == fewest][:_MOST_GUESSES]
-    begun = [
-        each for each, meant in plain.items() if typed in (meant[: len(typed)], *re.split("[-_]", meant))
+        return [known_name for known_name, count in errors.items() if count == fewest][:_MAX_GUESSES]
+    matches = [
+        known_name
+        for known_name, meant in plain.items()
+        if typed in (meant[: len(typed)], *re.split("[-_]", meant))
     ]
-    return begun if len(typed) > 2 and len(begun) <= _MOST_GUESSES else []
+    return matches if len(typed) > 2 and len(matches) <= _MAX_GUESSES else []
 
 
 def _plain(name: str) -> str:

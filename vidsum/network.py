@@ -27,7 +27,7 @@ PAUSE_S = 0.5
 _CHUNK = 1 << 16
 _END_S = 1.0
 """Time that a transfer has to end once its sockets are shut."""
-_MOST_DIGITS = 18
+_MAX_DIGITS = 18
 """Digits of a length in bytes: a longer number is beyond any limit, and Python reads 4,300."""
 
 _REASONS: dict[type[Exception], str] = {
@@ -47,7 +47,7 @@ class Session(requests.Session):
     def __init__(self) -> None:
         super().__init__()
         self._thread: Thread | None = None
-        """The only one that may connect: one that was left behind may not go on."""
+        """The only thread that may connect: an abandoned one must not go on."""
         self._sockets: list[socket.socket] = []
         """Sockets of all transfers: a later one may use the connection of an earlier one."""
         self.headers["User-Agent"] = "vidsum"
@@ -60,7 +60,7 @@ class Session(requests.Session):
             self.mount(scheme, _Adapter(self))
 
     def within(self, seconds: float, transfer: Callable[[], T]) -> T:
-        """Return what `transfer` returns; it uses this session, whose sockets are shut if it takes longer.
+        """Run `transfer`, which uses this session; shut the sockets if it takes longer than `seconds`.
 
         It has a thread of its own: nothing interrupts the look-up of a name. Raises TimeoutError.
         """
@@ -72,9 +72,9 @@ class Session(requests.Session):
         finally:
             self._thread = None
             if not outcome.done():
-                for each in self._sockets:
+                for connected in self._sockets:
                     with suppress(OSError):  # closed meanwhile
-                        each.shutdown(socket.SHUT_RDWR)
+                        connected.shutdown(socket.SHUT_RDWR)
                 self._sockets.clear()
                 thread.join(_END_S)
 
@@ -144,14 +144,14 @@ def parse_content_length(headers: Mapping[str, str]) -> int:
     """Return the length of a body that its headers name; 0 if they do not, or it comes compressed."""
     length = headers.get("Content-Length", "").strip()
     is_plain = headers.get("Content-Encoding", "identity").lower() == "identity"
-    return int(length[: _MOST_DIGITS + 1]) if is_plain and re.fullmatch("[0-9]+", length) else 0
+    return int(length[: _MAX_DIGITS + 1]) if is_plain and re.fullmatch("[0-9]+", length) else 0
 
 
 def parse_content_range(headers: Mapping[str, str]) -> tuple[int, int, int] | None:
     """Return (first byte, last byte, length of the whole) of a part, if its headers name them."""
-    number = f"([0-9]{{1,{_MOST_DIGITS}}})"
-    found = re.fullmatch(f"bytes {number}-{number}/{number}", headers.get("Content-Range", "").strip())
-    return (int(found[1]), int(found[2]), int(found[3])) if found else None
+    number = f"([0-9]{{1,{_MAX_DIGITS}}})"
+    match = re.fullmatch(f"bytes {number}-{number}/{number}", headers.get("Content-Range", "").strip())
+    return (int(match[1]), int(match[2]), int(match[3])) if match else None
 
 
 def failing_host(error: requests.RequestException, url: str) -> str:
@@ -163,7 +163,7 @@ def failing_host(error: requests.RequestException, url: str) -> str:
 
 
 def failure_reason(error: requests.RequestException) -> str:
-    """Why a request failed, in words that follow the host's name."""
+    """Return the reason of a failed request, as words that follow the host's name."""
     if isinstance(error, requests.HTTPError) and error.response is not None:
         return f"answers {error.response.status_code} {error.response.reason or ''}".rstrip()
     return next((reason for kind, reason in _REASONS.items() if isinstance(error, kind)), "cannot be reached")

@@ -23,14 +23,14 @@ from vidsum.errors import InputError, UsageError
 
 _KINDS = "biufU"
 """Numbers and text; objects are pickles, which are never loaded."""
-_SMALLER = 1032
-"""Deflate makes a member at most so many times smaller."""
+_MAX_COMPRESSION = 1032
+"""Largest ratio that deflate reaches."""
 _LAST_CODE_POINT = 0x10FFFF
 _UNREADABLE = (
     *(OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, MemoryError),
     *(RuntimeError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
 )
-"""What NumPy and h5py raise at damaged or foreign files: NumPy reads its headers as Python."""
+"""Errors of NumPy and h5py for damaged or foreign files: NumPy parses its headers as Python."""
 
 
 def require_file(path: Path) -> Path:
@@ -44,7 +44,7 @@ def require_file(path: Path) -> Path:
 
 @contextmanager
 def convert_errors(path: Path, kind: str = "feature file") -> Iterator[None]:
-    """Turn what goes wrong while `path` is read into an InputError; our own checks give their reason."""
+    """Turn an error while `path` is read into an InputError; those of our own checks keep their reason."""
     try:
         yield
     except UsageError as error:
@@ -65,7 +65,7 @@ def read_arrays(path: Path, names: Collection[str] | None = None) -> dict[str, n
             name = member.filename.removesuffix(".npy")
             if name == member.filename or (names is not None and name not in names):
                 continue
-            if member.file_size > _SMALLER * member.compress_size:
+            if member.file_size > _MAX_COMPRESSION * member.compress_size:
                 raise UsageError(f"{name} has a compression ratio that is implausible for features")
             with archive.open(member) as stream:
                 arrays[name] = _read(stream, name, member.file_size)

@@ -22,7 +22,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
 """Extras that a base installation lacks, and the modules that come with each."""
 _PAIR = ("torch", "torchvision")
 _FAILURES = (ImportError, OSError, RuntimeError, AttributeError)
-"""What importing a package raises whose libraries are missing, or are not those that it was built with."""
+"""Errors from importing a package whose libraries are missing or differ from those it was built with."""
 
 
 def installed_version(package: str) -> str:
@@ -129,7 +129,7 @@ def _broken_package(error: Exception) -> str | None:
 
 
 def _build(version: str) -> str | None:
-    """What PyTorch's own wheels are labelled with: `cpu`, `cu128`, `rocm6.3`; None for those of the package
+    """Return the label of PyTorch's own wheels: `cpu`, `cu128`, `rocm6.3`; None for those of the package
     index, and for labels of other builders, which say nothing."""
     label = re.search(r"\+(cpu|cu\d+|rocm[\d.]+|xpu)$", version)
     return label[1] if label else None

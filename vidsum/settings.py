@@ -1,4 +1,4 @@
-"""What can be chosen about a run. The fields are the options of the command line (see `vidsum.options`)."""
+"""Settings of a run, whose fields are the options of the command line; see `vidsum.options`."""
 
 import pkgutil
 import re
@@ -22,14 +22,14 @@ SHIPPED_MODELS = (SHIPPED_MODEL, "fulltransnet")
 SUMMARIZERS = ("auto", *SHIPPED_MODELS, "highlights", "contrastive", "cluster", "uniform", "random")
 """All importance models with a name."""
 SHIPPED_GROUNDER = "mrnet"
-"""The same for finding moments."""
+"""The checkpoint for moments that comes with vidsum."""
 
-_OWN = "the extractor's own"
+_EXTRACTOR_DEFAULT = "the extractor's own"
 
 AttentionPlot = Literal["attention", "mask", "weights"]
 """Plots of what a model attends to for a query: maps of weights and masks, the distribution of weights."""
 AttentionPart = Literal["mean", "all"] | tuple[int, int]
-"""What is drawn of attention: the mean of all layers and heads, each by itself, or one (layer, head)."""
+"""Part of the attention to draw: the mean of all layers and heads, all of them, or one (layer, head)."""
 
 Reader = Literal["pyav", "decord", "opencv"]
 
@@ -39,24 +39,24 @@ HwAccel = Literal["none", "auto", "cuda", "videotoolbox", "d3d11va", "vaapi", "q
 ShotMethod = Literal["kts", "uniform", "transnetv2"]
 
 Snap = Literal["none", "kts", "transnetv2"]
-"""Whose shot edges the edges of moments move to, where one is near."""
+"""Method of the shot edges that nearby edges of moments move to."""
 
 EmbeddingSpace = Literal["auto", "clip", "vse"]
 """Where text and video are compared. `auto`: in the model's own, else in CLIP's where its weights are."""
 
 CaptionSpace = Literal["text", "vse"]
-"""Captions of frames as sentences, or as what the map might show of such frames."""
+"""Captions of frames as sentences, or as their counterparts in the picture space."""
 
 Evidence = Literal["auto", "seen", "said", "both"]
-"""Where moments are looked for: in the pictures, in what is said, or in both. `auto`: in both where the
-transcript is in the cache, else in the pictures."""
+"""Where moments are searched: the pictures, the speech, or both. `auto`: both if the transcript is cached,
+else the pictures."""
 
 MaskKind = Literal["lam", "stamp", "static"]
 """Learned masks of a model's attention. LAM and STAMP differ in cross-attention alone: STAMP reads the tokens
 that attend, LAM the logits Q K^T. The static one reads nothing."""
 
 WriterChoice = Literal["auto", "write", "retrieve", "tags"]
-"""What writes descriptions."""
+"""Writers of descriptions."""
 
 UNLIKELY = 0.2
 """Below this probability, a query is called probably absent from a video."""
@@ -76,7 +76,7 @@ PreviewFormat = Literal["gif", "webp", "mp4"]
 Device = Annotated[str, Option("Device: auto, cpu, cuda, cuda:N or mps.", metavar="DEVICE")]
 Beams = Annotated[int, Option("Beam width for trained models; 1 is greedy.", min=1, panel=ADVANCED)]
 TIME: Mapping[str, Any] = {"metavar": "TIME", "parse": parse_time}
-"""What all options of a time have."""
+"""Details shared by all options of a time."""
 
 _FILES = pkgutil.iter_modules([str(Path(__file__).parent / "features" / "extractors")])
 EXTRACTORS = tuple(sorted((file.name for file in _FILES), key=lambda name: (name != DEFAULT_EXTRACTOR, name)))
@@ -95,7 +95,7 @@ def parse_track(text: str) -> int | str:
 
 @dataclass(frozen=True, kw_only=True)
 class Extraction:
-    """How features are made. None stands for the extractor's own value."""
+    """Settings of the features. None: the extractor's own value."""
 
     PANEL = "Reading and features"
 
@@ -106,10 +106,18 @@ class Extraction:
         metavar="NAME",
         names=EXTRACTORS,
     )
-    fps: float | None = option("Frames sampled per second.", None, above=0, default_text=_OWN, panel=ADVANCED)
-    clip_frames: int | None = option("Frames per clip (i3d).", None, min=1, default_text=_OWN, panel=ADVANCED)
+    fps: float | None = option(
+        "Frames sampled per second.", None, above=0, default_text=_EXTRACTOR_DEFAULT, panel=ADVANCED
+    )
+    clip_frames: int | None = option(
+        "Frames per clip (i3d).", None, min=1, default_text=_EXTRACTOR_DEFAULT, panel=ADVANCED
+    )
     stride_frames: int | None = option(
-        "Frames from one clip to the next (i3d, c3d).", None, min=1, default_text=_OWN, panel=ADVANCED
+        "Frames from one clip to the next (i3d, c3d).",
+        None,
+        min=1,
+        default_text=_EXTRACTOR_DEFAULT,
+        panel=ADVANCED,
     )
     logits: bool = option("Also store the class scores, if the extractor has any.", False)
     precision: PrecisionChoice = option(
@@ -161,7 +169,7 @@ class Extraction:
 
 @dataclass(frozen=True, kw_only=True)
 class ShotSettings(Checked):
-    """How a video is cut into shots. None stands for the method's own value."""
+    """Settings of the shots. None: the method's own value."""
 
     PANEL = "Shots"
 
@@ -189,7 +197,7 @@ class ShotSettings(Checked):
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """What goes into a summary."""
+    """Content of a summary."""
 
     PANEL = "Summary"
 
@@ -261,7 +269,7 @@ class Selection:
 
 @dataclass(frozen=True, kw_only=True)
 class Retrieval(Checked):
-    """How the moments of queries are found."""
+    """Settings of the search for moments."""
 
     PANEL = "Queries and moments"
 
@@ -312,7 +320,7 @@ class Retrieval(Checked):
 
 @dataclass(frozen=True, kw_only=True)
 class Watching(Checked):
-    """What a source is watched for, and when that is told."""
+    """Queries of a watched source, and the rules of its alerts."""
 
     PANEL = "Queries and alerts"
 
@@ -356,7 +364,7 @@ class Watching(Checked):
 
 @dataclass(frozen=True, kw_only=True)
 class Transcription(Checked):
-    """How speech is turned into text."""
+    """Settings of the transcript."""
 
     PANEL = "Speech"
 
@@ -368,7 +376,7 @@ class Transcription(Checked):
 
 @dataclass(frozen=True, kw_only=True)
 class Describing(Checked):
-    """How a video is described in words."""
+    """Settings of the descriptions."""
 
     PANEL = "Descriptions"
 
@@ -397,7 +405,7 @@ class Describing(Checked):
 
 @dataclass(frozen=True, kw_only=True)
 class Encoding:
-    """How the pictures of an MP4 are stored."""
+    """Encoding of an MP4."""
 
     PANEL = "Output"
 
@@ -443,7 +451,7 @@ class Encoding:
 
 @dataclass(frozen=True, kw_only=True)
 class Shorts:
-    """What is changed of pictures and sound, for clips that are watched on phones."""
+    """Changes to pictures and sound for clips on phones."""
 
     PANEL = "Output"
 
@@ -460,7 +468,7 @@ class Shorts:
             raise UsageError("--aspect needs --vertical", hint="--vertical")
 
     def require_encoder(self, encoding: Encoding) -> None:
-        """See to it that what is changed is encoded. Raises UsageError: it is to be copied."""
+        """Raise UsageError where changed pictures or sound would only be copied."""
         if encoding.codec == "copy" and self != Shorts():
             raise UsageError("--copy changes nothing: leave out --vertical, --burn and --loudness")
 
@@ -473,7 +481,7 @@ class Shorts:
 
 @dataclass(frozen=True, kw_only=True)
 class Clips(Checked):
-    """How the clips of moments differ from the moments."""
+    """Lengths and changes of the clips of moments."""
 
     PANEL = "Output"
 

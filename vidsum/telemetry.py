@@ -10,7 +10,7 @@ import os
 from typing import Any
 
 VARIABLES = {"ORT_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "RAY_USAGE_STATS_ENABLED": "0"}
-"""Of onnxruntime, of huggingface_hub (which faster-whisper and open_clip import), and of Ray."""
+"""Variables of onnxruntime, huggingface_hub (imported by faster-whisper and open_clip) and Ray."""
 
 
 def turn_off() -> None:

@@ -24,11 +24,11 @@ from vidsum.errors import InputError
 MAX_BYTES = 256 * 2**20
 """No list, annotation or configuration is longer; a device such as /dev/zero has no end."""
 _BLOCK_BYTES = 2**16
-_WAIT_FOR_WRITER_S, _LOOK_AGAIN_S = 5.0, 0.05
+_WAIT_FOR_WRITER_S, _POLL_S = 5.0, 0.05
 STDIN = "-"
-"""Stands for stdin, where a file is named."""
+"""The name of stdin among files."""
 
-_LONGEST_NAME = 100
+_MAX_NAME_LETTERS = 100
 _quoted = Repr()
 _quoted.maxlevel, _quoted.maxstring, _quoted.maxlong, _quoted.maxother = 3, 60, 40, 60
 
@@ -42,7 +42,7 @@ def safe_name(text: str) -> str:
     """Return a name from a file as messages have it: as it is, or quoted where it does not fit into a
     line.
     """
-    return text if text.isprintable() and len(text) <= _LONGEST_NAME else quote(text)
+    return text if text.isprintable() and len(text) <= _MAX_NAME_LETTERS else quote(text)
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
@@ -117,7 +117,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 
 def _read_pipe(path: Path) -> bytes:
-    """What a pipe holds until its writers have closed it. To open it must not wait for a writer to come."""
+    """Read a pipe until its writers have closed it, without blocking where no writer opens it."""
     content, deadline = bytearray(), time.monotonic() + _WAIT_FOR_WRITER_S
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
@@ -133,7 +133,7 @@ def _read_pipe(path: Path) -> bytes:
             if not block and time.monotonic() > deadline:
                 raise InputError(f"{path}: is a pipe that no process writes to")
             if not block:
-                time.sleep(_LOOK_AGAIN_S)
+                time.sleep(_POLL_S)
     finally:
         os.close(descriptor)
     return _bounded(bytes(content), str(path))
@@ -151,7 +151,7 @@ def read_stdin() -> bytes:
 
 
 def read_json(path: str | os.PathLike[str]) -> Any:
-    """What a JSON file holds, or stdin for the name `-`.
+    """Return the value in a JSON file, or in stdin for the name `-`.
 
     Raises InputError: it cannot be read, or is not JSON.
     """
@@ -160,7 +160,7 @@ def read_json(path: str | os.PathLike[str]) -> Any:
 
 
 def parse_json(text: str, where: str) -> Any:
-    """What a JSON text holds; `where` is the file, and line or key in it, for messages.
+    """Return the value of a JSON text; `where` is the file, and line or key in it, for messages.
 
     Raises InputError: it is not JSON, has a number or depth beyond what Python reads, or is too large.
     """
@@ -172,7 +172,7 @@ def parse_json(text: str, where: str) -> Any:
         reason = "nested too deep"
     except MemoryError:
         reason = "too large for the memory of this machine"
-    except _TwiceError as error:
+    except _DuplicateKeyError as error:
         reason = str(error)
     except ValueError:  # what is left is Python's limit for the digits of whole numbers
         reason = "a number of thousands of digits"
@@ -203,15 +203,15 @@ def is_json_lines(text: str) -> bool:
     return bool(rest) and first.rstrip().endswith("}")
 
 
-class _TwiceError(ValueError):
-    """An object has a key twice."""
+class _DuplicateKeyError(ValueError):
+    """An object that has a key twice."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) < len(pairs):
         (again, _), *_ = Counter(key for key, _ in pairs).most_common(1)
-        raise _TwiceError(f"an object has the key {quote(again)} twice")
+        raise _DuplicateKeyError(f"an object has the key {quote(again)} twice")
     return values
 
 

@@ -71,11 +71,11 @@ def parse_interval(text: str) -> "Interval":
     return start, end
 
 
-def parse_budget(text: str | float, duration_s: float, least_s: float = 0.0) -> float:
+def parse_budget(text: str | float, duration_s: float, min_s: float = 0.0) -> float:
     """Return seconds of a summary budget: a share (`15%`, `0.15`) of the video, or a time (`45s`, `1:30`,
     `45`).
 
-    A bare number up to 1 is a share, a larger one is seconds. A share is `least_s` at least, and all of a
+    A bare number up to 1 is a share, a larger one is seconds. A share is `min_s` at least, and all of a
     video that is not twice as long.
 
     Raises UsageError: the text is neither, or the budget is not positive, or a share is above 100 %.
@@ -89,8 +89,8 @@ def parse_budget(text: str | float, duration_s: float, least_s: float = 0.0) -> 
     if share is not None:
         if share > 1:
             raise UsageError(f"the budget must be at most 100 %, not {text}", option="budget")
-        least_s = least_s if duration_s >= 2 * least_s else duration_s
-        return max(_above_zero(share, text) * duration_s, least_s)
+        min_s = min_s if duration_s >= 2 * min_s else duration_s
+        return max(_above_zero(share, text) * duration_s, min_s)
     try:
         seconds = parse_time(text)
     except UsageError:

@@ -14,8 +14,8 @@ _START = r"(?<![A-Za-z])(?!(?i:file:))[A-Za-z][A-Za-z0-9+.-]{0,30}:/+"
 _IN_TEXT = re.compile(rf"{_START}(?!/*USER@HOST)\S+?(?=[:;,.)\]'\"]*(?:\s|$))")
 _OLDER_COPY = re.compile(r"[/\\]videos[/\\]+([0-9a-f]{8})[0-9a-f]{8}[/\\]+([^/\\\"]*_[^/\\\"]*)[.]mp4")
 """A copy of a URL, which an older vidsum named after the query too if the path had no suffix."""
-_LEAST = 3
-"""A shorter value of a query is no secret, and would be found inside other words."""
+_MIN_SECRET_LETTERS = 3
+"""Shorter values of a query are no secrets, and would match inside other words."""
 
 
 class Url(str):
@@ -25,10 +25,10 @@ class Url(str):
     path: str
 
     def __new__(cls, raw: str) -> "Url":
-        """Keep the raw text beside the one to show; a `Url` stays as it is."""
+        """Keep the raw text and the safe one; a `Url` stays as it is."""
         raw = getattr(raw, "raw", raw).strip()
-        shown, path, _ = _split(raw)
-        url = super().__new__(cls, shown)
+        safe, path, _ = _split(raw)
+        url = super().__new__(cls, safe)
         url.raw, url.path = raw, path
         return url
 
@@ -79,12 +79,12 @@ def digest_of_url(raw: str, digits: int = 8) -> str:
 
 def redact(text: str) -> str:
     """Return a text whose URLs show no user, password, query or fragment."""
-    return _IN_TEXT.sub(lambda found: _split(found[0])[0], text)
+    return _IN_TEXT.sub(lambda match: _split(match[0])[0], text)
 
 
 def may_hold_secrets(text: str) -> bool:
     """Return whether a path or a record, which an older vidsum wrote, may hold a password or a token."""
-    older = any(not found[2].endswith(f"_{found[1]}") for found in _OLDER_COPY.finditer(text))
+    older = any(not match[2].endswith(f"_{match[1]}") for match in _OLDER_COPY.finditer(text))
     return older or redact(text) != text
 
 
@@ -100,8 +100,8 @@ def _split(raw: str) -> tuple[str, str, list[str]]:
     user, at, _ = authority.rpartition("@")
     host, path, more = re.findall(r"(?s)([^/?#]*)([^?#;]*)(.*)", address[len(user + at) :])[0]
     host = re.findall(r"(?:\[[^\]]*\]|[^:]*)(?::[0-9]*)*", host)[0]
-    shown = f"{start[0]}{'' if user else at}{host}{path}"
+    safe = f"{start[0]}{'' if user else at}{host}{path}"
     values = [part.partition("=")[2] or part for part in re.split(r"[?#&;]", more)]
-    values = [value for value in (more[1:], *values) if len(value) >= _LEAST]
+    values = [value for value in (more[1:], *values) if len(value) >= _MIN_SECRET_LETTERS]
     hidden = [part for part in (user, user.partition(":")[2], *values) if part]
-    return shown if shown == raw else f"{shown} ({digest_of_url(raw)})", path, hidden
+    return safe if safe == raw else f"{safe} ({digest_of_url(raw)})", path, hidden

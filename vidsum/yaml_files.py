@@ -11,23 +11,23 @@ import yaml
 from vidsum.errors import InputError
 from vidsum.text_files import quote, read_text
 
-_MOST_VALUES = 1_000_000
-"""Of a file with its aliases written out: a few lines of them can stand for billions."""
-_MOST_BITS = 64
-"""Of a whole number: 0x... can be of any length, and then neither be printed nor made a float."""
+_MAX_VALUES = 1_000_000
+"""Limit with all aliases expanded: a few lines of them can mean billions of values."""
+_MAX_INTEGER_BITS = 64
+"""Limit of a whole number: a longer 0x... can neither be printed nor become a float."""
 
-_DEEPEST_IN_C = 1000
+_MAX_DEPTH_IN_C = 1000
 _QUICK = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """PyYAML may have been built without it."""
 
 
 def read_yaml(path: str | os.PathLike[str]) -> Any:
-    """What a YAML file holds. Raises InputError: it cannot be read, or is not YAML."""
+    """Return the value in a YAML file. Raises InputError: it cannot be read, or is not YAML."""
     return parse_yaml(read_text(path), str(path))
 
 
 def parse_yaml(text: str, where: str) -> Any:
-    """What a YAML text holds: plain values, no objects of Python; `where` is the file, for messages.
+    """Return the value of a YAML text: plain values, no objects of Python; `where` is the file, for messages.
 
     Raises InputError: it is not YAML, a value is not what its form says (a date 2001-99-99), a mapping has a
     key twice, or it is too deep or too large.
@@ -61,7 +61,7 @@ def _loader(text: str) -> yaml.SafeLoader:
     """
     columns = max(map(len, text.splitlines()), default=0)
     depth = 2 * columns + text.count("[") + text.count("{")
-    kind: type[yaml.SafeLoader] = yaml.SafeLoader if depth > _DEEPEST_IN_C else _QUICK
+    kind: type[yaml.SafeLoader] = yaml.SafeLoader if depth > _MAX_DEPTH_IN_C else _QUICK
     return kind(text)
 
 
@@ -83,12 +83,12 @@ def _check_node(node: yaml.Node, loader: yaml.SafeLoader, where: str, sizes: dic
         inner: list[yaml.Node] = []
     elif isinstance(node, yaml.MappingNode):
         _check_keys(node, place)
-        inner = [each for pair in node.value for each in pair]
+        inner = [part for pair in node.value for part in pair]
     else:
         inner = node.value
-    size = sizes[id(node)] = 1 + sum(_check_node(each, loader, where, sizes) for each in inner)
-    if size > _MOST_VALUES:
-        raise InputError(f"{place}: holds more than {_MOST_VALUES} values, with its aliases written out")
+    size = sizes[id(node)] = 1 + sum(_check_node(part, loader, where, sizes) for part in inner)
+    if size > _MAX_VALUES:
+        raise InputError(f"{place}: holds more than {_MAX_VALUES} values, with its aliases written out")
     return size
 
 
@@ -98,7 +98,7 @@ def _check_scalar(node: yaml.ScalarNode, loader: yaml.SafeLoader, place: str) ->
         return
     try:
         value = loader.construct_object(node)
-        is_sound = not isinstance(value, int) or value.bit_length() <= _MOST_BITS
+        is_sound = not isinstance(value, int) or value.bit_length() <= _MAX_INTEGER_BITS
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         is_sound = False
     if not is_sound:

@@ -7,19 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vidsum.results.cues import (
-    GAP_S,
-    LAG_S,
-    LEAST_S,
-    LINE,
-    MOST_S,
-    PACE,
-    CueWord,
-    Subtitle,
-    display_width,
-    join_words,
-    make_cues,
-)
+from vidsum.results.cues import RULES, CueWord, Subtitle, display_width, join_words, make_cues
 from vidsum.results.transcript import Segment, Word, format_segments, to_cue_words
 
 TEXTS = st.one_of(
@@ -56,12 +44,12 @@ def test_all_words_stand_in_their_order(pieces: list[CueWord]) -> None:
 def test_cues_keep_to_the_limits(pieces: list[CueWord]) -> None:
     cues = make_cues(pieces)
     for cue in cues:
-        assert LEAST_S - 0.002 <= cue.end_s - cue.start_s <= MOST_S + 0.002
+        assert RULES.min_s - 0.002 <= cue.end_s - cue.start_s <= RULES.max_s + 0.002
         assert len(cue.lines) <= 2
         assert cue.start_s >= words_in(cue)[0].start_s - 0.001
         for line in cue.lines:
-            assert display_width(join_words(line)) <= LINE or len(line) == 1
-    assert all(after.start_s - before.end_s >= GAP_S - 0.002 for before, after in pairwise(cues))
+            assert display_width(join_words(line)) <= RULES.line_letters or len(line) == 1
+    assert all(after.start_s - before.end_s >= RULES.gap_s - 0.002 for before, after in pairwise(cues))
 
 
 @given(spoken())
@@ -69,9 +57,12 @@ def test_a_cue_is_too_quick_only_where_it_stays_as_long_as_it_may(pieces: list[C
     cues = make_cues(pieces)
     for cue, following in pairwise([*cues, Subtitle(1e9, 1e9, ((CueWord(1e9, 1e9, "x"),),))]):
         length_s = cue.end_s - cue.start_s
-        if display_width(join_words(words_in(cue))) > PACE * (length_s + 0.002) and length_s < MOST_S - 0.002:
-            assert cue.end_s >= words_in(cue)[-1].end_s + LAG_S - 0.002
-            assert following.start_s - cue.end_s <= GAP_S + 0.002
+        if (
+            display_width(join_words(words_in(cue))) > RULES.letters_per_s * (length_s + 0.002)
+            and length_s < RULES.max_s - 0.002
+        ):
+            assert cue.end_s >= words_in(cue)[-1].end_s + RULES.lag_s - 0.002
+            assert following.start_s - cue.end_s <= RULES.gap_s + 0.002
 
 
 @given(spoken())
@@ -117,7 +108,10 @@ def test_sixty_minutes_of_speech_keep_to_the_norm() -> None:
     cues = make_cues(said(sentence * 520, word_s=0.4))
     assert cues[-1].end_s > 3500
     letters = [(display_width(join_words(words_in(cue))), cue.end_s - cue.start_s) for cue in cues]
-    assert all(n <= PACE * (length_s + 0.002) and length_s <= MOST_S + 0.002 for n, length_s in letters)
+    assert all(
+        n <= RULES.letters_per_s * (length_s + 0.002) and length_s <= RULES.max_s + 0.002
+        for n, length_s in letters
+    )
 
 
 def test_words_of_a_text_keep_its_own_blanks() -> None:
@@ -153,7 +147,7 @@ def test_webvtt_tells_when_words_are_said() -> None:
 @given(spoken())
 def test_times_of_words_rise_within_their_cue(pieces: list[CueWord]) -> None:
     for cue in make_cues(pieces):
-        marked = cue.marked(with_times=True)
+        marked = cue.to_vtt(with_times=True)
         found = [
             int(h) * 3600 + int(m) * 60 + float(s)
             for h, m, s in re.findall(r"<(\d+):(\d\d):(\d\d\.\d{3})>", marked)

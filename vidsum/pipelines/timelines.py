@@ -143,7 +143,7 @@ def film_format(path: PathLike) -> str:
     format.
     """
     offered = [
-        format for format, how in FORMATS.items() if isinstance(how, TimelineFormat) and how.of_several
+        format for format, how in FORMATS.items() if isinstance(how, TimelineFormat) and how.allows_several
     ]
     format = format_of(path, offered)
     if format not in offered:

@@ -1,4 +1,4 @@
-"""What happens along a video as a drawing: curves, shots, the segments that are chosen."""
+"""Charts over the time of a video, as SVG: curves, shots, and the segments of a result."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ Curve = tuple[Sequence[float], Sequence[float]]
 NO_CURVE: Curve = ((), ())
 
 WIDTH, HEIGHT = 1000.0, 100.0
-_MOST_POINTS = 1000
+_MAX_POINTS = 1000
 
 
 @dataclass(frozen=True)
@@ -24,15 +24,15 @@ class Band:
     is_best: bool = False
     """Whether it is the first of a ranking."""
     is_said: bool = False
-    """Whether it was found in what is said."""
+    """Whether speech is its evidence."""
 
 
 @dataclass(frozen=True)
 class Chart:
-    """What happens along the video."""
+    """A chart over the time of a video."""
 
     label: str
-    """In words, for those who do not see it."""
+    """Its content in words, for screen readers."""
     duration_s: float
     shots: tuple[Band, ...]
     """Every second shot."""
@@ -40,9 +40,9 @@ class Chart:
     line: str
     """An SVG path of the curve; empty without one."""
     said: str = ""
-    """The same of what is said."""
+    """An SVG path of the curve of speech."""
     curves: tuple[str, ...] = ()
-    """The same of several queries."""
+    """SVG paths of the curves of several queries."""
 
     @property
     def area(self) -> str:
@@ -64,9 +64,9 @@ def make_chart(
     return Chart(
         label,
         duration_s,
-        tuple(Band(*_place(shot, duration_s)) for shot in shots[1::2]),
+        tuple(Band(*_extent(shot, duration_s)) for shot in shots[1::2]),
         tuple(
-            Band(*_place(cut, duration_s), is_ranked and cut is chosen[0], cut.evidence == "said")
+            Band(*_extent(cut, duration_s), is_ranked and cut is chosen[0], cut.evidence == "said")
             for cut in chosen
         ),
         draw_line(*curve, duration_s),
@@ -74,8 +74,8 @@ def make_chart(
     )
 
 
-def _place(segment: Cut | ScoredShot, duration_s: float) -> tuple[float, float]:
-    """x and width of a segment."""
+def _extent(segment: Cut | ScoredShot, duration_s: float) -> tuple[float, float]:
+    """Return x and width of a segment."""
     start, end = (WIDTH * edge_s / duration_s for edge_s in (segment.start_s, segment.end_s))
     return round(start, 2), round(max(end - start, 1.0), 2)
 
@@ -86,7 +86,7 @@ def draw_line(times_s: Sequence[float], scores: Sequence[float], duration_s: flo
     """
     if not times_s:
         return ""
-    group = -(-len(times_s) // _MOST_POINTS)
+    group = -(-len(times_s) // _MAX_POINTS)
     starts = times_s[::group]
     heights = [max(scores[first : first + group]) for first in range(0, len(scores), group)]
     top = max(heights) or 1.0

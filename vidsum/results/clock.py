@@ -11,16 +11,16 @@ from vidsum.video.clock import start_offset_s
 
 _TIMES = {"start_s", "end_s", "edges_s", "timestamps", "video_duration_s", "gaps", "parts", "segments"}
 _TIMES |= {"words", "shots", "queries", "moments", "descriptions"}
-"""Fields that hold times, or what has them."""
+"""Fields that hold times, or objects with times."""
 _DIGITS = 6
 
 
-class _OfVideo(Protocol):
+class _HasVideo(Protocol):
     @property
     def video(self) -> VideoInfo | None: ...
 
 
-Timed = TypeVar("Timed", bound=_OfVideo)
+Timed = TypeVar("Timed", bound=_HasVideo)
 Part = TypeVar("Part")
 
 
@@ -32,19 +32,19 @@ def to_player_time(result: Timed, path: str | os.PathLike[str] | None = None) ->
     return shift_times(result, start_offset_s(result.video, path))
 
 
-def shift_times(part: Part, by_s: float, least_s: float = 0.0) -> Part:
-    """Return a result, or a part of one, with all times later by `by_s`, and none before `least_s`."""
-    return _moved(part, by_s, least_s) if by_s else part
+def shift_times(part: Part, by_s: float, min_s: float = 0.0) -> Part:
+    """Return a result, or a part of one, with all times later by `by_s`, and none before `min_s`."""
+    return _shift(part, by_s, min_s) if by_s else part
 
 
-def _moved(part: Any, by_s: float, least_s: float) -> Any:
+def _shift(part: Any, by_s: float, min_s: float) -> Any:
     if isinstance(part, float | int):
-        return max(least_s, round(part + by_s, _DIGITS))
+        return max(min_s, round(part + by_s, _DIGITS))
     if isinstance(part, np.ndarray):
-        return np.array(_moved(part.tolist(), by_s, least_s), part.dtype)
+        return np.array(_shift(part.tolist(), by_s, min_s), part.dtype)
     if isinstance(part, tuple | list):
-        return type(part)(_moved(item, by_s, least_s) for item in part)
+        return type(part)(_shift(item, by_s, min_s) for item in part)
     if is_dataclass(part) and not isinstance(part, type):
         names = _TIMES.intersection(field.name for field in fields(part))
-        return replace(part, **{name: _moved(getattr(part, name), by_s, least_s) for name in names})
+        return replace(part, **{name: _shift(getattr(part, name), by_s, min_s) for name in names})
     return part

@@ -13,24 +13,6 @@ from math import inf
 
 from vidsum.times import escape_vtt, format_timestamp
 
-LINE = 42
-"""Letters in a line; a wide one, as of Chinese, counts as two."""
-LEAST_S, MOST_S = 1.0, 7.0
-PACE = 17.0
-"""Letters that people read in a second."""
-GAP_S = 0.084
-"""Between two cues: two frames of 24 a second."""
-LAG_S = 1.0
-"""What is spoken quicker than `PACE` stays so long after its last word."""
-_PAUSE_S = 1.0
-"""No cue goes on after a pause of this length."""
-_HOLE_S = 0.5
-"""A shorter time without a cue would flash: the cue before it stays."""
-_A_CUE, _A_LINE, _A_STOP, _TOO_LONG = 3.0, 1.0, 2.0, 1e6
-"""Costs of a cue, a second line, a sentence that ends within a cue, and each letter too many in a line. A
-letter that there is no time to read costs 1."""
-_FEW = 20
-"""Letters of a cue that is worth its time; each that lacks costs a fifth."""
 _STOPS, _COMMAS = ".!?…。！？", ",;:—、，；："
 _OPENERS = frozenset(
     re.findall(
@@ -53,8 +35,39 @@ _BOUND = frozenset(
 
 
 @dataclass(frozen=True)
+class CueRules:
+    """The limits of cues and the costs of breaking them; docs/transcribe.md has the reasons."""
+
+    line_letters: int = 42
+    """Letters in a line; a wide one, as of Chinese, counts as two."""
+    min_s: float = 1.0
+    max_s: float = 7.0
+    letters_per_s: float = 17.0
+    """Reading speed."""
+    gap_s: float = 0.084
+    """Between two cues: two frames of 24 a second."""
+    lag_s: float = 1.0
+    """A cue that is spoken quicker than people read stays this long after its last word."""
+    pause_s: float = 1.0
+    """A pause of this length ends a cue."""
+    flash_s: float = 0.5
+    """A shorter time without a cue would flash: the earlier cue stays."""
+    min_letters: int = 20
+    """Letters of a cue that is worth its time; each missing one costs a fifth."""
+    cue_cost: float = 3.0
+    second_line_cost: float = 1.0
+    inner_stop_cost: float = 2.0
+    """Cost of a sentence that ends within a cue."""
+    overflow_cost: float = 1e6
+    """Cost of each letter too many in a line; a letter that there is no time to read costs 1."""
+
+
+RULES = CueRules()
+
+
+@dataclass(frozen=True)
 class CueWord:
-    """A word with the blank ahead of it, if any, said over [start_s, end_s)."""
+    """A word with any blank before it, said over [start_s, end_s)."""
 
     start_s: float
     end_s: float
@@ -65,7 +78,7 @@ class CueWord:
 
 @dataclass(frozen=True)
 class Subtitle:
-    """A cue: one or two lines that are shown over [start_s, end_s)."""
+    """A cue of one or two lines, shown over [start_s, end_s)."""
 
     start_s: float
     end_s: float
@@ -73,32 +86,32 @@ class Subtitle:
 
     @property
     def text(self) -> str:
-        """As it is shown."""
+        """Its lines as text."""
         return "\n".join(map(join_words, self.lines))
 
-    def marked(self, *, with_times: bool) -> str:
-        """As WebVTT writes it, with the time of each word that is said after another of the cue."""
-        shown_s, lines = self.start_s, []
+    def to_vtt(self, *, with_times: bool) -> str:
+        """Return its WebVTT; `with_times` adds the time of each word that begins after another."""
+        last_s, lines = self.start_s, []
         for line in self.lines:
             words = []
             for piece in line:
                 word = escape_vtt(piece.text.lstrip())
-                if with_times and shown_s < (start_s := round(piece.start_s, 3)) < self.end_s:
-                    shown_s, word = start_s, f"<{format_timestamp(start_s)}>{word}"
+                if with_times and last_s < (start_s := round(piece.start_s, 3)) < self.end_s:
+                    last_s, word = start_s, f"<{format_timestamp(start_s)}>{word}"
                 words.append(piece.text[: -len(piece.text.lstrip())] + word)
             lines.append("".join(words).strip())
         return "\n".join(lines)
 
 
-def make_cues(pieces: Sequence[CueWord], letters: int = LINE) -> list[Subtitle]:
-    """Return words as cues, none left out, in order, in time order and apart by `GAP_S`.
+def make_cues(pieces: Sequence[CueWord], letters: int = RULES.line_letters) -> list[Subtitle]:
+    """Return words as cues, none left out, in order, in time order and apart by the gap.
 
-    A line is longer than `letters` only if one word is. A cue lasts `LEAST_S` to `MOST_S`. It is quicker than
-    `PACE` only where the speech is: it then stays for `LAG_S` after its last word, or until the next one.
+    A line is longer than `letters` only if one word is. A cue lasts 1 to 7 s. It is too quick to read only
+    where the speech is: it then stays a second after its last word, or until the next cue.
     """
-    text = _Measured.of(pieces, letters)
-    cues = [(first, text.lines(first, end)[1], end) for first, end in pairwise(_cuts(text))]
-    return _timed([tuple(tuple(pieces[a:b]) for a, b in pairwise(cue) if a < b) for cue in cues])
+    text = _MeasuredText.of(pieces, letters)
+    cues = [(first, text.lines(first, end)[1], end) for first, end in pairwise(_best_cuts(text))]
+    return _time([tuple(tuple(pieces[a:b]) for a, b in pairwise(cue) if a < b) for cue in cues])
 
 
 def display_width(text: str) -> int:
@@ -107,11 +120,12 @@ def display_width(text: str) -> int:
 
 
 def join_words(pieces: Iterable[CueWord]) -> str:
+    """Return words as one text."""
     return "".join(piece.text for piece in pieces).strip()
 
 
 @dataclass(frozen=True)
-class _Measured:
+class _MeasuredText:
     """Words with what their breaks cost."""
 
     pieces: Sequence[CueWord]
@@ -125,7 +139,7 @@ class _Measured:
     """The cost of a break ahead of each word, and at the end."""
 
     @classmethod
-    def of(cls, pieces: Sequence[CueWord], letters: int) -> "_Measured":
+    def of(cls, pieces: Sequence[CueWord], letters: int) -> "_MeasuredText":
         blanks = [len(piece.text) - len(piece.text.lstrip()) for piece in pieces]
         ends = accumulate((display_width(piece.text) for piece in pieces), initial=0)
         breaks = [0.0, *starmap(_break_cost, pairwise(pieces)), 0.0]
@@ -137,32 +151,36 @@ class _Measured:
 
     def lines(self, first: int, end: int) -> tuple[float, int]:
         """Return the cost of the best two lines, and where the second begins; or of one, with its end."""
-        ways = [(_TOO_LONG * max(0, self.width(first, end) - self.letters), end)]
+        ways = [(RULES.overflow_cost * max(0, self.width(first, end) - self.letters), end)]
         for cut in range(first + 1, end):
             upper, lower = self.width(first, cut), self.width(cut, end)
             if max(upper, lower) <= self.letters:
                 skew = abs(upper - lower) / 20 + (upper > lower) / 4
-                ways.append((_A_LINE + skew + self.breaks[cut] / 3, cut))
+                ways.append((RULES.second_line_cost + skew + self.breaks[cut] / 3, cut))
         return min(ways)
 
     def cost(self, first: int, end: int) -> float:
-        """Of a cue; infinite if it has no room in two lines and seven seconds, or goes on after a pause."""
-        start_s, end_s = self.pieces[first].start_s, self.pieces[end - 1].end_s
+        """Return the cost of a cue; infinite if it fits no two lines, lasts too long or holds a pause."""
+        rules, start_s, end_s = RULES, self.pieces[first].start_s, self.pieces[end - 1].end_s
         lines, _ = self.lines(first, end)
-        if end > first + 1 and (lines >= _TOO_LONG or end_s - start_s > MOST_S or self._pauses(end - 1)):
+        is_bad = lines >= rules.overflow_cost or end_s - start_s > rules.max_s or self._pauses(end - 1)
+        if end > first + 1 and is_bad:
             return inf
-        until_s = self.pieces[end].start_s - GAP_S if end < len(self.pieces) else end_s + MOST_S
-        room_s = min(max(until_s, end_s) - start_s, MOST_S)
+        until_s = self.pieces[end].start_s - rules.gap_s if end < len(self.pieces) else end_s + rules.max_s
+        room_s = min(max(until_s, end_s) - start_s, rules.max_s)
         letters = self.width(first, end)
-        late = max(letters - PACE * room_s, (LEAST_S - room_s) * PACE, 0.0)
-        stops = sum(cost == 0 for cost in self.breaks[first + 1 : end])
-        return _A_CUE + late + max(0, _FEW - letters) / 5 + self.breaks[end] + lines + _A_STOP * stops
+        unread = max(
+            letters - rules.letters_per_s * room_s, (rules.min_s - room_s) * rules.letters_per_s, 0.0
+        )
+        missing = max(0, rules.min_letters - letters) / 5
+        stops = rules.inner_stop_cost * sum(cost == 0 for cost in self.breaks[first + 1 : end])
+        return rules.cue_cost + unread + missing + self.breaks[end] + lines + stops
 
     def _pauses(self, word: int) -> bool:
-        return self.pieces[word].start_s - self.pieces[word - 1].end_s >= _PAUSE_S
+        return self.pieces[word].start_s - self.pieces[word - 1].end_s >= RULES.pause_s
 
 
-def _cuts(text: _Measured) -> list[int]:
+def _best_cuts(text: _MeasuredText) -> list[int]:
     """Return the cheapest way to cut words into cues: where each begins, and the end of the last."""
     count = len(text.pieces)
     best, before = [0.0, *[inf] * count], [0] * (count + 1)
@@ -180,7 +198,7 @@ def _cuts(text: _Measured) -> list[int]:
 
 
 def _break_cost(before: CueWord, after: CueWord) -> float:
-    """How bad a break between two words is: nothing after a sentence, much inside a phrase."""
+    """Return the cost of a break between two words: none after a sentence, high inside a phrase."""
     last, following = before.text.strip().lower(), after.text.strip().lower()
     mark = last.rstrip("\"'»”’)")[-1:]
     if mark in _STOPS and last not in _BOUND:
@@ -192,18 +210,18 @@ def _break_cost(before: CueWord, after: CueWord) -> float:
     return 2.0 if following in _OPENERS else 5.0
 
 
-def _timed(cues: Sequence[tuple[tuple[CueWord, ...], ...]]) -> list[Subtitle]:
-    """When cues of these lines are shown: from the first word on, for as long as there is room and need."""
+def _time(cues: Sequence[tuple[tuple[CueWord, ...], ...]]) -> list[Subtitle]:
+    """Return cues of these lines, shown from the first word on for as long as there is room and need."""
     starts_s = [lines[0][0].start_s for lines in cues]
     subtitles, free_s = list[Subtitle](), 0.0
     for lines, first_s, following_s in zip(cues, starts_s, [*starts_s, inf][1:], strict=True):
         start_s, said_s = max(first_s, free_s), lines[-1][-1].end_s
         letters = display_width(join_words(chain(*lines)))
-        end_s = max(start_s + letters / PACE, said_s)
-        end_s = min(end_s, max(following_s - GAP_S, said_s + LAG_S))
-        if GAP_S < following_s - end_s < _HOLE_S:
-            end_s = following_s - GAP_S
-        end_s = min(max(end_s, start_s + LEAST_S), start_s + MOST_S)
+        end_s = max(start_s + letters / RULES.letters_per_s, said_s)
+        end_s = min(end_s, max(following_s - RULES.gap_s, said_s + RULES.lag_s))
+        if RULES.gap_s < following_s - end_s < RULES.flash_s:
+            end_s = following_s - RULES.gap_s
+        end_s = min(max(end_s, start_s + RULES.min_s), start_s + RULES.max_s)
         subtitles.append(Subtitle(round(start_s, 3), round(end_s, 3), lines))
-        free_s = end_s + GAP_S
+        free_s = end_s + RULES.gap_s
     return subtitles

@@ -1,4 +1,4 @@
-"""What a result cuts from its video: segments, shots or moments."""
+"""The cuts of a result from its video: segments, shots or moments."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ Cutting = Summary | Shots | Grounding | Highlights
 
 @dataclass(frozen=True)
 class Cut:
-    """A segment [start_s, end_s) of the video, and what the result says about it."""
+    """A segment [start_s, end_s) of the video, with its label and scores."""
 
     start_s: float
     end_s: float
@@ -26,9 +26,9 @@ class Cut:
     rank: int | None = None
     score: float | None = None
     evidence: str = ""
-    """What found a moment, `seen` or `said`, where the result tells."""
+    """`seen` or `said`: the evidence for a moment, where the result has it."""
     present: float | None = None
-    """How likely its query is true of the video at all, where that is known."""
+    """Match probability of its query for the whole video, where it is known."""
     video: str = ""
     """Path of the video as the result has it; none for features."""
     is_kept: bool = False
@@ -44,7 +44,7 @@ def cuts_of(result: Cutting) -> list[Cut]:
 
 
 def length_of(result: Cutting) -> float:
-    """When the video of a result ends, in seconds."""
+    """Return the length of the video of a result in seconds."""
     return float(result.edges_s[-1]) if isinstance(result, Shots) else result.video_duration_s
 
 
@@ -53,7 +53,9 @@ def groups_of(result: Cutting) -> list[list[Cut]]:
     if isinstance(result, Grounding):
         is_seen = result.evidence == "seen"
         return [
-            _moments(query.moments, query.query, query.present, tells=query.said is not None or not is_seen)
+            _moments(
+                query.moments, query.query, query.present, has_evidence=query.said is not None or not is_seen
+            )
             for query in result.queries
         ]
     if isinstance(result, Highlights):
@@ -81,7 +83,7 @@ def _spans(spans: Iterable[Interval], kind: str) -> list[Cut]:
 
 
 def _moments(
-    moments: Iterable[Moment], query: str = "", present: float | None = None, *, tells: bool = False
+    moments: Iterable[Moment], query: str = "", present: float | None = None, *, has_evidence: bool = False
 ) -> list[Cut]:
     text = as_utf8(" ".join(query.split()))
     return [
@@ -92,7 +94,7 @@ def _moments(
             text,
             rank,
             round_number(moment.score),
-            moment.evidence if tells else "",
+            moment.evidence if has_evidence else "",
             round_optional(present),
         )
         for rank, moment in enumerate(moments, 1)

@@ -32,31 +32,33 @@ class Description:
 
 @dataclass(frozen=True, eq=False)
 class Descriptions(Result):
-    """What is seen in a video, in words."""
+    """Sentences about the pictures of a video."""
 
     kind: ClassVar = "descriptions"
 
     descriptions: tuple[Description, ...]
     """In time order, none overlaps another; none where nothing is sure enough."""
     writer: str
-    """What wrote them: `write`, `retrieve`, `tags` or `people`."""
+    """Their source: `write`, `retrieve`, `tags` or `people`."""
     video_duration_s: float
     n_unsure: int = 0
-    """Segments of which nothing is said, since no sentence is sure enough."""
+    """Segments without a sentence that is sure enough."""
     gaps: tuple[Interval, ...] | None = None
     """The pauses of speech, where descriptions were fitted into them; else None."""
 
     def __repr__(self) -> str:
-        found = f"{len(self.descriptions)} descriptions, {self.video_duration_s:g} s"
-        return f"Descriptions({video_prefix(self.video)}{found}, by {self.writer})"
+        summary = f"{len(self.descriptions)} descriptions, {self.video_duration_s:g} s"
+        return f"Descriptions({video_prefix(self.video)}{summary}, by {self.writer})"
 
     def at(self, time_s: float) -> str | None:
         """Return the text of the description of a time; None where there is none."""
-        return next((one.text for one in self.descriptions if one.start_s <= time_s < one.end_s), None)
+        return next(
+            (entry.text for entry in self.descriptions if entry.start_s <= time_s < entry.end_s), None
+        )
 
     def as_text(self, form: Literal["vtt", "srt"]) -> str:
         """As WebVTT for a track of the kind `descriptions`, or as SubRip."""
-        cues = [(one.start_s, one.end_s, one.text) for one in self.descriptions]
+        cues = [(entry.start_s, entry.end_s, entry.text) for entry in self.descriptions]
         return to_srt(cues) if form == "srt" else to_vtt(cues).replace("WEBVTT\n", _HEAD, 1)
 
     def to_dict(self) -> dict[str, Any]:
@@ -67,7 +69,7 @@ class Descriptions(Result):
             writer=self.writer,
             unsure=self.n_unsure,
             gaps=None if self.gaps is None else gaps,
-            descriptions=[one.to_dict() for one in self.descriptions],
+            descriptions=[entry.to_dict() for entry in self.descriptions],
         )
 
     @classmethod
@@ -75,7 +77,7 @@ class Descriptions(Result):
         """Return the descriptions of a document."""
         gaps = document["gaps"]
         return cls(
-            descriptions=tuple(Description(**one) for one in document["descriptions"]),
+            descriptions=tuple(Description(**entry) for entry in document["descriptions"]),
             writer=document["writer"],
             video_duration_s=document["duration_s"],
             n_unsure=document["unsure"],
@@ -85,4 +87,4 @@ class Descriptions(Result):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the descriptions."""
-        return [asdict(one) for one in self.descriptions]
+        return [asdict(entry) for entry in self.descriptions]

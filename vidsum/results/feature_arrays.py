@@ -28,7 +28,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 _UNSEEN_S = 60.0
 """Seconds that a video may have after its last feature, beyond twice what they cover."""
-_MOST_FPS = 10_000
+_MAX_FPS = 10_000
 
 _NAMES = ("features", "timestamps", "metadata", *EXTRA_ARRAYS)
 
@@ -84,11 +84,11 @@ def _no_number(name: str) -> float:
 
 
 def _check(features: Features) -> None:
-    """Refuse lengths that no video of these features has: arrays with a number per frame are made of them."""
+    """Refuse lengths that no video of these features has: they size arrays with a number per frame."""
     seen_s = features.timestamps[-1] + features.covers_s + features.step_s
     if not features.duration_s <= 2 * seen_s + _UNSEEN_S:
         raise UsageError(f"its video lasts {features.duration_s:g} s, but its features end at {seen_s:g} s")
-    if not features.video_fps <= _MOST_FPS:
+    if not features.video_fps <= _MAX_FPS:
         raise UsageError(f"its video has {features.video_fps:g} frames a second")
     for name, rows in extra_arrays(features).items():
         if rows.ndim != 2 or len(rows) != len(features):

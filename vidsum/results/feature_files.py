@@ -59,11 +59,11 @@ def read_features(path: str | os.PathLike[str], video: str | None = None) -> Fea
     from vidsum.results.feature_h5 import group_features, group_names, read_group
 
     names = group_names(source)
-    one = f"{source}#{names[0]}"
+    example = f"{source}#{names[0]}"
     if video is None and len(names) > 1:
-        raise UsageError(f"{source} has {len(names)} videos", hint=f"name one, such as {one}")
+        raise UsageError(f"{source} has {len(names)} videos", hint=f"name one, such as {example}")
     if video is not None and video not in names:
-        raise InputError(f"{source}: has no video {video!r}", hint=f"name another, such as {one}")
+        raise InputError(f"{source}: has no video {video!r}", hint=f"name another, such as {example}")
     arrays = read_group(source, video or names[0])
     with convert_errors(source):
         return group_features(arrays)

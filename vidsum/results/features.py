@@ -27,7 +27,7 @@ COPIED_FIELDS = ("extractor", "step_s", "covers_s", "duration_s", "video_fps")
 EXTRA_ARRAYS = ("logits", "embeddings")
 """Arrays with a row for each feature, which there may be."""
 
-_SAME_PICTURE = 5e-4
+_SAME_PICTURE_DISTANCE = 5e-4
 """1 - cosine of two features of one picture: up to 4e-4 after H.264; of live footage 6e-4 or more."""
 _ODD_S, _ODD_FRACTION = 2.0, 0.02
 """Features may be longer or shorter than their video by this, or by this fraction of it."""
@@ -142,11 +142,11 @@ class Features(Result):
         lengths = np.sqrt(np.einsum("td,td->t", self.array, self.array, dtype=np.float64))
         rows = self.array / np.where(lengths > 0, lengths, 1).astype(np.float32)[:, None]
         starts = [0]
-        is_like_last = [False, *(distances_between(rows) < _SAME_PICTURE).tolist()]
+        is_like_last = [False, *(distances_between(rows) < _SAME_PICTURE_DISTANCE).tolist()]
         for number in range(1, len(rows)):
             # rows that each differ by little from the one before may drift away from the first
             from_first = rows[number] - rows[starts[-1]]
-            if not (is_like_last[number] and from_first @ from_first / 2 < _SAME_PICTURE):
+            if not (is_like_last[number] and from_first @ from_first / 2 < _SAME_PICTURE_DISTANCE):
                 starts.append(number)
         return np.array(starts)
 
@@ -157,7 +157,7 @@ class Features(Result):
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What they are, JSON-ready: all but the numbers."""
+        """All but the numbers, JSON-ready."""
         return {
             "schema": SCHEMA,
             **{name: getattr(self, name) for name in COPIED_FIELDS},

@@ -28,12 +28,12 @@ def format_timeline(format: str, clips: Sequence[Clip], name: str) -> str:
         InputError: the format cannot name a video.
         ValueError: the time code of a video is none.
     """
-    how = FORMATS[format]
-    assert isinstance(how, TimelineFormat)
-    if how.has_plain_paths:
+    timeline = FORMATS[format]
+    assert isinstance(timeline, TimelineFormat)
+    if timeline.has_plain_paths:
         for clip in clips:
             check_path(format, clip.place)
-    return how.write(clips, name)
+    return timeline.write(clips, name)
 
 
 def to_otio(clips: Sequence[Clip], name: str) -> str:
@@ -148,12 +148,12 @@ class TimelineFormat:
     """A format that names the video's frames."""
 
     ending: str
-    """Of the names of files."""
+    """Suffix of its files."""
     write: Callable[[Sequence[Clip], str], str]
     """Makes its text of clips and a name."""
     has_plain_paths: bool = False
-    """Whether it has the path of a video as it is, not as a URL, which any name has."""
-    of_several: bool = True
+    """Whether it names a video by its path, not by a URL, which can have any name."""
+    allows_several: bool = True
     """Whether its clips may be of several videos."""
 
 
@@ -173,8 +173,8 @@ FORMATS: Mapping[str, TimelineFormat | ListFormat] = {
     "xml": TimelineFormat(".xml", xml_formats.to_xmeml),
     "kdenlive": TimelineFormat(".kdenlive", xml_formats.to_kdenlive, has_plain_paths=True),
     "mlt": TimelineFormat(".mlt", xml_formats.to_mlt, has_plain_paths=True),
-    "markers": TimelineFormat(".markers.edl", to_markers, of_several=False),
-    "scenes": TimelineFormat(".scenes.csv", to_scenes, of_several=False),
+    "markers": TimelineFormat(".markers.edl", to_markers, allows_several=False),
+    "scenes": TimelineFormat(".scenes.csv", to_scenes, allows_several=False),
     "kodi": ListFormat(".kodi.edl", lists.to_kodi),
     "csv": ListFormat(".csv", lists.to_csv),
     "srt": ListFormat(".srt", lists.to_srt),

@@ -20,9 +20,9 @@ from vidsum.types import Interval
 
 _TAGS = ("video", "query", "rank", "score", "present", "evidence")
 _MARKUP, _ESCAPED = re.compile(r"[=;#\\]"), r"\\\g<0>"
-"""What ends a value in FFmpeg's metadata, and what stands there instead."""
-_LEAST_CHAPTERS = 3
-_LEAST_CHAPTER_S = 10.0
+"""Special characters of FFmpeg's metadata, and their escapes."""
+_MIN_CHAPTERS = 3
+_MIN_CHAPTER_S = 10.0
 
 
 def to_csv(cuts: Sequence[Cut], *_: float) -> str:
@@ -66,15 +66,15 @@ def to_chapters(cuts: Sequence[Cut], length_s: float, *_: float) -> str:
     edges = [length_s]
     inside = (cut for cut in cuts if cut.start_s < length_s)
     for cut in sorted(inside, key=lambda cut: (cut.rank or 0, cut.start_s)):
-        start_s = 0.0 if cut.start_s < _LEAST_CHAPTER_S else float(int(cut.start_s))
+        start_s = 0.0 if cut.start_s < _MIN_CHAPTER_S else float(int(cut.start_s))
         place = bisect(edges, start_s)
-        if all(abs(start_s - edge) >= _LEAST_CHAPTER_S for edge in edges[max(0, place - 1) : place + 1]):
+        if all(abs(start_s - edge) >= _MIN_CHAPTER_S for edge in edges[max(0, place - 1) : place + 1]):
             edges.insert(place, start_s)
             labels[start_s] = cut.label
     labels.setdefault(0.0, "Start")
-    if len(labels) < _LEAST_CHAPTERS:
+    if len(labels) < _MIN_CHAPTERS:
         raise InputError(
-            f"YouTube wants {_LEAST_CHAPTERS} chapters of at least {_LEAST_CHAPTER_S:g} s; these cuts make "
+            f"YouTube wants {_MIN_CHAPTERS} chapters of at least {_MIN_CHAPTER_S:g} s; these cuts make "
             f"{len(labels)}",
             hint="use the format ffmetadata, which has no such limit",
         )
@@ -121,7 +121,7 @@ def to_kodi(cuts: Sequence[Cut], length_s: float, *_: float) -> str:
 
 
 def _between(cues: Sequence[times.Cue], length_s: float) -> list[Interval]:
-    """What is left out of [0, length_s)."""
+    """Return the gaps between cues in [0, length_s)."""
     edges = [0.0, *(edge for start_s, end_s, _ in cues for edge in (start_s, end_s)), length_s]
     return [
         (end_s, start_s) for end_s, start_s in zip(edges[::2], edges[1::2], strict=True) if end_s < start_s
@@ -129,5 +129,5 @@ def _between(cues: Sequence[times.Cue], length_s: float) -> list[Interval]:
 
 
 def _cues(cuts: Sequence[Cut]) -> list[times.Cue]:
-    """In order of time."""
+    """Return the labels in order of time."""
     return sorted((cut.start_s, cut.end_s, cut.label) for cut in cuts)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.resources import files
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -69,15 +69,15 @@ def load(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Resu
 
 
 def load_text_for(path: Path, video: VideoInfo, kind: type[Text]) -> Text | None:
-    """What `vidsum describe` or `vidsum transcribe` wrote of a video into the folder of a file; else None.
+    """Return the descriptions or transcript of a video from the folder of a file; None without one.
 
-    What was edited, or is of another video of the name, counts for nothing.
+    Edited files, and those of another video of the same name, are ignored.
     """
     for stem in stems_of(video.path):
         with suppress(InputError):
-            found = load(path.with_name(f"{stem}_{kind.kind}.json"), allow_playlists=True)
-            if isinstance(found, kind) and found.video and found.video.bytes == video.bytes:
-                return found
+            text = load(path.with_name(f"{stem}_{kind.kind}.json"), allow_playlists=True)
+            if isinstance(text, kind) and text.video and text.video.bytes == video.bytes:
+                return text
     return None
 
 
@@ -87,12 +87,12 @@ def result_of(document: Mapping[str, Any]) -> Cutting:
 
 
 def read_displayable(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Cutting | Texts:
-    """What `read_result` reads, or a transcript or descriptions as vidsum wrote them; errors as of `load`."""
+    """Return the result of `read_result`, or an unedited transcript or descriptions; errors as of `load`."""
     kind = kind_of(read_document(path)) if Path(path).is_file() else None
     is_text = kind in (Transcript.kind, Descriptions.kind)
-    found = (load if is_text else read_result)(path, allow_playlists=allow_playlists)
-    assert isinstance(found, Cutting | Texts)
-    return found
+    result = (load if is_text else read_result)(path, allow_playlists=allow_playlists)
+    assert isinstance(result, Cutting | Texts)
+    return result
 
 
 def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -184,14 +184,14 @@ _LATE_S, _LATE_FRACTION = 2.0, 0.02
 
 
 def find_fault(document: Mapping[str, Any]) -> str | None:
-    """What is wrong with a document, in one line; None if nothing is."""
+    """Return the first fault of a document, in one line; None without any."""
     kind = kind_of(document)
     if kind is None:
         return "names no schema of vidsum"
     faults = [_absurd_values(document), _against_schema(document, kind)]
     if kind in (*RESULTS, "descriptions"):
         faults += [_wrong_video(document), _wrong_segments(document), _wrong_curves(document)]
-    return next((fault for found in faults for fault in found), None)
+    return next(chain.from_iterable(faults), None)
 
 
 def kind_of(document: Mapping[str, Any]) -> str | None:
@@ -214,9 +214,9 @@ def _absurd_values(document: Mapping[str, Any]) -> Iterator[str]:
         if depth > _DEEPEST:
             yield "is nested too deep"
         elif isinstance(value, Mapping):
-            waiting += [(f"{where}.{key}" if where else key, each, depth + 1) for key, each in value.items()]
+            waiting += [(f"{where}.{key}" if where else key, part, depth + 1) for key, part in value.items()]
         elif isinstance(value, list):
-            waiting += [(f"{where}[{number}]", each, depth + 1) for number, each in enumerate(value)]
+            waiting += [(f"{where}[{number}]", part, depth + 1) for number, part in enumerate(value)]
         elif isinstance(value, int | float) and not abs(value) <= _LARGEST and not where.startswith(_FREE):
             yield f"{safe_name(where)}: {quote(value)} is too large"
 
@@ -260,15 +260,15 @@ def _wrong_segments(document: Mapping[str, Any]) -> Iterator[str]:
     video = document["video"]
     duration_s = document.get("duration_s", video["duration_s"] if video else _LONGEST_S)
     latest_s = duration_s + max(_LATE_S, _LATE_FRACTION * duration_s)
-    for where, each in _segments(document):
-        start_s, end_s = each["start_s"], each["end_s"]
-        if start_s < (-_LONGEST_S if each.get("evidence") == "said" else 0.0):  # sound may begin earlier
+    for where, segment in _segments(document):
+        start_s, end_s = segment["start_s"], segment["end_s"]
+        if start_s < (-_LONGEST_S if segment.get("evidence") == "said" else 0.0):  # sound may begin earlier
             yield f"{where}: begins at {start_s:g} s, before the first picture"
         if end_s < start_s or (end_s == start_s and "moments" not in where):
             yield f"{where}: ends at {end_s:g} s, but begins at {start_s:g} s"
-        if end_s > (_LONGEST_S if each.get("evidence") == "said" else latest_s):  # sound may go on for longer
+        if end_s > (_LONGEST_S if segment.get("evidence") == "said" else latest_s):  # sound may last longer
             yield f"{where}: ends at {end_s:g} s, but the video has {duration_s:g} s"
-        if each.get("last_frame", 0) < each.get("first_frame", 0):
+        if segment.get("last_frame", 0) < segment.get("first_frame", 0):
             yield f"{where}: last_frame is before first_frame"
     if kind_of(document) == "shots":
         for number, (before, after) in enumerate(pairwise(document["shots"]), 1):
@@ -284,11 +284,11 @@ def _segments(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, A
     queries = enumerate(document.get("queries", ()))
     lists |= {f"queries[{number}].moments": query["moments"] for number, query in queries}
     for name, items in lists.items():
-        yield from ((f"{name}[{number}]", each) for number, each in enumerate(items))
+        yield from ((f"{name}[{number}]", item) for number, item in enumerate(items))
 
 
 def _wrong_curves(document: Mapping[str, Any]) -> Iterator[str]:
-    """Curves that do not have one score per time, or whose times do not increase."""
+    """Yield curves that do not have one score per time, or whose times do not increase."""
     for where, times_s, scores in _curves(document):
         if len(times_s) != len(scores):
             yield f"{where}: has {len(scores)} scores for {len(times_s)} times"

@@ -51,9 +51,9 @@ class Media:
     n_channels: int
     """Channels of sound; 0 without sound."""
     sample_rate: int
-    """Of the sound, in Hz."""
+    """Samples of the sound per second."""
     time_code: str | None
-    """Of the first frame, such as `01:00:00;00`; None for a conformed video, where it does not fit."""
+    """Time code of the first frame, such as `01:00:00;00`; None for a conformed video."""
     source_fps: float = 0.0
     """Frames per second of a conformed video itself, on average."""
     shown_s: TimeArray | None = None
@@ -119,7 +119,7 @@ class Media:
         return self.lead + math.ceil(self._next_shown_s(time_s) * self.fps - _SAME_RATE)
 
     def _next_shown_s(self, time_s: float) -> float:
-        """From when on the first picture at or after a time is shown; the video's end if there is none."""
+        """Return when the first picture at or after a time is shown; the video's end without one."""
         assert self.shown_s is not None
         place = np.searchsorted(self.shown_s, time_s - _EARLY_S)
         begins_s = self.shown_s if self.begins_s is None else self.begins_s
@@ -162,7 +162,7 @@ class Clip:
 
     cut: Cut
     media: Media
-    """Those of a timeline have one rate, and count time codes alike."""
+    """All media of a timeline share a rate and a way of counting time codes."""
     place: str
     """Path of the video as the file is to say it, absolute or relative to the file."""
 
@@ -173,17 +173,17 @@ class Clip:
 
     @property
     def n_frames(self) -> int:
-        """How many frames of the timeline it takes."""
+        """Its length in frames of the timeline."""
         return self.span[1] - self.span[0]
 
     @property
     def name(self) -> str:
-        """Of the video."""
+        """Name of the video's file."""
         return one_line(self.media.path.name)
 
     @property
     def marker(self) -> str:
-        """What a marker says of it: its label and score, and what found it."""
+        """Text of its marker: label, score and evidence."""
         score = "" if self.cut.score is None else f" {self.cut.score:.3f} {self.cut.evidence}".rstrip()
         return f"{one_line(self.cut.label)}{score}"
 
@@ -194,7 +194,7 @@ def one_line(text: str) -> str:
 
 
 def read_media(video: VideoInfo) -> Media:
-    """What a timeline needs to know of a video file. Raises InputError: the file cannot be read."""
+    """Return the facts about a video file that timelines need. Raises InputError: the file cannot be read."""
     rate, is_own = timeline_rate(video.fps)
     is_conformed = video.is_vfr or not is_own
     fps = float(rate) if is_conformed else video.fps
@@ -237,10 +237,7 @@ def timeline_rate(fps: float) -> tuple[Fraction, bool]:
 
 
 def check_path(format: str, place: str) -> None:
-    """See to it that files of a format, which have paths as they are, can name a video by this one.
-
-    Raises InputError: they cannot, as it is not text of one line.
-    """
+    """Raise InputError where a format that holds plain paths cannot name this one: not text on one line."""
     if not place.isprintable():
         fault = (
             f"{safe_name(place)}: .{format} cannot name this file: its path is not text in UTF-8 on one line"

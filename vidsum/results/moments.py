@@ -30,7 +30,7 @@ class Moment:
     score: float
     """Higher is better; comparable among the moments of one query on one video only."""
     evidence: Literal["seen", "said"] = "seen"
-    """What found it."""
+    """Whether the pictures or the speech match."""
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready data."""
@@ -51,7 +51,7 @@ class QueryMoments(ContentEquality):
     said: FloatArray | None = None
     """[T] how well what is said during each clip fits the query, in [0, 1]; None where it was not used."""
     spoken: Mapping[str, Any] | None = None
-    """What was heard, if the query was spoken: the fields of `vidsum.results.transcript.SpokenQuery`."""
+    """The transcript of a spoken query: the fields of `vidsum.results.transcript.SpokenQuery`."""
 
     def to_dict(self, *, with_saliency: bool) -> dict[str, Any]:
         """As JSON-ready data."""
@@ -101,11 +101,11 @@ class Grounding(Result):
     """Seconds from one clip to the next."""
     video_duration_s: float
     model: str
-    """What gave the moments: `similarity`, a model that ships, or a checkpoint."""
+    """`similarity`, a model that ships, or a checkpoint."""
     space: str
     """The space in which text and video were compared."""
     evidence: str = "seen"
-    """What moments were found in: `seen`, `said` or `both`."""
+    """`seen`, `said` or `both`: where the queries were searched."""
 
     def __repr__(self) -> str:
         n_moments = sum(len(query.moments) for query in self.queries)
@@ -149,7 +149,7 @@ class Grounding(Result):
 
 @dataclass(frozen=True, eq=False)
 class Highlights(Result):
-    """What stands out in a video, without a query."""
+    """The most salient moments of a video, without a query."""
 
     kind: ClassVar = "highlights"
 
@@ -163,12 +163,12 @@ class Highlights(Result):
     """Segments of salient clips, best first."""
     video_duration_s: float
     model: str = ""
-    """What gave the saliency, and why that model, in one line."""
+    """The model of the saliency; `model_reason` says in one line why this one."""
     model_reason: str = ""
 
     def __repr__(self) -> str:
-        found = f"{len(self.moments)} moments, {self.video_duration_s:g} s"
-        return f"Highlights({video_prefix(self.video)}{found}, by {self.model})"
+        summary = f"{len(self.moments)} moments, {self.video_duration_s:g} s"
+        return f"Highlights({video_prefix(self.video)}{summary}, by {self.model})"
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready data."""
@@ -202,8 +202,8 @@ class Highlights(Result):
 
 def _moments(moments: Sequence[Mapping[str, Any]]) -> tuple[Moment, ...]:
     return tuple(
-        Moment(each["start_s"], each["end_s"], each["score"], each.get("evidence", "seen"))
-        for each in moments
+        Moment(entry["start_s"], entry["end_s"], entry["score"], entry.get("evidence", "seen"))
+        for entry in moments
     )
 
 

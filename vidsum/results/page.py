@@ -28,26 +28,26 @@ from vidsum.version import __version__
 
 @dataclass(frozen=True)
 class Panel:
-    """A text beside the player, and over its picture where asked for."""
+    """A text next to the player; as captions over the picture if switched on."""
 
     label: str
     kind: str
-    """Of its track, as HTML calls it."""
+    """Kind of its text track in HTML."""
     language: str
     lines: Sequence[tuple[float, str]]
-    """When each begins."""
+    """Lines with their start times."""
     vtt: str
     """All of it as WebVTT."""
 
     @property
     def track(self) -> str:
-        """The same as a `data:` URL: pages of files may load nothing from beside them."""
+        """The WebVTT as a `data:` URL: a page opened from a file may load no other file."""
         return data_url(self.vtt.encode(), "text/vtt")
 
 
 @dataclass(frozen=True)
 class PageVideo:
-    """A video of the page, and what is at hand of it."""
+    """A video of the page with its results, pictures and texts."""
 
     name: str
     source: str | None
@@ -61,9 +61,9 @@ class PageVideo:
     clips: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
     """By result file, the URL of the MP4 of each moment in order; None where it does not exist."""
     descriptions: Descriptions | None = None
-    """What is seen in it, in words."""
+    """Sentences about its pictures."""
     said: Transcript | None = None
-    """What is said in it."""
+    """Its transcript."""
     views: tuple[tuple[float, str], ...] = ()
     """Pictures of its shots: when each begins, and a JPEG as a `data:` URL."""
     has_shots: bool = False
@@ -73,11 +73,11 @@ class PageVideo:
     def panels(self) -> Iterator[Panel]:
         """Its texts."""
         if self.said and self.said.segments:
-            lines = [(one.start_s, one.shown) for one in self.said.segments]
+            lines = [(segment.start_s, segment.displayed) for segment in self.said.segments]
             text = format_segments(self.said.segments, "vtt")
             yield Panel("Transcript", "captions", self.said.language or "und", lines, text)
         if self.descriptions and self.descriptions.descriptions:
-            lines = [(one.start_s, one.text) for one in self.descriptions.descriptions]
+            lines = [(entry.start_s, entry.text) for entry in self.descriptions.descriptions]
             yield Panel("Descriptions", "subtitles", "en", lines, self.descriptions.as_text("vtt"))
 
     @property
@@ -109,7 +109,7 @@ class Card:
 class CardGroup:
     """Cards with their chart: of a query, or of a whole result."""
 
-    make_chart: Chart
+    chart: Chart
     cards: tuple[Card, ...]
     query: str | None = None
     present: float | None = None
@@ -121,11 +121,11 @@ class Section:
 
     kind: str
     curve: str
-    """What its curve shows."""
+    """Name of its curve."""
     chosen: str
-    """What its marked segments are."""
+    """Legend of its marked segments."""
     noun: str
-    """What they are called."""
+    """Plural noun for them."""
     source: str
     """The result file."""
     headline: str
@@ -138,7 +138,7 @@ class Section:
 
     @property
     def has_said(self) -> bool:
-        """Whether it was looked for what is said."""
+        """Whether its cards have evidence from speech."""
         return any(card.evidence for group in self.groups for card in group.cards)
 
 
@@ -186,7 +186,9 @@ def _apart(cuts: Sequence[Cut], curve: Curve) -> list[float]:
         away_s = (cut.end_s - cut.start_s) / 4
         low, high = (bisect_left(curve[0], edge_s) for edge_s in (cut.start_s, cut.end_s))
         inside = list(zip(*(values[low:high] for values in curve), strict=True))
-        free = [one for one in inside if all(abs(one[0] - time) > away_s for time in times)] or inside
+        free = [
+            sample for sample in inside if all(abs(sample[0] - time) > away_s for time in times)
+        ] or inside
         times.append(best_time(cut.start_s, cut.end_s, *(zip(*free, strict=True) if free else NO_CURVE)))
     return times
 
@@ -246,14 +248,14 @@ def _section(film: PageVideo, name: str, result: Cutting) -> Section:
     )
 
 
-_MOST_CURVES = 6
+_MAX_CURVES = 6
 """Queries that one axis can show: as many as there are colours."""
 
 
 def _joint(result: Cutting, duration_s: float) -> Chart | None:
     if not isinstance(result, Grounding) or len(result.queries) < 2 or not result.timestamps.size:
         return None
-    curves = [draw_line(*curve, duration_s) for curve in _curves_of(result)[:_MOST_CURVES]]
+    curves = [draw_line(*curve, duration_s) for curve in _curves_of(result)[:_MAX_CURVES]]
     label = f"Saliency of {_count(curves, 'query', 'queries')} over {format_time(duration_s)}"
     return replace(make_chart(label, duration_s, ()), curves=tuple(curves))
 
@@ -298,12 +300,12 @@ def _headline(result: Cutting) -> str:
     )
 
 
-def _count(things: Sequence[Any], one: str, several: str = "") -> str:
-    return f"{len(things)} {one if len(things) == 1 else several or f'{one}s'}"
+def _count(things: Sequence[Any], noun: str, plural: str = "") -> str:
+    return f"{len(things)} {noun if len(things) == 1 else plural or f'{noun}s'}"
 
 
 def _reason(result: Cutting) -> str:
-    """What decided, in one line."""
+    """Return the deciding model or method, in one line."""
     if isinstance(result, Shots):
         return f"by {result.method}"
     if not result.model:  # highlights of an older version

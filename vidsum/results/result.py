@@ -1,4 +1,4 @@
-"""What all results share: their JSON document, equality by content, tables, HTML for notebooks; see schemas/.
+"""The base of all results: their JSON document, equality by content, tables, and HTML for notebooks.
 
 The same inputs give the same bytes: nothing in a document depends on when or where it was made. Each ends
 with a digest of the rest, so that one which was changed since is not taken for what vidsum wrote.
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 _CONTROL = re.compile(r"[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-"""What JSON lets through, but a terminal may act upon: names of files may hold it."""
+"""Characters of file names that JSON allows but terminals may interpret."""
 
 _DECIMALS = 6  # microseconds, and more than float32 scores resolve
 
@@ -45,7 +45,7 @@ def to_text(document: Mapping[str, Any], *, in_a_line: bool = False) -> str:
     """Return a document as the text of a file, or as one of the lines of a JSON lines file."""
     layout: dict[str, Any] = {"separators": (",", ":")} if in_a_line else {"indent": 1}
     text = json.dumps(document, ensure_ascii=False, allow_nan=False, **layout)
-    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", as_utf8(text)) + "\n"
+    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", as_utf8(text)) + "\n"
 
 
 def write_document(document: dict[str, Any], path: str | os.PathLike[str]) -> None:
@@ -84,17 +84,17 @@ class ContentEquality:
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        names = (each.name for each in fields(self))  # type: ignore[arg-type]
+        names = (part.name for part in fields(self))  # type: ignore[arg-type]
         return all(_same(getattr(self, name), getattr(other, name)) for name in names)
 
     def __hash__(self) -> int:
         return hash((type(self), str(self)))
 
 
-def _same(one: object, other: object) -> bool:
-    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        return np.array_equal(one, other)  # type: ignore[arg-type]
-    return one == other
+def _same(value: object, other: object) -> bool:
+    if isinstance(value, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(value, other)  # type: ignore[arg-type]
+    return value == other
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -118,7 +118,7 @@ class Result(ContentEquality):
         return seal({"schema": f"vidsum.{self.kind}/1", **about, **facts, **warnings, **last})
 
     def rows(self) -> list[dict[str, Any]]:
-        """What it consists of, one row each."""
+        """Return its parts as rows of a table."""
         raise NotImplementedError
 
     def save(self, path: str | os.PathLike[str]) -> None:

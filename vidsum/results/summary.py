@@ -47,7 +47,7 @@ class Summary(Result):
     video_duration_s: float
     video_fps: float
     model: str
-    """What gave the importance scores."""
+    """The model of the importance scores."""
     shot_method: str
     model_reason: str = ""
     """Why that model: one line."""
@@ -93,7 +93,7 @@ class Summary(Result):
     def from_dict(cls, document: Mapping[str, Any]) -> Summary:
         """Return the summary of a document."""
         return cls(
-            segments=tuple((each["start_s"], each["end_s"]) for each in document["segments"]),
+            segments=tuple((segment["start_s"], segment["end_s"]) for segment in document["segments"]),
             shots=tuple(ScoredShot(**shot) for shot in document["shots"]),
             importance=np.array(document["importance"]["scores"], np.float32),
             timestamps=np.array(document["importance"]["timestamps_s"], np.float64),

@@ -49,7 +49,7 @@ class Segment:
     """Code of the language that is spoken, where it is not that of the transcript."""
 
     @property
-    def shown(self) -> str:
+    def displayed(self) -> str:
         """Its text as people read it: followed by a mark if it is uncertain."""
         return f"{self.text} {UNCERTAIN}" if self.uncertain else self.text
 
@@ -144,9 +144,9 @@ class SpokenQuery:
 
     file: str
     sha256: str
-    """Of the file."""
+    """SHA-256 of the file."""
     text: str
-    """What was understood, in English."""
+    """Its text, in English."""
     language: str
     """Code of the language that was spoken."""
     language_probability: float
@@ -162,7 +162,7 @@ def segments_data(segments: Sequence[Segment]) -> list[dict[str, Any]]:
 
 def parse_segments(data: Sequence[Mapping[str, Any]]) -> tuple[Segment, ...]:
     """Return the segments that `segments_data` made data of; a TypeError or KeyError where it did not."""
-    return tuple(Segment(**{**one, "words": tuple(Word(**word) for word in one["words"])}) for one in data)
+    return tuple(Segment(**{**row, "words": tuple(Word(**word) for word in row["words"])}) for row in data)
 
 
 def format_segments(segments: Sequence[Segment], form: TextFormat, *, with_words: bool = False) -> str:
@@ -171,11 +171,11 @@ def format_segments(segments: Sequence[Segment], form: TextFormat, *, with_words
     Subtitles are to norm, see `vidsum.results.cues.make_cues`. With words, WebVTT tells when each is said.
     """
     if form == "txt":
-        return "".join(f"{segment.shown}\n" for segment in segments)
+        return "".join(f"{segment.displayed}\n" for segment in segments)
     subtitles = make_cues(to_cue_words(segments))
     if form == "srt":
         return to_srt((cue.start_s, cue.end_s, cue.text) for cue in subtitles)
-    marked = ((cue.start_s, cue.end_s, cue.marked(with_times=with_words)) for cue in subtitles)
+    marked = ((cue.start_s, cue.end_s, cue.to_vtt(with_times=with_words)) for cue in subtitles)
     return to_vtt(marked, is_marked=True)
 
 
@@ -201,7 +201,7 @@ def _pieces_of(segment: Segment) -> list[CueWord]:
 def _by_letters(segment: Segment) -> tuple[Word, ...]:
     """Return the words of a text, which last as long as they are in letters."""
     a_letter_s = (segment.end_s - segment.start_s) / max(len(segment.text), 1)
-    spans = ((found.span(), found[0]) for found in re.finditer(r"\S+", segment.text))
+    spans = ((match.span(), match[0]) for match in re.finditer(r"\S+", segment.text))
     return tuple(
         Word(segment.start_s + first * a_letter_s, segment.start_s + end * a_letter_s, text, 1.0)
         for (first, end), text in spans

@@ -70,7 +70,7 @@ def to_fcpxml(clips: Sequence[Clip], name: str) -> str:
         )
 
     frame = {"id": "frame", "frameDuration": time(1), "width": main.width, "height": main.height}
-    assets = [asset(*each) for each in videos.values()]
+    assets = [asset(*video) for video in videos.values()]
     spine = _node("spine", {}, *map(asset_clip, clips, starts))
     about = {"format": "frame", "duration": time(starts[-1]), "tcStart": time(0), **code}
     project = _node("project", {"name": name}, _node("sequence", about, spine))
@@ -125,7 +125,7 @@ def to_xmeml(clips: Sequence[Clip], name: str) -> str:
 
 
 def _file(clip: Clip) -> Iterator[Element]:
-    """What is said of a video."""
+    """Yield the facts about a video."""
     media = clip.media
     yield from _leaves({"name": clip.name, "pathurl": url_of(clip.place), "duration": media.n_frames})
     kinds = _node("media", {}, _node("video", {}, _picture(media)))
@@ -167,9 +167,9 @@ def to_mlt(clips: Sequence[Clip], name: str) -> str:
     entries = (_entry(videos[clip.place][0], clip) for clip in clips)
     track = _properties({"shotcut:video": 1, "shotcut:name": "V1"})
     tractor = _node("tractor", {"id": "tractor0", **whole}, *_properties({"shotcut": 1}))
-    tractor.extend(_node("track", {"producer": each}) for each in ("background", "playlist0"))
+    tractor.extend(_node("track", {"producer": name}) for name in ("background", "playlist0"))
     about = {"LC_NUMERIC": "C", "version": "7.22.0", "title": name, "producer": "tractor0"}
-    root = _node("mlt", about, _profile(clips[0].media), *(_chain(*each) for each in videos.values()))
+    root = _node("mlt", about, _profile(clips[0].media), *(_chain(*video) for video in videos.values()))
     root.extend((black, background, _node("playlist", {"id": "playlist0"}, *track, *entries), tractor))
     return _text(root)
 
@@ -195,7 +195,7 @@ def to_kdenlive(clips: Sequence[Clip], name: str) -> str:
     document = {"kdenlive:docproperties.uuid": uuid, "kdenlive:docproperties.version": "1.1", "xml_retain": 1}
     black = {"id": "black_track", **whole}
     sequence = _node("tractor", {"id": uuid, **whole}, *_properties(about))
-    sequence.extend(_node("track", {"producer": each}) for each in ("black_track", "audio", "video"))
+    sequence.extend(_node("track", {"producer": name}) for name in ("black_track", "audio", "video"))
     content = _node("playlist", {"id": "main_bin"}, *_properties(document))
     content.append(_node("entry", {"producer": uuid, **whole}))
     content.extend(_node("entry", {"producer": f"bin{number}"}) for number, _ in videos.values())
@@ -205,7 +205,7 @@ def to_kdenlive(clips: Sequence[Clip], name: str) -> str:
     root = _node("mlt", about, _profile(clips[0].media))
     root.append(_node("producer", black, *_properties({**_BLACK, "kdenlive:playlistid": "black_track"})))
     root.extend((*_kdenlive_track(clips, "audio"), *_kdenlive_track(clips, "video")))
-    root.extend(_chain(*each, "bin", {"kdenlive:id": each[0] + 3}) for each in videos.values())
+    root.extend(_chain(*video, "bin", {"kdenlive:id": video[0] + 3}) for video in videos.values())
     root.extend((sequence, content, project))
     return _text(root)
 
@@ -226,7 +226,7 @@ def _kdenlive_track(clips: Sequence[Clip], kind: str) -> Iterator[Element]:
     yield from (first, _node("playlist", {"id": f"{kind}_b"}, *_properties(mark)))
     whole = {"id": kind, "in": 0, "out": _starts(clips)[-1] - 1}
     hide = {"hide": "video" if is_audio else "audio"}
-    tracks = (_node("track", {**hide, "producer": f"{kind}_{each}"}) for each in "ab")
+    tracks = (_node("track", {**hide, "producer": f"{kind}_{letter}"}) for letter in "ab")
     yield _node("tractor", whole, *_properties({**mark, "kdenlive:timeline_active": 1}), *tracks)
 
 
@@ -254,6 +254,6 @@ def _profile(media: Media) -> Element:
     """MLT's profile: the picture as shown, with square pixels."""
     rate = {"frame_rate_num": media.rate.numerator, "frame_rate_den": media.rate.denominator}
     size = {"width": media.width, "height": media.height}
-    shown = {"display_aspect_num": media.width, "display_aspect_den": media.height}
+    aspect = {"display_aspect_num": media.width, "display_aspect_den": media.height}
     square = {"sample_aspect_num": 1, "sample_aspect_den": 1, "progressive": 1, "colorspace": 709}
-    return _node("profile", {"description": "automatic", **rate, **size, **shown, **square})
+    return _node("profile", {"description": "automatic", **rate, **size, **aspect, **square})

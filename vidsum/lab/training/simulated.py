@@ -271,4 +271,4 @@ def _windows(moments: Sequence[Sequence[Interval]], window: slice, duration_s: f
         inside = [(max(start, first_s), min(end, last_s)) for start, end in of_query]
         inside = [(start, end) for start, end in inside if end - start >= _SHORTEST_S]
         windows.append([((start - first_s) / length_s, (end - first_s) / length_s) for start, end in inside])
-    return stack_intervals(windows, at_most=max(1, *map(len, windows))).astype(np.float32)
+    return stack_intervals(windows, max_count=max(1, *map(len, windows))).astype(np.float32)
