@@ -17,9 +17,8 @@ import click
 from vidsum.commands.config import option_variables, share_variables
 from vidsum.commands.options import Argument, Group, Words
 from vidsum.commands.result import View, failed, render
-from vidsum.errors import OutputError, UsageError
+from vidsum.errors import OutputError, UsageError, did_you_mean
 from vidsum.memory import use_one_arena
-from vidsum.names import did_you_mean
 
 COMMANDS = (
     *("extract", "shots", "summarize", "ground", "highlights"),

@@ -21,12 +21,11 @@ from vidsum.commands.paths import claim, copy_of, urls, will_read
 from vidsum.commands.progress import BatchFile, Display, Facts, Outcome, batch_files, tally
 from vidsum.commands.records import existing
 from vidsum.commands.result import LOG, Result, Table, View, print_table, printable, render, run_one
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import InputError, UsageError, redact
 from vidsum.options import ADVANCED, option
 from vidsum.outputs import check_target
 from vidsum.text_files import STDIN
 from vidsum.times import parse_time
-from vidsum.urls import redact
 
 if TYPE_CHECKING:
     from vidsum.types import Progress

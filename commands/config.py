@@ -27,8 +27,7 @@ from click.core import ParameterSource
 from platformdirs import user_config_path
 
 from vidsum.commands.paths import is_file
-from vidsum.errors import InputError, UsageError
-from vidsum.names import did_you_mean
+from vidsum.errors import InputError, UsageError, did_you_mean
 
 NAME = "vidsum.yaml"
 _OWN_VARIABLES = (

@@ -23,8 +23,7 @@ from click.shell_completion import CompletionItem
 from vidsum.commands import jobs, paths
 from vidsum.commands.config import files_in_force, use_config, warn_of_unknown_variables, with_origin
 from vidsum.commands.result import start_log
-from vidsum.errors import UsageError
-from vidsum.names import did_you_mean
+from vidsum.errors import UsageError, did_you_mean
 from vidsum.options import ADVANCED, Leaf, build, item_of, leaves, required
 
 _FIRST_PANEL, _LAST_PANELS = "Inputs", ("Reading and features", ADVANCED)

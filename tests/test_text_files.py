@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from vidsum.errors import InputError
-from vidsum.text_files import is_json_lines, json_lines, parse_json, quote, read_json, read_text
+from vidsum.errors import InputError, quote
+from vidsum.text_files import is_json_lines, json_lines, parse_json, read_json, read_text
 
 
 def one_line(error: InputError) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vidsum.urls import redact
+from vidsum.errors import redact
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from vidsum.errors import UsageError
-from vidsum.names import unknown_name_error
+from vidsum.errors import UsageError, unknown_name_error
 from vidsum.packages import has_extra, install_extra_command
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The errors that vidsum raises on purpose.
+"""The errors that vidsum raises on purpose, and the wording of their messages.
 
     VidsumError            a fault: exit code 1
     ├── UsageError         an option or argument makes no sense: 2
@@ -11,12 +11,26 @@
     └── OutputError        an output already exists or cannot be written: 1
 
 Each message is one line that names the thing at fault and the reason. `hint` names the remedy, if anything
-does: a command, an option, a package. Neither shows secrets of a URL.
+does: a command, an option, a package. Neither shows secrets of a URL: `redact` removes them. `quote` and
+`did_you_mean` are for the wording of messages.
 """
 
 import errno
+import hashlib
+import os
+import re
+from collections.abc import Iterable
+from reprlib import Repr
+from typing import Any, get_args
 
-from vidsum.urls import redact
+URL_START = r"(?<![A-Za-z])(?!(?i:file:))[A-Za-z][A-Za-z0-9+.-]{0,30}:/+"
+_IN_TEXT = re.compile(rf"{URL_START}(?!/*USER@HOST)\S+?(?=[:;,.)\]'\"]*(?:\s|$))")
+_MIN_SECRET_LETTERS = 3
+"""Shorter values of a query are no secrets, and would match inside other words."""
+_MAX_NAME_LETTERS = 100
+_quoted = Repr()
+_quoted.maxlevel, _quoted.maxstring, _quoted.maxlong, _quoted.maxother = 3, 60, 40, 60
+_MAX_GUESSES, _MAX_LETTERS = 3, 100
 
 
 class VidsumError(Exception):
@@ -79,3 +93,102 @@ class PackageError(VidsumError):
 
 class OutputError(VidsumError):
     """An output already exists, or cannot be written."""
+
+
+def redact(text: str) -> str:
+    """Return a text whose URLs show no user, password, query or fragment."""
+    return _IN_TEXT.sub(lambda match: split_url(match[0])[0], text)
+
+
+def split_url(raw: str) -> tuple[str, str, list[str]]:
+    """Return what may be shown of a URL, its path, and the parts that are hidden."""
+    start = re.match(URL_START, raw)
+    assert start
+    address = raw[start.end() :]
+    authority = re.split(r"[/?#]", address, maxsplit=1)[0]
+    # a colon that no port follows: the password holds a slash or the like
+    if "@" not in authority and re.search(r"^[^\[]*:[0-9]*[^0-9]", authority):
+        authority = address
+    user, at, _ = authority.rpartition("@")
+    host, path, more = re.findall(r"(?s)([^/?#]*)([^?#;]*)(.*)", address[len(user + at) :])[0]
+    host = re.findall(r"(?:\[[^\]]*\]|[^:]*)(?::[0-9]*)*", host)[0]
+    safe = f"{start[0]}{'' if user else at}{host}{path}"
+    values = [part.partition("=")[2] or part for part in re.split(r"[?#&;]", more)]
+    values = [value for value in (more[1:], *values) if len(value) >= _MIN_SECRET_LETTERS]
+    hidden = [part for part in (user, user.partition(":")[2], *values) if part]
+    return safe if safe == raw else f"{safe} ({digest_of_url(raw)})", path, hidden
+
+
+def digest_of_url(raw: str, digits: int = 8) -> str:
+    """Return the first hexadecimal digits of the SHA-256 of a URL."""
+    return hashlib.sha256(os.fsencode(raw)).hexdigest()[:digits]
+
+
+def quote(value: Any) -> str:
+    """Return a value of a file as messages quote it: in one line, and short whatever it is."""
+    return _quoted.repr(value)
+
+
+def safe_name(text: str) -> str:
+    """Return a name from a file as messages have it: as it is, or quoted where it does not fit into a
+    line.
+    """
+    return text if text.isprintable() and len(text) <= _MAX_NAME_LETTERS else quote(text)
+
+
+def require_type(value: object, *kinds: Any) -> None:
+    """Raise UsageError unless an argument is of one of these classes, or unions of classes."""
+    if not isinstance(value, kinds):
+        names = " or ".join(choice.__name__ for kind in kinds for choice in get_args(kind) or (kind,))
+        raise UsageError(f"{names} expected, not {type(value).__name__}")
+
+
+def unknown_name_error(what: str, name: str, known: Iterable[str], more: str = "") -> UsageError:
+    """Return the error for an unknown name; the hint lists the known names and ends with `more`."""
+    names = list(known)
+    hint = f"choose from {', '.join(names)}{more}"
+    return UsageError(f"unknown {what} {name!r}{did_you_mean(name, names)}", hint, option=what)
+
+
+def did_you_mean(name: str, known: Iterable[str], *, quoted: bool = True) -> str:
+    """Return `; did you mean 'ridge'?`, the end of an error; empty if no known name is near."""
+    near = [repr(match) if quoted else match for match in nearest(name, known)]
+    return f"; did you mean {' or '.join(near)}?" if near else ""
+
+
+def nearest(name: str, known: Iterable[str]) -> list[str]:
+    """Return the known names within the fewest typing errors: at most two, and one in three letters.
+
+    Without any, return those that begin with the name or have it as a word (`dir` of `--output-dir`). Case
+    and leading dashes do not count.
+    """
+    typed, plain = _plain(name), {known_name: _plain(known_name) for known_name in known}
+    if len(typed) > _MAX_LETTERS:
+        return []
+    errors = {known_name: _typing_errors(typed, meant) for known_name, meant in plain.items()}
+    fewest = min(errors.values(), default=0)
+    if fewest <= min(2, len(typed) // 3):
+        return [known_name for known_name, count in errors.items() if count == fewest][:_MAX_GUESSES]
+    matches = [
+        known_name
+        for known_name, meant in plain.items()
+        if typed in (meant[: len(typed)], *re.split("[-_]", meant))
+    ]
+    return matches if len(typed) > 2 and len(matches) <= _MAX_GUESSES else []
+
+
+def _plain(name: str) -> str:
+    return name.lower().lstrip("-")
+
+
+def _typing_errors(typed: str, meant: str) -> int:
+    """Return letters left out, added or changed, and neighbours swapped, between two names."""
+    before: list[int] = []
+    row = list(range(len(meant) + 1))
+    for i, letter in enumerate(typed, 1):
+        before, above, row = row, before, [i]
+        for j, other in enumerate(meant, 1):
+            row.append(min(before[j] + 1, row[-1] + 1, before[j - 1] + (letter != other)))
+            if i > 1 and j > 1 and letter == meant[j - 2] and typed[i - 2] == other:
+                row[j] = min(row[j], above[j - 2] + 1)
+    return row[-1]

@@ -25,8 +25,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from vidsum.errors import UsageError
-from vidsum.names import did_you_mean
+from vidsum.errors import UsageError, did_you_mean
 
 Settings = TypeVar("Settings")
 

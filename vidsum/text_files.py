@@ -16,10 +16,9 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from reprlib import Repr
 from typing import Any
 
-from vidsum.errors import InputError
+from vidsum.errors import InputError, quote
 
 MAX_BYTES = 256 * 2**20
 """No list, annotation or configuration is longer; a device such as /dev/zero has no end."""
@@ -27,22 +26,6 @@ _BLOCK_BYTES = 2**16
 _WAIT_FOR_WRITER_S, _POLL_S = 5.0, 0.05
 STDIN = "-"
 """The name of stdin among files."""
-
-_MAX_NAME_LETTERS = 100
-_quoted = Repr()
-_quoted.maxlevel, _quoted.maxstring, _quoted.maxlong, _quoted.maxother = 3, 60, 40, 60
-
-
-def quote(value: Any) -> str:
-    """Return a value of a file as messages quote it: in one line, and short whatever it is."""
-    return _quoted.repr(value)
-
-
-def safe_name(text: str) -> str:
-    """Return a name from a file as messages have it: as it is, or quoted where it does not fit into a
-    line.
-    """
-    return text if text.isprintable() and len(text) <= _MAX_NAME_LETTERS else quote(text)
 
 
 def read_text(path: str | os.PathLike[str]) -> str:

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from html import unescape
 from typing import TYPE_CHECKING
 
-from vidsum.errors import UsageError
-from vidsum.text_files import quote
+from vidsum.errors import UsageError, quote
 
 if TYPE_CHECKING:
     from vidsum.types import Interval

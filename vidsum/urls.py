@@ -3,19 +3,16 @@
 A URL may hold a password or a token. It is shown as host and path, and a short hash where more was left out.
 """
 
-import hashlib
 import os
 import re
 from ipaddress import ip_address
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
 from urllib.request import url2pathname
 
-_START = r"(?<![A-Za-z])(?!(?i:file:))[A-Za-z][A-Za-z0-9+.-]{0,30}:/+"
-_IN_TEXT = re.compile(rf"{_START}(?!/*USER@HOST)\S+?(?=[:;,.)\]'\"]*(?:\s|$))")
+from vidsum.errors import URL_START, redact, split_url
+
 _OLDER_COPY = re.compile(r"[/\\]videos[/\\]+([0-9a-f]{8})[0-9a-f]{8}[/\\]+([^/\\\"]*_[^/\\\"]*)[.]mp4")
 """A copy of a URL, which an older vidsum named after the query too if the path had no suffix."""
-_MIN_SECRET_LETTERS = 3
-"""Shorter values of a query are no secrets, and would match inside other words."""
 
 
 class Url(str):
@@ -27,7 +24,7 @@ class Url(str):
     def __new__(cls, raw: str) -> "Url":
         """Keep the raw text and the safe one; a `Url` stays as it is."""
         raw = getattr(raw, "raw", raw).strip()
-        safe, path, _ = _split(raw)
+        safe, path, _ = split_url(raw)
         url = super().__new__(cls, safe)
         url.raw, url.path = raw, path
         return url
@@ -38,7 +35,7 @@ class Url(str):
 
     def hide(self, text: str) -> str:
         """Replace what this URL does not show in a text that a server or a library wrote."""
-        hidden = _split(self.raw)[2]
+        hidden = split_url(self.raw)[2]
         pieces = text.split(self.raw)
         for part in sorted({*hidden, *map(unquote, hidden)}, key=len, reverse=True):
             pieces = [piece.replace(part, "...") for piece in pieces]
@@ -47,7 +44,7 @@ class Url(str):
 
 def is_url(name: str | os.PathLike[str]) -> bool:
     """Return whether an input is a URL of any protocol."""
-    return re.match(rf"\s*{_START}(?<=//)", os.fspath(name)) is not None
+    return re.match(rf"\s*{URL_START}(?<=//)", os.fspath(name)) is not None
 
 
 def local_path(name: str) -> str:
@@ -72,36 +69,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def digest_of_url(raw: str, digits: int = 8) -> str:
-    """Return the first hexadecimal digits of the SHA-256 of a URL."""
-    return hashlib.sha256(os.fsencode(raw)).hexdigest()[:digits]
-
-
-def redact(text: str) -> str:
-    """Return a text whose URLs show no user, password, query or fragment."""
-    return _IN_TEXT.sub(lambda match: _split(match[0])[0], text)
-
-
 def may_hold_secrets(text: str) -> bool:
     """Return whether a path or a record, which an older vidsum wrote, may hold a password or a token."""
     older = any(not match[2].endswith(f"_{match[1]}") for match in _OLDER_COPY.finditer(text))
     return older or redact(text) != text
-
-
-def _split(raw: str) -> tuple[str, str, list[str]]:
-    """Return what may be shown of a URL, its path, and the parts that are hidden."""
-    start = re.match(_START, raw)
-    assert start
-    address = raw[start.end() :]
-    authority = re.split(r"[/?#]", address, maxsplit=1)[0]
-    # a colon that no port follows: the password holds a slash or the like
-    if "@" not in authority and re.search(r"^[^\[]*:[0-9]*[^0-9]", authority):
-        authority = address
-    user, at, _ = authority.rpartition("@")
-    host, path, more = re.findall(r"(?s)([^/?#]*)([^?#;]*)(.*)", address[len(user + at) :])[0]
-    host = re.findall(r"(?:\[[^\]]*\]|[^:]*)(?::[0-9]*)*", host)[0]
-    safe = f"{start[0]}{'' if user else at}{host}{path}"
-    values = [part.partition("=")[2] or part for part in re.split(r"[?#&;]", more)]
-    values = [value for value in (more[1:], *values) if len(value) >= _MIN_SECRET_LETTERS]
-    hidden = [part for part in (user, user.partition(":")[2], *values) if part]
-    return safe if safe == raw else f"{safe} ({digest_of_url(raw)})", path, hidden

@@ -8,8 +8,8 @@ from typing import Any
 
 import yaml
 
-from vidsum.errors import InputError
-from vidsum.text_files import quote, read_text
+from vidsum.errors import InputError, quote
+from vidsum.text_files import read_text
 
 _MAX_VALUES = 1_000_000
 """Limit with all aliases expanded: a few lines of them can mean billions of values."""

@@ -21,7 +21,7 @@ from vidsum.archive.archive import Archive, Match
 from vidsum.archive.store import require_copy
 from vidsum.archive.texts import TABLES
 from vidsum.archive.wishes import Wishes
-from vidsum.errors import ForeignFileError, InputError, MissingError, UsageError
+from vidsum.errors import ForeignFileError, InputError, MissingError, UsageError, quote
 from vidsum.options import Leaf, item_of, leaves, required
 from vidsum.outputs import as_utf8
 from vidsum.pipelines.timelines import film_format, film_text, relative
@@ -32,7 +32,6 @@ from vidsum.results.media import url_of
 from vidsum.results.page import data_url, policy_of
 from vidsum.results.summary import Summary
 from vidsum.settings import UNLIKELY
-from vidsum.text_files import quote
 from vidsum.types import Interval
 from vidsum.version import __version__
 from vidsum.video.probe import holds_video

@@ -19,8 +19,7 @@ from vidsum.checkpoints.registry import (
     status_of,
     weights_folder,
 )
-from vidsum.errors import UsageError
-from vidsum.names import unknown_name_error
+from vidsum.errors import UsageError, unknown_name_error
 from vidsum.provenance import hash_file
 
 

@@ -17,8 +17,7 @@ from typing import Any, Literal, TypeAlias, get_type_hints
 from urllib.parse import urlsplit
 
 from vidsum.disk_cache import home
-from vidsum.errors import InputError, WeightsError
-from vidsum.names import unknown_name_error
+from vidsum.errors import InputError, WeightsError, unknown_name_error
 from vidsum.provenance import hash_file
 from vidsum.text_files import read_json
 from vidsum.yaml_files import parse_yaml

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from vidsum.checkpoints.registry import own_entry, own_weights
 from vidsum.device import BACKENDS, Backend, Precision, device_type, require_precision
-from vidsum.errors import UsageError
+from vidsum.errors import UsageError, unknown_name_error
 from vidsum.features.extractor import find_custom_extractor
 from vidsum.memory import cached_model
-from vidsum.names import unknown_name_error
 from vidsum.packages import require_extra
 from vidsum.settings import EXTRACTORS
 

@@ -18,11 +18,10 @@ from PIL import Image, ImageOps
 
 from vidsum.device import device_type
 from vidsum.disk_cache import cached_rows
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import InputError, UsageError, safe_name
 from vidsum.features import describe, get_extractor, weights_sha256
 from vidsum.features.extractor import Spec
 from vidsum.provenance import of_file
-from vidsum.text_files import safe_name
 from vidsum.types import FloatArray, Picture, Progress
 from vidsum.video.frames import PictureMaker, pixel_size
 from vidsum.video.probe import probe

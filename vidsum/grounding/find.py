@@ -12,7 +12,7 @@ import numpy as np
 from vidsum.checkpoints.named import OFFICIAL, named_file, named_sha256
 from vidsum.checkpoints.registry import builtin
 from vidsum.device import Precision, PrecisionChoice, takes_bf16
-from vidsum.errors import UsageError, WeightsError
+from vidsum.errors import UsageError, WeightsError, unknown_name_error
 from vidsum.grounding.proposals import moments_of
 from vidsum.grounding.spaces import (
     SPACES,
@@ -25,7 +25,6 @@ from vidsum.grounding.spaces import (
 )
 from vidsum.grounding.text import load_text_encoder
 from vidsum.memory import cached_model
-from vidsum.names import unknown_name_error
 from vidsum.results.moments import Moment, QueryMoments
 from vidsum.scaling import unit_range
 from vidsum.settings import SHIPPED_GROUNDER, AttentionPlot, Evidence, MaskKind

@@ -15,7 +15,7 @@ import torch
 from vidsum.checkpoints.named import named_file
 from vidsum.checkpoints.trained import Trained, built, read_trained
 from vidsum.device import choose_device
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import InputError, UsageError, safe_name
 from vidsum.grounding.proposals import MAX_IOU, Grouping, moments_of, suppress
 from vidsum.grounding.spaces import ClipEmbeddings, guide_of
 from vidsum.grounding.text import TextEncoder
@@ -37,7 +37,6 @@ from vidsum.models.detr_models import DETRModel, build
 from vidsum.models.mrnet import MRNet, match_scores
 from vidsum.results.moments import Moment
 from vidsum.settings import SHIPPED_GROUNDER
-from vidsum.text_files import safe_name
 from vidsum.types import FloatArray, TimeArray
 
 Model = MRNet | DETRModel

@@ -6,12 +6,11 @@ import torch
 from vidsum.checkpoints.named import named_file
 from vidsum.checkpoints.trained import built, read_trained
 from vidsum.device import choose_device
-from vidsum.errors import InputError
+from vidsum.errors import InputError, safe_name
 from vidsum.grounding.presence import usual_cosines
 from vidsum.grounding.spaces import GUIDE_SCALE, ClipEmbeddings
 from vidsum.models.configs import MRNetConfig
 from vidsum.models.mrnet_live import NAME, LiveMRNet
-from vidsum.text_files import safe_name
 from vidsum.types import FloatArray
 
 _FADES, _BEFORE = 0.98, 8.0

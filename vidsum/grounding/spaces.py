@@ -14,12 +14,11 @@ import numpy.typing as npt
 
 from vidsum import checkpoints
 from vidsum.device import takes_bf16
-from vidsum.errors import UsageError
+from vidsum.errors import UsageError, unknown_name_error
 from vidsum.grounding.conse import ClassMixture, class_probabilities, log_likelihood, name_embeddings
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.vse import EXTRACTOR, rows_of
 from vidsum.grounding.windows import grid, on_grid
-from vidsum.names import unknown_name_error
 from vidsum.results.features import Features
 from vidsum.scaling import unit_rows
 from vidsum.settings import Extraction

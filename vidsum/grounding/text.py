@@ -12,10 +12,9 @@ import numpy.typing as npt
 
 from vidsum import checkpoints
 from vidsum.disk_cache import cached_rows
-from vidsum.errors import UsageError
+from vidsum.errors import UsageError, unknown_name_error
 from vidsum.grounding.queries import named
 from vidsum.memory import cached_model
-from vidsum.names import unknown_name_error
 from vidsum.packages import install_extra_command
 from vidsum.scaling import unit_rows
 from vidsum.types import FloatArray, Progress

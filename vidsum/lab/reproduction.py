@@ -22,8 +22,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from vidsum.errors import UsageError
-from vidsum.names import unknown_name_error
+from vidsum.errors import UsageError, unknown_name_error
 from vidsum.yaml_files import read_yaml
 
 State = Literal["here", "small", "not here"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import InputError, UsageError, safe_name
 from vidsum.lab.datasets.described import caption_files
 from vidsum.lab.datasets.labels import ODD_FRACTION, ODD_S, Labels, labels_of, plain_name
 from vidsum.lab.datasets.summaries import AnnotatedVideo, annotated_files
@@ -26,7 +26,6 @@ from vidsum.provenance import of_file
 from vidsum.results.load import kind_of, read_document, read_result
 from vidsum.results.summary import Summary
 from vidsum.summary.score import checkpoint_sha256
-from vidsum.text_files import safe_name
 from vidsum.types import FloatArray, Interval, TimeArray
 from vidsum.version import __version__
 

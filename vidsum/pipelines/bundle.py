@@ -11,8 +11,7 @@ from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
 from urllib.parse import unquote
 
-from vidsum.errors import OutputError
-from vidsum.names import require_type
+from vidsum.errors import OutputError, require_type
 from vidsum.outputs import atomic_write, check_target, make_folder
 from vidsum.pipelines.report import Shown, films_of, plays, report_text
 from vidsum.results.media import url_of

@@ -8,8 +8,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vidsum.errors import require_type
 from vidsum.intervals import clip_interval
-from vidsum.names import require_type
 from vidsum.options import from_keywords
 from vidsum.outputs import as_utf8, make_folder, shortened, stems_of
 from vidsum.pipelines.export import look_of

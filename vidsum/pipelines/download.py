@@ -27,7 +27,7 @@ import requests
 from filelock import FileLock, Timeout
 
 from vidsum.disk_cache import home
-from vidsum.errors import InputError, is_full
+from vidsum.errors import InputError, digest_of_url, is_full
 from vidsum.network import (
     ATTEMPTS,
     PAUSE_S,
@@ -41,7 +41,7 @@ from vidsum.network import (
     write_body,
 )
 from vidsum.types import Progress
-from vidsum.urls import Url, digest_of_url
+from vidsum.urls import Url
 
 MAX_GB, MAX_TIME_S = 8.0, 7200.0
 _KEPT_BYTES = 32 * 10**9

@@ -11,10 +11,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import InputError, UsageError, require_type
 from vidsum.grounding.find import Look
 from vidsum.labels import label_in
-from vidsum.names import require_type
 from vidsum.options import from_keywords
 from vidsum.outputs import as_utf8
 from vidsum.pipelines.timelines import video_of

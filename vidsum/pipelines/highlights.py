@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vidsum.errors import UsageError
+from vidsum.errors import UsageError, require_type
 from vidsum.grounding.proposals import moments_of, snapped, suppress
 from vidsum.grounding.windows import grid, on_grid
-from vidsum.names import require_type
 from vidsum.options import from_keywords
 from vidsum.pipelines.plan import Plan, input_of
 from vidsum.pipelines.sources import Source, has_pictures

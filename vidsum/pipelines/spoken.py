@@ -10,15 +10,13 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from vidsum.errors import InputError, OutputError, UsageError
-from vidsum.names import require_type
+from vidsum.errors import InputError, OutputError, UsageError, quote, require_type
 from vidsum.pipelines.timelines import video_behind
 from vidsum.provenance import label_of
 from vidsum.results.descriptions import Description, Descriptions
 from vidsum.speech.gaps import MARGIN_S, shorten
 from vidsum.speech.speak import Speaker, speak
 from vidsum.speech.speak import find_speaker as find_speaker
-from vidsum.text_files import quote
 from vidsum.times import format_timestamp
 from vidsum.types import FloatArray, Progress
 from vidsum.video.clock import start_offset_s

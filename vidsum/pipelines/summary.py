@@ -13,9 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vidsum.errors import UsageError
+from vidsum.errors import UsageError, require_type
 from vidsum.grounding.queries import read_queries
-from vidsum.names import require_type
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.decoding import extraction_job, transitions_job
 from vidsum.pipelines.plan import Input, Plan, input_of, tell

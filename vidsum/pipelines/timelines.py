@@ -6,8 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from vidsum.errors import InputError, UsageError
-from vidsum.names import require_type
+from vidsum.errors import InputError, UsageError, require_type
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.sources import probe_video
 from vidsum.provenance import label_of

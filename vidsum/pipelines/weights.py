@@ -3,10 +3,9 @@
 from pathlib import Path
 
 from vidsum.checkpoints import EntryStatus
-from vidsum.errors import UsageError, WeightsError
+from vidsum.errors import UsageError, WeightsError, unknown_name_error
 from vidsum.features import describe
 from vidsum.features.extractor import find_custom_extractor
-from vidsum.names import unknown_name_error
 from vidsum.settings import EXTRACTORS
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.errors import InputError, UsageError
-from vidsum.names import require_type
+from vidsum.errors import InputError, UsageError, require_type
 from vidsum.numpy_files import convert_errors
 from vidsum.results.feature_arrays import read_npz, write_npz
 from vidsum.results.features import Features

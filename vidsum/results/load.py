@@ -14,8 +14,7 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
-from vidsum.errors import InputError
-from vidsum.names import require_type
+from vidsum.errors import InputError, quote, require_type, safe_name
 from vidsum.outputs import stems_of
 from vidsum.provenance import digest_of
 from vidsum.results.cuts import Cutting
@@ -26,7 +25,7 @@ from vidsum.results.result import Result, to_text
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
-from vidsum.text_files import quote, read_json, safe_name
+from vidsum.text_files import read_json
 from vidsum.types import VideoInfo
 from vidsum.video.playlist import HINT, PLAYLISTS
 

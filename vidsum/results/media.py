@@ -13,10 +13,9 @@ from urllib.parse import quote
 
 import numpy as np
 
-from vidsum.errors import InputError
+from vidsum.errors import InputError, safe_name
 from vidsum.outputs import as_utf8
 from vidsum.results.cuts import Cut
-from vidsum.text_files import safe_name
 from vidsum.types import TimeArray, VideoInfo
 from vidsum.video.clock import start_offset_s
 from vidsum.video.open import open_source

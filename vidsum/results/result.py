@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from vidsum.errors import UsageError
-from vidsum.names import require_type
+from vidsum.errors import UsageError, require_type
 from vidsum.outputs import as_utf8, atomic_write
 from vidsum.packages import pip_install_command
 from vidsum.provenance import digest_of

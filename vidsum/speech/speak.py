@@ -13,8 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vidsum.errors import InputError, OutputError, UsageError
-from vidsum.text_files import quote
+from vidsum.errors import InputError, OutputError, UsageError, quote
 from vidsum.types import FloatArray
 from vidsum.video.audio import open_sound
 from vidsum.video.jumps import Jumps

@@ -9,8 +9,7 @@ from itertools import pairwise
 import av
 from PIL import Image
 
-from vidsum.errors import UsageError
-from vidsum.names import unknown_name_error
+from vidsum.errors import UsageError, unknown_name_error
 from vidsum.settings import PreviewFormat
 from vidsum.types import Picture
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import av
 from av.codec.hwaccel import HWAccel
 
-from vidsum.errors import InputError
-from vidsum.names import nearest
+from vidsum.errors import InputError, nearest
 from vidsum.types import TrackChoice, VideoInfo
 from vidsum.video.playlist import HINT, is_playlist, is_text, looks_like_playlist, open_options
 from vidsum.video.tracks import choose_track, list_tracks

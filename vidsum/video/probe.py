@@ -10,8 +10,7 @@ from typing import BinaryIO
 
 import av
 
-from vidsum.errors import InputError
-from vidsum.names import require_type
+from vidsum.errors import InputError, require_type
 from vidsum.provenance import is_label
 from vidsum.types import TrackChoice, VideoInfo
 from vidsum.video.clock import container_offset_s

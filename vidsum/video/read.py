@@ -12,8 +12,7 @@ from functools import partial
 import av
 import numpy as np
 
-from vidsum.errors import DamagedError, InputError, UsageError
-from vidsum.names import unknown_name_error
+from vidsum.errors import DamagedError, InputError, UsageError, unknown_name_error
 from vidsum.packages import install_extra_command
 from vidsum.types import Picture, VideoInfo
 from vidsum.video.changes import ChangeMeter

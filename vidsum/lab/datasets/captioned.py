@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum import checkpoints, shots
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import InputError, UsageError, safe_name
 from vidsum.grounding import vse
 from vidsum.lab.datasets.clip_captions import ENCODER, FrameCaptions, embedded, read_frame_captions
 from vidsum.lab.datasets.labels import Labels, read_labels
@@ -19,7 +19,6 @@ from vidsum.models.vse import VisualSemanticMap
 from vidsum.results.features import Features
 from vidsum.scaling import unit_rows
 from vidsum.settings import CaptionSpace
-from vidsum.text_files import safe_name
 from vidsum.types import FloatArray, Progress
 
 Draw = Callable[..., AnnotatedVideo]

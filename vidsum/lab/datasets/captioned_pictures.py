@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, cast, get_args
 
-from vidsum.errors import InputError
+from vidsum.errors import InputError, quote, safe_name
 from vidsum.features.pictures import Still
 from vidsum.lab.datasets.clip_captions import is_unicode
 from vidsum.lab.datasets.entries import Entry, entry_of, number_of, table_of
-from vidsum.text_files import number_lines, quote, read_json, read_packed_text, read_text, safe_name
+from vidsum.text_files import number_lines, read_json, read_packed_text, read_text
 
 PictureSplit = Literal["train", "val", "test"]
 

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from vidsum import checkpoints
-from vidsum.errors import InputError
+from vidsum.errors import InputError, quote, safe_name
 from vidsum.grounding.text import embed_once, load_text_encoder
 from vidsum.lab.datasets.entries import Entry, entry_of, parse_lines
 from vidsum.lab.datasets.group import MOST_FRAMES, IntArray
-from vidsum.text_files import quote, read_json, read_packed_text, safe_name
+from vidsum.text_files import read_json, read_packed_text
 from vidsum.types import FloatArray, Progress
 
 

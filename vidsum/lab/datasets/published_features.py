@@ -25,14 +25,13 @@ import h5py
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.errors import InputError, WeightsError
+from vidsum.errors import InputError, WeightsError, safe_name
 from vidsum.grounding.windows import resample
 from vidsum.lab.datasets.clip_captions import embed_captions, is_captions, read_clip_captions
 from vidsum.lab.datasets.moments import Query
 from vidsum.numpy_files import convert_errors, read_array, read_arrays
 from vidsum.results.feature_h5 import member, open_h5, read_dataset
 from vidsum.scaling import mean_of_normalised, unit_rows
-from vidsum.text_files import safe_name
 from vidsum.types import FloatArray, Progress
 
 _H5_KEYS = ("c3d_features", "features")

@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import InputError, UsageError, safe_name, unknown_name_error
 from vidsum.lab.datasets.summaries import dataset_name
-from vidsum.names import unknown_name_error
-from vidsum.text_files import read_json, safe_name
+from vidsum.text_files import read_json
 from vidsum.yaml_files import read_yaml
 
 Setting = Literal["canonical", "augmented", "transfer"]

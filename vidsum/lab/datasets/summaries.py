@@ -13,14 +13,13 @@ from pathlib import Path
 import numpy as np
 
 from vidsum import shots
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import InputError, UsageError, safe_name
 from vidsum.lab.datasets import group as fields
 from vidsum.lab.datasets.group import Group, IntArray, by_number
 from vidsum.lab.datasets.labels import Labels, labels_of, read_labels
 from vidsum.results.feature_h5 import PUBLISHED_STRIDE, read_groups
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
-from vidsum.text_files import safe_name
 from vidsum.types import FloatArray
 
 

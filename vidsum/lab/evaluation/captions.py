@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from vidsum.errors import UsageError
+from vidsum.errors import UsageError, safe_name
 from vidsum.lab.datasets.described import Described
 from vidsum.lab.evaluation.caption_metrics import (
     Measure,
@@ -20,7 +20,6 @@ from vidsum.lab.evaluation.caption_metrics import (
 from vidsum.lab.evaluation.report import Measured, Report, Row, check_rows
 from vidsum.lab.evaluation.settings import CaptionsRequest
 from vidsum.lab.evaluation.vse import embed_sentences
-from vidsum.text_files import safe_name
 from vidsum.types import FloatArray, Progress
 
 Items = Mapping[str, Described]

@@ -9,11 +9,10 @@ from typing import Any, get_args
 
 import numpy as np
 
-from vidsum.errors import UsageError
+from vidsum.errors import UsageError, unknown_name_error
 from vidsum.intervals import iou
 from vidsum.lab.evaluation.report import per_cent
 from vidsum.lab.evaluation.settings import Comparison
-from vidsum.names import unknown_name_error
 from vidsum.results.moments import Moment
 from vidsum.types import TimeArray
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from vidsum.errors import UsageError
-from vidsum.names import unknown_name_error
+from vidsum.errors import UsageError, unknown_name_error
 from vidsum.options import Checked, Option, check, option
 from vidsum.settings import SUMMARIZERS, Beams, CaptionSpace, Device
 

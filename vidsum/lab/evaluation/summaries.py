@@ -5,7 +5,7 @@ from typing import get_args
 
 import numpy as np
 
-from vidsum.errors import UsageError
+from vidsum.errors import UsageError, unknown_name_error
 from vidsum.lab.datasets.labels import Labels
 from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.lab.evaluation import summary_metrics
@@ -28,7 +28,6 @@ from vidsum.lab.evaluation.summary_metrics import (
     SummaryMeasures,
     VideoMeasures,
 )
-from vidsum.names import unknown_name_error
 from vidsum.types import FloatArray, Progress
 
 Scores = Mapping[str, FloatArray]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from vidsum import checkpoints
 from vidsum.checkpoints.trained import Trained, read_trained
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import InputError, UsageError, safe_name
 from vidsum.features import describe, get_extractor
 from vidsum.features.pictures import encode_views
 from vidsum.grounding.conse import ClassMixture, class_probabilities, conse, name_embeddings
@@ -22,7 +22,6 @@ from vidsum.lab.evaluation.settings import VSERequest, checkpoint_of
 from vidsum.models.configs import VSEConfig
 from vidsum.models.vse import VisualSemanticMap, map_of
 from vidsum.provenance import of_file
-from vidsum.text_files import safe_name
 from vidsum.types import FloatArray, Progress, TimeArray
 
 Ranks = npt.NDArray[np.int64]

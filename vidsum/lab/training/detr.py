@@ -15,7 +15,7 @@ from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 from torch.nn.functional import cross_entropy, softplus
 
-from vidsum.errors import UsageError
+from vidsum.errors import UsageError, unknown_name_error
 from vidsum.intervals import stack_intervals
 from vidsum.lab.datasets.examples import MOST_SALIENT, HighlightExample
 from vidsum.lab.evaluation.highlight_metrics import WindowMeasures, measure_moments
@@ -35,7 +35,6 @@ from vidsum.models.attention.learned_mask import static_sparsity
 from vidsum.models.configs import DETRConfig
 from vidsum.models.detr import Detections, centre_width, generalized_iou, generalized_iou_of_pairs, start_end
 from vidsum.models.detr_models import MODELS, WITHOUT_NEGATIVES, DETRModel, MRNetDETR, build
-from vidsum.names import unknown_name_error
 from vidsum.types import FloatArray, Progress
 
 

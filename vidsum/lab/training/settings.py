@@ -6,10 +6,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal
 
-from vidsum.errors import UsageError
+from vidsum.errors import UsageError, unknown_name_error
 from vidsum.lab.training import presets
 from vidsum.models.configs import HEADS, DETRConfig, MRNetConfig
-from vidsum.names import unknown_name_error
 from vidsum.options import Checked, Limits, Option, check, option
 from vidsum.settings import Device
 

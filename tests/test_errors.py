@@ -3,7 +3,7 @@
 import pytest
 
 from docs.options import commands
-from vidsum.names import did_you_mean, nearest, unknown_name_error
+from vidsum.errors import did_you_mean, nearest, unknown_name_error
 from vidsum.summary.score import MODELS
 
 
