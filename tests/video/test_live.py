@@ -235,9 +235,9 @@ def test_a_clip_that_is_open_at_the_end_is_finished(film: MadeVideo, tmp_path: P
 def test_what_is_kept_is_bounded(film: MadeVideo, kept_s: float) -> None:
     tap, most = PreRoll("film", kept_s, ""), 0
     for _ in read_live(parse_source(str(film.path)), Sampling(10.0), print, tap):
-        pictures = [each for each in tap._kept if each.stream.type == "video"]
+        pictures = [each for each in tap._packets if each.stream.type == "video"]
         most = max(most, len(pictures))
-        assert tap._bytes == sum(each.size for each in tap._kept)
+        assert tap._bytes == sum(each.size for each in tap._packets)
     # the length, and up to a group of five pictures before and behind it
     assert most <= 10 * kept_s + 12
 

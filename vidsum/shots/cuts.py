@@ -1,4 +1,4 @@
-"""What the pictures between the samples tell of shots: where they begin, and which begin with a cut.
+"""Place the beginnings of shots by the pictures between the samples, and find cuts among them.
 
 See docs/algorithms/kts.md.
 """
@@ -45,10 +45,10 @@ _MERGE_WITHIN_S = 1.0
 
 @dataclass(frozen=True, eq=False)
 class ShotPictures:
-    """What is known of the pictures between the samples of a video."""
+    """The known pictures between the samples of a video."""
 
     changes: Features | None
-    """Those that were decoded for the samples, from `vidsum.video.changes`; None if nobody measured them."""
+    """Changes of the pictures decoded for the samples, see `vidsum.video.changes`; None if not measured."""
     look_closer: Callable[[Sequence[Interval]], Features | None] | None = None
     """Decodes segments [start_s, end_s) and gives the changes of all of their pictures."""
 
@@ -99,12 +99,12 @@ def add_cuts(
         if not _is_near(blend, _start_times(seen))
     ]
     of_cuts = _start_times([start for start in [*seen, *starts] if start.is_cut])
-    kept = [start for start in starts if start.is_cut or not _is_near(start, of_cuts)]
+    remaining = [start for start in starts if start.is_cut or not _is_near(start, of_cuts)]
     if cuts == "only":
-        kept = [start for start in kept if start.is_cut or _may_be_gradual(changes, start.time_s)]
-    known = {start.time_s for start in kept}
-    kept += [start for start in seen if start.time_s not in known]
-    return np.unique(_resolve(kept, features, pictures))
+        remaining = [start for start in remaining if start.is_cut or _may_be_gradual(changes, start.time_s)]
+    known = {start.time_s for start in remaining}
+    remaining += [start for start in seen if start.time_s not in known]
+    return np.unique(_resolve(remaining, features, pictures))
 
 
 def place_starts(
@@ -169,7 +169,7 @@ def _make_cut(changes: Features, number: int) -> _Start:
 def _find_cuts(changes: Features) -> list[_Start]:
     """Return the clear cuts of a video, wherever they are."""
     times, amounts, apart = changes.timestamps, changes.array[:, 0], changes.array[:, 2]
-    found = []
+    cuts = []
     for number in np.flatnonzero(amounts >= _MIN_ADDED_CHANGE).tolist():
         around = slice(
             *np.searchsorted(times, times[number] + np.array([-_CUT_CONTEXT_S, _CUT_CONTEXT_S])).tolist()
@@ -181,13 +181,13 @@ def _find_cuts(changes: Features) -> list[_Start]:
             and is_clear
             and apart[after] >= _MIN_LASTING_FRACTION * amounts[number]
         ):
-            found.append(_make_cut(changes, number))
-    return found
+            cuts.append(_make_cut(changes, number))
+    return cuts
 
 
 def _find_slides(changes: Features, features: Features, cuts: Sequence[_Start]) -> list[_Start]:
     """Return where a still picture gives way to another, be it by little (text)."""
-    times, amounts, found = changes.timestamps, changes.array[:, 0], list[_Start]()
+    times, amounts, slides = changes.timestamps, changes.array[:, 0], list[_Start]()
     known = set(_start_times(cuts).tolist())
     for number in np.flatnonzero(amounts >= _MIN_SLIDE_CHANGE).tolist():
         first, end = np.searchsorted(
@@ -201,23 +201,23 @@ def _find_slides(changes: Features, features: Features, cuts: Sequence[_Start]) 
             start.time_s not in known
             and _distance(features, start.time_s, 0, context_s) >= _MIN_SLIDE_DISTANCE
         ):
-            found.append(start)
-    return found
+            slides.append(start)
+    return slides
 
 
 def _find_dissolves(changes: Features, features: Features, cuts: TimeArray) -> list[_Start]:
     """Return the middles of the dissolves, the surest first; what lies beyond a cut tells nothing of them."""
     edges = np.sort(np.append(cuts, [-np.inf, np.inf]))
     times, surely, ago_s = changes.timestamps, changes.array[:, 3], changes.array[:, 4]
-    found = list[_Start]()
+    dissolves = list[_Start]()
     for number in np.argsort(-surely, kind="stable")[: np.count_nonzero(surely)].tolist():
         time_s = float(times[np.searchsorted(times, times[number] - ago_s[number])])
-        is_apart = (np.abs(_start_times(found) - time_s) >= _MIN_DISSOLVE_GAP_S).all()
+        is_apart = (np.abs(_start_times(dissolves) - time_s) >= _MIN_DISSOLVE_GAP_S).all()
         after = int(np.searchsorted(edges, time_s, side="right").clip(1, len(edges) - 1))
         take = (float(edges[after - 1]), float(edges[after]))
         if is_apart and _distance(features, time_s, 0.75, _DISSOLVE_CONTEXT_S, take) >= _MIN_SCENE_DISTANCE:
-            found.append(_Start(time_s, time_s, True))
-    return found
+            dissolves.append(_Start(time_s, time_s, True))
+    return dissolves
 
 
 def _distance(

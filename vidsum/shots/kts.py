@@ -146,7 +146,7 @@ def _cheapest(band: Matrix, prices: list[float]) -> list[_Cut]:
     best[:, longest] = 0
     for end in range(1, n + 1):
         best[:, longest + end] = (best[:, end : end + longest] + band[end]).min(axis=1) + price
-    return [_trace(band, row, each) for row, each in zip(best, prices, strict=True)]
+    return [_trace(band, row, shot_price) for row, shot_price in zip(best, prices, strict=True)]
 
 
 def _trace(band: Matrix, best: npt.NDArray[np.float64], price: float) -> _Cut:

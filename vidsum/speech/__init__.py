@@ -1,1 +1,1 @@
-"""What is said: transcripts by Whisper, their formats, and where they are kept."""
+"""Speech: transcripts by Whisper, their formats, and where they are kept."""

@@ -20,7 +20,7 @@ WORDS_A_MINUTE = 160
 _PLANNED_WORDS_A_MINUTE = 145
 """Words a minute that texts are given time for: programs do not speak at exactly the rate they are told."""
 _MIN_WORDS = 3
-"""Of a shortened text."""
+"""Minimum length of a shortened text."""
 _OPENERS = frozenset(
     re.findall(
         r"\w+",
@@ -72,7 +72,7 @@ def shorten(text: str) -> Iterator[str]:
 
 
 def fit_descriptions(
-    found: Sequence[Description], importance: Sequence[float], gaps: Sequence[Interval]
+    descriptions: Sequence[Description], importance: Sequence[float], gaps: Sequence[Interval]
 ) -> list[Description]:
     """Descriptions of segments with the times at which they are spoken, in time order.
 
@@ -80,17 +80,17 @@ def fit_descriptions(
     within the gap; it is shortened where there is no room, or left out. None overlaps another.
     """
     free, spoken = list(gaps), list[Description]()
-    for number in sorted(range(len(found)), key=lambda number: -importance[number]):
-        one = found[number]
+    for number in sorted(range(len(descriptions)), key=lambda number: -importance[number]):
+        description = descriptions[number]
         rooms = [
-            (max(start, one.start_s), end)
+            (max(start, description.start_s), end)
             for start, end in free
-            if max(start, one.start_s) < min(end, one.end_s)
+            if max(start, description.start_s) < min(end, description.end_s)
         ]
         placed = next(
             (
-                replace(one, start_s=start, end_s=start + speaking_time_s(text), text=text)
-                for text in shorten(one.text)
+                replace(description, start_s=start, end_s=start + speaking_time_s(text), text=text)
+                for text in shorten(description.text)
                 for start, end in rooms
                 if start + speaking_time_s(text) <= end
             ),
@@ -103,7 +103,7 @@ def fit_descriptions(
 
 
 def _subtract(room: Interval, placed: Description) -> list[Interval]:
-    """What is left of a room beside a text, with a margin on either side."""
+    """Return the parts of a gap around a spoken text, with a margin on either side."""
     start, end = room
     if placed.end_s <= start or placed.start_s >= end:
         return [room]

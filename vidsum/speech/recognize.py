@@ -36,7 +36,7 @@ class WindowTranscript:
 
     language: str
     probability: float
-    """Of the language."""
+    """Probability of the language."""
     segments: Sequence[Segment]
 
     @property
@@ -62,16 +62,16 @@ def merge_windows(
     """
     if not windows:
         return None, None, ()
-    lengths = {heard.language: 0.0 for heard in windows}
+    lengths = {window.language: 0.0 for window in windows}
     weighted = dict(lengths)
-    for heard in windows:
-        lengths[heard.language] += heard.length_s
-        weighted[heard.language] += heard.probability * heard.length_s
+    for window in windows:
+        lengths[window.language] += window.length_s
+        weighted[window.language] += window.probability * window.length_s
     main = max(lengths, key=lambda language: lengths[language])
     segments = tuple(
-        replace(segment, language=None if heard.language == main else heard.language)
-        for heard in windows
-        for segment in heard.segments
+        replace(segment, language=None if window.language == main else window.language)
+        for window in windows
+        for segment in window.segments
     )
     return main, round(weighted[main] / lengths[main], 4), segments
 
@@ -152,7 +152,7 @@ def weight_precision(device: str) -> str:
 
 
 def recognizer_rules(device: str) -> dict[str, Any]:
-    """What a transcript depends on beside weights and settings."""
+    """Return the rules that a transcript depends on, in addition to weights and settings."""
     return {
         "beams": BEAMS,
         "no_repeat": NO_REPEAT_TOKENS,
@@ -204,17 +204,18 @@ def split_by_language(model: "WhisperModel", window: Window) -> Iterator[tuple[W
 def transcribe_windows(
     model: "WhisperModel", windows: Iterable[Window], language: str | None, *, translate: bool
 ) -> tuple[str | None, float | None, tuple[Segment, ...]]:
-    """Language, its probability and the segments; unless it is named, each window has one of its own."""
-    before, heard = None, list[WindowTranscript]()
+    """Transcribe windows in a language, or each in its own; return language, its probability and segments."""
+    before, transcripts = None, list[WindowTranscript]()
     for window in windows:
         for part, probabilities in split_by_language(model, window):
             spoken = language or choose_language(probabilities, before)
             to_english = translate and spoken != "en"
             likelihood = max(probabilities.values())
             if segments := list(recognize(model, part, spoken, likelihood, translate=to_english)):
-                heard.append(WindowTranscript(spoken, 1.0 if language else probabilities[spoken], segments))
+                probability = 1.0 if language else probabilities[spoken]
+                transcripts.append(WindowTranscript(spoken, probability, segments))
                 before = spoken
-    return merge_windows(heard)
+    return merge_windows(transcripts)
 
 
 def recognize(
@@ -230,21 +231,21 @@ def recognize(
         likelihood: probability of the most likely language, see `MAX_NO_WORDS_PROBABILITY`.
         translate: translate to English.
     """
-    found = _decode(model, window, language, translate)
-    if any(_is_repetitive(heard.text) for heard in found):
-        found = _decode(model, window, language, translate, no_repeat=NO_REPEAT_TOKENS)
-    is_loop = _is_repetitive("".join(heard.text for heard in found))
-    for heard in found:
-        text = heard.text.strip()
-        if text and _is_speech(heard.no_speech_prob, likelihood, is_loop) and not _is_repetitive(text):
-            yield _segment(window, heard, text)
+    segments = _decode(model, window, language, translate)
+    if any(_is_repetitive(segment.text) for segment in segments):
+        segments = _decode(model, window, language, translate, no_repeat=NO_REPEAT_TOKENS)
+    is_loop = _is_repetitive("".join(segment.text for segment in segments))
+    for segment in segments:
+        text = segment.text.strip()
+        if text and _is_speech(segment.no_speech_prob, likelihood, is_loop) and not _is_repetitive(text):
+            yield _segment(window, segment, text)
 
 
 def _decode(
     model: "WhisperModel", window: Window, language: str, translate: bool, no_repeat: int = 0
 ) -> list[Any]:
     """Return the segments of faster-whisper."""
-    found, _ = model.transcribe(
+    segments, _ = model.transcribe(
         window.samples,
         language=language,
         task="translate" if translate else "transcribe",
@@ -256,7 +257,7 @@ def _decode(
         condition_on_previous_text=False,
         word_timestamps=not translate,
     )
-    return list(found)
+    return list(segments)
 
 
 def _is_speech(no_speech: float, likelihood: float, is_loop: bool) -> bool:
@@ -271,17 +272,17 @@ def _is_repetitive(text: str) -> bool:
     return len(encoded) > _MAX_COMPRESSION_RATIO * len(zlib.compress(encoded))
 
 
-def _segment(window: Window, heard: Any, text: str) -> Segment:
+def _segment(window: Window, segment: Any, text: str) -> Segment:
     """Return a segment of faster-whisper, with times of the source."""
-    words = tuple(_word(window, word) for word in heard.words or ())
+    words = tuple(_word(window, word) for word in segment.words or ())
     if words:
         start_s, end_s = words[0].start_s, words[-1].end_s
         log_probability = float(np.mean([math.log(max(word.probability, 1e-4)) for word in words]))
     else:
-        start_s = round(window.time_in_source(float(heard.start)), 3)
-        end_s = round(window.time_in_source(float(heard.end), is_end=True), 3)
-        log_probability = min(heard.avg_logprob, 0.0)
-    probability, no_speech = round(math.exp(log_probability), 4), round(float(heard.no_speech_prob), 4)
+        start_s = round(window.time_in_source(float(segment.start)), 3)
+        end_s = round(window.time_in_source(float(segment.end), is_end=True), 3)
+        log_probability = min(segment.avg_logprob, 0.0)
+    probability, no_speech = round(math.exp(log_probability), 4), round(float(segment.no_speech_prob), 4)
     return Segment(
         start_s,
         max(end_s, start_s),
@@ -293,6 +294,6 @@ def _segment(window: Window, heard: Any, text: str) -> Segment:
     )
 
 
-def _word(window: Window, heard: Any) -> Word:
-    start_s, end_s = window.word_in_source(float(heard.start), float(heard.end))
-    return Word(round(start_s, 3), round(end_s, 3), heard.word.strip(), round(float(heard.probability), 4))
+def _word(window: Window, word: Any) -> Word:
+    start_s, end_s = window.word_in_source(float(word.start), float(word.end))
+    return Word(round(start_s, 3), round(end_s, 3), word.word.strip(), round(float(word.probability), 4))

@@ -50,23 +50,23 @@ class Speaker:
         return bool({"{rate}", "{stretch}"} & _placeholders(self.command))
 
 
-def find_speaker(asked: str) -> Speaker:
+def find_speaker(name: str) -> Speaker:
     """Return the program of `--speak`. Raises UsageError: it is not installed, or the command lacks a
     place.
     """
     try:
-        words = tuple(shlex.split(asked))
+        words = tuple(shlex.split(name))
     except ValueError as error:
-        raise UsageError(f"the command {quote(asked)} cannot be read ({error})", hint=_EXAMPLE) from error
-    command = _SPEAKERS.get(asked, words)
+        raise UsageError(f"the command {quote(name)} cannot be read ({error})", hint=_EXAMPLE) from error
+    command = _SPEAKERS.get(name, words)
     if not {"{text}", "{output}"} <= _placeholders(command):
-        fault = f"the speaker {quote(asked)} is not known, nor a command with {{text}} and {{output}}"
+        fault = f"the speaker {quote(name)} is not known, nor a command with {{text}} and {{output}}"
         raise UsageError(fault, hint=_EXAMPLE)
     if shutil.which(command[0]) is None:
         raise UsageError(
             f"the program {quote(command[0])} is not installed", hint=f"install it, or {_EXAMPLE}"
         )
-    return Speaker(asked, command)
+    return Speaker(name, command)
 
 
 def _placeholders(command: tuple[str, ...]) -> set[str]:
@@ -96,9 +96,9 @@ def speak(speaker: Speaker, text: str, sample_rate: int, folder: Path, pace: flo
     ]
     nowhere = subprocess.DEVNULL
     try:
-        with errors.open("wb") as said:
+        with errors.open("wb") as error_file:
             code = subprocess.run(
-                command, stdin=nowhere, stdout=nowhere, stderr=said, timeout=_TIMEOUT_S, check=False
+                command, stdin=nowhere, stdout=nowhere, stderr=error_file, timeout=_TIMEOUT_S, check=False
             ).returncode
     except subprocess.TimeoutExpired as error:
         raise OutputError(f"{command[0]} did not speak {quote(text)} within {_TIMEOUT_S:g} s") from error

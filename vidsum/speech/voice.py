@@ -14,7 +14,7 @@ from vidsum.types import FloatArray
 
 RATE = 16_000
 WINDOW_S = 30.0
-"""What Whisper hears at once."""
+"""Length of the sound that Whisper takes at once."""
 _MAX_PIECE_S = 28.0
 """Longer speech is cut at a pause."""
 _MIN_PAUSE_S = 0.5
@@ -44,15 +44,15 @@ def find_speech(blocks: Iterable[FloatArray]) -> Iterator[SpeechPiece]:
     """
     rest, at = np.zeros(0, np.float32), 0
     for block in blocks:
-        heard = np.concatenate([rest, block])
-        spans = _detect(heard)
-        end = len(heard)
+        samples = np.concatenate([rest, block])
+        spans = _detect(samples)
+        end = len(samples)
         if spans and end - spans[-1][1] < _MIN_PAUSE_S * RATE and (end - spans[-1][0]) < _MAX_PIECE_S * RATE:
             end = spans.pop()[0]
         else:  # the start of a word may lie here
             end = max(end - round(_PAD_S * RATE), spans[-1][1] if spans else 0)
-        yield from (SpeechPiece((at + low) / RATE, heard[low:high]) for low, high in spans)
-        rest, at = heard[end:].copy(), at + end
+        yield from (SpeechPiece((at + low) / RATE, samples[low:high]) for low, high in spans)
+        rest, at = samples[end:].copy(), at + end
     yield from (SpeechPiece((at + low) / RATE, rest[low:high]) for low, high in _detect(rest))
 
 
@@ -111,7 +111,7 @@ def pack_windows(pieces: Iterable[SpeechPiece]) -> Iterator[Window]:
     """Pieces of speech packed into windows."""
     packed: list[SpeechPiece] = []
     for piece in pieces:
-        if packed and sum(one.length_s for one in packed) + piece.length_s > WINDOW_S:
+        if packed and sum(previous.length_s for previous in packed) + piece.length_s > WINDOW_S:
             yield Window(tuple(packed))
             packed = []
         packed.append(piece)

@@ -1,4 +1,4 @@
-"""Sound: a source's samples by time, and an AAC track in step with the pictures."""
+"""Sound: the samples of a source by time, and an AAC track in step with the pictures."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -24,7 +24,7 @@ BITS_PER_CHANNEL = 80_000
 FADE_S = Fraction(5, 1000)
 """Inaudible as a fade, but it removes the click at each cut."""
 _PIECES_A_SECOND = 2
-"""Short pieces of sound lie beside their pictures in the file."""
+"""Short pieces of sound are stored next to their pictures in the file."""
 _PREROLL_S = 0.5
 """AAC, Opus and MP3 decoders need a few packets after a seek before their sound is right again."""
 _SEEK_GAP_S = 3.0
@@ -216,7 +216,7 @@ def _drop_strays(blocks: Iterable[_Block], slack: float) -> Iterator[_Block]:
 
 
 class SampleSource(Protocol):
-    """What a `SoundTrack` reads: a `SoundSource`, or what is made of one."""
+    """Samples that a `SoundTrack` can read: a `SoundSource` or a wrapper around one."""
 
     rate: int
     n_channels: int

@@ -1,7 +1,7 @@
-"""How much each picture of a video differs from those before: it tells at which frame a shot begins.
+"""Measure how much each picture of a video differs from earlier ones, to find the first frame of a shot.
 
 The measure is the mean absolute difference of tiny pictures, in levels from 0 to 255. Making one takes less
-than a tenth of a millisecond, whatever the size of the video: most of its pixels are not looked at.
+than a tenth of a millisecond for any size of video: most of its pixels are skipped.
 """
 
 from collections import deque
@@ -19,7 +19,7 @@ from vidsum.video.frames import TOLERANCE_S
 NAME = "picture_changes_2"
 AGO_S = 0.5
 _TICK_S = 0.1
-"""Pictures at least so far apart are looked through for dissolves."""
+"""Minimum time between the pictures that are searched for dissolves."""
 _WINDOWS = (6, 8, 10, 12, 16, 20, 24)
 """Lengths of windows, in ticks: dissolves of 0.5 to 2 s."""
 _MARGIN = 4
@@ -27,7 +27,7 @@ _MARGIN = 4
 # of dissolves; chosen on films of every second clip (docs/benchmarks.md)
 _LEAST_BLEND, _OFF_LINE, _OUTSIDE, _BLANK, _DIMMED = 25.0, 0.52, 0.65, 16.0, 0.8
 _WIDTH, _HEIGHT = 32, 18
-"""Of a tiny picture, as stored: it is not turned upright."""
+"""Size of a tiny picture, as stored: it is not turned upright."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Changes:
 
 
 class ChangeMeter:
-    """Sees the decoded pictures of a video, in order, and notes how much each differs from the one before."""
+    """Meter of the change between the decoded pictures of a video, which come in order."""
 
     def __init__(self) -> None:
         self._scaler = VideoReformatter()
@@ -54,7 +54,7 @@ class ChangeMeter:
         self._ticks = deque[tuple[float, FloatArray]](maxlen=_WINDOWS[-1] + 2 * _MARGIN + 1)
 
     def add(self, time_s: float, frame: av.VideoFrame, *, is_next: bool = True) -> float:
-        """See the next picture, and return its change.
+        """Add the next picture, and return its change.
 
         `is_next` is False where pictures between it and the last were not decoded.
         """
@@ -86,16 +86,18 @@ class ChangeMeter:
         self._ticks.clear()
 
     def result(self, path: str) -> Changes:
-        """Those of the pictures it saw. Raises InputError where the video at `path` had none."""
+        """Return the changes of all pictures. Raises InputError where the video at `path` had none."""
         if not self._times:
             raise InputError(f"{path}: no frame could be decoded")
         return Changes(np.array(self._rows, np.float32), np.array(self._times))
 
 
-def _difference(one: Picture, other: Picture) -> float:
+def _difference(picture: Picture, other: Picture) -> float:
     """Return the mean absolute difference of two pictures."""
     # in bytes: half the time that signed numbers take
-    return float((np.maximum(one, other) - np.minimum(one, other)).sum(dtype=np.uint32)) / one.size
+    return (
+        float((np.maximum(picture, other) - np.minimum(picture, other)).sum(dtype=np.uint32)) / picture.size
+    )
 
 
 def _blend(ticks: Sequence[tuple[float, FloatArray]]) -> tuple[float, float]:

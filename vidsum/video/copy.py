@@ -67,14 +67,14 @@ def copy_segments(
     with (
         translate_ffmpeg_errors(f"{source}: has packets that MP4 does not support", _ENCODE_INSTEAD),
         open_video(source) as container,
-        open_video(source) as beside,
+        open_video(source) as sound_container,
         atomic_write(target) as part,
         open_mp4(part, comment) as output,
     ):
         stream = video_stream(container, info)
         pictures = _PictureCopy(source, container, stream, info.rotation_deg, output)
-        audio = choose_track(beside, source, "audio", info.audio_track)
-        sound = _SoundCopy(source, beside, audio, first_pts_s(stream), output) if audio else None
+        audio = choose_track(sound_container, source, "audio", info.audio_track)
+        sound = _SoundCopy(source, sound_container, audio, first_pts_s(stream), output) if audio else None
         more = added(output) if added else None
         tracks: list[_SoundCopy | ExtraTrack] = [track for track in (sound, more) if track]
         for start, end in in_ticks(chosen, pictures.time_base):

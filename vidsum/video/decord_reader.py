@@ -41,8 +41,8 @@ def read_samples(
     if not _gives_right_frames(info):
         raise CannotReadError(f"decord reads {info.codec} in {info.container} files wrongly")
     sizes = {pixel_size(s.size, info.display_width, info.display_height) for s in samplings}
-    shown = info.display_width, info.display_height
-    width, height = min(sizes) if len(sizes) == 1 and min(sizes)[0] >= _MIN_WIDTH else shown
+    full_size = info.display_width, info.display_height
+    width, height = min(sizes) if len(sizes) == 1 and min(sizes)[0] >= _MIN_WIDTH else full_size
     try:
         # a relative path with a colon would name a protocol
         video = decord.VideoReader(str(Path(info.path).absolute()), width=width, height=height)

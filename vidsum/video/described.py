@@ -1,4 +1,4 @@
-"""A film's sound with descriptions spoken into it, as the second sound track of a copy of the film."""
+"""Audio description: a copy of a film with a second sound track into which descriptions are spoken."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ from vidsum.video.write import WrittenVideo
 DUCKED_DB, RAMP_S = -12.0, 0.2
 """How far the film's sound is lowered under a description, and how long that takes."""
 RATE = 48_000
-"""Of the track of a film without sound."""
+"""Sample rate of the track of a film without sound."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,22 +48,22 @@ class DescribedSound:
             film = self._source.read(first, count)
         gain, voice = np.ones(count, np.float32), np.zeros(count, np.float32)
         at, ramp = np.arange(first, first + count), RAMP_S * self.rate
-        for each in self._spoken:
-            start = round(each.start_s * self.rate)
-            end = start + len(each.samples)
+        for text in self._spoken:
+            start = round(text.start_s * self.rate)
+            end = start + len(text.samples)
             if end + ramp <= first or start - ramp >= first + count:
                 continue
-            beside = np.maximum(np.maximum(start - at, at - end), 0) / ramp
+            distance = np.maximum(np.maximum(start - at, at - end), 0) / ramp
             low = 10 ** (DUCKED_DB / 20)
-            gain = np.minimum(gain, (low + (1 - low) * np.minimum(beside, 1)).astype(np.float32))
+            gain = np.minimum(gain, (low + (1 - low) * np.minimum(distance, 1)).astype(np.float32))
             lower, upper = max(start, first), min(end, first + count)
             if lower < upper:
-                voice[lower - first : upper - first] += each.samples[lower - start : upper - start]
+                voice[lower - first : upper - first] += text.samples[lower - start : upper - start]
         return np.asarray(np.clip(film * gain + voice, -1, 1), np.float32)
 
 
 class _DescribedTrack:
-    """The track of a `DescribedSound` beside pictures that are copied; see `copy_segments`."""
+    """The track of a `DescribedSound` next to copied pictures; see `copy_segments`."""
 
     def __init__(self, sound: DescribedSound, container: av.container.OutputContainer) -> None:
         self._track = SoundTrack(sound, container)
@@ -92,7 +92,7 @@ def sound_rate(info: VideoInfo) -> int:
 
 @contextmanager
 def _replace_hint() -> Iterator[None]:
-    """Say of what cannot be copied that here nothing else is possible."""
+    """Replace the hint of copying errors: here, encoding is no alternative."""
     try:
         yield
     except UsageError as error:

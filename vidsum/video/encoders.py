@@ -95,7 +95,7 @@ def choose_encoder(
 
     Raises UsageError: the encoder is unknown or of another codec, or does not take the quality or preset.
     """
-    software, hardware = (each for each in ENCODERS.values() if each.codec == codec)
+    software, hardware = (encoder for encoder in ENCODERS.values() if encoder.codec == codec)
     if name is not None and name not in ("auto", *ENCODERS):
         raise unknown_name_error("encoder", name, ("auto", *ENCODERS))
     wanted = software if name is None else hardware if name == "auto" else ENCODERS[name]

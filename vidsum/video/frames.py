@@ -165,7 +165,7 @@ def sample_stream(
         to_picture: turns a decoded frame into a picture by a sampling's maker; called for picked ones only.
     """
     makers = [PictureMaker(*pixel_size(s.size, info.display_width, info.display_height)) for s in samplings]
-    given = [0] * len(samplings)
+    n_given = [0] * len(samplings)
 
     def picks(number: int, pts_s: float, frame: T, counts: list[int]) -> Iterator[tuple[int, Frame]]:
         """Yield the samples up to `counts` that show this frame, `given` being those before it."""
@@ -174,8 +174,8 @@ def sample_stream(
             if sampling.fps is None:
                 due.append((pts_s, i, number))
             else:
-                due += [(index / sampling.fps, i, index) for index in range(given[i], count)]
-                given[i] = max(given[i], count)
+                due += [(index / sampling.fps, i, index) for index in range(n_given[i], count)]
+                n_given[i] = max(n_given[i], count)
         pictures = {i: to_picture(makers[i], frame) for i in {i for _, i, _ in due}}
         for time_s, i, index in sorted(due):
             yield i, Frame(index, time_s, pts_s, pictures[i])

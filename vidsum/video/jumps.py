@@ -18,17 +18,17 @@ import numpy.typing as npt
 from vidsum.types import TimeArray
 
 MAX_FRAME_S = 3600.0
-"""A frame stays for as long as this at most; a longer time with neither a new picture nor sound is a gap."""
+"""Maximum time that a frame stays; a longer time with neither a new picture nor sound is a gap."""
 MIN_GAP_S = 600.0
-"""A shorter one is a gap too, from this on, if it is out of all proportion to the time between frames."""
+"""Minimum length of a gap that is much longer than the time between frames."""
 MIN_CLOCK_GAP_S = 10.0
-"""The same where time stamps are those of a clock (MPEG-TS, MPEG-PS); so does FFmpeg take it there."""
+"""Minimum where time stamps come from a clock (MPEG-TS, MPEG-PS), as in FFmpeg."""
 _MIN_GAP_STEPS = 100
-"""Times between frames."""
+"""Minimum length of a gap, in times between frames."""
 BACK_S = 1.0
 """Decode times never run back: where they do by more than this, they start again."""
 _MAX_STRAY_FRAMES = 8
-"""Frames that may have wrong time stamps in a row, because of damage."""
+"""Maximum number of frames in a row with wrong time stamps, because of damage."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,16 +43,18 @@ class Stamps:
     """[N] how long each lasts; 0 where the file does not say."""
 
     @cached_property
-    def shown_s(self) -> TimeArray:
+    def times_s(self) -> TimeArray:
         """[N] when each is shown, or else decoded; as the one before it where the file does not say.
 
         NaN where the file says nothing of any.
         """
-        shown = np.where(np.isnan(self.pts_s), self.dts_s, self.pts_s)
-        known = np.flatnonzero(~np.isnan(shown))
+        times_s = np.where(np.isnan(self.pts_s), self.dts_s, self.pts_s)
+        known = np.flatnonzero(~np.isnan(times_s))
         if not len(known):
-            return shown
-        return shown[known[np.maximum(np.searchsorted(known, np.arange(len(shown)), side="right") - 1, 0)]]
+            return times_s
+        return times_s[
+            known[np.maximum(np.searchsorted(known, np.arange(len(times_s)), side="right") - 1, 0)]
+        ]
 
 
 @dataclass(frozen=True)
@@ -81,9 +83,9 @@ class Jumps:
     """When each part is shown whose time stamps start again."""
     gaps: tuple[Gap, ...] = ()
     pictures: tuple[TimeShift, ...] = ()
-    """The moves of the video's packets, in order of (`packet`, `from_s`)."""
+    """The shifts of the video's packets, in order of (`packet`, `from_s`)."""
     sound: tuple[TimeShift, ...] = ()
-    """The same for the first stream of sound."""
+    """The shifts of the packets of the first sound stream."""
     untimed: int = 0
     """Pictures without a time stamp, in a file in which others have one; a step after another."""
     lead_s: float = 0.0
@@ -146,7 +148,7 @@ def shift_times(times_s: TimeArray, pieces: tuple[TimeShift, ...]) -> TimeArray:
 
 def _group_by_part(pieces: Iterable[TimeShift]) -> dict[int, list[TimeShift]]:
     """Return the pieces of each part, by its first packet."""
-    return {packet: list(own) for packet, own in groupby(pieces, key=lambda piece: piece.packet)}
+    return {packet: list(shifts) for packet, shifts in groupby(pieces, key=lambda piece: piece.packet)}
 
 
 def find_jumps(
@@ -167,11 +169,11 @@ def find_jumps(
         step_s: time from a frame to the next, where the file's own frames do not show it.
         least_gap_s: see LEAST_GAP_S.
     """
-    shown = pictures.shown_s
-    if not len(shown) or np.isnan(shown[0]):
+    times_s = pictures.times_s
+    if not len(times_s) or np.isnan(times_s[0]):
         return Jumps()
-    parts = _split_at_restarts(pictures.dts_s, len(shown))
-    steps = np.concatenate([np.diff(np.sort(shown[first:last])) for first, last in parts])
+    parts = _split_at_restarts(pictures.dts_s, len(times_s))
+    steps = np.concatenate([np.diff(np.sort(times_s[first:last])) for first, last in parts])
     steps = steps[(steps > 0) & (steps <= MAX_FRAME_S)]
     step_s = float(np.median(steps)) if len(steps) else step_s
     limit_s = min(MAX_FRAME_S, max(least_gap_s, _MIN_GAP_STEPS * step_s))
@@ -181,26 +183,28 @@ def find_jumps(
     gaps: list[Gap] = []
     end_s = start_s
     for number, (first, last) in enumerate(parts):
-        order = np.argsort(shown[first:last], kind="stable")
-        own, lengths_s = shown[first:last][order], pictures.length_s[first:last][order]
+        order = np.argsort(times_s[first:last], kind="stable")
+        part_s, lengths_s = times_s[first:last][order], pictures.length_s[first:last][order]
         lengths_s = np.where(lengths_s <= MAX_FRAME_S, lengths_s, 0.0)
         # the sound that is stored among the pictures [first, last), or just behind them
         low, high = np.searchsorted(sound_at, first), np.searchsorted(sound_at, last, side="right")
-        heard = sound.shown_s[low:high] if sound else np.empty(0)
-        shift_s = end_s - float(own[0]) if first or len(parts) > 1 else 0.0
+        sound_s = sound.times_s[low:high] if sound else np.empty(0)
+        shift_s = end_s - float(part_s[0]) if first or len(parts) > 1 else 0.0
         if first:
             restarts.append(end_s - start_s)
         pieces.append(TimeShift(first, -np.inf, shift_s))
-        previous_s = float(shown[parts[number - 1][0] : first].max()) if number else None
-        following_s = float(shown[last]) if last < len(shown) else None
-        for before, after in _find_gaps(own, own + lengths_s, heard, limit_s, previous_s, following_s):
+        previous_s = float(times_s[parts[number - 1][0] : first].max()) if number else None
+        following_s = float(times_s[last]) if last < len(times_s) else None
+        for before, after in _find_gaps(
+            part_s, part_s + lengths_s, sound_s, limit_s, previous_s, following_s
+        ):
             shift_s -= after - before - step_s
             pieces.append(TimeShift(first, (before + after) / 2, shift_s))
             gaps.append(Gap(after + shift_s - start_s, after - before))
-        end_s = float(own[-1]) + shift_s + (float(lengths_s[-1]) or step_s)
+        end_s = float(part_s[-1]) + shift_s + (float(lengths_s[-1]) or step_s)
     if not restarts and not gaps:
         return Jumps()
-    of_sound = _shift_sound(sound, sound_at, parts, shown, pieces) if sound else ()
+    of_sound = _shift_sound(sound, sound_at, parts, times_s, pieces) if sound else ()
     return Jumps(tuple(restarts), tuple(gaps), tuple(pieces), of_sound)
 
 
@@ -212,24 +216,24 @@ def _split_at_restarts(dts_s: TimeArray, n_packets: int) -> list[tuple[int, int]
 
 
 def _find_gaps(
-    shown: TimeArray,
+    times_s: TimeArray,
     ends: TimeArray,
-    heard: TimeArray,
+    sound_s: TimeArray,
     limit_s: float,
     previous_s: float | None,
     following_s: float | None,
 ) -> list[tuple[float, float]]:
-    """Return the gaps between the first and the last of `shown`, which is sorted, that nothing fills: no
-    sound, and no frame that says of itself that it lasts so long, up to `ends`.
+    """Find the gaps between the first and the last of the sorted `times_s` that nothing fills: no sound,
+    and no frame that lasts that long by its own duration, up to `ends`.
 
     A few frames with wrong time stamps leave a hole on one side and a restart on the other, which undoes it:
     such a hole is a gap too, however short. `previous_s` is the last time stamp of the part before,
     `following_s` the first of the part behind.
     """
-    heard = heard[(heard > shown[0]) & (heard < shown[-1])]
-    times = np.sort(np.concatenate([shown, heard]))
+    sound_s = sound_s[(sound_s > times_s[0]) & (sound_s < times_s[-1])]
+    times = np.sort(np.concatenate([times_s, sound_s]))
     lengths_s, number = np.diff(times), np.arange(1, len(times))
-    last_frame = np.searchsorted(shown, times[:-1], side="right") - 1
+    last_frame = np.searchsorted(times_s, times[:-1], side="right") - 1
     is_gap = times[1:] - np.maximum(times[:-1], ends[last_frame]) > limit_s
     if previous_s is not None:
         is_gap |= (number <= _MAX_STRAY_FRAMES) & (np.abs(times[1:] - previous_s) < BACK_S)
@@ -243,7 +247,7 @@ def _shift_sound(
     sound: Stamps,
     sound_at: npt.NDArray[np.int64],
     parts: list[tuple[int, int]],
-    shown: TimeArray,
+    times_s: TimeArray,
     pieces: list[TimeShift],
 ) -> tuple[TimeShift, ...]:
     """Return the moves of sound: those of the part of the pictures that it belongs to.
@@ -251,14 +255,14 @@ def _shift_sound(
     Each part of the sound goes with one of the parts of the pictures that are stored about where it begins:
     the one with which it has most time in common, and never one before that of the sound ahead of it.
     """
-    ranges = [(shown[first:last].min(), shown[first:last].max()) for first, last in parts]
+    ranges = [(times_s[first:last].min(), times_s[first:last].max()) for first, last in parts]
     starts, by_part = [first for first, _ in parts], _group_by_part(pieces)
     moved_sound: list[TimeShift] = []
     chosen = -1
     for first, last in _split_at_restarts(sound.dts_s, len(sound.dts_s)):
         stored_in = max(bisect_right(starts, sound_at[first]) - 1, 0)
         near = range(max(chosen + 1, stored_in - 1), min(stored_in + 2, len(parts)))
-        low, high = sound.shown_s[first:last].min(), sound.shown_s[first:last].max()
+        low, high = sound.times_s[first:last].min(), sound.times_s[first:last].max()
         common = [min(high, ranges[part][1]) - max(low, ranges[part][0]) for part in near]
         chosen = near[int(np.argmax(common))] if common else chosen
         moved_sound += [TimeShift(first, piece.from_s, piece.shift_s) for piece in by_part[starts[chosen]]]

@@ -36,19 +36,19 @@ class SoundInfo:
 
     @property
     def ahead_s(self) -> float:
-        """Return how long speech may be heard before the first picture."""
+        """How long speech may precede the first picture."""
         return lead_in_s(start_offset_s(self.video))
 
 
 def lead_in_s(offset_s: float) -> float:
-    """Return how long speech may be heard before a first picture that is so late; 0 where no word fits in."""
+    """Return how long speech may precede a first picture at this offset; 0 where no word fits in."""
     return offset_s if offset_s >= _LEAST_AHEAD_S else 0.0
 
 
 def probe_sound(
     path: str | os.PathLike[str], video: VideoInfo | None = None, track: TrackChoice = None
 ) -> SoundInfo:
-    """What is known of a file with sound, a video where it was probed; only the first picture is decoded.
+    """Probe a file with sound, or take the video that was probed; only the first picture is decoded.
 
     Raises InputError: the file cannot be read, or has no sound or no such track that FFmpeg can decode.
     """
@@ -72,7 +72,7 @@ def probe_sound(
 def read_sound(
     sound: SoundInfo, rate: int, block_s: float, log: DecodeLog, from_s: float = 0.0
 ) -> Iterator[FloatArray]:
-    """Blocks [N] of mono samples at `rate`, one after the other from a time on; silence fills the last.
+    """Yield blocks [N] of mono samples at `rate` from a time on; silence fills the last.
 
     What cannot be decoded is silence, and counted in `log`.
 
@@ -80,12 +80,12 @@ def read_sound(
     """
     source = sound.video or sound.path
     jumps = read_jumps(sound.video) if sound.video else Jumps()
-    with open_sound(source, jumps, rate, sound.track) as heard:
-        if heard is None:
+    with open_sound(source, jumps, rate, sound.track) as samples:
+        if samples is None:
             raise InputError(f"{sound.path}: none of its sound can be decoded")
         count, first = round(block_s * rate), round(from_s * rate)
-        while not heard.is_over:
-            yield heard.read(first, count)[0]
+        while not samples.is_over:
+            yield samples.read(first, count)[0]
             first += count
-        log.errors += heard.log.errors
-        log.cancelled_s += heard.log.cancelled_s
+        log.errors += samples.log.errors
+        log.cancelled_s += samples.log.cancelled_s

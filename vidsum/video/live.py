@@ -32,9 +32,9 @@ from vidsum.video.tracks import choose_track, describe_choice, track_number
 SourceKind = Literal["file", "growing file", "folder", "stream", "pipe", "camera"]
 
 LOOK_S = 0.2
-"""Time after which a file or folder is looked at again."""
+"""Time between two looks at a file or folder."""
 IDLE_S = 10.0
-"""A growing file or folder to which nothing was added for so long has ended."""
+"""Time without anything new after which a growing file or folder has ended."""
 _BACK_OFF_S = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
 """Seconds before each attempt to connect again; the last one from then on."""
 _TIMEOUT_S = (10.0, 10.0)
@@ -57,7 +57,7 @@ _CAMERAS = {"linux": ("v4l2", "/dev/video{}"), "darwin": ("avfoundation", "{}"),
 
 @dataclass(frozen=True)
 class LiveSource:
-    """Where video comes from."""
+    """Source of a live video."""
 
     name: str
     kind: SourceKind
@@ -78,16 +78,16 @@ class LiveSource:
 
 
 class PacketTap(Protocol):
-    """What sees all packets on their way to the decoder, such as `vidsum.video.preroll.PreRoll`."""
+    """Receiver of all packets on their way to the decoder, such as `vidsum.video.preroll.PreRoll`."""
 
     def on_connect(self, streams: list[Any]) -> None:
-        """A connection has been made, whose packets are of these streams, the pictures' first."""
+        """Take the streams of a new connection, the pictures' first."""
 
     def on_packet(self, packet: Any) -> None:
-        """A packet, before it is decoded."""
+        """Take a packet before it is decoded."""
 
     def on_frame(self, time_s: float, stamp_s: float) -> None:
-        """A frame with this time stamp is shown at a time of the source."""
+        """Take the time in the source of the frame with a time stamp."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,8 +152,8 @@ def read_live(
                 due = (n_samples if frame is None else samples_before)(sampling.fps, end_s)
                 if due > next_k:
                     if maker is None:
-                        shown = display_size(held, float(pictures.sample_aspect_ratio or 1))
-                        maker = PictureMaker(*pixel_size(sampling.size, *shown))
+                        size = display_size(held, float(pictures.sample_aspect_ratio or 1))
+                        maker = PictureMaker(*pixel_size(sampling.size, *size))
                     image = maker.from_frame(held.frame, held.turn_deg)
                     for k in range(next_k, due):
                         yield LiveFrame(k / sampling.fps, image, time.monotonic())

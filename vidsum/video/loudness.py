@@ -13,18 +13,18 @@ from vidsum.video.audio import SampleSource, open_sound
 from vidsum.video.jumps import Jumps
 
 SHORTS_LUFS = -14.0
-"""What the players of short videos bring sound to."""
+"""Loudness to which players of short videos normalise sound."""
 _PEAK, _KNEE = 10 ** (-1.5 / 20), 10 ** (-6 / 20)
 """Peaks above the knee are rounded off; none is above -1.5 dBFS, so that true peaks stay below -1."""
 _SILENT_LUFS, _MOST_DB = -60.0, 30.0
 _PASSES, _NEAR_DB = 4, 0.1
 _BLOCK_S = 0.5
 _WINDOW_S = 0.4
-"""Of the meter, which hears nothing in less."""
+"""Window of the meter, which measures nothing shorter."""
 
 
 class AmplifiedSound:
-    """Another sound times a factor, its peaks rounded off; it is read as a `SoundSource`."""
+    """Another sound times a factor, its peaks rounded off; read like a `SoundSource`."""
 
     def __init__(self, source: SampleSource, gain_db: float) -> None:
         self.rate, self.n_channels, self.layout = source.rate, source.n_channels, source.layout
@@ -45,7 +45,7 @@ def find_gain(
     target_lufs: float,
     mono_rate: int | None = None,
 ) -> float | None:
-    """Decibels that bring the sound of segments of a video to a loudness; None where they are silent.
+    """Find the decibels that bring segments of a video to a loudness; None where they are silent.
 
     With `mono_rate` it is measured as it is written then. What rounding off peaks takes away is measured,
     and made up for.
@@ -55,17 +55,17 @@ def find_gain(
         with open_sound(info, jumps, mono_rate) as source:
             if source is None:
                 return None
-            found = measure_loudness(AmplifiedSound(source, gain) if number else source, segments)
-        if found < _SILENT_LUFS:
+            lufs = measure_loudness(AmplifiedSound(source, gain) if number else source, segments)
+        if lufs < _SILENT_LUFS:
             return None
-        if number and abs(target_lufs - found) < _NEAR_DB:
+        if number and abs(target_lufs - lufs) < _NEAR_DB:
             break
-        gain = min(gain + target_lufs - found, _MOST_DB)
+        gain = min(gain + target_lufs - lufs, _MOST_DB)
     return gain
 
 
 def measure_loudness(source: SampleSource, segments: Sequence[Interval]) -> float:
-    """Integrated loudness of segments in LUFS, one after the other (FFmpeg's ebur128); -inf of none.
+    """Measure the integrated loudness of consecutive segments in LUFS (FFmpeg's ebur128); -inf of none.
 
     Those that are shorter than its window are repeated.
     """
@@ -77,15 +77,15 @@ def measure_loudness(source: SampleSource, segments: Sequence[Interval]) -> floa
     entry.link_to(meter)
     meter.link_to(end)
     graph.configure()
-    found, written = -math.inf, 0
+    lufs, written = -math.inf, 0
     for first, count in _blocks(repeated, source.rate):
         frame = av.AudioFrame.from_ndarray(source.read(first, count), format="fltp", layout=source.layout)
         frame.sample_rate, frame.pts, frame.time_base = source.rate, written, base
         written += count
         graph.push(frame)
-        found = _pull_loudness(graph, found)
+        lufs = _pull_loudness(graph, lufs)
     graph.push(None)
-    return _pull_loudness(graph, found)
+    return _pull_loudness(graph, lufs)
 
 
 def _blocks(segments: Sequence[Interval], rate: int) -> list[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""The last seconds of a source as they came, so that a clip can begin before what it shows was noticed.
+"""Pre-roll: the last seconds of a source, so that a clip can begin before its alert.
 
 Packets are copied, not encoded again: a clip begins at a key frame.
 """
@@ -19,7 +19,7 @@ from vidsum.video.write import open_mp4, translate_ffmpeg_errors
 _JUMP_S = 1.0
 """Time stamps that move by more against the source's time begin anew, as after an interruption."""
 _MOST_BYTES = 256 * 2**20
-"""Of packets that are kept: rather less pre-roll than more memory."""
+"""Memory limit of the packets; beyond it the pre-roll is shorter."""
 
 
 class PreRoll:
@@ -28,7 +28,7 @@ class PreRoll:
     def __init__(self, name: str, length_s: float, comment: str) -> None:
         """For the source of a name: so many seconds before a clip. `comment` is the label of the MP4s."""
         self._name, self._length_s, self._comment = name, length_s, comment
-        self._kept: deque[Any] = deque()
+        self._packets: deque[Any] = deque()
         self._bytes = 0
         self._streams: list[Any] = []
         self._clips: list[LiveClip] = []
@@ -38,9 +38,9 @@ class PreRoll:
         """Whether no frame of the connection has been shown."""
 
     def on_connect(self, streams: list[Any]) -> None:
-        """Packets of another connection do not go into one clip with these."""
+        """Begin again: packets of two connections do not go into one clip."""
         self.close()
-        self._kept.clear()
+        self._packets.clear()
         self._bytes, self._streams, self._is_new = 0, streams, True
 
     def on_packet(self, packet: Any) -> None:
@@ -51,13 +51,13 @@ class PreRoll:
                 clip.close()
             else:
                 clip.add(packet)
-        self._kept.append(packet)
+        self._packets.append(packet)
         self._bytes += packet.size
         while self._is_long():
-            self._bytes -= self._kept.popleft().size
+            self._bytes -= self._packets.popleft().size
 
     def on_frame(self, time_s: float, stamp_s: float) -> None:
-        """A frame with this time stamp is shown at a time of the source."""
+        """Take the time in the source of the frame with a time stamp."""
         origin_s = time_s - stamp_s
         if not self._is_new and abs(origin_s - self._origin_s) > _JUMP_S:  # what is kept has other stamps
             self.on_connect(self._streams)
@@ -68,10 +68,10 @@ class PreRoll:
 
         Raises UsageError: an MP4 cannot hold the codec. OutputError: the file cannot be written.
         """
-        keys = [number for number, packet in enumerate(self._kept) if self._is_key(packet)]
-        early = [number for number in keys if self._time_s(self._kept[number]) <= from_s]
+        keys = [number for number, packet in enumerate(self._packets) if self._is_key(packet)]
+        early = [number for number in keys if self._time_s(self._packets[number]) <= from_s]
         clip = LiveClip(path, self._name, self._streams, self._comment)
-        for packet in islice(self._kept, (early[-1:] or keys[:1] or [0])[0], None):
+        for packet in islice(self._packets, (early[-1:] or keys[:1] or [0])[0], None):
             clip.add(packet)
         self._clips.append(clip)
         return clip
@@ -97,7 +97,7 @@ class PreRoll:
         """Return whether the first packet is not needed: a later key frame is early enough, or memory is
         short.
         """
-        later = next((packet for packet in islice(self._kept, 1, None) if self._is_key(packet)), None)
+        later = next((packet for packet in islice(self._packets, 1, None) if self._is_key(packet)), None)
         is_early = later is not None and self._time_s(later) <= self._now_s - self._length_s
         return is_early or self._bytes > _MOST_BYTES
 

@@ -25,11 +25,11 @@ _ENDINGS = frozenset(
     {".3gp", ".avi", ".flv", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts", ".mxf", ".ogv"}
     | {".ts", ".vob", ".webm", ".wmv"}
 )
-"""Of names that promise a video."""
+"""Suffixes of names that promise a video."""
 _TYPESCRIPT = frozenset({".mts", ".ts"})
 """Endings that programs in TypeScript have too."""
 _PICTURES = frozenset({"apng", "gif", "ico", "image2"})
-"""FFmpeg's demuxers of pictures, still or moving, beside those whose names end in `_pipe`."""
+"""FFmpeg's demuxers of pictures, still or moving; other names end in `_pipe`."""
 
 
 def is_video(path: Path, *, allow_playlists: bool = False) -> bool:
@@ -79,7 +79,7 @@ def probe(
     video_track: TrackChoice = None,
     audio_track: TrackChoice = None,
 ) -> VideoInfo:
-    """Facts about a video file.
+    """Read the facts about a video file.
 
     A still image is a video of one frame. The number of frames is exact where the header lists them or the
     file is at most 512 MB; else it is duration times rate.

@@ -182,17 +182,17 @@ def _read(
     outcome: _Outcome,
 ) -> Generator[tuple[int, Frame], None, None]:
     """Yield all frames; `outcome` is filled in at the end."""
-    given = [0] * len(samplings)
+    n_given = [0] * len(samplings)
     log, jumps = DecodeLog(), read_jumps(info)
     try:
         for i, frame in read_samples(info, samplings, jumps, log):
-            given[i] = frame.index + 1
+            n_given[i] = frame.index + 1
             yield i, frame
     except CannotReadError as reason:
         outcome.warnings.append(f"{info.path}: read with PyAV instead, {reason}")
         log = DecodeLog()
         for i, frame in _choose_reader("pyav", strict=strict)(info, samplings, jumps, log):
-            if frame.index >= given[i]:
+            if frame.index >= n_given[i]:
                 yield i, frame
     if not log.frames:
         raise InputError(f"{info.path}: none of its video can be decoded")
@@ -225,18 +225,18 @@ def read_frames_at(info: VideoInfo, times_s: Sequence[float], size: Size = None)
         stream = video_stream(container, info)
         key_gap_s = _key_frame_gap_s(container, stream, jumps)
         frames = decode_frames(container, stream, jumps=jumps)
-        shown = upcoming = next(frames, None)
+        on_screen = upcoming = next(frames, None)
         stills: dict[int, Frame] = {}
         for index, time_s in sorted(enumerate(times_s), key=lambda item: item[1]):
-            if shown is not None and time_s - shown.time_s > key_gap_s:
+            if on_screen is not None and time_s - on_screen.time_s > key_gap_s:
                 frames = decode_frames(container, stream, start_s=min(time_s, info.duration_s))
-                shown = upcoming = next(frames, None)
+                on_screen = upcoming = next(frames, None)
             while upcoming is not None and upcoming.time_s <= time_s + TOLERANCE_S:
-                shown, upcoming = upcoming, next(frames, None)
-            if shown is None:
+                on_screen, upcoming = upcoming, next(frames, None)
+            if on_screen is None:
                 raise InputError(f"{info.path}: no frame can be decoded at {time_s:.2f} s")
-            picture = maker.from_frame(shown.frame, shown.turn_deg)
-            stills[index] = Frame(index, time_s, shown.time_s, picture)
+            picture = maker.from_frame(on_screen.frame, on_screen.turn_deg)
+            stills[index] = Frame(index, time_s, on_screen.time_s, picture)
     return [stills[index] for index in range(len(times_s))]
 
 

@@ -19,11 +19,11 @@ from av.video.reformatter import VideoReformatter
 from vidsum.types import FloatArray, TimeArray, VideoInfo
 
 MIN_SIDE = 540
-"""Of a clip of a chosen shape: smaller pictures are enlarged, so that captions can be read."""
+"""Minimum shorter side of a reshaped clip: smaller pictures are enlarged, so that captions are legible."""
 SPEED = 0.5
 """Fastest that a crop moves, in its own lengths a second."""
 _MOVING = 0.5
-"""What moving by the length of a crop costs: so much of what matters, for a second."""
+"""Cost of moving by the length of a crop, in scores times seconds."""
 _EASE_S = 0.8
 """A move is a mean over so long on either side, which makes its ends smooth."""
 _OFF_CENTRE = 1e-6
@@ -37,7 +37,7 @@ class Shape:
 
     width: int
     height: int
-    """Of the clip, even."""
+    """Size of the clip, even."""
     whole: tuple[int, int]
     """(width, height) of the video's whole picture in the clip, even."""
     share: float
@@ -73,7 +73,7 @@ class CropPath:
 
 @dataclass(frozen=True, eq=False)
 class Framing:
-    """What clips of a video show of its pictures."""
+    """The part of a video's pictures that its clips show."""
 
     shape: Shape
     shots: Sequence[CropPath] = ()
@@ -94,9 +94,9 @@ class Framing:
         """Return the picture of the clip for an upright frame in yuv420p; `full` tells its range of
         values.
         """
-        place, shape = self.position_at(time_s), self.shape
-        if place is not None:
-            return scaler.reformat(_crop(frame, place, shape), shape.width, shape.height)
+        position, shape = self.position_at(time_s), self.shape
+        if position is not None:
+            return scaler.reformat(_crop(frame, position, shape), shape.width, shape.height)
         inner = scaler.reformat(frame, *shape.whole)
         left, top = (
             (size - part) // 4 * 2 for size, part in zip(shape_size(shape), shape.whole, strict=True)
@@ -126,11 +126,11 @@ def _even(size: float) -> int:
     return max(2, 2 * round(size / 2))
 
 
-def _crop(frame: av.VideoFrame, place: float, shape: Shape) -> av.VideoFrame:
+def _crop(frame: av.VideoFrame, position: float, shape: Shape) -> av.VideoFrame:
     """Return a part of a yuv420p frame, at an even place."""
     size = frame.height if shape.is_upright else frame.width
     part = min(size, _even(shape.share * size))
-    first = round(place * (size - part) / 2) * 2
+    first = round(position * (size - part) / 2) * 2
     first -= (first + part > size) * 2
     if part == size:
         return frame
@@ -138,9 +138,9 @@ def _crop(frame: av.VideoFrame, place: float, shape: Shape) -> av.VideoFrame:
     crop = av.VideoFrame(*turned, "yuv420p")
     for number, (target, source) in enumerate(zip(crop.planes, frame.planes, strict=True)):
         half = 1 + (number > 0)
-        kept = slice(first // half, first // half + part // half)
+        rows = slice(first // half, first // half + part // half)
         pixels = plane_array(source)[:, : source.width]
-        plane_array(target)[:, : target.width] = pixels[kept] if shape.is_upright else pixels[:, kept]
+        plane_array(target)[:, : target.width] = pixels[rows] if shape.is_upright else pixels[:, rows]
     crop.color_range, crop.colorspace = frame.color_range, frame.colorspace
     return crop
 
@@ -157,10 +157,10 @@ def plan_path(times_s: TimeArray, scores: FloatArray, share: float) -> FloatArra
         share: length of the crop over that of the picture.
     """
     n_times, n_places = scores.shape
-    places = np.linspace(0, 1, n_places)
-    cost = _MOVING * np.abs(places[:, None] - places) * (1 - share) / share
+    positions = np.linspace(0, 1, n_places)
+    cost = _MOVING * np.abs(positions[:, None] - positions) * (1 - share) / share
     steps_s = np.diff(times_s, append=2 * times_s[-1] - times_s[-2] if n_times > 1 else times_s[0] + 1)
-    total = scores[0] * steps_s[0] - _OFF_CENTRE * np.abs(places - 0.5)
+    total = scores[0] * steps_s[0] - _OFF_CENTRE * np.abs(positions - 0.5)
     before = np.zeros((n_times, n_places), np.intp)
     for number in range(1, n_times):
         reach = _MOVING * SPEED * steps_s[number - 1] + 1e-9
@@ -171,5 +171,5 @@ def plan_path(times_s: TimeArray, scores: FloatArray, share: float) -> FloatArra
     for number in range(n_times - 1, 0, -1):
         chosen.append(int(before[number, chosen[-1]]))
     around_s = np.linspace(-_EASE_S, _EASE_S, 9)
-    path = np.interp(times_s[:, None] + around_s, times_s, places[chosen[::-1]])
+    path = np.interp(times_s[:, None] + around_s, times_s, positions[chosen[::-1]])
     return np.asarray(path.mean(axis=1))

@@ -179,13 +179,13 @@ def measure_changes(video: VideoInfo, segments: Sequence[Interval]) -> Changes:
     with open_source(video) as container:
         stream = video_stream(container, video)
         ticks = in_ticks(_merge(segments), stream.time_base or Fraction(1))
-        for shown in segment_frames(container, stream, ticks, read_jumps(video), DecodeLog()):
-            if shown.segment != segment:
+        for frame in segment_frames(container, stream, ticks, read_jumps(video), DecodeLog()):
+            if frame.segment != segment:
                 meter.reset()
-                segment = shown.segment
-            if shown.decoded.time_s > last_s:  # one picture may be on screen in several segments
-                last_s = shown.decoded.time_s
-                meter.add(last_s, shown.decoded.frame)
+                segment = frame.segment
+            if frame.decoded.time_s > last_s:  # one picture may be on screen in several segments
+                last_s = frame.decoded.time_s
+                meter.add(last_s, frame.decoded.frame)
     return meter.result(video.path)
 
 

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from av.stream import Stream
 
 _CODECS = ("h264", "hevc", "mpeg2video", "mpeg4")
-"""Those whose decoders follow `skip_frame` from packet to packet."""
+"""Codecs whose decoders follow `skip_frame` from packet to packet."""
 _REORDERED = 20
 """Packets to look ahead and back for the picture that is shown next: H.264 and HEVC reorder 16 at most."""
 _DENSEST = 5.0
 """Most samples a second for which key frames are enough."""
 _SHORTEST = 0.75
-"""Of a usual frame: what is on screen for less may be one field of an interlaced frame."""
+"""Fraction of a usual frame; a shorter one may be one field of an interlaced frame."""
 
 
 def allow_key_frames(samplings: Iterable[Sampling]) -> bool:
@@ -38,7 +38,7 @@ def allow_key_frames(samplings: Iterable[Sampling]) -> bool:
 
 
 class FrameSkipper:
-    """Tells the decoder of each packet whether its picture is seen, and counts those that are not."""
+    """Switch that lets a decoder skip the pictures that no sample shows, and counts them."""
 
     def __init__(
         self,
@@ -59,12 +59,12 @@ class FrameSkipper:
             self._decoder.skip_frame = "NONKEY"
         self._usual_s = 1 / float(rate) if rate else 0.0
         self._times: list[float] = []
-        """Of the pictures of the packets around the one that is decoded, in order."""
+        """Times of the pictures of the packets around the current one, in order."""
         self._left_out: list[tuple[float, float]] = []
         """When those go on and off screen that may be left out, in order."""
 
     def mark(self, packets: "Iterable[av.Packet[Stream]]") -> "Iterator[av.Packet[Stream]]":
-        """Yield the same packets, the decoder told before each whether to leave its picture out."""
+        """Yield the packets, setting before each whether the decoder skips its picture."""
         if not self._is_used:
             yield from packets
             return
@@ -114,10 +114,10 @@ class FrameSkipper:
 
     def _is_unseen(self, start_s: float, end_s: float) -> bool:
         """Return whether no sample shows what is on screen then, in a video without damage so far."""
-        shown = any(
+        is_shown = any(
             samples_before(fps or 0, start_s) < samples_before(fps or 0, end_s) for fps in self._rates
         )
-        return not shown and not self._log.damaged and not self._log.errors
+        return not is_shown and not self._log.damaged and not self._log.errors
 
     def _time_s(self, packet: Any) -> float | None:
         """When its picture goes on screen, counted from the first one."""

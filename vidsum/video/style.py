@@ -23,7 +23,7 @@ _FONT = "mpl-data/fonts/ttf/DejaVuSans-Bold.ttf"
 _LETTER = 0.66
 """Width of a letter over the size of the font."""
 _WIDEST = 0.92
-"""Of the width of a picture."""
+"""Maximum width of a line over the width of a picture."""
 _TALLEST = 0.07
 """Size of the font over the height of a picture."""
 _BOTTOM = {False: 0.92, True: 0.76}
@@ -102,7 +102,7 @@ def _font(size: float) -> ImageFont.FreeTypeFont:
 
 @dataclass(frozen=True, eq=False)
 class ClipStyle:
-    """What is changed of the pictures and the sound; by default nothing."""
+    """Changes of the pictures and the sound; none by default."""
 
     framing: Framing | None = None
     captions: Sequence[Cue] = ()

@@ -235,7 +235,7 @@ class _StampCollector:
 
 
 def _scan(
-    packets: Iterator["av.Packet[Stream]"], stream: av.VideoStream, heard: Stream | None, step_s: float
+    packets: Iterator["av.Packet[Stream]"], stream: av.VideoStream, sound_stream: Stream | None, step_s: float
 ) -> _Scan:
     """Collect time stamps; a frame without any (raw H.264) comes `step_s` after the one before."""
     pictures, sound, sound_at = _StampCollector(), _StampCollector(), array("q")
@@ -247,7 +247,7 @@ def _scan(
         if packet.stream.index == stream.index:
             pictures.add(packet)
             continue
-        if heard is not None and packet.stream.index == heard.index:
+        if sound_stream is not None and packet.stream.index == sound_stream.index:
             sound.add(packet)
             sound_at.append(len(pictures))
         if not packet.is_discard:
@@ -257,15 +257,15 @@ def _scan(
             )
     stamps = pictures.stamps()
     jumps = _jumps(stamps, sound.stamps(), sound_at, stream, step_s)
-    shown_s = shift_times(stamps.shown_s, jumps.pictures)
+    times_s = shift_times(stamps.times_s, jumps.pictures)
     unknown = np.isnan(stamps.pts_s) & np.isnan(stamps.dts_s)
     if 0 < np.count_nonzero(unknown) < len(unknown):
         lacking = _find_untimed(stamps, unknown)
-        jumps = _fill(shown_s, *lacking, jumps, first_pts_s(stream), step_s)
+        jumps = _fill(times_s, *lacking, jumps, first_pts_s(stream), step_s)
     else:
-        shown_s[unknown] = np.flatnonzero(unknown) * step_s
+        times_s[unknown] = np.flatnonzero(unknown) * step_s
     is_shown = ~np.array(pictures.is_discard, dtype=bool)
-    frames_s, lengths_s = shown_s[is_shown], stamps.length_s[is_shown]
+    frames_s, lengths_s = times_s[is_shown], stamps.length_s[is_shown]
     if jumps and len(frames_s) > 1:  # the average rate and, in MP4, some frame's length count the gaps
         step_s = float(np.median(np.diff(np.sort(frames_s))))
         lengths_s = np.where(lengths_s > MAX_FRAME_S, 0.0, lengths_s)
@@ -290,7 +290,7 @@ def _find_untimed(stamps: Stamps, unknown: npt.NDArray[np.bool_]) -> tuple[npt.N
 
 
 def _fill(
-    shown_s: TimeArray,
+    times_s: TimeArray,
     unknown: npt.NDArray[np.bool_],
     n_lead: int,
     jumps: Jumps,
@@ -298,21 +298,21 @@ def _fill(
     step_s: float,
 ) -> Jumps:
     """Put times into [N] for packets without any, the first `n_lead` before the others; return the repair."""
-    steps = np.diff(np.sort(shown_s[~unknown]))
+    steps = np.diff(np.sort(times_s[~unknown]))
     steps = steps[steps > 0]
     step_s = float(np.median(steps)) if len(steps) else step_s
     places = np.flatnonzero(unknown)
-    begin_s = float(np.min(shown_s[~unknown])) - n_lead * step_s
-    shown_s[places[:n_lead]] = begin_s + step_s * np.arange(n_lead)
+    begin_s = float(np.min(times_s[~unknown])) - n_lead * step_s
+    times_s[places[:n_lead]] = begin_s + step_s * np.arange(n_lead)
     for place in places[n_lead:]:
-        shown_s[place] = shown_s[place - 1] + step_s
+        times_s[place] = times_s[place - 1] + step_s
     return replace(jumps, untimed=len(places), lead_s=first_s - begin_s, step_s=step_s)
 
 
 def _jumps(
     pictures: Stamps, sound: Stamps, sound_at: "array[int]", stream: av.VideoStream, step_s: float
 ) -> Jumps:
-    has_sound = len(sound.shown_s) > 0 and not np.isnan(sound.shown_s[0])
+    has_sound = len(sound.times_s) > 0 and not np.isnan(sound.times_s[0])
     least_gap_s = MIN_CLOCK_GAP_S if stream.container.format.name in ("mpegts", "mpeg") else MIN_GAP_S
     return find_jumps(
         pictures, sound if has_sound else None, np.array(sound_at), first_pts_s(stream), step_s, least_gap_s

@@ -134,5 +134,5 @@ def _is_empty(track: Any) -> bool:
 
 def _is_in(track: Any, language: str) -> bool:
     """Return whether a track is in a language, which may be given by any of its codes."""
-    own, wanted = (re.split("[-_]", text.lower())[0] for text in (track.language or "und", language))
-    return own == wanted or any({own, wanted} <= {*codes.split()} for codes in _LANGUAGE_CODES.split("; "))
+    languages = {re.split("[-_]", text.lower())[0] for text in (track.language or "und", language)}
+    return len(languages) == 1 or any(languages <= {*codes.split()} for codes in _LANGUAGE_CODES.split("; "))

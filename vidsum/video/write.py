@@ -212,8 +212,8 @@ def write_segments(
             pictures = PictureTrack(
                 output, stream, first.decoded, info, timeline.clip_base, choice, max_side, style
             )
-            heard = AmplifiedSound(sound, gain_db) if sound is not None and gain_db else sound
-            sounds = SoundTrack(heard, output, bits) if heard is not None else None
+            samples = AmplifiedSound(sound, gain_db) if sound is not None and gain_db else sound
+            sounds = SoundTrack(samples, output, bits) if samples is not None else None
             followed = _report_progress(chain([first], frames), timeline, chosen, progress)
             n_frames = _write_tracks(followed, timeline, pictures, sounds)
             if chapters:
