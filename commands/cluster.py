@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 from vidsum.commands.jobs import Call, Queue, Task, Worker
 from vidsum.commands.result import Result
 from vidsum.errors import UsageError, VidsumError
-from vidsum.packages import install_extra_command
-from vidsum.urls import is_loopback, is_offline
+from vidsum.io.packages import install_extra_command
+from vidsum.io.urls import is_loopback, is_offline
 
 if TYPE_CHECKING:
     pass

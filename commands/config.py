@@ -134,7 +134,7 @@ def _defaults(context: Any, path: Path) -> dict[str, Any]:
     Raises UsageError: it cannot be read, or has what no command has, in the sections of other commands too:
     else a typing error would wait there.
     """
-    from vidsum.yaml_files import read_yaml  # PyYAML is slow to load, and most runs have no file
+    from vidsum.io.yaml import read_yaml  # PyYAML is slow to load, and most runs have no file
 
     try:
         loaded = read_yaml(path)

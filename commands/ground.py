@@ -195,7 +195,7 @@ def _suggest_clip_weights(retrieval: Retrieval, view: View) -> None:
     if view.quiet or view.json or not is_vse_by_default or not sys.stderr.isatty():
         return
     from vidsum import checkpoints
-    from vidsum.disk_cache import is_first
+    from vidsum.io.cache import is_first
 
     if checkpoints.find("clip") is None and is_first("clip"):
         size = checkpoints.registry.get("clip").files[0].bytes or 0

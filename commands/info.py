@@ -14,8 +14,7 @@ from vidsum.commands.options import Only, Videos, command
 from vidsum.commands.paths import is_file
 from vidsum.commands.progress import Facts
 from vidsum.commands.result import Result, View, run_alone
-from vidsum.options import option
-from vidsum.packages import (
+from vidsum.io.packages import (
     EXTRAS,
     explain_import_error,
     find_pytorch_mismatch,
@@ -24,8 +23,9 @@ from vidsum.packages import (
     installed_version,
     pytorch_repair_command,
 )
+from vidsum.io.urls import may_hold_secrets
+from vidsum.options import option
 from vidsum.settings import Extraction
-from vidsum.urls import may_hold_secrets
 
 _PACKAGES = (
     *("torch", "torchvision", "av", "decord", "opencv-python"),
@@ -119,7 +119,7 @@ def _own_file(path: str) -> Result:
 
 def _copies() -> tuple[str, ...]:
     """Return a warning of copies that an older vidsum named after whole URLs."""
-    from vidsum.disk_cache import home
+    from vidsum.io.cache import home
 
     count = sum(may_hold_secrets(str(path)) for path in (home() / "videos").glob("*/*.mp4"))
     fault = f"{home() / 'videos'}: names of {count} copies may hold passwords or tokens of their URLs"

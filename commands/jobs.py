@@ -35,8 +35,8 @@ from vidsum.memory import use_one_arena
 
 if TYPE_CHECKING:
     from vidsum.commands.outputs import Files
+    from vidsum.io.urls import Url
     from vidsum.types import Progress
-    from vidsum.urls import Url
 
 
 T = TypeVar("T")

@@ -9,8 +9,8 @@ from typing import Any
 
 from vidsum.commands.paths import read_mark, urls
 from vidsum.errors import InputError, UsageError
+from vidsum.io.text import STDIN, read_json
 from vidsum.outputs import shortened, stems_of
-from vidsum.text_files import STDIN, read_json
 
 
 def own_names(sources: Sequence[str], target: Callable[[str, str], Path]) -> dict[str, Path]:

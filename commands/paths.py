@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.errors import InputError, OutputError, UsageError
+from vidsum.io.text import read_bytes
+from vidsum.io.urls import Url, is_url, local_path
 from vidsum.outputs import check_name, is_special
-from vidsum.text_files import read_bytes
-from vidsum.urls import Url, is_url, local_path
 
 _Key = str | tuple[int, int]
 _read: dict[_Key, str] = {}

@@ -162,9 +162,9 @@ def _figures(
     """Return the figures of a row, by column, from its report; without one it is trained and evaluated
     first.
     """
+    from vidsum.io.text import read_json
     from vidsum.lab.made_up import OPTIONS
     from vidsum.lab.reproduction import figure, folder_name
-    from vidsum.text_files import read_json
 
     tiny = shlex.split(OPTIONS[row.train[0]]) if toy and row.train else []
     train, evaluate = [*row.train[:1], *tiny, *row.train[1:]], [*row.evaluate]

@@ -18,11 +18,11 @@ from click.exceptions import Exit
 from vidsum.commands.config import with_origin
 from vidsum.commands.paths import claim
 from vidsum.errors import OutputError, VidsumError, redact
+from vidsum.io.packages import explain_import_error
+from vidsum.io.urls import Url
 from vidsum.options import ADVANCED, option
 from vidsum.outputs import check_target, is_special, open_existing
-from vidsum.packages import explain_import_error
 from vidsum.times import format_time
-from vidsum.urls import Url
 from vidsum.version import __version__
 
 if TYPE_CHECKING:

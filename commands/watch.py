@@ -8,10 +8,10 @@ from typing import Annotated, Any
 from vidsum.commands.options import Argument, Only, command
 from vidsum.commands.result import Result, View, printable, render, run_alone
 from vidsum.errors import UsageError, redact
+from vidsum.io.urls import Url, is_url
 from vidsum.options import option
 from vidsum.settings import Extraction, Watching
 from vidsum.times import format_time
-from vidsum.urls import Url, is_url
 
 Source = Annotated[
     str, Argument("File, folder of segments, URL, camera or camera:1, or - for stdin.", "SOURCE")

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import settings
 
 from vidsum.errors import PackageError
-from vidsum.packages import EXTRAS, explain_import_error, has_extra
+from vidsum.io.packages import EXTRAS, explain_import_error, has_extra
 
 settings.register_profile("vidsum", deadline=None)  # on a busy machine any test may take long
 settings.load_profile("vidsum")

@@ -12,8 +12,8 @@ import pytest
 
 from tests.commands.conftest import made_film as made_film
 from tests.conftest import real_weights
-from vidsum import disk_cache
-from vidsum.telemetry import VARIABLES
+from vidsum.io import cache
+from vidsum.io.packages import TELEMETRY_VARIABLES
 
 ROOT = Path(__file__).parents[1]
 WEIGHTS = ("efficientnet_lite0", "i3d", "minilm", "glove", "whisper_base")
@@ -56,12 +56,12 @@ def traced(tmp_path_factory: pytest.TempPathFactory, made_film: Path) -> Traced:
     folder = tmp_path_factory.mktemp("traced")
     for name in ("work", "user", "home"):
         (folder / name).mkdir()
-    (folder / "home/weights").symlink_to(disk_cache.home() / "weights")
+    (folder / "home/weights").symlink_to(cache.home() / "weights")
     shutil.copy(made_film, folder / "work/film.mp4")
     environment = {
         name: value
         for name, value in os.environ.items()
-        if name not in VARIABLES and not name.startswith(("VIDSUM_", "XDG_"))
+        if name not in TELEMETRY_VARIABLES and not name.startswith(("VIDSUM_", "XDG_"))
     } | {"HOME": str(folder / "user"), "VIDSUM_HOME": str(folder / "home"), "PYTHONPATH": str(ROOT)}
     trace = ["strace", "-f", "--seccomp-bpf", "-qq", "-e", "trace=network", "-o", str(folder / "calls")]
     has_strace = bool(shutil.which("strace")) and not subprocess.run([*trace, "true"]).returncode
@@ -93,6 +93,6 @@ def test_nothing_asks_the_network(traced: Traced) -> None:
 
 def test_telemetry_is_off_before_any_library_is_loaded() -> None:
     """Whoever loads one after vidsum, and whatever the user's variables say."""
-    program = f"import os, vidsum; assert {VARIABLES!r}.items() <= os.environ.items()"
-    environment = os.environ | dict.fromkeys(VARIABLES, "") | {"PYTHONPATH": str(ROOT)}
+    program = f"import os, vidsum; assert {TELEMETRY_VARIABLES!r}.items() <= os.environ.items()"
+    environment = os.environ | dict.fromkeys(TELEMETRY_VARIABLES, "") | {"PYTHONPATH": str(ROOT)}
     subprocess.run([sys.executable, "-c", program], env=environment, check=True)

@@ -5,13 +5,13 @@
     vidsum.write_video(summary, "film_summary.mp4")
 
 The names below are the public ones. They load on first use: `import vidsum` itself does not import torch. It
-sets the variables that turn off the telemetry of other libraries (`vidsum.telemetry`).
+sets the variables that turn off the telemetry of other libraries (`vidsum.io.packages`).
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from vidsum.telemetry import turn_off
+from vidsum.io.packages import turn_off_telemetry
 from vidsum.version import __version__
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from vidsum.types import VideoInfo as VideoInfo
     from vidsum.video.probe import probe as probe
 
-turn_off()
+turn_off_telemetry()
 
 _NAMES = {
     "pipelines.watch": "Alert watch",

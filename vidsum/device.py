@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from vidsum.errors import UsageError, unknown_name_error
-from vidsum.packages import has_extra, install_extra_command
+from vidsum.io.packages import has_extra, install_extra_command
 
 if TYPE_CHECKING:
     import torch

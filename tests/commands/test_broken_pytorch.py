@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.test_packages import add_package
 
 from tests.commands.conftest import Run
 from tests.conftest import needs_torch, real_weights
-from tests.test_packages import add_package
-from vidsum.packages import pytorch_repair_command
+from vidsum.io.packages import pytorch_repair_command
 
 ROOT = Path(__file__).parents[2]
 NMS = "raise RuntimeError('operator torchvision::nms does not exist')"

@@ -19,7 +19,7 @@ def test_the_machine(run: Run) -> None:
 
 def test_missing_extras_are_listed_and_are_no_fault(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.commands.info.has_extra", lambda extra: extra == "speech")
-    monkeypatch.setattr("vidsum.packages.installed_version", lambda package: "not installed")
+    monkeypatch.setattr("vidsum.io.packages.installed_version", lambda package: "not installed")
     monkeypatch.setattr("vidsum.device.may_have_gpu", lambda: False)
     ran = run("info")
     (line,) = (line for line in ran.out.splitlines() if line.startswith("extras"))

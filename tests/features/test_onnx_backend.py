@@ -17,8 +17,8 @@ from vidsum.features import describe, onnx_backend, weights_sha256
 from vidsum.features.extractor import Network, Spec
 from vidsum.features.onnx_backend import build_onnx_extractor, choose_provider, export_path, require_exporter
 from vidsum.features.torch_backend import build_torch_extractor
+from vidsum.io.packages import install_extra_command
 from vidsum.models.i3d import I3D, Mixed, SameMaxPool3d, Unit3D
-from vidsum.packages import install_extra_command
 
 onnxruntime = pytest.importorskip("onnxruntime")
 
@@ -152,7 +152,7 @@ def test_a_missing_package_is_named_with_the_line_that_installs_it(monkeypatch: 
 def test_a_network_that_needs_torch_names_the_extra_before_anything_is_fetched(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("vidsum.packages.has_extra", lambda extra: False)
+    monkeypatch.setattr("vidsum.io.packages.has_extra", lambda extra: False)
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: None)
     for name in ("googlenet", "i3d"):
         with pytest.raises(PackageError, match=f"{name} needs torch"):

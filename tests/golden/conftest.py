@@ -6,7 +6,7 @@ import pytest
 
 from tests.golden.stored import Program
 from tests.lab.training.conftest import one_thread as one_thread
-from vidsum.disk_cache import home
+from vidsum.io.cache import home
 
 
 @pytest.fixture

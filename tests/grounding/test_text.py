@@ -18,7 +18,7 @@ from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.grounding import text
 from vidsum.grounding.text import CLIP_TOKENS, DIMS, MINILM_TOKENS, TextEncoder, load_text_encoder
-from vidsum.packages import install_extra_command
+from vidsum.io.packages import install_extra_command
 from vidsum.types import FloatArray
 
 PANCAKE = "a person flips a pancake in a frying pan"

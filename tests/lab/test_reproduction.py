@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from vidsum.errors import UsageError
+from vidsum.io.yaml import read_yaml
 from vidsum.lab.costs import costs
 from vidsum.lab.made_up import KINDS
 from vidsum.lab.reproduction import FOLDER, figure, find, folder_name, read_tables
-from vidsum.yaml_files import read_yaml
 
 DOCS = Path(__file__).parents[2] / "docs"
 _ROW = re.compile(r"\| Table ([IVA]*\d*[a-z]?(?:, \d[a-z])?),? [^|]*\| (here|small|not here)")

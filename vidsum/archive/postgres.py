@@ -14,9 +14,9 @@ import numpy as np
 
 from vidsum.archive.packed import Records
 from vidsum.errors import InputError, OutputError, UsageError
-from vidsum.packages import install_extra_command
+from vidsum.io.packages import install_extra_command
+from vidsum.io.urls import Url, is_loopback, is_offline
 from vidsum.types import FloatArray
-from vidsum.urls import Url, is_loopback, is_offline
 
 _LOCK = 0x76647361
 """Whoever writes holds this advisory lock."""

@@ -23,8 +23,8 @@ from vidsum.archive.archive import Archive
 from vidsum.archive.connections import BoundedServer
 from vidsum.archive.wishes import Wishes
 from vidsum.errors import ForeignFileError, InputError, MissingError, UsageError, VidsumError
-from vidsum.text_files import parse_json
-from vidsum.urls import is_loopback
+from vidsum.io.text import parse_json
+from vidsum.io.urls import is_loopback
 
 _PROMISES = {
     "Cache-Control": "no-store",

@@ -19,10 +19,10 @@ from vidsum.archive import postgres
 from vidsum.archive.packed import Records, read_records
 from vidsum.archive.postgres import ANEW, require_known
 from vidsum.archive.wishes import is_server
-from vidsum.disk_cache import home
 from vidsum.errors import InputError, MissingError, OutputError, VidsumError
 from vidsum.features import describe, weights_sha256
 from vidsum.grounding.vse import EXTRACTOR, NAME
+from vidsum.io.cache import home
 from vidsum.outputs import check_target, make_folder
 from vidsum.provenance import digest_of
 from vidsum.types import FloatArray

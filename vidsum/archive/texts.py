@@ -17,6 +17,7 @@ from vidsum.archive.store import Database
 from vidsum.errors import InputError
 from vidsum.grounding.said import ENCODER, Passage, evidence_of, moments_said, passages_of, sentences_of
 from vidsum.grounding.text import load_text_encoder
+from vidsum.io.text import parse_json, read_bytes
 from vidsum.outputs import stems_of
 from vidsum.pipelines.sources import probe_video
 from vidsum.pipelines.speech import cached_transcript, in_english, plan_transcript
@@ -24,7 +25,6 @@ from vidsum.results.descriptions import Descriptions
 from vidsum.results.load import find_fault, kind_of
 from vidsum.results.transcript import Transcript
 from vidsum.settings import Extraction, Transcription
-from vidsum.text_files import parse_json, read_bytes
 from vidsum.types import FloatArray, Progress
 
 Why = Literal["said", "described"]

@@ -30,7 +30,7 @@ from vidsum.checkpoints.registry import (
 )
 from vidsum.checkpoints.tensors import convert
 from vidsum.errors import WeightsError, is_full
-from vidsum.network import OnBytes, Session, is_offline
+from vidsum.io.network import OnBytes, Session, is_offline
 from vidsum.provenance import hash_file
 from vidsum.settings import EXTRACTORS
 from vidsum.types import Progress

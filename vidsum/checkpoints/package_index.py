@@ -32,7 +32,7 @@ from urllib3 import HTTPResponse
 
 from vidsum.checkpoints.registry import Archive, PackageSource, host_of
 from vidsum.errors import WeightsError
-from vidsum.network import (
+from vidsum.io.network import (
     ATTEMPTS,
     PAUSE_S,
     TIMEOUTS_S,

@@ -16,11 +16,11 @@ from threading import Thread
 from typing import Any, Literal, TypeAlias, get_type_hints
 from urllib.parse import urlsplit
 
-from vidsum.disk_cache import home
 from vidsum.errors import InputError, WeightsError, unknown_name_error
+from vidsum.io.cache import home
+from vidsum.io.text import read_json
+from vidsum.io.yaml import parse_yaml
 from vidsum.provenance import hash_file
-from vidsum.text_files import read_json
-from vidsum.yaml_files import parse_yaml
 
 Format = Literal["torch", "torchscript", "numpy_pickle", "safetensors", "plain"]
 """Kind of the published file. The first three are stored as safetensors, the last two as they are."""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from safetensors import SafetensorError, safe_open
 
 from vidsum.errors import InputError, quote, safe_name
+from vidsum.io.text import parse_json
 from vidsum.outputs import atomic_write
-from vidsum.text_files import parse_json
 
 if TYPE_CHECKING:
     from torch import nn

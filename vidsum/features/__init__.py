@@ -12,8 +12,8 @@ from vidsum.checkpoints.registry import own_entry, own_weights
 from vidsum.device import BACKENDS, Backend, Precision, device_type, require_precision
 from vidsum.errors import UsageError, unknown_name_error
 from vidsum.features.extractor import find_custom_extractor
+from vidsum.io.packages import require_extra
 from vidsum.memory import cached_model
-from vidsum.packages import require_extra
 from vidsum.settings import EXTRACTORS
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vidsum.disk_cache import home
 from vidsum.errors import InputError, OutputError, UsageError
+from vidsum.io.cache import home
 from vidsum.provenance import digest_of
 from vidsum.results.feature_arrays import read_npz, write_npz
 from vidsum.results.features import Features

@@ -8,13 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from vidsum.device import Precision, choose_device, device_type, n_threads
-from vidsum.disk_cache import cached_bytes, home
 from vidsum.errors import UsageError
 from vidsum.features.extractor import Arrays, Extractor, Network, Spec
+from vidsum.io.cache import cached_bytes, home
+from vidsum.io.packages import install_extra_command, load_onnxruntime
 from vidsum.outputs import atomic_write, make_folder
-from vidsum.packages import install_extra_command
 from vidsum.provenance import hash_file
-from vidsum.telemetry import load_onnxruntime
 from vidsum.types import FloatArray, Picture
 from vidsum.version import __version__
 

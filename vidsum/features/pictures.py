@@ -17,10 +17,10 @@ import numpy as np
 from PIL import Image, ImageOps
 
 from vidsum.device import device_type
-from vidsum.disk_cache import cached_rows
 from vidsum.errors import InputError, UsageError, safe_name
 from vidsum.features import describe, get_extractor, weights_sha256
 from vidsum.features.extractor import Spec
+from vidsum.io.cache import cached_rows
 from vidsum.provenance import of_file
 from vidsum.types import FloatArray, Picture, Progress
 from vidsum.video.frames import PictureMaker, pixel_size

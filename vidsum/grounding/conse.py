@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from vidsum import checkpoints
-from vidsum.disk_cache import cached_rows
 from vidsum.errors import UsageError
 from vidsum.features import describe
 from vidsum.grounding.text import load_text_encoder
+from vidsum.io.cache import cached_rows
 from vidsum.scaling import softmax, unit_rows
 from vidsum.types import FloatArray
 

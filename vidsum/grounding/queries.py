@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from vidsum.errors import InputError, UsageError
+from vidsum.io.text import decode, read_bytes, read_stdin
 from vidsum.results.moments import QueryMoments
 from vidsum.results.transcript import SpokenQuery
-from vidsum.text_files import decode, read_bytes, read_stdin
 
 _ENGLISH = frozenset(
     re.findall(r"\w+", "a an the is are of in on at to and with his her who while for from by up")

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vidsum import checkpoints
-from vidsum.disk_cache import cached_rows
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding.captioner import NAME as CAPTIONER
 from vidsum.grounding.captioner import write as written
@@ -19,6 +18,8 @@ from vidsum.grounding.spaces import extractions_of
 from vidsum.grounding.vse import NAME as MAP
 from vidsum.grounding.vse import rows_of
 from vidsum.grounding.writers import Bank, Seen, Sentence, Writer, read_bank, retrieving, tags
+from vidsum.io.cache import cached_rows
+from vidsum.io.text import read_text
 from vidsum.memory import cached_model
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.outputs import atomic_write
@@ -36,7 +37,6 @@ from vidsum.shots import find
 from vidsum.speech.gaps import MARGIN_S, MIN_PAUSE_S, WORDS_A_MINUTE, find_gaps, fit_descriptions
 from vidsum.speech.voice import RATE, find_speech
 from vidsum.summary.score import best_score, candidates, weights_sha256
-from vidsum.text_files import read_text
 from vidsum.times import format_timestamp, parse_subtitles
 from vidsum.types import FloatArray, Interval, Progress, VideoInfo
 from vidsum.version import __version__

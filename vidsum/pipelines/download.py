@@ -26,9 +26,9 @@ from urllib.parse import unquote
 import requests
 from filelock import FileLock, Timeout
 
-from vidsum.disk_cache import home
 from vidsum.errors import InputError, digest_of_url, is_full
-from vidsum.network import (
+from vidsum.io.cache import home
+from vidsum.io.network import (
     ATTEMPTS,
     PAUSE_S,
     TIMEOUTS_S,
@@ -40,8 +40,8 @@ from vidsum.network import (
     parse_content_range,
     write_body,
 )
+from vidsum.io.urls import Url
 from vidsum.types import Progress
-from vidsum.urls import Url
 
 MAX_GB, MAX_TIME_S = 8.0, 7200.0
 _KEPT_BYTES = 32 * 10**9

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from vidsum.errors import InputError, UsageError
+from vidsum.io.text import decode, read_bytes, read_stdin
+from vidsum.io.urls import local_path
 from vidsum.results.feature_files import is_feature_file
 from vidsum.results.features import Features
 from vidsum.settings import Extraction
-from vidsum.text_files import decode, read_bytes, read_stdin
 from vidsum.types import Picture, TimeArray, VideoInfo
-from vidsum.urls import local_path
 from vidsum.video.frames import LongSide
 from vidsum.video.open import open_source, video_stream
 from vidsum.video.probe import is_video, probe

@@ -12,8 +12,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from vidsum import checkpoints, disk_cache, provenance
+from vidsum import checkpoints, provenance
 from vidsum.errors import InputError, UsageError
+from vidsum.io import cache
+from vidsum.io.text import read_stdin
 from vidsum.memory import returning_blocks, trimming
 from vidsum.options import from_keywords, without_defaults
 from vidsum.outputs import atomic_write
@@ -32,7 +34,6 @@ from vidsum.speech.recognize import (
     transcribe_windows,
 )
 from vidsum.speech.voice import RATE, find_speech, pack_windows
-from vidsum.text_files import read_stdin
 from vidsum.times import format_time
 from vidsum.types import FloatArray, Progress, TrackChoice, VideoInfo
 from vidsum.version import __version__
@@ -259,7 +260,7 @@ def _kept(provenance: Mapping[str, Any]) -> Transcript | None:
     """Return the transcript of an earlier run with the same provenance, without its video; None if it is
     damaged.
     """
-    content = disk_cache.find_bytes(_FOLDER, provenance)
+    content = cache.find_bytes(_FOLDER, provenance)
     if content is None:
         return None
     found = json.loads(content)
@@ -272,7 +273,7 @@ def _keep(transcript: Transcript) -> None:
     names = ("language", "language_probability", "duration_s", "translated")
     content = {name: getattr(transcript, name) for name in names}
     content = {"segments": segments_data(transcript.segments), **content, "warnings": transcript.warnings}
-    disk_cache.store_bytes(_FOLDER, transcript.provenance, json.dumps(content).encode())
+    cache.store_bytes(_FOLDER, transcript.provenance, json.dumps(content).encode())
 
 
 def _warnings(transcript: Transcript) -> tuple[str, ...]:

@@ -17,13 +17,13 @@ from vidsum.grounding.live import LiveEvidence
 from vidsum.grounding.queries import read_queries
 from vidsum.grounding.spaces import embed_queries, extractions_of
 from vidsum.grounding.vse import row_of_picture
+from vidsum.io.urls import is_offline
 from vidsum.options import from_keywords
 from vidsum.outputs import make_folder
 from vidsum.pipelines.decoding import extractor_of
 from vidsum.provenance import label_of
 from vidsum.settings import Extraction, Watching
 from vidsum.types import TrackChoice
-from vidsum.urls import is_offline
 from vidsum.version import __version__
 from vidsum.video.live import LiveFrame, LiveSource, parse_source, read_live
 from vidsum.video.preroll import LiveClip, PreRoll

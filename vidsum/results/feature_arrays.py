@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import UsageError
-from vidsum.numpy_files import convert_errors, read_arrays, require_file
+from vidsum.io.arrays import convert_errors, read_arrays, require_file
 from vidsum.outputs import atomic_write
 from vidsum.results.features import COPIED_FIELDS, EXTRA_ARRAYS, Features
 from vidsum.types import VideoInfo

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import InputError, UsageError, require_type
-from vidsum.numpy_files import convert_errors
+from vidsum.io.arrays import convert_errors
 from vidsum.results.feature_arrays import read_npz, write_npz
 from vidsum.results.features import Features
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from vidsum.errors import InputError, quote, require_type, safe_name
+from vidsum.io.text import read_json
 from vidsum.outputs import stems_of
 from vidsum.provenance import digest_of
 from vidsum.results.cuts import Cutting
@@ -25,7 +26,6 @@ from vidsum.results.result import Result, to_text
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
-from vidsum.text_files import read_json
 from vidsum.types import VideoInfo
 from vidsum.video.playlist import HINT, PLAYLISTS
 

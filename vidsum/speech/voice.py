@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vidsum.telemetry import load_onnxruntime
+from vidsum.io.packages import load_onnxruntime
 from vidsum.types import FloatArray
 
 RATE = 16_000

@@ -19,8 +19,8 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 import av
 
 from vidsum.errors import InputError
+from vidsum.io.urls import Url, is_offline, is_url
 from vidsum.types import Picture, TrackChoice
-from vidsum.urls import Url, is_offline, is_url
 from vidsum.video.damage import DecodeLog
 from vidsum.video.decode import DecodedFrame, decode_packet, usual_step_s
 from vidsum.video.frames import PictureMaker, Sampling, n_samples, pixel_size, samples_before

@@ -13,7 +13,7 @@ import av
 import numpy as np
 
 from vidsum.errors import DamagedError, InputError, UsageError, unknown_name_error
-from vidsum.packages import install_extra_command
+from vidsum.io.packages import install_extra_command
 from vidsum.types import Picture, VideoInfo
 from vidsum.video.changes import ChangeMeter
 from vidsum.video.damage import CannotReadError, DecodeLog, describe_damage, pictures_end_s

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vidsum import text_files
 from vidsum.errors import InputError
+from vidsum.io import text
 from vidsum.lab.datasets import clip_captions
 from vidsum.lab.datasets.clip_captions import embed_captions, is_captions, read_clip_captions
 from vidsum.lab.datasets.published_features import check_features, read_moment_features, read_parts
@@ -78,7 +78,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path, content: bytes, reason: str) 
 
 
 def test_a_file_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_files, "MAX_BYTES", 1 << 20)
+    monkeypatch.setattr(text, "MAX_BYTES", 1 << 20)
     (tmp_path / "bad.jsonl.gz").write_bytes(gzip.compress(bytes((1 << 20) + 1)))
     with pytest.raises(InputError, match="longer than 1 MiB"):
         read_clip_captions(tmp_path / "bad.jsonl.gz")

@@ -14,9 +14,9 @@ from typing import Final, Literal, NamedTuple, cast, get_args
 
 from vidsum.errors import InputError, quote, safe_name
 from vidsum.features.pictures import Still
+from vidsum.io.text import number_lines, read_json, read_packed_text, read_text
 from vidsum.lab.datasets.clip_captions import is_unicode
 from vidsum.lab.datasets.entries import Entry, entry_of, number_of, table_of
-from vidsum.text_files import number_lines, read_json, read_packed_text, read_text
 
 PictureSplit = Literal["train", "val", "test"]
 

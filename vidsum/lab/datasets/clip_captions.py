@@ -22,9 +22,9 @@ import numpy as np
 from vidsum import checkpoints
 from vidsum.errors import InputError, quote, safe_name
 from vidsum.grounding.text import embed_once, load_text_encoder
+from vidsum.io.text import read_json, read_packed_text
 from vidsum.lab.datasets.entries import Entry, entry_of, parse_lines
 from vidsum.lab.datasets.group import MOST_FRAMES, IntArray
-from vidsum.text_files import read_json, read_packed_text
 from vidsum.types import FloatArray, Progress
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from vidsum.errors import InputError, quote
-from vidsum.text_files import json_lines
+from vidsum.io.text import json_lines
 from vidsum.types import Interval
 
 _LARGEST = float(np.finfo(np.float32).max)

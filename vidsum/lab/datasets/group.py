@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import InputError
-from vidsum.numpy_files import convert_errors
+from vidsum.io.arrays import convert_errors
 from vidsum.results.feature_h5 import PUBLISHED_FPS, PUBLISHED_STRIDE, group_features
 from vidsum.results.features import Features
 from vidsum.types import FloatArray

@@ -19,9 +19,9 @@ import h5py
 import numpy as np
 
 from vidsum.errors import InputError, UsageError, safe_name
+from vidsum.io.arrays import convert_errors, read_arrays, require_file
 from vidsum.lab.datasets import group as fields
 from vidsum.lab.datasets.group import TOLERANCE, Group, IntArray, by_number
-from vidsum.numpy_files import convert_errors, read_arrays, require_file
 from vidsum.results.feature_h5 import PUBLISHED_FPS, PUBLISHED_STRIDE, check_storage, member, members, open_h5
 from vidsum.results.features import Features
 from vidsum.types import FloatArray

@@ -28,8 +28,8 @@ from pathlib import Path
 import numpy as np
 
 from vidsum.errors import InputError, quote, safe_name
+from vidsum.io.text import is_json_lines, number_lines, parse_json, read_text
 from vidsum.lab.datasets.entries import Entry, entry_of, parse_lines
-from vidsum.text_files import is_json_lines, number_lines, parse_json, read_text
 from vidsum.types import FloatArray, Interval
 
 CLIP_S = 2.0

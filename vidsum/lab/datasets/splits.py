@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from vidsum.errors import InputError, UsageError, safe_name, unknown_name_error
+from vidsum.io.text import read_json
+from vidsum.io.yaml import read_yaml
 from vidsum.lab.datasets.summaries import dataset_name
-from vidsum.text_files import read_json
-from vidsum.yaml_files import read_yaml
 
 Setting = Literal["canonical", "augmented", "transfer"]
 SETTINGS: tuple[Setting, ...] = get_args(Setting)

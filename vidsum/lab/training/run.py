@@ -14,6 +14,7 @@ import numpy as np
 
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding import vse
+from vidsum.io.text import read_json
 from vidsum.lab.datasets.captioned import Draw, Simulation
 from vidsum.lab.datasets.splits import Split
 from vidsum.lab.datasets.summaries import AnnotatedVideo
@@ -22,7 +23,6 @@ from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSett
 from vidsum.outputs import as_utf8, atomic_write
 from vidsum.provenance import of_file
 from vidsum.summary.summarizer import SENTENCES, Inputs
-from vidsum.text_files import read_json
 
 SCHEMA: Final = "vidsum.training_run/1"
 NAME: Final = "run.json"

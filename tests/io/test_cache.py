@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vidsum.disk_cache import cached_bytes, cached_rows, is_first
+from vidsum.io.cache import cached_bytes, cached_rows, is_first
 from vidsum.types import FloatArray
 
 ROWS = np.arange(6, dtype=np.float32).reshape(3, 2)

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from vidsum.errors import InputError, quote
-from vidsum.text_files import read_text
+from vidsum.io.text import read_text
 
 _MAX_VALUES = 1_000_000
 """Limit with all aliases expanded: a few lines of them can mean billions of values."""

@@ -15,7 +15,7 @@ import requests
 from requests.adapters import HTTPAdapter
 from urllib3.util.retry import Retry
 
-from vidsum.urls import is_offline as is_offline
+from vidsum.io.urls import is_offline as is_offline
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from threading import Thread
 
 import pytest
 
-from vidsum.network import Session
+from vidsum.io.network import Session
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from vidsum.errors import InputError
-from vidsum.yaml_files import parse_yaml, read_yaml
+from vidsum.io.yaml import parse_yaml, read_yaml
 
 
 def test_plain_values_are_read(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The packages that vidsum runs on: how to install one, and whether PyTorch and torchvision match."""
+"""The packages that vidsum runs on: how to install them, whether they match, and no telemetry."""
 
 import os
 import re
@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
+from typing import Any
 
 from vidsum.errors import PackageError, VidsumError
 
@@ -133,3 +134,32 @@ def _build(version: str) -> str | None:
     index, and for labels of other builders, which say nothing."""
     label = re.search(r"\+(cpu|cu\d+|rocm[\d.]+|xpu)$", version)
     return label[1] if label else None
+
+
+TELEMETRY_VARIABLES = {
+    "ORT_DISABLE_TELEMETRY": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "RAY_USAGE_STATS_ENABLED": "0",
+}
+"""Variables of onnxruntime, huggingface_hub (imported by faster-whisper and open_clip) and Ray."""
+
+
+def turn_off_telemetry() -> None:
+    """Turn off the telemetry of libraries, also in the processes that vidsum starts.
+
+    onnxruntime 1.32 reports as soon as it is imported: it stores a device id in the user's cache folder and
+    queues facts about the machine; `disable_telemetry_events` comes too late. So vidsum sets the variables
+    when it is imported itself.
+    """
+    os.environ.update(TELEMETRY_VARIABLES)
+
+
+def load_onnxruntime() -> Any:
+    """Return the module onnxruntime. On Windows the system takes its events, and only a call stops these.
+
+    Raises ImportError where it is not installed.
+    """
+    import onnxruntime
+
+    onnxruntime.disable_telemetry_events()
+    return onnxruntime

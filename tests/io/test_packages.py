@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import needs_torch
-from vidsum import packages
 from vidsum.errors import PackageError
-from vidsum.packages import (
+from vidsum.io import packages
+from vidsum.io.packages import (
     EXTRAS,
     explain_import_error,
     find_pytorch_mismatch,
@@ -114,7 +114,7 @@ def test_a_missing_extra_becomes_one_line_and_its_command(
 
 
 def test_extras_are_those_of_the_metadata() -> None:
-    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     optional = project["optional-dependencies"]
     assert optional.keys() == {*EXTRAS, "all", "test", "dev"}
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from vidsum.errors import InputError, quote
-from vidsum.text_files import is_json_lines, json_lines, parse_json, read_json, read_text
+from vidsum.io.text import is_json_lines, json_lines, parse_json, read_json, read_text
 
 
 def one_line(error: InputError) -> str:
@@ -47,7 +47,7 @@ def test_what_is_too_large_for_the_memory_is_refused_in_one_line(monkeypatch: py
     def no_memory(text: str) -> Any:
         raise MemoryError
 
-    monkeypatch.setattr("vidsum.text_files._JSON.decode", no_memory)
+    monkeypatch.setattr("vidsum.io.text._JSON.decode", no_memory)
     with pytest.raises(InputError, match="memory"):
         parse_json("[]", "mine.json")
 
@@ -117,7 +117,7 @@ def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
 def test_no_more_is_read_than_anybody_writes(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vidsum.text_files.MAX_BYTES", 2**20)
+    monkeypatch.setattr("vidsum.io.text.MAX_BYTES", 2**20)
     (tmp_path / "long").write_bytes(b"a" * (2**20 + 1))
     with pytest.raises(InputError, match="longer than 1 MiB"):
         read_text(tmp_path / name)

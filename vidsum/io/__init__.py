@@ -1,0 +1,1 @@
+"""Readers and writers of files: text, YAML, arrays, outputs and their provenance, the cache, the network."""
