@@ -110,7 +110,7 @@ def ground(
     from vidsum import checkpoints
 
     if retrieval.space != "clip":
-        checkpoints.check_ahead("minilm", "vse")
+        checkpoints.hash_in_background("minilm", "vse")
     from vidsum.pipelines.moments import Look, plan_moments, read_queries
 
     if [batch.from_file, query_options.queries, *query_options.query_audio].count("-") > 1:

@@ -97,7 +97,7 @@ def search(
     def step() -> Result:
         from vidsum import checkpoints
 
-        checkpoints.check_ahead("minilm", "vse")
+        checkpoints.hash_in_background("minilm", "vse")
         from vidsum.archive.answers import cuts_of, page
         from vidsum.archive.archive import Archive
         from vidsum.pipelines.timelines import film_format, film_text

@@ -22,7 +22,7 @@ weights = Group("weights", "List, fetch, check and find the pretrained weights."
 def _known(ctx: object) -> Iterable[str]:
     from vidsum.checkpoints import registry
 
-    return [*registry.builtin(), *registry.own_weights()]
+    return [*registry.builtin_entries(), *registry.user_entries()]
 
 
 Names = Annotated[list[str], Argument("Names as `vidsum weights list` shows them.", "NAME", names=_known)]
@@ -177,9 +177,9 @@ def remove(name: Name, view: View) -> None:
     """
 
     def step() -> Result:
-        from vidsum.checkpoints.own import remove_own
+        from vidsum.checkpoints.user_weights import remove_user_weights
 
-        path = remove_own(name)
+        path = remove_user_weights(name)
         return Result(input=name, data={"path": str(path)}, lines=(f"{name}: removed {path}",))
 
     run_alone("weights remove", view, step)
@@ -187,9 +187,9 @@ def remove(name: Name, view: View) -> None:
 
 def _is_official(name: str) -> bool:
     """Return whether a name is that of a model that its authors alone have."""
-    from vidsum.checkpoints.registry import builtin
+    from vidsum.checkpoints.registry import builtin_entries
 
-    if name in builtin():
+    if name in builtin_entries():
         return False
     from vidsum.checkpoints.named import OFFICIAL  # with PyTorch, which the names of the registry need not
 

@@ -11,7 +11,7 @@ import pytest
 from docs import console, options
 from tests.conftest import real_weights
 from tests.golden.test_options import facts_of
-from vidsum.checkpoints.registry import builtin
+from vidsum.checkpoints.registry import builtin_entries
 from vidsum.checkpoints.trained import read_trained
 from vidsum.settings import SHIPPED_MODELS
 
@@ -155,7 +155,9 @@ def test_the_split_of_a_shipped_summarizer_is_there(name: str) -> None:
 def test_a_model_card_names_its_files_with_their_bytes_and_sha256(card: Path) -> None:
     lines = card.read_text(encoding="utf-8").splitlines()
     named = set(re.findall(r"`([\w-]+\.safetensors)`", "\n".join(lines)))
-    files = {file.name: file for entry in builtin().values() for file in entry.files if entry.is_shipped}
+    files = {
+        file.name: file for entry in builtin_entries().values() for file in entry.files if entry.is_shipped
+    }
     assert named
     assert named <= files.keys()
     for name in named:

@@ -30,7 +30,7 @@ from docs.benchmarks.joined import (
     truth_of,
 )
 from vidsum import checkpoints
-from vidsum.checkpoints.named import named_file
+from vidsum.checkpoints.named import checkpoint_file
 from vidsum.checkpoints.trained import read_trained
 from vidsum.grounding.find import Request, locate, model_for
 from vidsum.grounding.grounder import Grounder, Prediction, ground_video, grounder_of
@@ -86,7 +86,7 @@ def answers(
 @lru_cache(maxsize=20)
 def by_spans(model: str) -> Grounder | None:
     """A DETR model that answers with its decoder's spans, and not with runs of its saliency."""
-    trained = read_trained(named_file(model))
+    trained = read_trained(checkpoint_file(model))
     return replace(grounder_of(trained, model), moments="spans") if trained.model in MODELS else None
 
 

@@ -13,7 +13,7 @@ import yaml
 from tests.checkpoints.server import Server, running_server
 from vidsum.checkpoints import package_index, registry
 
-UseRegistry = Callable[[dict[str, Any]], dict[str, registry.Entry]]
+UseRegistry = Callable[[dict[str, Any]], dict[str, registry.RegistryEntry]]
 
 
 @pytest.fixture
@@ -42,9 +42,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 def use_registry(monkeypatch: pytest.MonkeyPatch) -> UseRegistry:
     """Replace the registry by one with these models."""
 
-    def use(models: dict[str, Any]) -> dict[str, registry.Entry]:
+    def use(models: dict[str, Any]) -> dict[str, registry.RegistryEntry]:
         entries = registry.parse(yaml.safe_dump({"models": models}))
-        monkeypatch.setattr(registry, "builtin", lambda: entries)
+        monkeypatch.setattr(registry, "builtin_entries", lambda: entries)
         return entries
 
     return use

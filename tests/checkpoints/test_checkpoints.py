@@ -103,24 +103,24 @@ def test_a_check_that_was_begun_ahead_finds_what_a_check_finds(
 ) -> None:
     hashed = []
     monkeypatch.setattr(registry, "hash_file", lambda path: hashed.append(path) or hash_file(path))
-    checkpoints.check_ahead("net", "text")
+    checkpoints.hash_in_background("net", "text")
     assert (checkpoints.path_of("net"), checkpoints.path_of("text")) == (
         fetched / "net" / "net.safetensors",
         fetched / "text",
     )
     assert len(hashed) == 3  # each file once
 
-    checkpoints.check_ahead("net")
+    checkpoints.hash_in_background("net")
     _flip_last_byte(fetched / "net" / "net.safetensors")
     with pytest.raises(WeightsError, match="does not have the recorded SHA-256"):
         checkpoints.path_of("net")
-    checkpoints.check_ahead("net")
+    checkpoints.hash_in_background("net")
     with pytest.raises(WeightsError, match="does not have the recorded SHA-256"):
         checkpoints.path_of("net")
 
 
 def test_nothing_is_checked_ahead_that_is_not_there(folder: Path) -> None:
-    checkpoints.check_ahead("net")
+    checkpoints.hash_in_background("net")
     assert states()["net"] == "missing"
 
 

@@ -13,7 +13,7 @@ from tests.checkpoints import published_detr
 from vidsum.checkpoints.detr_official import moment_detr_checkpoint, qd_detr_checkpoint
 from vidsum.checkpoints.named import OFFICIAL, add_official, official_file
 from vidsum.checkpoints.tensors import Published, read_published
-from vidsum.checkpoints.trained import Trained, built, read_trained
+from vidsum.checkpoints.trained import Trained, build_trained, read_trained
 from vidsum.errors import UsageError, WeightsError
 from vidsum.grounding.find import model_for
 from vidsum.models.configs import DETRConfig
@@ -31,7 +31,9 @@ def given(model: str) -> dict[str, Tensor]:
 
 
 def loaded(trained: Trained) -> DETRModel:
-    return built(trained, trained.model, lambda config: build(trained.model, DETRConfig(**config)), "test")
+    return build_trained(
+        trained, trained.model, lambda config: build(trained.model, DETRConfig(**config)), "test"
+    )
 
 
 class Direct:

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from vidsum.checkpoints.trained import Trained, built, read_trained, save_trained
+from vidsum.checkpoints.trained import Trained, build_trained, read_trained, save_trained
 from vidsum.models.attention.learned_mask import LearnedMask
 from vidsum.models.configs import HEADS, DETRConfig, FullTransNetConfig, MaskConfig, MRNetConfig
 from vidsum.models.detr_models import MODELS, build
@@ -75,7 +75,7 @@ def test_it_learns_and_comes_back_from_its_checkpoint(name: str, mask: MaskConfi
             assert parameter.grad.abs().sum() > 0, key
     path = tmp_path / "best.safetensors"
     save_trained(path, Trained(name, asdict(config), {}, {}, model.state_dict()))
-    again = built(read_trained(path), name, lambda saved: made(name, type(config)(**saved)), "best")
+    again = build_trained(read_trained(path), name, lambda saved: made(name, type(config)(**saved)), "best")
     assert again.config == config
     for ours, theirs in zip(outputs(name, model), outputs(name, again), strict=True):
         assert torch.equal(ours, theirs)

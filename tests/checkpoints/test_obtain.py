@@ -211,7 +211,7 @@ CHILD = """
 import sys
 from vidsum import checkpoints
 from vidsum.checkpoints import registry
-registry.builtin = lambda: registry.parse(sys.argv[1])
+registry.builtin_entries = lambda: registry.parse(sys.argv[1])
 print("ready", flush=True)
 checkpoints.fetch("toy")
 """

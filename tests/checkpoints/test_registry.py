@@ -19,18 +19,25 @@ HEX = "0123456789abcdef"
 
 
 def test_registry_that_ships_has_the_models_of_the_extractors() -> None:
-    assert {"mobilenet_v2", "i3d", "googlenet", "c3d", "clip", "transnetv2"} <= registry.builtin().keys()
+    assert {
+        "mobilenet_v2",
+        "i3d",
+        "googlenet",
+        "c3d",
+        "clip",
+        "transnetv2",
+    } <= registry.builtin_entries().keys()
 
 
 def test_files_from_the_package_index_have_their_whole_hash_and_length() -> None:
-    for entry in registry.builtin().values():
+    for entry in registry.builtin_entries().values():
         for file in entry.files:
             only_urls = all(isinstance(source, registry.UrlSource) for source in file.sources)
             assert only_urls or (file.is_hash_whole and file.bytes), (entry.name, file.name)
 
 
 def test_models_that_no_package_holds_say_what_to_do_instead() -> None:
-    for entry in registry.builtin().values():
+    for entry in registry.builtin_entries().values():
         sources = [source for file in entry.files for source in file.sources]
         if all(isinstance(source, registry.UrlSource) for source in sources):
             assert entry.instead, entry.name
@@ -78,7 +85,7 @@ def test_what_is_written_is_what_is_read(written: dict[str, Any]) -> None:
     assert {name: _as_yaml(entry) for name, entry in entries.items()} == written
 
 
-def _as_yaml(entry: registry.Entry) -> dict[str, Any]:
+def _as_yaml(entry: registry.RegistryEntry) -> dict[str, Any]:
     files = []
     for file in entry.files:
         fields = {"name": file.name, "format": file.format, "sha256": file.sha256, "bytes": file.bytes}
@@ -90,7 +97,7 @@ def _as_yaml(entry: registry.Entry) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if value is not None}
 
 
-def _source_as_yaml(source: registry.Source) -> dict[str, Any]:
+def _source_as_yaml(source: registry.FileSource) -> dict[str, Any]:
     if isinstance(source, registry.JoinedSource):
         return {"parts": [vars(part) for part in source.parts]}
     return dict(vars(source))
@@ -163,7 +170,7 @@ RULES = _exactly(
 def test_the_registry_that_ships_follows_its_rules() -> None:
     shipped = yaml.safe_load(resources.files("vidsum.weights").joinpath("registry.yaml").read_text("utf-8"))
     Draft202012Validator(RULES).validate(shipped)
-    for entry in registry.builtin().values():
+    for entry in registry.builtin_entries().values():
         assert len({file.name for file in entry.files}) == len(entry.files), "two files have the same name"
 
 
@@ -204,7 +211,7 @@ def test_every_model_is_in_the_users_guide() -> None:
     row = r"^\| ((?:`[\w-]+`(?:, )?)+) \| .* \| ([\d.]+(?: to [\d.]+)?|unknown) \| (\S+) \|"
     rows = re.findall(row, page.read_text(), re.MULTILINE)
     listed = {name: cells for names, *cells in rows for name in re.findall(r"[\w-]+", names)}
-    known = registry.builtin()
+    known = registry.builtin_entries()
     assert listed.keys() == known.keys()
     for name, entry in known.items():
         size, licence = listed[name]

@@ -11,7 +11,14 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from vidsum.checkpoints.trained import Trained, built, read_tensors, read_trained, save_trained, write_tensors
+from vidsum.checkpoints.trained import (
+    Trained,
+    build_trained,
+    read_tensors,
+    read_trained,
+    save_trained,
+    write_tensors,
+)
 from vidsum.errors import InputError, OutputError
 
 
@@ -123,7 +130,9 @@ def test_tensors_without_our_metadata_are_refused(
 def test_weights_that_no_model_can_have_are_refused(weight: torch.Tensor, message: str) -> None:
     trained = _trained(tensors={"weight": weight})
     with pytest.raises(InputError, match=message):
-        built(trained, "fulltransnet", lambda config: torch.nn.Linear(1, 1, bias=False), "m.safetensors")
+        build_trained(
+            trained, "fulltransnet", lambda config: torch.nn.Linear(1, 1, bias=False), "m.safetensors"
+        )
 
 
 @pytest.mark.parametrize("layers", [10**18, 10**400, "two", -1])
@@ -134,7 +143,7 @@ def test_sizes_that_no_model_has_are_refused(layers: Any) -> None:
         )
 
     with pytest.raises(InputError, match="do not fit together"):
-        built(_trained(config={"layers": layers}), "fulltransnet", make, "m.safetensors")
+        build_trained(_trained(config={"layers": layers}), "fulltransnet", make, "m.safetensors")
 
 
 def test_tensors_of_another_schema_are_kept_apart(tmp_path: Path) -> None:

@@ -175,8 +175,8 @@ def test_a_name_and_a_mask_choose_the_checkpoint_that_ships(
 ) -> None:
     path = detr(tmp_path / "m.safetensors", kind="lam")
     monkeypatch.setattr(find, "_all_shipped", lambda: ["mrnet", "qd-detr-lam"])
-    monkeypatch.setattr(find, "named_sha256", str)
-    monkeypatch.setattr(find, "named_file", lambda name: {"qd-detr-lam": path}[name])
+    monkeypatch.setattr(find, "checkpoint_digest", str)
+    monkeypatch.setattr(find, "checkpoint_file", lambda name: {"qd-detr-lam": path}[name])
     assert find.model_for("qd-detr", "auto", "cpu", "lam") == ("qd-detr-lam", "vse")
     assert find.model_for("qd-detr-lam", "auto", "cpu") == ("qd-detr-lam", "vse")
     with pytest.raises(UsageError, match="qd-detr-lam has the mask lam, not stamp"):

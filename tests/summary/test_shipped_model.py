@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from vidsum import checkpoints
-from vidsum.checkpoints.named import named_file
+from vidsum.checkpoints.named import checkpoint_file
 from vidsum.checkpoints.trained import read_trained, save_trained
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding.vse import load_map
@@ -77,11 +77,11 @@ def test_they_are_what_auto_says_that_it_reads(name: str, kind: type) -> None:
     assert isinstance(shipped.model, kind)
     assert (shipped.extractor, shipped.fps, shipped.dim) == (DEFAULT_EXTRACTOR, 2.0, 384)
     assert shipped.inputs == Inputs("vse", ends=True)
-    trained = read_trained(named_file(name))
+    trained = read_trained(checkpoint_file(name))
     assert trained.training["weights"]["vse"] == checkpoints.sha256_of(
         "vse"
     )  # the map that ships, not an older one
-    assert checkpoint_sha256(name) == checkpoint_sha256(str(named_file(name)))
+    assert checkpoint_sha256(name) == checkpoint_sha256(str(checkpoint_file(name)))
 
 
 def test_its_scores_are_those_of_its_weights_and_of_novelty() -> None:
@@ -130,7 +130,7 @@ def test_fulltransnet_scores_footage_as_live_as_ridge_does() -> None:
 
 @pytest.mark.parametrize("name", SHIPPED_MODELS)
 def test_another_map_than_that_of_the_training_is_refused(name: str, tmp_path: Path) -> None:
-    trained = read_trained(named_file(name))
+    trained = read_trained(checkpoint_file(name))
     other = {**trained.training, "weights": {**trained.training["weights"], "vse": "0" * 64}}
     copy = tmp_path / "other.safetensors"
     save_trained(copy, replace(trained, training=other))
@@ -146,7 +146,7 @@ def test_its_curve_alone_is_multiplied_by_liveness(tmp_path: Path) -> None:
     named = score(made, None, Selection(model="ridge"), 0.15, "cpu")
     np.testing.assert_allclose(named, own * live, atol=1e-6)
     copy = tmp_path / "own.safetensors"
-    shutil.copy(named_file("ridge"), copy)
+    shutil.copy(checkpoint_file("ridge"), copy)
     by_path = score(made, None, Selection(model=str(copy)), 0.15, "cpu")
     np.testing.assert_allclose(by_path, own, atol=1e-6)
     for model in ("highlights", "contrastive"):

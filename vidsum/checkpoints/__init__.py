@@ -1,8 +1,7 @@
 """Pretrained weights: fetched on first use, and loaded only after their SHA-256 has been checked.
 
-`docs/weights.md` says where each comes from and where it is kept. All functions raise UsageError for an
-unknown name, and WeightsError where weights cannot be fetched, cannot be read, or are not what was checked
-when they came in.
+`docs/weights.md` says where each comes from and where it is stored. All functions raise UsageError for an
+unknown name, and WeightsError if weights cannot be fetched or read, or changed since they were checked.
 """
 
 import os
@@ -11,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from vidsum.checkpoints import registry
 from vidsum.checkpoints.registry import (
-    Entry,
     EntryStatus,
+    RegistryEntry,
     State,
     path_of_entry,
     read_records,
@@ -26,12 +25,12 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import torch
 
-__all__ = ["Entry", "EntryStatus", "State", "add", "check_ahead", "entries", "fetch"]
+__all__ = ["EntryStatus", "RegistryEntry", "State", "add", "entries", "fetch", "hash_in_background"]
 __all__ += ["find", "load_arrays", "load_state_dict", "path_of", "sha256_of", "verify"]
 
 
 def load_state_dict(name: str, progress: Progress | None = None) -> "dict[str, torch.Tensor]":
-    """Tensors of a checkpoint, on the CPU; fetched on first use, read only after their SHA-256 is checked.
+    """Return the tensors of a checkpoint, on the CPU; fetched on first use, and verified.
 
     Raises UsageError where it has no tensors.
     """
@@ -41,7 +40,7 @@ def load_state_dict(name: str, progress: Progress | None = None) -> "dict[str, t
 
 
 def load_arrays(name: str, progress: Progress | None = None) -> "dict[str, npt.NDArray[Any]]":
-    """Return the same as NumPy arrays, without importing torch."""
+    """Return the tensors of a checkpoint as NumPy arrays, without importing torch."""
     from safetensors.numpy import load_file
 
     return load_file(_tensors_of(name, progress))
@@ -56,9 +55,7 @@ def _tensors_of(name: str, progress: Progress | None) -> Path:
 
 
 def path_of(name: str, progress: Progress | None = None) -> Path:
-    """Return path of a checkpoint's file, or of its folder where it has several; their SHA-256 are
-    checked.
-    """
+    """Return the path of a checkpoint's file, or of its folder if it has several, after checking SHA-256."""
     entry = registry.get(name)
     if status_of(entry, hashed=False).state == "missing":
         fetch(name, progress)
@@ -66,25 +63,25 @@ def path_of(name: str, progress: Progress | None = None) -> Path:
 
 
 def find(name: str) -> Path | None:
-    """Return path of a checkpoint (see `path_of`) if it is in the cache; nothing is fetched or hashed."""
+    """Return the path of a checkpoint if it is in the cache; fetch and hash nothing."""
     status = status_of(registry.get(name), hashed=False)
     return status.path if status.state == "present" else None
 
 
-def check_ahead(*names: str) -> None:
-    """Begin to check weights that are in the cache, while the program imports the rest of its code.
+def hash_in_background(*names: str) -> None:
+    """Start hashing cached weights in threads, while the program imports the rest of its code.
 
-    Without instructions of the processor for it, SHA-256 of MiniLM takes a third of a second.
+    On processors without SHA instructions, MiniLM takes a third of a second.
     """
     for name in names:
         if find(name):
-            registry.hash_ahead(registry.get(name))
+            registry.begin_hashing(registry.get(name))
 
 
 def sha256_of(name: str, progress: Progress | None = None) -> str:
-    """Return SHA-256 of the (first) file of a checkpoint as it was published, for provenance.
+    """Return the SHA-256 of the (first) file of a checkpoint as it was published, for provenance.
 
-    Where the registry has only its first digits, the file is fetched if it is not there.
+    If the registry has only its first digits, the file is fetched if it is missing.
     """
     entry = registry.get(name)
     file = entry.files[0]
@@ -94,7 +91,7 @@ def sha256_of(name: str, progress: Progress | None = None) -> str:
 
 
 def fetch(name: str, progress: Progress | None = None) -> Path:
-    """Bring a checkpoint into the cache unless it is there and whole; a damaged one is fetched anew.
+    """Fetch a checkpoint into the cache if it is missing or damaged.
 
     Several processes may call it at once: one fetches, the others wait for it.
     """
@@ -107,7 +104,7 @@ def fetch(name: str, progress: Progress | None = None) -> Path:
 
 
 def add(file: str | os.PathLike[str], name: str) -> EntryStatus:
-    """Take a local file into the cache as a file of the checkpoint `name`, if its SHA-256 fits."""
+    """Copy a local file into the cache as a file of the checkpoint `name`, if its SHA-256 fits."""
     from vidsum.checkpoints.obtain import add_file
 
     return add_file(registry.get(name), Path(file))
@@ -120,5 +117,5 @@ def verify(name: str) -> EntryStatus:
 
 def entries() -> tuple[EntryStatus, ...]:
     """Return the status of every checkpoint of the registry by file sizes: quick, nothing is hashed."""
-    all_entries = {**registry.own_weights(), **registry.builtin()}
+    all_entries = {**registry.user_entries(), **registry.builtin_entries()}
     return tuple(status_of(entry, hashed=False) for entry in all_entries.values())

@@ -6,7 +6,7 @@ docs/algorithms/detr.md has the table of names of tensors.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from vidsum.checkpoints.tensors import Published, Reader
+from vidsum.checkpoints.tensors import Published, TensorReader
 from vidsum.checkpoints.trained import Trained
 from vidsum.errors import WeightsError
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     Tensors = dict[str, Tensor]
 
 _UNUSED = r"txt_position_embed\.|contrastive_align_projection_"
-"""Positions of words, which are off, and what only a training loss reads."""
+"""Names of unused tensors: positions of words, and the heads of a training loss."""
 _OPTIONS = {"nheads": 8, "max_v_l": 75, "max_q_l": 32, "clip_length": 2}
-"""Their options for QVHighlights, for files that have none."""
+"""The published options for QVHighlights, for files that have none."""
 _REFUSED = ("use_txt_pos", "no_norm_vfeat", "no_norm_tfeat", "a_feat_dir")
 """Options that no tensor shows: positions of words, unnormalised features, and QD-DETR's audio features."""
 _CLIP_DIM = 512 + 2
-"""CLIP's features with the two endpoints: their only kind that can be made from a video."""
+"""CLIP's features with the two endpoints: the only published kind that vidsum can compute."""
 
 _INPUTS = {
-    f"input_{theirs}_proj.{number}.{part}": f"inputs.{ours}.{4 * number + offset}"
-    for theirs, ours in (("vid", "video"), ("txt", "words"))
+    f"input_{published_key}_proj.{number}.{part}": f"inputs.{key}.{4 * number + offset}"
+    for published_key, key in (("vid", "video"), ("txt", "words"))
     for number in range(2)
     for part, offset in (("LayerNorm", 0), ("net.1", 2))
 }
@@ -49,48 +49,48 @@ _ANCHOR_LAYER = {
 
 
 def moment_detr_checkpoint(published: Published) -> Trained:
-    """Moment-DETR as a checkpoint of vidsum. Raises WeightsError for unknown variants and missing tensors."""
-    reader = Reader(published.tensors, "Moment-DETR", _UNUSED)
-    tensors = reader.pairs({"saliency_proj": "saliency_head"})
+    """Convert Moment-DETR to a checkpoint of vidsum. Raises WeightsError for unknown variants."""
+    reader = TensorReader(published.tensors, "Moment-DETR", _UNUSED)
+    tensors = reader.take_layers({"saliency_proj": "saliency_head"})
     tensors["decoder.places"] = reader.take("query_embed.weight")
     for number in range(reader.count(r"transformer\.decoder\.layers\.(\d+)\.")):
-        theirs, ours = f"transformer.decoder.layers.{number}", f"decoder.layers.{number}"
-        tensors |= _attention(reader, f"{theirs}.self_attn", f"{ours}.attention")
-        tensors |= _attention(reader, f"{theirs}.multihead_attn", f"{ours}.cross")
-        tensors |= _rest_of_layer(reader, theirs, ours, 3)
+        published_key, key = f"transformer.decoder.layers.{number}", f"decoder.layers.{number}"
+        tensors |= _attention(reader, f"{published_key}.self_attn", f"{key}.attention")
+        tensors |= _attention(reader, f"{published_key}.multihead_attn", f"{key}.cross")
+        tensors |= _rest_of_layer(reader, published_key, key, 3)
     return _checkpoint("moment-detr", reader, tensors, published.options)
 
 
 def qd_detr_checkpoint(published: Published) -> Trained:
-    """QD-DETR as a checkpoint of vidsum; errors as `moment_detr_checkpoint`."""
-    reader = Reader(published.tensors, "QD-DETR", _UNUSED)
+    """Convert QD-DETR to a checkpoint of vidsum; errors as `moment_detr_checkpoint`."""
+    reader = TensorReader(published.tensors, "QD-DETR", _UNUSED)
     tensors = _encoder(reader, "t2v_encoder", "cross")
-    tensors |= reader.pairs(
+    tensors |= reader.take_layers(
         {"saliency_proj1": "global_saliency.of_clips", "saliency_proj2": "global_saliency.of_token"}
     )
     tensors["global_saliency.token"] = reader.take("global_rep_token")
     tensors["global_saliency.position"] = reader.take("global_rep_pos")
     tensors["decoder.anchors"] = reader.take("query_embed.weight")
-    for theirs, ours in _ANCHOR_PERCEPTRONS.items():
-        tensors |= _perceptron(reader, f"transformer.decoder.{theirs}", f"decoder.{ours}", 2)
+    for published_key, key in _ANCHOR_PERCEPTRONS.items():
+        tensors |= _perceptron(reader, f"transformer.decoder.{published_key}", f"decoder.{key}", 2)
     tensors |= _perceptron(reader, "transformer.decoder.bbox_embed", "decoder.move", 3)
     for number in range(reader.count(r"transformer\.decoder\.layers\.(\d+)\.")):
-        theirs, ours = f"transformer.decoder.layers.{number}", f"decoder.layers.{number}"
+        published_key, key = f"transformer.decoder.layers.{number}", f"decoder.layers.{number}"
         places = {"ca_qpos_proj": "cross.q_place"} if number == 0 else {}
         names = (_ANCHOR_LAYER | places).items()
-        tensors |= reader.pairs({f"{theirs}.{part}": f"{ours}.{mine}" for part, mine in names})
-        tensors |= _rest_of_layer(reader, theirs, ours, 3)
+        tensors |= reader.take_layers({f"{published_key}.{part}": f"{key}.{mine}" for part, mine in names})
+        tensors |= _rest_of_layer(reader, published_key, key, 3)
     return _checkpoint("qd-detr", reader, tensors, published.options)
 
 
-def _checkpoint(model: str, reader: Reader, tensors: "Tensors", options: Mapping[str, Any]) -> Trained:
+def _checkpoint(model: str, reader: TensorReader, tensors: "Tensors", options: Mapping[str, Any]) -> Trained:
     """Return the checkpoint, with the tensors that both models have."""
     options = {**_OPTIONS, **options}
     _refuse_variants(reader, options)
-    tensors |= reader.pairs(_INPUTS | _ANSWERS)
+    tensors |= reader.take_layers(_INPUTS | _ANSWERS)
     tensors |= _perceptron(reader, "span_embed", "decoder.spans", 3)
     tensors |= _encoder(reader, "encoder", "encoder")
-    reader.finish()
+    reader.require_all_taken()
     config = {
         "dim_video": len(tensors["inputs.video.0.weight"]),
         "dim_query": len(tensors["inputs.words.0.weight"]),
@@ -110,8 +110,8 @@ def _checkpoint(model: str, reader: Reader, tensors: "Tensors", options: Mapping
     return Trained(model, config, features, {"origin": "the authors' published state dict"}, tensors)
 
 
-def _refuse_variants(reader: Reader, options: Mapping[str, Any]) -> None:
-    """Refuse unsupported variants by the names of their options, which say more than a tensor's name."""
+def _refuse_variants(reader: TensorReader, options: Mapping[str, Any]) -> None:
+    """Refuse unsupported variants, naming the option: it says more than a tensor's name."""
     if len(reader.take("span_embed.layers.2.bias")) != 2:
         raise WeightsError(f"{reader.model} with --span_loss_type ce is not supported, only l1")
     inputs = reader.count(r"input_vid_proj\.(\d+)\.")
@@ -122,34 +122,39 @@ def _refuse_variants(reader: Reader, options: Mapping[str, Any]) -> None:
             raise WeightsError(f"{reader.model} with --{name} is not supported")
 
 
-def _encoder(reader: Reader, theirs: str, ours: str) -> "Tensors":
+def _encoder(reader: TensorReader, published_key: str, key: str) -> "Tensors":
     tensors: Tensors = {}
-    for number in range(reader.count(rf"transformer\.{theirs}\.layers\.(\d+)\.")):
-        layer, to = f"transformer.{theirs}.layers.{number}", f"{ours}.{number}"
+    for number in range(reader.count(rf"transformer\.{published_key}\.layers\.(\d+)\.")):
+        layer, to = f"transformer.{published_key}.layers.{number}", f"{key}.{number}"
         tensors |= _attention(reader, f"{layer}.self_attn", f"{to}.attention")
         tensors |= _rest_of_layer(reader, layer, to, 2)
     return tensors
 
 
-def _attention(reader: Reader, theirs: str, ours: str) -> "Tensors":
-    """Attention, whose projections of queries, keys and values are one tensor in theirs."""
-    tensors = reader.pairs({f"{theirs}.out_proj": f"{ours}.out"})
+def _attention(reader: TensorReader, published_key: str, key: str) -> "Tensors":
+    """Return an attention layer; the published projections of queries, keys and values are one tensor."""
+    tensors = reader.take_layers({f"{published_key}.out_proj": f"{key}.out"})
     for part in ("weight", "bias"):
-        thirds = reader.take(f"{theirs}.in_proj_{part}").chunk(3)
-        tensors |= {f"{ours}.{name}.{part}": third for name, third in zip("qkv", thirds, strict=True)}
+        thirds = reader.take(f"{published_key}.in_proj_{part}").chunk(3)
+        tensors |= {f"{key}.{name}.{part}": third for name, third in zip("qkv", thirds, strict=True)}
     return tensors
 
 
-def _rest_of_layer(reader: Reader, theirs: str, ours: str, norms: int) -> "Tensors":
+def _rest_of_layer(reader: TensorReader, published_key: str, key: str, norms: int) -> "Tensors":
     """Return the feed-forward network and the norms; only QD-DETR has a PReLU."""
-    names = {f"{theirs}.norm{number + 1}": f"{ours}.norms.{number}" for number in range(norms)}
-    names |= {f"{theirs}.linear1": f"{ours}.feed_forward.0", f"{theirs}.linear2": f"{ours}.feed_forward.3"}
-    tensors = reader.pairs(names)
+    names = {f"{published_key}.norm{number + 1}": f"{key}.norms.{number}" for number in range(norms)}
+    names |= {
+        f"{published_key}.linear1": f"{key}.feed_forward.0",
+        f"{published_key}.linear2": f"{key}.feed_forward.3",
+    }
+    tensors = reader.take_layers(names)
     if reader.model == "QD-DETR":
-        tensors[f"{ours}.feed_forward.1.weight"] = reader.take(f"{theirs}.activation.weight")
+        tensors[f"{key}.feed_forward.1.weight"] = reader.take(f"{published_key}.activation.weight")
     return tensors
 
 
-def _perceptron(reader: Reader, theirs: str, ours: str, layers: int) -> "Tensors":
-    """Theirs counts the linear layers, ours the ReLUs between them too."""
-    return reader.pairs({f"{theirs}.layers.{layer}": f"{ours}.{2 * layer}" for layer in range(layers)})
+def _perceptron(reader: TensorReader, published_key: str, key: str, layers: int) -> "Tensors":
+    """Return an MLP; published names count linear layers, those here count the ReLUs too."""
+    return reader.take_layers(
+        {f"{published_key}.layers.{layer}": f"{key}.{2 * layer}" for layer in range(layers)}
+    )

@@ -6,7 +6,7 @@ docs/algorithms/mrnet.md has the table of names of tensors.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from vidsum.checkpoints.tensors import Published, Reader
+from vidsum.checkpoints.tensors import Published, TensorReader
 from vidsum.checkpoints.trained import Trained
 from vidsum.errors import WeightsError
 
@@ -28,7 +28,7 @@ class Sizes(NamedTuple):
 
 
 class Configuration(NamedTuple):
-    """One of checkpoints/best/*/config.yml."""
+    """A published configuration, checkpoints/best/*/config.yml."""
 
     dataset: str
     sizes: Sizes
@@ -55,20 +55,18 @@ CONFIGURATIONS: Mapping[str, Configuration] = {
 """The configurations by the names of their checkpoints."""
 
 _CLIP_S = 1e6
-"""Every video is one window: their model reads T clips of a whole video, however long they are."""
+"""Every video is one window: the published model reads T clips of a whole video of any length."""
 
 _UNUSED = r"text_encoder\.fc_out1\.|text_out\.(fc_out2|layernorm)\.|trans_ret\.rets\.\d+\.xpos\."
-"""Tensors that their scores do not depend on."""
+"""Tensors that the scores do not depend on."""
 
 
 def mrnet_checkpoint(published: Published, name: str) -> Trained:
-    """Return a published state dict as a checkpoint of vidsum; `name` is the one of CONFIGURATIONS that it
-    must be.
+    """Convert a published state dict of the configuration `name` to a checkpoint of vidsum.
 
-    Raises WeightsError where it is of another configuration, or a tensor is missing, unknown or of another
-    shape.
+    Raises WeightsError for another configuration, and missing, unknown or misshapen tensors.
     """
-    reader = Reader(published.tensors, "MRNet", _UNUSED)
+    reader = TensorReader(published.tensors, "MRNet", _UNUSED)
     layers = max(1, reader.count(r"trans_ret\.rets\.(\d+)\."))
     convolutions = max(1, reader.count(r"proposal_conv\.convs\.(\d+)\."))
     is_shared = "trans_ret.rets.0.self_attn.linears.3.weight" in published.tensors
@@ -79,7 +77,7 @@ def mrnet_checkpoint(published: Published, name: str) -> Trained:
         raise WeightsError("not a published state dict of MRNet: its tensors have other shapes") from error
     sizes = Sizes(shapes["dim_video"], shapes["clips"], convolutions, shapes["kernel"])
     configuration = _configuration(sizes, name)
-    reader.finish()
+    reader.require_all_taken()
     if not configuration.switches.get("queries_attend", True):
         for number in range(layers):
             _let_queries_pass(tensors, f"blocks.{number}.retention", is_shared)
@@ -90,12 +88,12 @@ def mrnet_checkpoint(published: Published, name: str) -> Trained:
 
 
 def _configuration(sizes: Sizes, name: str) -> Configuration:
-    """Return the configuration `name`. Raises WeightsError where the sizes are those of another, or of
-    none.
-    """
+    """Return the configuration `name`. Raises WeightsError where it has other sizes."""
     names = {configuration.sizes: other for other, configuration in CONFIGURATIONS.items()}
     if sizes not in names:
-        known = "; ".join(f"{each.dataset}: {each.sizes}" for each in CONFIGURATIONS.values())
+        known = "; ".join(
+            f"{configuration.dataset}: {configuration.sizes}" for configuration in CONFIGURATIONS.values()
+        )
         raise WeightsError(f"MRNet with {sizes} is not one of the published configurations ({known})")
     if (actual := names[sizes]) != name:
         datasets = f"{CONFIGURATIONS[actual].dataset}, not for {CONFIGURATIONS[name].dataset}"
@@ -103,11 +101,11 @@ def _configuration(sizes: Sizes, name: str) -> Configuration:
     return CONFIGURATIONS[name]
 
 
-def _tensors(reader: Reader, layers: int, convolutions: int, is_shared: bool) -> "dict[str, Tensor]":
-    """Return their tensors by our names."""
+def _tensors(reader: TensorReader, layers: int, convolutions: int, is_shared: bool) -> "dict[str, Tensor]":
+    """Return the published tensors by the names here."""
     import torch
 
-    tensors = reader.pairs(_names(layers, convolutions, is_shared))
+    tensors = reader.take_layers(_names(layers, convolutions, is_shared))
     for number in range(convolutions):
         for part in ("running_mean", "running_var", "num_batches_tracked"):
             tensors[f"map.norms.{number}.{part}"] = reader.take(f"proposal_conv.bn.{number}.{part}")
@@ -116,7 +114,7 @@ def _tensors(reader: Reader, layers: int, convolutions: int, is_shared: bool) ->
     for head in ("proposal_iou", "proposal_contrastive"):
         tensors[f"{head}.weight"] = tensors[f"{head}.weight"].flatten(1)
     tensors["video_input.0.projection.weight"] = tensors["video_input.0.projection.weight"].flatten(1)
-    # their contrastive score compares the proposal with the query as the blocks give it
+    # the published contrastive score compares the proposal with the query as the blocks give it
     query = tensors["query_iou.weight"]
     tensors["query_contrastive.weight"] = torch.eye(*query.shape)
     tensors["query_contrastive.bias"] = torch.zeros(len(query))
@@ -124,7 +122,7 @@ def _tensors(reader: Reader, layers: int, convolutions: int, is_shared: bool) ->
 
 
 def _names(layers: int, convolutions: int, is_shared: bool) -> dict[str, str]:
-    """Return their names of layers to ours, where both have a weight and a bias of the same meaning."""
+    """Map published names to names here, of layers whose weight and bias mean the same in both."""
     names = {
         "featpool.conv": "video_input.0.projection",
         "input_vid_proj.0.LayerNorm": "video_input.1.0",
@@ -150,32 +148,32 @@ def _names(layers: int, convolutions: int, is_shared: bool) -> dict[str, str]:
     return names
 
 
-def _retention(reader: Reader, number: int, is_shared: bool) -> "dict[str, Tensor]":
+def _retention(reader: TensorReader, number: int, is_shared: bool) -> "dict[str, Tensor]":
     """Return the projections of Eq. 1, one for both modalities or one for each, and the learned mask."""
     import torch
 
-    theirs, ours = f"trans_ret.rets.{number}", f"blocks.{number}.retention"
-    learned = reader.take(f"{theirs}.learn_vid_ret.weight")
+    published_key, key = f"trans_ret.rets.{number}", f"blocks.{number}.retention"
+    learned = reader.take(f"{published_key}.learn_vid_ret.weight")
     clips = round(learned.numel() ** 0.5)
-    tensors = {f"{ours}.sparse_weights": learned.reshape(clips, clips)}
+    tensors = {f"{key}.sparse_weights": learned.reshape(clips, clips)}
     for modality, letters in (("query", "txt"), ("video", "vid")):
         if is_shared:
-            linears = [f"{theirs}.self_attn.linears.{place}" for place in range(3)]
+            linears = [f"{published_key}.self_attn.linears.{place}" for place in range(3)]
             biases = [reader.take(f"{name}.bias") for name in linears]
-            tensors[f"{ours}.{modality}_projections.bias"] = torch.cat(biases)
+            tensors[f"{key}.{modality}_projections.bias"] = torch.cat(biases)
             weights = [reader.take(f"{name}.weight") for name in linears]
         else:
-            # theirs multiply from the right
-            weights = [reader.take(f"{theirs}.W_{letters}_{letter}").T for letter in "QKV"]
-        tensors[f"{ours}.{modality}_projections.weight"] = torch.cat(weights)
+            # published weights multiply from the right
+            weights = [reader.take(f"{published_key}.W_{letters}_{letter}").T for letter in "QKV"]
+        tensors[f"{key}.{modality}_projections.weight"] = torch.cat(weights)
     return tensors
 
 
 def _let_queries_pass(tensors: "dict[str, Tensor]", retention: str, is_shared: bool) -> None:
-    """Set the weights so that queries pass, as in their code where only clips attend, without softmax.
+    """Set the weights so that queries pass unchanged, as in the public code where only clips attend.
 
-    With shared projections, queries stay as they are, and clips have masked logits for weights. With separate
-    ones, queries are their values and clips' weights are zero, so that only the next layer's bias is left.
+    With shared projections, queries stay and the weights of clips are masked logits. With separate ones,
+    queries are their values and the weights of clips are zero, which leaves the next layer's bias.
     """
     import torch
 

@@ -1,4 +1,4 @@
-"""Checkpoints of trained models by name: of the registry, published by other authors, or files."""
+"""Checkpoints of trained models by name: from the registry, from other authors, or as files."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from vidsum import checkpoints
 from vidsum.checkpoints.detr_official import moment_detr_checkpoint, qd_detr_checkpoint
 from vidsum.checkpoints.mrnet_official import CONFIGURATIONS, mrnet_checkpoint
-from vidsum.checkpoints.registry import builtin, weights_folder
+from vidsum.checkpoints.registry import builtin_entries, weights_folder
 from vidsum.checkpoints.tensors import Published, read_published
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import InputError, UsageError, WeightsError
@@ -18,13 +18,13 @@ from vidsum.provenance import of_file
 BEST = "best.safetensors"
 """The checkpoint in the folder of a training run that validated best."""
 
-Format = Literal["mrnet-official", "detr-official"]
+OfficialFormat = Literal["mrnet-official", "detr-official"]
 
 
-class Official(NamedTuple):
+class OfficialModel(NamedTuple):
     """A published model."""
 
-    format: Format
+    format: OfficialFormat
     checkpoint: Callable[[Published], Trained]
     hint: str
     """The file that it is read from, for messages."""
@@ -33,11 +33,11 @@ class Official(NamedTuple):
 _MRNET_HINT = "give a state dict of xian-sh/MRNet for {}, as its trainer saves it (.pth)"
 _DETR_HINT = "give model_best.ckpt of {}"
 
-OFFICIAL: Mapping[str, Official] = {
-    name: Official("mrnet-official", partial(mrnet_checkpoint, name=name), _MRNET_HINT.format(each.dataset))
-    for name, each in CONFIGURATIONS.items()
+OFFICIAL: Mapping[str, OfficialModel] = {
+    name: OfficialModel("mrnet-official", partial(mrnet_checkpoint, name=name), _MRNET_HINT.format(dataset))
+    for name, (dataset, *_) in CONFIGURATIONS.items()
 } | {
-    name: Official("detr-official", checkpoint, _DETR_HINT.format(repository))
+    name: OfficialModel("detr-official", checkpoint, _DETR_HINT.format(repository))
     for name, checkpoint, repository in (
         ("moment-detr-qvhighlights", moment_detr_checkpoint, "jayleicn/moment_detr"),
         ("qd-detr-qvhighlights", qd_detr_checkpoint, "wjun0830/QD-DETR"),
@@ -46,7 +46,7 @@ OFFICIAL: Mapping[str, Official] = {
 """The published models by their names here."""
 
 
-def add_official(file: Path, name: str, format: Format | None = None) -> Path:
+def add_official(file: Path, name: str, format: OfficialFormat | None = None) -> Path:
     """Store a published model, `name` of OFFICIAL, as a checkpoint in the folder of weights; return its path.
 
     Raises UsageError: no published model of the format has that name. WeightsError: the file does not hold
@@ -88,21 +88,21 @@ def _path_of(name: str) -> Path:
     return weights_folder() / name / f"{name}.safetensors"
 
 
-def named_file(name: str) -> Path:
+def checkpoint_file(name: str) -> Path:
     """Return the file of a checkpoint by its path, its name in the registry, or the name it was added by.
 
     Raises WeightsError where it cannot be fetched, or was not added.
     """
-    if name in builtin():
+    if name in builtin_entries():
         return checkpoints.path_of(name)
     return official_file(name) if name in OFFICIAL else Path(name)
 
 
-def named_sha256(name: str) -> str:
-    """Return SHA-256 of `named_file(name)`, for provenance. Raises InputError where there is no such file."""
-    if name in builtin():
+def checkpoint_digest(name: str) -> str:
+    """Return the SHA-256 of `checkpoint_file(name)`. Raises InputError where there is no such file."""
+    if name in builtin_entries():
         return checkpoints.sha256_of(name)
-    file = named_file(name)
+    file = checkpoint_file(name)
     if not file.is_file():
         raise InputError(f"{name}: no such file")
     return str(of_file(file)["sha256"])

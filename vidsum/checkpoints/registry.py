@@ -54,7 +54,7 @@ class PackageSource:
 
 @dataclass(frozen=True)
 class JoinedSource:
-    """A file that was published in pieces: their bytes one after another."""
+    """A file that was published in parts, whose bytes are concatenated."""
 
     parts: tuple[PackageSource, ...]
 
@@ -74,11 +74,11 @@ class ShippedSource:
 
 
 def host_of(url: str) -> str:
-    """Return the part of a URL that may be shown: no user name, password or token."""
+    """Return the host of a URL, for messages: no user name, password or token."""
     return urlsplit(url).hostname or urlsplit(url).path
 
 
-Source: TypeAlias = UrlSource | PackageSource | JoinedSource | ShippedSource
+FileSource: TypeAlias = UrlSource | PackageSource | JoinedSource | ShippedSource
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class EntryFile:
     format: Format
     sha256: str
     """SHA-256 of the published file: all 64 hexadecimal digits, or the first few where no more is known."""
-    sources: tuple[Source, ...]
+    sources: tuple[FileSource, ...]
     bytes: int | None = None
     """Length of the published file, where it is known."""
 
@@ -105,82 +105,80 @@ class EntryFile:
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A checkpoint: one or more files that are of use together."""
+class RegistryEntry:
+    """A checkpoint: one or more files that belong together."""
 
     name: str
     purpose: str
     licence: str
     files: tuple[EntryFile, ...]
-    """The first is that of `sha256_of`."""
+    """`sha256_of` returns the hash of the first."""
     instead: str | None = None
     """Advice for a user who cannot reach the sources."""
     network: str | None = None
-    """Extractor whose network the user's own weights are for."""
+    """The extractor whose network the user's weights are for."""
 
     @property
     def is_shipped(self) -> bool:
-        """Whether all of it comes with vidsum, so that nothing has to be fetched."""
+        """Whether all files come with vidsum, so that nothing has to be fetched."""
         return all(isinstance(next(iter(file.sources), None), ShippedSource) for file in self.files)
 
 
-def get(name: str) -> Entry:
+def get(name: str) -> RegistryEntry:
     """Return the entry of a name. Raises UsageError where there is none."""
-    entry = builtin().get(name) or own_entry(name)
+    entry = builtin_entries().get(name) or user_entry(name)
     if entry is None:
-        raise unknown_name_error("weights", name, [*builtin(), *own_weights()])
+        raise unknown_name_error("weights", name, [*builtin_entries(), *user_entries()])
     return entry
 
 
-OWN = "own.json"
-"""In the folder of the user's own weights: their network, and the SHA-256 and length of the file."""
+USER_FILE = "own.json"
+"""Marks a folder of the user's weights: their network, and the SHA-256 and length of the file."""
 
 
-def own_weights() -> dict[str, Entry]:
-    """Return the entries of the user's own weights, by name."""
-    names = sorted(path.parent.name for path in weights_folder().glob(f"*/{OWN}"))
-    return {name: entry for name in names if (entry := own_entry(name))}
+def user_entries() -> dict[str, RegistryEntry]:
+    """Return the entries of the user's weights, by name."""
+    names = sorted(path.parent.name for path in weights_folder().glob(f"*/{USER_FILE}"))
+    return {name: entry for name in names if (entry := user_entry(name))}
 
 
-def own_entry(name: str) -> Entry | None:
-    """Return the entry of the user's own weights with a name; None where there are none."""
+def user_entry(name: str) -> RegistryEntry | None:
+    """Return the entry of the user's weights with a name; None where there are none."""
     if not name or Path(name).name != name:
         return None
     try:
-        return describe_own(name, **read_json(weights_folder() / name / OWN))
+        return make_user_entry(name, **read_json(weights_folder() / name / USER_FILE))
     except (InputError, TypeError, ValueError, OverflowError):
         return None
 
 
-def describe_own(name: str, network: str, sha256: str, bytes: int) -> Entry:
-    """Return the entry of weights of the user's own, from what `OWN` holds."""
+def make_user_entry(name: str, network: str, sha256: str, bytes: int) -> RegistryEntry:
+    """Return the entry of the user's weights, from the content of `USER_FILE`."""
     file = EntryFile(f"{name}.safetensors", "safetensors", str(sha256), (), int(bytes))
-    return Entry(name, f"your own weights of {network}", "yours", (file,), network=str(network))
+    return RegistryEntry(name, f"your own weights of {network}", "yours", (file,), network=str(network))
 
 
 @cache
-def builtin() -> Mapping[str, Entry]:
+def builtin_entries() -> Mapping[str, RegistryEntry]:
     """Return the registry that ships with vidsum, by name."""
     return parse(resources.files("vidsum.weights").joinpath("registry.yaml").read_text("utf-8"))
 
 
-def parse(text: str) -> dict[str, Entry]:
-    """Return the entries of a registry file, by name; a test holds the one that ships to the rules of its
-    format.
-    """
+def parse(text: str) -> dict[str, RegistryEntry]:
+    """Return the entries of a registry file, by name; a test checks the format of the shipped one."""
     models = parse_yaml(text, "registry")["models"]
     return {name: _entry(name, model) for name, model in models.items()}
 
 
-def _entry(name: str, model: Mapping[str, Any]) -> Entry:
+def _entry(name: str, model: Mapping[str, Any]) -> RegistryEntry:
     files = [{**file, "sources": tuple(map(_source, file["sources"]))} for file in model["files"]]
-    return Entry(**{**model, "name": name, "files": tuple(EntryFile(**file) for file in files)})
+    return RegistryEntry(**{**model, "name": name, "files": tuple(EntryFile(**file) for file in files)})
 
 
-def _source(source: Mapping[str, Any]) -> Source:
+def _source(source: Mapping[str, Any]) -> FileSource:
     if "parts" in source:
         return JoinedSource(tuple(PackageSource(**part) for part in source["parts"]))
-    kinds: dict[str, type[Source]] = {"url": UrlSource, "shipped": ShippedSource}
+    kinds: dict[str, type[FileSource]] = {"url": UrlSource, "shipped": ShippedSource}
     return next((kinds[key] for key in kinds if key in source), PackageSource)(**source)
 
 
@@ -190,7 +188,7 @@ _RECORD = "record.json"
 
 @dataclass(frozen=True)
 class Record:
-    """Facts about a stored file when it came in."""
+    """Facts about a file when it was stored."""
 
     source_sha256: str
     """SHA-256 of the published file."""
@@ -204,7 +202,7 @@ class Record:
 class EntryStatus:
     """The state of an entry of the registry on this machine."""
 
-    entry: Entry
+    entry: RegistryEntry
     state: State
     path: Path
     """The file, or the folder where there are several; it may not exist yet."""
@@ -217,13 +215,13 @@ def weights_folder() -> Path:
     return home() / "weights"
 
 
-def path_of_entry(entry: Entry) -> Path:
-    """Return path of an entry: its file, or its folder where it has several."""
+def path_of_entry(entry: RegistryEntry) -> Path:
+    """Return the path of an entry: its file, or its folder where it has several."""
     folder = weights_folder() / entry.name
     return folder / entry.files[0].name if len(entry.files) == 1 else folder
 
 
-def read_records(entry: Entry) -> dict[str, Record]:
+def read_records(entry: RegistryEntry) -> dict[str, Record]:
     """Return the records of an entry's files, by file name; none where they cannot be read."""
     try:
         texts = read_json(weights_folder() / entry.name / _RECORD)
@@ -232,7 +230,7 @@ def read_records(entry: Entry) -> dict[str, Record]:
         return {}
     kinds = get_type_hints(Record)
     is_right = all(
-        isinstance(value, kinds[key]) for each in records.values() for key, value in vars(each).items()
+        isinstance(value, kinds[key]) for record in records.values() for key, value in vars(record).items()
     )
     return records if is_right else {}
 
@@ -244,7 +242,7 @@ def write_records(folder: Path, records: Mapping[str, Record]) -> None:
     part.replace(folder / _RECORD)
 
 
-def status_of(entry: Entry, *, hashed: bool) -> EntryStatus:
+def status_of(entry: RegistryEntry, *, hashed: bool) -> EntryStatus:
     """Return the status of an entry by the sizes of its files, and by their SHA-256 if `hashed`."""
     states = _file_states(entry, hashed=hashed)
     path = path_of_entry(entry)
@@ -254,26 +252,26 @@ def status_of(entry: Entry, *, hashed: bool) -> EntryStatus:
     return EntryStatus(entry, "missing" if is_missing else "present", path)
 
 
-def unfit_files(entry: Entry) -> list[EntryFile]:
+def unfit_files(entry: RegistryEntry) -> list[EntryFile]:
     """Return the files of an entry that are missing or do not have the recorded SHA-256."""
     return [file for file, (state, _) in _file_states(entry, hashed=True).items() if state != "present"]
 
 
 _Version: TypeAlias = tuple[Path, int, int]
 """A file, its size and the time of its last change."""
-_ahead: dict[_Version, Future[str]] = {}
-"""SHA-256 that another thread computes."""
+_pending_digests: dict[_Version, Future[str]] = {}
+"""SHA-256 values that threads are computing."""
 
 
-def hash_ahead(entry: Entry) -> None:
-    """Begin to compute the SHA-256 of an entry's files, each in a thread, for the next check of each.
+def begin_hashing(entry: RegistryEntry) -> None:
+    """Start computing the SHA-256 of an entry's files in daemon threads, for the next check of each.
 
-    A program that ends without that check, with an error or because all is up to date, does not wait for it.
+    A program that ends without that check does not wait for them.
     """
     for file in entry.files:
         path, digest = weights_folder() / entry.name / file.name, Future[str]()
         with suppress(OSError):  # the check says what is wrong
-            _ahead[_version_of(path)] = digest
+            _pending_digests[_version_of(path)] = digest
             Thread(target=_settle, args=(digest, path), daemon=True).start()
 
 
@@ -284,8 +282,8 @@ def _settle(digest: "Future[str]", path: Path) -> None:
         digest.set_exception(error)
 
 
-def _hash(path: Path) -> str:
-    begun = _ahead.pop(_version_of(path), None)
+def _digest(path: Path) -> str:
+    begun = _pending_digests.pop(_version_of(path), None)
     return begun.result() if begun else hash_file(path)
 
 
@@ -294,8 +292,8 @@ def _version_of(path: Path) -> _Version:
     return path, status.st_size, status.st_mtime_ns
 
 
-def _file_states(entry: Entry, *, hashed: bool) -> dict[EntryFile, tuple[State, str | None]]:
-    """(state, fault) of each stored file."""
+def _file_states(entry: RegistryEntry, *, hashed: bool) -> dict[EntryFile, tuple[State, str | None]]:
+    """Return (state, fault) of each stored file."""
     folder, records = weights_folder() / entry.name, read_records(entry)
     return {file: _state(folder / file.name, file, records.get(file.name), hashed) for file in entry.files}
 
@@ -308,15 +306,15 @@ def _state(path: Path, file: EntryFile, record: Record | None, hashed: bool) -> 
         size = path.stat().st_size
         if size != record.stored_bytes:
             return "bad", f"{path}: has {size} bytes, not the recorded {record.stored_bytes}"
-        if hashed and _hash(path) != record.stored_sha256:
+        if hashed and _digest(path) != record.stored_sha256:
             return "bad", f"{path}: does not have the recorded SHA-256"
     except OSError as error:
         return "bad", f"{path}: cannot be read ({error.strerror})"
     return "present", None
 
 
-def require_whole(entry: Entry) -> Path:
-    """Return path of an entry in the cache, after its files' SHA-256 have been checked; else WeightsError."""
+def require_whole(entry: RegistryEntry) -> Path:
+    """Return the path of an entry in the cache, after checking its SHA-256; else raise WeightsError."""
     status = status_of(entry, hashed=True)
     if status.state == "present":
         return status.path

@@ -1,4 +1,4 @@
-"""Files of tensors that others made, as safetensors or as the tensors of a model."""
+"""Read other authors' files of tensors, and convert them to safetensors."""
 
 import re
 import shutil
@@ -21,7 +21,7 @@ Tensors: TypeAlias = "Mapping[str, Tensor]"
 
 @dataclass(frozen=True, eq=False)
 class Published:
-    """A torch file in which other authors published their model."""
+    """A model as other authors published it in a torch file."""
 
     tensors: Tensors
     options: Mapping[str, Any]
@@ -58,8 +58,8 @@ def read_published(file: Path, hint: str) -> Published:
     )
 
 
-class Reader:
-    """Takes tensors by name, and knows which nobody took."""
+class TensorReader:
+    """Hands out tensors by name, and tracks which were not taken."""
 
     def __init__(self, tensors: Tensors, model: str, unused: str) -> None:
         """`model` is for messages; `unused` is a pattern of names that the outputs do not depend on."""
@@ -73,20 +73,20 @@ class Reader:
         self.left.discard(name)
         return self.tensors[name]
 
-    def pairs(self, names: Mapping[str, str]) -> "dict[str, Tensor]":
-        """Return the weight and bias of each layer, from their names to ours."""
+    def take_layers(self, names: Mapping[str, str]) -> "dict[str, Tensor]":
+        """Take the weight and bias of layers, given as {published name: name here}."""
         return {
-            f"{ours}.{part}": self.take(f"{theirs}.{part}")
-            for theirs, ours in names.items()
+            f"{key}.{part}": self.take(f"{published_key}.{part}")
+            for published_key, key in names.items()
             for part in ("weight", "bias")
         }
 
     def count(self, pattern: str) -> int:
-        """Count of different numbers at the group of a pattern in the names."""
+        """Count the different numbers that the group of a pattern matches in the names."""
         return len({match[1] for name in self.tensors if (match := re.match(pattern, name))})
 
-    def finish(self) -> None:
-        """Raise WeightsError where there are more tensors than were taken."""
+    def require_all_taken(self) -> None:
+        """Raise WeightsError where tensors were not taken."""
         if self.left:
             raise WeightsError(f"unknown variant of {self.model}: it has {min(self.left)}")
 

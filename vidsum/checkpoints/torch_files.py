@@ -1,4 +1,4 @@
-"""Read the tensors of PyTorch's file formats as NumPy arrays: without PyTorch, and nothing in them is run.
+"""Read the tensors of PyTorch's file formats as NumPy arrays, without PyTorch and without running any code.
 
 Three formats hold a pickle whose tensors point into storages. `torch.save` writes a zip (`data.pkl` beside
 `data/0`, `data/1` ...) or, before version 1.6, one pickle after the other with the storages behind them.
@@ -108,11 +108,11 @@ class TorchFile:
         Raises OSError: it cannot be read. WeightsError: it is damaged, or holds more than data.
         """
         self._name, self._kind, self._n_bytes = name, kind, path.stat().st_size
-        with self._refusing():
+        with self._refuse_damage():
             self.content, self._read = (_open_zip if zipfile.is_zipfile(path) else _open_legacy)(path)
 
     @contextmanager
-    def _refusing(self) -> Iterator[None]:
+    def _refuse_damage(self) -> Iterator[None]:
         try:
             yield
         except _DAMAGE as error:
@@ -123,8 +123,8 @@ class TorchFile:
 
         Raises WeightsError: it is neither, or its tensors do not fit into the file.
         """
-        with self._refusing():
-            tensors = dict(_tensors_in(state, "")) if isinstance(state, _Module) else state
+        with self._refuse_damage():
+            tensors = dict(_iter_tensors(state, "")) if isinstance(state, _Module) else state
             if not isinstance(tensors, Mapping) or not all(
                 isinstance(key, str) and isinstance(value, StoredTensor) for key, value in tensors.items()
             ):
@@ -139,7 +139,7 @@ class TorchFile:
                 largest = max(largest, tensor.storage.n_bytes)
             if max(claimed, largest) > _MAX_SHARED * self._n_bytes:
                 raise WeightsError(f"{self._name}: its tensors claim more than the file holds")
-            return {key: _array(tensor, self._read(tensor.storage)) for key, tensor in tensors.items()}
+            return {key: _to_array(tensor, self._read(tensor.storage)) for key, tensor in tensors.items()}
 
 
 def _open_zip(path: Path) -> tuple[Any, ReadStorage]:
@@ -163,20 +163,20 @@ def _open_legacy(path: Path) -> tuple[Any, ReadStorage]:
             _TorchUnpickler(stream).load()
         unpickler = _TorchUnpickler(stream)
         content = unpickler.load()
-        places: dict[str, int] = {}
+        offsets: dict[str, int] = {}
         for key in _TorchUnpickler(stream).load():
-            places[key] = stream.tell() + 8  # after the count of numbers, which the pickle has too
-            stream.seek(places[key] + unpickler.storages[key].n_bytes)
+            offsets[key] = stream.tell() + 8  # after the count of numbers, which the pickle has too
+            stream.seek(offsets[key] + unpickler.storages[key].n_bytes)
 
     def read(storage: _Storage) -> bytes:
         with path.open("rb") as stream:
-            stream.seek(places[storage.key])
+            stream.seek(offsets[storage.key])
             return stream.read(storage.n_bytes)
 
     return content, read
 
 
-def _array(tensor: StoredTensor, data: bytes) -> Array:
+def _to_array(tensor: StoredTensor, data: bytes) -> Array:
     storage, offset = tensor.storage, tensor.offset
     if len(data) != storage.n_bytes:
         raise pickle.UnpicklingError(f"storage {storage.key} is cut short")
@@ -195,19 +195,19 @@ def _array(tensor: StoredTensor, data: bytes) -> Array:
 
 
 class _Module:
-    """Stands for any module of a TorchScript archive; its attributes are set by the unpickler."""
+    """Any module of a TorchScript archive; the unpickler sets its attributes."""
 
 
-def _tensors_in(module: object, prefix: str) -> Iterator[tuple[str, StoredTensor]]:
+def _iter_tensors(module: object, prefix: str) -> Iterator[tuple[str, StoredTensor]]:
     for name, value in vars(module).items():
         if isinstance(value, StoredTensor):
             yield f"{prefix}{name}", value
         elif isinstance(value, _Module):
-            yield from _tensors_in(value, f"{prefix}{name}.")
+            yield from _iter_tensors(value, f"{prefix}{name}.")
 
 
 class _TorchUnpickler(RestrictedUnpickler):
-    """Builds descriptions of tensors; `storages` are those that it met."""
+    """Builds descriptions of tensors; `storages` collects what they point into."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         super().__init__(stream, _ALLOWED, "file of tensors")
@@ -226,7 +226,7 @@ class _TorchUnpickler(RestrictedUnpickler):
 def _describe_tensor(
     storage: _Storage, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], *_rest: object
 ) -> StoredTensor:
-    """Return a tensor; what follows (gradient flag, hooks) does not matter here."""
+    """Describe a tensor; the arguments after the strides (gradient flag, hooks) do not matter here."""
     if not isinstance(storage, _Storage):  # a module could claim any length
         raise pickle.UnpicklingError("a tensor has no storage")
     return StoredTensor(storage, offset, tuple(shape), tuple(strides))

@@ -1,6 +1,7 @@
-"""Checkpoints of models trained with vidsum: safetensors that describe themselves.
+"""Checkpoints of models trained with vidsum: safetensors with a description.
 
-The file's metadata has a JSON text under the key `vidsum`: the schema, and all of `Trained` but its tensors.
+The file's metadata has a JSON text under the key `vidsum`: the schema, and the fields of `Trained` except its
+tensors.
 """
 
 import json
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 Model = TypeVar("Model", bound="nn.Module")
 
 SCHEMA = "vidsum.checkpoint/1"
-IN_NUMPY = ("captioner", "ridge", "vse")
+NUMPY_MODELS = ("captioner", "ridge", "vse")
 """Models that run without torch, which takes seconds to import."""
 _KEY = "vidsum"
 
@@ -40,7 +41,7 @@ class Trained:
     training: Mapping[str, Any]
     """Settings of the training, its data, and how it went."""
     tensors: "Mapping[str, Any]"
-    """The model's state dict, on the CPU; NumPy arrays for the models of `IN_NUMPY`."""
+    """The model's state dict, on the CPU; NumPy arrays for the models of `NUMPY_MODELS`."""
 
 
 def save_trained(path: str | os.PathLike[str], trained: Trained) -> None:
@@ -51,7 +52,7 @@ def save_trained(path: str | os.PathLike[str], trained: Trained) -> None:
 
 
 def read_trained(path: str | os.PathLike[str]) -> Trained:
-    """Read what `save_trained` wrote. Raises InputError where the file is missing or something else."""
+    """Read a checkpoint of `save_trained`. Raises InputError where the file is missing or something else."""
     facts, tensors = read_tensors(path, SCHEMA)
     kinds = {"model": str, "config": dict, "features": dict, "training": dict}
     for key, kind in kinds.items():
@@ -60,25 +61,26 @@ def read_trained(path: str | os.PathLike[str]) -> Trained:
     return Trained(**{key: facts[key] for key in kinds}, tensors=tensors)
 
 
-def built(trained: Trained, model: str, make: Callable[[Mapping[str, Any]], Model], name: str) -> Model:
-    """Return the model of a checkpoint with its weights, ready to run; `model` is what it must be called.
+def build_trained(
+    trained: Trained, model: str, make: Callable[[Mapping[str, Any]], Model], name: str
+) -> Model:
+    """Build the model of a checkpoint with its weights, ready to run.
 
-    `make` builds the model of a configuration; it may raise TypeError or ValueError, or fail at absurd sizes.
-    Raises InputError, with the `name` of the checkpoint, where it is of another model, or its tensors do not
-    fit its configuration.
+    `model` is the expected model, and `make` builds it from a configuration. Raises InputError, with the
+    `name` of the checkpoint, for another model, and for tensors that do not fit the configuration.
     """
     if trained.model != model:
         raise InputError(f"{name}: a checkpoint of {safe_name(trained.model)}, not of {model}")
     try:
-        made = make(trained.config)
+        network = make(trained.config)
         if any(tensor.is_complex() for tensor in trained.tensors.values()):
             raise TypeError("weights cannot be complex numbers")
-        made.load_state_dict({key: tensor.float() for key, tensor in trained.tensors.items()})
+        network.load_state_dict({key: tensor.float() for key, tensor in trained.tensors.items()})
     except (TypeError, ValueError, RuntimeError, OverflowError, MemoryError) as error:
         raise InputError(f"{name}: its tensors and its configuration do not fit together") from error
-    if not all(tensor.isfinite().all() for tensor in made.state_dict().values()):
+    if not all(tensor.isfinite().all() for tensor in network.state_dict().values()):
         raise InputError(f"{name}: its tensors hold NaN or infinite values")
-    return made.eval()
+    return network.eval()
 
 
 def write_tensors(
@@ -86,7 +88,7 @@ def write_tensors(
 ) -> None:
     """Write tensors or arrays, with JSON-ready facts about them, as safetensors. Raises OutputError."""
     metadata = {_KEY: json.dumps({"schema": schema, **facts}, sort_keys=True)}
-    if facts.get("model") in IN_NUMPY:
+    if facts.get("model") in NUMPY_MODELS:
         import numpy as np
         from safetensors.numpy import save as save_arrays
 
@@ -111,17 +113,17 @@ def read_tensors(path: str | os.PathLike[str], schema: str) -> tuple[dict[str, A
         raise InputError(f"{source}: {'is not a file' if source.exists() else 'no such file'}")
     try:
         with safe_open(source, framework="numpy") as file:
-            facts = _facts((file.metadata() or {}).get(_KEY), source)
+            facts = _read_metadata((file.metadata() or {}).get(_KEY), source)
         if facts.get("schema") != schema:
             fault = f"{source}: has the schema {quote(facts.get('schema'))}, not {schema!r}"
             raise InputError(fault, hint="the checkpoint of a trained split is its best.safetensors")
-        with safe_open(source, framework="numpy" if facts.get("model") in IN_NUMPY else "pt") as file:
+        with safe_open(source, framework="numpy" if facts.get("model") in NUMPY_MODELS else "pt") as file:
             return facts, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
     except (OSError, SafetensorError, TypeError) as error:  # NumPy knows no bfloat16
         raise InputError(f"{source}: cannot be read as safetensors (damaged, or another format)") from error
 
 
-def _facts(text: str | None, source: Path) -> dict[str, Any]:
+def _read_metadata(text: str | None, source: Path) -> dict[str, Any]:
     if text is None:
         raise InputError(f"{source}: has tensors, but does not say of which model (no {_KEY!r} metadata)")
     facts = parse_json(text, f"{source}: its {_KEY!r} metadata")

@@ -1,6 +1,6 @@
-"""Read pickles without letting them run anything, and those of NumPy arrays.
+"""Read pickles, such as those of NumPy arrays, without running code.
 
-A pickle names the functions that rebuild its objects; here it may name only those that it needs.
+A pickle names the functions that rebuild its objects; only allowed ones are found.
 """
 
 import pickle
@@ -31,7 +31,7 @@ _ARRAYS = {
 
 
 def read_numpy_pickle(path: Path) -> dict[str, npt.NDArray[Any]]:
-    """Arrays of a pickled, nested mapping; the keys on the way to an array are joined with `/`.
+    """Return the arrays of a pickled, nested mapping; the keys on the way to an array are joined with `/`.
 
     Raises WeightsError where it is anything but mappings of arrays of numbers.
     """
@@ -49,7 +49,7 @@ def read_numpy_pickle(path: Path) -> dict[str, npt.NDArray[Any]]:
 
 
 def flatten(tree: object, what: str, prefix: str = "") -> Iterator[tuple[str, npt.NDArray[Any]]]:
-    """(key, array) of every array in nested mappings; see `read_numpy_pickle`."""
+    """Yield (key, array) of every array in nested mappings; see `read_numpy_pickle`."""
     if isinstance(tree, Mapping):
         for key, value in tree.items():
             if not isinstance(key, str):
@@ -62,7 +62,7 @@ def flatten(tree: object, what: str, prefix: str = "") -> Iterator[tuple[str, np
 
 
 class RestrictedUnpickler(pickle.Unpickler):
-    """Finds the allowed names and no others."""
+    """An unpickler that finds allowed names only."""
 
     def __init__(self, stream: IO[bytes], allowed: Mapping[tuple[str, str], Any], what: str) -> None:
         super().__init__(stream)

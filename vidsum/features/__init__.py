@@ -8,7 +8,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from vidsum.checkpoints.registry import own_entry, own_weights
+from vidsum.checkpoints.registry import user_entries, user_entry
 from vidsum.device import BACKENDS, Backend, Precision, device_type, require_precision
 from vidsum.errors import UsageError, unknown_name_error
 from vidsum.features.extractor import find_custom_extractor
@@ -36,11 +36,11 @@ def describe(
         spec: Spec = import_module(f"vidsum.features.extractors.{name}").SPEC
     elif custom := find_custom_extractor(name):
         spec = custom.spec
-    elif (entry := own_entry(name)) and entry.network:
+    elif (entry := user_entry(name)) and entry.network:
         # other weights do not fit the map to sentences, so that the layers for it are left out
         spec = replace(describe(entry.network), name=name, checkpoint=name, network=entry.network, inner=0)
     else:
-        raise unknown_name_error("extractor", name, (*EXTRACTORS, *own_weights()))
+        raise unknown_name_error("extractor", name, (*EXTRACTORS, *user_entries()))
     chosen = {"fps": fps, "clip_frames": clip_frames, "stride_frames": stride_frames}
     overrides: dict[str, Any] = {field: value for field, value in chosen.items() if value is not None}
     return replace(spec, **overrides)

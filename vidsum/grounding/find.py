@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vidsum.checkpoints.named import OFFICIAL, named_file, named_sha256
-from vidsum.checkpoints.registry import builtin
+from vidsum.checkpoints.named import OFFICIAL, checkpoint_digest, checkpoint_file
+from vidsum.checkpoints.registry import builtin_entries
 from vidsum.device import Precision, PrecisionChoice, takes_bf16
 from vidsum.errors import UsageError, WeightsError, unknown_name_error
 from vidsum.grounding.proposals import moments_of
@@ -189,7 +189,7 @@ def checkpoint_sha256(model: str) -> str | None:
     """Return SHA-256 of a trained model's checkpoint, None for `similarity`; InputError where it is
     missing.
     """
-    return None if model == "similarity" else named_sha256(model)
+    return None if model == "similarity" else checkpoint_digest(model)
 
 
 def _curves(video: ClipEmbeddings, request: Request) -> list[FloatArray]:
@@ -225,7 +225,7 @@ def _training(model: str, mask: MaskKind | None) -> str:
 
 
 def _all_shipped() -> list[str]:
-    return [name for name in builtin() if name == SHIPPED_GROUNDER or name.startswith(_DETR)]
+    return [name for name in builtin_entries() if name == SHIPPED_GROUNDER or name.startswith(_DETR)]
 
 
 def _check_mask(grounder: "Grounder", mask: MaskKind) -> None:
@@ -252,7 +252,7 @@ def _grounder(model: str, device: str) -> "Grounder":
             known = ("auto", "similarity", *_all_shipped())
             raise unknown_name_error("model", model, known, ", or give a checkpoint (.safetensors)")
         raise UsageError(fault, hint=hint)
-    return _loaded(model, device, named_sha256(model))
+    return _loaded(model, device, checkpoint_digest(model))
 
 
 @cached_model(maxsize=2)
@@ -261,7 +261,7 @@ def _loaded(model: str, device: str, sha256: str) -> "Grounder":
     from vidsum.checkpoints.trained import read_trained
     from vidsum.grounding.grounder import grounder_of
 
-    trained = read_trained(named_file(model))
+    trained = read_trained(checkpoint_file(model))
     space = str(trained.features.get("space", "clip"))  # `grounder_of` refuses a model without one
     if space not in SPACES[1:]:
         source = {"toy": "toy data", "features": "other features"}.get(space, space)

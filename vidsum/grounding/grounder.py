@@ -12,8 +12,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import torch
 
-from vidsum.checkpoints.named import named_file
-from vidsum.checkpoints.trained import Trained, built, read_trained
+from vidsum.checkpoints.named import checkpoint_file
+from vidsum.checkpoints.trained import Trained, build_trained, read_trained
 from vidsum.device import choose_device
 from vidsum.errors import InputError, UsageError, safe_name
 from vidsum.grounding.proposals import MAX_IOU, Grouping, moments_of, suppress
@@ -138,7 +138,7 @@ def load_grounder(name: str = SHIPPED_GROUNDER, device: str = "auto") -> Grounde
     Raises InputError: the file is missing, or see `grounder_of`. UsageError, WeightsError: see
     `vidsum.checkpoints.path_of`.
     """
-    return grounder_of(read_trained(named_file(name)), name, device)
+    return grounder_of(read_trained(checkpoint_file(name)), name, device)
 
 
 def grounder_of(trained: Trained, name: str, device: str = "auto") -> Grounder:
@@ -154,7 +154,7 @@ def grounder_of(trained: Trained, name: str, device: str = "auto") -> Grounder:
     def make(config: Mapping[str, Any]) -> Model:
         return build(trained.model, DETRConfig(**config)) if is_detr else MRNet(MRNetConfig(**config))
 
-    model = built(trained, trained.model, make, name)
+    model = build_trained(trained, trained.model, make, name)
     try:
         space, clip_s = str(features["space"]), float(features["clip_s"])
     except (KeyError, TypeError, ValueError) as error:

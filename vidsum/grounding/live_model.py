@@ -3,8 +3,8 @@
 import numpy as np
 import torch
 
-from vidsum.checkpoints.named import named_file
-from vidsum.checkpoints.trained import built, read_trained
+from vidsum.checkpoints.named import checkpoint_file
+from vidsum.checkpoints.trained import build_trained, read_trained
 from vidsum.device import choose_device
 from vidsum.errors import InputError, safe_name
 from vidsum.grounding.presence import usual_cosines
@@ -46,13 +46,13 @@ class LiveModel:
 
     def __init__(self, checkpoint: str, queries: FloatArray, device: str = "auto") -> None:
         """Of queries [M, D] in `vse`. Raises InputError where the checkpoint is of no such model."""
-        trained = read_trained(named_file(checkpoint))
+        trained = read_trained(checkpoint_file(checkpoint))
         if trained.model != NAME or trained.features.get("space") != "vse":
             fault = (
                 f"{checkpoint}: a checkpoint of {safe_name(trained.model)}, not of {NAME} in the space vse"
             )
             raise InputError(fault, hint="vidsum train mrnet --recipe captions --head live")
-        model = built(trained, NAME, lambda config: LiveMRNet(MRNetConfig(**config)), checkpoint)
+        model = build_trained(trained, NAME, lambda config: LiveMRNet(MRNetConfig(**config)), checkpoint)
         self._device = choose_device(device)
         self._model = model.to(self._device)
         self._guide = RunningGuide(len(queries)) if trained.features.get("guided") else None

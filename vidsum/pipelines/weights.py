@@ -17,7 +17,7 @@ def add_weights(file: Path, name: str, network: str) -> EntryStatus:
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    from vidsum.checkpoints.own import add_own
+    from vidsum.checkpoints.user_weights import add_user_weights
 
     if network not in EXTRACTORS:
         raise unknown_name_error("network", network, EXTRACTORS)
@@ -37,4 +37,4 @@ def add_weights(file: Path, name: str, network: str) -> EntryStatus:
                 hint="give a state dict with the names and shapes of that network",
             ) from error
 
-    return add_own(file, name, network, check)
+    return add_user_weights(file, name, network, check)

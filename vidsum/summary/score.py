@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum import checkpoints
-from vidsum.checkpoints.named import named_file, named_sha256
+from vidsum.checkpoints.named import checkpoint_digest, checkpoint_file
 from vidsum.checkpoints.trained import read_trained
 from vidsum.errors import UsageError, unknown_name_error
 from vidsum.grounding import vse
@@ -231,7 +231,7 @@ def checkpoint_sha256(model: str) -> str | None:
     if model in SCORERS:
         return None
     _require_known(model)
-    return named_sha256(model)
+    return checkpoint_digest(model)
 
 
 def weights_sha256(models: Sequence[str]) -> dict[str, str]:
@@ -239,15 +239,15 @@ def weights_sha256(models: Sequence[str]) -> dict[str, str]:
     trained = next((model for model in models if model not in SCORERS), None)
     if trained is None:
         return {}
-    facts = {"model_sha256": named_sha256(trained)}
-    if read_trained(named_file(trained)).features.get("space"):
+    facts = {"model_sha256": checkpoint_digest(trained)}
+    if read_trained(checkpoint_file(trained)).features.get("space"):
         facts["map_sha256"] = checkpoints.sha256_of(vse.NAME)
     return facts
 
 
 def _summarizer(model: str, device: str) -> "Summarizer":
     _require_known(model)
-    return _loaded(model, device, named_sha256(model))
+    return _loaded(model, device, checkpoint_digest(model))
 
 
 @cached_model(maxsize=2)

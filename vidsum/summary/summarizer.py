@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from vidsum import checkpoints
-from vidsum.checkpoints.named import named_file
-from vidsum.checkpoints.trained import Trained, built, read_trained
+from vidsum.checkpoints.named import checkpoint_file
+from vidsum.checkpoints.trained import Trained, build_trained, read_trained
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding import vse
 from vidsum.models.configs import FullTransNetConfig, RidgeConfig
@@ -109,7 +109,7 @@ class Summarizer:
 
 def load_summarizer(name: str = SHIPPED_MODEL, device: str = "auto") -> Summarizer:
     """Load a checkpoint of `vidsum train fulltransnet` or `train ridge`; errors as `summarizer_of`."""
-    return summarizer_of(read_trained(named_file(name)), name, device)
+    return summarizer_of(read_trained(checkpoint_file(name)), name, device)
 
 
 def summarizer_of(trained: Trained, name: str, device: str = "auto") -> Summarizer:
@@ -153,7 +153,7 @@ def _network(trained: Trained, name: str, device: str) -> "FullTransNet":
     def make(config: Any) -> "FullTransNet":
         return FullTransNet(FullTransNetConfig(**config))
 
-    return built(trained, "fulltransnet", make, name).to(choose_device(device))
+    return build_trained(trained, "fulltransnet", make, name).to(choose_device(device))
 
 
 def importance(

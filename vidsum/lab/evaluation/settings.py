@@ -330,8 +330,8 @@ def checkpoint_of(run: Path) -> tuple[str, Path]:
     """Return the name of a run's row, and its checkpoint: the best of a training's folder, a file, or a named
     one.
 
-    Raises WeightsError: see `vidsum.checkpoints.named.named_file`.
+    Raises WeightsError: see `vidsum.checkpoints.named.checkpoint_file`.
     """
-    from vidsum.checkpoints.named import BEST, named_file
+    from vidsum.checkpoints.named import BEST, checkpoint_file
 
-    return (run.resolve().name, run / BEST) if run.is_dir() else (run.stem, named_file(str(run)))
+    return (run.resolve().name, run / BEST) if run.is_dir() else (run.stem, checkpoint_file(str(run)))

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from vidsum.checkpoints.named import named_file, named_sha256
+from vidsum.checkpoints.named import checkpoint_digest, checkpoint_file
 from vidsum.checkpoints.trained import Trained, read_trained
 from vidsum.device import choose_device
 from vidsum.errors import UsageError
@@ -186,7 +186,7 @@ def train_moments(
         model = recipe.build().to(device)
     facts = {"data": dict(data.about), "device": device.type, "validated_by": recipe.monitor}
     if settings.start is not None:
-        facts["start_sha256"] = named_sha256(settings.start)
+        facts["start_sha256"] = checkpoint_digest(settings.start)
         _start(model, recipe.name, settings.start)
     of_loop = Recipe(
         model=model,
@@ -206,7 +206,7 @@ def train_moments(
 
 def _start(model: nn.Module, name: str, start: str) -> None:
     """Load the weights of a checkpoint, on whatever it was trained; UsageError if it is of another model."""
-    trained = read_trained(named_file(start))
+    trained = read_trained(checkpoint_file(start))
     own = {key: tensor.shape for key, tensor in model.state_dict().items()}
     if trained.model != name or own != {key: tensor.shape for key, tensor in trained.tensors.items()}:
         fault = f"{start}: a checkpoint of {trained.model} whose sizes or input are not those of this {name}"
