@@ -36,13 +36,12 @@ from vidsum.grounding.find import Request, locate, model_for
 from vidsum.grounding.grounder import Grounder, Prediction, ground_video, grounder_of
 from vidsum.grounding.proposals import Grouping, moments_of
 from vidsum.grounding.spaces import ClipEmbeddings, curves_of, embed_queries, embed_words
-from vidsum.intervals import stack_intervals
 from vidsum.lab.datasets.moments import MomentVideo
 from vidsum.lab.evaluation.moment_metrics import best_ious, random_moments, whole_video
 from vidsum.lab.evaluation.submissions import MomentPredictions
 from vidsum.models.detr_models import MODELS
 from vidsum.results.moments import Moment
-from vidsum.types import FloatArray, TimeArray
+from vidsum.types import FloatArray, TimeArray, stack_intervals
 
 TOP_K = 5
 _DRAWS = 2000

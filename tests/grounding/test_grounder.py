@@ -18,12 +18,11 @@ from vidsum.grounding.grounder import Grounder, Prediction, ground_video, load_g
 from vidsum.grounding.proposals import moments_of
 from vidsum.grounding.spaces import ClipEmbeddings, guided_rows
 from vidsum.grounding.windows import resample
-from vidsum.intervals import iou
 from vidsum.models.configs import HEADS, DETRConfig, MaskConfig, MRNetConfig
 from vidsum.models.detr import Detections
 from vidsum.models.detr_models import MODELS, build
 from vidsum.models.mrnet import MRNet, Scores
-from vidsum.types import FloatArray
+from vidsum.types import FloatArray, iou
 
 CLIPS = 16
 SMALL: dict[str, Any] = {"d": 16, "heads": 2, "d_ff": 16, "layers": 1}

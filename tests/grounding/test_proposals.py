@@ -10,10 +10,9 @@ from hypothesis.extra.numpy import arrays
 
 from vidsum.errors import UsageError
 from vidsum.grounding.proposals import Grouping, moments_of, snapped, suppress
-from vidsum.intervals import iou
 from vidsum.results.moments import Moment
 from vidsum.scaling import unit_range
-from vidsum.types import FloatArray
+from vidsum.types import FloatArray, iou
 
 CURVES = arrays(np.float32, st.integers(1, 90), elements=st.floats(-3, 3, width=32))
 INTERVALS = st.lists(st.tuples(st.integers(0, 30), st.integers(1, 20)), max_size=25)

@@ -20,7 +20,6 @@ from vidsum.errors import InputError, UsageError, WeightsError
 from vidsum.grounding import find
 from vidsum.grounding.grounder import Prediction
 from vidsum.grounding.spaces import ClipEmbeddings
-from vidsum.intervals import iou
 from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr_models import build
 from vidsum.pipelines import decoding, sight, sources
@@ -31,7 +30,7 @@ from vidsum.results.load import read_document
 from vidsum.results.moments import Grounding, Moment
 from vidsum.results.result import write_json
 from vidsum.settings import Extraction, Retrieval
-from vidsum.types import FloatArray
+from vidsum.types import FloatArray, iou
 from vidsum.video.probe import probe
 
 SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/moments.schema.json").read_text())

@@ -33,11 +33,10 @@ from vidsum.grounding.queries import notes_on, read_queries, unread
 from vidsum.grounding.spaces import embed_queries
 from vidsum.grounding.text import DIMS, load_text_encoder
 from vidsum.grounding.vse import EXTRACTOR
-from vidsum.intervals import clip_interval
 from vidsum.options import from_keywords
 from vidsum.provenance import label_of
 from vidsum.settings import UNLIKELY, Extraction
-from vidsum.types import Interval, Progress
+from vidsum.types import Interval, Progress, clip_interval
 from vidsum.version import __version__
 from vidsum.video.clock import file_offset_s
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vidsum.errors import require_type
-from vidsum.intervals import clip_interval
 from vidsum.options import from_keywords
 from vidsum.outputs import as_utf8, make_folder, shortened, stems_of
 from vidsum.pipelines.export import look_of
@@ -18,7 +17,7 @@ from vidsum.provenance import label_of
 from vidsum.results.moments import Grounding, Highlights, QueryMoments
 from vidsum.results.shots import Shots
 from vidsum.settings import UNLIKELY, Clips, Extraction
-from vidsum.types import Interval, Progress
+from vidsum.types import Interval, Progress, clip_interval
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

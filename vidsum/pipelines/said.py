@@ -16,7 +16,6 @@ from vidsum.errors import UsageError
 from vidsum.grounding.queries import Queries
 from vidsum.grounding.said import SURE, both, curve_said, evidence_of, moments_said, passages_of, sentences_of
 from vidsum.grounding.spaces import STEP_S
-from vidsum.intervals import clip_interval
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.speech import cached_transcript, in_english, plan_transcript
@@ -25,7 +24,7 @@ from vidsum.results.moments import Grounding, QueryMoments
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Segment, Transcript, Word, format_segments
 from vidsum.settings import Extraction, Retrieval, Selection, Transcription
-from vidsum.types import Interval, Progress, TimeArray, VideoInfo
+from vidsum.types import Interval, Progress, TimeArray, VideoInfo, clip_interval
 from vidsum.video.clock import start_offset_s
 
 

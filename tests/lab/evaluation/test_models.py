@@ -16,7 +16,6 @@ from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import InputError, UsageError, WeightsError
 from vidsum.grounding.text import TextEncoder
 from vidsum.grounding.windows import resample
-from vidsum.intervals import iou
 from vidsum.lab.datasets.moments import Query
 from vidsum.lab.datasets.published_features import read_clips
 from vidsum.lab.evaluation import models
@@ -27,7 +26,7 @@ from vidsum.models.detr import Detections
 from vidsum.models.detr_models import DETRModel, build
 from vidsum.models.mrnet import MRNet, match_scores
 from vidsum.results.moments import Moment
-from vidsum.types import FloatArray
+from vidsum.types import FloatArray, iou
 
 CLIPS, DIMS, DIM_TEXT = 8, (4, 2), 4
 ROWS = {"x": 10, "short": 6, "long": 32}

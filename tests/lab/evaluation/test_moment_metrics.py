@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vidsum.errors import UsageError
-from vidsum.intervals import stack_intervals
 from vidsum.lab.evaluation.moment_metrics import (
     CURVE,
     THRESHOLDS,
@@ -19,7 +18,7 @@ from vidsum.lab.evaluation.moment_metrics import (
     whole_video,
 )
 from vidsum.lab.evaluation.settings import Comparison
-from vidsum.types import Interval
+from vidsum.types import Interval, stack_intervals
 
 # tenths of seconds, which floats do not hold: IoU that are thresholds are rounded
 windows = st.tuples(st.integers(0, 9), st.integers(1, 6)).map(lambda w: (w[0] / 10, sum(w) / 10))

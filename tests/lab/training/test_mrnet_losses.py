@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from vidsum.intervals import iou
 from vidsum.lab.training.mrnet import contrastive_loss, iou_loss, proposal_ious, window_iou
 from vidsum.lab.training.settings import LossSettings
+from vidsum.types import iou
 
 T = 5
 VALID = torch.ones(T, T).triu().bool()

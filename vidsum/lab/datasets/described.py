@@ -18,13 +18,12 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from vidsum.errors import InputError, quote, safe_name
-from vidsum.intervals import iou
 from vidsum.io.text import is_json_lines, parse_json, read_packed_text
 from vidsum.lab.datasets.captioned_pictures import sentence_rows
 from vidsum.lab.datasets.clip_captions import is_unicode
 from vidsum.lab.datasets.entries import Entry, entry_of, table_of
 from vidsum.lab.datasets.moments import read_moments
-from vidsum.types import Interval
+from vidsum.types import Interval, iou
 
 _VIDEO = ("video", "video_id", "movie", "imdbid", "cmd_filename")
 _ID = ("id", "image_id", "image", "file", *_VIDEO)

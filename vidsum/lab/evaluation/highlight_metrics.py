@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from vidsum.intervals import iou
 from vidsum.lab.evaluation.reference import BoolArray, IntArray
 from vidsum.lab.evaluation.report import per_cent
-from vidsum.types import FloatArray, TimeArray
+from vidsum.types import FloatArray, TimeArray, iou
 
 THRESHOLDS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))
 """The IoU at which a moment is right: .5, .55 ... .95."""

@@ -10,11 +10,10 @@ from typing import Any, get_args
 import numpy as np
 
 from vidsum.errors import UsageError, unknown_name_error
-from vidsum.intervals import iou
 from vidsum.lab.evaluation.report import per_cent
 from vidsum.lab.evaluation.settings import Comparison
 from vidsum.results.moments import Moment
-from vidsum.types import TimeArray
+from vidsum.types import TimeArray, iou
 
 TOP = (1, 5)
 """The n of R@n: the fraction of queries with a right moment among their n best."""

@@ -6,7 +6,6 @@ from statistics import fmean
 import numpy as np
 
 from vidsum.errors import UsageError
-from vidsum.intervals import stack_intervals
 from vidsum.lab.datasets.moments import MomentVideo, Query, repaired
 from vidsum.lab.evaluation import highlight_metrics, moment_metrics
 from vidsum.lab.evaluation.highlight_metrics import (
@@ -20,7 +19,7 @@ from vidsum.lab.evaluation.report import Report, Row, check_rows
 from vidsum.lab.evaluation.settings import Comparison
 from vidsum.lab.evaluation.submissions import MomentPredictions, QueryPrediction
 from vidsum.results.moments import Moment
-from vidsum.types import TimeArray
+from vidsum.types import TimeArray, stack_intervals
 
 _MEANS = "{video_s:.1f} s per video, {query_words:.1f} words per query, {moment_s:.1f} s per moment"
 _EMPTY = "moments that are empty and count as wrong"

@@ -21,13 +21,12 @@ from typing import Any
 import numpy as np
 
 from vidsum.errors import InputError, quote, safe_name
-from vidsum.intervals import iou
 from vidsum.io.text import read_text
 from vidsum.lab.datasets.moments import MomentVideo
 from vidsum.lab.evaluation.moment_metrics import CURVE, THRESHOLDS, TOP, MomentMeasures, measure
 from vidsum.lab.evaluation.report import Report, Row, per_cent
 from vidsum.lab.evaluation.settings import Comparison
-from vidsum.types import Interval, TimeArray
+from vidsum.types import Interval, TimeArray, iou
 
 _COLUMNS = ("video_id", "description", "start", "end")
 

@@ -26,7 +26,6 @@ from vidsum.figures import (
     root_norm,
     save_figure,
 )
-from vidsum.intervals import iou
 from vidsum.lab.datasets.labels import Labels
 from vidsum.lab.datasets.moments import MomentVideo, Query
 from vidsum.lab.datasets.summaries import AnnotatedVideo
@@ -44,7 +43,7 @@ from vidsum.lab.evaluation.report import Report
 from vidsum.lab.evaluation.submissions import MomentPredictions
 from vidsum.outputs import as_utf8
 from vidsum.scaling import unit_range
-from vidsum.types import FloatArray, TimeArray
+from vidsum.types import FloatArray, TimeArray, iou
 
 _ROWS = (*OTHERS, GREY)
 """Of scores, beside the annotators' blue."""

@@ -16,9 +16,8 @@ import numpy.typing as npt
 
 from vidsum.errors import UsageError
 from vidsum.grounding.text import embed_once
-from vidsum.intervals import iou
 from vidsum.lab.datasets.moments import MomentVideo
-from vidsum.types import FloatArray, Progress
+from vidsum.types import FloatArray, Progress, iou
 
 Embed = Callable[[Sequence[str]], FloatArray]
 """A text encoder: texts to [N, D]."""

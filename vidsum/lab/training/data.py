@@ -12,7 +12,6 @@ from vidsum.errors import UsageError
 from vidsum.grounding.spaces import text_encoder_of
 from vidsum.grounding.text import DIMS, load_text_encoder
 from vidsum.grounding.windows import resample, with_endpoints
-from vidsum.intervals import stack_intervals
 from vidsum.lab.datasets.examples import MOST_SALIENT, HighlightExample, MomentExample, scores_at
 from vidsum.lab.datasets.moments import CLIP_S, MomentVideo, Query, read_moments, repaired
 from vidsum.lab.datasets.published_features import (
@@ -26,7 +25,7 @@ from vidsum.lab.datasets.published_features import (
 )
 from vidsum.lab.training.settings import DataSettings
 from vidsum.provenance import of_file
-from vidsum.types import FloatArray, Progress, TimeArray
+from vidsum.types import FloatArray, Progress, TimeArray, stack_intervals
 
 Example = TypeVar("Example", MomentExample, HighlightExample)
 Source = Callable[[int], Sequence[Example]]

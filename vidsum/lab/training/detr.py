@@ -16,7 +16,6 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, softplus
 
 from vidsum.errors import UsageError, unknown_name_error
-from vidsum.intervals import stack_intervals
 from vidsum.lab.datasets.examples import MOST_SALIENT, HighlightExample
 from vidsum.lab.evaluation.highlight_metrics import WindowMeasures, measure_moments
 from vidsum.lab.training.data import MomentData
@@ -35,7 +34,7 @@ from vidsum.models.attention.learned_mask import static_sparsity
 from vidsum.models.configs import DETRConfig
 from vidsum.models.detr import Detections, centre_width, generalized_iou, generalized_iou_of_pairs, start_end
 from vidsum.models.detr_models import MODELS, WITHOUT_NEGATIVES, DETRModel, MRNetDETR, build
-from vidsum.types import FloatArray, Progress
+from vidsum.types import FloatArray, Progress, stack_intervals
 
 
 def train_detr(

@@ -90,7 +90,7 @@ def _recall(model: MRNet, examples: Sequence[MomentExample], batch_size: int) ->
 def window_iou(a: Tensor, b: Tensor) -> Tensor:
     """IoU of windows [..., 2]; leading dimensions broadcast. 0 for those that do not overlap.
 
-    `vidsum.intervals.iou` in float32 on the device: a batch has millions of pairs in every step.
+    `vidsum.types.iou` in float32 on the device: a batch has millions of pairs in every step.
     """
     common = (torch.minimum(a[..., 1], b[..., 1]) - torch.maximum(a[..., 0], b[..., 0])).clamp(min=0)
     hull = torch.maximum(a[..., 1], b[..., 1]) - torch.minimum(a[..., 0], b[..., 0])

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vidsum.intervals import iou
+from vidsum.types import iou
 
 ends = st.tuples(st.integers(-5, 20), st.integers(-5, 20))
 
