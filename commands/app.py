@@ -17,8 +17,8 @@ import click
 from vidsum.commands.config import option_variables, share_variables
 from vidsum.commands.options import Argument, Group, Words
 from vidsum.commands.result import View, failed, render
+from vidsum.device import use_one_arena
 from vidsum.errors import OutputError, UsageError, did_you_mean
-from vidsum.memory import use_one_arena
 
 COMMANDS = (
     *("extract", "shots", "summarize", "ground", "highlights"),

@@ -29,9 +29,8 @@ from threading import Event, Lock, Thread, local
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from vidsum.commands.result import Result
-from vidsum.device import n_threads
+from vidsum.device import n_threads, use_one_arena
 from vidsum.errors import VidsumError
-from vidsum.memory import use_one_arena
 
 if TYPE_CHECKING:
     from vidsum.commands.outputs import Files

@@ -14,7 +14,7 @@ import pytest
 import vidsum
 from tests import media
 from tests.results.made import results
-from vidsum import memory
+from vidsum import device
 from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.results.features import Features
 
@@ -199,7 +199,7 @@ def test_unloading_frees_networks_at_once() -> None:
         def __init__(self) -> None:
             self.layers = [self]  # a circle, as of modules and their hooks
 
-    load = memory.cached_model(1)(Network)
+    load = device.cached_model(1)(Network)
     alive = weakref.ref(load())
     gc.disable()
     try:
@@ -207,4 +207,4 @@ def test_unloading_frees_networks_at_once() -> None:
         assert alive() is None
     finally:
         gc.enable()
-        memory._loaders.remove(load)
+        device._loaders.remove(load)

@@ -16,11 +16,11 @@ from vidsum.version import __version__
 
 if TYPE_CHECKING:
     from vidsum.archive.archive import Archive as Archive
+    from vidsum.device import unload as unload
     from vidsum.errors import VidsumError as VidsumError
     from vidsum.features.extractor import CustomExtractor as CustomExtractor
     from vidsum.features.extractor import OwnExtractor as OwnExtractor
     from vidsum.features.extractor import register_extractor as register_extractor
-    from vidsum.memory import unload as unload
     from vidsum.pipelines.clips import write_clips as write_clips
     from vidsum.pipelines.description import describe as describe
     from vidsum.pipelines.download import download as download
@@ -68,7 +68,7 @@ _NAMES = {
     "archive.archive": "Archive",
     "errors": "VidsumError",
     "features.extractor": "CustomExtractor OwnExtractor register_extractor",
-    "memory": "unload",
+    "device": "unload",
     "pipelines.description": "describe",
     "pipelines.download": "download",
     "pipelines.clips": "write_clips",

@@ -134,7 +134,7 @@ def test_an_array_is_to_be_wrapped(function: Any) -> None:
 
 
 def test_unloaded_networks_are_loaded_again() -> None:
-    from vidsum.memory import cached_model, unload
+    from vidsum.device import cached_model, unload
 
     loaded = []
 

@@ -9,11 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from vidsum.checkpoints.registry import user_entries, user_entry
-from vidsum.device import BACKENDS, Backend, Precision, device_type, require_precision
+from vidsum.device import BACKENDS, Backend, Precision, cached_model, device_type, require_precision
 from vidsum.errors import UsageError, unknown_name_error
 from vidsum.features.extractor import find_custom_extractor
 from vidsum.io.packages import require_extra
-from vidsum.memory import cached_model
 from vidsum.settings import EXTRACTORS
 
 if TYPE_CHECKING:

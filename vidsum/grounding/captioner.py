@@ -9,10 +9,10 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.checkpoints.trained import read_trained
+from vidsum.device import cached_model
 from vidsum.errors import WeightsError
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.writers import Seen, Sentence
-from vidsum.memory import cached_model
 from vidsum.models.captioner import Captioner, captioner_of
 from vidsum.models.configs import CaptionerConfig
 from vidsum.scaling import logistic

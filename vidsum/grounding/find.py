@@ -11,7 +11,7 @@ import numpy as np
 
 from vidsum.checkpoints.named import OFFICIAL, checkpoint_digest, checkpoint_file
 from vidsum.checkpoints.registry import builtin_entries
-from vidsum.device import Precision, PrecisionChoice, takes_bf16
+from vidsum.device import Precision, PrecisionChoice, cached_model, takes_bf16
 from vidsum.errors import UsageError, WeightsError, unknown_name_error
 from vidsum.grounding.proposals import moments_of
 from vidsum.grounding.spaces import (
@@ -24,7 +24,6 @@ from vidsum.grounding.spaces import (
     text_encoder_of,
 )
 from vidsum.grounding.text import load_text_encoder
-from vidsum.memory import cached_model
 from vidsum.results.moments import Moment, QueryMoments
 from vidsum.scaling import unit_range
 from vidsum.settings import SHIPPED_GROUNDER, AttentionPlot, Evidence, MaskKind

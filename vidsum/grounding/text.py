@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum import checkpoints
+from vidsum.device import cached_model
 from vidsum.errors import UsageError, unknown_name_error
 from vidsum.grounding.queries import named
 from vidsum.io.cache import cached_rows
 from vidsum.io.packages import install_extra_command
-from vidsum.memory import cached_model
 from vidsum.scaling import unit_rows
 from vidsum.types import FloatArray, Progress
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.checkpoints.trained import read_trained
+from vidsum.device import cached_model
 from vidsum.errors import InputError, UsageError, WeightsError
-from vidsum.memory import cached_model
 from vidsum.models.configs import VSEConfig
 from vidsum.models.vse import VisualSemanticMap, map_of
 from vidsum.results.features import Features

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vidsum import checkpoints
+from vidsum.device import cached_model
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding.captioner import NAME as CAPTIONER
 from vidsum.grounding.captioner import write as written
@@ -20,7 +21,6 @@ from vidsum.grounding.vse import rows_of
 from vidsum.grounding.writers import Bank, Seen, Sentence, Writer, read_bank, retrieving, tags
 from vidsum.io.cache import cached_rows
 from vidsum.io.text import read_text
-from vidsum.memory import cached_model
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.plan import Input, Plan, video_input

@@ -10,8 +10,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from vidsum.device import cached_model
 from vidsum.grounding.places import SIDE, Looker, moving
-from vidsum.memory import cached_model
 from vidsum.pipelines.said import subtitles_of
 from vidsum.pipelines.speech import plan_transcript
 from vidsum.results.cues import make_cues

@@ -13,10 +13,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from vidsum import checkpoints, provenance
+from vidsum.device import returning_blocks, trimming
 from vidsum.errors import InputError, UsageError
 from vidsum.io import cache
 from vidsum.io.text import read_stdin
-from vidsum.memory import returning_blocks, trimming
 from vidsum.options import from_keywords, without_defaults
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.plan import Plan

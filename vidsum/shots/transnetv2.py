@@ -9,9 +9,8 @@ import numpy as np
 import torch
 
 from vidsum import checkpoints
-from vidsum.device import choose_device
+from vidsum.device import cached_model, choose_device
 from vidsum.errors import InputError, UsageError
-from vidsum.memory import cached_model
 from vidsum.models.transnetv2 import FRAME_HEIGHT, FRAME_WIDTH, WINDOW, TransNetV2
 from vidsum.results.features import Features
 from vidsum.types import Picture, Progress, TimeArray, VideoInfo

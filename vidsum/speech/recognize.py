@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vidsum import checkpoints
+from vidsum.device import cached_model
 from vidsum.errors import UsageError
-from vidsum.memory import cached_model
 from vidsum.results.transcript import Segment, Transcript, Word
 from vidsum.speech.voice import Window
 from vidsum.types import FloatArray, Progress

@@ -14,9 +14,9 @@ import numpy.typing as npt
 from vidsum import checkpoints
 from vidsum.checkpoints.named import checkpoint_digest, checkpoint_file
 from vidsum.checkpoints.trained import read_trained
+from vidsum.device import cached_model
 from vidsum.errors import UsageError, unknown_name_error
 from vidsum.grounding import vse
-from vidsum.memory import cached_model
 from vidsum.results.clock import shift_times
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots

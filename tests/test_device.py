@@ -6,14 +6,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from vidsum import memory
-from vidsum.memory import trimming
+from vidsum import device
+from vidsum.device import trimming
 
 
 def test_items_pass_and_memory_is_given_back_between_them(monkeypatch: pytest.MonkeyPatch) -> None:
     now, trims = [0.0], []
-    monkeypatch.setattr(memory, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    monkeypatch.setattr(memory, "_of_libc", lambda name: trims.append)
+    monkeypatch.setattr(device, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(device, "_of_libc", lambda name: trims.append)
     passed = []
     for item in trimming(range(10)):
         passed.append(item)
@@ -26,38 +26,38 @@ def test_items_pass_and_memory_is_given_back_between_them(monkeypatch: pytest.Mo
 def test_the_function_is_found_and_called(monkeypatch: pytest.MonkeyPatch) -> None:
     if not hasattr(ctypes.CDLL(None), "malloc_trim"):
         pytest.skip("not the GNU C library")
-    monkeypatch.setattr(memory, "_EVERY_S", -1.0)
+    monkeypatch.setattr(device, "_EVERY_S", -1.0)
     assert list(trimming("abc")) == ["a", "b", "c"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only the GNU C library can be asked")
 def test_one_arena_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, int, int]] = []
-    monkeypatch.setattr(memory, "_of_libc", lambda name: lambda *values: asked.append((name, *values)))
-    memory.use_one_arena()
+    monkeypatch.setattr(device, "_of_libc", lambda name: lambda *values: asked.append((name, *values)))
+    device.use_one_arena()
     assert asked == [("mallopt", -8, 1)]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only the GNU C library can be asked")
 def test_large_blocks_are_returned_at_once_and_later_kept_again(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[int, int]] = []
-    monkeypatch.setattr(memory, "_of_libc", lambda name: lambda *values: asked.append(values))
-    with memory.returning_blocks():
+    monkeypatch.setattr(device, "_of_libc", lambda name: lambda *values: asked.append(values))
+    with device.returning_blocks():
         assert asked == [(-3, 4 << 20)]
     assert asked[1:] == [(-3, 32 << 20), (-1, 64 << 20)]
-    monkeypatch.setattr(memory, "_of_libc", lambda name: None)
-    with memory.returning_blocks():
+    monkeypatch.setattr(device, "_of_libc", lambda name: None)
+    with device.returning_blocks():
         pass
     assert len(asked) == 3
 
 
 def test_every_item_can_be_preceded_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
     trims: list[int] = []
-    monkeypatch.setattr(memory, "_of_libc", lambda name: trims.append)
+    monkeypatch.setattr(device, "_of_libc", lambda name: trims.append)
     assert [len(trims) for _ in trimming("abc", every_s=0.0)] == [1, 2, 3]
 
 
 def test_elsewhere_items_pass_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "_of_libc", lambda name: None)
-    monkeypatch.setattr(memory, "_EVERY_S", -1.0)
+    monkeypatch.setattr(device, "_of_libc", lambda name: None)
+    monkeypatch.setattr(device, "_EVERY_S", -1.0)
     assert list(trimming("abc")) == ["a", "b", "c"]
