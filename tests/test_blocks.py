@@ -15,7 +15,7 @@ from tests.models.test_captioner import pair
 from vidsum.grounding import find, windows, writers
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.models import captioner
-from vidsum.scaling import unit_rows
+from vidsum.models.scaling import unit_rows
 from vidsum.summary import liveness
 
 RNG = np.random.default_rng(0)

@@ -10,8 +10,8 @@ import numpy as np
 
 from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.models.ridge import averaged
+from vidsum.models.scaling import unit_rows
 from vidsum.results.features import Features
-from vidsum.scaling import unit_rows
 from vidsum.summary.importance import contrastive
 from vidsum.types import FloatArray
 

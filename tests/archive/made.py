@@ -17,9 +17,9 @@ from vidsum.grounding.conse import ClassMixture
 from vidsum.grounding.said import Passage, passages_of
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.windows import grid, on_grid
+from vidsum.models.scaling import softmax, unit_rows
 from vidsum.models.vse import CLASSES
 from vidsum.results.features import Features
-from vidsum.scaling import softmax, unit_rows
 from vidsum.settings import Extraction
 from vidsum.types import FloatArray
 

@@ -19,7 +19,7 @@ from vidsum.archive.packed import (
 )
 from vidsum.grounding.conse import ClassMixture
 from vidsum.grounding.spaces import ClipEmbeddings
-from vidsum.scaling import softmax
+from vidsum.models.scaling import softmax
 from vidsum.types import FloatArray
 
 ROWS = arrays.arrays(

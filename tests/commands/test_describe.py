@@ -18,9 +18,9 @@ from vidsum import checkpoints
 from vidsum.commands.result import print_table, text_table
 from vidsum.grounding import writers
 from vidsum.grounding.writers import Seen, Sentence
+from vidsum.models.scaling import unit_rows
 from vidsum.pipelines import description
 from vidsum.results.descriptions import Descriptions
-from vidsum.scaling import unit_rows
 from vidsum.types import FloatArray
 
 SCHEMAS = Path(__file__).parents[2] / "vidsum" / "schemas"

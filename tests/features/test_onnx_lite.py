@@ -21,9 +21,9 @@ from vidsum.features import choose_backend, describe, load_extractor
 from vidsum.features.onnx_backend import build_graph_extractor
 from vidsum.features.onnx_lite import mean_of_relu
 from vidsum.features.torch_backend import build_torch_extractor
+from vidsum.models.scaling import unit_rows
 from vidsum.pipelines.decoding import extraction_job
 from vidsum.pipelines.plan import extract
-from vidsum.scaling import unit_rows
 from vidsum.settings import Extraction
 from vidsum.video.probe import probe
 

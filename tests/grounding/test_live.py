@@ -8,8 +8,8 @@ from tests.grounding.colours import ENCODER
 from vidsum.grounding.live import LiveEvidence
 from vidsum.grounding.presence import OFFSET, SLOPE, curves_of
 from vidsum.grounding.spaces import embed_video
+from vidsum.models.scaling import logistic, unit_rows
 from vidsum.results.features import Features
-from vidsum.scaling import logistic, unit_rows
 from vidsum.types import FloatArray
 
 TEXTS = ["red", "blue", "green yellow"]

@@ -12,8 +12,8 @@ from vidsum.grounding.conse import ClassMixture, name_embeddings
 from vidsum.grounding.presence import OFFSET, SLOPE, evidence, largest_means, probabilities
 from vidsum.grounding.spaces import JOIN, ClipEmbeddings, embed_queries
 from vidsum.grounding.vse import load_map
+from vidsum.models.scaling import softmax, unit_rows
 from vidsum.models.vse import CLASSES, LEVELS
-from vidsum.scaling import softmax, unit_rows
 from vidsum.types import FloatArray
 
 DIM = 6

@@ -10,8 +10,8 @@ from hypothesis.extra.numpy import arrays
 
 from vidsum.errors import UsageError
 from vidsum.grounding.proposals import Grouping, moments_of, snapped, suppress
+from vidsum.models.scaling import unit_range
 from vidsum.results.moments import Moment
-from vidsum.scaling import unit_range
 from vidsum.types import FloatArray, iou
 
 CURVES = arrays(np.float32, st.integers(1, 90), elements=st.floats(-3, 3, width=32))

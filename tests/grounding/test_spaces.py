@@ -28,9 +28,9 @@ from vidsum.grounding.spaces import (
     weights_of,
 )
 from vidsum.grounding.vse import load_map
+from vidsum.models.scaling import unit_rows
 from vidsum.pipelines.decoding import spec_of
 from vidsum.results.features import Features
-from vidsum.scaling import unit_rows
 from vidsum.settings import Extraction
 from vidsum.types import FloatArray, Picture
 from vidsum.video.probe import probe

@@ -22,7 +22,7 @@ from vidsum.grounding.writers import (
     tags,
     tidied,
 )
-from vidsum.scaling import unit_rows
+from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray
 
 DIM = 6

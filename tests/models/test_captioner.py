@@ -22,8 +22,8 @@ from vidsum.models.captioner import (
     words_of,
 )
 from vidsum.models.configs import CaptionerConfig
+from vidsum.models.scaling import unit_rows
 from vidsum.models.vse import STEPS, packed
-from vidsum.scaling import unit_rows
 
 CONFIG = CaptionerConfig(
     words=(*SPECIAL, "dog", "runs", "wet"), dim_in=6, d=8, layers=2, heads=2, d_ff=12, prefix=2, longest=3

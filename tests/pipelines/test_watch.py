@@ -14,8 +14,8 @@ from tests.video.clips import decode_all
 from vidsum.errors import InputError, UsageError
 from vidsum.features.extract import extract_features
 from vidsum.grounding.presence import OFFSET, SLOPE, curves_of
+from vidsum.models.scaling import logistic
 from vidsum.pipelines.watch import Alert, Second, _Alarm, names_of_clips, watch
-from vidsum.scaling import logistic
 from vidsum.settings import Extraction, Watching
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames

@@ -5,8 +5,8 @@ import pytest
 
 import vidsum
 from vidsum.errors import UsageError
+from vidsum.models.scaling import logistic
 from vidsum.results.features import Features
-from vidsum.scaling import logistic
 from vidsum.settings import Selection
 from vidsum.summary import guided as module
 from vidsum.summary.guided import guided, require_readable

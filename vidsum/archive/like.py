@@ -12,8 +12,8 @@ from vidsum.grounding.conse import name_embeddings
 from vidsum.grounding.spaces import STEP_S
 from vidsum.grounding.text import DIMS
 from vidsum.grounding.vse import EXTRACTOR, row_of_picture
+from vidsum.models.scaling import unit_rows
 from vidsum.results.clock import shift_times
-from vidsum.scaling import unit_rows
 from vidsum.settings import Extraction
 from vidsum.times import parse_interval
 from vidsum.types import FloatArray

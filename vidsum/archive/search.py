@@ -29,7 +29,7 @@ from vidsum.grounding.conse import SHARPNESS, log_likelihood
 from vidsum.grounding.presence import OFFSET, SLOPE, Cohort
 from vidsum.grounding.proposals import moments_of
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, similarity
-from vidsum.scaling import unit_rows
+from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray, Interval
 
 _BYTES_AT_ONCE = 800_000

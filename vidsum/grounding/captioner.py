@@ -15,7 +15,7 @@ from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.writers import Seen, Sentence
 from vidsum.models.captioner import Captioner, captioner_of
 from vidsum.models.configs import CaptionerConfig
-from vidsum.scaling import logistic
+from vidsum.models.scaling import logistic
 
 NAME: Final = "captioner"
 """In the registry."""

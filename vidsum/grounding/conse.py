@@ -14,7 +14,7 @@ from vidsum.errors import UsageError
 from vidsum.features import describe
 from vidsum.grounding.text import load_text_encoder
 from vidsum.io.cache import cached_rows
-from vidsum.scaling import softmax, unit_rows
+from vidsum.models.scaling import softmax, unit_rows
 from vidsum.types import FloatArray
 
 TEMPERATURE = 2.0

@@ -24,8 +24,8 @@ from vidsum.grounding.spaces import (
     text_encoder_of,
 )
 from vidsum.grounding.text import load_text_encoder
+from vidsum.models.scaling import unit_range
 from vidsum.results.moments import Moment, QueryMoments
-from vidsum.scaling import unit_range
 from vidsum.settings import SHIPPED_GROUNDER, AttentionPlot, Evidence, MaskKind
 from vidsum.types import FloatArray
 

@@ -8,7 +8,7 @@ seconds from others better than the mean of three that `present` of a whole vide
 from vidsum.grounding.conse import ClassMixture, class_probabilities, log_likelihood, name_embeddings
 from vidsum.grounding.presence import OFFSET, SLOPE, cohort_of
 from vidsum.grounding.vse import EXTRACTOR, load_map
-from vidsum.scaling import logistic, unit_rows
+from vidsum.models.scaling import logistic, unit_rows
 from vidsum.types import FloatArray
 
 

@@ -22,8 +22,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 from vidsum.grounding.conse import ClassMixture, log_likelihood
 from vidsum.grounding.spaces import ClipEmbeddings, weights_of
 from vidsum.grounding.vse import load_map
+from vidsum.models.scaling import logistic
 from vidsum.models.vse import CLASSES
-from vidsum.scaling import logistic
 from vidsum.types import FloatArray
 
 SLOPE, OFFSET = 0.78, -2.92

@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from vidsum.errors import UsageError
 from vidsum.grounding.pieces import pieces_of, standing_out
+from vidsum.models.scaling import unit_range
 from vidsum.results.moments import Moment
-from vidsum.scaling import unit_range
 from vidsum.types import FloatArray, TimeArray, iou
 
 Grouping = Literal["shots", "contrast", "hybrid", "excess"]

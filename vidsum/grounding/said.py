@@ -11,9 +11,9 @@ import numpy as np
 
 from vidsum.grounding.proposals import MAX_IOU, suppress
 from vidsum.grounding.text import load_text_encoder
+from vidsum.models.scaling import logistic, unit_range
 from vidsum.results.moments import Moment, QueryMoments
 from vidsum.results.transcript import Segment, Transcript, Word
-from vidsum.scaling import logistic, unit_range
 from vidsum.settings import UNLIKELY
 from vidsum.types import FloatArray, TimeArray
 

@@ -19,8 +19,8 @@ from vidsum.grounding.conse import ClassMixture, class_probabilities, log_likeli
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.vse import EXTRACTOR, rows_of
 from vidsum.grounding.windows import grid, on_grid
+from vidsum.models.scaling import unit_rows
 from vidsum.results.features import Features
-from vidsum.scaling import unit_rows
 from vidsum.settings import Extraction
 from vidsum.types import FloatArray, TimeArray
 

@@ -16,7 +16,7 @@ from vidsum.errors import UsageError, unknown_name_error
 from vidsum.grounding.queries import named
 from vidsum.io.cache import cached_rows
 from vidsum.io.packages import install_extra_command
-from vidsum.scaling import unit_rows
+from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray, Progress
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from vidsum.grounding.conse import class_probabilities
 from vidsum.grounding.text import embed_once, load_text_encoder
 from vidsum.grounding.vse import EXTRACTOR
 from vidsum.io.text import read_packed_text
-from vidsum.scaling import logistic, softmax
+from vidsum.models.scaling import logistic, softmax
 from vidsum.types import FloatArray, Progress
 
 NEAREST, TEMPERATURE = 100, 0.05

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.models.configs import CaptionerConfig
+from vidsum.models.scaling import normalise_rows
 from vidsum.models.vse import rooted, unpacked
-from vidsum.scaling import normalise_rows
 from vidsum.types import FloatArray
 
 END, UNKNOWN = 0, 1

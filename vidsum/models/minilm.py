@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.scaling import softmax, unit_rows
+from vidsum.models.scaling import softmax, unit_rows
 from vidsum.types import FloatArray
 
 Tokens = npt.NDArray[np.int64]

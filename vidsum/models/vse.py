@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.models.configs import VSEConfig
-from vidsum.scaling import unit_rows
+from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray
 
 _BLOCK = 1024

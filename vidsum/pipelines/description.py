@@ -21,6 +21,7 @@ from vidsum.grounding.vse import rows_of
 from vidsum.grounding.writers import Bank, Seen, Sentence, Writer, read_bank, retrieving, tags
 from vidsum.io.cache import cached_rows
 from vidsum.io.text import read_text
+from vidsum.models.scaling import unit_rows
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.plan import Input, Plan, video_input
@@ -31,7 +32,6 @@ from vidsum.results.clock import shift_times, to_player_time
 from vidsum.results.descriptions import Description, Descriptions
 from vidsum.results.features import Features
 from vidsum.results.result import write_json
-from vidsum.scaling import unit_rows
 from vidsum.settings import Describing, Extraction, Selection, ShotSettings
 from vidsum.shots import find
 from vidsum.speech.gaps import MARGIN_S, MIN_PAUSE_S, WORDS_A_MINUTE, find_gaps, fit_descriptions

@@ -27,6 +27,7 @@ from vidsum.grounding.said import ENCODER
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, embed_queries, text_encoder_of
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.windows import grid
+from vidsum.models.scaling import unit_rows
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.plan import Input, Plan, in_turn, input_of, tell
 from vidsum.pipelines.said import speech_of_moments, with_said
@@ -34,7 +35,6 @@ from vidsum.pipelines.sight import input_in, plan_sight
 from vidsum.pipelines.sources import Source, has_pictures
 from vidsum.results.features import Features
 from vidsum.results.moments import Grounding, Moment, QueryMoments
-from vidsum.scaling import unit_rows
 from vidsum.settings import DEFAULT_MODEL, Extraction, Retrieval
 from vidsum.types import FloatArray, Progress
 

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import UsageError
+from vidsum.models.scaling import distances_between
 from vidsum.results.result import Result, load_pandas, round_numbers, video_data, video_prefix
-from vidsum.scaling import distances_between
 from vidsum.types import FloatArray, TimeArray, VideoInfo
 from vidsum.version import __version__
 from vidsum.video.probe import probe

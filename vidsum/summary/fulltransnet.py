@@ -15,7 +15,7 @@ from torch import Tensor
 
 from vidsum.errors import UsageError
 from vidsum.models.fulltransnet import DecoderState, FullTransNet, global_tokens
-from vidsum.scaling import logistic
+from vidsum.models.scaling import logistic
 from vidsum.types import FloatArray
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from vidsum.errors import UsageError
 from vidsum.grounding import vse
 from vidsum.grounding.spaces import embed_queries
+from vidsum.models.scaling import logistic, unit_rows
 from vidsum.results.features import Features
-from vidsum.scaling import logistic, unit_rows
 from vidsum.settings import Selection
 from vidsum.summary.importance import smoothed
 from vidsum.summary.summarizer import SENTENCES

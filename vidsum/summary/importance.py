@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
+from vidsum.models.scaling import unit_rows
 from vidsum.results.features import Features
-from vidsum.scaling import unit_rows
 from vidsum.types import FloatArray
 
 Curve = npt.NDArray[np.float64]

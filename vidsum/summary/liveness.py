@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
+from vidsum.models.scaling import distances_between, logistic, unit_rows
 from vidsum.results.features import Features
-from vidsum.scaling import distances_between, logistic, unit_rows
 from vidsum.types import FloatArray
 
 Matrix = npt.NDArray[np.float64]

@@ -17,8 +17,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from vidsum.models.scaling import unit_rows
 from vidsum.results.features import Features
-from vidsum.scaling import unit_rows
 from vidsum.types import FloatArray, Interval
 
 IntArray = npt.NDArray[np.int64]

@@ -17,10 +17,10 @@ from vidsum.checkpoints.trained import read_trained
 from vidsum.device import cached_model
 from vidsum.errors import UsageError, unknown_name_error
 from vidsum.grounding import vse
+from vidsum.models.scaling import unit_range
 from vidsum.results.clock import shift_times
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
-from vidsum.scaling import unit_range
 from vidsum.settings import SHIPPED_MODEL, SHIPPED_MODELS, AttentionPart, Selection
 from vidsum.summary.importance import SCORERS
 from vidsum.summary.liveness import liveness, motion

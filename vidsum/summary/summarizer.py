@@ -21,9 +21,9 @@ from vidsum.errors import InputError, UsageError
 from vidsum.grounding import vse
 from vidsum.models.configs import FullTransNetConfig, RidgeConfig
 from vidsum.models.ridge import RidgeScorer, scorer_of
+from vidsum.models.scaling import logistic
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
-from vidsum.scaling import logistic
 from vidsum.settings import SHIPPED_MODEL
 from vidsum.summary.importance import contrastive
 from vidsum.types import FloatArray

@@ -5,7 +5,7 @@ import pytest
 
 from tests.lab.datasets.made import DIM, encode, use_stand_ins, video, visual_map
 from vidsum.lab.datasets.captioned import Simulation, draw_of, in_space, noise_of
-from vidsum.scaling import unit_rows
+from vidsum.models.scaling import unit_rows
 
 
 def test_noise_has_deviation_1_and_lasts_in_part_as_long_as_a_shot() -> None:

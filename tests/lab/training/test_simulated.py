@@ -12,7 +12,7 @@ from vidsum.lab.datasets.examples import MomentExample
 from vidsum.lab.training.captions import embed_captions
 from vidsum.lab.training.scripts import NOTHING, Script, Segment
 from vidsum.lab.training.simulated import Show, Simulation, simulate_moments, simulate_video
-from vidsum.scaling import unit_rows
+from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray
 
 N = len(WORDS)

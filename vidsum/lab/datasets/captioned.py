@@ -15,9 +15,9 @@ from vidsum.grounding import vse
 from vidsum.lab.datasets.clip_captions import ENCODER, FrameCaptions, embedded, read_frame_captions
 from vidsum.lab.datasets.labels import Labels, read_labels
 from vidsum.lab.datasets.summaries import AnnotatedVideo
+from vidsum.models.scaling import unit_rows
 from vidsum.models.vse import VisualSemanticMap
 from vidsum.results.features import Features
-from vidsum.scaling import unit_rows
 from vidsum.settings import CaptionSpace
 from vidsum.types import FloatArray, Progress
 

@@ -30,8 +30,8 @@ from vidsum.grounding.windows import resample
 from vidsum.io.arrays import convert_errors, read_array, read_arrays
 from vidsum.lab.datasets.clip_captions import embed_captions, is_captions, read_clip_captions
 from vidsum.lab.datasets.moments import Query
+from vidsum.models.scaling import mean_of_normalised, unit_rows
 from vidsum.results.feature_h5 import member, open_h5, read_dataset
-from vidsum.scaling import mean_of_normalised, unit_rows
 from vidsum.types import FloatArray, Progress
 
 _H5_KEYS = ("c3d_features", "features")

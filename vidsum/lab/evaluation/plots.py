@@ -41,8 +41,8 @@ from vidsum.lab.evaluation.reference import (
 )
 from vidsum.lab.evaluation.report import Report
 from vidsum.lab.evaluation.submissions import MomentPredictions
+from vidsum.models.scaling import unit_range
 from vidsum.outputs import as_utf8
-from vidsum.scaling import unit_range
 from vidsum.types import FloatArray, TimeArray, iou
 
 _ROWS = (*OTHERS, GREY)

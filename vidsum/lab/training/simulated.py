@@ -16,7 +16,7 @@ from vidsum.grounding.windows import clips_of, grid, resample
 from vidsum.lab.datasets.examples import MOST_SALIENT, HighlightExample, MomentExample, Pair, scores_at
 from vidsum.lab.training.captions import Captions, Words
 from vidsum.lab.training.scripts import NOTHING, Asked, Script, annotated, ask, filled, joined
-from vidsum.scaling import unit_rows
+from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray, Interval, TimeArray, stack_intervals
 
 _NO_TARGET = 0.1

@@ -31,8 +31,8 @@ from vidsum.lab.training.data import (
 from vidsum.lab.training.settings import DataSettings, DETRSettings, MRNetSettings
 from vidsum.lab.training.simulated import Simulation, simulate_highlights, simulate_moments
 from vidsum.lab.training.toy import Toy, draw_highlights, draw_moments
+from vidsum.models.scaling import unit_rows
 from vidsum.options import leaves
-from vidsum.scaling import unit_rows
 from vidsum.types import FloatArray, Progress
 
 _VALIDATION_SEED, _TRAINING_SEED = 1, 2

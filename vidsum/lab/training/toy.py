@@ -14,7 +14,7 @@ import numpy.typing as npt
 from vidsum.errors import UsageError
 from vidsum.grounding.windows import with_endpoints
 from vidsum.lab.datasets.examples import MOST_SALIENT, HighlightExample, MomentExample
-from vidsum.scaling import unit_rows
+from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray
 
 DIM_VIDEO, DIM_QUERY = 64, 32

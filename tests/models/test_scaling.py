@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vidsum.scaling import unit_range, unit_rows
+from vidsum.models.scaling import unit_range, unit_rows
 
 
 def test_rows_get_length_1_and_rows_of_zeros_stay() -> None:
