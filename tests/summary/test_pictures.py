@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from tests.media import video_info
 from vidsum.errors import OutputError, UsageError
-from vidsum.figures import round_times
 from vidsum.results.clock import shift_times
 from vidsum.results.cuts import Cut
+from vidsum.results.figures import round_times
 from vidsum.results.summary import ScoredShot, Summary
 from vidsum.summary.storyboard import (
     contact_sheet,

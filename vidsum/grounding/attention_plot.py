@@ -11,7 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure, SubFigure
 
-from vidsum.figures import (
+from vidsum.grounding.queries import in_short
+from vidsum.provenance import label_of
+from vidsum.results.figures import (
     GREY,
     OTHERS,
     SHADES,
@@ -26,8 +28,6 @@ from vidsum.figures import (
     save_figure,
     video_title,
 )
-from vidsum.grounding.queries import in_short
-from vidsum.provenance import label_of
 from vidsum.results.moments import Grounding, Moment
 from vidsum.settings import AttentionPlot
 from vidsum.types import FloatArray, TimeArray

@@ -6,7 +6,9 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 
-from vidsum.figures import (
+from vidsum.grounding.queries import in_short
+from vidsum.provenance import label_of
+from vidsum.results.figures import (
     BLUE,
     INK,
     PALE_BLUE,
@@ -16,8 +18,6 @@ from vidsum.figures import (
     save_figure,
     video_title,
 )
-from vidsum.grounding.queries import in_short
-from vidsum.provenance import label_of
 from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
 from vidsum.types import FloatArray
 

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
-from vidsum.figures import (
+from vidsum.results.figures import (
     GREY,
     OTHERS,
     PALE_GREY,

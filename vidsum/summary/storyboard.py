@@ -15,7 +15,11 @@ from matplotlib.figure import Figure
 from PIL import Image, ImageDraw, ImageFont
 
 from vidsum.errors import UsageError
-from vidsum.figures import (
+from vidsum.labels import labelled
+from vidsum.outputs import atomic_write, make_folder
+from vidsum.provenance import label_of
+from vidsum.results.cuts import Cut, best_time
+from vidsum.results.figures import (
     ACCENT,
     BLUE,
     OTHERS,
@@ -25,10 +29,6 @@ from vidsum.figures import (
     save_figure,
     video_title,
 )
-from vidsum.labels import labelled
-from vidsum.outputs import atomic_write, make_folder
-from vidsum.provenance import label_of
-from vidsum.results.cuts import Cut, best_time
 from vidsum.results.summary import Summary
 from vidsum.times import format_short_time, format_time
 from vidsum.types import Interval, Picture

@@ -15,17 +15,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from vidsum.errors import UsageError
-from vidsum.figures import (
-    BLUE,
-    GREY,
-    OTHERS,
-    draw_heading,
-    draw_map,
-    draw_time_axis,
-    new_figure,
-    root_norm,
-    save_figure,
-)
 from vidsum.lab.datasets.labels import Labels
 from vidsum.lab.datasets.moments import MomentVideo, Query
 from vidsum.lab.datasets.summaries import AnnotatedVideo
@@ -43,6 +32,17 @@ from vidsum.lab.evaluation.report import Report
 from vidsum.lab.evaluation.submissions import MomentPredictions
 from vidsum.models.scaling import unit_range
 from vidsum.outputs import as_utf8
+from vidsum.results.figures import (
+    BLUE,
+    GREY,
+    OTHERS,
+    draw_heading,
+    draw_map,
+    draw_time_axis,
+    new_figure,
+    root_norm,
+    save_figure,
+)
 from vidsum.types import FloatArray, TimeArray, iou
 
 _ROWS = (*OTHERS, GREY)

@@ -176,7 +176,7 @@ def plot_curves(history: Sequence[Epoch], best: Epoch, target: Path) -> None:
     """
     from matplotlib.ticker import MaxNLocator  # which reading a run can do without
 
-    from vidsum.figures import BLUE, GREY, OTHERS, new_figure, save_figure
+    from vidsum.results.figures import BLUE, GREY, OTHERS, new_figure, save_figure
 
     has_validation = best.validation is not None
     figure = new_figure(8, 5 if has_validation else 3)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from vidsum.errors import OutputError, UsageError
-from vidsum.figures import new_figure, save_figure
+from vidsum.results.figures import new_figure, save_figure
 
 
 def save(target: Path, title: str = "a title") -> bytes:
