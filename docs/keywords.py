@@ -1,6 +1,6 @@
 """Print the options as types of Python keywords, from the settings.
 
-python -m docs.keywords > vidsum/keywords.py
+python -m docs.keywords > vidsum/pipelines/keywords.py
 """
 
 from types import NoneType

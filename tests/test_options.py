@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docs.keywords import page
-from vidsum import keywords
 from vidsum.errors import UsageError
 from vidsum.lab.training.settings import DETRSettings, MRNetSettings
 from vidsum.lab.training.summary_settings import FullTransNetSettings
@@ -26,6 +25,7 @@ from vidsum.options import (
     leaves,
     without_defaults,
 )
+from vidsum.pipelines import keywords
 from vidsum.settings import Extraction, Retrieval, Selection, ShotSettings
 
 ALL = [Extraction, Retrieval, Selection, ShotSettings, FullTransNetSettings, MRNetSettings, DETRSettings]
@@ -245,7 +245,7 @@ def test_a_wrong_keyword_names_the_function_and_what_was_meant(wrong: str, meant
 
 
 def test_typed_keywords_are_made_from_the_settings() -> None:
-    renew = "python -m docs.keywords > vidsum/keywords.py"
+    renew = "python -m docs.keywords > vidsum/pipelines/keywords.py"
     assert page() == Path(keywords.__file__).read_text(encoding="utf-8"), renew
 
 

@@ -13,7 +13,6 @@ import docs.keywords
 import docs.options
 import vidsum
 from tests.grounding.colours import use_colours
-from vidsum import keywords
 from vidsum.commands.config import share_variables
 from vidsum.commands.options import Group
 from vidsum.commands.result import View
@@ -26,6 +25,7 @@ from vidsum.lab.training.summary_settings import (
     VSESettings,
 )
 from vidsum.options import from_keywords, leaves, option
+from vidsum.pipelines import keywords
 from vidsum.pipelines.moments import plan_moments, queries_of
 from vidsum.pipelines.speech import plan_transcript
 from vidsum.pipelines.summary import plan_shots, plan_summary

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from vidsum.archive.index import Added
-    from vidsum.keywords import ReadingOptions, WishOptions
+    from vidsum.pipelines.keywords import ReadingOptions, WishOptions
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from vidsum.types import Interval, Progress, clip_interval
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from vidsum.keywords import MomentClipOptions
+    from vidsum.pipelines.keywords import MomentClipOptions
 
 PathLike = str | os.PathLike[str]
 

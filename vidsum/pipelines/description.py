@@ -47,7 +47,7 @@ from vidsum.video.listen import probe_sound
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from vidsum.keywords import DescribeOptions
+    from vidsum.pipelines.keywords import DescribeOptions
 
 LONGEST_SHOT_S = 10.0
 """Longer shots are split: more happens in them than one sentence says."""

@@ -39,7 +39,7 @@ from vidsum.video.style import ClipStyle
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from vidsum.keywords import ClipOptions
+    from vidsum.pipelines.keywords import ClipOptions
 
 PathLike = str | os.PathLike[str]
 

@@ -23,7 +23,7 @@ from vidsum.types import FloatArray, Progress, TimeArray
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from vidsum.keywords import ExtractionOptions
+    from vidsum.pipelines.keywords import ExtractionOptions
 
 TOP_K = 5
 _LEVEL = 0.1

@@ -41,7 +41,7 @@ from vidsum.types import FloatArray, Progress
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from vidsum.keywords import GroundOptions
+    from vidsum.pipelines.keywords import GroundOptions
 
 EncodeText = Callable[[Sequence[str]], npt.ArrayLike]
 """Texts to vectors [M, D]."""

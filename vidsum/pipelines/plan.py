@@ -34,7 +34,7 @@ from vidsum.video.segments import measure_changes
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from vidsum.keywords import SamplingOptions
+    from vidsum.pipelines.keywords import SamplingOptions
     from vidsum.types import Progress
 
 

@@ -29,7 +29,7 @@ from vidsum.types import Progress, TrackChoice
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from vidsum.keywords import GrounderOptions, SpeechOptions, SummarizerOptions, SummaryOptions
+    from vidsum.pipelines.keywords import GrounderOptions, SpeechOptions, SummarizerOptions, SummaryOptions
 
 
 Given = TypeVar("Given")

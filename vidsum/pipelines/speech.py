@@ -45,7 +45,7 @@ from vidsum.video.used_track import describe_used
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from vidsum.keywords import SpeechOptions
+    from vidsum.pipelines.keywords import SpeechOptions
 
 _FOLDER = "transcripts"
 """Of the cache; transcripts are small, and stay until removed."""

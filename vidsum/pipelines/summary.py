@@ -46,7 +46,7 @@ from vidsum.types import Progress
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from vidsum.keywords import ShotOptions, SummaryOptions
+    from vidsum.pipelines.keywords import ShotOptions, SummaryOptions
 
 Attention = tuple[Path, AttentionPart]
 """A file for the plot of attention, and which layers and heads it has."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from vidsum.features.extractor import Extractor
-    from vidsum.keywords import WatchOptions
+    from vidsum.pipelines.keywords import WatchOptions
 
 _LETTERS = 40
 """Of a query, in the name of a clip."""
