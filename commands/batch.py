@@ -17,7 +17,7 @@ from vidsum.commands import jobs
 from vidsum.commands.cluster import on_cluster
 from vidsum.commands.jobs import Call, Queue, Task, Work, in_workers
 from vidsum.commands.outputs import Files, Outputs
-from vidsum.commands.paths import claim, copy_of, urls, will_read
+from vidsum.commands.paths import copy_of, register_input, reserve_output, urls
 from vidsum.commands.progress import BatchFile, Display, Facts, Outcome, batch_files, tally
 from vidsum.commands.records import existing
 from vidsum.commands.result import LOG, Result, Table, View, print_table, printable, render, run_one
@@ -304,9 +304,9 @@ def _status_files(
             again if such a file has come meanwhile.
     """
     for outcome in outcomes if files else ():
-        will_read(outcome.input)
+        register_input(outcome.input)
     for file in files:
-        claim(file.path, file.option)
+        reserve_output(file.path, file.option)
         check_target(file.path)
         file.check(overwrite=overwrite)
     with contextlib.ExitStack() as at_the_end:

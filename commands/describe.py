@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.options import Videos, Without, command
 from vidsum.commands.outputs import Files, Outputs, destinations
-from vidsum.commands.paths import will_read
+from vidsum.commands.paths import register_input
 from vidsum.commands.progress import Facts
 from vidsum.commands.records import unless_up_to_date
 from vidsum.commands.result import Result, View, text_table
@@ -69,7 +69,7 @@ def describe(
     if settings.texts is not None:
         if len(sources) > 1:
             raise UsageError(f"--texts has the descriptions of one film, not of {len(sources)}")
-        will_read(settings.texts, "--texts")
+        register_input(settings.texts, "--texts")
     if extra.speak is not None:
         settings = replace(settings, in_gaps=True)
         _require_speaker(extra.speak, outputs)

@@ -40,7 +40,7 @@ _MEDIA = Option("How exported timelines name the video.", panel=ADVANCED)
 
 @dataclass(frozen=True, kw_only=True)
 class ExportSettings:
-    """What `vidsum export` writes."""
+    """Format of exported files."""
 
     PANEL = "Output"
 
@@ -65,7 +65,7 @@ class ExportSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class Exports:
-    """What other commands export beside their JSON."""
+    """Exports of other commands, in addition to their JSON."""
 
     PANEL = "Output"
 
@@ -78,7 +78,7 @@ class Exports:
         "Also an animation of each segment or moment, in {JSON name}_previews/.", None, panel=ADVANCED
     )
 
-    def beside(self, targets: Mapping[str, Files], outputs: Outputs) -> dict[str, Files]:
+    def with_exports(self, targets: Mapping[str, Files], outputs: Outputs) -> dict[str, Files]:
         """Return the files of each source with its exports, checked before any work.
 
         An export of one of several sources that cannot be written is refused alone.
@@ -95,13 +95,13 @@ class Exports:
             if files.fault:
                 exported[source] = files
                 continue
-            beside = self._targets(files.record, source)
+            exports = self._targets(files.record, source)
             check = partial(self._check, source, outputs)
-            faults = {path: attempt(partial(check, kind, path)) for kind, path in beside.items()}
+            faults = {path: attempt(partial(check, kind, path)) for kind, path in exports.items()}
             refused = {path: fault for path, fault in faults.items() if fault}
             for fault in refused.values() if len(targets) == 1 else ():
                 raise fault
-            exported[source] = replace(files, beside=tuple(beside.values()), refused=refused)
+            exported[source] = replace(files, derived=tuple(exports.values()), refused=refused)
         return exported
 
     def _check(self, source: str, outputs: Outputs, kind: str, target: Path) -> None:
@@ -114,19 +114,19 @@ class Exports:
         check_outputs(source, [target], make_folders=outputs.makes_folders)
 
     def write(self, result: Result, files: Files, replaces: Replaces) -> Result:
-        """Return the result of a command with its exports, made of its data and written beside its JSON.
+        """Return the result of a command with its exports, made from its data and written next to its JSON.
 
         A format that the result does not suit, such as chapters of a short video, is an error of its own, and
         so is a file that exists, differs and is not to be replaced.
         """
-        if not files.beside:
+        if not files.derived:
             return result
         from vidsum.results.load import result_of
 
         lines, messages, made = list(result.lines), list(result.messages), result_of(result.data)
         errors: dict[Path, Problem] = {}
         write = partial(self._write_one, made, files.record, replaces)
-        for kind, target in zip(self._kinds, files.beside, strict=True):
+        for kind, target in zip(self._kinds, files.derived, strict=True):
             fault = files.refused.get(target)
             written = attempt(partial(write, kind, target)) if fault is None else fault
             if isinstance(written, VidsumError):
@@ -134,7 +134,7 @@ class Exports:
             else:
                 lines.append(written[0])
                 messages += written[1]
-        data = {"exports": [str(path) for path in files.beside if path not in errors], **result.data}
+        data = {"exports": [str(path) for path in files.derived if path not in errors], **result.data}
         result = replace(result, data=data, lines=tuple(lines), messages=tuple(dict.fromkeys(messages)))
         return replace(result, errors=tuple(errors.values()), exit_code=1) if errors else result
 
@@ -151,7 +151,7 @@ class Exports:
 
         endings = {kind: FORMATS[kind].ending if kind in FORMATS else f".{kind}" for kind in self._kinds}
         targets = {kind: record.with_suffix(ending) for kind, ending in endings.items()}
-        if "kodi" in targets:  # it is found beside the video
+        if "kodi" in targets:  # Kodi looks for it next to the video
             targets["kodi"] = Path(source).with_suffix(".edl")
         if "previews" in targets:
             targets["previews"] = record.with_name(f"{record.stem}_previews")
@@ -183,7 +183,7 @@ class Exports:
             make_folder(folder)
             states[name] = save(content, folder / name, replaces, record.parent)
         others = folder.glob(f"*.{format}") if replaces == "outdated" else ()
-        for path in [each for each in others if each.name not in states and is_preview(each.name)]:
+        for path in [path for path in others if path.name not in states and is_preview(path.name)]:
             if is_as_written(path, record.parent):
                 path.unlink()
         state = "" if any(states.values()) else ": up to date"
@@ -275,9 +275,9 @@ def _save_chaptered(result: "Cutting", target: Path, video: Path | None, replace
 
 
 def one_table(outputs: Outputs, exports: Exports, *, asks_more: bool) -> tuple[Outputs, Collect | None]:
-    """What `-o FILE.csv` means: one table of all inputs, and what writes it of their results.
+    """Return the outputs for `-o FILE.csv`, one table of all inputs, and the function that writes it.
 
-    As for stdout, none has files of its own then.
+    As for stdout, no input has files of its own then.
 
     Raises:
         UsageError: there would be other files, or see `check_outputs`.

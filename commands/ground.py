@@ -137,7 +137,7 @@ def ground(
     more = {("plot" if kind == "moments" else kind): f"{kind}.{extra.plot_format}" for kind in extra.plot}
     more |= {"sheet": "moments_sheet.png"} if extra.sheet else {}
     targets = moment_files(sources, outputs, "moments", more, extra.clips, extra.clip_settings)
-    targets = exports.beside(targets, outputs)
+    targets = exports.with_exports(targets, outputs)
     curves = OptionalPart(
         "saliency curves", "--saliency", extra.saliency, lambda document: "timestamps_s" in document
     )

@@ -75,7 +75,7 @@ def highlights(
     more = {"plot": "highlights.png"} if extra.plot else {}
     more |= {"sheet": "highlights_sheet.png"} if extra.sheet else {}
     targets = moment_files(sources, outputs, "highlights", more, extra.clips, extra.clip_settings)
-    targets = exports.beside(targets, outputs)
+    targets = exports.with_exports(targets, outputs)
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.pipelines.highlights import plan_highlights

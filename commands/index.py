@@ -14,7 +14,7 @@ from vidsum.archive.wishes import ArchiveFile, find_secrets, is_server
 from vidsum.commands import jobs
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.options import Videos, Without, command
-from vidsum.commands.paths import will_read
+from vidsum.commands.paths import register_input
 from vidsum.commands.progress import Facts
 from vidsum.commands.result import Result, View, render
 from vidsum.errors import UsageError
@@ -115,7 +115,7 @@ def index(
 def _reserve_archive(where: ArchiveFile) -> None:
     """Reserve the name of the archive, which may not exist yet: no other output may have it."""
     if where.archive and not is_server(where.archive):
-        will_read(where.archive, "--archive")
+        register_input(where.archive, "--archive")
 
 
 def _report_missing(archive: "Archive", named: Sequence[str], view: View, *, prune: bool) -> None:

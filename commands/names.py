@@ -58,10 +58,10 @@ def _is_recorded(source: str, output: Path) -> bool | None:
 
 def _is_recorded_sound(path: Path, recorded: dict[str, Any]) -> bool | None:
     """Return whether a record of sound, which has the content of its file but no name, is of this file."""
-    from vidsum.provenance import of_file
+    from vidsum.provenance import identify_file
 
     with suppress(InputError, OSError):
-        if recorded and of_file(path).items() <= recorded.items():
+        if recorded and identify_file(path).items() <= recorded.items():
             return True
         others = (other for other in path.parent.glob(f"{escape(path.stem)}.*") if other.name != path.name)
         if any(other.stat().st_size == recorded.get("bytes") for other in others):

@@ -1,4 +1,4 @@
-"""Names of output files, from `--output` and `--output-dir`; made sure of before any work."""
+"""Names of output files, from `--output` and `--output-dir`, checked before any work."""
 
 import os
 import re
@@ -10,7 +10,7 @@ from string import Formatter
 from typing import Annotated, Any, Literal, TypeVar
 
 from vidsum.commands.names import fields_of, folder_of, own_folders, own_names
-from vidsum.commands.paths import will_read, will_write
+from vidsum.commands.paths import register_input, register_output
 from vidsum.errors import InputError, OutputError, UsageError, VidsumError
 from vidsum.options import ADVANCED, Option, leaves, option
 from vidsum.outputs import check_name, make_folder
@@ -75,7 +75,7 @@ class Outputs:
         if self.to_stdout:
             return
         for source in targets:
-            will_read(source)
+            register_input(source)
         for source, files in [*targets.items()]:
             if fault := attempt(partial(check_outputs, source, files.all, make_folders=self.makes_folders)):
                 refuse(targets, source, fault)
@@ -116,9 +116,9 @@ def destinations(
     """
     output = outputs.output
     if output is None or outputs.to_stdout:
-        kept = {} if outputs.output_dir is None else own_folders(sources)
+        folders = {} if outputs.output_dir is None else own_folders(sources)
         place = outputs.output_dir or Path()
-        return own_names(sources, lambda source, name: place / kept.get(source, "") / f"{name}{ending}")
+        return own_names(sources, lambda source, name: place / folders.get(source, "") / f"{name}{ending}")
     if not outputs.is_template and len(sources) > 1:
         more = f" and {len(sources) - 2} more" if len(sources) > 2 else ""
         raise UsageError(
@@ -135,17 +135,14 @@ def destinations(
 
 
 def require_one_text(sources: Sequence[str], outputs: Outputs) -> None:
-    """See to it that stdout gets one text, if it gets texts: of several, only JSON can be told apart.
-
-    Raises UsageError: there are several inputs.
-    """
+    """Raise a UsageError where several inputs would print texts to stdout: only JSON can be told apart."""
     if outputs.to_stdout and len(sources) > 1:
         fault = f"-o - prints one file of this format, but there are {len(sources)} inputs"
         raise UsageError(fault, hint="--output-dir FOLDER")
 
 
 def require_suffix(path: Path, suffixes: Sequence[str]) -> None:
-    """See to it that a file has one of the suffixes. Raises UsageError: it has another one."""
+    """Raise a UsageError unless a file has one of the suffixes."""
     if path.suffix not in suffixes:
         hint = f"-o {path.with_suffix(suffixes[0])}" if path.name else None
         raise UsageError(f"{path}: output must end in {_listed(suffixes)}", hint=hint)
@@ -168,10 +165,10 @@ def check_outputs(source: str, outputs: Sequence[Path], *, make_folders: bool = 
         UsageError: the command reads an output, or writes it for another source or option too.
         OutputError: the folder of an output is not there, or cannot be made.
     """
-    will_read(source)
+    register_input(source)
     for path in outputs:
         check_name(path)
-        owner = will_write(path, source)
+        owner = register_output(path, source)
         if owner == source:
             raise UsageError(f"{path}: two outputs of {source} have this name", hint="leave out one of them")
         if owner is not None and os.path.realpath(owner) != os.path.realpath(source):
@@ -185,7 +182,7 @@ def check_outputs(source: str, outputs: Sequence[Path], *, make_folders: bool = 
 
 
 def _apart(source: str, other: str, suffix: str) -> str:
-    """What gives two inputs of one name outputs of their own."""
+    """Return the option that keeps the outputs of two inputs of the same name apart."""
     if suffix == ".edl":  # Kodi looks for the name of the video
         return "rename one of them"
     if folder_of(source) == folder_of(other):
@@ -220,11 +217,11 @@ class Files:
     clip_folder: Path | None = None
     """Folder of an MP4 for each moment, if these are asked for."""
     clip_stem: str = ""
-    """What the names of these MP4 files begin with."""
+    """Prefix of the names of these MP4 files."""
     clip_settings: Clips = field(default_factory=Clips)
     """How they differ from their moments."""
-    beside: tuple[Path, ...] = ()
-    """Files that are made of the record once it is there."""
+    derived: tuple[Path, ...] = ()
+    """Exports, made from the record."""
     refused: Mapping[Path, VidsumError] = field(default_factory=dict)
     """Formats that cannot be made."""
     fault: VidsumError | None = None
@@ -237,7 +234,7 @@ class Files:
 
     @property
     def all(self) -> list[Path]:
-        """Those with a name that does not depend on the result."""
+        """The files whose names do not depend on the result."""
         return list(self.named.values())
 
     def clips(self, document: Mapping[str, Any]) -> list[Path]:
@@ -297,8 +294,8 @@ def moment_files(
             `check_outputs`.
     """
     if outputs.to_stdout and (more or clips is not None):
-        asked = " or --".join([*more, *([] if clips is None else ["clips"])])
-        raise UsageError("-o - writes JSON only", hint=f"-o FILE.json, with --{asked}")
+        options = " or --".join([*more, *([] if clips is None else ["clips"])])
+        raise UsageError("-o - writes JSON only", hint=f"-o FILE.json, with --{options}")
     pairs = zip(leaves(Clips, settings), leaves(Clips), strict=True)
     chosen = [leaf.flags[0] for leaf, plain in pairs if leaf.default != plain.default]
     if clips is None and chosen:

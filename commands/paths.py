@@ -54,10 +54,10 @@ def begin(named: Iterable[tuple[str, object]]) -> None:
     for option, value in named:
         for each in value if isinstance(value, list | tuple) else (value,):
             if isinstance(each, str | Path) and is_file(each):
-                will_read(each, option)
+                register_input(each, option)
 
 
-def will_read(path: str | Path, option: str = "") -> None:
+def register_input(path: str | Path, option: str = "") -> None:
     """Note that a file is read. Raises UsageError: it is to be written too."""
     for key in _keys(path):
         _read.setdefault(key, option)
@@ -65,7 +65,7 @@ def will_read(path: str | Path, option: str = "") -> None:
             raise UsageError(f"{path}: is read, and would be written for {_written[key]}", hint=_OTHER_NAME)
 
 
-def will_write(path: Path, owner: str) -> str | None:
+def register_output(path: Path, owner: str) -> str | None:
     """Note that a path is written for an input or option; return what it is written for already, if so.
 
     Devices and pipes, which are written into, may be named more than once.
@@ -88,12 +88,12 @@ def will_write(path: Path, owner: str) -> str | None:
 _OTHER_NAME = "-o FILE, or --output-dir FOLDER"
 
 
-def claim(path: Path, option: str) -> None:
+def reserve_output(path: Path, option: str) -> None:
     """The same for an option that names a file of its own.
 
     Raises UsageError: it is read, or written for something else.
     """
-    if owner := will_write(path, option):
+    if owner := register_output(path, option):
         raise UsageError(f"{path}: would be written for {owner} and for {option}", hint=f"{option} FILE")
 
 

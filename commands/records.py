@@ -36,7 +36,7 @@ class OptionalPart:
 
     name: str
     option: str
-    is_asked_for: bool
+    is_requested: bool
     is_in: Callable[[Mapping[str, Any]], bool]
     """Whether a document has it."""
 
@@ -46,9 +46,9 @@ class OptionalPart:
         Raises OutputError: it lacks the part, or would lose it.
         """
         has_it = self.is_in(document)
-        if self.is_asked_for and not has_it:
+        if self.is_requested and not has_it:
             raise OutputError(f"{record}: already exists, without {self.name}", hint="--overwrite")
-        if is_rewritten and has_it and not self.is_asked_for:
+        if is_rewritten and has_it and not self.is_requested:
             fault = f"{record}: already exists, with {self.name}"
             raise OutputError(fault, hint=f"{self.option}, or --overwrite to leave them out")
 
@@ -87,7 +87,7 @@ def unless_up_to_date(
         if replaces == "none":
             raise
         document = None
-    if document is None and replaces == "outdated" and not is_taken_up(files.record, provenance):
+    if document is None and replaces == "outdated" and not can_resume(files.record, provenance):
         require_own(files.all, files.record)
     if document is not None:
         clips = files.clips(document)
@@ -126,7 +126,7 @@ def existing(files: Files) -> Result | None:
 
     MP4 files of moments are not looked for: how many there are depends on the result.
     """
-    if not all(path.exists() for path in (*files.all, *files.beside)) or read_mark(files.record) is not None:
+    if not all(path.exists() for path in (*files.all, *files.derived)) or read_mark(files.record) is not None:
         return None
     names = ", ".join(map(str, files.all))
     return Result(data={"skipped": True, **files.facts()}, lines=(f"{names}: exists, skipped",))
@@ -150,7 +150,7 @@ def write_moments(
     messages, clips = list(result.warnings), files.clips(document)
     if replaces == "outdated":
         require_own(clips, files.record)
-    elif replaces == "none" and not is_taken_up(files.record, result.provenance):
+    elif replaces == "none" and not can_resume(files.record, result.provenance):
         require_made_from(clips, result.provenance, files.clip_settings.form)
     gone = _files_before(files, besides=clips) if replaces == "outdated" else []
     source = result.video.path if result.video else ""
@@ -221,7 +221,7 @@ def _recorded(files: Files, provenance: Mapping[str, Any], form: str) -> dict[st
     """
     outputs, record = files.all, files.record
     existing = [path for path in outputs if path.exists()]
-    if not existing or is_taken_up(record, provenance):
+    if not existing or can_resume(record, provenance):
         return None
     from vidsum.pipelines.export import read_record_of
     from vidsum.provenance import difference
@@ -238,7 +238,7 @@ def _recorded(files: Files, provenance: Mapping[str, Any], form: str) -> dict[st
     return document
 
 
-def is_taken_up(record: Path, provenance: Mapping[str, Any]) -> bool:
+def can_resume(record: Path, provenance: Mapping[str, Any]) -> bool:
     """Return whether a run that was stopped had begun to write the same."""
     from vidsum.provenance import digest_of
 

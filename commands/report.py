@@ -71,8 +71,8 @@ def report(
                 require_suffix(target, (".html",))
             check_outputs(results[0], [page.bundle or target])
         allowed = extraction.allow_playlists
-        named = {"stdin" if each == STDIN else each: each for each in results}
-        made = [(name, read_displayable(each, allow_playlists=allowed)) for name, each in named.items()]
+        named = {"stdin" if path == STDIN else path: path for path in results}
+        made = [(name, read_displayable(path, allow_playlists=allowed)) for name, path in named.items()]
         if page.bundle is not None:
             is_new, warnings = write_bundle(made, page.bundle, page.title, overwrite=page.overwrite)
             line = f"{page.bundle}{'' if is_new else ': up to date'}"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from click.exceptions import Exit
 
 from vidsum.commands.config import with_origin
-from vidsum.commands.paths import claim
+from vidsum.commands.paths import reserve_output
 from vidsum.errors import OutputError, VidsumError, redact
 from vidsum.io.packages import explain_import_error
 from vidsum.io.urls import Url
@@ -280,7 +280,7 @@ def start_log(path: Path) -> None:
     for handler in LOG.handlers[1:]:
         LOG.removeHandler(handler)
         handler.close()
-    claim(path, "--log-file")
+    reserve_output(path, "--log-file")
     check_target(path)
     if path.is_file() and (head := _head(path)) and not _LINE.match(head):
         raise OutputError(f"{path}: already exists, and is not a log of vidsum", hint="--log-file FILE")

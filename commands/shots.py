@@ -81,7 +81,7 @@ def shots(
     more |= {"sheet": "shots_sheet.png"} if extra.sheet else {}
     targets = moment_files(sources, outputs, "shots", more, extra.clips)
     _refuse_features(targets, extra)
-    targets = exports.beside(targets, outputs)
+    targets = exports.with_exports(targets, outputs)
 
     def step(source: str, progress: "Progress | None") -> Result:
         from vidsum.pipelines.summary import plan_shots

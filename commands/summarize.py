@@ -98,7 +98,7 @@ def summarize(
     bases = destinations(sources, outputs, "_summary.mp4", (".mp4", ".json"))
     targets = {source: _files(source, base, extra) for source, base in bases.items()}
     if not extra.dry_run:
-        targets = exports.beside(targets, outputs)
+        targets = exports.with_exports(targets, outputs)
     if writes:
         _refuse_video_of_features(bases, targets, outputs.output)
         outputs.check(targets)

@@ -18,7 +18,7 @@ def test_the_hash_of_a_file_is_the_published_one_of_its_content(tmp_path: Path) 
     # the example of FIPS 180-2, appendix B.1
     expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
     assert hash_file(tmp_path / "abc") == expected
-    assert provenance.of_file(tmp_path / "abc") == {"bytes": 3, "sha256": expected}
+    assert provenance.identify_file(tmp_path / "abc") == {"bytes": 3, "sha256": expected}
 
 
 @pytest.mark.parametrize("size", [0, (1 << 20) - 1, 1 << 20, (1 << 20) + 1])
@@ -31,14 +31,16 @@ def test_a_file_of_any_length_is_hashed_to_its_end(tmp_path: Path, size: int) ->
 def test_a_file_that_changed_is_hashed_anew(tmp_path: Path) -> None:
     file = tmp_path / "film.mp4"
     file.write_bytes(b"one")
-    before = provenance.of_file(file)
+    before = provenance.identify_file(file)
     file.write_bytes(b"another")
-    assert provenance.of_file(file)["sha256"] == hashlib.sha256(b"another").hexdigest() != before["sha256"]
+    assert (
+        provenance.identify_file(file)["sha256"] == hashlib.sha256(b"another").hexdigest() != before["sha256"]
+    )
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"film\.mp4: cannot be read"):
-        provenance.of_file(tmp_path / "film.mp4")
+        provenance.identify_file(tmp_path / "film.mp4")
 
 
 def test_the_order_of_keys_does_not_change_the_name_of_a_provenance() -> None:

@@ -1,4 +1,4 @@
-"""What a result was made from, so that it can be told whether an output is up to date."""
+"""Provenance of results: whether an output is up to date follows from it."""
 
 import hashlib
 import json
@@ -40,8 +40,8 @@ def hash_file(path: Path) -> str:
     return digest.hexdigest()
 
 
-def of_file(path: Path) -> dict[str, Any]:
-    """Size and SHA-256 of a source file. Raises InputError where it cannot be read."""
+def identify_file(path: Path) -> dict[str, Any]:
+    """Return size and SHA-256 of a source file. Raises InputError where it cannot be read."""
     try:
         status = path.stat()
         return {"bytes": status.st_size, "sha256": _hash_unchanged(path, status.st_size, status.st_mtime_ns)}
@@ -49,9 +49,9 @@ def of_file(path: Path) -> dict[str, Any]:
         raise InputError(f"{path.name}: cannot be read ({(error.strerror or str(error)).lower()})") from error
 
 
-def of_files(paths: Sequence[Path]) -> dict[str, Any]:
-    """`of_file` of several files that make one source, such as a playlist and the files that it names."""
-    parts = [of_file(path) for path in paths]
+def identify_files(paths: Sequence[Path]) -> dict[str, Any]:
+    """Identify the files that make one source, such as a playlist and the files that it names."""
+    parts = [identify_file(path) for path in paths]
     if len(parts) == 1:
         return parts[0]
     hashes = "".join(part["sha256"] for part in parts)

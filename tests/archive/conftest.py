@@ -12,7 +12,7 @@ from tests.archive.serving import serving
 from vidsum.archive import index
 from vidsum.archive.archive import Archive
 from vidsum.archive.serve import Server
-from vidsum.provenance import of_file
+from vidsum.provenance import identify_file
 from vidsum.results.summary import ScoredShot, Summary
 
 
@@ -51,7 +51,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def save_summary(video: Path, *segments: tuple[float, float]) -> None:
     """What `vidsum summarize` writes beside a video."""
     times = np.arange(6.0)
-    scores, made_from = times.astype(np.float32), {"vidsum": "0", "video": of_file(video)}
+    scores, made_from = times.astype(np.float32), {"vidsum": "0", "video": identify_file(video)}
     shots = (ScoredShot(0.0, 6.0, 0.5, selected=True),)
     summary = Summary(segments, shots, scores, times, 2.0, 6.0, 10.0, "ridge", "kts", provenance=made_from)
     summary.save(video.with_name(f"{video.stem}_summary.json"))

@@ -47,7 +47,7 @@ def test_what_is_new_is_added_and_what_is_there_is_not_made_again(
     assert [one.shots for one in first] == [count(archive, "shots") - first[1].shots, first[1].shots]
     assert first[0].duration_s == pytest.approx(10, abs=0.2)
     assert archive.videos() == [str(videos / "a.mp4"), str(videos / "b.mp4")]
-    monkeypatch.setattr(index, "of_file", lambda path: pytest.fail("is read"))
+    monkeypatch.setattr(index, "identify_file", lambda path: pytest.fail("is read"))
     assert set(states(archive, videos).values()) == {"unchanged"}
 
 
@@ -247,7 +247,7 @@ def test_transcripts_that_came_to_the_cache_are_taken(
     monkeypatch.setattr(index, "cached_transcript", cached_transcript)
     archive.add(videos)
     assert set(states(archive, videos).values()) == {"unchanged"}
-    transcripts.append(index.of_file(videos / "a.mp4")["sha256"])
+    transcripts.append(index.identify_file(videos / "a.mp4")["sha256"])
     assert states(archive, videos) == {"a.mp4": "changed", "b.mp4": "unchanged"}
     assert set(states(archive, videos).values()) == {"unchanged"}
     assert count(archive, "sentences") == 1
@@ -300,7 +300,7 @@ def describe(video: Path, *texts: str, of: Path | None = None) -> Path:
     parts = [Description(2.0 * place, 2.0 * place + 2, text, 0.8) for place, text in enumerate(texts)]
     writer = {"writer": "tags", "every_s": None, "min_sure": 0.5}
     writer |= {"map_sha256": "0" * 64, "text_weights_sha256": "0" * 64}
-    source = index.of_file(of or video)
+    source = index.identify_file(of or video)
     made_from = {"vidsum": "0", "extractor": "x", "descriptions": writer, "video": source}
     path = video.with_name(f"{video.stem}_descriptions.json")
     Descriptions(tuple(parts), "tags", 10.0, provenance=made_from).save(path)

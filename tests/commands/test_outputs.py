@@ -12,7 +12,7 @@ import pytest
 
 from tests.commands.conftest import Run
 from vidsum.commands.names import own_names
-from vidsum.provenance import of_file
+from vidsum.provenance import identify_file
 from vidsum.results.summary import Summary
 
 
@@ -374,7 +374,9 @@ def test_a_record_of_sound_belongs_to_the_file_that_it_was_made_of(tmp_path: Pat
         sound.write_bytes(bytes(100 + number))
     assert owned(*sounds) == [plain, longer]
     for sound, name in zip(sounds, owned(*sounds), strict=True):
-        (tmp_path / name).write_text(json.dumps({"video": None, "provenance": {"video": of_file(sound)}}))
+        (tmp_path / name).write_text(
+            json.dumps({"video": None, "provenance": {"video": identify_file(sound)}})
+        )
         assert (owned(sounds[0]), owned(sounds[1])) == ([plain], [longer])
     assert owned(*sounds[::-1]) == [longer, plain]
     sounds[0].write_bytes(b"edited")

@@ -8,7 +8,7 @@ import pytest
 from tests.commands.conftest import Run
 from tests.media import Track, make_tracks
 from tests.speech import stub
-from vidsum.provenance import of_file
+from vidsum.provenance import identify_file
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_a_transcript_is_of_its_track(run: Run, obs: Path, monkeypatch: pytest.M
     assert run("transcribe", obs, "--audio-track", "2", "--overwrite").code == 0
     document = json.loads(Path("obs_transcript.json").read_text())
     assert document["segments"]
-    assert document["provenance"]["video"] == {**of_file(obs), "audio_track": 2}
+    assert document["provenance"]["video"] == {**identify_file(obs), "audio_track": 2}
     assert "up to date" in run("transcribe", obs, "--audio-track", "eng").out
 
 

@@ -104,9 +104,9 @@ def test_a_summary_from_the_feature_file_is_that_from_the_video(
     film: Path, passes: list[int], tmp_path: Path
 ) -> None:
     write_features(extract(film, device="cpu"), tmp_path / "f.npz")
-    of_file = summarize(tmp_path / "f.npz").to_dict()
+    identify_file = summarize(tmp_path / "f.npz").to_dict()
     of_video = summarize(film, device="cpu").to_dict()
-    assert documents.to_text(of_file) == documents.to_text(of_video)
+    assert documents.to_text(identify_file) == documents.to_text(of_video)
 
 
 def test_a_cut_short_video_ends_where_its_pictures_end(passes: list[int], tmp_path: Path) -> None:

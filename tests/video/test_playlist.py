@@ -169,11 +169,11 @@ def test_all_files_that_are_named_count_as_the_source(film: MadeVideo) -> None:
     inner = concat(film.path.parent, "file film.ts", name="inner.mp4")
     path = hls(film.path.parent, "inner.mp4")
     assert files_of(path) == (path, inner, film.path)
-    before = provenance.of_files(files_of(path))
+    before = provenance.identify_files(files_of(path))
     assert before["bytes"] == sum(file.stat().st_size for file in (path, inner, film.path))
     make_video(film.path, n_frames=40)
-    assert provenance.of_files(files_of(path))["sha256"] != before["sha256"]
+    assert provenance.identify_files(files_of(path))["sha256"] != before["sha256"]
 
 
 def test_what_is_no_playlist_is_its_own_source(film: MadeVideo) -> None:
-    assert provenance.of_files([film.path]) == provenance.of_file(film.path)
+    assert provenance.identify_files([film.path]) == provenance.identify_file(film.path)

@@ -23,7 +23,7 @@ from vidsum.pipelines.plan import Plan
 from vidsum.pipelines.sight import Sight, input_in, plan_sight
 from vidsum.pipelines.sources import probe_video
 from vidsum.pipelines.speech import cached_transcript
-from vidsum.provenance import of_file
+from vidsum.provenance import identify_file
 from vidsum.settings import Extraction, Retrieval
 from vidsum.types import FloatArray, Progress, VideoInfo
 from vidsum.video.clock import file_offset_s, start_offset_s
@@ -143,7 +143,7 @@ def _renew(
 ) -> Added:
     """`add` of a file that is new, has changed, or of which more is to be known."""
     key, space = _key(path), made_from()
-    digest = of_file(Path(path))["sha256"]
+    digest = identify_file(Path(path))["sha256"]
     tracks = _tracks(path, extraction)
     known = _known(connection, digest, space, tracks, fast=extraction.fast)
     seen = _see(path, extraction, progress) if known is None else None

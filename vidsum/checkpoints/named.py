@@ -13,7 +13,7 @@ from vidsum.checkpoints.tensors import Published, read_published
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import InputError, UsageError, WeightsError
 from vidsum.outputs import make_folder
-from vidsum.provenance import of_file
+from vidsum.provenance import identify_file
 
 BEST = "best.safetensors"
 """The checkpoint in the folder of a training run that validated best."""
@@ -105,4 +105,4 @@ def checkpoint_digest(name: str) -> str:
     file = checkpoint_file(name)
     if not file.is_file():
         raise InputError(f"{name}: no such file")
-    return str(of_file(file)["sha256"])
+    return str(identify_file(file)["sha256"])

@@ -21,7 +21,7 @@ from vidsum.errors import InputError, UsageError, safe_name
 from vidsum.features import describe, get_extractor, weights_sha256
 from vidsum.features.extractor import Spec
 from vidsum.io.cache import cached_rows
-from vidsum.provenance import of_file
+from vidsum.provenance import identify_file
 from vidsum.types import FloatArray, Picture, Progress
 from vidsum.video.frames import PictureMaker, pixel_size
 from vidsum.video.probe import probe
@@ -88,7 +88,7 @@ def encode_views(
 def _identify(still: Still) -> list[Any]:
     """Return what the views of a picture depend on; its name is the seed of the random ones."""
     try:
-        return [still.path.name, still.time_s, of_file(still.path)["sha256"]]
+        return [still.path.name, still.time_s, identify_file(still.path)["sha256"]]
     except InputError:  # `read_stills` takes it for one that cannot be read
         return [still.path.name, still.time_s, None]
 

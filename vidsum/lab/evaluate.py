@@ -33,7 +33,7 @@ from vidsum.lab.evaluation.submissions import TestedVideos
 from vidsum.lab.evaluation.summaries import Scores, evaluate_summaries
 from vidsum.lab.evaluation.vse import evaluate_vse
 from vidsum.lab.sources import Finished, checkpoints_of, read_finished, refuse_twins
-from vidsum.provenance import of_file
+from vidsum.provenance import identify_file
 from vidsum.settings import Selection
 from vidsum.summary.score import score
 from vidsum.types import Progress
@@ -194,7 +194,7 @@ def _notes(request: SummaryRequest, videos: Videos, facts: Mapping[str, Any], n_
         seen = {*split.get("train", ()), *split.get("validation", ())}
         n_seen = len(seen & {video.name for video in videos.values()})
         trained_on = {data.get("sha256") for data in training.get("data", ())}
-        same = any(of_file(file)["sha256"] in trained_on for file in annotated_files(source))
+        same = any(identify_file(file)["sha256"] in trained_on for file in annotated_files(source))
         if same and n_seen:
             yield f"{model}: was trained on {n_seen} of these videos; --run tests on the others only"
 

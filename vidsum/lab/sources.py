@@ -22,7 +22,7 @@ from vidsum.lab.evaluation.settings import (
     checkpoint_of,
 )
 from vidsum.outputs import as_utf8
-from vidsum.provenance import of_file
+from vidsum.provenance import identify_file
 from vidsum.results.load import kind_of, read_document, read_result
 from vidsum.results.summary import Summary
 from vidsum.summary.score import checkpoint_sha256
@@ -89,7 +89,7 @@ def provenance(request: Request) -> dict[str, Any]:
 
 
 def _file(name: str, file: Path) -> dict[str, Any]:
-    return {"name": as_utf8(name), **of_file(file)}
+    return {"name": as_utf8(name), **identify_file(file)}
 
 
 def _files(*files: Path) -> list[dict[str, Any]]:

@@ -146,7 +146,7 @@ def _provenance_of(
             **without_defaults(how, *_RECORDED_BY_EFFECT),
         },
         "video": {
-            **provenance.of_files(files_of(path) if is_playlist(video) else (path,)),
+            **provenance.identify_files(files_of(path) if is_playlist(video) else (path,)),
             **({"video_track": video.video_track} if video.video_track else {}),
         },
     }

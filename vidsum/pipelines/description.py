@@ -27,7 +27,7 @@ from vidsum.outputs import atomic_write
 from vidsum.pipelines.plan import Input, Plan, video_input
 from vidsum.pipelines.sources import Video, VideoPath, has_pictures
 from vidsum.pipelines.speech import blocks_of
-from vidsum.provenance import of_file
+from vidsum.provenance import identify_file
 from vidsum.results.clock import shift_times, to_player_time
 from vidsum.results.descriptions import Description, Descriptions
 from vidsum.results.features import Features
@@ -177,7 +177,7 @@ def _facts(settings: Describing) -> dict[str, Any]:
         if (writer, settings.every_s, settings.sentences) != ("auto", None, None):
             fault = "--texts has the descriptions, which nothing writes"
             raise UsageError(fault, hint="leave out --writer, --every and --sentences")
-        return {"writer": "people", "texts_sha256": of_file(Path(settings.texts))["sha256"]}
+        return {"writer": "people", "texts_sha256": identify_file(Path(settings.texts))["sha256"]}
     if writer == "auto":
         writer = "tags" if settings.sentences is None else "retrieve"
     facts: dict[str, Any] = {
@@ -193,7 +193,7 @@ def _facts(settings: Describing) -> dict[str, Any]:
         if settings.sentences is None:
             fault = "the writer retrieve chooses from sentences of yours"
             raise UsageError(fault, hint="--sentences captions.csv, or --writer write")
-        facts["sentences_sha256"] = of_file(Path(settings.sentences))["sha256"]
+        facts["sentences_sha256"] = identify_file(Path(settings.sentences))["sha256"]
     return facts
 
 

@@ -150,8 +150,10 @@ def cached_transcript(
     english: bool = False,
     offset_s: float | None = None,
 ) -> Transcript | None:
-    """Return the transcript of a file, or that in English, if it is in the cache; the file is only hashed, if
-    `source` does not tell what `vidsum.provenance.of_file` would, and its header is read without `offset_s`.
+    """Return the transcript of a file, or that in English, if it is in the cache.
+
+    The file is only hashed where `source` is not what `vidsum.provenance.identify_file` returns, and its
+    header is only read without `offset_s`.
     `track` is `VideoInfo.audio_track`.
 
     Raises InputError: the file cannot be read.
@@ -161,11 +163,11 @@ def cached_transcript(
         return None
     if offset_s is None:
         offset_s = file_offset_s(path, source["bytes"])
-    of_file = partial(_provenance_of, source, device=extraction.device, offset_s=offset_s)
-    found = _kept(of_file(settings=Transcription()))
+    identify_file = partial(_provenance_of, source, device=extraction.device, offset_s=offset_s)
+    found = _kept(identify_file(settings=Transcription()))
     if not english or found is None or set(found.languages) <= {"en"}:
         return found
-    return _kept(of_file(settings=Transcription(translate=True)))
+    return _kept(identify_file(settings=Transcription(translate=True)))
 
 
 def _heard(
@@ -293,7 +295,7 @@ def _warnings(transcript: Transcript) -> tuple[str, ...]:
 
 
 def _source_of(path: Path, track: int | None) -> dict[str, Any]:
-    return {**provenance.of_file(path), **({"audio_track": track} if track else {})}
+    return {**provenance.identify_file(path), **({"audio_track": track} if track else {})}
 
 
 def _provenance_of(

@@ -21,7 +21,7 @@ from vidsum.lab.training.sources import toy_data
 from vidsum.lab.training.toy import Toy, draw_highlights, draw_moments
 from vidsum.models.configs import HEADS
 from vidsum.options import build
-from vidsum.provenance import of_file
+from vidsum.provenance import identify_file
 
 TOY = Toy(n_videos=6, clips=8, segments=3, queries=1, noise=0.5)
 MRNET = {**HEADS["light"], "dim_map": 16, "hidden": 16, "dim_joint": 16, "kernel": 3, "d": 16, "heads": 2}
@@ -175,7 +175,7 @@ def test_a_run_can_begin_with_the_weights_of_another(family: Family, tmp_path: P
     learned = {name: rows for name, rows in known.tensors.items() if name.endswith(("weight", "bias"))}
     for name, tensor in learned.items():
         torch.testing.assert_close(after.tensors[name], tensor, rtol=0, atol=1e-6)
-    assert after.training["start_sha256"] == of_file(first.checkpoint)["sha256"]
+    assert after.training["start_sha256"] == identify_file(first.checkpoint)["sha256"]
 
 
 def test_weights_of_other_sizes_or_models_are_refused(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from vidsum.lab.evaluation.report import Measured, Report, Row, check_rows
 from vidsum.lab.evaluation.settings import VSERequest, checkpoint_of
 from vidsum.models.configs import VSEConfig
 from vidsum.models.vse import VisualSemanticMap, map_of
-from vidsum.provenance import of_file
+from vidsum.provenance import identify_file
 from vidsum.types import FloatArray, Progress, TimeArray
 
 Ranks = npt.NDArray[np.int64]
@@ -292,7 +292,7 @@ def _chance(picture_of: Ranks, words: Ranks, n_seeds: int) -> RetrievalMeasures:
 def _seen(request: VSERequest, trained: Trained) -> list[str]:
     """Return whether the map was trained on, or chosen by, these pictures."""
     trained_on = {data.get("sha256") for data in trained.training.get("data", ())}
-    is_known = request.captions.is_file() and of_file(request.captions)["sha256"] in trained_on
+    is_known = request.captions.is_file() and identify_file(request.captions)["sha256"] in trained_on
     if request.split == "test" or not is_known:
         return []
     return [f"{request.checkpoint}: was trained with the {request.split} part of these pictures"]

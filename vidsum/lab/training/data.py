@@ -24,7 +24,7 @@ from vidsum.lab.datasets.published_features import (
     read_words,
 )
 from vidsum.lab.training.settings import DataSettings
-from vidsum.provenance import of_file
+from vidsum.provenance import identify_file
 from vidsum.types import FloatArray, Progress, TimeArray, stack_intervals
 
 Example = TypeVar("Example", MomentExample, HighlightExample)
@@ -207,7 +207,7 @@ def _examples(
 
 def files_of(names: Sequence[str | Path]) -> list[dict[str, Any]]:
     """Name and hash of files, as they are recorded."""
-    return [{"name": path.name, **of_file(path)} for path in map(Path, names)]
+    return [{"name": path.name, **identify_file(path)} for path in map(Path, names)]
 
 
 def clip_s_of(videos: Sequence[MomentVideo], clips: int) -> float:

@@ -21,7 +21,7 @@ from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.lab.training.state import BEST, CURVES, LAST, clear, make_folder, require_same
 from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings
 from vidsum.outputs import as_utf8, atomic_write
-from vidsum.provenance import of_file
+from vidsum.provenance import identify_file
 from vidsum.summary.summarizer import SENTENCES, Inputs
 
 SCHEMA: Final = "vidsum.training_run/1"
@@ -92,7 +92,7 @@ def start_run(
     features |= inputs.recorded
     sized: Any = replace(settings.model, dim_in=features["dim"] + inputs.n_added)
     settings = replace(settings, model=sized)
-    data = [{"name": path.name, **of_file(path)} for path in sources]
+    data = [{"name": path.name, **identify_file(path)} for path in sources]
     weights = {_WEIGHTS: draw.weights} if isinstance(draw, Simulation) else {}
     recorded = {"data": data, **weights, **settings.own, **facts}
     run = Run(out, videos, tuple(splits), settings, features, recorded, draw, inputs)

@@ -118,13 +118,13 @@ def _simulated(
     encoder = text_encoder_of(space)
     encode, sha256 = load_text_encoder(encoder, device).encode, checkpoints.sha256_of(encoder)
     for path in map(Path, source.data):
-        of_file = {
+        identify_file = {
             f"{path.stem}/{name}": replace(video, name=f"{path.stem}/{name}")
             for name, video in read_moments(path).items()
             if video.queries
         }
-        videos |= of_file
-        sentences |= embed_sentences(of_file, encode, sha256, seed, progress)
+        videos |= identify_file
+        sentences |= embed_sentences(identify_file, encode, sha256, seed, progress)
     clips = _captions_of_clips(source, videos, device, progress)
     held_out = held_out_of(videos, fraction, seed)
     train = {name: video for name, video in videos.items() if name not in held_out}

@@ -46,7 +46,7 @@ from vidsum.lab.training.summary_settings import CaptionerSettings, VSEData, VSE
 from vidsum.lab.training.vse_measured import FOLDS, cohort_classes, measured
 from vidsum.models.configs import VSEConfig
 from vidsum.models.vse import CLASSES, VisualSemanticMap, packed, rooted, unpacked
-from vidsum.provenance import of_file
+from vidsum.provenance import identify_file
 from vidsum.types import FloatArray, Progress
 
 _LEAST_SCALE = 1e-3
@@ -205,7 +205,7 @@ def recorded(
         digest.update(part)
     is_file = data.captions.is_file()
     training = {
-        "data": [{"name": data.captions.name, **of_file(data.captions)}] if is_file else [],
+        "data": [{"name": data.captions.name, **identify_file(data.captions)}] if is_file else [],
         "pictures": dict(zip(("train", "val"), n_pictures, strict=True)),
         "content_sha256": digest.hexdigest(),
         **facts,
