@@ -77,7 +77,7 @@ def reproduce(
 
     vidsum reproduce fulltransnet --toy --out runs/try
     """
-    from vidsum.lab.reproduction import find
+    from vidsum.lab.reproduction import find_tables
 
     if len(paper) > 1:
         raise UsageError("only one paper at a time", hint="vidsum reproduce PAPER")
@@ -85,7 +85,7 @@ def reproduce(
         run_alone("reproduce", view, lambda: _list(paper or PAPERS, wanted.table))
         return
     failed = False
-    for _, table in find(paper, wanted.table):
+    for _, table in find_tables(paper, wanted.table):
         name = f"{paper[0]}, {table.name(paper[0])}"
         result = run_one("reproduce", name, view, partial(_reproduce, name, table, wanted, view))
         render(result, view, in_batch=True)
@@ -95,14 +95,16 @@ def reproduce(
 
 
 def _list(papers: Sequence[str], number: str | None) -> Result:
-    from vidsum.lab.reproduction import find
+    from vidsum.lab.reproduction import find_tables
 
-    rows = [(paper, table.name(paper), table.state, table.title) for paper, table in find(papers, number)]
+    rows = [
+        (paper, table.name(paper), table.state, table.title) for paper, table in find_tables(papers, number)
+    ]
     facts = [dict(zip(("paper", "table", "state", "title"), row, strict=True)) for row in rows]
     return Result(data={"tables": facts}, table=Table(("paper", "table", "state", "title"), tuple(rows)))
 
 
-def _reproduce(name: str, table: "reproduction.Table", wanted: Wanted, view: View) -> Result:
+def _reproduce(name: str, table: "reproduction.PaperTable", wanted: Wanted, view: View) -> Result:
     """Return the figures of a table: what is missing is made; what cannot be made is said, with the
     reason.
     """
@@ -135,7 +137,7 @@ def _reproduce(name: str, table: "reproduction.Table", wanted: Wanted, view: Vie
     return Result(data=facts, table=shown, lines=(*lines, *table.notes), errors=tuple(faults), exit_code=code)
 
 
-def _data(table: "reproduction.Table", wanted: Wanted) -> Path | None:
+def _data(table: "reproduction.PaperTable", wanted: Wanted) -> Path | None:
     """Return the folder of the data; with `--toy` the table's data are made there."""
     if not (wanted.toy and wanted.out):
         return wanted.data
@@ -146,7 +148,7 @@ def _data(table: "reproduction.Table", wanted: Wanted) -> Path | None:
     return wanted.out / "made-up"
 
 
-def _computed(row: "reproduction.Row") -> dict[str, float | None] | None:
+def _computed(row: "reproduction.PaperRow") -> dict[str, float | None] | None:
     """Return the figures of a row that needs no data, by column; None where it is measured."""
     if not row.computed:
         return None
@@ -157,7 +159,7 @@ def _computed(row: "reproduction.Row") -> dict[str, float | None] | None:
 
 
 def _figures(
-    row: "reproduction.Row", data: Path, out: Path, view: View, *, toy: bool
+    row: "reproduction.PaperRow", data: Path, out: Path, view: View, *, toy: bool
 ) -> dict[str, float | None]:
     """Return the figures of a row, by column, from its report; without one it is trained and evaluated
     first.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from vidsum.lab.datasets.splits import Split
     from vidsum.lab.training.data import MomentData
     from vidsum.lab.training.loop import FitResult
-    from vidsum.lab.training.run import Run
+    from vidsum.lab.training.run import TrainingRun
     from vidsum.types import Progress
 
 S = TypeVar("S", bound=FullTransNetSettings | RidgeSettings)
@@ -78,7 +78,9 @@ def fulltransnet(
     """
     from vidsum.lab.training.fulltransnet import prepare_run, train_split
 
-    def train(prepared: "Run[FullTransNetSettings]", number: int, progress: "Progress | None") -> Result:
+    def train(
+        prepared: "TrainingRun[FullTransNetSettings]", number: int, progress: "Progress | None"
+    ) -> Result:
         trained = train_split(
             prepared, number, keep_epochs=kept.keep_epochs, overwrite=run.overwrite, progress=progress
         )
@@ -99,7 +101,7 @@ def ridge(data: SplitOptions, run: RunFolder, settings: RidgeSettings, view: Vie
     """
     from vidsum.lab.training.ridge import fit_split, prepare_ridge
 
-    def train(prepared: "Run[RidgeSettings]", number: int, progress: "Progress | None") -> Result:
+    def train(prepared: "TrainingRun[RidgeSettings]", number: int, progress: "Progress | None") -> Result:
         fitted, folder = fit_split(prepared, number, progress), str(prepared.folder(number))
         rank = "" if fitted.validation is None else f", validation {fitted.validation:.3f}"
         facts = {
@@ -248,18 +250,18 @@ def _train_splits(
     command: str,
     data: SplitOptions,
     run: RunFolder,
-    prepare: "Callable[..., Run[S]]",
-    train: "Callable[[Run[S], int, Progress | None], Result]",
+    prepare: "Callable[..., TrainingRun[S]]",
+    train: "Callable[[TrainingRun[S], int, Progress | None], Result]",
     device: str,
     view: View,
 ) -> None:
     """Train a summarizer on each of the splits that were asked for, and say how the run goes on."""
     from vidsum.lab.datasets.captioned import draw_of, read_captioned
     from vidsum.lab.datasets.splits import by_dataset, odd_coverage, splits_of
-    from vidsum.lab.datasets.summaries import paired, read_all
+    from vidsum.lab.datasets.summaries import pair_annotations, read_all
     from vidsum.lab.training.run import unfinished_splits
 
-    pairs = paired(data.data, data.annotations) if data.data else {}
+    pairs = pair_annotations(data.data, data.annotations) if data.data else {}
     videos = read_all(pairs) if pairs else read_captioned(data.captions, data.annotations, device)
     splits = splits_of(data.splits, videos, next(iter(by_dataset(videos))))
     if wrong := [number for number in data.split if number >= len(splits)]:

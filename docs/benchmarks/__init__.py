@@ -11,8 +11,8 @@ from vidsum.types import Interval
 
 def argument_parser(description: str | None, *paths: str) -> argparse.ArgumentParser:
     """A parser that shows the docstring of a script as it is written, with names of paths to give."""
-    shown = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=description, formatter_class=shown)
+    formatter = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=description, formatter_class=formatter)
     for name in paths:
         parser.add_argument(name, type=Path)
     return parser
@@ -24,6 +24,6 @@ def processor_s() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def shared_s(one: Sequence[Interval], other: Sequence[Interval]) -> float:
+def shared_s(first: Sequence[Interval], second: Sequence[Interval]) -> float:
     """Seconds that two summaries have in common."""
-    return sum(max(0.0, min(a[1], b[1]) - max(a[0], b[0])) for a, b in product(one, other))
+    return sum(max(0.0, min(a[1], b[1]) - max(a[0], b[0])) for a, b in product(first, second))

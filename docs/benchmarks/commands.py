@@ -29,9 +29,9 @@ with av.open(sys.argv[1]) as container:
 def measured(command: list[str]) -> tuple[float, float, float]:
     """Wall seconds, processor seconds and MiB of a process. Raises SystemExit if it fails."""
     # byte code is written once, as it is where vidsum is installed
-    own = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=own)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
     _, status, usage = os.wait4(process.pid, 0)
     wall_s = time.perf_counter() - start
     if status:

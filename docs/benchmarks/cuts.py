@@ -47,7 +47,7 @@ def by_peer(python: str, detector: str) -> Callable[[Path], Times]:
     def cuts(film: Path) -> Times:
         command = [python, "-c", _PEER, str(film), detector]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
-        return np.array([float(each) for each in done.stdout.split()])
+        return np.array([float(time_s) for time_s in done.stdout.split()])
 
     return cuts
 
@@ -77,14 +77,14 @@ def starts_in_clips(film: Path, clips: list[dict[str, Any]], seed: int) -> list[
 def true_cuts(film: Path, clips: list[dict[str, Any]], seed: int) -> tuple[Times, Times]:
     """Seconds of the joins and the cuts inside clips; and of places where nobody can tell."""
     placed = starts_in_clips(film, clips, seed)
-    found = {"cut": [float(shown[0]) for _, _, shown in placed[1:]], "unclear": list[float]()}
+    cuts = {"cut": [float(span[0]) for _, _, span in placed[1:]], "unclear": list[float]()}
     for name, begin_s, (start, end) in placed:
-        for inner in (each for each in _INNER if each["clip"] == name):
+        for inner in (inner_cut for inner_cut in _INNER if inner_cut["clip"] == name):
             # a picture of the film is the first of the clip that is not earlier than its own time
             frame = int(np.floor((inner["before_s"] - begin_s) * FPS + 1e-9)) + 1
             if frame > 0 and start + frame / FPS < end - 1e-6:
-                found[inner["kind"]].append(start + frame / FPS)
-    return np.sort(found["cut"]), np.array(found["unclear"])
+                cuts[inner["kind"]].append(start + frame / FPS)
+    return np.sort(cuts["cut"]), np.array(cuts["unclear"])
 
 
 def measured(cuts: Times, truth: Times, unclear: Times) -> list[float]:
@@ -95,7 +95,11 @@ def measured(cuts: Times, truth: Times, unclear: Times) -> list[float]:
     cuts = np.array(known)
     nearest = np.abs(truth[:, None] - cuts).min(axis=1) if len(cuts) else np.full(len(truth), np.inf)
     exact = precision_recall(cuts, truth, WITHIN["two frames"])
-    return [*(f1(cuts, truth, each) for each in WITHIN.values()), *exact, float(np.median(nearest))]
+    return [
+        *(f1(cuts, truth, tolerance_s) for tolerance_s in WITHIN.values()),
+        *exact,
+        float(np.median(nearest)),
+    ]
 
 
 def main() -> None:

@@ -28,12 +28,12 @@ FPS: Final = 2.0
 
 def videos_in(sources: Sequence[Path]) -> list[Path]:
     """The videos among files and in folders."""
-    found = [sorted(source.iterdir()) if source.is_dir() else [source] for source in sources]
-    return [path for paths in found for path in paths if path.suffix in SUFFIXES]
+    paths_by_source = [sorted(source.iterdir()) if source.is_dir() else [source] for source in sources]
+    return [path for paths in paths_by_source for path in paths if path.suffix in SUFFIXES]
 
 
 def frozen(pictures: Picture, rng: Rng) -> Picture:
-    """One of the pictures all the time."""
+    """Repeat one picture."""
     return np.repeat(pictures[[rng.integers(len(pictures))]], len(pictures), axis=0)
 
 
@@ -85,8 +85,8 @@ def kinds_of(options: argparse.Namespace, degradations: Sequence[Degradation], r
     made = []
     for clip in videos_in(options.clips):
         pictures = pictures_of(clip, extractor)
-        shown = [pictures, *(degrade(pictures, rng) for degrade in degradations)]
-        made.append([features_of(each, extractor) for each in shown])
+        variants = [pictures, *(degrade(pictures, rng) for degrade in degradations)]
+        made.append([features_of(pictures_of_kind, extractor) for pictures_of_kind in variants])
     return made
 
 

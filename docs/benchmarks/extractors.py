@@ -141,21 +141,21 @@ def compare_on_clips(shared: Path, count: int = 3) -> None:
             **{name: partial(features_of, path, extractor) for name, extractor in extractors.items()},
         }
         seconds, minutes = least_seconds(ways), probe(path).duration_s / 60
-        shown = ", ".join(f"{way} {s / minutes:.2f} ({60 * minutes / s:.0f}x)" for way, s in seconds.items())
+        speeds = ", ".join(f"{way} {s / minutes:.2f} ({60 * minutes / s:.0f}x)" for way, s in seconds.items())
         ratio = seconds[names[1]] / seconds[names[0]]
-        print(f"  {path.stem} ({60 * minutes:.0f} s): {shown}; ratio {ratio:.2f}", flush=True)
+        print(f"  {path.stem} ({60 * minutes:.0f} s): {speeds}; ratio {ratio:.2f}", flush=True)
 
 
-def edge_scores(found: Times, true: Times) -> tuple[float, float, float]:
+def edge_scores(edges: Times, true: Times) -> tuple[float, float, float]:
     """(precision, recall, F1) of edges, each true one matched with the nearest found one still free."""
-    free = list(found)
+    free = list(edges)
     hits = 0
     for edge in true:
         near = min(free, key=lambda other: abs(other - edge), default=np.inf)
         if abs(near - edge) <= TOLERANCE_S:
             free.remove(near)
             hits += 1
-    precision, recall = hits / max(len(found), 1), hits / len(true)
+    precision, recall = hits / max(len(edges), 1), hits / len(true)
     return precision, recall, 2 * precision * recall / max(precision + recall, 1e-9)
 
 
@@ -177,7 +177,8 @@ def compare_edges(shared: Path, folder: Path, only: str | None, films: int = 3) 
         features = [features_of(path, extractor) for path, _ in made]
         speed = 120 * films / (time.perf_counter() - begin)
         scores = [
-            edge_scores(find(one).edges_s[1:-1], true) for one, (_, true) in zip(features, made, strict=True)
+            edge_scores(find(array).edges_s[1:-1], true)
+            for array, (_, true) in zip(features, made, strict=True)
         ]
         size = checkpoints.path_of(extractor.spec.checkpoint).stat().st_size / 1e6
         report(

@@ -59,27 +59,27 @@ def answers(
     embedded: Mapping[str, ClipEmbeddings], texts: Sequence[str], models: Sequence[str], parts: bool = False
 ) -> Answers:
     """The moments of each query by each row of the table; `embedded` is the video in each space."""
-    found: Answers = {}
+    rows: Answers = {}
     for space, video in embedded.items():
         queries = embed_queries(space, texts)
         curves = curves_of(video, queries)
         if parts:
             for number, row in enumerate(("map", "objects", "motion")[: len(video.mixtures) + 1]):
-                found[f"{space}: {row}"] = by_curve(video, curves[:, number])
-        found[f"{space}: similarity, contrast"] = by_curve(video, curves[:, -1], "contrast")
+                rows[f"{space}: {row}"] = by_curve(video, curves[:, number])
+        rows[f"{space}: similarity, contrast"] = by_curve(video, curves[:, -1], "contrast")
         for model in models:
             named, reads = model_for(model, space if model in ("auto", "similarity") else "auto")
             if reads == space:
-                asked = Request(texts, queries)
+                request = Request(texts, queries)
                 row = model if named != "similarity" else f"{space}: {model}"
-                found[row] = [list(one.moments) for one in locate(named, video, asked, TOP_K)]
+                rows[row] = [list(answer.moments) for answer in locate(named, video, request, TOP_K)]
                 if named != "similarity":
-                    own = locate(named, video, asked, TOP_K, alone=True)
-                    found[f"{model}, alone"] = [list(one.moments) for one in own]
+                    alone_answers = locate(named, video, request, TOP_K, alone=True)
+                    rows[f"{model}, alone"] = [list(answer.moments) for answer in alone_answers]
                     if parts and (grounder := by_spans(named)):
-                        answered = decoded(grounder, video, asked, TOP_K)
-                        found[f"{model}, spans"] = [one.moments for one in answered]
-    return found
+                        answered = decoded(grounder, video, request, TOP_K)
+                        rows[f"{model}, spans"] = [answer.moments for answer in answered]
+    return rows
 
 
 @lru_cache(maxsize=20)
@@ -89,9 +89,9 @@ def by_spans(model: str) -> Grounder | None:
     return replace(grounder_of(trained, model), moments="spans") if trained.model in MODELS else None
 
 
-def decoded(grounder: Grounder, video: ClipEmbeddings, asked: Request, top_k: int) -> list[Prediction]:
-    """What it finds for each query."""
-    return ground_video(grounder, video, embed_words(grounder.space, asked.texts), asked.vectors, top_k)
+def decoded(grounder: Grounder, video: ClipEmbeddings, request: Request, top_k: int) -> list[Prediction]:
+    """Return the model's answers to each query."""
+    return ground_video(grounder, video, embed_words(grounder.space, request.texts), request.vectors, top_k)
 
 
 def measures(ious: TimeArray) -> TimeArray:
@@ -118,7 +118,9 @@ def resampled(rows: TimeArray, clips: Sequence[str], seed: int = 0) -> TimeArray
 
 def scored(truths: Mapping[str, MomentVideo], answered: MomentPredictions) -> TimeArray:
     """[Q, 4] `measures` of the answers to all queries."""
-    moments = [[(m.start_s, m.end_s) for m in one] for video in truths for one in answered[video]]
+    moments = [
+        [(m.start_s, m.end_s) for m in query_moments] for video in truths for query_moments in answered[video]
+    ]
     windows = [query.windows for truth in truths.values() for query in truth.queries]
     return measures(best_ious(stack_intervals(moments, TOP_K), stack_intervals(windows)))
 
@@ -128,15 +130,15 @@ def table(truths: Mapping[str, MomentVideo], rows: Mapping[str, MomentPrediction
     queries = [query for truth in truths.values() for query in truth.queries]
     windows = stack_intervals([query.windows for query in queries])
     durations_s = np.array([query.duration_s for query in queries])
-    found = {name: scored(truths, of_row) for name, of_row in rows.items()}
+    measured = {name: scored(truths, of_row) for name, of_row in rows.items()}
     chance = random_moments(durations_s, 10, TOP_K)
-    found["random"] = measures(best_ious(chance, windows)).mean(axis=0)
-    found["whole video"] = measures(best_ious(whole_video(durations_s), windows))
+    measured["random"] = measures(best_ious(chance, windows)).mean(axis=0)
+    measured["whole video"] = measures(best_ious(whole_video(durations_s), windows))
     clips = [query.qid for query in queries]
     lines = [f"{len(truths)} videos, {len(queries)} queries of {len(set(clips))} clips", ""]
     lines += ["| | R@1 IoU .5 | R@1 IoU .7 | R@5 IoU .5 | mIoU | less similarity |", f"|{'---|' * 6}"]
-    floor = found[next(name for name in found if name.endswith("similarity"))]
-    for name, of_row in found.items():
+    floor = measured[next(name for name in measured if name.endswith("similarity"))]
+    for name, of_row in measured.items():
         of_all = np.column_stack([of_row, of_row[:, 0] - floor[:, 0]])
         means, (low, high) = intervals(of_all, clips)
         cells = [
@@ -157,8 +159,8 @@ def compared(
     rows: dict[str, dict[str, list[list[Moment]]]] = {}
     for video, truth in videos:
         texts = [query.text for query in truth.queries]
-        for row, found in answers(video, texts, models, parts).items():
-            rows.setdefault(row, {})[truth.name] = found
+        for row, moments in answers(video, texts, models, parts).items():
+            rows.setdefault(row, {})[truth.name] = moments
     truths = {truth.name: truth for _, truth in videos}
     return "\n\n".join(f"{half} clips, {table(*of_half(half, truths, rows))}" for half in halves)
 
@@ -167,9 +169,9 @@ def of_half(
     half: str, truths: Mapping[str, MomentVideo], rows: Mapping[str, Mapping[str, list[list[Moment]]]]
 ) -> tuple[dict[str, MomentVideo], dict[str, dict[str, list[list[Moment]]]]]:
     """Only the queries of one half of the clips, and their answers; all of footage that is not joined."""
-    kept = names_of(half)
+    names = names_of(half)
     chosen = {
-        name: [number for number, query in enumerate(truth.queries) if half == "all" or query.qid in kept]
+        name: [number for number, query in enumerate(truth.queries) if half == "all" or query.qid in names]
         for name, truth in truths.items()
     }
     few = {
@@ -177,8 +179,8 @@ def of_half(
         for name, truth in truths.items()
     }
     answered = {
-        row: {name: [found[name][number] for number in numbers] for name, numbers in chosen.items()}
-        for row, found in rows.items()
+        row: {name: [answered_rows[name][number] for number in numbers] for name, numbers in chosen.items()}
+        for row, answered_rows in rows.items()
     }
     return few, answered
 
@@ -215,10 +217,10 @@ def main() -> None:
         return [truth_of(film, kind) for film in films]
 
     for kind in options.kinds:
-        asked = list(zip(joined, of_kind(kind), strict=True))
-        print(f"{kind}, joined: {compared(asked, models, options.parts, options.ask)}\n", flush=True)
-    seen = [each["vse"] for each in joined]
-    long, truth = one_after_another(seen, of_kind("query"))
+        pairs = list(zip(joined, of_kind(kind), strict=True))
+        print(f"{kind}, joined: {compared(pairs, models, options.parts, options.ask)}\n", flush=True)
+    embedded = [spaces["vse"] for spaces in joined]
+    long, truth = one_after_another(embedded, of_kind("query"))
     tables = compared([({"vse": long}, truth)], models, halves=options.ask)
     print(f"query, {truth.duration_s / 60:.0f} minutes: {tables}", flush=True)
 

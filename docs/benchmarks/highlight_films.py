@@ -33,7 +33,7 @@ GRADES = {
     "bars": 0,
     "static": 0,
 }
-"""What a segment is worth, on QVHighlights' scale from 0 (very bad) to 4 (very good), as we have set it."""
+"""Grade of a segment, on QVHighlights' scale from 0 (very bad) to 4 (very good), as we have set it."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ class Film:
         end_s = self.segments[-1][1]
         starts = np.arange(0, end_s, clip_s)
         ends = np.minimum(starts + clip_s, end_s)
-        shown = np.zeros(len(starts))
+        shown_s = np.zeros(len(starts))
         for start_s, stop_s, kind in self.segments:
             if kind in kinds:
-                shown += np.clip(np.minimum(ends, stop_s) - np.maximum(starts, start_s), 0, None)
-        return np.asarray(shown / (ends - starts), np.float32)
+                shown_s += np.clip(np.minimum(ends, stop_s) - np.maximum(starts, start_s), 0, None)
+        return np.asarray(shown_s / (ends - starts), np.float32)
 
     def grades(self, clip_s: float) -> FloatArray:
         """[C] the mean grade of what each clip shows."""
@@ -69,7 +69,7 @@ def panned(pictures: Picture, rng: Rng) -> Picture:
 
 
 def shaken(pictures: Picture, rng: Rng) -> Picture:
-    """One of the pictures, as a hand that is not steady films it."""
+    """Repeat one picture, shifted as by an unsteady hand."""
     still = cv2.resize(pictures[rng.integers(len(pictures))], None, fx=1.15, fy=1.15)
     room = len(still) - SIDE
     steps = np.cumsum(rng.normal(0, 2.5, (len(pictures), 2)), axis=0)
@@ -93,7 +93,7 @@ def bars(pictures: Picture, rng: Rng) -> Picture:
 
 
 def static(pictures: Picture, rng: Rng) -> Picture:
-    """What a television shows without a signal."""
+    """Return television noise."""
     grains = rng.integers(0, 256, (len(pictures), SIDE // 2, SIDE // 2, 1), np.uint8)
     return grains.repeat(2, axis=1).repeat(2, axis=2).repeat(3, axis=3)
 
@@ -114,7 +114,7 @@ def film(folder: Path, half: str, seed: int, seconds: float = 120) -> Film:
 def _clips(half: str) -> list[Path]:
     """Half the clips."""
     known = json.loads((SHARED / "videos" / "clips.json").read_text())["clips"]
-    files = [SHARED / "videos" / one["file"] for one in known]
+    files = [SHARED / "videos" / clip["file"] for clip in known]
     return files[0 if half == "even" else 1 :: 2]
 
 

@@ -40,52 +40,54 @@ OBJECTS = replace(HOW, extractor="efficientnet_lite0", logits=True)
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What networks see in a film."""
+    """Features of a film by three networks."""
 
     frames: Features
-    """Of MobileNetV2, two a second."""
+    """MobileNetV2's, two a second."""
     motion: Features
-    """Of I3D, with class scores."""
+    """I3D's, with class scores."""
     objects: Features
-    """Of EfficientNet-Lite0, with class scores."""
+    """EfficientNet-Lite0's, with class scores."""
 
 
 def see(path: Path) -> Seen:
     """All features of a film, in one decode pass; they are kept in the cache."""
     video = probe(path)
-    jobs = [extraction_job(video, one) for one in (HOW, MOTION, OBJECTS)]
+    jobs = [extraction_job(video, spec) for spec in (HOW, MOTION, OBJECTS)]
     return Seen(*run_jobs(video, jobs, HOW, None))
 
 
 def curves(seen: Seen) -> list[tuple[str, FloatArray, Features]]:
     """The name of each source that looks at one network, its curve [T] and the features that it is of."""
     frames = seen.frames
-    found = [(f"{name}, MobileNetV2", scorer(frames, 0), frames) for name, scorer in SCORERS.items()]
+    curves_found = [(f"{name}, MobileNetV2", scorer(frames, 0), frames) for name, scorer in SCORERS.items()]
     lengths = np.linalg.norm(frames.array, axis=1)
     directions = replace(frames, array=frames.array / lengths[:, None])
-    found.append(("length of the feature, MobileNetV2", lengths, frames))
-    found.append(("change of its direction, MobileNetV2", highlights(directions), frames))
+    curves_found.append(("length of the feature, MobileNetV2", lengths, frames))
+    curves_found.append(("change of its direction, MobileNetV2", highlights(directions), frames))
     for network, features in (("I3D", seen.motion), ("EfficientNet-Lite0", seen.objects)):
         assert features.logits is not None
-        found.append((f"contrastive, {network}", SCORERS["contrastive"](features, 0), features))
-        found.append((f"highlights, {network}", highlights(features), features))
-        found.append((f"score of the most likely class, {network}", features.logits.max(axis=1), features))
-    return found
+        curves_found.append((f"contrastive, {network}", SCORERS["contrastive"](features, 0), features))
+        curves_found.append((f"highlights, {network}", highlights(features), features))
+        curves_found.append(
+            (f"score of the most likely class, {network}", features.logits.max(axis=1), features)
+        )
+    return curves_found
 
 
 def sources(seen: Seen, n_clips: int) -> dict[str, FloatArray]:
     """Each source's curve of the clips, [C]."""
     times = np.arange(n_clips) * CLIP_S
-    found = {
+    rows = {
         name: on_grid(curve[:, None], features, times, CLIP_S)[:, 0] for name, curve, features in curves(seen)
     }
     actions, objects = (
-        found[f"score of the most likely class, {name}"] for name in ("I3D", "EfficientNet-Lite0")
+        rows[f"score of the most likely class, {name}"] for name in ("I3D", "EfficientNet-Lite0")
     )
     certainty = standard(actions) + standard(objects)
     change, all_change = "change of its direction, MobileNetV2", "most likely classes of both + change"
-    found[all_change] = standard(certainty) + standard(found[change])
-    return found
+    rows[all_change] = standard(certainty) + standard(rows[change])
+    return rows
 
 
 def standard(curve: FloatArray) -> FloatArray:
@@ -103,39 +105,40 @@ def measures(film: Film, curve: FloatArray) -> tuple[float, float, float]:
     return float(precision), float(hit), float(rho)
 
 
-def table(films: Sequence[Film], found: Sequence[Highlights]) -> str:
+def table(films: Sequence[Film], highlights: Sequence[Highlights]) -> str:
     """The measures of all sources, best AP first: means, and how AP deviates from film to film."""
     rows: dict[str, list[tuple[float, float, float]]] = {}
-    for one, highlight in zip(films, found, strict=True):
-        for name, curve in sources(see(one.path), len(highlight.saliency)).items():
-            rows.setdefault(name, []).append(measures(one, curve))
+    for made, highlight in zip(films, highlights, strict=True):
+        for name, curve in sources(see(made.path), len(highlight.saliency)).items():
+            rows.setdefault(name, []).append(measures(made, curve))
     lines = ["| source | AP | deviation | HIT@1 | rho |", "|---|---|---|---|---|"]
     for name, of_films in sorted(rows.items(), key=lambda row: -np.mean([ap for ap, *_ in row[1]])):
         ap, hit, rho = np.mean(of_films, axis=0)
-        spread = np.std([one for one, *_ in of_films])
+        spread = np.std([score for score, *_ in of_films])
         lines.append(f"| {name} | {ap:.3f} | {spread:.3f} | {hit:.2f} | {rho:.2f} |")
     return "\n".join(lines)
 
 
-def of_kinds(films: Sequence[Film], found: Sequence[Highlights]) -> str:
+def of_kinds(films: Sequence[Film], highlights: Sequence[Highlights]) -> str:
     """The mean saliency of each kind of segment, in words."""
     means = []
     for kind in GRADES:
         shares = [
-            one.shares(CLIP_S, [kind])[: len(its.saliency)] for one, its in zip(films, found, strict=True)
+            film.shares(CLIP_S, [kind])[: len(its.saliency)]
+            for film, its in zip(films, highlights, strict=True)
         ]
-        saliency = np.concatenate([its.saliency for its in found])
+        saliency = np.concatenate([its.saliency for its in highlights])
         weights = np.concatenate(shares)
         if weights.any():
             means.append(f"{kind} {np.average(saliency, weights=weights):.2f}")
     return ", ".join(means)
 
 
-def in_segments(film: Film, found: Highlights) -> tuple[float, float]:
+def in_segments(film: Film, highlights: Highlights) -> tuple[float, float]:
     """Share of the segments' time that is footage, and their share of the film."""
-    clips = np.zeros(len(found.saliency), bool)
-    for moment in found.moments:
-        clips |= (found.timestamps >= moment.start_s) & (found.timestamps < moment.end_s)
+    clips = np.zeros(len(highlights.saliency), bool)
+    for moment in highlights.moments:
+        clips |= (highlights.timestamps >= moment.start_s) & (highlights.timestamps < moment.end_s)
     return float(film.shares(CLIP_S, FOOTAGE)[: len(clips)][clips].mean()), float(clips.mean())
 
 
@@ -146,11 +149,13 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[10, 11, 12, 13, 14])
     options = parser.parse_args()
     films = [film(options.folder, options.half, seed) for seed in options.seeds]
-    found = [find_highlights(one.path, extractor=HOW.extractor, precision=HOW.precision) for one in films]
-    base = np.mean([one.shares(CLIP_S, FOOTAGE).mean() for one in films])
-    print(f"{len(films)} films of two minutes, {base:.0%} footage\n\n{table(films, found)}\n")
-    print(f"mean saliency: {of_kinds(films, found)}")
-    footage, share = np.mean([in_segments(*pair) for pair in zip(films, found, strict=True)], axis=0)
+    highlights = [
+        find_highlights(film.path, extractor=HOW.extractor, precision=HOW.precision) for film in films
+    ]
+    base = np.mean([film.shares(CLIP_S, FOOTAGE).mean() for film in films])
+    print(f"{len(films)} films of two minutes, {base:.0%} footage\n\n{table(films, highlights)}\n")
+    print(f"mean saliency: {of_kinds(films, highlights)}")
+    footage, share = np.mean([in_segments(*pair) for pair in zip(films, highlights, strict=True)], axis=0)
     print(f"segments: {share:.0%} of the films, {footage:.0%} of that footage")
 
 

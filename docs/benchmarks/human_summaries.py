@@ -58,7 +58,7 @@ EXPERIMENTS: Mapping[str, tuple[CaptionSpace, str]] = {
 SMALL: Mapping[str, Any] = {
     **{"layers": 2, "heads": 4, "d_ff": 128, "dropout": 0.5, "head": "frame", "ridge": True}
 }
-"""Of FullTransNet: 200,000 weights. The paper's has 3.6 million, for the 40 videos of a fold."""
+"""Sizes of FullTransNet: 200,000 weights. The paper's has 3.6 million, for the 40 videos of a fold."""
 EPOCHS: Mapping[CaptionSpace, int] = {"text": 8, "vse": 25}
 """Chosen, like all of the recipe, by folds of the 30 videos that `tvsum_ship.json` trains on."""
 LAM = MaskConfig(kind="lam")
@@ -125,7 +125,7 @@ def with_statistic_of(data: Data, name: str) -> Data:
     def drawn(video: AnnotatedVideo, *seed: int) -> AnnotatedVideo:
         return with_statistic(data.draw(video, *seed) if data.draw else video, name)
 
-    tested = {video: with_statistic(each, name) for video, each in data.tested.items()}
+    tested = {video: with_statistic(of_video, name) for video, of_video in data.tested.items()}
     return Data(data.videos if data.draw else tested, tested, data.splits, data.draw and drawn)
 
 
@@ -176,9 +176,9 @@ def measured(
 ) -> Measured:
     """A row's measures."""
     report = evaluate_summaries(videos, {row: scores}, knapsacks=("pgl-sum",), n_seeds=10)
-    (found,) = (each for each in report.rows if each.name == row)
-    assert isinstance(found.measures, SummaryMeasures)
-    return Measured(found.measures.videos, top_clips(videos, scores, annotations))
+    (report_row,) = (row_ for row_ in report.rows if row_.name == row)
+    assert isinstance(report_row.measures, SummaryMeasures)
+    return Measured(report_row.measures.videos, top_clips(videos, scores, annotations))
 
 
 def top_clips(
@@ -234,23 +234,25 @@ def print_table(experiment: str, data: Data, folder: Path, options: argparse.Nam
             run = folder / f"{row}-{seed}"
             if not (run / "run.json").exists() or unfinished_splits(run):
                 continue
-            found = predict_run(run, as_seen_by(row, data).tested)
-            rows.setdefault(row, []).append(measured(row, found.videos, found.scores, annotations))
+            predicted = predict_run(run, as_seen_by(row, data).tested)
+            rows.setdefault(row, []).append(measured(row, predicted.videos, predicted.scores, annotations))
             if row == TEACHER_FORCED:
                 forced = predict_run(run, data.tested, "paper")
                 name = f"{row}, shown the labels"
                 rows.setdefault(name, []).append(measured(name, forced.videos, forced.scores, annotations))
     others = {} if options.row else untrained(tests)
     rows |= {name: [measured(name, tests, scores, annotations)] for name, scores in others.items()}
-    for each in () if options.row else evaluate_summaries(tests, {}, knapsacks=("pgl-sum",), n_seeds=10).rows:
-        if each.name in (HUMAN, MEAN, OTHERS, RANDOM):
-            assert isinstance(each.measures, SummaryMeasures)
-            rows[each.name] = [Measured(each.measures.videos, None)]
+    for report_row in (
+        () if options.row else evaluate_summaries(tests, {}, knapsacks=("pgl-sum",), n_seeds=10).rows
+    ):
+        if report_row.name in (HUMAN, MEAN, OTHERS, RANDOM):
+            assert isinstance(report_row.measures, SummaryMeasures)
+            rows[report_row.name] = [Measured(report_row.measures.videos, None)]
     print(f"\n{experiment}: {len(tests)} videos, {len(data.splits)} folds")
     columns = {row: [figures(runs, measure) for measure in MEASURES] for row, runs in rows.items()}
     print_rows({row: (len(rows[row]), cells) for row, cells in columns.items()})
     if options.csv:
-        cells = {row: [str(len(rows[row])), *map(cell, found)] for row, found in columns.items()}
+        cells = {row: [str(len(rows[row])), *map(cell, predicted)] for row, predicted in columns.items()}
         write_csv(options.csv, experiment, Path(options.splits).stem, cells)
     if base := columns.get(options.against):
         print(f"\nthe same minus {options.against}, by video")
@@ -272,7 +274,7 @@ def untrained(tests: Videos) -> dict[str, Mapping[str, Any]]:
             name: score(video.features, shots_of(video), selection, 0.15) for name, video in tests.items()
         }
     for name, statistic in STATISTICS.items():
-        rows[f"{name} alone"] = {video: statistic(each.features) for video, each in tests.items()}
+        rows[f"{name} alone"] = {video: statistic(of_video.features) for video, of_video in tests.items()}
     return rows
 
 
@@ -283,8 +285,8 @@ MEASURES: Sequence[str] = ("tau", "rho", "F max", "F avg", "top-5 mAP")
 
 def figures(runs: Sequence[Measured], measure: str) -> ByVideo:
     """A column's figures of a row."""
-    found = [figures_of(run, measure) for run in runs]
-    return {name: mean([each[name] for each in found]) for name in found[0]}
+    by_run = [figures_of(run, measure) for run in runs]
+    return {name: mean([run[name] for run in by_run]) for name in by_run[0]}
 
 
 def figures_of(run: Measured, measure: str) -> ByVideo:
@@ -293,8 +295,8 @@ def figures_of(run: Measured, measure: str) -> ByVideo:
         return run.top_clips or {}
     field = {"F max": "f_max", "F avg": "f_avg"}.get(measure)
     return {
-        name: getattr(each.key_shots[0], field) if field else getattr(each, measure)
-        for name, each in run.summaries.items()
+        name: getattr(of_video.key_shots[0], field) if field else getattr(of_video, measure)
+        for name, of_video in run.summaries.items()
     }
 
 
@@ -326,11 +328,11 @@ def write_csv(path: Path, experiment: str, splits: str, cells: Mapping[str, Sequ
     if path.exists():
         with path.open(newline="", encoding="utf-8") as file:
             known = {tuple(line[:3]): line[3:] for line in list(csv.reader(file))[1:]}
-    known |= {(experiment, splits, row): found for row, found in cells.items()}
+    known |= {(experiment, splits, row): row_cells for row, row_cells in cells.items()}
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["experiment", "splits", "row", "seeds", *MEASURES])
-        writer.writerows([*key, *found] for key, found in sorted(known.items()))
+        writer.writerows([*key, *row_cells] for key, row_cells in sorted(known.items()))
 
 
 def cell(column: ByVideo) -> str:

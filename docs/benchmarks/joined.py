@@ -29,7 +29,7 @@ FIRST = SHARED / "videos"
 FOLDERS = (FIRST, FIRST / "wide")
 """Where the clips are, each folder with its clips.json."""
 KINDS = ("query", "paraphrase", "short", "uncovered")
-"""What a clip's file calls its caption, another wording of it, one to four words, and a text that names
+"""Keys in a clip's file: its caption, another wording of it, one to four words, and a text that names
 nothing that the classes cover."""
 _NOTES = Path(__file__).with_name("joined_queries.json")
 _NATURAL = Path(__file__).with_name("natural_moments.json")
@@ -49,7 +49,7 @@ class Film(NamedTuple):
 
 def known_clips(folders: Sequence[Path] = FOLDERS) -> list[dict[str, str]]:
     """The clips of some folders with all their queries, in the order of the files."""
-    listed = [(each, json.loads((each / "clips.json").read_text())["clips"]) for each in folders]
+    listed = [(folder, json.loads((folder / "clips.json").read_text())["clips"]) for folder in folders]
     return [{**clip, "file": str(folder / clip["file"])} for folder, clips in listed for clip in clips]
 
 
@@ -79,14 +79,14 @@ def composite(
 def truth_of(film: Path, kind: str = "query") -> MomentVideo:
     """Where the queries of a kind are true in a film, from the JSON beside it."""
     truth: dict[str, Any] = json.loads(film.with_suffix(".json").read_text())
-    shown = [(Path(one["file"]).name, (one["start"], one["end"])) for one in truth["moments"]]
-    present, fits = {name for name, _ in shown}, notes()["fits"]
+    clips = [(Path(moment["file"]).name, (moment["start"], moment["end"])) for moment in truth["moments"]]
+    present, fits = {name for name, _ in clips}, notes()["fits"]
     queries = []
     for clip in known_clips():
         name, text = Path(clip["file"]).name, clip.get(kind)
         if name in present and text:
             true_of = {name, *(fits.get(text, ()) if kind == "short" else ())}
-            windows = tuple(window for file, window in shown if file in true_of)
+            windows = tuple(window for file, window in clips if file in true_of)
             queries.append(Query(name, text, film.stem, truth["duration"], windows))
     return MomentVideo(film.stem, truth["duration"], tuple(queries))
 
@@ -101,13 +101,15 @@ def natural_films(*, held_out: bool) -> list[Film]:
     """Footage that was not joined, with its annotated moments: what settings were chosen by, or the rest."""
     videos = json.loads(_NATURAL.read_text())["videos"]
     films = []
-    for video in (each for each in videos if each.get("held_out", False) == held_out):
+    for video in (entry for entry in videos if entry.get("held_out", False) == held_out):
         name = Path(video["file"])
         path = _SAMPLE / name.name if name.parts[0] == "sample" else FIRST / name
         duration_s = probe(path).duration_s
         queries = tuple(
-            Query(name.name, one["query"], name.stem, duration_s, tuple((a, b) for a, b in one["windows"]))
-            for one in video["moments"]
+            Query(
+                name.name, moment["query"], name.stem, duration_s, tuple((a, b) for a, b in moment["windows"])
+            )
+            for moment in video["moments"]
         )
         films.append(Film(path, MomentVideo(name.stem, duration_s, queries)))
     return films
@@ -141,9 +143,9 @@ def one_after_another(videos: Sequence[ClipEmbeddings], truths: Sequence[MomentV
             windows = tuple((offset + start, offset + end) for start, end in query.windows)
             queries[query.text] = Query(query.qid, query.text, "long", duration_s, (*before, *windows))
     shots_s = [
-        offset + each.shots_s[:-1]
-        for each, offset in zip(videos, offsets, strict=False)
-        if each.shots_s is not None
+        offset + video.shots_s[:-1]
+        for video, offset in zip(videos, offsets, strict=False)
+        if video.shots_s is not None
     ]
     mixtures = [
         replace(

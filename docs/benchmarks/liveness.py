@@ -58,7 +58,7 @@ def kinds_of(clip: Path, extractor: Extractor) -> Kinds:
     made = {"live": pictures, "dark": dark(pictures, rng)[::2], "blurred": blurred(pictures, rng)[::2]}
     made |= {"blank": blank(pictures, rng)[:2], "black": black(pictures, rng)[:2]}
     made |= {"frozen": frozen(pictures, rng)[:2], "frozen, encoded": encoded(pictures, rng)[:10]}
-    return {kind: _features(shown, extractor) for kind, shown in made.items()}
+    return {kind: _features(pictures, extractor) for kind, pictures in made.items()}
 
 
 def _features(pictures: Picture, extractor: Extractor) -> FloatArray:
@@ -75,16 +75,16 @@ def auc(live: FloatArray, dull: FloatArray) -> float:
 
 def report(clips: dict[str, Kinds]) -> str:
     """The table, and the clips of which live samples are below .5."""
-    found: dict[str, list[FloatArray]] = {}
+    rows: dict[str, list[FloatArray]] = {}
     low = []
     for name, kinds in clips.items():
         for kind, array in kinds.items():
-            found.setdefault(kind, []).append(
+            rows.setdefault(kind, []).append(
                 liveness(Features.from_array(array, FPS, extractor=DEFAULT_EXTRACTOR))
             )
-        if (below := float((found["live"][-1] < 0.5).mean())) > 0:
+        if (below := float((rows["live"][-1] < 0.5).mean())) > 0:
             low.append(f"{name} {below:.2f}")
-    joined = {kind: np.concatenate(curves) for kind, curves in found.items()}
+    joined = {kind: np.concatenate(curves) for kind, curves in rows.items()}
     lines = ["| kind | samples | AUC | below .5 | mean |", "|---|---|---|---|---|"]
     for kind, curve in joined.items():
         area = "" if kind == "live" else f"{auc(joined['live'], curve):.3f}"
@@ -112,7 +112,7 @@ def fit(clips: Sequence[Kinds], units: Sequence[int]) -> npt.NDArray[np.float64]
     from sklearn.linear_model import LogisticRegression
 
     kinds = ("live", *SHOWN)
-    parts = {kind: measures(np.concatenate([each[kind] for each in clips]), units) for kind in kinds}
+    parts = {kind: measures(np.concatenate([clip[kind] for clip in clips]), units) for kind in kinds}
     rows = np.concatenate(list(parts.values()))
     is_live = np.concatenate([np.full(len(part), kind == "live") for kind, part in parts.items()])
     weights = [np.full(len(part), (3 if kind == "live" else 1) / len(part)) for kind, part in parts.items()]
@@ -136,8 +136,13 @@ def main() -> None:
         return
     units = dull_units(list(clips.values()))
     print(f"units {units}\nentropy, dull, intercept {np.round(fit(list(clips.values()), units), 2)}")
-    steps = {kind: np.concatenate([_steps(each[kind]) for each in clips.values()]) for kind in MOTION}
-    print("; ".join(f"change, {kind}: {each.min():.1e} to {each.max():.1e}" for kind, each in steps.items()))
+    steps = {kind: np.concatenate([_steps(clip[kind]) for clip in clips.values()]) for kind in MOTION}
+    print(
+        "; ".join(
+            f"change, {kind}: {steps_of_kind.min():.1e} to {steps_of_kind.max():.1e}"
+            for kind, steps_of_kind in steps.items()
+        )
+    )
 
 
 def _steps(array: FloatArray) -> FloatArray:

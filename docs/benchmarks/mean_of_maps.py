@@ -17,7 +17,7 @@ from vidsum.grounding.vse import EXTRACTOR
 from vidsum.lab.evaluation.vse import embed_sentences, sentences_of
 from vidsum.lab.training.summary_settings import VSEData
 from vidsum.lab.training.vse import read_splits
-from vidsum.lab.training.vse_measured import FOLDS, cohort_classes, measured
+from vidsum.lab.training.vse_measured import FOLDS, cohort_classes, measure_map
 from vidsum.models.configs import VSEConfig
 from vidsum.models.vse import CLASSES, VisualSemanticMap, packed, unpacked
 from vidsum.provenance import hash_file
@@ -40,11 +40,11 @@ def one_of(trained: Trained, number: int) -> dict[str, FloatArray]:
     }
 
 
-def standardised_as(own: dict[str, FloatArray], common: dict[str, FloatArray]) -> dict[str, FloatArray]:
-    """The same map for features that another map's mean and scale standardise."""
-    shift = own["hidden.weight"] @ ((common["mean"] - own["mean"]) / own["scale"])
-    weight = own["hidden.weight"] * (common["scale"] / own["scale"])
-    return {**own, "hidden.weight": weight, "hidden.bias": own["hidden.bias"] + shift}
+def standardised_as(layers: dict[str, FloatArray], common: dict[str, FloatArray]) -> dict[str, FloatArray]:
+    """Convert a map for features that another map's mean and scale standardise."""
+    shift = layers["hidden.weight"] @ ((common["mean"] - layers["mean"]) / layers["scale"])
+    weight = layers["hidden.weight"] * (common["scale"] / layers["scale"])
+    return {**layers, "hidden.weight": weight, "hidden.bias": layers["hidden.bias"] + shift}
 
 
 def main() -> None:
@@ -53,13 +53,15 @@ def main() -> None:
     parser.add_argument("--map", nargs=2, action="append", required=True, metavar=("FILE", "NUMBER"))
     options = parser.parse_args()
     runs = [(read_trained(Path(file)), int(number), hash_file(Path(file))) for file, number in options.map]
-    own = [one_of(trained, number) for trained, number, _ in runs]
-    maps = [standardised_as(each, own[-1]) for each in own]
-    layers = {"mean": own[-1]["mean"], "scale": own[-1]["scale"]}
-    layers["hidden.weight"] = np.concatenate([each["hidden.weight"] for each in maps])
-    layers["hidden.bias"] = np.concatenate([each["hidden.bias"] for each in maps])
-    layers["output.weight"] = np.concatenate([each["output.weight"] for each in maps], axis=1)
-    layers["output.bias"] = np.sum([each["output.bias"] for each in maps], axis=0)
+    single_maps = [one_of(trained, number) for trained, number, _ in runs]
+    maps = [standardised_as(single, single_maps[-1]) for single in single_maps]
+    layers = {"mean": single_maps[-1]["mean"], "scale": single_maps[-1]["scale"]}
+    layers["hidden.weight"] = np.concatenate([layers_of_map["hidden.weight"] for layers_of_map in maps])
+    layers["hidden.bias"] = np.concatenate([layers_of_map["hidden.bias"] for layers_of_map in maps])
+    layers["output.weight"] = np.concatenate(
+        [layers_of_map["output.weight"] for layers_of_map in maps], axis=1
+    )
+    layers["output.bias"] = np.sum([layers_of_map["output.bias"] for layers_of_map in maps], axis=0)
     config = VSEConfig(**{**runs[-1][0].config, "hidden": len(layers["hidden.bias"])})
     tensors = packed(layers)
 
@@ -68,7 +70,7 @@ def main() -> None:
     sentences = sentences_of(pictures)
     embedded = VisualSemanticMap(config, unpacked(tensors))(features[0])
     vectors = embed_sentences(sentences.texts, "auto", None)
-    tensors |= packed(measured(embedded, vectors, sentences.picture_of))
+    tensors |= packed(measure_map(embedded, vectors, sentences.picture_of))
     tensors[CLASSES] = cohort_classes(features[0], EXTRACTOR, "auto")
     made_of = [{"sha256": sha256, "map": number, "training": run.training} for run, number, sha256 in runs]
     trained = replace(runs[-1][0], config=asdict(config), training={"mean_of": made_of}, tensors=tensors)

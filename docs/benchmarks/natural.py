@@ -44,10 +44,10 @@ def answered(film: Film, models: Sequence[str], precision: str, thorough: bool) 
     """The moments of each query of a video, by each row of the table."""
     texts = [query.text for query in film.truth.queries]
     video = embed(film.path, SPACE, precision, thorough=thorough)
-    found = answers({SPACE: video}, texts, models)
+    rows = answers({SPACE: video}, texts, models)
     curves = similarity(video, embed_queries(SPACE, texts))
-    found[f"{SPACE}: similarity, shots alone"] = [by_shots(video, curve) for curve in curves]
-    return {**found, "fifths": [fifths(video.duration_s)] * len(texts)}
+    rows[f"{SPACE}: similarity, shots alone"] = [by_shots(video, curve) for curve in curves]
+    return {**rows, "fifths": [fifths(video.duration_s)] * len(texts)}
 
 
 def differences(films: Sequence[Film], rows: Mapping[str, MomentPredictions]) -> str:
@@ -73,8 +73,8 @@ def main() -> None:
     looked_at, held_out = natural_films(held_out=False), natural_films(held_out=True)
     rows: dict[str, dict[str, list[list[Moment]]]] = {}
     for film in [*looked_at, *held_out]:
-        for row, found in answered(film, options.model, options.precision, options.thorough).items():
-            rows.setdefault(row, {})[film.truth.name] = found
+        for row, moments in answered(film, options.model, options.precision, options.thorough).items():
+            rows.setdefault(row, {})[film.truth.name] = moments
     groups = {"looked at": looked_at, "held out": held_out, "all": [*looked_at, *held_out]}
     for name, films in groups.items():
         truths = {film.truth.name: film.truth for film in films}

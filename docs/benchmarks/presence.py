@@ -41,22 +41,22 @@ class Asked(NamedTuple):
 def ask(film: Path) -> list[Asked]:
     """Every query of every clip, of one film."""
     video, answers = embed(film, "vse", "auto"), []
-    shown = {query.qid for query in truth_of(film).queries}
+    shown_clips = {query.qid for query in truth_of(film).queries}
     for kind in KINDS:
-        asked = [(Path(clip["file"]).name, clip[kind]) for clip in known_clips() if clip.get(kind)]
-        values = evidence(video, embed_queries("vse", [text for _, text in asked])).tolist()
+        queries = [(Path(clip["file"]).name, clip[kind]) for clip in known_clips() if clip.get(kind)]
+        values = evidence(video, embed_queries("vse", [text for _, text in queries])).tolist()
         fits = notes()["fits"] if kind == "short" else {}
-        for (clip, text), value in zip(asked, values, strict=True):
-            is_true = clip in shown or bool(shown & set(fits.get(text, ())))
+        for (clip, text), value in zip(queries, values, strict=True):
+            is_true = clip in shown_clips or bool(shown_clips & set(fits.get(text, ())))
             answers.append(Asked(clip, kind, is_true, value))
     return answers
 
 
 def auc(answers: Sequence[Asked], seed: int = 0) -> str:
     """The area under the curve of the evidence, with its interval."""
-    clips = np.array([one.clip for one in answers])
-    is_true = np.array([one.is_true for one in answers])
-    values = np.array([one.evidence for one in answers])
+    clips = np.array([answer.clip for answer in answers])
+    is_true = np.array([answer.is_true for answer in answers])
+    values = np.array([answer.evidence for answer in answers])
     names, draws, rng = np.unique(clips), [], np.random.default_rng(seed)
     of_clip = {name: np.flatnonzero(clips == name) for name in names}
     for _ in range(_DRAWS):
@@ -69,9 +69,9 @@ def auc(answers: Sequence[Asked], seed: int = 0) -> str:
 
 def balanced(answers: Sequence[Asked]) -> tuple[TimeArray, TimeArray, TimeArray]:
     """[N] the evidence, whether it is true, and weights that make true and absent queries alike in sum."""
-    is_true = np.array([one.is_true for one in answers])
+    is_true = np.array([answer.is_true for answer in answers])
     weights = np.where(is_true, 1 / is_true.mean(), 1 / (1 - is_true.mean())) / 2
-    return np.array([one.evidence for one in answers]), is_true.astype(np.float64), weights
+    return np.array([answer.evidence for answer in answers]), is_true.astype(np.float64), weights
 
 
 def reliability(answers: Sequence[Asked], said: TimeArray) -> list[str]:
@@ -101,12 +101,12 @@ def powers(values: TimeArray, degree: int) -> TimeArray:
 def cross_fitted(answers: Sequence[Asked], n_folds: int, degree: int) -> TimeArray:
     """[N] what curves say that did not see the clip; folds are of every `n_folds`-th clip."""
     place = {Path(clip["file"]).name: at for at, clip in enumerate(known_clips())}
-    fold = np.array([place[one.clip] % n_folds for one in answers])
+    fold = np.array([place[answer.clip] % n_folds for answer in answers])
     said = np.empty(len(answers))
     for number in range(n_folds):
-        curve = fitted([one for one, of in zip(answers, fold, strict=True) if of != number], degree)
-        own = fold == number
-        said[own] = curve.predict_proba(powers(balanced(answers)[0][own], degree))[:, 1]
+        curve = fitted([answer for answer, of in zip(answers, fold, strict=True) if of != number], degree)
+        is_fold = fold == number
+        said[is_fold] = curve.predict_proba(powers(balanced(answers)[0][is_fold], degree))[:, 1]
     return said
 
 
@@ -114,19 +114,20 @@ def main() -> None:
     """Print the tables."""
     parser = argument_parser(__doc__, "folder")
     options = parser.parse_args()
-    answers = [one for seed in range(10) for one in ask(composite(options.folder, "all", 120, seed)[0])]
+    answers = [answer for seed in range(10) for answer in ask(composite(options.folder, "all", 120, seed)[0])]
     for half in ("even", "odd"):
-        own = [one for one in answers if one.clip in names_of(half)]
+        half_answers = [answer for answer in answers if answer.clip in names_of(half)]
         print(f"{half} clips\n\n| kind | queries | AUC |\n|---|---|---|")
         for kind in KINDS:
-            of_kind = [one for one in own if one.kind == kind]
+            of_kind = [answer for answer in half_answers if answer.kind == kind]
             print(f"| {kind} | {len(of_kind)} | {auc(of_kind)} |")
-        said = shipped(own)
-        missed = (said < UNLIKELY)[balanced(own)[1] > 0].mean()
+        said = shipped(half_answers)
+        missed = (said < UNLIKELY)[balanced(half_answers)[1] > 0].mean()
         print(
-            f"\nsaid, true: {' | '.join(reliability(own, said))}\ncalled absent: {missed:.3f} of the true\n"
+            f"\nsaid, true: {' | '.join(reliability(half_answers, said))}\n"
+            f"called absent: {missed:.3f} of the true\n"
         )
-        curve = fitted(own)
+        curve = fitted(half_answers)
         print(f"slope {curve.coef_[0, 0]:.2f}, offset {curve.intercept_[0]:.2f} would fit\n")
     for n_folds, degree in (2, 1), (10, 1), (2, 2), (10, 2):
         rows = reliability(answers, cross_fitted(answers, n_folds, degree))

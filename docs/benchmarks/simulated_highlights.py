@@ -28,7 +28,7 @@ from vidsum.lab.evaluation.report import Row
 from vidsum.lab.evaluation.submissions import QueryPrediction
 from vidsum.lab.training.captions import ClipCaptions, captions_of, embed_sentences
 from vidsum.lab.training.scripts import script_of
-from vidsum.lab.training.simulated import Simulation, simulate_video
+from vidsum.lab.training.simulated import SimulationSettings, simulate_video
 from vidsum.results.moments import Moment
 from vidsum.types import FloatArray
 
@@ -36,36 +36,36 @@ ENCODER = "minilm"
 TOP_K = 10
 
 
-def simulation(videos: dict[str, MomentVideo], captions: Path) -> Simulation:
+def simulation(videos: dict[str, MomentVideo], captions: Path) -> SimulationSettings:
     """How the videos are simulated that have captions of their clips."""
     texts, vectors = read_clip_captions(captions), embed_captions(captions)
     clips = {name: ClipCaptions(texts[name], vectors[name]) for name in videos if name in texts}
     encode, sha256 = load_text_encoder(ENCODER).encode, checkpoints.sha256_of(ENCODER)
     described = {name: videos[name] for name in clips}
     known = captions_of(described, embed_sentences(described, encode, sha256), clips)
-    return Simulation(known, load_map().seen, 75, 2.0)
+    return SimulationSettings(known, load_map().seen, 75, 2.0)
 
 
-def shown(
+def simulate_dataset(
     videos: dict[str, MomentVideo], captions: Path, seed: int
 ) -> Iterator[tuple[MomentVideo, ClipEmbeddings]]:
     """Each video that has captions of its clips, as the map might show it."""
-    how = simulation(videos, captions)
-    for number, video in enumerate(how.captions.videos):
-        script = script_of(how.captions, number)
-        yield video, simulate_video(script, how, np.random.default_rng([seed, number]))
+    settings = simulation(videos, captions)
+    for number, video in enumerate(settings.captions.videos):
+        script = script_of(settings.captions, number)
+        yield video, simulate_video(script, settings, np.random.default_rng([seed, number]))
 
 
 def answered(model: str, query: Query, video: ClipEmbeddings) -> Iterator[tuple[str, QueryPrediction]]:
-    """What a model finds, and the name of its row; of a DETR model also what its decoder answers."""
-    asked = Request([query.text], load_text_encoder(ENCODER).encode([query.text]))
-    (answer,) = locate(model, video, asked, TOP_K)
+    """Return a model's moments, and the name of its row; of a DETR model also what its decoder answers."""
+    request = Request([query.text], load_text_encoder(ENCODER).encode([query.text]))
+    (answer,) = locate(model, video, request, TOP_K)
     yield model, _prediction(query, answer.moments, answer.saliency)
     if model != "similarity":
-        (own,) = locate(model, video, asked, TOP_K, alone=True)
-        yield f"{model}, alone", _prediction(query, own.moments, own.saliency)
+        (alone,) = locate(model, video, request, TOP_K, alone=True)
+        yield f"{model}, alone", _prediction(query, alone.moments, alone.saliency)
     if model != "similarity" and (grounder := by_spans(model)):
-        (spans,) = decoded(grounder, video, asked, TOP_K)
+        (spans,) = decoded(grounder, video, request, TOP_K)
         assert spans.saliency is not None
         yield f"{model}, spans", _prediction(query, spans.moments, spans.saliency)
 
@@ -81,14 +81,14 @@ def rows_of(
 ) -> list[Row[HighlightMeasures]]:
     """Rows of random, whole video and each model, on the same videos."""
     known = read_highlights(annotations)
-    found: dict[str, dict[str, QueryPrediction]] = {}
-    for video, seen in shown(dict(read_moments(annotations)), captions, seed):
+    rows: dict[str, dict[str, QueryPrediction]] = {}
+    for video, seen in simulate_dataset(dict(read_moments(annotations)), captions, seed):
         for query in video.queries:
             for model in models:
                 for row, answer in answered(model, known[str(query.qid)], seen):
-                    found.setdefault(row, {})[str(query.qid)] = answer
-    queries = {qid: known[qid] for qid in known if qid in found[models[0]]}
-    reports = [evaluate_highlights(queries, of_row, name=row) for row, of_row in found.items()]
+                    rows.setdefault(row, {})[str(query.qid)] = answer
+    queries = {qid: known[qid] for qid in known if qid in rows[models[0]]}
+    reports = [evaluate_highlights(queries, of_row, name=row) for row, of_row in rows.items()]
     return [*reports[0].rows[1:], *(report.rows[0] for report in reports)]
 
 

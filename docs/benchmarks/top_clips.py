@@ -51,9 +51,9 @@ class TopClips:
     """Top-5 mAP of some videos, as fractions."""
 
     videos: Mapping[str, float]
-    """Of each video, averaged over its annotators."""
+    """AP of each video, averaged over its annotators."""
     categories: Mapping[str, float]
-    """Of each category, averaged over its videos."""
+    """AP of each category, averaged over its videos."""
     mean: float
     """Over the categories."""
 
@@ -104,10 +104,10 @@ def top_precisions(scores: npt.ArrayLike, annotators: npt.ArrayLike, top: int = 
             two in the middle, as PyTorch has it.
         top: number of clips that are looked at.
     """
-    given = np.asarray(annotators)
-    medians = np.sort(given, axis=1)[:, (given.shape[1] - 1) // 2]
+    scores = np.asarray(annotators)
+    medians = np.sort(scores, axis=1)[:, (scores.shape[1] - 1) // 2]
     best = np.argsort(-np.asarray(scores, np.float64), axis=1, kind="stable")[:, :top]
-    hits = (given > medians[:, None])[:, best].transpose(1, 0, 2)  # [R, U, top]
+    hits = (scores > medians[:, None])[:, best].transpose(1, 0, 2)  # [R, U, top]
     precision = hits.cumsum(axis=-1) / np.arange(1, hits.shape[-1] + 1)
     before = np.concatenate([np.ones_like(precision[..., :1]), precision[..., :-1]], axis=-1)
     areas = (hits * (before + precision) / 2).sum(axis=-1)

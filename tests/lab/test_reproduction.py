@@ -9,7 +9,7 @@ from vidsum.errors import UsageError
 from vidsum.io.yaml import read_yaml
 from vidsum.lab.costs import costs
 from vidsum.lab.made_up import KINDS
-from vidsum.lab.reproduction import FOLDER, figure, find, folder_name, read_tables
+from vidsum.lab.reproduction import FOLDER, figure, find_tables, folder_name, read_tables
 
 DOCS = Path(__file__).parents[2] / "docs"
 _ROW = re.compile(r"\| Table ([IVA]*\d*[a-z]?(?:, \d[a-z])?),? [^|]*\| (here|small|not here)")
@@ -56,7 +56,7 @@ def test_a_table_that_is_here_prints_our_figures_or_names_the_data_it_needs() ->
 
 def test_costs_are_those_of_the_published_sizes() -> None:
     """Against sums by hand: a product of [n, a] and [a, b] has 2 n a b operations."""
-    ((_, table),) = find(["stamp"], "4")
+    ((_, table),) = find_tables(["stamp"], "4")
     plain, linear, layers, masked = (costs(row.computed, row.sizes) for row in table.rows)
     assert plain["TFLOPs"] == pytest.approx(3.393, abs=5e-4)
     assert plain["TMACs"] == plain["TFLOPs"] / 2
@@ -70,7 +70,7 @@ def test_costs_are_those_of_the_published_sizes() -> None:
 
 
 def test_a_row_is_the_words_of_two_commands() -> None:
-    ((_, table),) = find(["mrnet"], "3")
+    ((_, table),) = find_tables(["mrnet"], "3")
     single, multi = table.rows
     assert (single.name, single.published["R@1 .5"]) == ("Charades-STA: MRNet-S", 60.03)
     assert single.train[-2:] == ("--queries-per-video", "1")
@@ -81,26 +81,26 @@ def test_a_row_is_the_words_of_two_commands() -> None:
 
 
 def test_the_same_training_is_one_run_in_all_tables() -> None:
-    rows = [row for number in ("2", "6", "7", "8", "A1") for row in find(["mrnet"], number)[0][1].rows]
+    rows = [row for number in ("2", "6", "7", "8", "A1") for row in find_tables(["mrnet"], number)[0][1].rows]
     whole = {folder_name(row.train) for row in rows if row.published.get("R@1 .5") == 63.30}
     assert len(whole) == 1
 
 
 def test_a_number_may_stand_for_its_parts() -> None:
-    assert [table.tables["lam"] for _, table in find(["lam"], "1b")] == [["1b", "1c"]]
-    parts = [number for _, table in find(["lam"], "1") for number in table.tables["lam"]]
+    assert [table.tables["lam"] for _, table in find_tables(["lam"], "1b")] == [["1b", "1c"]]
+    parts = [number for _, table in find_tables(["lam"], "1") for number in table.tables["lam"]]
     assert sorted(parts) == ["1a", "1b", "1c", "1d", "1e"]
-    assert {table.tables["stamp"][0] for _, table in find(["stamp"])} == {"1a", "1b", *"2345678"}
+    assert {table.tables["stamp"][0] for _, table in find_tables(["stamp"])} == {"1a", "1b", *"2345678"}
     with pytest.raises(UsageError, match="lam has no table 9"):
-        find(["lam"], "9")
+        find_tables(["lam"], "9")
     with pytest.raises(UsageError, match="unknown paper 'mrnt'; did you mean 'mrnet'"):
-        find(["mrnt"])
+        find_tables(["mrnt"])
 
 
 def test_a_number_without_a_paper_is_of_those_that_have_it() -> None:
-    assert [paper for paper, _ in find(["fulltransnet", "mrnet", "stamp"], "3")] == ["mrnet", "stamp"]
+    assert [paper for paper, _ in find_tables(["fulltransnet", "mrnet", "stamp"], "3")] == ["mrnet", "stamp"]
     with pytest.raises(UsageError, match="no paper has a table 9"):
-        find(["mrnet", "stamp"], "9")
+        find_tables(["mrnet", "stamp"], "9")
 
 
 def test_a_figure_is_found_by_its_path() -> None:

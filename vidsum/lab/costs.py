@@ -14,7 +14,7 @@ from vidsum.models.mrnet import MRNet
 from vidsum.options import from_mapping
 
 WORDS: Final = 249
-"""With so many words full attention costs what STAMP's Table 4 says; the paper does not give their number."""
+"""Number of words at which full attention costs what STAMP's Table 4 says; the paper does not give it."""
 
 
 def _audio_description(mask: Mapping[str, Any] | None = None, **sizes: int) -> AudioDescription:
@@ -32,7 +32,7 @@ def costs(model: str, sizes: Mapping[str, Any]) -> dict[str, float]:
     """Count the parameters of a model and, for audio description, the operations of one clip, by column."""
     with torch.device("meta"):
         network = MODELS[model](**sizes).eval().requires_grad_(False)
-        counted = {"million parameters": sum(each.numel() for each in network.parameters()) / 1e6}
+        counted = {"million parameters": sum(weights.numel() for weights in network.parameters()) / 1e6}
         if not isinstance(network, AudioDescription):
             return counted
         config = AudioDescriptionConfig()

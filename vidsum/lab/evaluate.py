@@ -32,7 +32,7 @@ from vidsum.lab.evaluation.settings import (
 from vidsum.lab.evaluation.submissions import TestedVideos
 from vidsum.lab.evaluation.summaries import Scores, evaluate_summaries
 from vidsum.lab.evaluation.vse import evaluate_vse
-from vidsum.lab.sources import Finished, checkpoints_of, read_finished, refuse_twins
+from vidsum.lab.sources import Finished, checkpoints_of, read_finished, refuse_equal_names
 from vidsum.provenance import identify_file
 from vidsum.settings import Selection
 from vidsum.summary.score import score
@@ -76,9 +76,9 @@ def _read_rows(files: Sequence[Path], taken: Sequence[str], read: Callable[[Path
 def _summary(request: SummaryRequest, progress: Progress | None) -> Report[Measures]:
     labels = read_labels(request.annotations) if request.annotations else {}
     data = _videos(request, labels, progress)
-    rows, finished, tests = _given_rows(request, data, labels, progress)
+    rows, finished, tests = _read_all_rows(request, data, labels, progress)
     # a run may test a video several times, each under a name of its own
-    tested = _tested_by_all(tests) if tests else data
+    tested = _common_tests(tests) if tests else data
     videos: Any = {name: video for name, video in tested.items() if all(name in row for row in rows.values())}
     if not videos:
         raise UsageError(
@@ -100,8 +100,8 @@ def _summary(request: SummaryRequest, progress: Progress | None) -> Report[Measu
         knapsacks=KNAPSACKS if has_shots else _KNAPSACKS_WITHOUT_SHOTS,
         n_seeds=request.seeds,
         selections={
-            row: {test: each.selections[video.name] for test, video in videos.items()}
-            for row, each in finished.items()
+            row: {test: summaries.selections[video.name] for test, video in videos.items()}
+            for row, summaries in finished.items()
         },
         progress=progress,
     )
@@ -112,10 +112,10 @@ def _summary(request: SummaryRequest, progress: Progress | None) -> Report[Measu
         if request.plot_of == "scores":
             plot_scores(videos, rows, target, label=label)
         else:
-            chosen = {row: each.selections for row, each in finished.items()}
+            chosen = {row: summaries.selections for row, summaries in finished.items()}
             plot_segments(videos, rows, chosen, target, label=label)
 
-    shares = (f"{row}: {warning}" for row, each in finished.items() for warning in each.warnings)
+    shares = (f"{row}: {warning}" for row, summaries in finished.items() for warning in summaries.warnings)
     notes = _notes(request, videos, report.facts, len(data))
     return replace(report, warnings=(*notes, *shares, *report.warnings), plot=plot)
 
@@ -135,7 +135,7 @@ def _videos(request: SummaryRequest, labels: Mapping[str, Labels], progress: Pro
     return read_annotated(request.source, labels or None, find_shots=find_shots)
 
 
-def _given_rows(
+def _read_all_rows(
     request: SummaryRequest, data: Any, labels: Mapping[str, Labels], progress: Progress | None
 ) -> tuple[dict[str, Scores], dict[str, Finished], list[TestedVideos]]:
     """Return the rows of files and of runs, with the finished summaries and the tests that are among them."""
@@ -145,14 +145,14 @@ def _given_rows(
     finished = _read_rows(
         request.summaries, (*request.models, *rows), lambda path: read_finished(path, data, labels)
     )
-    rows |= {row: each.scores for row, each in finished.items()}
+    rows |= {row: summaries.scores for row, summaries in finished.items()}
     if not request.runs:
         return rows, finished, []
     from vidsum.lab.training.predict import predict_run
 
     predict = partial(predict_run, beams=request.beams, device=request.device, progress=progress)
     tests = [predict(run, data, request.protocol) for run in request.runs]
-    by_test = {test: video.name for test, video in _tested_by_all(tests).items()}
+    by_test = {test: video.name for test, video in _common_tests(tests).items()}
     rows = {
         row: {test: scores[name] for test, name in by_test.items() if name in scores}
         for row, scores in rows.items()
@@ -160,7 +160,7 @@ def _given_rows(
     return {**rows, **{tested.row: tested.scores for tested in tests}}, finished, tests
 
 
-def _tested_by_all(tests: Sequence[TestedVideos]) -> Mapping[str, AnnotatedVideo]:
+def _common_tests(tests: Sequence[TestedVideos]) -> Mapping[str, AnnotatedVideo]:
     """Return the test videos of several runs, which must be the same."""
     first, *others = tests
     for other in others:
@@ -168,7 +168,7 @@ def _tested_by_all(tests: Sequence[TestedVideos]) -> Mapping[str, AnnotatedVideo
             raise UsageError(
                 f"the runs {first.row} and {other.row} test on different videos", hint="one --run at a time"
             )
-    refuse_twins([tested.row for tested in tests])
+    refuse_equal_names([tested.row for tested in tests])
     return first.videos
 
 
@@ -201,7 +201,7 @@ def _notes(request: SummaryRequest, videos: Videos, facts: Mapping[str, Any], n_
 
 def _moments(request: MomentsRequest, progress: Progress | None) -> Report[Measures]:
     videos, checkpoints = read_moments(request.data), checkpoints_of(request.runs)
-    asked = None if request.plot_of in ("recall", "density") else queries_of(request.plot_of, videos)
+    plotted = None if request.plot_of in ("recall", "density") else queries_of(request.plot_of, videos)
     rows = _read_rows(
         request.predictions, list(checkpoints), lambda path: submissions.read_predictions(path, videos)
     )
@@ -217,8 +217,8 @@ def _moments(request: MomentsRequest, progress: Progress | None) -> Report[Measu
     def plot(target: Path, label: str | None) -> None:
         from vidsum.lab.evaluation.plots import plot_density, plot_queries, plot_recall
 
-        if asked:
-            plot_queries(asked, rows, target, label)
+        if plotted:
+            plot_queries(plotted, rows, target, label)
         elif request.plot_of == "density":
             plot_density(videos, request.data.name, target, label)
         else:

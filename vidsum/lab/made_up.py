@@ -26,7 +26,7 @@ OPTIONS: Final[Mapping[str, str]] = {
     "mrnet": "--epochs 1 --head light --clips 8 --layers 1 --d 16 --d-ff 16 --heads 2",
     "detr": "--epochs 1 --size light --layers 1 --decoder-layers 1 --d 16 --d-ff 16 --heads 2",
 }
-"""What makes training as tiny, by trainer; what a row sets itself comes after."""
+"""Options that make training as tiny, by trainer; a row's own options come after."""
 
 Arrays = dict[str, Any]
 
@@ -147,4 +147,4 @@ KINDS: Final[Mapping[str, Callable[[list[str], np.random.Generator], Any]]] = {
     "splits": _splits,
     "summaries": _summaries,
 }
-"""What makes each kind of data that a table may need."""
+"""Writers of the kinds of data that a table may need."""

@@ -1,7 +1,7 @@
 """The tables of the papers, each a YAML file in `papers/`: published figures, and what makes ours.
 
     tables: {lam: ["1b"], stamp: ["1b"]}     its numbers in the papers
-    title, state, why, notes                 `why` says what stands in for commands, where there are none
+    title, state, why, notes                 `why` is the reason why there are no commands
     data: {FILE: kind}                       what the user brings; kinds as in `vidsum.lab.made_up`
     layout: SECTION                          of docs/formats.md
     train, evaluate: WORDS                   after `vidsum train`, `vidsum evaluate`
@@ -28,12 +28,12 @@ from vidsum.io.yaml import read_yaml
 State = Literal["here", "small", "not here"]
 
 FOLDER: Final = Path(__file__).parent / "papers"
-_MOST_NESTED = 3
+_MAX_NESTING = 3
 """Variables may hold others."""
 
 
 @dataclass(frozen=True)
-class Row:
+class PaperRow:
     """A row of a table, in one group."""
 
     name: str
@@ -60,14 +60,14 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Table:
+class PaperTable:
     """A table of the papers."""
 
     tables: Mapping[str, Sequence[str]]
     """Its numbers by paper."""
     title: str
     state: State
-    rows: tuple[Row, ...]
+    rows: tuple[PaperRow, ...]
     data: Mapping[str, str]
     layout: str
     notes: tuple[str, ...]
@@ -77,56 +77,56 @@ class Table:
         return f"Table {', '.join(self.tables[paper])}"
 
 
-def read_tables() -> tuple[Table, ...]:
+def read_tables() -> tuple[PaperTable, ...]:
     """Return all tables, in the order of their files."""
     return tuple(_table(read_yaml(path)) for path in sorted(FOLDER.glob("*.yaml")))
 
 
-def find(papers: Sequence[str], number: str | None = None) -> list[tuple[str, Table]]:
+def find_tables(papers: Sequence[str], number: str | None = None) -> list[tuple[str, PaperTable]]:
     """Return the papers' tables, or those of a number; `1` is 1a, 1b and 1c. Raises UsageError: unknown."""
     tables = read_tables()
     known = list(dict.fromkeys(name for table in tables for name in table.tables))
     if strange := [paper for paper in papers if paper not in known]:
         raise unknown_name_error("paper", strange[0], known)
     of_papers = [(paper, table) for paper in papers for table in tables if paper in table.tables]
-    found = [
+    matches = [
         (paper, table)
         for paper, table in of_papers
-        if not number or any(re.fullmatch(f"{re.escape(number)}[a-z]?", own) for own in table.tables[paper])
+        if not number or any(re.fullmatch(f"{re.escape(number)}[a-z]?", name) for name in table.tables[paper])
     ]
-    if not found:
-        numbers = ", ".join(dict.fromkeys(own for paper, table in of_papers for own in table.tables[paper]))
+    if not matches:
+        numbers = ", ".join(dict.fromkeys(name for paper, table in of_papers for name in table.tables[paper]))
         some = f"{papers[0]} has no table" if len(papers) == 1 else "no paper has a table"
         raise UsageError(f"{some} {number}", hint=f"--table: {numbers}")
-    return found
+    return matches
 
 
-def _table(read: Mapping[str, Any]) -> Table:
+def _table(read: Mapping[str, Any]) -> PaperTable:
     groups = read.get("groups", {"": {}})
     rows = [row for group in groups for row in _rows(read, group, groups[group])]
     facts = read.get("data", {}), read.get("layout", ""), tuple(read.get("notes", ()))
-    return Table(read["tables"], read["title"], read["state"], tuple(rows), *facts)
+    return PaperTable(read["tables"], read["title"], read["state"], tuple(rows), *facts)
 
 
-def _rows(read: Mapping[str, Any], group: str, of_group: Mapping[str, str]) -> Iterator[Row]:
+def _rows(read: Mapping[str, Any], group: str, of_group: Mapping[str, str]) -> Iterator[PaperRow]:
     for name, of_row in read["rows"].items():
         variables = {"data": "{data}", "run": "{run}", "options": "", **of_group, **of_row}
         figures = of_row["published"][group] if group else of_row["published"]
         published = dict(zip(read["columns"], figures, strict=True))
         name = f"{group}: {name}" if group else name
         if why := of_row.get("why") or read.get("why"):
-            yield Row(name, published, why=why)
+            yield PaperRow(name, published, why=why)
             continue
         if model := read.get("computed"):
-            yield Row(name, published, computed=model, sizes=of_row.get("sizes", {}))
+            yield PaperRow(name, published, computed=model, sizes=of_row.get("sizes", {}))
             continue
-        train, evaluate = (_filled(read.get(each, ""), variables) for each in ("train", "evaluate"))
-        paths = {head: _filled(path, variables) for head, path in read["columns"].items()}
-        yield Row(name, published, tuple(shlex.split(train)), tuple(shlex.split(evaluate)), paths)
+        train, evaluate = (_fill_variables(read.get(key, ""), variables) for key in ("train", "evaluate"))
+        paths = {head: _fill_variables(path, variables) for head, path in read["columns"].items()}
+        yield PaperRow(name, published, tuple(shlex.split(train)), tuple(shlex.split(evaluate)), paths)
 
 
-def _filled(text: str, variables: Mapping[str, str]) -> str:
-    for _ in range(_MOST_NESTED):
+def _fill_variables(text: str, variables: Mapping[str, str]) -> str:
+    for _ in range(_MAX_NESTING):
         text = text.format_map(variables)
     return text
 
@@ -147,8 +147,8 @@ def figure(report: Any, path: str) -> float | None:
         if value is None:
             return None
         if isinstance(value, list) and not step.isdigit():
-            wanted = dict(each.split("=") for each in step.split(","))
-            value = next(one for one in value if all(str(one[key]) == wanted[key] for key in wanted))
+            wanted = dict(pair.split("=") for pair in step.split(","))
+            value = next(item for item in value if all(str(item[key]) == wanted[key] for key in wanted))
         else:
             value = value[int(step) if isinstance(value, list) else step]
     return float(value) * (100 if path.startswith("rows/") else 1)

@@ -1,4 +1,4 @@
-"""What an evaluation reads: checkpoints of its rows, finished summaries; and the provenance of its report."""
+"""Inputs of an evaluation (checkpoints of rows, finished summaries), and the provenance of its report."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,11 +33,11 @@ from vidsum.version import __version__
 def checkpoints_of(runs: Sequence[Path]) -> dict[str, Path]:
     """Return the checkpoint of each run by the name of its row."""
     pairs = [checkpoint_of(run) for run in runs]
-    refuse_twins([row for row, _ in pairs])
+    refuse_equal_names([row for row, _ in pairs])
     return dict(pairs)
 
 
-def refuse_twins(runs: Sequence[str]) -> None:
+def refuse_equal_names(runs: Sequence[str]) -> None:
     """Raise UsageError where two rows of runs have one name."""
     for number, row in enumerate(runs):
         if row in runs[:number]:
@@ -57,8 +57,8 @@ def provenance(request: Request) -> dict[str, Any]:
         files = [*_files(request.data, *request.predictions), *_checkpoint_files(request.runs)]
         facts = {
             "files": [*files, *_files(*answers)],
-            "features": [_extent(source) for source in request.features],
-            **({"query_features": _extent(queries)} if (queries := request.query_features) else {}),
+            "features": [_folder_size(source) for source in request.features],
+            **({"query_features": _folder_size(queries)} if (queries := request.query_features) else {}),
             "max_iou": request.max_iou,
             "comparison": request.comparison,
             **({} if request.plot_of == "recall" else {"plot_of": request.plot_of}),
@@ -68,7 +68,7 @@ def provenance(request: Request) -> dict[str, Any]:
         captions = _files(*(path for path in sources[:1] if not path.is_dir()))
         facts = {
             "files": [*captions, *_checkpoint_files([request.checkpoint])],
-            "folders": [_extent(path) for path in sources if path.is_dir()],
+            "folders": [_folder_size(path) for path in sources if path.is_dir()],
             "split": request.split,
         }
     elif isinstance(request, CaptionsRequest):
@@ -78,13 +78,13 @@ def provenance(request: Request) -> dict[str, Any]:
     elif request.run:
         words = request.text_features
         facts = {
-            "features": [_extent(source) for source in request.features],
-            "text_features": _extent(words) if words else None,
+            "features": [_folder_size(source) for source in request.features],
+            "text_features": _folder_size(words) if words else None,
             "files": [*_checkpoint_files([request.run]), *_files(request.annotations)],
         }
     else:
         facts = {"files": _files(request.predictions or Path(), request.annotations)}
-    facts.setdefault("n_seeds", request.seeds)  # last, but for summaries
+    facts.setdefault("n_seeds", request.seeds)  # last, except for summaries
     return {"vidsum": __version__, **facts}
 
 
@@ -125,7 +125,7 @@ def _run_files(run: Path) -> list[Path]:
     return run_files(run)
 
 
-def _extent(source: Path) -> dict[str, Any]:
+def _folder_size(source: Path) -> dict[str, Any]:
     """Return the size of features: hashing those of a data set takes as long as using them.
 
     Raises InputError: there are none, or they cannot be read.
@@ -170,10 +170,10 @@ def summary_files(path: Path) -> list[Path]:
     """
     if not path.is_dir():
         return [path]
-    found = [file for file in sorted(path.glob("*.json")) if kind_of(read_document(file)) == "summary"]
-    if not found:
+    files = [file for file in sorted(path.glob("*.json")) if kind_of(read_document(file)) == "summary"]
+    if not files:
         raise InputError(f"{path}: has no summary", hint="vidsum summarize VIDEOS --output-dir FOLDER")
-    return found
+    return files
 
 
 def read_finished(path: Path, videos: Videos, labels: Mapping[str, Labels]) -> Finished:
@@ -190,7 +190,7 @@ def read_finished(path: Path, videos: Videos, labels: Mapping[str, Labels]) -> F
         summary = read_result(file)
         if not isinstance(summary, Summary):
             raise InputError(f"{file}: is not a summary", hint="give what vidsum summarize wrote")
-        name = next((names[key] for key in _called(file, summary) if key in names), None)
+        name = next((names[key] for key in _names_for(file, summary) if key in names), None)
         if name is None:
             raise InputError(f"{file}: its video is not in the data", hint=f"such as {next(iter(names))}")
         if name in scores:
@@ -202,19 +202,19 @@ def read_finished(path: Path, videos: Videos, labels: Mapping[str, Labels]) -> F
                 f"{file}: is of a video of {own_s:g} s, but {safe_name(name)} has {length_s:g} s"
             )
         scores[name] = _scores_at(times_s, summary)
-        selections[name] = _selected(summary.segments, video.n_frames, video.n_frames / length_s)
+        selections[name] = _selected_frames(summary.segments, video.n_frames, video.n_frames / length_s)
     return Finished(scores, selections)
 
 
-def _called(file: Path, summary: Summary) -> list[str]:
-    """What a summary's video may be called: as its file, or as the summary's."""
+def _names_for(file: Path, summary: Summary) -> list[str]:
+    """Return possible names of a summary's video: its file's, or the summary's."""
     of_summary = file.stem.removesuffix("_summary")
     names = [Path(summary.video.path).stem] if summary.video else []
     return [plain_name(name) for name in (*names, of_summary)]
 
 
 def _names_of(videos: Videos, labels: Mapping[str, Labels]) -> Iterator[tuple[str, str]]:
-    """What each video may be called, and its name."""
+    """Yield possible names of each video, and its name in the data."""
     for name, video in videos.items():
         number = name.partition("/")[2]
         label = video if isinstance(video, Labels) else labels_of(labels, number)
@@ -241,7 +241,7 @@ def _scores_at(times_s: TimeArray, summary: Summary) -> FloatArray:
     return summary.importance[np.maximum(at, 0)]
 
 
-def _selected(segments: Sequence[Interval], n_frames: int, fps: float) -> BoolArray:
+def _selected_frames(segments: Sequence[Interval], n_frames: int, fps: float) -> BoolArray:
     """Return [n_frames] whether each frame lies in one of the segments."""
     selected = np.zeros(n_frames, np.bool_)
     for start_s, end_s in segments:

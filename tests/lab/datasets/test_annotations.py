@@ -11,7 +11,7 @@ from tests.lab.datasets.made import write_mat
 from tests.lab.datasets.test_summe import N_FRAMES, arrays, write
 from vidsum.errors import InputError, UsageError
 from vidsum.lab.datasets.labels import read_labels
-from vidsum.lab.datasets.summaries import AnnotatedVideo, paired, read_all, read_annotated
+from vidsum.lab.datasets.summaries import AnnotatedVideo, pair_annotations, read_all, read_annotated
 from vidsum.results.feature_files import write_features
 from vidsum.results.feature_h5 import H5Video, write_h5
 from vidsum.results.features import Features
@@ -124,13 +124,13 @@ def test_published_features_keep_their_gtscore_and_get_each_annotators_scores(tm
 def test_annotations_go_to_the_files_that_lack_scores(tmp_path: Path, mat: Path) -> None:
     bare = own(tmp_path / "own.h5", "video_1")
     scored = h5_files.write(tmp_path / "tvsum.h5", video_1=h5_files.published())
-    pairs = paired([scored, bare], [mat])
+    pairs = pair_annotations([scored, bare], [mat])
     assert pairs == {scored: None, bare: mat}
     assert list(read_all(pairs)) == ["tvsum/video_1", "own/video_1"]
-    assert paired([scored, bare], []) == {scored: None, bare: None}
+    assert pair_annotations([scored, bare], []) == {scored: None, bare: None}
     for paths, annotations in (([scored], [mat]), ([bare], [mat, mat]), ([scored, scored], [])):
         with pytest.raises(UsageError, match=r"lack gtscore|both go by"):
-            paired([Path(str(path)) for path in paths], annotations)
+            pair_annotations([Path(str(path)) for path in paths], annotations)
     with pytest.raises(InputError, match="video_1 has no gtscore") as refused:
         read_all({bare: None})
     assert "--annotations" in str(refused.value.hint)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.lab.datasets.moment_layouts import highlight, in_seconds, with_saliency, write_json, write_lines
 from vidsum.errors import InputError
-from vidsum.lab.datasets.moments import MomentVideo, read_highlights, read_moments, repaired
+from vidsum.lab.datasets.moments import MomentVideo, describe_repairs, read_highlights, read_moments
 
 
 def test_activitynet_and_charades_are_in_seconds(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_faulty_annotations_are_repaired_and_counted(tmp_path: Path) -> None:
     videos = read_moments(path)
     assert _queries(videos["v_a"]) == [("too long", ((0.0, 10.0),)), ("good", ((1.0, 2.0),))]
     assert videos["v_b"].queries == ()
-    assert repaired(videos) == (
+    assert describe_repairs(videos) == (
         "annotations left out that end at or before their start: 3, first in v_a",
         "annotations cut that reach out of their video: 1, first in v_a",
         "annotations left out that lie outside their video: 2, first in v_b",
@@ -107,7 +107,7 @@ def test_of_several_windows_the_good_ones_stay(tmp_path: Path) -> None:
     lines = (highlight(1, "x", "A dog", (8, 4), (10, 20)), highlight(2, "x", "A cat"))
     videos = read_moments(write_lines(tmp_path / "val.jsonl", *lines))
     assert _queries(videos["x"]) == [("A dog", ((10.0, 20.0),))]
-    assert [note.rpartition(":")[0] for note in repaired(videos)] == [
+    assert [note.rpartition(":")[0] for note in describe_repairs(videos)] == [
         "annotations left out that end at or before their start",
         "annotations left out that have no window",
     ]

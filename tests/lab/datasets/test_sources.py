@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.lab.datasets.made import DIM, encode, use_stand_ins, video, visual_map
-from vidsum.lab.datasets.captioned import Simulation, draw_of, in_space, noise_of
+from vidsum.lab.datasets.captioned import FeatureSimulator, draw_of, in_space, noise_of
 from vidsum.models.scaling import unit_rows
 
 
@@ -23,7 +23,7 @@ def test_a_draw_is_what_the_map_might_show_and_depends_on_seed_and_name() -> Non
     texts = ["a dog", "a dog", "the sea", "a cat"]
     one, other = (video(name, encode(texts)) for name in ("x/1", "x/2"))
     visual = visual_map()
-    draw = Simulation(visual)
+    draw = FeatureSimulator(visual)
     drawn = draw(one, 0, 1)
     rng = np.random.default_rng([0, 1, *b"x/1"])
     answer, noise = encode(texts) + 0.01, noise_of(encode(texts), rng) / 40

@@ -19,7 +19,7 @@ from vidsum.grounding.windows import resample
 from vidsum.lab.datasets.moments import Query
 from vidsum.lab.datasets.published_features import read_clips
 from vidsum.lab.evaluation import models
-from vidsum.lab.evaluation.models import ModelRun, highlights_by, moments_by, to_clips
+from vidsum.lab.evaluation.models import ModelRun, highlights_by, moments_by, snap_to_clips
 from vidsum.lab.evaluation.submissions import read_highlight_predictions, write_predictions
 from vidsum.models.configs import HEADS, DETRConfig, MRNetConfig
 from vidsum.models.detr import Detections
@@ -269,7 +269,7 @@ def test_queries_of_files_are_read_by_mrnet_where_it_was_trained_on_such(
 @given(st.floats(0, 149), st.floats(0.01, 150), st.sampled_from([149.0, 149.9, 150.0]))
 def test_moments_are_whole_clips_near_the_models(start_s: float, length_s: float, duration_s: float) -> None:
     moment = Moment(min(start_s, duration_s - 0.01), min(start_s + length_s, duration_s), 0.5)
-    rounded = to_clips(moment, duration_s)
+    rounded = snap_to_clips(moment, duration_s)
     assert 0 <= rounded.start_s < rounded.end_s <= duration_s
     for edge in (rounded.start_s, rounded.end_s):
         assert edge % 2 == 0 or edge == duration_s
@@ -288,7 +288,7 @@ def test_moments_are_whole_clips_near_the_models(start_s: float, length_s: float
     ],
 )
 def test_edges_are_rounded_as_published(moment: tuple[float, float], expected: tuple[float, float]) -> None:
-    rounded = to_clips(Moment(*moment, 1.0), 150.0)
+    rounded = snap_to_clips(Moment(*moment, 1.0), 150.0)
     assert (rounded.start_s, rounded.end_s) == expected
 
 

@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vidsum.lab.datasets.examples import HighlightExample, MomentExample, Pair
-from vidsum.lab.training.moments import Batches, collate_groups, collate_pairs, grouped, one_by_one, shuffled
+from vidsum.lab.training.moments import (
+    Batches,
+    collate_groups,
+    collate_pairs,
+    group_queries,
+    shuffle,
+    split_queries,
+)
 
 CPU = torch.device("cpu")
 
@@ -34,7 +41,7 @@ def _pair(
 @given(counts=st.lists(st.integers(1, 9), min_size=1, max_size=6), size=st.none() | st.integers(1, 5))
 def test_every_query_is_in_one_group(counts: list[int], size: int | None) -> None:
     videos = [_video(number, count) for number, count in enumerate(counts)]
-    groups = grouped(videos, size)
+    groups = group_queries(videos, size)
     drawn = sorted((example.name, query) for example, chosen in groups for query in chosen)
     assert drawn == [
         (f"film_{number}", query) for number, count in enumerate(counts) for query in range(count)
@@ -50,13 +57,13 @@ def test_groups_are_drawn_by_the_generator() -> None:
     drawn = []
     for seed in (1, 1, 2):
         torch.manual_seed(seed)
-        drawn.append([(example.name, *chosen) for example, chosen in grouped(videos, 2)])
+        drawn.append([(example.name, *chosen) for example, chosen in group_queries(videos, 2)])
     assert drawn[0] == drawn[1] != drawn[2]
     assert [group[0] for group in drawn[0]] != sorted(group[0] for group in drawn[0])
 
 
 def test_for_validation_each_query_stands_alone_in_order() -> None:
-    groups = one_by_one([_video(0, 2), _video(1, 1)])
+    groups = split_queries([_video(0, 2), _video(1, 1)])
     assert [(example.name, *chosen) for example, chosen in groups] == [
         ("film_0", 0),
         ("film_0", 1),
@@ -114,6 +121,6 @@ def test_the_order_is_drawn_by_the_generator() -> None:
     orders = []
     for seed in (0, 0, 1):
         torch.manual_seed(seed)
-        orders.append(shuffled(range(7)))
+        orders.append(shuffle(range(7)))
     assert orders[0] == orders[1] != orders[2]
     assert sorted(orders[0]) == list(range(7))

@@ -9,7 +9,7 @@ import pytest
 from tests.lab.datasets.moment_layouts import moment_video
 from vidsum.errors import UsageError
 from vidsum.lab.datasets.moments import MomentVideo
-from vidsum.lab.training.captions import Captions, content_words, disorder, embed_captions, shortened
+from vidsum.lab.training.captions import Captions, change_words, content_words, embed_captions, shorten
 from vidsum.types import FloatArray
 
 WORDS = ["dog", "runs", "snow", "cook", "pan", "egg", "drum", "plays", "book", "reads"]
@@ -70,7 +70,7 @@ def test_embeddings_are_those_of_the_encoder_and_are_kept(own_home: Path) -> Non
 
 def test_disorder_drops_and_replaces_words_and_leaves_no_text_empty() -> None:
     texts = ["one two three four five six seven eight nine ten"] * 50 + ["alone"] * 20
-    changed = disorder(texts, np.random.default_rng(0))
+    changed = change_words(texts, np.random.default_rng(0))
     lengths = [len(text.split()) for text in changed[:50]]
     assert 8 < np.mean(lengths) < 9.5
     assert "alone" in " ".join(changed[:50])
@@ -82,7 +82,7 @@ def test_a_shortened_text_has_one_to_four_of_its_content_words_in_their_order() 
     content = ["chef", "slowly", "pours", "golden", "oil", "hot", "pan"]
     assert content_words(text) == content
     lengths = set()
-    for short in shortened([text] * 200, np.random.default_rng(0)):
+    for short in shorten([text] * 200, np.random.default_rng(0)):
         words = short.split()
         assert [word for word in content if word in words] == words
         lengths.add(len(words))
@@ -92,9 +92,9 @@ def test_a_shortened_text_has_one_to_four_of_its_content_words_in_their_order() 
 def test_what_shortening_leaves_is_mostly_rare_and_a_text_without_content_stays() -> None:
     texts = ["woman zebra"] + ["woman walks"] * 99 + ["it is there"]
     rng = np.random.default_rng(0)
-    alone = [short for short in (shortened(texts, rng)[0] for _ in range(60)) if " " not in short]
+    alone = [short for short in (shorten(texts, rng)[0] for _ in range(60)) if " " not in short]
     assert alone.count("zebra") > 3 * alone.count("woman")
-    assert shortened(texts, rng)[-1] == "it is there"
+    assert shorten(texts, rng)[-1] == "it is there"
 
 
 def test_sentences_with_nearly_the_same_windows_tell_of_one_event() -> None:

@@ -15,7 +15,7 @@ from vidsum.lab.datasets.examples import MomentExample
 from vidsum.lab.datasets.published_features import read_clips, read_moment_features
 from vidsum.lab.training.data import MomentData, annotated_moments
 from vidsum.lab.training.settings import DataSettings
-from vidsum.lab.training.sources import toy_data
+from vidsum.lab.training.sources import draw_toy_data
 from vidsum.lab.training.toy import Toy, draw_moments
 from vidsum.types import FloatArray
 
@@ -207,10 +207,10 @@ def test_repaired_annotations_are_reported(source: DataSettings) -> None:
 
 def test_toy_videos_are_new_in_each_epoch_and_the_same_when_it_comes_again() -> None:
     few = Toy(n_videos=3, clips=8)
-    data = toy_data(draw_moments, few, seed=1)
+    data = draw_toy_data(draw_moments, few, seed=1)
     first, again, second = data.examples(1), data.examples(1), data.examples(2)
     np.testing.assert_array_equal(first[0].video, again[0].video)
-    others = (second[0], data.validation[0], toy_data(draw_moments, few, seed=2).examples(1)[0])
+    others = (second[0], data.validation[0], draw_toy_data(draw_moments, few, seed=2).examples(1)[0])
     for other in others:
         assert not np.array_equal(first[0].video, other.video)
     assert json.dumps(data.about)

@@ -14,7 +14,7 @@ from vidsum.grounding.windows import with_endpoints
 from vidsum.lab.datasets.examples import HighlightExample, Pair
 from vidsum.lab.evaluation.highlight_metrics import WindowMeasures, measure_moments
 from vidsum.lab.training.data import MomentData
-from vidsum.lab.training.detr import detection_loss, detr_loss, measured, train_detr
+from vidsum.lab.training.detr import detection_loss, detr_loss, measure_model, train_detr
 from vidsum.lab.training.loop import FitResult
 from vidsum.lab.training.moments import collate_pairs
 from vidsum.lab.training.settings import DETRLossSettings, DETRSettings, MatchWeights
@@ -55,7 +55,7 @@ def test_a_handful_of_videos_is_learned_by_heart(tmp_path: Path, name: str) -> N
     examples = draw_highlights(replace(HOW, n_videos=4), 1)
     layers = 2 if name == "mrnet-detr" else 1
     settings = _settings(4, dropout=0.0, decay_at=(3,), layers=layers, decoder_layers=layers)
-    before = measured(_model(name).eval(), examples)
+    before = measure_model(_model(name).eval(), examples)
     fitted = train_detr(_fixed(30 * examples, examples), name, settings, tmp_path)
     found = _measured_of(fitted, examples)
     assert before is not None
@@ -70,7 +70,7 @@ def _measured_of(fitted: FitResult, examples: Sequence[HighlightExample]) -> Win
     trained = read_trained(fitted.checkpoint)
     model = build_model(trained.model, DETRConfig(**trained.config)).eval()
     model.load_state_dict(dict(trained.tensors))
-    found = measured(model, examples)
+    found = measure_model(model, examples)
     assert found is not None
     return found
 
@@ -208,10 +208,10 @@ def test_validation_is_that_of_the_benchmark() -> None:
     nowhere = [*examples[:5], *(replace(one, windows=np.zeros((0, 2), np.float32)) for one in examples[5:])]
     first = np.take_along_axis(moments.numpy(), (-scores.numpy()).argsort(1)[..., None], 1).clip(0, 1)
     expected = measure_moments(first[:5], -np.sort(-scores.numpy(), 1)[:5], right[:5])["full"]
-    found = measured(_Fixed(moments, scores), nowhere, 3)  # type: ignore[arg-type]
+    found = measure_model(_Fixed(moments, scores), nowhere, 3)  # type: ignore[arg-type]
     assert found is not None
     assert expected is not None
     assert found.recall == expected.recall
     assert found.mean_precision == pytest.approx(expected.mean_precision)
     assert 0 < found.mean_precision < 1
-    assert measured(_Fixed(moments, scores), nowhere[5:], 3) is None  # type: ignore[arg-type]
+    assert measure_model(_Fixed(moments, scores), nowhere[5:], 3) is None  # type: ignore[arg-type]

@@ -13,11 +13,11 @@ from tests.lab.training.videos import toy_video
 from vidsum.lab.datasets.summaries import AnnotatedVideo, shot_of_sample, shots_of
 from vidsum.lab.training.fulltransnet import (
     VideoExample,
+    add_noise,
     example_of,
     key_frames,
     loss_of,
     random_part,
-    with_noise,
 )
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss
@@ -104,7 +104,7 @@ def test_noise_replaces_a_fraction_by_any_sample() -> None:
     frames = torch.full((1, 1000), 50)
     shares, others = [], set[int]()
     for _ in range(200):
-        noisy = with_noise(frames, 100, 0.5)
+        noisy = add_noise(frames, 100, 0.5)
         shares.append((noisy != 50).float().mean().item())
         others |= set(noisy[noisy != 50].tolist())
     assert max(shares) <= 0.55

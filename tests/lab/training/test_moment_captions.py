@@ -24,7 +24,7 @@ def _no_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
     encoder = SimpleNamespace(encode=one_hot)
     monkeypatch.setattr(sources, "load_text_encoder", lambda name, device: encoder)
-    monkeypatch.setattr(sources, "load_map", lambda: SimpleNamespace(seen=sources.in_clip))
+    monkeypatch.setattr(sources, "load_map", lambda: SimpleNamespace(seen=sources.show_in_clip))
     monkeypatch.setattr(checkpoints, "sha256_of", lambda name: f"that of {name}")
 
 

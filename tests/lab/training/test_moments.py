@@ -17,7 +17,7 @@ from vidsum.lab.training.detr import train_detr
 from vidsum.lab.training.loop import FitResult
 from vidsum.lab.training.mrnet import train_mrnet
 from vidsum.lab.training.settings import DETRSettings, MRNetSettings
-from vidsum.lab.training.sources import toy_data
+from vidsum.lab.training.sources import draw_toy_data
 from vidsum.lab.training.toy import Toy, draw_highlights, draw_moments
 from vidsum.models.configs import HEADS
 from vidsum.options import build
@@ -92,7 +92,7 @@ def test_a_broken_off_run_ends_as_one_never_broken(
 ) -> None:
     """Three epochs of two steps, drawn anew, with a rate that rises and falls, dropout and a mask."""
     run = partial(family.run, epochs=3, warmup=1.5, decay_at=(2,), mask={"kind": "stamp"})
-    data = toy_data(family.toy, TOY, 5)
+    data = draw_toy_data(family.toy, TOY, 5)
     run(data, tmp_path / "whole")
     left = iter(range(steps))
     module, _, name = family.loss.rpartition(".")

@@ -9,7 +9,7 @@ import torch
 from vidsum.checkpoints.trained import read_trained
 from vidsum.errors import UsageError
 from vidsum.lab.training.data import MomentData
-from vidsum.lab.training.mrnet_live import covered, train_live
+from vidsum.lab.training.mrnet_live import covered_share, train_live
 from vidsum.lab.training.settings import MRNetSettings
 from vidsum.lab.training.toy import Toy, draw_moments
 from vidsum.models.configs import HEADS
@@ -49,4 +49,4 @@ def test_clips_that_would_depend_on_later_ones_are_refused(tmp_path: Path) -> No
 def test_the_fraction_of_each_clip_in_windows() -> None:
     windows = torch.tensor([[[[0.0, 0.25], [0.5, 0.6]], [[0.9, 1.0], [0.0, 0.0]]]])
     expected = np.array([[1, 0, 0.4, 0], [0, 0, 0, 0.4]])
-    assert np.allclose(covered(windows, 4)[0], expected, atol=1e-6)
+    assert np.allclose(covered_share(windows, 4)[0], expected, atol=1e-6)

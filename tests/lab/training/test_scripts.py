@@ -10,7 +10,16 @@ from tests.lab.datasets.moment_layouts import moment_video
 from tests.lab.training.test_captions import captions, one_hot
 from vidsum.lab.datasets.moments import MomentVideo
 from vidsum.lab.training.captions import Captions, ClipCaptions, captions_of, embed_captions, embed_sentences
-from vidsum.lab.training.scripts import NOTHING, Asked, Script, Segment, annotated, ask, joined, script_of
+from vidsum.lab.training.scripts import (
+    NOTHING,
+    Script,
+    ScriptQuery,
+    ScriptSegment,
+    annotated_script,
+    draw_query,
+    joined_script,
+    script_of,
+)
 
 CLIPS = ("dog runs", "dog runs", "snow", "cook pan", "cook egg", "drum", "drum plays", "book", "book", "egg")
 
@@ -37,16 +46,16 @@ def many(n_sentences: int = 300) -> Captions:
     return embed_captions(videos, one_hot, "words")
 
 
-def queries(script: Script, known: Captions, sentence: int, draws: int = 200) -> dict[int, Asked]:
+def queries(script: Script, known: Captions, sentence: int, draws: int = 200) -> dict[int, ScriptQuery]:
     """The queries that are asked for a sentence."""
     rng = np.random.default_rng(0)
-    asked = [ask(script, known, sentence, rng) for _ in range(draws)]
+    asked = [draw_query(script, known, sentence, rng) for _ in range(draws)]
     return {each.query: each for each in asked}
 
 
 def test_an_annotated_video_is_that_of_the_file_and_may_have_an_end_card() -> None:
     rng = np.random.default_rng(0)
-    drawn = [annotated(captions(), rng) for _ in range(100)]
+    drawn = [annotated_script(captions(), rng) for _ in range(100)]
     of_b = [script for script in drawn if script.name == "b"]
     assert {script.true for script in of_b} == {((2, 5.0, 10.0, None), (2, 15.0, 20.0, None))}
     ends = [script for script in of_b if script.segments[-1].sentence == NOTHING]
@@ -58,7 +67,7 @@ def test_an_annotated_video_is_that_of_the_file_and_may_have_an_end_card() -> No
 
 def test_shots_cut_segments_without_changing_what_is_shown_when() -> None:
     known, rng = many(1), np.random.default_rng(0)
-    drawn = [[one for one in annotated(known, rng).segments if one.sentence == 0] for _ in range(50)]
+    drawn = [[one for one in annotated_script(known, rng).segments if one.sentence == 0] for _ in range(50)]
     assert max(map(len, drawn)) > 2
     for shots in drawn:
         assert (shots[0].start_s, shots[-1].end_s) == (0.0, 20.0)
@@ -71,7 +80,7 @@ def test_a_described_video_shows_its_captions_and_asks_its_queries() -> None:
     script = script_of(known, 0)
     assert [known.texts[one.sentence] for one in script.segments] == list(CLIPS)
     assert [one[1:3] for one in script.segments] == [(2.0 * t, 2.0 * t + 2) for t in range(10)]
-    assert script.true == (Segment(0, 6.0, 10.0),)
+    assert script.true == (ScriptSegment(0, 6.0, 10.0),)
     np.testing.assert_array_equal(known.vectors[[one.sentence for one in script.segments]], one_hot(CLIPS))
 
 
@@ -85,7 +94,7 @@ def test_a_joined_video_shows_captions_of_the_clips_in_a_window() -> None:
     known, rng = described(), np.random.default_rng(0)
     seen: Counter[str] = Counter()
     for _ in range(50):
-        script = joined(known, 120.0, rng)
+        script = joined_script(known, 120.0, rng)
         for moment in script.true:
             inside = [one for one in script.segments if moment.start_s <= one.start_s < moment.end_s]
             texts = [known.texts[one.sentence] for one in inside]
@@ -100,7 +109,7 @@ def test_a_joined_video_has_no_gap_and_its_shots_have_numbers_of_their_own() -> 
     rng = np.random.default_rng(0)
     for known in (captions(), described()):
         for _ in range(20):
-            script = joined(known, 60.0, rng)
+            script = joined_script(known, 60.0, rng)
             assert script.segments[0].start_s == 0
             assert script.segments[-1].end_s == script.duration_s <= 60
             assert all(one.end_s == other.start_s for one, other in pairwise(script.segments))
@@ -113,7 +122,7 @@ def test_a_joined_video_has_no_gap_and_its_shots_have_numbers_of_their_own() -> 
 
 def test_half_of_the_joined_videos_have_twenty_sentences_and_more_and_some_come_again() -> None:
     known, rng = many(), np.random.default_rng(0)
-    drawn = [joined(known, 192.0, rng) for _ in range(100)]
+    drawn = [joined_script(known, 192.0, rng) for _ in range(100)]
     distinct = np.array([len({one.sentence for one in script.true}) for script in drawn])
     assert 0.4 < (distinct >= 18).mean() < 0.7
     assert np.median(distinct[distinct >= 18]) > 22
@@ -127,7 +136,7 @@ def test_a_query_is_the_sentence_a_short_form_or_another_sentence_of_the_event()
         "a": moment_video("a", 40.0, ("dog runs", (0.0, 10.0)), ("snow", (0.0, 9.5)), ("egg", (20.0, 30.0)))
     }
     known = embed_captions(one, one_hot, "words")
-    script = Script("x", 40.0, (Segment(0, 4.0, 8.0), Segment(2, 8.0, 40.0)))
+    script = Script("x", 40.0, (ScriptSegment(0, 4.0, 8.0), ScriptSegment(2, 8.0, 40.0)))
     asked = queries(script, known, 0)
     assert set(asked) == {0, 1, 3}  # itself, the other one, and after three sentences its short form
     assert {each.moments for each in asked.values()} == {((4.0, 8.0),)}
@@ -139,7 +148,12 @@ def test_a_short_query_is_true_wherever_its_words_are_shown() -> None:
         "a": moment_video("a", 40.0, ("dog", (0.0, 10.0)), ("dog runs", (10.0, 20.0)), ("egg", (20.0, 30.0)))
     }
     known = embed_captions(one, one_hot, "words")
-    shown = (Segment(0, 0.0, 5.0), Segment(1, 5.0, 9.0), Segment(2, 9.0, 20.0), Segment(1, 20.0, 30.0))
+    shown = (
+        ScriptSegment(0, 0.0, 5.0),
+        ScriptSegment(1, 5.0, 9.0),
+        ScriptSegment(2, 9.0, 20.0),
+        ScriptSegment(1, 20.0, 30.0),
+    )
     asked = queries(Script("x", 40.0, shown), known, 0)
     assert known.query_texts[3] == "dog"
     assert asked[3].moments == ((0.0, 9.0), (20.0, 30.0))

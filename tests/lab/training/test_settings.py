@@ -116,10 +116,10 @@ def test_the_rate_rises_in_a_line_and_falls_in_steps(kind: type[MRNetSettings | 
 def test_choices_reach_their_part_and_are_recorded() -> None:
     settings = build(MRNetSettings, {"gamma": 0.9, "margin": 0.2, "seed": 4, "queries_per_video": 1})
     assert (settings.model.gamma, settings.loss.margin, settings.loop.seed) == (0.9, 0.2, 4)
-    own = json.loads(json.dumps(settings.own))
+    own = json.loads(json.dumps(settings.recorded_choices))
     assert own.items() >= {"queries_per_video": 1, "margin": 0.2, "decay_at": [7]}.items()
     chosen = {"lr": 1e-3, "warmup": 2.0, "decay_at": (3, 5), "max_norm": 1.0, "batch_size": 4}
-    own = build(DETRSettings, chosen).own
+    own = build(DETRSettings, chosen).recorded_choices
     assert own.items() >= chosen.items()
     assert own["loss"].items() >= {"margin": 0.2, "tau": 0.5, "no_moment": 0.1, "saliency": 1.0}.items()
 

@@ -10,8 +10,8 @@ from tests.lab.training.test_captions import WORDS, captions, one_hot
 from vidsum.errors import UsageError
 from vidsum.lab.datasets.examples import MomentExample
 from vidsum.lab.training.captions import embed_captions
-from vidsum.lab.training.scripts import NOTHING, Script, Segment
-from vidsum.lab.training.simulated import Show, Simulation, simulate_moments, simulate_video
+from vidsum.lab.training.scripts import NOTHING, Script, ScriptSegment
+from vidsum.lab.training.simulated import Show, SimulationSettings, simulate_moments, simulate_video
 from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray
 
@@ -29,8 +29,8 @@ def noisy(captions: FloatArray, noise: FloatArray) -> FloatArray:
     return unit_rows(captions + 0.3 * noise)
 
 
-def making(show: Show = clear) -> Simulation:
-    return Simulation(captions(), show, clips=20, clip_s=1.0)
+def making(show: Show = clear) -> SimulationSettings:
+    return SimulationSettings(captions(), show, clips=20, clip_s=1.0)
 
 
 def simulated(show: Show = clear, n_videos: int = 30, seed: int = 0) -> list[MomentExample]:
@@ -112,7 +112,7 @@ def test_captions_that_are_true_all_the_time_are_said_to_make_no_moments() -> No
 
 
 def test_an_outlier_looks_unlike_everything() -> None:
-    shown = (Segment(0, 0.0, 10.0), Segment(NOTHING, 10.0, 20.0))
+    shown = (ScriptSegment(0, 0.0, 10.0), ScriptSegment(NOTHING, 10.0, 20.0))
     fits = []
     for seed in range(20):
         video = simulate_video(Script("x", 20.0, shown), making(noisy), np.random.default_rng(seed))
@@ -124,10 +124,10 @@ def test_an_outlier_looks_unlike_everything() -> None:
 
 def test_shots_and_texts_share_their_noise_and_some_of_it_passes() -> None:
     shown = [
-        Segment(0, 0.0, 2.0, 0),
-        Segment(0, 2.0, 3.0, 1),
-        Segment(1, 3.0, 4.0, 1),
-        Segment(2, 4.0, 5.0, 2),
+        ScriptSegment(0, 0.0, 2.0, 0),
+        ScriptSegment(0, 2.0, 3.0, 1),
+        ScriptSegment(1, 3.0, 4.0, 1),
+        ScriptSegment(2, 4.0, 5.0, 2),
     ]
     how = making(lambda captions, noise: noise)
     rows = [
@@ -151,7 +151,7 @@ def test_without_a_guide_several_queries_are_asked_of_one_video() -> None:
 
 
 def test_a_clip_that_two_segments_share_shows_both() -> None:
-    script = Script("x", 4.0, (Segment(0, 0.0, 1.5), Segment(1, 1.5, 4.0)))
+    script = Script("x", 4.0, (ScriptSegment(0, 0.0, 1.5), ScriptSegment(1, 1.5, 4.0)))
     rows = simulate_video(script, making(), np.random.default_rng(0)).rows
     np.testing.assert_allclose(rows @ captions().vectors[0], [1, 0.5**0.5, 0, 0], atol=1e-3)
     np.testing.assert_allclose(rows @ captions().vectors[1], [0, 0.5**0.5, 1, 1], atol=1e-3)

@@ -13,7 +13,7 @@ from tests.lab.training.test_captions import WORDS, captions, one_hot, videos
 from tests.lab.training.test_simulated import making
 from vidsum.lab.datasets.examples import HighlightExample
 from vidsum.lab.training.captions import Captions, embed_captions, words_of
-from vidsum.lab.training.scripts import Asked, Script, Segment, filled, script_of
+from vidsum.lab.training.scripts import Script, ScriptQuery, ScriptSegment, fill_gaps, script_of
 from vidsum.lab.training.simulated import saliency_of, simulate_highlights, simulate_video
 from vidsum.types import FloatArray
 
@@ -106,7 +106,7 @@ def test_what_annotators_scored_high_shows_more() -> None:
     script = script_of(known, 0)
     how = replace(making(), captions=known)
     video = simulate_video(script, how, np.random.default_rng(0))
-    saliency = saliency_of(script, Asked(0, 0, ((4.0, 12.0),)), video.timestamps)
+    saliency = saliency_of(script, ScriptQuery(0, 0, ((4.0, 12.0),)), video.timestamps)
     assert saliency.tolist() == [0] * 4 + [12] * 4 + [0] * 2 + [6] * 2 + [0] * 8
     shown = video.rows @ known.vectors[0]
     assert shown[4:8].mean() > shown[10:12].mean() > shown[8:10].mean()
@@ -117,12 +117,12 @@ SEGMENTS = st.lists(st.tuples(st.floats(0, 50), st.floats(0.1, 30)), min_size=1,
 
 @given(SEGMENTS, st.integers(0, 99))
 def test_no_gap_is_left_where_nothing_is_said(segments: list[tuple[float, float]], seed: int) -> None:
-    own = tuple(Segment(0, start, min(60.0, start + length)) for start, length in segments)
+    own = tuple(ScriptSegment(0, start, min(60.0, start + length)) for start, length in segments)
     rows = np.eye(4, dtype=np.float32)
     known = Captions(
         (), np.zeros(0, np.int64), ("",) * 4, rows, {}, np.concatenate([rows] * 2), ("",) * 8, {}
     )
-    full = filled(Script("x", 60.0, own), known, np.random.default_rng(seed))
+    full = fill_gaps(Script("x", 60.0, own), known, np.random.default_rng(seed))
     assert full.segments[: len(own)] == own
     tenths = np.arange(600) / 10 + 0.05
     bare = np.ones(600, bool)

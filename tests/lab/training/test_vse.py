@@ -19,11 +19,11 @@ from vidsum.lab.evaluation.vse import read_map
 from vidsum.lab.training.settings import LoopSettings
 from vidsum.lab.training.summary_settings import VSEData, VSESettings
 from vidsum.lab.training.vse import (
+    average_maps,
     batches,
     contrastive_loss,
+    feature_standard,
     lr_share,
-    mean_map,
-    standard_of,
     standardise,
     train_vse,
 )
@@ -82,7 +82,7 @@ def test_the_mean_of_maps_weighs_them_equally() -> None:
         return np.asarray(hidden @ layers["output.weight"].T + layers["output.bias"])
 
     scaled = [each / np.linalg.norm(each, axis=1).mean() for each in map(outputs, maps)]
-    whole = mean_map(trained, x)
+    whole = average_maps(trained, x)
     assert whole["hidden.weight"].shape == (27, 6)
     assert np.allclose(outputs(whole), np.mean(scaled, axis=0), atol=5e-3)
 
@@ -220,7 +220,7 @@ def test_features_are_standardised_over_all_views() -> None:
     features = np.random.default_rng(0).gamma(2, 3, (3, 200, 6)).astype(np.float32)
     features[:, :, 5] = 4  # always the same
     roots = np.sqrt(features)
-    found = standardise(features, standard_of(features))
+    found = standardise(features, feature_standard(features))
     assert np.allclose(found.mean(axis=(0, 1)), 0, atol=1e-4)
     assert np.allclose(found[:, :, :5].std(axis=(0, 1)), 1, atol=0.02)
     assert np.isfinite(found).all()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from vidsum.lab.training.vse_measured import PENALTIES, measured
+from vidsum.lab.training.vse_measured import PENALTIES, measure_map
 
 
 def test_answer_and_noise_are_a_ridge_regression_and_its_held_out_residuals() -> None:
@@ -14,7 +14,7 @@ def test_answer_and_noise_are_a_ridge_regression_and_its_held_out_residuals() ->
     matrix, spread = rng.standard_normal((6, 6)), np.diag((0.1, 0.2, 0.3, 0.4, 0.5, 0.6))
     pictures = np.stack([sentences[picture_of == n].mean(axis=0) for n in range(300)]) @ matrix.T + 2
     pictures += rng.standard_normal((300, 6)) @ spread
-    found = measured(pictures.astype(np.float32), sentences.astype(np.float32), picture_of)
+    found = measure_map(pictures.astype(np.float32), sentences.astype(np.float32), picture_of)
     centred = sentences - sentences.mean(axis=0)
     gain = (centred * pictures[picture_of]).sum() / (centred**2).sum()
     rest = pictures[picture_of] - gain * sentences

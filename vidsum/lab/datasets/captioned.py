@@ -12,7 +12,7 @@ import numpy.typing as npt
 from vidsum import checkpoints, shots
 from vidsum.errors import InputError, UsageError, safe_name
 from vidsum.grounding import vse
-from vidsum.lab.datasets.clip_captions import ENCODER, FrameCaptions, embedded, read_frame_captions
+from vidsum.lab.datasets.clip_captions import ENCODER, FrameCaptions, embed_texts, read_frame_captions
 from vidsum.lab.datasets.labels import Labels, read_labels
 from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.models.scaling import unit_rows
@@ -22,12 +22,12 @@ from vidsum.settings import CaptionSpace
 from vidsum.types import FloatArray, Progress
 
 Draw = Callable[..., AnnotatedVideo]
-"""draw(video, *seed): a captioned video with other features, such as `Simulation`."""
+"""draw(video, *seed): a captioned video with other features, such as `FeatureSimulator`."""
 
 _SAME_SHOT = 0.6
 """Neighbouring frames whose captions have a smaller cosine are of different shots."""
 _LASTING, _PERSISTENCE = 0.65, 0.6
-"""Of the noise: the fraction of its variance that lasts as long as a shot, as a network errs in the same way
+"""Noise: the fraction of the variance that lasts as long as a shot, as a network errs in the same way
 on similar frames; and the correlation of the rest from one frame to the next."""
 _TEST_SEED: Final = 2
 """Seed of the draws of test videos; those of a training have more numbers."""
@@ -74,7 +74,7 @@ def captioned_videos(
             raise InputError(f"{captions}: has no captions of {safe_name(label.file_name)} ({name})")
     used = {name: of_frames[label.file_name] for name, label in labels.items()}
     texts = sorted({text for video in used.values() for text in video.captions})
-    vectors = dict(zip(texts, embedded(texts, device, progress), strict=True))
+    vectors = dict(zip(texts, embed_texts(texts, device, progress), strict=True))
     return {name: _video(label, used[name], vectors, captions) for name, label in labels.items()}
 
 
@@ -106,7 +106,7 @@ def shots_of_captions(captions: FloatArray) -> npt.NDArray[np.int64]:
 
 
 @dataclass(frozen=True, eq=False)
-class Simulation:
+class FeatureSimulator:
     """A `Draw` of what the map might show of frames with these captions."""
 
     visual: VisualSemanticMap
@@ -134,9 +134,9 @@ def noise_of(captions: FloatArray, rng: np.random.Generator) -> FloatArray:
     return np.asarray(np.sqrt(_LASTING) * lasting[shot] + np.sqrt(1 - _LASTING) * passing, np.float32)
 
 
-def draw_of(space: CaptionSpace) -> Simulation | None:
+def draw_of(space: CaptionSpace) -> FeatureSimulator | None:
     """Return the function that draws features in a space; None where they are the captions themselves."""
-    return None if space == "text" else Simulation(vse.load_map())
+    return None if space == "text" else FeatureSimulator(vse.load_map())
 
 
 def in_space(videos: Mapping[str, AnnotatedVideo], space: CaptionSpace) -> dict[str, AnnotatedVideo]:

@@ -2,7 +2,7 @@
 
 CSV, CSV.gz     a header and a row per sentence: `image` or `file`, `caption`, and if wanted `split` and
                 `time_s`, of a frame of a video
-Flickr8k's txt  `name.jpg#0<tab>sentence`; the official split where its three lists lie beside it
+Flickr8k's txt  `name.jpg#0<tab>sentence`; the official split where its three lists are in the same folder
 Karpathy's json `images` with `sentences` and `split`: dataset_flickr8k.json, dataset_coco.json ...
 a folder        NAME.txt for the picture NAME.jpg, a sentence per line
 """
@@ -16,7 +16,7 @@ from vidsum.errors import InputError, quote, safe_name
 from vidsum.features.pictures import Still
 from vidsum.io.text import number_lines, read_json, read_packed_text, read_text
 from vidsum.lab.datasets.clip_captions import is_unicode
-from vidsum.lab.datasets.entries import Entry, entry_of, number_of, table_of
+from vidsum.lab.datasets.entries import DataEntry, entry_of, number_of, table_of
 
 PictureSplit = Literal["train", "val", "test"]
 
@@ -31,7 +31,7 @@ _FLICKR8K: Final[Mapping[str, PictureSplit]] = {
 _NAMES: Final[Mapping[str, PictureSplit]] = {"restval": "train", "dev": "val", "validation": "val"}
 """Other names of a split. `restval` is the rest of COCO's validation part, which the field trains on."""
 _SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff")
-"""Of pictures beside a text file."""
+"""Suffixes of the pictures that belong to a text file."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ def read_captioned_pictures(captions: Path, folder: Path) -> tuple[list[Captione
     split_of = split_pictures(splits)
     is_there = {file: _is_file(folder / file) for file in split_of}
     pictures = [
-        CaptionedPicture(file, Still(folder / file, time_s), tuple(own), split_of[file])
-        for (file, time_s), own in sorted(sentences.items(), key=lambda item: (item[0][0], item[0][1] or 0))
+        CaptionedPicture(file, Still(folder / file, time_s), tuple(texts), split_of[file])
+        for (file, time_s), texts in sorted(sentences.items(), key=lambda item: (item[0][0], item[0][1] or 0))
         if is_there.get(file)
     ]
     missing = [file for file in sorted(split_of) if not is_there[file]]
@@ -98,15 +98,15 @@ def read_captioned_pictures(captions: Path, folder: Path) -> tuple[list[Captione
     return pictures, warnings
 
 
-def split_pictures(given: Mapping[str, str | None]) -> dict[str, PictureSplit]:
+def split_pictures(named: Mapping[str, str | None]) -> dict[str, PictureSplit]:
     """Return the split of each file, by name: as given, or every eighth in order of name for testing.
 
     Where no file is for validation, every sixteenth of those for training is. A file without a split is left
     out where others have one.
     """
-    names = sorted(given)
-    if any(given.values()):
-        parts = {name: cast(PictureSplit, given[name]) for name in names if given[name]}
+    names = sorted(named)
+    if any(named.values()):
+        parts = {name: cast(PictureSplit, named[name]) for name in names if named[name]}
     else:
         parts = {name: "test" if n % TEST_EVERY == 0 else "train" for n, name in enumerate(names)}
     if "val" not in parts.values():
@@ -141,8 +141,8 @@ def _of_csv(path: Path) -> Iterator[SentenceRow]:
     columns, rows = table_of(path, read_packed_text(path))
     file = next((name for name in ("image", "file") if name in columns), None)
     if file is None or "caption" not in columns:
-        found = quote(", ".join(columns))
-        raise InputError(f"{path}: line 1: has the columns {found}, not image or file, and caption")
+        header = quote(", ".join(columns))
+        raise InputError(f"{path}: line 1: has the columns {header}, not image or file, and caption")
     for where, values in ((row.where, row.values) for row in rows):
         split = _split(where, values["split"]) if "split" in values else None
         time_s = _time(where, values["time_s"]) if values.get("time_s") else None
@@ -192,7 +192,7 @@ def _of_karpathy(path: Path) -> Iterator[SentenceRow]:
             yield SentenceRow(image.where, folder + image.text("filename"), sentence, split)
 
 
-def _texts(image: Entry) -> Iterable[str]:
+def _texts(image: DataEntry) -> Iterable[str]:
     return (sentence.text("raw") for sentence in image.entries("sentences"))
 
 

@@ -23,14 +23,14 @@ from vidsum import checkpoints
 from vidsum.errors import InputError, quote, safe_name
 from vidsum.grounding.text import embed_once, load_text_encoder
 from vidsum.io.text import read_json, read_packed_text
-from vidsum.lab.datasets.entries import Entry, entry_of, parse_lines
+from vidsum.lab.datasets.entries import DataEntry, entry_of, parse_lines
 from vidsum.lab.datasets.group import MOST_FRAMES, IntArray
 from vidsum.types import FloatArray, Progress
 
 
 @dataclass(frozen=True, eq=False)
 class FrameCaptions:
-    """What sampled frames of one video show."""
+    """Captions of the sampled frames of one video."""
 
     name: str
     """The video's, as in the file: a YouTube id for TVSum, with underscores for blanks for SumMe."""
@@ -51,11 +51,12 @@ def read_frame_captions(path: str | os.PathLike[str]) -> dict[str, FrameCaptions
     if not videos:
         raise InputError(f"{where}: holds no video")
     return {
-        name: _captions(name, entry_of(f"{where}: {safe_name(name)}", each)) for name, each in videos.items()
+        name: _captions(name, entry_of(f"{where}: {safe_name(name)}", captions))
+        for name, captions in videos.items()
     }
 
 
-def _captions(name: str, entry: Entry) -> FrameCaptions:
+def _captions(name: str, entry: DataEntry) -> FrameCaptions:
     picks, captions = entry.list("picks"), entry.list("captions")
     if len(picks) != len(captions):
         raise entry.fault(f"has {len(captions)} captions for {len(picks)} picks")
@@ -122,14 +123,16 @@ def embed_captions(
     stamp = _stamp(path)
     if stamp not in _last:
         videos = read_clip_captions(path)
-        rows = embedded([caption for captions in videos.values() for caption in captions], device, progress)
+        rows = embed_texts(
+            [caption for captions in videos.values() for caption in captions], device, progress
+        )
         ends = np.cumsum([len(captions) for captions in videos.values()])
         _last.clear()
         _last[stamp] = dict(zip(videos, np.split(rows, ends[:-1]), strict=True))
     return _last[stamp]
 
 
-def embedded(texts: Sequence[str], device: str = "auto", progress: Progress | None = None) -> FloatArray:
+def embed_texts(texts: Sequence[str], device: str = "auto", progress: Progress | None = None) -> FloatArray:
     """Return [N, 384] texts by MiniLM, each distinct one once; kept on disk. WeightsError: no weights."""
     return embed_once(
         texts,
@@ -140,7 +143,7 @@ def embedded(texts: Sequence[str], device: str = "auto", progress: Progress | No
 
 
 def _stamp(path: Path) -> _Stamp:
-    """What changes when a file does."""
+    """Return facts that change when a file does."""
     try:
         facts = path.stat()
     except OSError as error:
@@ -148,18 +151,18 @@ def _stamp(path: Path) -> _Stamp:
     return str(path.resolve()), facts.st_mtime_ns, facts.st_size
 
 
-def _captions_of_line(entry: Entry) -> tuple[str, ...]:
-    given = entry.values.get("captions")
-    captions: Any = _literal(entry, given) if isinstance(given, str) else given
+def _captions_of_line(entry: DataEntry) -> tuple[str, ...]:
+    field = entry.values.get("captions")
+    captions: Any = _literal(entry, field) if isinstance(field, str) else field
     if not isinstance(captions, list) or not captions:
-        raise entry.fault(f"has no list of captions: {quote(given)}")
+        raise entry.fault(f"has no list of captions: {quote(field)}")
     for number, caption in enumerate(captions):
         if not isinstance(caption, str) or not is_unicode(caption):
             raise entry.fault(f"has no text as caption {number}: {quote(caption)}")
     return tuple(captions)
 
 
-def _literal(entry: Entry, text: str) -> Any:
+def _literal(entry: DataEntry, text: str) -> Any:
     """Return the value of a Python literal; nothing in it is run."""
     try:
         with warnings.catch_warnings():

@@ -21,7 +21,7 @@ from vidsum.errors import InputError, quote, safe_name
 from vidsum.io.text import is_json_lines, parse_json, read_packed_text
 from vidsum.lab.datasets.captioned_pictures import sentence_rows
 from vidsum.lab.datasets.clip_captions import is_unicode
-from vidsum.lab.datasets.entries import Entry, entry_of, table_of
+from vidsum.lab.datasets.entries import DataEntry, entry_of, table_of
 from vidsum.lab.datasets.moments import read_moments
 from vidsum.types import Interval, iou
 
@@ -38,9 +38,9 @@ class Described:
     """A picture, a video, or a moment of one."""
 
     sentences: tuple[str, ...]
-    """Of people, at least one."""
+    """Sentences of people, at least one."""
     video: str = ""
-    """Of a moment."""
+    """Start and end of a moment."""
     window: Interval | None = None
     """Seconds of the moment."""
 
@@ -51,7 +51,7 @@ class _Said(NamedTuple):
     where: str
     """For messages."""
     name: str
-    """Of the item, or of its video where there is a window."""
+    """Name of the item, or of its video if there is a window."""
     text: str
     window: Interval | None = None
 
@@ -75,7 +75,7 @@ def read_described(path: Path) -> dict[str, Described]:
         sentences.setdefault(name, []).append(said.text.strip())
     if not sentences:
         raise InputError(f"{path}: holds no sentences")
-    return {name: Described(tuple(own), *windows.get(name, ())) for name, own in sentences.items()}
+    return {name: Described(tuple(texts), *windows.get(name, ())) for name, texts in sentences.items()}
 
 
 def read_captions(path: Path, items: Mapping[str, Described]) -> dict[str, str]:
@@ -85,8 +85,8 @@ def read_captions(path: Path, items: Mapping[str, Described]) -> dict[str, str]:
     two captions; there are times where the data has none; or no item has a caption.
     """
     files = caption_files(path)
-    said = [each for file in files for each in _captions(file)]
-    captions = _by_time(said, items) if any(each.window for each in said) else _by_name(said, items)
+    said = [sentence for file in files for sentence in _captions(file)]
+    captions = _by_time(said, items) if any(sentence.window for sentence in said) else _by_name(said, items)
     if not captions:
         raise InputError(f"{path}: has no caption of the data")
     return captions
@@ -103,29 +103,29 @@ def caption_files(path: Path) -> list[Path]:
 
 def _by_name(said: Iterable[_Said], items: Mapping[str, Described]) -> dict[str, str]:
     captions: dict[str, str] = {}
-    for each in said:
-        if each.name not in items:
-            raise InputError(f"{each.where}: {safe_name(each.name)} is not in the data")
-        if each.name in captions:
-            raise InputError(f"{each.where}: {safe_name(each.name)} has a second caption")
-        captions[each.name] = each.text
+    for sentence in said:
+        if sentence.name not in items:
+            raise InputError(f"{sentence.where}: {safe_name(sentence.name)} is not in the data")
+        if sentence.name in captions:
+            raise InputError(f"{sentence.where}: {safe_name(sentence.name)} has a second caption")
+        captions[sentence.name] = sentence.text
     return captions
 
 
 def _by_time(said: Iterable[_Said], items: Mapping[str, Described]) -> dict[str, str]:
     """Return the caption of each moment: the one that overlaps it most, if any does."""
     of_video: dict[str, list[_Said]] = {item.video: [] for item in items.values() if item.window}
-    for each in said:
-        if each.name not in of_video:
+    for sentence in said:
+        if sentence.name not in of_video:
             reason = "is not in the data" if of_video else "has times, which the data has not"
-            raise InputError(f"{each.where}: {safe_name(each.name)} {reason}")
-        of_video[each.name].append(each)
+            raise InputError(f"{sentence.where}: {safe_name(sentence.name)} {reason}")
+        of_video[sentence.name].append(sentence)
     captions = {}
     for name, item in items.items():
-        if own := of_video.get(item.video):
-            overlaps = iou([each.window or (0, 0) for each in own], [item.window or (0, 0)])[:, 0]
+        if spoken := of_video.get(item.video):
+            overlaps = iou([sentence.window or (0, 0) for sentence in spoken], [item.window or (0, 0)])[:, 0]
             if overlaps.max() > 0:
-                captions[name] = own[int(overlaps.argmax())].text
+                captions[name] = spoken[int(overlaps.argmax())].text
     return captions
 
 
@@ -141,7 +141,7 @@ def _people(path: Path) -> Iterator[_Said]:
             return _of_entries(entry.entries("annotations"))
         if "videos" in entry.values and "sentences" in entry.values:
             return _of_entries(entry.entries("sentences"))
-        if any(isinstance(each, Mapping) and "movie" in each for each in entry.values.values()):
+        if any(isinstance(value, Mapping) and "movie" in value for value in entry.values.values()):
             return _of_mad(entry)
     if suffix == "csv" or (suffix == "txt" and "##" not in text) or (suffix == "json" and '"images"' in text):
         rows = sentence_rows(path, path.parent)
@@ -157,7 +157,7 @@ def _captions(path: Path) -> Iterator[_Said]:
         return map(_of_row, _table(path, text))
     values = parse_json(text, str(path))
     if isinstance(values, list):
-        return _of_entries(entry_of(f"{path}: entry {number}", each) for number, each in enumerate(values))
+        return _of_entries(entry_of(f"{path}: entry {number}", value) for number, value in enumerate(values))
     entry = entry_of(str(path), values)
     if "descriptions" in values:
         return _of_descriptions(path, entry)
@@ -167,22 +167,22 @@ def _captions(path: Path) -> Iterator[_Said]:
     raise InputError(f"{path}: no layout of captions has such an object", hint=hint)
 
 
-def _table(path: Path, text: str) -> list[Entry]:
+def _table(path: Path, text: str) -> list[DataEntry]:
     """Return the rows of a CSV file. Raises InputError: it cannot be read, or has no columns that we know."""
     columns, table = table_of(path, text)
     if table and not _names(table[0], _ID, _TEXT):
-        found = quote(", ".join(columns))
-        raise InputError(f"{path}: line 1: has the columns {found}, not an id and a caption")
+        header = quote(", ".join(columns))
+        raise InputError(f"{path}: line 1: has the columns {header}, not an id and a caption")
     return table
 
 
-def _names(row: Entry, *columns: Sequence[str]) -> list[str] | None:
+def _names(row: DataEntry, *columns: Sequence[str]) -> list[str] | None:
     """Return the names that the columns have in a row; None where it lacks one."""
     names = [next((name for name in known if name in row.values), None) for known in columns]
     return None if None in names else [name for name in names if name]
 
 
-def _of_row(row: Entry) -> _Said:
+def _of_row(row: DataEntry) -> _Said:
     if not (names := _names(row, *TIMED)):
         name, text = _names(row, _ID, _TEXT) or ("", "")
         return _Said(row.where, row.values[name], row.values[text])
@@ -192,29 +192,29 @@ def _of_row(row: Entry) -> _Said:
     return _Said(row.where, video, text, row.window(times))
 
 
-def _of_entries(entries: Iterable[Entry]) -> Iterator[_Said]:
+def _of_entries(entries: Iterable[DataEntry]) -> Iterator[_Said]:
     for entry in entries:
         name = next((name for name in _ID if name in entry.values and name != "id"), "id")
         yield _Said(entry.where, entry.number_or_text(name), entry.text("caption"))
 
 
-def _of_mad(entry: Entry) -> Iterator[_Said]:
+def _of_mad(entry: DataEntry) -> Iterator[_Said]:
     for name, values in entry.values.items():
-        each = entry_of(f"{entry.where}: {safe_name(name)}", values)
-        window = each.window(each.values.get("timestamps"))
-        yield _Said(each.where, each.text("movie"), each.text("sentence"), window)
+        item = entry_of(f"{entry.where}: {safe_name(name)}", values)
+        window = item.window(item.values.get("timestamps"))
+        yield _Said(item.where, item.text("movie"), item.text("sentence"), window)
 
 
-def _of_descriptions(path: Path, entry: Entry) -> Iterator[_Said]:
-    """Of {video}_descriptions.json."""
+def _of_descriptions(path: Path, entry: DataEntry) -> Iterator[_Said]:
+    """Yield the sentences of {video}_descriptions.json."""
     video = entry.values.get("video")
     named_in = Path(str(video.get("path"))).stem if isinstance(video, Mapping) else ""
-    for each in entry.entries("descriptions"):
-        window = each.window([each.values.get("start_s"), each.values.get("end_s")])
-        yield _Said(each.where, named_in or path.stem.removesuffix(_SUFFIX), each.text("text"), window)
+    for item in entry.entries("descriptions"):
+        window = item.window([item.values.get("start_s"), item.values.get("end_s")])
+        yield _Said(item.where, named_in or path.stem.removesuffix(_SUFFIX), item.text("text"), window)
 
 
-def _of_results(entry: Entry) -> Iterator[_Said]:
+def _of_results(entry: DataEntry) -> Iterator[_Said]:
     for video in entry.values:
-        for each in entry.entries(video):
-            yield _Said(each.where, video, each.text("sentence"), each.window(each.values.get("timestamp")))
+        for item in entry.entries(video):
+            yield _Said(item.where, video, item.text("sentence"), item.window(item.values.get("timestamp")))

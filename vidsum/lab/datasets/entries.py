@@ -14,26 +14,26 @@ from vidsum.io.text import json_lines
 from vidsum.types import Interval
 
 _LARGEST = float(np.finfo(np.float32).max)
-"""Of a number: it fits into float32, and in float64 the sum and product of two are still finite."""
+"""Maximum of a number: it fits into float32, and in float64 the sum and product of two are still finite."""
 
 T = TypeVar("T")
 
 
-def parse_lines(path: Path, text: str) -> Iterator["Entry"]:
+def parse_lines(path: Path, text: str) -> Iterator["DataEntry"]:
     """Return the objects of JSON lines; blank lines are skipped. Raises InputError: a line is not a JSON
     object.
     """
     return (entry_of(where, values) for where, values in json_lines(path, text))
 
 
-def table_of(path: Path, text: str) -> tuple[Sequence[str], list["Entry"]]:
+def table_of(path: Path, text: str) -> tuple[Sequence[str], list["DataEntry"]]:
     """Return the columns and the rows of CSV. Raises InputError: it is not CSV, or a row is longer or
     shorter.
     """
     reader = csv.DictReader(io.StringIO(text), strict=True)
     try:
         columns = reader.fieldnames or []
-        rows = [Entry(f"{path}: line {reader.line_num}", row) for row in reader]
+        rows = [DataEntry(f"{path}: line {reader.line_num}", row) for row in reader]
     except csv.Error as error:
         raise InputError(f"{path}: line {reader.line_num}: cannot be read as CSV ({error})") from error
     if odd := next((row for row in rows if None in row.values or None in row.values.values()), None):
@@ -48,15 +48,15 @@ def number_of(value: Any) -> float | None:
     return float(value)
 
 
-def entry_of(where: str, values: Any) -> "Entry":
+def entry_of(where: str, values: Any) -> "DataEntry":
     """Return a value that must be an object; else it is an InputError."""
     if not isinstance(values, Mapping):
         raise InputError(f"{where}: is not a JSON object")
-    return Entry(where, values)
+    return DataEntry(where, values)
 
 
 @dataclass(frozen=True)
-class Entry:
+class DataEntry:
     """One object of a file, whose values are checked: a wrong one is an InputError."""
 
     where: str
@@ -69,24 +69,24 @@ class Entry:
 
     def text(self, key: str) -> str:
         """Return the text of a key."""
-        return self._typed(key, str, "text")
+        return self._require(key, str, "text")
 
     def list(self, key: str) -> list[Any]:
         """Return the list of a key."""
-        return self._typed(key, list, "list")
+        return self._require(key, list, "list")
 
-    def entry(self, key: str) -> "Entry":
+    def entry(self, key: str) -> "DataEntry":
         """Return the object of a key."""
-        values: Mapping[str, Any] = self._typed(key, dict, "object")
-        return Entry(self.where, values)
+        values: Mapping[str, Any] = self._require(key, dict, "object")
+        return DataEntry(self.where, values)
 
-    def _typed(self, key: str, kind: type[T], name: str) -> T:
+    def _require(self, key: str, kind: type[T], name: str) -> T:
         value = self.values.get(key)
         if not isinstance(value, kind):
             raise self.fault(f"has no {name} {key}")
         return value
 
-    def entries(self, key: str) -> Iterator["Entry"]:
+    def entries(self, key: str) -> Iterator["DataEntry"]:
         """Return the objects in the list of a key."""
         return (entry_of(f"{self.where}: {key}", value) for value in self.list(key))
 
@@ -120,7 +120,7 @@ class Entry:
         return start, end
 
     def row(self, values: Any, length: int, wrong: str) -> tuple[float, ...]:
-        """Return a list of so many finite numbers; messages call another value `wrong`."""
+        """Return a list of finite numbers of a given length; messages call another value `wrong`."""
         numbers = [number_of(value) for value in values] if isinstance(values, list) else []
         if len(numbers) != length or None in numbers:
             raise self.fault(f"has {wrong}: {quote(values)}")

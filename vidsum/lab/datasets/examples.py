@@ -58,7 +58,7 @@ class HighlightExample:
     saliency: FloatArray
     """[T] from 0 to `MOST_SALIENT`: the annotators' scores of each clip, added up; 0 outside the moments."""
     negative: Pair | None = None
-    """The video beside a query that does not describe it, where a guide makes its rows depend on the query;
+    """The video with a query that does not describe it, where a guide makes its rows depend on the query;
     None: the words of any other video's query will do."""
 
     def __post_init__(self) -> None:
@@ -71,8 +71,8 @@ class HighlightExample:
 def _check_rows(name: str, **arrays: FloatArray) -> None:
     shapes = [list(array.shape) for array in arrays.values()]
     if any(len(shape) != 2 or 0 in shape for shape in shapes):
-        names, each = " and ".join(arrays), " and ".join(map(str, shapes))
-        raise UsageError(f"{name}: {names} must be two [N, D], not {each}")
+        names, sizes = " and ".join(arrays), " and ".join(map(str, shapes))
+        raise UsageError(f"{name}: {names} must be two [N, D], not {sizes}")
 
 
 def scores_at(saliency: FloatArray, times_s: TimeArray) -> FloatArray:

@@ -27,9 +27,9 @@ TOLERANCE = 15
 """Frames that annotations may have more or less than the video: decoders and annotators count differently."""
 
 MOST_FRAMES = 1e9
-"""Of a video: a year at 30 a second."""
+"""Maximum number of frames of a video: a year at 30 a second."""
 _LARGEST = 1e30
-"""Of any number: it fits into float32, and so does what is made of it."""
+"""Maximum of any number: it fits into float32, and so does what is made of it."""
 
 _OTHER_NAMES = {
     "gtscore": ("gt_score",),
@@ -39,7 +39,7 @@ _OTHER_NAMES = {
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class H5Group:
     """One group of an h5 file."""
 
     path: Path
@@ -75,8 +75,8 @@ class Group:
         return value
 
 
-def feature_rows(group: Group) -> FloatArray:
-    """Return [T, D] features, as many as `n_steps` says."""
+def feature_rows(group: H5Group) -> FloatArray:
+    """Return [T, D] features, `n_steps` of them."""
     array = group.needed("features")
     if array.ndim == 3 and 1 in array.shape[:2]:  # [T, 1, D] of pooled features, or [1, T, D] of a batch
         array = array.reshape(-1, array.shape[2])
@@ -87,7 +87,7 @@ def feature_rows(group: Group) -> FloatArray:
     return np.ascontiguousarray(array, dtype=np.float32)
 
 
-def count(group: Group, key: str) -> int:
+def count(group: H5Group, key: str) -> int:
     """Return a dataset that is one positive number."""
     value = group.needed(key)
     if value.size != 1 or value.item() < 1:
@@ -95,14 +95,14 @@ def count(group: Group, key: str) -> int:
     return int(frame_numbers(group, key, value).item())
 
 
-def frame_numbers(group: Group, key: str, values: npt.NDArray[Any]) -> IntArray:
+def frame_numbers(group: H5Group, key: str, values: npt.NDArray[Any]) -> IntArray:
     """Values that must be numbers of frames; decimals are cut off."""
     if np.abs(values.astype(np.float64)).max() > MOST_FRAMES:
         raise group.fault(f"{key} holds numbers that no video has frames for")
     return values.astype(np.int64)
 
 
-def sample_picks(group: Group, steps: int, n_frames: int) -> IntArray:
+def sample_picks(group: H5Group, steps: int, n_frames: int) -> IntArray:
     """Return [T] frame number of each feature; every 15th frame where the file does not say."""
     stored = group.numbers("picks")
     picks = np.arange(steps) * PUBLISHED_STRIDE
@@ -120,7 +120,7 @@ def sample_picks(group: Group, steps: int, n_frames: int) -> IntArray:
     return picks
 
 
-def timed_features(group: Group, array: FloatArray, picks: IntArray, n_frames: int) -> Features:
+def timed_features(group: H5Group, array: FloatArray, picks: IntArray, n_frames: int) -> Features:
     """Return features with their times, by the frames per second of the file if it has them, else 30."""
     stored = group.numbers("fps")
     if stored is not None and (stored.size != 1 or stored.item() <= 0):
@@ -130,8 +130,8 @@ def timed_features(group: Group, array: FloatArray, picks: IntArray, n_frames: i
         return group_features({**group.arrays, "features": array, "picks": picks, "n_frames": n_frames}, fps)
 
 
-def shot_frames(group: Group, n_frames: int) -> IntArray:
-    """Return [S, 2] first and last frame of each shot; they fill the video but for a few frames."""
+def shot_frames(group: H5Group, n_frames: int) -> IntArray:
+    """Return [S, 2] first and last frame of each shot; they fill the video except a few frames."""
     points = group.needed("change_points")
     if points.ndim != 2 or points.shape[1] != 2:
         raise group.fault(f"change_points must be [S, 2], not {list(points.shape)}")
@@ -153,12 +153,12 @@ def shot_frames(group: Group, n_frames: int) -> IntArray:
     return points
 
 
-def has_importance(group: Group) -> bool:
+def has_importance(group: H5Group) -> bool:
     """Return whether a group says what is important: by gtscore, or by gtsummary."""
     return group.numbers("gtscore") is not None or group.numbers("gtsummary") is not None
 
 
-def importance(group: Group, picks: IntArray, n_frames: int) -> FloatArray:
+def importance(group: H5Group, picks: IntArray, n_frames: int) -> FloatArray:
     """Return [T] gtscore, or gtsummary where only that is there."""
     key = "gtscore"
     if group.numbers(key) is None and group.numbers("gtsummary") is not None:
@@ -170,7 +170,7 @@ def importance(group: Group, picks: IntArray, n_frames: int) -> FloatArray:
     return score
 
 
-def annotator_scores(group: Group, picks: IntArray, n_frames: int) -> FloatArray | None:
+def annotator_scores(group: H5Group, picks: IntArray, n_frames: int) -> FloatArray | None:
     """Return [U, T] importance scores of each annotator, if the file has them."""
     scores = group.numbers("user_scores")
     if scores is not None and scores.ndim != 2:
@@ -178,7 +178,9 @@ def annotator_scores(group: Group, picks: IntArray, n_frames: int) -> FloatArray
     return None if scores is None else _at_picks(group, "user_scores", scores, picks, n_frames)
 
 
-def _at_picks(group: Group, key: str, values: npt.NDArray[Any], picks: IntArray, n_frames: int) -> FloatArray:
+def _at_picks(
+    group: H5Group, key: str, values: npt.NDArray[Any], picks: IntArray, n_frames: int
+) -> FloatArray:
     """Values of each feature, from those of each feature or of each frame, along the last axis."""
     length = values.shape[-1]
     if length not in (len(picks), n_frames):
@@ -186,7 +188,7 @@ def _at_picks(group: Group, key: str, values: npt.NDArray[Any], picks: IntArray,
     return (values if length == len(picks) else values[..., picks]).astype(np.float32)
 
 
-def annotator_summaries(group: Group, n_frames: int) -> FloatArray | None:
+def annotator_summaries(group: H5Group, n_frames: int) -> FloatArray | None:
     """Return [U, n_frames] summaries of each annotator, if the file has them."""
     stored = group.numbers("user_summary")
     if stored is None:

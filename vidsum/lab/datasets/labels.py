@@ -1,4 +1,4 @@
-"""What people think of videos: TVSum's and SumMe's own files, read alike, and joined with features.
+"""Annotators' scores and summaries from TVSum's and SumMe's own files, read alike, and joined with features.
 
 TVSum's is `ydata-tvsum50.mat` (Song et al., "TVSum: Summarizing web videos using titles", CVPR 2015): 50
 videos, each scored by 20 annotators. SumMe's is its evaluation protocol (Gygli et al., "Creating Summaries
@@ -21,7 +21,7 @@ import numpy as np
 from vidsum.errors import InputError, UsageError, safe_name
 from vidsum.io.arrays import convert_errors, read_arrays, require_file
 from vidsum.lab.datasets import group as fields
-from vidsum.lab.datasets.group import TOLERANCE, Group, IntArray, by_number
+from vidsum.lab.datasets.group import TOLERANCE, H5Group, IntArray, by_number
 from vidsum.results.feature_h5 import PUBLISHED_FPS, PUBLISHED_STRIDE, check_storage, member, members, open_h5
 from vidsum.results.features import Features
 from vidsum.types import FloatArray
@@ -35,12 +35,12 @@ _TVSUM_FIELDS = ("video", "title", "category", "length", "nframes", "user_anno")
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """What the annotators of a data set think of one video."""
+    """Scores and summaries that the annotators of a data set gave one video."""
 
     name: str
     """`tvsum/video_1` and so on, as in the published h5 files."""
     file_name: str
-    """Of the video's own file, without the suffix."""
+    """Name of the video's file, without the suffix."""
     n_frames: int
     length_s: float | None = None
     """None where the file does not say; then it has 30 frames per second."""
@@ -54,7 +54,7 @@ class Labels:
     """[U, n_frames] from 1 to 5."""
     title: str = ""
     category: str = ""
-    """Of TVSum: two letters, such as `VT`."""
+    """TVSum's category: two letters, such as `VT`."""
     warnings: tuple[str, ...] = ()
     """Repairs made while it was read."""
 
@@ -176,10 +176,12 @@ def read_summe_protocol(path: str | os.PathLike[str]) -> dict[str, Labels]:
         if not videos:
             raise UsageError("it holds no video")
         names = sorted(videos, key=by_number)
-    return {f"summe/{name}": _of_summe(Group(source, safe_name(name), videos[name]), name) for name in names}
+    return {
+        f"summe/{name}": _of_summe(H5Group(source, safe_name(name), videos[name]), name) for name in names
+    }
 
 
-def _of_summe(group: Group, name: str) -> Labels:
+def _of_summe(group: H5Group, name: str) -> Labels:
     shape = group.needed("user_summary").shape
     if len(shape) != 2:
         raise group.fault(f"user_summary must be [U, n_frames], not {list(shape)}")

@@ -8,7 +8,7 @@ The content tells the layouts apart, not the name of the file:
 - QVHighlights, JSON lines: {"qid", "query", "vid", "duration", "relevant_windows"}, in seconds, and for
   each of "relevant_clip_ids" what annotators gave the clip, "saliency_scores";
 - Charades-STA as first published, text: `VIDEO START END##SENTENCE`. It has no lengths of videos: they come
-  from Charades' own `Charades_v1_*.csv` (columns `id` and `length`) beside it.
+  from Charades' own `Charades_v1_*.csv` (columns `id` and `length`) next to it.
 
 `read_moments` repairs or leaves out what cannot be used, as the field does it (2D-TAN and those after it): a
 window that ends at or before its start is dropped, one that reaches out of its video is cut, a sentence
@@ -29,7 +29,7 @@ import numpy as np
 
 from vidsum.errors import InputError, quote, safe_name
 from vidsum.io.text import is_json_lines, number_lines, parse_json, read_text
-from vidsum.lab.datasets.entries import Entry, entry_of, parse_lines
+from vidsum.lab.datasets.entries import DataEntry, entry_of, parse_lines
 from vidsum.types import FloatArray, Interval
 
 CLIP_S = 2.0
@@ -76,11 +76,11 @@ class MomentVideo:
     queries: tuple[Query, ...]
     """In the order of the file; empty where none could be used."""
     repairs: tuple[str, ...] = ()
-    """What was repaired or left out, an entry for each annotation."""
+    """Repairs and omissions, an entry for each annotation."""
 
 
 def read_moments(path: str | os.PathLike[str]) -> dict[str, MomentVideo]:
-    """Read the timed sentences of one split of a data set, in its order, and repair them; `repaired` counts.
+    """Read the timed sentences of one split of a data set, in its order, and repair them.
 
     Raises InputError: the file cannot be read, has no known layout, holds nothing, or lacks something; the
     message names the entry.
@@ -152,13 +152,15 @@ def _annotations(path: str | os.PathLike[str]) -> Iterator[_Annotation]:
     yield from annotations
 
 
-def repaired(videos: Mapping[str, MomentVideo]) -> tuple[str, ...]:
+def describe_repairs(videos: Mapping[str, MomentVideo]) -> tuple[str, ...]:
     """Return a sentence for each kind of repair: how many annotations, and the first video."""
     names: dict[str, list[str]] = {}
     for name, video in videos.items():
         for repair in video.repairs:
             names.setdefault(repair, []).append(name)
-    return tuple(f"{repair}: {len(each)}, first in {safe_name(each[0])}" for repair, each in names.items())
+    return tuple(
+        f"{repair}: {len(videos)}, first in {safe_name(videos[0])}" for repair, videos in names.items()
+    )
 
 
 def _query(annotation: _Annotation, text: str, windows: tuple[Interval, ...]) -> Query:
@@ -193,28 +195,28 @@ def _check_strictly(annotation: _Annotation) -> None:
 
 def _video(annotations: list[_Annotation]) -> MomentVideo:
     repairs: list[str] = []
-    queries = [_repaired(annotation, repairs) for annotation in annotations]
+    queries = [_repair(annotation, repairs) for annotation in annotations]
     name, duration_s = annotations[0].video, annotations[0].duration_s
     return MomentVideo(name, duration_s, tuple(query for query in queries if query), tuple(repairs))
 
 
-def _repaired(annotation: _Annotation, repairs: list[str]) -> Query | None:
+def _repair(annotation: _Annotation, repairs: list[str]) -> Query | None:
     """Return the query of an annotation, if it can be used; what was done to it is added to the repairs."""
     text = annotation.text.strip()
     if not text or not annotation.windows:
         reason = "that have no window" if text else "whose sentence has no words"
         repairs.append(f"annotations left out {reason}")
         return None
-    windows = [_inside(window, annotation.duration_s, repairs) for window in annotation.windows]
-    kept = tuple(window for window in windows if window)
-    if not kept:
+    windows = [_clip_window(window, annotation.duration_s, repairs) for window in annotation.windows]
+    valid = tuple(window for window in windows if window)
+    if not valid:
         return None
     if annotation.saliency and (last := max(annotation.saliency)) * CLIP_S >= annotation.duration_s:
         raise annotation.fault(f"has clip {last} in relevant_clip_ids, which begins after the end")
-    return _query(annotation, text, kept)
+    return _query(annotation, text, valid)
 
 
-def _inside(window: Interval, duration_s: float, repairs: list[str]) -> Interval | None:
+def _clip_window(window: Interval, duration_s: float, repairs: list[str]) -> Interval | None:
     start, end = window
     inside = max(start, 0.0), min(end, duration_s)
     if start >= end or inside[0] >= inside[1]:
@@ -261,8 +263,8 @@ def _of_json(path: Path, text: str) -> Iterator[_Annotation]:
             yield _Annotation(entry.where, name, duration_s, sentence, (seconds,), audio=audio)
 
 
-def _duration(entry: Entry, key: str, per_s: float = 1.0) -> float:
-    """Return seconds of a video, by a length of so many units a second."""
+def _duration(entry: DataEntry, key: str, per_s: float = 1.0) -> float:
+    """Return seconds of a video from its length in units of a given rate."""
     length = entry.positive(key)
     if key == "num_frames" and not length.is_integer():
         raise entry.fault(f"has num_frames that are not a whole number: {length:g}")
@@ -286,7 +288,7 @@ def _of_lines(path: Path, text: str) -> Iterator[_Annotation]:
         )
 
 
-def _saliency(entry: Entry) -> dict[int, tuple[float, ...]]:
+def _saliency(entry: DataEntry) -> dict[int, tuple[float, ...]]:
     clips, scores = entry.list("relevant_clip_ids"), entry.list("saliency_scores")
     if len(clips) != len(scores):
         raise entry.fault(f"has {len(clips)} relevant_clip_ids, but {len(scores)} saliency_scores")
@@ -311,14 +313,14 @@ def _of_charades_text(path: Path, text: str) -> Iterator[_Annotation]:
             lengths = _charades_lengths(path)
         if name not in lengths:
             raise InputError(f"{where}: no Charades_v1_*.csv has the length of {safe_name(name)}")
-        entry = Entry(where, {"length": lengths[name]})
+        entry = DataEntry(where, {"length": lengths[name]})
         with suppress(ValueError):  # `window` refuses other texts
             times = [float(time) for time in times]
         yield _Annotation(where, name, _duration(entry, "length"), sentence, (entry.window(times),))
 
 
 def _charades_lengths(path: Path) -> dict[str, float]:
-    """Return seconds of each video, by the tables of Charades beside the annotations."""
+    """Return seconds of each video, by the tables of Charades next to the annotations."""
     tables = sorted(path.parent.glob("Charades_v1_*.csv"))
     if not tables:
         raise InputError(

@@ -49,7 +49,7 @@ def read_parts(sources: Sequence[Path], video: str) -> tuple[FloatArray, ...]:
     Where one has a row or two more than another, the first ones are taken. Raises InputError: a source lacks
     the video, or cannot be read, or holds no [N, D] of finite numbers, or the sources are of different rates.
     """
-    parts = [_checked(*_stored(source, video)) for source in sources]
+    parts = [_check_array(*_read_stored(source, video)) for source in sources]
     lengths = [len(part) for part in parts]
     if max(lengths) - min(lengths) > _MOST_APART:
         rows = ", ".join(f"{source} {length}" for source, length in zip(sources, lengths, strict=True))
@@ -113,7 +113,7 @@ def read_words(folder: Path, qid: str) -> FloatArray:
     file = folder / f"qid{qid}.npz"
     if not file.is_file():
         raise InputError(f"{folder}: has no words of query {qid} ({file.name})")
-    return _checked(*_from_npz(file, (_WORDS_KEY,)))
+    return _check_array(*_from_npz(file, (_WORDS_KEY,)))
 
 
 def read_queries(folder: Path, queries: Sequence[Query]) -> FloatArray:
@@ -153,7 +153,7 @@ def _query_vector(where: str, stored: Any) -> FloatArray:
     return mean_of_normalised(rows) if len(rows) > 1 else np.asarray(rows[0], np.float32)
 
 
-def _checked(where: str, stored: Any) -> FloatArray:
+def _check_array(where: str, stored: Any) -> FloatArray:
     """Return [N, D] rows of length 1."""
     array = np.asarray(stored)
     if array.dtype.kind not in "fiu" or array.ndim < 2 or 0 in array.shape:
@@ -170,7 +170,7 @@ def _finite(where: str, rows: npt.NDArray[Any]) -> FloatArray:
     return floats
 
 
-def _stored(source: Path, video: str) -> tuple[str, Any]:
+def _read_stored(source: Path, video: str) -> tuple[str, Any]:
     """Return the name of a video's features in a source, and the features."""
     if source.is_dir():
         return _from_folder(source, video, _VIDEO_KEYS)

@@ -94,7 +94,7 @@ def _entries(source: Path) -> list[dict[str, list[str]]]:
 
 
 def _name(key: str, source: Path, datasets: Sequence[str]) -> str:
-    """Return the name of the video that a key of a split file stands for."""
+    """Return the name of the video for a key of a split file."""
     folder, _, video = key.rpartition("/")
     if folder:
         return f"{dataset_name(folder)}/{video}"

@@ -15,7 +15,7 @@ import numpy as np
 from vidsum import shots
 from vidsum.errors import InputError, UsageError, safe_name
 from vidsum.lab.datasets import group as fields
-from vidsum.lab.datasets.group import Group, IntArray, by_number
+from vidsum.lab.datasets.group import H5Group, IntArray, by_number
 from vidsum.lab.datasets.labels import Labels, labels_of, read_labels
 from vidsum.results.feature_h5 import PUBLISHED_STRIDE, read_groups
 from vidsum.results.features import Features
@@ -67,12 +67,14 @@ def read_annotated(
         if name in videos:
             raise UsageError(f"{group.path}: {group.name} is the second video that is {name}")
         videos[name] = (
-            _joined(group, name, label) if label and is_joined else _video(group, name, label, find_shots)
+            _join_labels(group, name, label)
+            if label and is_joined
+            else _video(group, name, label, find_shots)
         )
     return dict(sorted(videos.items(), key=lambda item: by_number(item[0])))
 
 
-def paired(paths: Sequence[Path], annotations: Sequence[Path]) -> dict[Path, Path | None]:
+def pair_annotations(paths: Sequence[Path], annotations: Sequence[Path]) -> dict[Path, Path | None]:
     """Return the annotations of each h5 file or folder: in their order, for those whose videos lack a
     gtscore.
 
@@ -91,7 +93,7 @@ def paired(paths: Sequence[Path], annotations: Sequence[Path]) -> dict[Path, Pat
 
 
 def read_all(pairs: Mapping[Path, Path | None]) -> dict[str, AnnotatedVideo]:
-    """Return the videos of several files or folders, by name; `pairs` is from `paired`."""
+    """Return the videos of several files or folders, by name; `pairs` is from `pair_annotations`."""
     videos: dict[str, AnnotatedVideo] = {}
     for path, annotations in pairs.items():
         videos |= read_annotated(path, read_labels(annotations) if annotations else None)
@@ -104,18 +106,18 @@ def annotated_files(path: Path) -> list[Path]:
     """
     if not path.is_dir():
         return [path]
-    found = sorted(file for file in path.iterdir() if file.suffix in (".h5", ".hdf5"))
-    if not found:
+    files = sorted(file for file in path.iterdir() if file.suffix in (".h5", ".hdf5"))
+    if not files:
         raise InputError(f"{path}: has no h5 file", hint="vidsum extract VIDEOS --format h5")
-    return found
+    return files
 
 
-def _groups_in(path: Path) -> Iterator[Group]:
+def _groups_in(path: Path) -> Iterator[H5Group]:
     for file in annotated_files(path):
-        yield from (Group(file, name, arrays) for name, arrays in read_groups(file).items())
+        yield from (H5Group(file, name, arrays) for name, arrays in read_groups(file).items())
 
 
-def _label_of(group: Group, labels: Mapping[str, Labels]) -> Labels:
+def _label_of(group: H5Group, labels: Mapping[str, Labels]) -> Labels:
     label = labels_of(labels, group.name)
     if label is None:
         first = next(iter(labels.values()))
@@ -124,7 +126,7 @@ def _label_of(group: Group, labels: Mapping[str, Labels]) -> Labels:
     return label
 
 
-def _joined(group: Group, name: str, label: Labels) -> AnnotatedVideo:
+def _join_labels(group: H5Group, name: str, label: Labels) -> AnnotatedVideo:
     """Return a group of features alone with the labels of its video.
 
     If the labels have shots and summaries, the frame numbers become theirs.
@@ -145,14 +147,14 @@ def _joined(group: Group, name: str, label: Labels) -> AnnotatedVideo:
     return AnnotatedVideo(name, features, picks, n_frames, points, gtscore, label.user_summary, scores)
 
 
-def _with_warnings(features: Features, group: Group) -> Features:
+def _with_warnings(features: Features, group: H5Group) -> Features:
     """Return the features with what was repaired; written files carry the warnings of what they were read
     from.
     """
     return replace(features, warnings=tuple(dict.fromkeys([*features.warnings, *group.warnings])))
 
 
-def _video(group: Group, name: str, label: Labels | None, find_shots: bool) -> AnnotatedVideo:
+def _video(group: H5Group, name: str, label: Labels | None, find_shots: bool) -> AnnotatedVideo:
     """Read one group, with each annotator's scores from `label` if there is one.
 
     One with neither frame numbers nor summaries is of the first OVP and YouTube files, which hold only
@@ -205,10 +207,10 @@ def target_of(video: AnnotatedVideo) -> FloatArray:
     Where there are no scores of single annotators, `gtscore`; zeros where all agree on one score.
     """
     scores = video.gtscore[None] if video.user_scores is None else video.user_scores
-    return np.asarray(_standard(_standard(scores).mean(axis=0)), np.float32)
+    return np.asarray(_standardise(_standardise(scores).mean(axis=0)), np.float32)
 
 
-def _standard(scores: FloatArray) -> FloatArray:
+def _standardise(scores: FloatArray) -> FloatArray:
     """Scores with mean 0 and deviation 1 along the last axis, zeros where they are all the same."""
     centred = scores - scores.mean(axis=-1, keepdims=True)
     spread = centred.std(axis=-1, keepdims=True)

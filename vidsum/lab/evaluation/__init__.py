@@ -1,1 +1,1 @@
-"""How good summaries, moments and highlights are: measures beside annotators, chance and other baselines."""
+"""Measures of summaries, moments and highlights, with annotators, chance and other baselines."""

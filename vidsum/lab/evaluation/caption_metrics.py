@@ -16,17 +16,17 @@ from vidsum.types import FloatArray, TimeArray
 
 Tokens = tuple[str, ...]
 References = Sequence[Sequence[Tokens]]
-"""Of each item, at least one."""
+"""Tokens of the sentences of each item, at least one."""
 
 LONGEST: Final = 4
 """n of the longest n-grams of CIDEr and BLEU."""
 SIGMA: Final = 6.0
-"""Of CIDEr-D's penalty for another length."""
+"""Deviation in CIDEr-D's penalty for another length."""
 BETA: Final = 1.2
 """Weight of recall in ROUGE-L."""
 
 _DROPPED: Final = frozenset(("''", "'", "``", "`", '"', ".", "?", "!", ",", ":", "-", "--", "...", ";"))
-"""What coco-caption leaves out; other signs are tokens."""
+"""Signs that coco-caption leaves out; other signs are tokens."""
 _BRACKETS = {"(": "-lrb-", ")": "-rrb-", "{": "-lcb-", "}": "-rcb-", "[": "-lsb-", "]": "-rsb-"}
 """As coco-caption has them: in lower case they are none of the names that it leaves out."""
 _QUOTES = str.maketrans("’‘“”", "''\"\"")
@@ -49,12 +49,12 @@ def tokenize(sentence: str) -> Tokens:
     punctuation.
     """
     text = sentence.lower().translate(_QUOTES)
-    text = _TWO_WORDS.sub(lambda found: " ".join(filter(None, found.groups())), _NOT.sub(" n't", text))
+    text = _TWO_WORDS.sub(lambda match: " ".join(filter(None, match.groups())), _NOT.sub(" n't", text))
     return tuple(_BRACKETS.get(token, token) for token in _TOKEN.findall(text) if token not in _DROPPED)
 
 
 class Measure(NamedTuple):
-    """A measure as sums over items, so that those of any draw of items can be had."""
+    """A measure as sums over items, which give the measure of any draw of items."""
 
     parts: TimeArray
     """[N, S] of each item."""
@@ -79,13 +79,16 @@ def cider(captions: Sequence[Tokens], references: References, *, robust: bool = 
     The document frequency is that of these references: one item alone has CIDEr 0. `robust` is CIDEr-D, which
     coco-caption calls CIDEr: repeated words are clipped, another length penalised.
     """
-    df = Counter(gram for own in references for gram in set().union(*map(ngrams, own)))
+    df = Counter(gram for sentences in references for gram in set().union(*map(ngrams, sentences)))
     log_n = math.log(max(1, len(references)))
     idf = {gram: log_n - math.log(count) for gram, count in df.items()}
     scores = [
-        sum(_alike(_weighted(caption, idf, log_n), _weighted(each, idf, log_n), robust) for each in own)
-        / len(own)
-        for caption, own in zip(captions, references, strict=True)
+        sum(
+            _ngram_cosine(_weight_ngrams(caption, idf, log_n), _weight_ngrams(sentence, idf, log_n), robust)
+            for sentence in sentences
+        )
+        / len(sentences)
+        for caption, sentences in zip(captions, references, strict=True)
     ]
     return 10 * np.array(scores, np.float64)
 
@@ -96,11 +99,11 @@ class _Weighted(NamedTuple):
     weights: dict[Tokens, float]
     """tf-idf of its n-grams."""
     norms: list[float]
-    """Of the n-grams of each n."""
+    """Norm of the n-grams of each n."""
     n_bigrams: int
 
 
-def _weighted(tokens: Tokens, idf: Mapping[Tokens, float], unseen: float) -> _Weighted:
+def _weight_ngrams(tokens: Tokens, idf: Mapping[Tokens, float], unseen: float) -> _Weighted:
     weights = {gram: count * idf.get(gram, unseen) for gram, count in ngrams(tokens).items()}
     norms = [0.0] * LONGEST
     for gram, weight in weights.items():
@@ -108,13 +111,13 @@ def _weighted(tokens: Tokens, idf: Mapping[Tokens, float], unseen: float) -> _We
     return _Weighted(weights, [math.sqrt(norm) for norm in norms], max(0, len(tokens) - 1))
 
 
-def _alike(caption: _Weighted, reference: _Weighted, robust: bool) -> float:
+def _ngram_cosine(caption: _Weighted, reference: _Weighted, robust: bool) -> float:
     """Return the mean cosine of the n-grams of each n."""
     products = [0.0] * LONGEST
     for gram in caption.weights.keys() & reference.weights.keys():
-        own, weight = caption.weights[gram], reference.weights[gram]
-        products[len(gram) - 1] += (min(own, weight) if robust else own) * weight
-    norms = [own * other for own, other in zip(caption.norms, reference.norms, strict=True)]
+        value, weight = caption.weights[gram], reference.weights[gram]
+        products[len(gram) - 1] += (min(value, weight) if robust else value) * weight
+    norms = [value * other for value, other in zip(caption.norms, reference.norms, strict=True)]
     cosine = sum(product / norm for product, norm in zip(products, norms, strict=True) if norm) / LONGEST
     # coco-caption takes the lengths in bigrams
     gap = (caption.n_bigrams - reference.n_bigrams) if robust else 0
@@ -130,7 +133,7 @@ def ngrams(tokens: Tokens) -> Counter[Tokens]:
 
 def bleu(captions: Sequence[Tokens], references: References) -> dict[str, Measure]:
     """BLEU-1 ... BLEU-4 of the corpus (Papineni et al. 2002), of the reference length that is closest."""
-    parts = np.array([_matches(*each) for each in zip(captions, references, strict=True)], np.float64)
+    parts = np.array([_matches(*pair) for pair in zip(captions, references, strict=True)], np.float64)
     return {f"BLEU-{n}": Measure(parts, partial(_bleu, n=n)) for n in range(1, LONGEST + 1)}
 
 
@@ -139,12 +142,12 @@ def _matches(caption: Tokens, references: Sequence[Tokens]) -> list[int]:
     them.
     """
     most: Counter[Tokens] = Counter()
-    for each in references:
-        most |= ngrams(each)
+    for reference in references:
+        most |= ngrams(reference)
     right = [0] * LONGEST
     for gram, count in (ngrams(caption) & most).items():
         right[len(gram) - 1] += count
-    closest = min((abs(len(each) - len(caption)), len(each)) for each in references)[1]
+    closest = min((abs(len(reference) - len(caption)), len(reference)) for reference in references)[1]
     return [len(caption), closest, *right, *(max(0, len(caption) - n) for n in range(LONGEST))]
 
 
@@ -163,19 +166,21 @@ def rouge_l(captions: Sequence[Tokens], references: References) -> TimeArray:
 
     As in coco-caption, precision and recall are each the best of any reference.
     """
-    return np.array([_rouge_l(*each) for each in zip(captions, references, strict=True)], np.float64)
+    return np.array([_rouge_l(*pair) for pair in zip(captions, references, strict=True)], np.float64)
 
 
 def _rouge_l(caption: Tokens, references: Sequence[Tokens]) -> float:
-    common = [_common(caption, each) for each in references]
+    common = [_common_length(caption, reference) for reference in references]
     if not any(common):
         return 0.0
     precision = max(common) / len(caption)
-    recall = max(shared / len(each) for shared, each in zip(common, references, strict=True) if each)
+    recall = max(
+        shared / len(reference) for shared, reference in zip(common, references, strict=True) if reference
+    )
     return (1 + BETA**2) * precision * recall / (recall + BETA**2 * precision)
 
 
-def _common(first: Tokens, second: Tokens) -> int:
+def _common_length(first: Tokens, second: Tokens) -> int:
     """Length of the longest common subsequence."""
     row = [0] * (len(second) + 1)
     for token in first:

@@ -25,7 +25,7 @@ from vidsum.types import FloatArray, Progress
 Items = Mapping[str, Described]
 OTHERS, PEOPLE = BASELINES = "others", "people"
 _DRAWS: Final = 1000
-"""Of the bootstrap."""
+"""Number of bootstrap draws."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ class CaptionMeasures:
 
     def as_json(self) -> dict[str, Any]:
         """See `vidsum.lab.evaluation.report.Measures`."""
-        return {"measures": {name: each.as_json() for name, each in self.measures.items()}}
+        return {"measures": {name: measured.as_json() for name, measured in self.measures.items()}}
 
     def figures(self) -> dict[str, str]:
         """Return all, times 100 as published."""
-        return {name: each.shown() for name, each in self.measures.items()}
+        return {name: measured.text() for name, measured in self.measures.items()}
 
 
 def evaluate_captions(
@@ -54,36 +54,36 @@ def evaluate_captions(
     All rows are measured on the items that each has captions of. Beside them: `others`, the captions of the
     first row, each of an item half of the data away; `people`, the first sentence of each item against its
     other sentences, if all have others. Raises UsageError: no item has captions in all rows, or a prediction
-    has the name of a baseline; or no video has as many as the N of R@K/N. WeightsError: R@K/N needs weights
+    has the name of a baseline; or no video has N items for R@K/N. WeightsError: R@K/N needs weights
     that are missing.
     """
     check_rows(rows, BASELINES, 1)
     described = {name: item for name, item in items.items() if all(name in row for row in rows.values())}
     if not described:
         raise UsageError(f"{request.data}: the predictions have captions of different items")
-    captions = {row: [own[name] for name in described] for row, own in rows.items()}
+    captions = {row: [texts[name] for name in described] for row, texts in rows.items()}
     warnings = _warnings(request, items, described, captions)
     first, half = next(iter(captions.values())), len(described) // 2
     captions[OTHERS] = [*first[half:], *first[:half]]
     measured = {row: measure(request, texts, described, progress) for row, texts in captions.items()}
     if all(len(item.sentences) > 1 for item in described.values()):
         left = {name: replace(item, sentences=item.sentences[1:]) for name, item in described.items()}
-        one = [item.sentences[0] for item in described.values()]
-        measured[PEOPLE] = measure(request, one, left, progress)
+        first_sentences = [item.sentences[0] for item in described.values()]
+        measured[PEOPLE] = measure(request, first_sentences, left, progress)
     n_videos = len({item.video for item in described.values() if item.window})
     n_sentences = sum(len(item.sentences) for item in described.values())
-    of, measured_of = "videos" if n_videos > 1 else "items", _many(len(described), "caption")
+    of, measured_of = "videos" if n_videos > 1 else "items", _count(len(described), "caption")
     return Report(
         "captions",
         tuple(Row(row, CaptionMeasures(measures)) for row, measures in measured.items()),
         {"n_items": len(described), "n_videos": n_videos, "n_sentences": n_sentences},
         warnings=warnings,
-        title=f"{measured_of} against {_many(n_sentences, 'sentence')} of people, times 100",
+        title=f"{measured_of} against {_count(n_sentences, 'sentence')} of people, times 100",
         note=f"in brackets 95 % of a bootstrap over {of}; {OTHERS}: captions of other items",
     )
 
 
-def _many(count: int, what: str) -> str:
+def _count(count: int, what: str) -> str:
     """Return a count and what is counted."""
     return f"{count} {what}{'s' * (count != 1)}"
 
@@ -91,7 +91,7 @@ def _many(count: int, what: str) -> str:
 def _warnings(
     request: CaptionsRequest, items: Items, described: Items, captions: Mapping[str, Sequence[str]]
 ) -> tuple[str, ...]:
-    """What is not measured, and what counts for nothing."""
+    """Return warnings of items without captions, and of captions without words."""
     warnings = []
     if missing := [name for name in items if name not in described]:
         lost = f"{len(missing)} of {len(items)} items have no caption and are left out"
@@ -113,22 +113,22 @@ def measure(
     measures: dict[str, Measure] = {}
     for name in request.metric:
         if name in ("cider-d", "cider"):
-            shown = {"cider-d": "CIDEr-D", "cider": "CIDEr"}[name]
-            measures[shown] = mean_of(cider(tokens, references, robust=name == "cider-d"))
+            label = {"cider-d": "CIDEr-D", "cider": "CIDEr"}[name]
+            measures[label] = mean_of(cider(tokens, references, robust=name == "cider-d"))
         elif name == "bleu":
             measures |= bleu(tokens, references)
         elif name == "rouge-l":
             measures["ROUGE-L"] = mean_of(rouge_l(tokens, references))
     if request.recalls:
-        own = embed_sentences(captions, request.device, progress)
+        vectors = embed_sentences(captions, request.device, progress)
         sentences = [sentence for item in items.values() for sentence in item.sentences]
-        theirs = embed_sentences(sentences, request.device, progress)
+        references_vectors = embed_sentences(sentences, request.device, progress)
         for top, window in request.recalls:
-            measures[f"R@{top}/{window} (minilm)"] = _recall(own, theirs, items, top, window)
+            measures[f"R@{top}/{window} (minilm)"] = _recall(vectors, references_vectors, items, top, window)
     return _with_intervals(measures, items)
 
 
-def _recall(own: FloatArray, theirs: FloatArray, items: Items, top: int, window: int) -> Measure:
+def _recall(vectors: FloatArray, references: FloatArray, items: Items, top: int, window: int) -> Measure:
     """R@K/N of captions [N, D], in the order of time of each video; of other items in the data's order.
 
     The similarity with an item is that with the nearest of its sentences [M, D].
@@ -144,7 +144,7 @@ def _recall(own: FloatArray, theirs: FloatArray, items: Items, top: int, window:
 
         def alike(chosen: slice, numbers: list[int] = numbers) -> FloatArray:
             rows = numbers[chosen]
-            nearest = [(own[rows] @ theirs[starts[n] : starts[n + 1]].T).max(axis=1) for n in rows]
+            nearest = [(vectors[rows] @ references[starts[n] : starts[n + 1]].T).max(axis=1) for n in rows]
             return np.stack(nearest, axis=1)
 
         parts[numbers] = recall_in_windows(alike, len(numbers), top, window)
@@ -161,13 +161,13 @@ def _with_intervals(measures: Mapping[str, Measure], items: Items) -> dict[str, 
     units = [item.video if are_videos else name for name, item in items.items()]
     _, unit_of = np.unique(units, return_inverse=True)
     n_units = int(unit_of.max()) + 1
-    sums = {name: np.zeros((n_units, each.parts.shape[1])) for name, each in measures.items()}
-    for name, each in measures.items():
-        np.add.at(sums[name], unit_of, each.parts)
+    sums = {name: np.zeros((n_units, measure.parts.shape[1])) for name, measure in measures.items()}
+    for name, measure in measures.items():
+        np.add.at(sums[name], unit_of, measure.parts)
     drawn: dict[str, list[float]] = {name: [] for name in measures}
     for seed in range(_DRAWS):
         times = np.bincount(np.random.default_rng(seed).integers(n_units, size=n_units), minlength=n_units)
-        for name, each in measures.items():
-            drawn[name].append(each.of_sums(times @ sums[name]))
+        for name, measure in measures.items():
+            drawn[name].append(measure.of_sums(times @ sums[name]))
     ends = {name: np.percentile(values, (2.5, 97.5)).tolist() for name, values in drawn.items()}
-    return {name: Measured(each.value, *ends[name]) for name, each in measures.items()}
+    return {name: Measured(measure.value, *ends[name]) for name, measure in measures.items()}

@@ -17,7 +17,7 @@ from vidsum.types import FloatArray, TimeArray, iou
 THRESHOLDS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))
 """The IoU at which a moment is right: .5, .55 ... .95."""
 RECALL_THRESHOLDS = (0.3, *THRESHOLDS)
-"""Those of R1; the published evaluation lacks .3, which newer tables have."""
+"""Thresholds of R1; the published evaluation lacks .3, which newer tables have."""
 MAX_MOMENTS = 10
 """Number of moments of a query that count."""
 
@@ -81,7 +81,7 @@ class HighlightMeasures:
         return {"moments": moments, "highlights": clips}
 
     def figures(self) -> dict[str, str]:
-        """Those of published tables, in per cent."""
+        """Return the measures of published tables, in per cent."""
         figures = {}
         if self.moments and (full := self.moments["full"]):
             figures = {f"R1 {at:.1f}".replace("0.", "."): full.recall[at] for at in (0.3, 0.5, 0.7)}
@@ -98,7 +98,7 @@ class HighlightMeasures:
 def measure_moments(
     moments: TimeArray, scores: TimeArray, gt_windows: TimeArray
 ) -> dict[str, WindowMeasures | None]:
-    """Return the measures of moments, by the names of `LENGTHS_S`; None where no query has windows of such
+    """Return the measures of moments, by the names of `LENGTHS_S`; None where no query has windows of these
     lengths.
 
     Of moments [Q, K, 2], the first being the answer that R1 takes, their scores [Q, K], by which average
@@ -152,13 +152,13 @@ def moment_precisions(ious: TimeArray, n_windows: IntArray) -> TimeArray:
     best precision at that recall or a higher one. `ious` [Q, K, W] are of K moments, best first, with W
     windows, 0 where there is none; `n_windows` [Q] are at least 1.
     """
-    right = _matched(ious)
+    right = _match_windows(ious)
     precision = right.cumsum(axis=-1) / np.arange(1, right.shape[-1] + 1)
-    averages: TimeArray = (_interpolated(precision) * right).sum(axis=-1) / n_windows[:, None]
+    averages: TimeArray = (_interpolate(precision) * right).sum(axis=-1) / n_windows[:, None]
     return averages
 
 
-def _matched(ious: TimeArray) -> BoolArray:
+def _match_windows(ious: TimeArray) -> BoolArray:
     """Return [Q, T, K] which moments are right; no window is taken twice."""
     n_queries, n_moments, n_windows = ious.shape
     thresholds = np.array(THRESHOLDS)[:, None]
@@ -196,7 +196,7 @@ def _clip_precision(right: BoolArray, last: BoolArray) -> TimeArray:
     before = np.zeros_like(counts)
     before[:, 1:] = np.maximum.accumulate(counts, axis=-1)[:, :-1]
     adds = counts > before
-    precision = _interpolated(counts / np.arange(1, right.shape[-1] + 1))
+    precision = _interpolate(counts / np.arange(1, right.shape[-1] + 1))
     averages: TimeArray = (precision * adds).sum(axis=-1) / np.maximum(adds.sum(axis=-1), 1)
     return averages
 
@@ -209,7 +209,7 @@ def best_clip_hits(scores: TimeArray, right: BoolArray) -> BoolArray:
     return hits
 
 
-def _interpolated(precision: TimeArray) -> TimeArray:
+def _interpolate(precision: TimeArray) -> TimeArray:
     """Return the best precision [..., K] at each rank or a later one."""
     best: TimeArray = np.maximum.accumulate(precision[..., ::-1], axis=-1)[..., ::-1]
     return best

@@ -39,7 +39,7 @@ class ModelRun:
 
     checkpoint: Path
     features: tuple[Path, ...]
-    """Of the videos, side by side in the order of the training: `vidsum.lab.datasets.published_features`."""
+    """Features of the videos, in the order of the training: `vidsum.lab.datasets.published_features`."""
     text_features: Path | None = None
     """Folder of the words of queries, see `read_words`; if not given, a text encoder embeds them."""
     device: str = "auto"
@@ -61,8 +61,10 @@ def moments_by(
     embedded = iter(model.read(run.query_features, queries) if run.query_features else model.embed(queries))
     moments = {}
     for number, (name, video) in enumerate(queried.items(), 1):
-        own = list(islice(embedded, len(video.queries)))
-        answers = model.answer(read_parts(run.features, name), video.duration_s, own, max(TOP), max_iou)
+        query_vectors = list(islice(embedded, len(video.queries)))
+        answers = model.answer(
+            read_parts(run.features, name), video.duration_s, query_vectors, max(TOP), max_iou
+        )
         moments[name] = [answer.moments for answer in answers]
         if progress:
             progress("videos searched", number, len(queried))
@@ -79,13 +81,13 @@ def highlights_by(
     MRNet has none.
     """
     model = _load(run, list(dict.fromkeys(query.video for query in queries.values())), progress)
-    embedded = _embedded(model, queries)
+    embedded = _embed_queries(model, queries)
     max_iou = 1 if model.is_detr else model.grounder.max_iou
     predictions = {}
     for number, (query, words) in enumerate(zip(queries.values(), embedded, strict=True), 1):
-        parts = _parts_of_clips(run.features, query)
+        parts = _clip_features(run.features, query)
         (answer,) = model.answer(parts, query.duration_s, [words], MAX_MOMENTS, max_iou)
-        moments = tuple(to_clips(moment, query.duration_s) for moment in answer.moments)
+        moments = tuple(snap_to_clips(moment, query.duration_s) for moment in answer.moments)
         saliency = None if answer.saliency is None else tuple(answer.saliency.tolist())
         predictions[query.qid] = QueryPrediction(query.qid, query.text, query.video, moments, saliency)
         if progress:
@@ -174,7 +176,7 @@ def _load(run: ModelRun, videos: Sequence[str], progress: Progress | None) -> _M
     return _Model(run, trained, grounder)
 
 
-def _embedded(model: _Model, queries: Mapping[str, Query]) -> list[FloatArray]:
+def _embed_queries(model: _Model, queries: Mapping[str, Query]) -> list[FloatArray]:
     """Return the queries as the model reads them: their published words, or by a text encoder.
 
     For a DETR, the hint of an error says how to do without the encoder.
@@ -196,7 +198,7 @@ def _embedded(model: _Model, queries: Mapping[str, Query]) -> list[FloatArray]:
         raise WeightsError(error.message, f"{_WORDS_HINT}; or {fix}" if model.is_detr else fix) from error
 
 
-def _parts_of_clips(sources: Sequence[Path], query: Query) -> tuple[FloatArray, ...]:
+def _clip_features(sources: Sequence[Path], query: Query) -> tuple[FloatArray, ...]:
     """Return the features of a video, those of its whole clips, an [N, D] for each source.
 
     Raises InputError: there is not about one for each clip, as the evaluation of saliency takes it.
@@ -213,7 +215,7 @@ def _parts_of_clips(sources: Sequence[Path], query: Query) -> tuple[FloatArray, 
     return tuple(part[: query.n_clips] for part in parts)
 
 
-def to_clips(moment: Moment, duration_s: float) -> Moment:
+def snap_to_clips(moment: Moment, duration_s: float) -> Moment:
     """Return a moment with its edges at those of clips; the clip in its middle where nothing is left."""
     start_s, end_s = (CLIP_S * round(time_s / CLIP_S) for time_s in (moment.start_s, moment.end_s))
     if end_s <= start_s:

@@ -43,7 +43,7 @@ class MomentMeasures:
         return {"recall": recall, "miou": self.miou, "curve": curve}
 
     def figures(self) -> dict[str, str]:
-        """Those of published tables, in per cent."""
+        """Return the measures of published tables, in per cent."""
         recall = {f"R@{top} {at:.1f}".replace("0.", "."): value for (top, at), value in self.recall.items()}
         return {head: per_cent(fraction) for head, fraction in {**recall, "mIoU": self.miou}.items()}
 

@@ -1,4 +1,4 @@
-"""The evaluations of moments and of QVHighlights: every prediction beside chance and the whole video."""
+"""The evaluations of moments and of QVHighlights: predictions compared with chance and the whole video."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
@@ -6,7 +6,7 @@ from statistics import fmean
 import numpy as np
 
 from vidsum.errors import UsageError
-from vidsum.lab.datasets.moments import MomentVideo, Query, repaired
+from vidsum.lab.datasets.moments import MomentVideo, Query, describe_repairs
 from vidsum.lab.evaluation import highlight_metrics, moment_metrics
 from vidsum.lab.evaluation.highlight_metrics import (
     MAX_MOMENTS,
@@ -35,60 +35,60 @@ def evaluate_moments(
     """Compare moments with ground-truth windows. Of several windows of a query, the best met counts.
 
     A row of predictions must have all videos with all their queries, though a query may have no moment.
-    `comparison` is whether an IoU that equals the threshold counts. The rows `random`, the mean of so many
-    draws, and `whole video` are added; warnings tell of repairs of the annotations and of empty moments.
+    `comparison` is whether an IoU that equals the threshold counts. The rows `random`, the mean of `n_seeds`
+    draws, and `whole video` are added; warnings name repairs of the annotations and of empty moments.
 
     Raises UsageError: there is no query, or a row has the name of a baseline, or lacks a query.
     """
     check_rows(predictions, BASELINES, n_seeds)
     queries = [query for video in videos.values() for query in video.queries]
     gt_windows, durations_s = _truth(queries)
-    moments = {row: _stacked(_in_order(row, given, videos), max(TOP)) for row, given in predictions.items()}
+    moments = {row: _stack(_in_order(row, answers, videos), max(TOP)) for row, answers in predictions.items()}
     moments[RANDOM] = moment_metrics.random_moments(durations_s, n_seeds)
     moments[WHOLE] = moment_metrics.whole_video(durations_s)
-    ious = {row: moment_metrics.best_ious(given, gt_windows) for row, given in moments.items()}
+    ious = {row: moment_metrics.best_ious(windows, gt_windows) for row, windows in moments.items()}
     rows = tuple(Row(row, moment_metrics.measure(of_row, comparison)) for row, of_row in ious.items())
-    asked = [video for video in videos.values() if video.queries]
-    averages = _averages(asked)
+    queried = [video for video in videos.values() if video.queries]
+    averages = _averages(queried)
     sign = ">=" if comparison == "mmn" else ">"
     return Report(
         "moments",
         rows,
         {
-            "n_videos": len(asked),
+            "n_videos": len(queried),
             "n_queries": len(queries),
             "averages": averages,
             "comparison": comparison,
             "n_seeds": n_seeds,
         },
-        warnings=(*repaired(videos), *_empty_moments(predictions)),
-        title=f"{len(queries)} queries of {len(asked)} videos, per cent",
+        warnings=(*describe_repairs(videos), *_empty_moments(predictions)),
+        title=f"{len(queries)} queries of {len(queried)} videos, per cent",
         note=f"means: {_MEANS.format(**averages)}; "
         f"found: IoU {sign} the threshold ({comparison}); mIoU of the best moment; "
         f"random: {n_seeds} draws",
     )
 
 
-def queries_of(asked: str, videos: Mapping[str, MomentVideo]) -> list[tuple[Query, int]]:
+def queries_of(wanted: str, videos: Mapping[str, MomentVideo]) -> list[tuple[Query, int]]:
     """Return the queries of a text or a number, each with its place among those of its video.
 
     Raises UsageError: there is none.
     """
-    found = [
-        (query, place)
+    matches = [
+        (query, position)
         for video in videos.values()
-        for place, query in enumerate(video.queries)
-        if asked.strip().casefold() in (query.qid, query.text.strip().casefold())
+        for position, query in enumerate(video.queries)
+        if wanted.strip().casefold() in (query.qid, query.text.strip().casefold())
     ]
-    if not found:
+    if not matches:
         raise UsageError(
-            f"no query of the data is {asked!r}", hint="--plot-of recall, density, or a query of --data"
+            f"no query of the data is {wanted!r}", hint="--plot-of recall, density, or a query of --data"
         )
-    return found
+    return matches
 
 
 def _averages(videos: Sequence[MomentVideo]) -> dict[str, float]:
-    """What MRNet's Table 1 tells of a data set, and the length of its moments; words end at spaces."""
+    """Return the averages of MRNet's Table 1, and the mean length of the moments; words end at spaces."""
     queries = [query for video in videos for query in video.queries]
     lengths_s = [end - start for query in queries for start, end in query.windows]
     return {
@@ -115,7 +115,7 @@ def _in_order(
         yield from answers
 
 
-def _stacked(answers: Iterable[Sequence[Moment]], length: int) -> TimeArray:
+def _stack(answers: Iterable[Sequence[Moment]], length: int) -> TimeArray:
     """Return [Q, length, 2]"""
     return stack_intervals(
         [[(moment.start_s, moment.end_s) for moment in answer] for answer in answers], length
@@ -174,13 +174,13 @@ def _moment_rows(
     ranked = [answer.moments[:MAX_MOMENTS] for answer in answers if answer.moments is not None]
     if not ranked:
         return {}
-    scores = _filled([[moment.score for moment in answer] for answer in ranked], MAX_MOMENTS)
+    scores = _pad_saliency([[moment.score for moment in answer] for answer in ranked], MAX_MOMENTS)
     gt_windows, durations_s = _truth(queries)
     drawn = np.concatenate(moment_metrics.random_moments(durations_s, n_seeds, MAX_MOMENTS))
     whole = moment_metrics.whole_video(durations_s)
     measure = highlight_metrics.measure_moments
     return {
-        name: measure(_stacked(ranked, MAX_MOMENTS), scores, gt_windows),
+        name: measure(_stack(ranked, MAX_MOMENTS), scores, gt_windows),
         RANDOM: measure(drawn, np.zeros(drawn.shape[:-1]), np.concatenate([gt_windows] * n_seeds)),
         WHOLE: measure(whole, np.zeros(whole.shape[:-1]), gt_windows),
     }
@@ -194,9 +194,9 @@ def _clip_rows(
 
     In the whole video all clips are equally salient.
     """
-    given = [answer.saliency for answer in answers if answer.saliency is not None]
+    predicted = [answer.saliency for answer in answers if answer.saliency is not None]
     scored = [query.saliency for query in queries if query.saliency is not None]
-    if not given or not scored:
+    if not predicted or not scored:
         return {}
     n_clips = np.array([query.n_clips for query in queries])
     annotators = np.zeros((len(queries), n_clips.max(), scored[0].shape[1]), np.float32)
@@ -207,13 +207,13 @@ def _clip_rows(
     draws = [np.random.default_rng(seed).random(shape) + outside for seed in range(n_seeds)]
     repeated = np.concatenate([annotators] * n_seeds), np.tile(n_clips, n_seeds)
     return {
-        name: highlight_metrics.measure_clips(_filled(given, shape[1]), annotators, n_clips),
+        name: highlight_metrics.measure_clips(_pad_saliency(predicted, shape[1]), annotators, n_clips),
         RANDOM: highlight_metrics.measure_clips(np.concatenate(draws), *repeated),
         WHOLE: highlight_metrics.measure_clips(outside, annotators, n_clips),
     }
 
 
-def _filled(rows: Sequence[Sequence[float]], length: int) -> TimeArray:
+def _pad_saliency(rows: Sequence[Sequence[float]], length: int) -> TimeArray:
     """Return [Q, length], filled up with -inf."""
     return np.array([[*row, *[-np.inf] * (length - len(row))] for row in rows], np.float64)
 

@@ -62,7 +62,7 @@ def read_people(folder: str | os.PathLike[str]) -> tuple[PeopleAnswers, ...]:
             raise InputError(
                 f"{source}: {safe_name(video)}: {quote(text)} has one answer: agreement needs two"
             )
-    return tuple(PeopleAnswers(video, text, tuple(each)) for (video, text), each in windows.items())
+    return tuple(PeopleAnswers(video, text, tuple(answers)) for (video, text), answers in windows.items())
 
 
 def people_files(folder: Path) -> list[Path]:
@@ -83,16 +83,16 @@ def people_files(folder: Path) -> list[Path]:
 def _answers(file: Path) -> Iterator[tuple[str, str, Interval]]:
     """Video, text and window of each line."""
     rows = csv.DictReader(io.StringIO(read_text(file), newline=""), strict=True)
-    found = False
+    has_rows = False
     try:
         if missing := [column for column in _COLUMNS if column not in (rows.fieldnames or ())]:
             raise InputError(f"{file}: has no column {missing[0]}")
         for row in rows:
-            found = True
+            has_rows = True
             yield _answer(f"{file}: line {rows.line_num}", row)
     except csv.Error as error:
         raise InputError(f"{file}: cannot be read as CSV after line {rows.line_num} ({error})") from error
-    if not found:
+    if not has_rows:
         raise InputError(f"{file}: holds no answer")
 
 
@@ -129,16 +129,16 @@ def with_people(
     Raises InputError: no query that people answered is in the data.
     """
     windows = [_windows_of(answers, videos) for answers in people]
-    known = [(each, of_query) for each, of_query in zip(people, windows, strict=True) if of_query]
+    known = [(answers, of_query) for answers, of_query in zip(people, windows, strict=True) if of_query]
     if not known:
         example = f"{quote(people[0].text)} of {safe_name(people[0].video)}" if people else "there is none"
         raise InputError(f"no query that people answered is in the data: {example}")
     rows = [
-        _row(PAIRWISE, people, [_pairs(each.windows) for each in people], comparison),
-        _row(
+        _measure_people(PAIRWISE, people, [_pairs(answers.windows) for answers in people], comparison),
+        _measure_people(
             ANNOTATED,
-            [each for each, _ in known],
-            [iou(each.windows, of_query).max(axis=1) for each, of_query in known],
+            [answers for answers, _ in known],
+            [iou(answers.windows, of_query).max(axis=1) for answers, of_query in known],
             comparison,
         ),
     ]
@@ -150,26 +150,27 @@ def with_people(
         report,
         rows=(*report.rows, *(row for row, _ in rows)),
         facts={**report.facts, "people": [facts for _, facts in rows]},
-        warnings=(*report.warnings, *_unknown(people, windows)),
+        warnings=(*report.warnings, *_unknown_queries(people, windows)),
         note=f"{report.note}; standard errors of R@1 .5, R@1 .7, mIoU: {errors}",
     )
 
 
-def _row(
+def _measure_people(
     name: str, people: Sequence[PeopleAnswers], ious: Sequence[TimeArray], comparison: Comparison
 ) -> tuple[Row[MomentMeasures], dict[str, Any]]:
     """Return the row of queries with the IoU of their comparisons, and standard errors over queries."""
     by_query = [measure(of_query.reshape(-1, 1, 1), comparison) for of_query in ious]
-    counts = sorted({len(each.windows) for each in people})
+    counts = sorted({len(measures.windows) for measures in people})
     who = f"{counts[0]} people" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} people"
     values = {
-        "r1_50": [each.recall[1, 0.5] for each in by_query],
-        "r1_70": [each.recall[1, 0.7] for each in by_query],
-        "miou": [each.miou for each in by_query],
+        "r1_50": [measures.recall[1, 0.5] for measures in by_query],
+        "r1_70": [measures.recall[1, 0.7] for measures in by_query],
+        "miou": [measures.miou for measures in by_query],
     }
     root = np.sqrt(len(by_query))
     errors = {
-        key: float(np.std(each, ddof=1) / root) if len(each) > 1 else 0.0 for key, each in values.items()
+        key: float(np.std(measures, ddof=1) / root) if len(measures) > 1 else 0.0
+        for key, measures in values.items()
     }
     row = Row(f"{name}: {len(by_query)} queries, {who}", _mean(by_query))
     return row, {"row": row.name, "n_queries": len(by_query), "standard_errors": errors}
@@ -179,12 +180,14 @@ def _mean(measures: Sequence[MomentMeasures]) -> MomentMeasures:
     """Over queries."""
     return MomentMeasures(
         recall={
-            (top, at): float(np.mean([each.recall[top, at] for each in measures]))
+            (top, at): float(np.mean([by_query.recall[top, at] for by_query in measures]))
             for top in TOP
             for at in THRESHOLDS
         },
-        miou=float(np.mean([each.miou for each in measures])),
-        curve=tuple(float(np.mean([each.curve[at] for each in measures])) for at in range(len(CURVE))),
+        miou=float(np.mean([by_query.miou for by_query in measures])),
+        curve=tuple(
+            float(np.mean([by_query.curve[at] for by_query in measures])) for at in range(len(CURVE))
+        ),
     )
 
 
@@ -217,7 +220,7 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\w+", unicodedata.normalize("NFC", text).casefold())
 
 
-def _unknown(people: Sequence[PeopleAnswers], windows: Sequence[list[Interval]]) -> Iterator[str]:
+def _unknown_queries(people: Sequence[PeopleAnswers], windows: Sequence[list[Interval]]) -> Iterator[str]:
     """Yield the queries that only people have."""
     unknown = [answers for answers, of_query in zip(people, windows, strict=True) if not of_query]
     if unknown:

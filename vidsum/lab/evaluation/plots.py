@@ -1,6 +1,6 @@
 """Plots of evaluations, as the papers have them.
 
-Of summaries: scores beside the annotators' (FullTransNet, Fig. 3), segments under theirs (Fig. 4). Of
+Summaries: scores next to the annotators' (FullTransNet, Fig. 3), segments under theirs (Fig. 4). Of
 moments: R@1 over the IoU, predictions under the truth, where true moments lie (MRNet, Figs. 4, A3-A5).
 """
 
@@ -46,9 +46,9 @@ from vidsum.results.figures import (
 from vidsum.types import FloatArray, TimeArray, iou
 
 _ROWS = (*OTHERS, GREY)
-"""Of scores, beside the annotators' blue."""
+"""Colours of rows; annotators are blue."""
 BINS = 32
-"""Of a map of moments, along either side."""
+"""Cells of a map of moments along each side."""
 _BASELINES = {RANDOM: ":", WHOLE: "--"}
 """Their lines, which are grey."""
 
@@ -153,10 +153,10 @@ def plot_segments(
     """
     _check_rows(predictions)
     scored = all(video.user_scores is not None for video in videos.values())
-    shown: list[tuple[str, AnnotatedVideo | Labels]] = [*videos.items()][:limit]
+    drawn: list[tuple[str, AnnotatedVideo | Labels]] = [*videos.items()][:limit]
     n_rows = len(predictions) + 1
-    figure = new_figure(8.5, 0.5 + len(shown) * (0.8 + 0.26 * n_rows))
-    for axes, (name, video) in zip(figure.subplots(len(shown), squeeze=False)[:, 0], shown, strict=True):
+    figure = new_figure(8.5, 0.5 + len(drawn) * (0.8 + 0.26 * n_rows))
+    for axes, (name, video) in zip(figure.subplots(len(drawn), squeeze=False)[:, 0], drawn, strict=True):
         reference = reference_of(name, video, scored=scored)
         axes.stairs(people_of(reference), np.arange(reference.n_frames + 1), fill=True, color=BLUE, alpha=0.7)
         for place, (row, scores) in enumerate(predictions.items(), 1):
@@ -170,7 +170,7 @@ def plot_segments(
         axes.set_title(as_utf8(name), loc="left", fontsize=10, parse_math=False)
         axes.spines[["top", "right"]].set_visible(False)
     axes.set_xlabel("frame")
-    some = f", {len(shown)} of {len(videos)} videos" if len(shown) < len(videos) else ""
+    some = f", {len(drawn)} of {len(videos)} videos" if len(drawn) < len(videos) else ""
     draw_heading(figure, f"Key shots of 15 %; annotators: how many chose a frame{some}")
     save_figure(figure, target, label)
 
@@ -209,13 +209,13 @@ def plot_queries(
     `queries` come with their places among those of their videos; the rest is as in `plot_scores`.
     """
     _check_rows(predictions)
-    shown, n_rows = queries[:limit], len(predictions) + 1
-    figure = new_figure(8.5, 0.3 + len(shown) * (0.8 + 0.3 * n_rows))
-    for axes, (query, place) in zip(figure.subplots(len(shown), squeeze=False)[:, 0], shown, strict=True):
+    drawn, n_rows = queries[:limit], len(predictions) + 1
+    figure = new_figure(8.5, 0.3 + len(drawn) * (0.8 + 0.3 * n_rows))
+    for axes, (query, place) in zip(figure.subplots(len(drawn), squeeze=False)[:, 0], drawn, strict=True):
         axes.broken_barh([(start, end - start) for start, end in query.windows], (-0.35, 0.7), color=BLUE)
         names = ["truth"]
         for number, (row, videos) in enumerate(predictions.items(), 1):
-            moments = [(each.start_s, each.end_s) for each in videos[query.video][place]]
+            moments = [(moment.start_s, moment.end_s) for moment in videos[query.video][place]]
             best = float(iou(moments[:1], query.windows).max()) if moments else 0.0
             names.append(f"{as_utf8(row)}, IoU {best:.2f}")
             for rank, (start, end) in enumerate(moments[:3]):
@@ -255,7 +255,9 @@ def plot_density(
 def spans_of(videos: Mapping[str, MomentVideo]) -> TimeArray:
     """Return [N, 2] start and end of all true moments, as fractions of their videos."""
     queries = [query for video in videos.values() for query in video.queries]
-    return np.array([(a / each.duration_s, b / each.duration_s) for each in queries for a, b in each.windows])
+    return np.array(
+        [(a / query.duration_s, b / query.duration_s) for query in queries for a, b in query.windows]
+    )
 
 
 def density(points: TimeArray) -> FloatArray:

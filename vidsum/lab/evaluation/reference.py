@@ -197,22 +197,22 @@ def reference_of(name: str, video: AnnotatedVideo | Labels, *, scored: bool = Tr
         mean, scores = video.scores_at(video.picks)
     else:
         mean, scores = video.gtscore, video.user_scores
-    own = scores if scored else None
+    user_scores = scores if scored else None
 
     def frame_scores() -> FloatArray:
         if isinstance(video, Labels):
             assert video.user_scores is not None
             return video.user_scores
-        assert own is not None
-        return at_every_frame(own, video.picks, video.n_frames)
+        assert user_scores is not None
+        return at_every_frame(user_scores, video.picks, video.n_frames)
 
     return Reference(
         name,
         video.picks,
         video.n_frames,
-        mean_scores=mean if own is None else own.mean(axis=0),
-        user_scores=own,
-        frame_scores=None if own is None else frame_scores,
+        mean_scores=mean if user_scores is None else user_scores.mean(axis=0),
+        user_scores=user_scores,
+        frame_scores=None if user_scores is None else frame_scores,
         user_summary=None if summary is None else summary > 0,
         change_points=video.change_points,
     )

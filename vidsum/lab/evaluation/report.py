@@ -45,7 +45,7 @@ class Measured:
         """See `Measures`."""
         return {"value": self.value, "low": self.low, "high": self.high}
 
-    def shown(self) -> str:
+    def text(self) -> str:
         """In per cent."""
         return f"{per_cent(self.value)} [{per_cent(self.low)}, {per_cent(self.high)}]"
 
@@ -72,14 +72,14 @@ class Report(Generic[M_co]):
     """Numbers of videos and queries, settings: JSON-ready, in the document's order."""
     warnings: tuple[str, ...] = ()
     title: str = ""
-    """What was measured, for the line above the table."""
+    """Line above the table: the data and the unit."""
     note: str = ""
-    """How it was measured, for the line below the table."""
+    """Line below the table: the method."""
     plot: Callable[[Path, str | None], None] | None = field(default=None, repr=False, compare=False)
     """plot(PNG or SVG file, label) draws the report; None where there is nothing to draw."""
 
 
-class Table(NamedTuple):
+class ReportTable(NamedTuple):
     """A report for people to read; its fields are those of `Report`."""
 
     columns: tuple[str, ...]
@@ -100,7 +100,7 @@ def document(report: Report[Measures], provenance: Mapping[str, Any]) -> dict[st
     }
 
 
-def table(report: Report[Measures], source: str) -> Table:
+def table(report: Report[Measures], source: str) -> ReportTable:
     """Return a report on the annotations of `source` as a table: rows are rows, but where there are many
     measures, which then are rows, and the rows columns.
     """
@@ -109,9 +109,9 @@ def table(report: Report[Measures], source: str) -> Table:
     title = f"{source}: {report.title}"
     if report.task not in _TRANSPOSED:
         rows = tuple((name, *cells.values()) for name, cells in figures.items())
-        return Table(("row", *heads), rows, title, report.note)
+        return ReportTable(("row", *heads), rows, title, report.note)
     rows = tuple((head, *(cells[head] for cells in figures.values())) for head in heads)
-    return Table(("measure", *figures), rows, title, report.note)
+    return ReportTable(("measure", *figures), rows, title, report.note)
 
 
 def per_cent(fraction: float) -> str:

@@ -1,4 +1,4 @@
-"""What can be evaluated: a request per task, whose fields are the options of `vidsum evaluate TASK`.
+"""Requests for evaluations, one per task, whose fields are the options of `vidsum evaluate TASK`.
 
 Nothing here loads NumPy or PyTorch: `vidsum --help` reads it.
 """
@@ -22,7 +22,7 @@ PANEL = "What to evaluate"
 
 _SOURCES = (
     "HDF5 file, folder with a file per video, or captions of clips (.jsonl, .jsonl.gz) that --run reads, "
-    "beside any others. Can be repeated."
+    "in addition to any others. Can be repeated."
 )
 _CHECKPOINTS = "Run or checkpoint of `vidsum train mrnet` or `detr`, run on --features"
 _LABELS = "auto: models of --run see no labels. paper: they see the annotators' key frames, as in the paper."
@@ -306,16 +306,16 @@ class CaptionsRequest:
             if name.lower() in _NEED_JAVA:
                 reason = f"{_NEED_JAVA[name.lower()]} needs Java programs, which vidsum does not have"
                 raise UsageError(reason, hint="coco-caption computes it")
-            found = _RECALL.fullmatch(name)
-            if not found and name not in CAPTION_METRICS:
+            match = _RECALL.fullmatch(name)
+            if not match and name not in CAPTION_METRICS:
                 raise unknown_name_error("measure", name, CAPTION_METRICS, " and r@K/N")
-            if found and not 0 < int(found[1]) < int(found[2]) <= 1000:
+            if match and not 0 < int(match[1]) < int(match[2]) <= 1000:
                 raise UsageError(f"{name}: K must be below N, and N at most 1000", hint="r@5/16")
 
     @property
     def recalls(self) -> list[tuple[int, int]]:
         """(K, N) of each R@K/N."""
-        return [(int(found[1]), int(found[2])) for name in self.metric if (found := _RECALL.fullmatch(name))]
+        return [(int(match[1]), int(match[2])) for name in self.metric if (match := _RECALL.fullmatch(name))]
 
     @property
     def source(self) -> Path:

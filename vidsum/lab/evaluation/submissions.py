@@ -21,7 +21,7 @@ import numpy as np
 
 from vidsum.errors import InputError, quote, safe_name
 from vidsum.io.text import is_json_lines, parse_json, read_json, read_text
-from vidsum.lab.datasets.entries import Entry, entry_of, parse_lines
+from vidsum.lab.datasets.entries import DataEntry, entry_of, parse_lines
 from vidsum.lab.datasets.moments import CLIP_S, MomentVideo, Query
 from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.outputs import as_utf8, atomic_write
@@ -45,7 +45,7 @@ class QueryPrediction:
     moments: tuple[Moment, ...] | None = None
     """The first is the answer; None where moments were not predicted."""
     saliency: tuple[float, ...] | None = None
-    """Of each clip of `CLIP_S` of the video; the last may be missing. None where it was not predicted."""
+    """Saliency of each clip of `CLIP_S`; the last may be missing. None where it was not predicted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ def read_predictions(path: Path, videos: Mapping[str, MomentVideo]) -> MomentPre
     """Read moments for all queries of the data; they are sorted by their scores.
 
     A query is known by its `qid`, or by its video and text (white space aside). Where the data asks the same
-    of a video several times, one answer serves for all, or as many as there are stand for them in order.
+    of a video several times, the file has one answer for all, or one for each in order.
 
     Raises InputError: the file cannot be read, or has another layout; a query is not in the data, is answered
     too often, or not at all; a moment ends before its start, or does not consist of finite numbers.
@@ -72,26 +72,29 @@ def read_predictions(path: Path, videos: Mapping[str, MomentVideo]) -> MomentPre
     queries = [query for video in videos.values() for query in video.queries]
     numbers: dict[tuple[str, ...], list[int]] = {}  # of the queries that go by a key: qid, or text
     for number, query in enumerate(queries):
-        numbers.setdefault((query.video, "", _plain(query.text)), []).append(number)
+        numbers.setdefault((query.video, "", _normalise(query.text)), []).append(number)
         if query.qid:
             numbers.setdefault((query.video, query.qid), []).append(number)
     has_qids = any(query.qid for query in queries)
-    answers: dict[tuple[str, ...], list[tuple[Entry, QueryPrediction]]] = {}
+    answers: dict[tuple[str, ...], list[tuple[DataEntry, QueryPrediction]]] = {}
     for entry, answer in _answers(path):
         file, qid = Path(answer.video), answer.qid if has_qids else ""
         video = next((name for name in (answer.video, file.name) if name in videos), file.stem)
-        key: tuple[str, ...] = (video, qid) if qid else (video, "", _plain(answer.query))
+        key: tuple[str, ...] = (video, qid) if qid else (video, "", _normalise(answer.query))
         if key not in numbers:
             query_name = f"qid {safe_name(qid)}" if qid else quote(answer.query)
             raise entry.fault(f"{query_name} of {safe_name(answer.video)} is not in the data")
         answers.setdefault(key, []).append((entry, answer))
     moments: dict[int, tuple[Moment, ...]] = {}
-    for key, given in answers.items():
-        if len(given) not in (1, len(numbers[key])):
-            entry, answer = given[-1]
+    for key, entries in answers.items():
+        if len(entries) not in (1, len(numbers[key])):
+            entry, answer = entries[-1]
             raise entry.fault(f"answers {quote(answer.query)} of {safe_name(key[0])} again")
-        ranked = [tuple(sorted(each.moments or (), key=lambda moment: -moment.score)) for _, each in given]
-        moments |= dict(zip(numbers[key], ranked * (len(numbers[key]) // len(given)), strict=True))
+        ranked = [
+            tuple(sorted(prediction.moments or (), key=lambda moment: -moment.score))
+            for _, prediction in entries
+        ]
+        moments |= dict(zip(numbers[key], ranked * (len(numbers[key]) // len(entries)), strict=True))
     _check_complete(path, [query for number, query in enumerate(queries) if number not in moments], queries)
     ordered = (moments[number] for number in range(len(queries)))
     return {name: [next(ordered) for _ in video.queries] for name, video in videos.items()}
@@ -108,13 +111,13 @@ def read_highlight_predictions(path: Path, queries: Mapping[str, Query]) -> dict
     predictions: dict[str, QueryPrediction] = {}
     parts: tuple[str, ...] = ()
     for entry in parse_lines(path, read_text(path)):
-        given = tuple(key for key in (_WINDOWS, _SALIENCY) if key in entry.values)
-        parts = parts or given
-        if not given or given != parts:
+        present = tuple(key for key in (_WINDOWS, _SALIENCY) if key in entry.values)
+        parts = parts or present
+        if not present or present != parts:
             none = f"neither {_WINDOWS} nor {_SALIENCY}"
-            here, first = (" and ".join(keys) or none for keys in (given, parts))
+            here, first = (" and ".join(keys) or none for keys in (present, parts))
             raise entry.fault(f"has {here}; the first line has {first}")
-        prediction = _submitted(entry, entry.number_or_text("qid"))
+        prediction = _read_submission(entry, entry.number_or_text("qid"))
         _check_query(entry, prediction, queries)
         if prediction.qid in predictions:
             raise entry.fault(f"answers qid {safe_name(prediction.qid)} again")
@@ -129,7 +132,7 @@ def write_predictions(path: str | os.PathLike[str], predictions: Iterable[QueryP
     Raises OutputError: the file cannot be written.
     """
     with atomic_write(path) as part:
-        part.write_text("".join(map(_line, predictions)), encoding="utf-8")
+        part.write_text("".join(map(_format_line, predictions)), encoding="utf-8")
 
 
 def read_scores(path: str | os.PathLike[str], videos: Mapping[str, AnnotatedVideo]) -> dict[str, FloatArray]:
@@ -142,7 +145,7 @@ def read_scores(path: str | os.PathLike[str], videos: Mapping[str, AnnotatedVide
     Raises InputError: the file cannot be read, has another layout, has a video that is not in the dataset or
     none that is, or not as many scores as the video has features.
     """
-    entry = Entry(str(path), {})
+    entry = DataEntry(str(path), {})
     document = read_json(path)
     if not isinstance(document, dict):
         raise entry.fault("must be a JSON object {video: [scores]}")
@@ -152,7 +155,7 @@ def read_scores(path: str | os.PathLike[str], videos: Mapping[str, AnnotatedVide
     rows: dict[str, FloatArray] = {}
     for name, scores in document.items():
         if name in by_name:
-            rows[by_name[name]] = _scores(Entry(f"{path}: {name}", {}), scores, videos[by_name[name]])
+            rows[by_name[name]] = _scores(DataEntry(f"{path}: {name}", {}), scores, videos[by_name[name]])
         elif "/" not in name or name.partition("/")[0] in datasets:
             raise InputError(f"{path}: {safe_name(name)} is not in the data", hint=hint)
     if not rows:
@@ -160,14 +163,14 @@ def read_scores(path: str | os.PathLike[str], videos: Mapping[str, AnnotatedVide
     return {name: rows[name] for name in videos if name in rows}
 
 
-def _scores(entry: Entry, scores: Any, video: AnnotatedVideo) -> FloatArray:
+def _scores(entry: DataEntry, scores: Any, video: AnnotatedVideo) -> FloatArray:
     row, n_samples = entry.numbers(scores, "scores"), len(video.picks)
     if len(row) != n_samples:
         raise entry.fault(f"has {len(row)} scores, but the video has {n_samples} features")
     return np.array(row, np.float32)
 
 
-def _plain(text: str) -> str:
+def _normalise(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
@@ -177,7 +180,7 @@ def _check_complete(path: Path, missing: Sequence[Query], queries: Sized) -> Non
         raise InputError(f"{path}: lacks {len(missing)} of {len(queries)} queries, such as {example}")
 
 
-def _answers(path: Path) -> Iterator[tuple[Entry, QueryPrediction]]:
+def _answers(path: Path) -> Iterator[tuple[DataEntry, QueryPrediction]]:
     """Yield the answers in a file, and where they are; an answer without `qid` has an empty one."""
     text = read_text(path)
     if is_json_lines(text) or "\n" not in text.strip():
@@ -187,12 +190,15 @@ def _answers(path: Path) -> Iterator[tuple[Entry, QueryPrediction]]:
     for entry in entries:
         if _WINDOWS in entry.values:
             has_number = entry.values.get("qid") is not None
-            yield entry, _submitted(entry, entry.number_or_text("qid") if has_number else "", saliency=False)
+            yield (
+                entry,
+                _read_submission(entry, entry.number_or_text("qid") if has_number else "", saliency=False),
+            )
         else:
-            yield from ((entry, answer) for answer in _grounded(entry))
+            yield from ((entry, answer) for answer in _read_document(entry))
 
 
-def _submitted(entry: Entry, qid: str, *, saliency: bool = True) -> QueryPrediction:
+def _read_submission(entry: DataEntry, qid: str, *, saliency: bool = True) -> QueryPrediction:
     """Return a line of a submission."""
     moments = clips = None
     if _WINDOWS in entry.values:
@@ -202,7 +208,7 @@ def _submitted(entry: Entry, qid: str, *, saliency: bool = True) -> QueryPredict
     return QueryPrediction(qid, entry.text("query"), entry.text("vid"), moments, clips)
 
 
-def _grounded(entry: Entry) -> Iterator[QueryPrediction]:
+def _read_document(entry: DataEntry) -> Iterator[QueryPrediction]:
     """Yield the answers in a document of `vidsum ground`, or in the result that holds it."""
     if entry.values.get("ok") is False:
         raise entry.fault("is the result of a command that failed")
@@ -215,7 +221,7 @@ def _grounded(entry: Entry) -> Iterator[QueryPrediction]:
         yield QueryPrediction("", query.text("query"), video, tuple(_moment(entry, row) for row in rows))
 
 
-def _moment(entry: Entry, row: Any) -> Moment:
+def _moment(entry: DataEntry, row: Any) -> Moment:
     """Return a moment from [start_s, end_s, score]; it may be empty, as some moments of published
     models are.
     """
@@ -225,7 +231,7 @@ def _moment(entry: Entry, row: Any) -> Moment:
     return Moment(start, end, score)
 
 
-def _check_query(entry: Entry, prediction: QueryPrediction, queries: Mapping[str, Query]) -> None:
+def _check_query(entry: DataEntry, prediction: QueryPrediction, queries: Mapping[str, Query]) -> None:
     """Features often end within the last clip: the official evaluation takes its score for 0."""
     query = queries.get(prediction.qid)
     if query is None:
@@ -239,14 +245,14 @@ def _check_query(entry: Entry, prediction: QueryPrediction, queries: Mapping[str
         raise entry.fault(f"has {n_scores} {_SALIENCY} for the {clips}")
 
 
-def _line(prediction: QueryPrediction) -> str:
+def _format_line(prediction: QueryPrediction) -> str:
     values: dict[str, Any] = {
         "qid": int(prediction.qid) if prediction.qid.isdecimal() else prediction.qid,
         "query": prediction.query,
         "vid": prediction.video,
     }
     if prediction.moments is not None:
-        values[_WINDOWS] = [[one.start_s, one.end_s, one.score] for one in prediction.moments]
+        values[_WINDOWS] = [[moment.start_s, moment.end_s, moment.score] for moment in prediction.moments]
     if prediction.saliency is not None:
         values[_SALIENCY] = prediction.saliency
     return as_utf8(json.dumps(values, ensure_ascii=False, allow_nan=False)) + "\n"

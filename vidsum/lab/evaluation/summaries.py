@@ -1,4 +1,4 @@
-"""The evaluation of summaries: importance scores beside the annotators, chance and equal scores."""
+"""The evaluation of summaries: importance scores compared with the annotators, chance and equal scores."""
 
 from collections.abc import Mapping, Sequence
 from typing import get_args
@@ -100,7 +100,7 @@ def evaluate_summaries(
         "summary",
         tuple(Row(name, measures) for name, measures in rows.items()),
         facts,
-        warnings=_repaired(videos),
+        warnings=_repairs(videos),
         title=_title(n_videos, counts) + columns.title,
         note=f"tau and rho with {compared}; human: each annotator with the others; mean of the others: with "
         f"the annotator that it lacks; random: {n_seeds} draws"
@@ -109,11 +109,11 @@ def evaluate_summaries(
 
 
 def _shot_frames(references: Sequence[Reference]) -> dict[str, float]:
-    """What FullTransNet's Table I tells of the shots of a data set; nothing where it lacks some."""
+    """Return the facts of FullTransNet's Table I on the shots of a data set; nothing where it lacks some."""
     shots = [reference.change_points for reference in references if reference.change_points is not None]
     if len(shots) < len(references):
         return {}
-    lengths = np.concatenate([each[:, 1] - each[:, 0] + 1 for each in shots])
+    lengths = np.concatenate([points[:, 1] - points[:, 0] + 1 for points in shots])
     return {"fewest": int(lengths.min()), "most": int(lengths.max()), "mean": float(lengths.mean())}
 
 
@@ -138,7 +138,7 @@ def _check_predictions(references: Sequence[Reference], predictions: Mapping[str
                 raise UsageError(f"{where} hold NaN or infinite values")
 
 
-def _repaired(videos: Mapping[str, AnnotatedVideo] | Mapping[str, Labels]) -> tuple[str, ...]:
+def _repairs(videos: Mapping[str, AnnotatedVideo] | Mapping[str, Labels]) -> tuple[str, ...]:
     """Return the repairs of the reader: each kind once, with its videos."""
     concerned: dict[str, list[str]] = {}
     for name, video in videos.items():

@@ -56,8 +56,8 @@ class VideoMeasures:
 
     def as_json(self) -> dict[str, Any]:
         """See `vidsum.lab.evaluation.report.Measures`."""
-        key_shots = [_json_of(asdict(measures)) for measures in self.key_shots]
-        return {**_json_of({"tau": self.tau, "rho": self.rho}), "key_shots": key_shots}
+        key_shots = [_without_negative_zero(asdict(measures)) for measures in self.key_shots]
+        return {**_without_negative_zero({"tau": self.tau, "rho": self.rho}), "key_shots": key_shots}
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class SummaryMeasures:
         cells = columns_of(self.mean.key_shots).cells
         key_shots = {head: getattr(self.mean.key_shots[at], field) for head, (at, field) in cells.items()}
         return {
-            **{head: _signed(value) for head, value in ranks.items()},
+            **{head: _format_signed(value) for head, value in ranks.items()},
             **{head: "-" if value is None else f"{value:.3f}" for head, value in key_shots.items()},
         }
 
@@ -97,7 +97,7 @@ class Columns(NamedTuple):
 
 
 def columns_of(settings: Sequence[KeyShotMeasures]) -> Columns:
-    """Of one segmentation each knapsack's F-measures; of several the mean F-measure of each segmentation."""
+    """Return the columns: each knapsack's F-measures, or the mean F-measure of each segmentation."""
     first, last = settings[0], settings[-1]
     if first.segmentation == last.segmentation:
         cells = {
@@ -116,11 +116,11 @@ def columns_of(settings: Sequence[KeyShotMeasures]) -> Columns:
     return Columns(f"F avg, segmentation as named, knapsack {last.knapsack}", cells)
 
 
-def _signed(value: float | None) -> str:
+def _format_signed(value: float | None) -> str:
     return "     -" if value is None else f"{round(value, 3) + 0.0: .3f}"  # + 0.0: no -0.000
 
 
-def _json_of(values: Mapping[str, Any]) -> dict[str, Any]:
+def _without_negative_zero(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the same without -0.0."""
     return {key: value + 0.0 if isinstance(value, float) else value for key, value in values.items()}
 
@@ -129,7 +129,7 @@ def _mean_of(measures: Sequence[Any]) -> Any:
     """Return the means of measures, field by field, which have the same texts; None where one is None."""
     first = measures[0]
     if is_dataclass(first) and not isinstance(first, type):
-        by_name = {field.name: [getattr(each, field.name) for each in measures] for field in fields(first)}
+        by_name = {field.name: [getattr(item, field.name) for item in measures] for field in fields(first)}
         return replace(first, **{name: _mean_of(values) for name, values in by_name.items()})
     if isinstance(first, tuple):
         return tuple(map(_mean_of, zip(*measures, strict=True)))
@@ -183,7 +183,7 @@ def _means_of_others(annotators: FloatArray | BoolArray) -> FloatArray:
 
 
 def _generator(reference: Reference, what: str, seed: int) -> np.random.Generator:
-    """Draws of scores and of shots do not depend on each other, nor on which videos are beside this one."""
+    """Return a generator that depends on this video, the kind of draw and the seed alone."""
     return np.random.default_rng([seed, *what.encode(), *reference.name.encode()])
 
 
@@ -202,8 +202,8 @@ def _ranks(
     means = []
     for correlate in (kendall_tau_b, spearman_rho):
         among, without, *values = _split(correlate(scores, annotators), parts.values())
-        found = (among[pairs], without.diagonal(), *values)
-        means.append([float(each.mean()) if each.size else None for each in found])
+        correlations = (among[pairs], without.diagonal(), *values)
+        means.append([float(values.mean()) if values.size else None for values in correlations])
     return dict(zip(parts, zip(*means, strict=True), strict=True))
 
 
@@ -220,12 +220,12 @@ def _key_shot_measures(
     n_seeds: int,
     selections: Mapping[str, BoolArray],
 ) -> dict[str, KeyShotMeasures]:
-    """Those of [R, n_frames] rows; for a drawn segmentation the mean over draws, with a random row each."""
+    """Measure [R, n_frames] rows; for a drawn segmentation the mean over draws, with a random row each."""
     is_drawn = segmentation in DRAWN
-    given = reference.summaries(segmentation)
-    scored = reference.scores_of_frames(segmentation) if given is None else rows[RANDOM][:0]
-    n_annotators = len(scored if given is None else given)
-    others = _means_of_others(scored if given is None else given)
+    user_summary = reference.summaries(segmentation)
+    scored = reference.scores_of_frames(segmentation) if user_summary is None else rows[RANDOM][:0]
+    n_annotators = len(scored if user_summary is None else user_summary)
+    others = _means_of_others(scored if user_summary is None else user_summary)
     draws = []
     for seed in range(n_seeds if is_drawn else 1):
         shots = reference.shots(segmentation, _generator(reference, segmentation, seed))
@@ -233,9 +233,9 @@ def _key_shot_measures(
         made = key_shots(np.concatenate([scored, others, *drawn.values()]), shots, knapsack)
         for row, selected in selections.items():  # all rows ahead of `random` are single
             made[len(scored) + len(others) + list(drawn).index(row)] = selected
-        summaries = made if given is None else np.concatenate([given, made])
-        among, without, values = _measured(summaries, n_annotators, len(others))
-        draws.append([among, without, *(each.mean(axis=0) for each in _split(values, drawn.values()))])
+        summaries = made if user_summary is None else np.concatenate([user_summary, made])
+        among, without, values = _measure_key_shots(summaries, n_annotators, len(others))
+        draws.append([among, without, *(values.mean(axis=0) for values in _split(values, drawn.values()))])
     means = dict(zip((HUMAN, OTHERS, *rows), np.mean(draws, axis=0).tolist(), strict=True))
     return {
         name: KeyShotMeasures(segmentation, knapsack, *(None if np.isnan(value) else value for value in row))
@@ -243,7 +243,7 @@ def _key_shot_measures(
     }
 
 
-def _measured(
+def _measure_key_shots(
     summaries: BoolArray, n_annotators: int, n_others: int
 ) -> tuple[TimeArray, TimeArray, TimeArray]:
     """Return [3] F max, F avg and coverage among the annotators, [3] of the means of the others, [R, 3] of
@@ -255,15 +255,15 @@ def _measured(
     starts = np.flatnonzero(np.append(True, (summaries[:, 1:] != summaries[:, :-1]).any(axis=0)))
     lengths = np.diff(starts, append=summaries.shape[1])
     annotators, others, rest = np.split(summaries[:, starts], np.cumsum([n_annotators, n_others]))
-    own = f_measures(others, annotators, lengths).diagonal()
-    without = np.array([np.nan, own.mean() if own.size else np.nan, np.nan])
+    matches = f_measures(others, annotators, lengths).diagonal()
+    without = np.array([np.nan, matches.mean() if matches.size else np.nan, np.nan])
     scores = f_measures(rest, annotators, lengths)
     covered = coverages(rest, annotators.sum(axis=0), lengths)
     measured = np.column_stack([scores.max(axis=1), scores.mean(axis=1), covered])
-    return _among(annotators, lengths), without, measured
+    return _measure_annotators(annotators, lengths), without, measured
 
 
-def _among(annotators: BoolArray, lengths: IntArray) -> TimeArray:
+def _measure_annotators(annotators: BoolArray, lengths: IntArray) -> TimeArray:
     """Return [3] the same of the annotators: each compared with the others; NaN for a single one."""
     n_annotators = len(annotators)
     if n_annotators < 2:
@@ -299,7 +299,7 @@ def spearman_rho(first: npt.ArrayLike, second: npt.ArrayLike) -> TimeArray:
     constant.
     """
     ranks = [rankdata(np.atleast_2d(scores), axis=1) for scores in (first, second)]
-    rows, others = (each - each.mean(axis=1, keepdims=True) for each in ranks)
+    rows, others = (row - row.mean(axis=1, keepdims=True) for row in ranks)
     return _ratio(rows @ others.T, np.outer(np.linalg.norm(rows, axis=1), np.linalg.norm(others, axis=1)))
 
 

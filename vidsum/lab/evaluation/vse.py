@@ -31,13 +31,13 @@ TOP: Final = (1, 5, 10)
 LENGTHS: Final = {"up to 7 words": (0, 7), "8 to 12 words": (8, 12), "over 12 words": (13, 10**9)}
 """Fewest and most words of the sentences of a group."""
 _DRAWS = 1000
-"""Of the bootstrap."""
+"""Number of bootstrap draws."""
 _ROWS = 1024
 """Queries that are ranked at a time."""
 
 
 @dataclass(frozen=True)
-class Retrieval:
+class DirectionMeasures:
     """How well queries of one kind find their answers."""
 
     n_queries: int
@@ -47,7 +47,7 @@ class Retrieval:
 
     def as_json(self) -> dict[str, Any]:
         """See `vidsum.lab.evaluation.report.Measures`."""
-        recall = [{"top": top, **each.as_json()} for top, each in self.recall.items()]
+        recall = [{"top": top, **share.as_json()} for top, share in self.recall.items()]
         return {"n_queries": self.n_queries, "recall": recall, "median_rank": self.median_rank.as_json()}
 
 
@@ -55,17 +55,19 @@ class Retrieval:
 class RetrievalMeasures:
     """A row: both directions, and the sentences of each length."""
 
-    text_to_image: Retrieval
-    image_to_text: Retrieval
-    by_length: Mapping[str, Retrieval | None]
-    """Of sentences, by the names of `LENGTHS`; None where there are none."""
+    text_to_image: DirectionMeasures
+    image_to_text: DirectionMeasures
+    by_length: Mapping[str, DirectionMeasures | None]
+    """Measures of sentences, by the names of `LENGTHS`; None where there are none."""
 
     def as_json(self) -> dict[str, Any]:
         """See `vidsum.lab.evaluation.report.Measures`."""
         return {
             "text_to_image": self.text_to_image.as_json(),
             "image_to_text": self.image_to_text.as_json(),
-            "by_length": {name: each and each.as_json() for name, each in self.by_length.items()},
+            "by_length": {
+                name: retrieval and retrieval.as_json() for name, retrieval in self.by_length.items()
+            },
         }
 
     def figures(self) -> dict[str, str]:
@@ -73,18 +75,18 @@ class RetrievalMeasures:
         return dict(self._figures())
 
     def _figures(self) -> Iterator[tuple[str, str]]:
-        for name, found in (("text to image", self.text_to_image), ("image to text", self.image_to_text)):
-            yield from _recalls(name, found)
-            rank = found.median_rank
+        for name, retrieval in (("text to image", self.text_to_image), ("image to text", self.image_to_text)):
+            yield from _recalls(name, retrieval)
+            rank = retrieval.median_rank
             yield f"{name} median rank", f"{rank.value:g} [{rank.low:g}, {rank.high:g}]"
         for name, of_length in self.by_length.items():
             if of_length:
                 yield from _recalls(name, of_length)
 
 
-def _recalls(name: str, found: Retrieval) -> Iterator[tuple[str, str]]:
-    for top, share in found.recall.items():
-        yield f"{name} R@{top}", share.shown()
+def _recalls(name: str, retrieval: DirectionMeasures) -> Iterator[tuple[str, str]]:
+    for top, share in retrieval.recall.items():
+        yield f"{name} R@{top}", share.text()
 
 
 def text_ranks(pictures: FloatArray, sentences: FloatArray, picture_of: Ranks) -> Ranks:
@@ -96,8 +98,8 @@ def text_ranks(pictures: FloatArray, sentences: FloatArray, picture_of: Ranks) -
     ranks = []
     for start in range(0, len(sentences), _ROWS):
         scores = sentences[start : start + _ROWS] @ pictures.T
-        own = scores[np.arange(len(scores)), picture_of[start : start + _ROWS]]
-        ranks.append((scores >= own[:, None]).sum(axis=1))
+        matches = scores[np.arange(len(scores)), picture_of[start : start + _ROWS]]
+        ranks.append((scores >= matches[:, None]).sum(axis=1))
     return np.concatenate(ranks)
 
 
@@ -120,36 +122,36 @@ def measure(text: Ranks, image: Ranks, picture_of: Ranks, words: npt.NDArray[np.
     """
     lengths = {name: (words >= low) & (words <= high) for name, (low, high) in LENGTHS.items()}
     return RetrievalMeasures(
-        text_to_image=_retrieval(text, picture_of),
-        image_to_text=_retrieval(image, np.arange(image.shape[-1])),
+        text_to_image=_measure_direction(text, picture_of),
+        image_to_text=_measure_direction(image, np.arange(image.shape[-1])),
         by_length={
-            name: _retrieval(text[..., chosen], picture_of[chosen]) if chosen.any() else None
+            name: _measure_direction(text[..., chosen], picture_of[chosen]) if chosen.any() else None
             for name, chosen in lengths.items()
         },
     )
 
 
-def _retrieval(ranks: Ranks, picture_of: Ranks) -> Retrieval:
+def _measure_direction(ranks: Ranks, picture_of: Ranks) -> DirectionMeasures:
     """Measures of ranks [..., Q], the bootstrap drawing the pictures of the queries."""
     pictures, number = np.unique(picture_of, return_inverse=True)
     number = np.broadcast_to(number, ranks.shape).ravel()
     order = np.argsort(ranks, axis=None)
     ranks, number = ranks.ravel()[order], number[order]
-    drawn = np.array([_of_draw(ranks, number, len(pictures), seed) for seed in range(_DRAWS)])
+    drawn = np.array([_measure_draw(ranks, number, len(pictures), seed) for seed in range(_DRAWS)])
     low, high = np.percentile(drawn, (2.5, 97.5), axis=0).tolist()
     values = [*recall_at(ranks), float(np.median(ranks))]
-    *recall, median = [Measured(*each) for each in zip(values, low, high, strict=True)]
-    return Retrieval(len(ranks), dict(zip(TOP, recall, strict=True)), median)
+    *recall, median = [Measured(*interval) for interval in zip(values, low, high, strict=True)]
+    return DirectionMeasures(len(ranks), dict(zip(TOP, recall, strict=True)), median)
 
 
-def _of_draw(ranks: Ranks, number: Ranks, n_pictures: int, seed: int) -> TimeArray:
+def _measure_draw(ranks: Ranks, number: Ranks, n_pictures: int, seed: int) -> TimeArray:
     """Return [4] R@1, R@5, R@10 and median of ascending ranks, each as often as its picture is drawn."""
     picks = np.random.default_rng(seed).integers(n_pictures, size=n_pictures)
     times = np.bincount(picks, minlength=n_pictures)[number]
     before = np.cumsum(times)
-    found = [before[last - 1] if (last := int(np.searchsorted(ranks, top, "right"))) else 0 for top in TOP]
+    hits = [before[last - 1] if (last := int(np.searchsorted(ranks, top, "right"))) else 0 for top in TOP]
     median = ranks[np.searchsorted(before, before[-1] / 2)]
-    return np.array([*(np.array(found) / before[-1]), median])
+    return np.array([*(np.array(hits) / before[-1]), median])
 
 
 def recall_at(ranks: Ranks, tops: Sequence[int] = TOP) -> list[float]:
@@ -164,7 +166,7 @@ _BLOCK = 1024
 CONSE, RANDOM = BASELINES = "conse", "random"
 
 
-class Sentences(NamedTuple):
+class PictureSentences(NamedTuple):
     """The M sentences of pictures."""
 
     texts: list[str]
@@ -172,10 +174,12 @@ class Sentences(NamedTuple):
     """[M] number of each sentence's picture; it does not fall."""
 
 
-def sentences_of(pictures: Sequence[CaptionedPicture]) -> Sentences:
+def sentences_of(pictures: Sequence[CaptionedPicture]) -> PictureSentences:
     """Return all sentences of pictures, in their order."""
     texts = [text for picture in pictures for text in picture.sentences]
-    return Sentences(texts, np.repeat(np.arange(len(pictures)), [len(each.sentences) for each in pictures]))
+    return PictureSentences(
+        texts, np.repeat(np.arange(len(pictures)), [len(picture.sentences) for picture in pictures])
+    )
 
 
 def embed_sentences(texts: Sequence[str], device: str, progress: Progress | None) -> FloatArray:
@@ -192,7 +196,7 @@ def embed_sentences(texts: Sequence[str], device: str, progress: Progress | None
     return np.concatenate(blocks)
 
 
-def readable(
+def drop_unreadable(
     pictures: Sequence[CaptionedPicture], features: FloatArray, least: int = 1
 ) -> tuple[list[CaptionedPicture], FloatArray, list[str]]:
     """Pictures and their features [V, N, D] without those that could not be read, and a warning of these.
@@ -242,24 +246,24 @@ def evaluate_vse(request: VSERequest, progress: Progress | None = None) -> Repor
         raise UsageError(f"{request.captions}: has no pictures of the split {request.split}", hint="--split")
     stills = [picture.still for picture in pictures]
     views = encode_views(stills, extractor, [0], device=request.device, progress=progress)
-    pictures, (features,), unread = readable(pictures, views)
+    pictures, (features,), unread = drop_unreadable(pictures, views)
     texts, picture_of = sentences_of(pictures)
     vectors = embed_sentences(texts, request.device, progress)
     words = np.array([len(text.split()) for text in texts])
     rows = {name: map_of_pictures(features)}
     if extractor == EXTRACTOR:
-        rows[CONSE] = _by_class_names(features, extractor, request.device)
+        rows[CONSE] = _embed_class_names(features, extractor, request.device)
     measured = {
         row: measure(*_ranks(embedded, vectors, picture_of), picture_of, words)
         for row, embedded in rows.items()
     }
-    measured[RANDOM] = _chance(picture_of, words, request.seeds)
+    measured[RANDOM] = _measure_chance(picture_of, words, request.seeds)
     facts = {"split": request.split, "n_pictures": len(pictures), "n_sentences": len(texts)}
     return Report(
         "vse",
         tuple(Row(row, measures) for row, measures in measured.items()),
         {**facts, "extractor": extractor, "n_seeds": request.seeds},
-        warnings=(*warnings, *unread, *_seen(request, trained)),
+        warnings=(*warnings, *unread, *_training_warnings(request, trained)),
         title=f"{len(texts)} sentences of {len(pictures)} pictures ({request.split}), per cent",
         note=f"in brackets 95 % of a bootstrap over pictures; random: {request.seeds} draws",
     )
@@ -269,14 +273,14 @@ def _ranks(pictures: FloatArray, sentences: FloatArray, picture_of: Ranks) -> tu
     return text_ranks(pictures, sentences, picture_of), picture_ranks(pictures, sentences, picture_of)
 
 
-def _by_class_names(features: FloatArray, extractor: str, device: str) -> FloatArray:
+def _embed_class_names(features: FloatArray, extractor: str, device: str) -> FloatArray:
     """Return [N, E] as ConSE has it."""
     logits = get_extractor(describe(extractor), device=device).logits(features)
     return conse(ClassMixture(class_probabilities(logits), name_embeddings(extractor, device)))
 
 
-def _chance(picture_of: Ranks, words: Ranks, n_seeds: int) -> RetrievalMeasures:
-    """What vectors drawn at random would reach."""
+def _measure_chance(picture_of: Ranks, words: Ranks, n_seeds: int) -> RetrievalMeasures:
+    """Measure vectors drawn at random."""
     draws = []
     for seed in range(n_seeds):
         rng = np.random.default_rng(seed)
@@ -285,11 +289,11 @@ def _chance(picture_of: Ranks, words: Ranks, n_seeds: int) -> RetrievalMeasures:
             for count in (picture_of[-1] + 1, len(picture_of))
         )
         draws.append(_ranks(pictures, sentences, picture_of))
-    text, image = (np.stack(each) for each in zip(*draws, strict=True))
+    text, image = (np.stack(ranks) for ranks in zip(*draws, strict=True))
     return measure(text, image, picture_of, words)
 
 
-def _seen(request: VSERequest, trained: Trained) -> list[str]:
+def _training_warnings(request: VSERequest, trained: Trained) -> list[str]:
     """Return whether the map was trained on, or chosen by, these pictures."""
     trained_on = {data.get("sha256") for data in trained.training.get("data", ())}
     is_known = request.captions.is_file() and identify_file(request.captions)["sha256"] in trained_on

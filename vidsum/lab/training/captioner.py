@@ -27,29 +27,29 @@ from vidsum.lab.training.captioner_model import IGNORED, TrainedCaptioner, likel
 from vidsum.lab.training.loop import Recipe, first_weights, fit
 from vidsum.lab.training.state import BEST, clear, make_folder, refuse_foreign
 from vidsum.lab.training.summary_settings import CaptionerSettings, VSEData
-from vidsum.lab.training.vse import lr_share, read_splits, recorded, standard_of, standardise
+from vidsum.lab.training.vse import describe_training, feature_standard, lr_share, read_splits, standardise
 from vidsum.models.captioner import END, SPECIAL, captioner_of, tokens_of, words_of
 from vidsum.models.configs import CaptionerConfig
 from vidsum.models.vse import packed
 from vidsum.types import FloatArray, Progress
 
-_SMOOTHING, _LOST = 0.1, 0.1
+_SMOOTHING, _LOST_WORDS = 0.1, 0.1
 """See `vidsum.lab.training.captioner_model.likelihood_loss`."""
-_ALIKE = 16
+_POOLED_BATCHES = 16
 """Batches of like length that are made at a time: little padding, and the order is still random."""
-_LEAST = 2
+_MIN_PICTURES = 2
 """Minimum number of pictures of a part."""
-_WIDTH = 3
-"""Of the beam search that validates."""
-_LARGEST_NORM = 1.0
-"""Of a step's gradient."""
+_BEAM_WIDTH = 3
+"""Width of the beam search that validates."""
+_MAX_NORM = 1.0
+"""Gradient clipping norm."""
 FOLDER = "sentences"
-"""Of a run: the network in 32 bits, its state and its log."""
+"""Subfolder of a run: the network in 32 bits, its state and its log."""
 
 Numbers = npt.NDArray[np.int64]
 
 
-class Batch(NamedTuple):
+class SentenceBatch(NamedTuple):
     """B sentences of a step."""
 
     view: Numbers
@@ -80,7 +80,7 @@ class _Part:
     features: FloatArray
     """[V, N, D]"""
     sentences: tuple[tuple[str, ...], ...]
-    """Of each picture."""
+    """Sentences of each picture."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,9 +90,9 @@ class _Judge:
     part: _Part
 
     def __call__(self, config: CaptionerConfig, tensors: Mapping[str, npt.NDArray[Any]]) -> float:
-        found = captioner_of(config, tensors).write(self.part.features[0], _WIDTH)
-        said = [tokenize(each[0].text) for each in found]
-        people = [[tokenize(text) for text in own] for own in self.part.sentences]
+        captions = captioner_of(config, tensors).write(self.part.features[0], _BEAM_WIDTH)
+        said = [tokenize(ranked[0].text) for ranked in captions]
+        people = [[tokenize(text) for text in texts] for texts in self.part.sentences]
         return float(cider(said, people).mean())
 
 
@@ -113,17 +113,17 @@ def train_captioner(
     """
     make_folder(out)
     refuse_foreign(out)
-    least = {"train": _LEAST, "val": _LEAST}
+    least = {"train": _MIN_PICTURES, "val": _MIN_PICTURES}
     read, warnings = read_splits(data, settings.views, least, settings.device, progress)
     dim = describe(data.extractor).dim
     train, validation = (
-        _Part(seen[:, :, :dim], tuple(each.sentences for each in kept)) for kept, seen in read
+        _Part(seen[:, :, :dim], tuple(picture.sentences for picture in pictures)) for pictures, seen in read
     )
-    words = vocabulary([text for own in train.sentences for text in own], settings.least)
+    words = vocabulary([text for texts in train.sentences for text in texts], settings.least)
     config = replace(settings.model, words=words, dim_in=dim)
     settings = replace(settings, model=config)
     about = _about(data, settings, (train, validation))
-    standard = standard_of(train.features)
+    standard = feature_standard(train.features)
     train = replace(train, features=standardise(train.features, standard))
     if overwrite:
         clear(out)
@@ -141,7 +141,7 @@ def train_captioner(
 
 
 def vocabulary(sentences: Sequence[str], least: int) -> tuple[str, ...]:
-    """Return the words that occur at least so often, after `SPECIAL`; in the order of the alphabet."""
+    """Return `SPECIAL`, then the words that occur at least `least` times, in alphabetical order."""
     counts = Counter(word for sentence in sentences for word in words_of(sentence))
     return (*SPECIAL, *sorted(word for word, count in counts.items() if count >= least))
 
@@ -153,7 +153,7 @@ def _about(data: VSEData, settings: CaptionerSettings, parts: Sequence[_Part]) -
             yield repr(part.sentences).encode(errors="surrogateescape")
 
     n_pictures = [part.features.shape[1] for part in parts]
-    return recorded("captioner", data, settings, n_pictures, content(), validated_by="CIDEr-D")
+    return describe_training("captioner", data, settings, n_pictures, content(), validated_by="CIDEr-D")
 
 
 def _recipe(
@@ -162,18 +162,20 @@ def _recipe(
     judge: _Judge,
     about: Trained,
     settings: CaptionerSettings,
-) -> Recipe[TrainedCaptioner, Batch]:
+) -> Recipe[TrainedCaptioner, SentenceBatch]:
     """Return the training on people's sentences; the features are standardised."""
     device = choose_device(settings.device)
     views = torch.from_numpy(train.features).to(device)
     with first_weights(settings.loop.seed):
         model = TrainedCaptioner(settings.model, settings.input_dropout, settings.dropout).to(device)
     numbers = {word: number for number, word in enumerate(settings.model.words)}
-    sentences = [[encoded(text, numbers, settings.model) for text in own] for own in train.sentences]
+    sentences = [
+        [encode_sentence(text, numbers, settings.model) for text in texts] for texts in train.sentences
+    ]
 
-    def loss(model: TrainedCaptioner, batch: Batch) -> Tensor:
+    def loss(model: TrainedCaptioner, batch: SentenceBatch) -> Tensor:
         x = views[batch.view, batch.picture]
-        return likelihood_loss(model, x, batch.words.to(device), _SMOOTHING, _LOST)
+        return likelihood_loss(model, x, batch.words.to(device), _SMOOTHING, _LOST_WORDS)
 
     return Recipe(
         model=model,
@@ -182,34 +184,36 @@ def _recipe(
         loss=loss,
         validate=lambda model: judge(settings.model, {**standard, **_arrays(model.state_dict())}),
         about=replace(about, model="captioner-sentences"),
-        max_norm=_LARGEST_NORM,
+        max_norm=_MAX_NORM,
         lr_share=lambda epochs: lr_share(epochs / settings.loop.epochs),
     )
 
 
-def encoded(text: str, numbers: Mapping[str, int], config: CaptionerConfig) -> tuple[int, ...]:
+def encode_sentence(text: str, numbers: Mapping[str, int], config: CaptionerConfig) -> tuple[int, ...]:
     """Return the tokens of a sentence, with its end."""
     return (*tokens_of(text, numbers)[: config.longest], END)
 
 
 def batches(
     sentences: Sequence[Sequence[tuple[int, ...]]], n_views: int, settings: CaptionerSettings, epoch: int
-) -> dict[str, Batch]:
+) -> dict[str, SentenceBatch]:
     """Return the steps of an epoch: each sentence once, with a view of its picture drawn for it.
 
     Sentences of a step are of like length.
     """
     rng = np.random.default_rng([settings.loop.seed, epoch])
-    pairs = [(picture, sentence) for picture, own in enumerate(sentences) for sentence in own]
+    pairs = [(picture, sentence) for picture, texts in enumerate(sentences) for sentence in texts]
     order = rng.permutation(len(pairs))
-    steps: dict[str, Batch] = {}
-    for pool in np.array_split(order, max(1, round(len(order) / settings.batch_size / _ALIKE))):
+    steps: dict[str, SentenceBatch] = {}
+    for pool in np.array_split(order, max(1, round(len(order) / settings.batch_size / _POOLED_BATCHES))):
         alike = sorted(pool.tolist(), key=lambda pair: len(pairs[pair][1]))
         for part in np.array_split(alike, max(1, round(len(alike) / settings.batch_size))):
-            own = [torch.tensor(pairs[pair][1]) for pair in part.tolist()]
-            words = pad_sequence(own, batch_first=True, padding_value=IGNORED)
+            tokens = [torch.tensor(pairs[pair][1]) for pair in part.tolist()]
+            words = pad_sequence(tokens, batch_first=True, padding_value=IGNORED)
             pictures = np.array([pairs[pair][0] for pair in part.tolist()])
-            steps[f"step {len(steps) + 1}"] = Batch(rng.integers(n_views, size=len(part)), pictures, words)
+            steps[f"step {len(steps) + 1}"] = SentenceBatch(
+                rng.integers(n_views, size=len(part)), pictures, words
+            )
     return steps
 
 

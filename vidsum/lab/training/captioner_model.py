@@ -28,8 +28,8 @@ class _Block(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Return [B, L, d] of tokens [B, L, d], each of which sees those before."""
         q, k, v = (
-            each.unflatten(2, (self.heads, -1)).transpose(1, 2)
-            for each in self.qkv(self.norm1(x)).chunk(3, dim=2)
+            part.unflatten(2, (self.heads, -1)).transpose(1, 2)
+            for part in self.qkv(self.norm1(x)).chunk(3, dim=2)
         )
         rate = self.rate if self.training else 0.0
         attended = functional.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=rate)
@@ -79,5 +79,5 @@ def likelihood_loss(
     read = words[:, :-1].clamp(min=END)
     read = read.masked_fill(torch.rand(read.shape, device=read.device) < lost, UNKNOWN)
     logits = model(x, read).float().flatten(0, 1)
-    asked = words.masked_fill(words == UNKNOWN, IGNORED).flatten()
-    return functional.cross_entropy(logits, asked, ignore_index=IGNORED, label_smoothing=smoothing)
+    targets = words.masked_fill(words == UNKNOWN, IGNORED).flatten()
+    return functional.cross_entropy(logits, targets, ignore_index=IGNORED, label_smoothing=smoothing)

@@ -26,10 +26,10 @@ Words = Callable[[Sequence[int]], list[FloatArray]]
 
 DROPPED, REPLACED = 0.12, 0.05
 """Fractions of a query's words that are left out, and that are replaced by words of other sentences."""
-_LONGEST_SHORT = 4
+_MAX_SHORT_WORDS = 4
 """Maximum number of words of a shortened sentence."""
-_SAME_EVENT = 0.8
-"""Two sentences of a video whose windows have at least this IoU tell of the same event."""
+_SAME_EVENT_IOU = 0.8
+"""Two sentences of a video whose windows have at least this IoU describe the same event."""
 _EMPTY_WORDS = """
     a an the this that these those some another other it its he she they them his her their him i you we
     is are was were be been being am do does did has have had can will and or but as while when then
@@ -49,7 +49,7 @@ class Captions:
     first: npt.NDArray[np.int64]
     """[V] number of each video's first sentence."""
     texts: tuple[str, ...]
-    """What clips show: the N sentences, then the captions of clips."""
+    """Texts that clips show: the N sentences, then the captions of clips."""
     vectors: FloatArray
     """[N + C, D] of those."""
     clips: Mapping[str, range]
@@ -57,9 +57,9 @@ class Captions:
     queries: FloatArray
     """[2N, D] of the sentences with words dropped and replaced, and of those shortened to a few words."""
     query_texts: tuple[str, ...]
-    """Those sentences."""
+    """The texts of `queries`."""
     same_event: Mapping[int, tuple[int, ...]]
-    """Sentence -> other sentences that tell of the same event."""
+    """Sentence -> other sentences that describe the same event."""
 
     @property
     def n_sentences(self) -> int:
@@ -78,7 +78,7 @@ class Captions:
         return np.flatnonzero(has[self.video_of])
 
 
-class Sentences(NamedTuple):
+class EmbeddedSentences(NamedTuple):
     """The Q sentences of a video, embedded."""
 
     vectors: FloatArray
@@ -86,11 +86,11 @@ class Sentences(NamedTuple):
     queries: FloatArray
     """[2, Q, D] with words dropped and replaced, and shortened to a few words."""
     query_texts: tuple[Sequence[str], Sequence[str]]
-    """Those."""
+    """The texts of `queries`."""
 
 
 class ClipCaptions(NamedTuple):
-    """What the clips of a video show, one caption for each."""
+    """Captions of the clips of a video, one for each."""
 
     texts: tuple[str, ...]
     vectors: FloatArray
@@ -103,7 +103,7 @@ def embed_sentences(
     encoder: str,
     seed: int = 0,
     progress: Progress | None = None,
-) -> dict[str, Sentences]:
+) -> dict[str, EmbeddedSentences]:
     """Embed the sentences of each annotated video that has any, else it is a UsageError.
 
     `encoder` identifies the text encoder, by its weights' hash: embeddings are kept on disk, as tens of
@@ -114,41 +114,43 @@ def embed_sentences(
     if not texts:
         raise UsageError("no caption to simulate videos from")
     rng = np.random.default_rng(seed)
-    changed, short = disorder(texts, rng), shortened(texts, rng)
-    vectors, *queries = (embed_once(each, embed, encoder, progress) for each in (texts, changed, short))
+    changed, short = change_words(texts, rng), shorten(texts, rng)
+    vectors, *queries = (embed_once(phrases, embed, encoder, progress) for phrases in (texts, changed, short))
     sentences, start = {}, 0
     for name, video in used.items():
-        own = slice(start, start + len(video.queries))
-        of_queries = np.stack([rows[own] for rows in queries])
-        sentences[name] = Sentences(vectors[own], of_queries, (changed[own], short[own]))
-        start = own.stop
+        part = slice(start, start + len(video.queries))
+        of_queries = np.stack([rows[part] for rows in queries])
+        sentences[name] = EmbeddedSentences(vectors[part], of_queries, (changed[part], short[part]))
+        start = part.stop
     return sentences
 
 
 def captions_of(
     videos: Mapping[str, MomentVideo],
-    sentences: Mapping[str, Sentences],
+    sentences: Mapping[str, EmbeddedSentences],
     clips: Mapping[str, ClipCaptions] = MappingProxyType({}),
 ) -> Captions:
-    """Return the videos that have sentences, with captions of their clips where there are such."""
+    """Return the videos that have sentences, with captions of their clips where these exist."""
     used = {name: video for name, video in videos.items() if name in sentences}
-    own = [sentences[name] for name in used]
+    embedded = [sentences[name] for name in used]
     texts = [query.text for video in used.values() for query in video.queries]
-    n_sentences = [len(each.vectors) for each in own]
+    n_sentences = [len(video.vectors) for video in embedded]
     first = np.concatenate([[0], np.cumsum(n_sentences)[:-1]]).astype(np.int64)
-    shown = {name: clips[name] for name in used if name in clips}
+    described = {name: clips[name] for name in used if name in clips}
     first_clip, start = {}, len(texts)
-    for name, each in shown.items():
+    for name, clip in described.items():
         first_clip[name] = start
-        start += len(each.texts)
+        start += len(clip.texts)
     return Captions(
         videos=tuple(used.values()),
         first=first,
-        texts=(*texts, *(text for each in shown.values() for text in each.texts)),
-        vectors=np.concatenate([*(each.vectors for each in own), *(each.vectors for each in shown.values())]),
-        clips={name: range(place, place + len(shown[name].texts)) for name, place in first_clip.items()},
-        queries=np.concatenate([each.queries[form] for form in (0, 1) for each in own]),
-        query_texts=tuple(text for form in (0, 1) for each in own for text in each.query_texts[form]),
+        texts=(*texts, *(text for clip in described.values() for text in clip.texts)),
+        vectors=np.concatenate(
+            [*(item.vectors for item in embedded), *(item.vectors for item in described.values())]
+        ),
+        clips={name: range(place, place + len(described[name].texts)) for name, place in first_clip.items()},
+        queries=np.concatenate([video.queries[form] for form in (0, 1) for video in embedded]),
+        query_texts=tuple(text for form in (0, 1) for video in embedded for text in video.query_texts[form]),
         same_event=_same_events(tuple(used.values()), first.tolist()),
     )
 
@@ -173,7 +175,7 @@ def words_of(captions: Captions, encode: Callable[[Sequence[str]], list[FloatArr
     return words
 
 
-def disorder(texts: Sequence[str], rng: np.random.Generator) -> list[str]:
+def change_words(texts: Sequence[str], rng: np.random.Generator) -> list[str]:
     """Return the texts with words dropped, and replaced by words of any of them; none is left without a
     word.
     """
@@ -188,14 +190,14 @@ def disorder(texts: Sequence[str], rng: np.random.Generator) -> list[str]:
     return changed
 
 
-def shortened(texts: Sequence[str], rng: np.random.Generator) -> list[str]:
+def shorten(texts: Sequence[str], rng: np.random.Generator) -> list[str]:
     """One to four content words of each text, in order, rare ones more often; a text without any stays."""
     contents = [content_words(text) for text in texts]
     n_texts = Counter(word for words in contents for word in words)
     short = []
     for text, words in zip(texts, contents, strict=True):
         rarity = np.array([np.log((len(texts) + 1) / n_texts[word]) for word in words])
-        n_words = min(int(rng.integers(1, _LONGEST_SHORT + 1)), len(words))
+        n_words = min(int(rng.integers(1, _MAX_SHORT_WORDS + 1)), len(words))
         if words:
             chosen = rng.choice(len(words), n_words, replace=False, p=rarity / rarity.sum())
             text = " ".join(words[place] for place in sorted(chosen))
@@ -213,7 +215,7 @@ def _same_events(videos: Sequence[MomentVideo], first: Sequence[int]) -> dict[in
     same: dict[int, tuple[int, ...]] = {}
     for video, start in zip(videos, first, strict=True):
         whole = [(query.windows[0][0], query.windows[-1][1]) for query in video.queries]
-        is_same = (iou(whole, whole) >= _SAME_EVENT) & ~np.eye(len(whole), dtype=np.bool_)
+        is_same = (iou(whole, whole) >= _SAME_EVENT_IOU) & ~np.eye(len(whole), dtype=np.bool_)
         same |= {
             start + row: tuple((start + np.flatnonzero(others)).tolist())
             for row, others in enumerate(is_same)

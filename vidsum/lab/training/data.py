@@ -13,7 +13,7 @@ from vidsum.grounding.spaces import text_encoder_of
 from vidsum.grounding.text import DIMS, load_text_encoder
 from vidsum.grounding.windows import resample, with_endpoints
 from vidsum.lab.datasets.examples import MOST_SALIENT, HighlightExample, MomentExample, scores_at
-from vidsum.lab.datasets.moments import CLIP_S, MomentVideo, Query, read_moments, repaired
+from vidsum.lab.datasets.moments import CLIP_S, MomentVideo, Query, describe_repairs, read_moments
 from vidsum.lab.datasets.published_features import (
     check_features,
     embed_sources,
@@ -37,13 +37,13 @@ N_VALIDATION = 200
 
 @dataclass(frozen=True, eq=False)
 class MomentData(Generic[Example]):
-    """What a model is trained on, and validated on after each epoch."""
+    """Examples for training, and for validation after each epoch."""
 
     examples: Source[Example]
     validation: Sequence[Example]
     """They choose the best epoch; with none, the last one is taken."""
     features: Mapping[str, Any]
-    """What a user of the checkpoint must know of its input: `space`, `dim`, `clip_s` ...; JSON-ready."""
+    """Facts about the input that a checkpoint records: `space`, `dim`, `clip_s` ...; JSON-ready."""
     about: Mapping[str, Any]
     """The recorded origin of the examples, JSON-ready."""
     warnings: tuple[str, ...] = ()
@@ -54,10 +54,10 @@ def annotated_moments(
 ) -> MomentData[MomentExample]:
     """Return examples from annotated videos, one per video, all in memory: T x D x 4 bytes a video.
 
-    Each video is averaged into so many clips (T); the seed is of the choice of validation videos. Raises
+    Each video is averaged into T `clips`; the seed is of the choice of validation videos. Raises
     InputError: annotations or features cannot be read, or some videos have none. UsageError: there are no
     videos to train on, or the text encoder does not go with the space. WeightsError: the text encoder's
-    weights cannot be had.
+    weights are unavailable.
     """
     folder, split = source.query_features, _split(source, seed)
     vectors = read_queries(folder, split.queries) if folder else None
@@ -90,7 +90,7 @@ def annotated_highlights(
 ) -> MomentData[HighlightExample]:
     """Return examples from annotated videos, one per query, all in memory: see `annotated_moments`.
 
-    A video of more than so many clips is averaged into as many, and of a query at most so many words are
+    A video of more than `clips` clips is averaged into that number, and at most `words` words of a query are
     read. Published words (`read_words`) of another size than CLIP's are taken with a warning, and no text
     encoder is recorded. Raises UsageError too where words do not go with the encoder.
     """
@@ -132,10 +132,10 @@ def _split(source: DataSettings, seed: int) -> _Split:
     """Read annotations, hold out the validation videos and make sure that all have features."""
     encoder = _encoder_of(source)
     videos = read_moments(Path(source.data[0]))
-    warnings = repaired(videos)
+    warnings = describe_repairs(videos)
     if isinstance(source.held_out, Path):
         held_out = read_moments(source.held_out)
-        warnings += repaired(held_out)
+        warnings += describe_repairs(held_out)
         if twice := next((name for name in held_out if name in videos), None):
             raise UsageError(f"{source.held_out}: {twice} is among the training videos too")
     else:
@@ -211,7 +211,7 @@ def files_of(names: Sequence[str | Path]) -> list[dict[str, Any]]:
 
 
 def clip_s_of(videos: Sequence[MomentVideo], clips: int) -> float:
-    """Return seconds of a clip such that 95 of 100 videos are not longer than a window of so many clips."""
+    """Return seconds of a clip such that 95 of 100 videos are not longer than a window of `clips` clips."""
     return round(float(np.percentile([video.duration_s for video in videos], 95)) / clips, 3)
 
 
@@ -223,11 +223,13 @@ def _highlight(query: Query, clips: FloatArray, words: FloatArray) -> HighlightE
     windows = (np.array(query.windows) / query.duration_s).astype(np.float32)
     edges_s = np.linspace(0, query.duration_s, len(clips) + 1)
     middles_s = (edges_s[:-1] + edges_s[1:]) / 2
-    saliency = _covered(query, edges_s) if query.saliency is None else scores_at(query.saliency, middles_s)
+    saliency = (
+        _covered_share(query, edges_s) if query.saliency is None else scores_at(query.saliency, middles_s)
+    )
     return HighlightExample(query.video, clips, words, windows, saliency)
 
 
-def _covered(query: Query, edges_s: TimeArray) -> FloatArray:
+def _covered_share(query: Query, edges_s: TimeArray) -> FloatArray:
     starts, ends = np.array(query.windows).T
     common = np.minimum(edges_s[1:, None], ends) - np.maximum(edges_s[:-1, None], starts)
     fractions = np.maximum(common, 0.0).sum(axis=1) / np.diff(edges_s)

@@ -26,7 +26,7 @@ from vidsum.lab.training.moments import (
     MomentRecipe,
     check_sizes,
     collate_pairs,
-    shuffled,
+    shuffle,
     train_moments,
 )
 from vidsum.lab.training.settings import DETRLossSettings, DETRSettings, MatchWeights
@@ -59,39 +59,41 @@ def train_detr(
         config=config,
         build=partial(build, name, config),
         batches=lambda examples, device: Batches(
-            shuffled(examples), settings.batch_size, collate_pairs, device
+            shuffle(examples), settings.batch_size, collate_pairs, device
         ),
-        loss=partial(detr_loss, how=settings.loss, with_negatives=name not in WITHOUT_NEGATIVES),
+        loss=partial(detr_loss, settings=settings.loss, with_negatives=name not in WITHOUT_NEGATIVES),
         score=partial(_mean_precision, batch_size=settings.batch_size),
         monitor="mAP",
     )
     return train_moments(data, recipe, settings, out, overwrite=overwrite, progress=progress)
 
 
-def detr_loss(model: DETRModel, batch: DETRBatch, how: DETRLossSettings, *, with_negatives: bool) -> Tensor:
+def detr_loss(
+    model: DETRModel, batch: DETRBatch, settings: DETRLossSettings, *, with_negatives: bool
+) -> Tensor:
     """Return the published loss on a batch; with negative pairs as in QD-DETR."""
     detections = model(*batch.inputs)
     negative = model.saliency(*batch.negative) if with_negatives else None
     with torch.autocast(batch.gt_windows.device.type, enabled=False):
-        detections = Detections(*(each.float() for each in detections))
-        loss = detection_loss(detections, batch.gt_windows, batch.is_window, how)
-        is_clip, given = batch.inputs.is_clip, batch.saliency
-        saliency = margin_loss(detections.saliency, given, clips_inside(batch), is_clip, how.margin)
+        detections = Detections(*(output.float() for output in detections))
+        loss = detection_loss(detections, batch.gt_windows, batch.is_window, settings)
+        is_clip, human = batch.inputs.is_clip, batch.saliency
+        saliency = margin_loss(detections.saliency, human, clips_inside(batch), is_clip, settings.margin)
         if negative is not None:
-            saliency = saliency + _negatives_loss(detections.saliency, negative.float(), batch, how)
-        loss = loss + how.saliency * saliency + how.static_sparsity * static_sparsity(model)
-        return loss + how.lambda_s * model.sparsity_loss() if isinstance(model, MRNetDETR) else loss
+            saliency = saliency + _negatives_loss(detections.saliency, negative.float(), batch, settings)
+        loss = loss + settings.saliency * saliency + settings.static_sparsity * static_sparsity(model)
+        return loss + settings.lambda_s * model.sparsity_loss() if isinstance(model, MRNetDETR) else loss
 
 
-def _negatives_loss(scores: Tensor, negative: Tensor, batch: DETRBatch, how: DETRLossSettings) -> Tensor:
+def _negatives_loss(scores: Tensor, negative: Tensor, batch: DETRBatch, settings: DETRLossSettings) -> Tensor:
     counts = batch.negative.is_clip & batch.has_negative[:, None]
     every = torch.cat([scores, negative], dim=1)
-    given = torch.cat([batch.saliency, torch.zeros_like(negative)], dim=1)
-    ranked = rank_loss(every, given, torch.cat([batch.inputs.is_clip, counts], dim=1), how.tau)
+    human = torch.cat([batch.saliency, torch.zeros_like(negative)], dim=1)
+    ranked = rank_loss(every, human, torch.cat([batch.inputs.is_clip, counts], dim=1), settings.tau)
     return ranked + negative_pair_loss(negative, counts)
 
 
-def measured(
+def measure_model(
     model: DETRModel, examples: Sequence[HighlightExample], batch_size: int = 32
 ) -> WindowMeasures | None:
     """QVHighlights' measures of the moments of a model in evaluation mode; None where no example has any."""
@@ -118,7 +120,7 @@ def _predictions(model: DETRModel, batch: DETRBatch) -> tuple[FloatArray, FloatA
 
 def _mean_precision(model: DETRModel, examples: Sequence[HighlightExample], batch_size: int) -> float:
     """Average mAP, a fraction."""
-    measures = measured(model, examples, batch_size)
+    measures = measure_model(model, examples, batch_size)
     return 0.0 if measures is None else measures.mean_precision
 
 
@@ -180,7 +182,7 @@ def match(
 
 
 def detection_loss(
-    detections: Detections, gt_windows: Tensor, is_window: Tensor, how: DETRLossSettings
+    detections: Detections, gt_windows: Tensor, is_window: Tensor, settings: DETRLossSettings
 ) -> Tensor:
     """Loss of the labels and spans of each decoder layer: the sum over the layers.
 
@@ -190,18 +192,20 @@ def detection_loss(
     # a layer's batch is some more samples
     logits, spans = detections.logits.flatten(0, 1), detections.spans.flatten(0, 1)
     gt_windows, is_window = gt_windows.repeat(layers, 1, 1), is_window.repeat(layers, 1)
-    pairs = match(logits, spans, gt_windows, is_window, how.match)
+    pairs = match(logits, spans, gt_windows, is_window, settings.match)
     labels = torch.full(logits.shape[:2], _NONE, device=logits.device)
     labels[pairs.sample, pairs.moment] = _MOMENT
-    weights = torch.where(labels == _NONE, how.no_moment, 1.0)
+    weights = torch.where(labels == _NONE, settings.no_moment, 1.0)
     label = (weights * cross_entropy(logits.transpose(1, 2), labels, reduction="none")).mean()
 
-    own, target = spans[pairs.sample, pairs.moment], gt_windows[pairs.sample, pairs.window]
-    n_pairs = max(1, len(own))
-    distance = (own - centre_width(target)).abs().mean(1).sum() / n_pairs
-    apart = (1 - generalized_iou_of_pairs(start_end(own), target)).sum() / n_pairs
-    # each layer has as many moments and pairs: the sum of its means is so many times the mean of all
-    return layers * (how.match.label * label + how.match.span * distance + how.match.giou * apart)
+    predicted, target = spans[pairs.sample, pairs.moment], gt_windows[pairs.sample, pairs.window]
+    n_pairs = max(1, len(predicted))
+    distance = (predicted - centre_width(target)).abs().mean(1).sum() / n_pairs
+    apart = (1 - generalized_iou_of_pairs(start_end(predicted), target)).sum() / n_pairs
+    # all layers have the same number of moments and pairs: the sum of their means is that times the mean
+    return layers * (
+        settings.match.label * label + settings.match.span * distance + settings.match.giou * apart
+    )
 
 
 def clips_inside(batch: DETRBatch) -> Tensor:
@@ -214,34 +218,34 @@ def clips_inside(batch: DETRBatch) -> Tensor:
     return is_clip & (in_window | (batch.saliency > 0))
 
 
-def margin_loss(scores: Tensor, given: Tensor, is_inside: Tensor, is_clip: Tensor, margin: float) -> Tensor:
+def margin_loss(scores: Tensor, human: Tensor, is_inside: Tensor, is_clip: Tensor, margin: float) -> Tensor:
     """Hinge loss of two pairs of clips, drawn by PyTorch's generator; the mean over samples of their sum.
 
     One of the best clips inside the windows must be above one of the worst inside, if that is worse; any clip
     inside above any outside, if there are both. Of the model's and the annotators' scores [B, T], clips
     inside the windows, and clips that are not padding.
     """
-    best = given.masked_fill(~is_inside, -torch.inf).amax(1, keepdim=True)
-    worst = given.masked_fill(~is_inside, torch.inf).amin(1, keepdim=True)
+    best = human.masked_fill(~is_inside, -torch.inf).amax(1, keepdim=True)
+    worst = human.masked_fill(~is_inside, torch.inf).amin(1, keepdim=True)
     differ = is_inside & (best > worst)
-    hard = _hinge(scores, differ & (given == best), differ & (given == worst), margin)
+    hard = _hinge(scores, differ & (human == best), differ & (human == worst), margin)
     easy = _hinge(scores, is_inside, is_clip & ~is_inside, margin)
     return (hard + easy).mean()
 
 
 def _hinge(scores: Tensor, above: Tensor, below: Tensor, margin: float) -> Tensor:
     """Return [B] of one clip drawn from each of two sets [B, T]; 0 where a set is empty."""
-    gap = _one_of(scores, above) - _one_of(scores, below)
+    gap = _draw_score(scores, above) - _draw_score(scores, below)
     return (margin - gap).clamp(min=0) * (above.any(1) & below.any(1))
 
 
-def _one_of(scores: Tensor, chosen: Tensor) -> Tensor:
+def _draw_score(scores: Tensor, chosen: Tensor) -> Tensor:
     """Return [B] the score of one clip drawn from a set."""
     lots = torch.rand(chosen.shape, device=chosen.device).masked_fill(~chosen, -1.0)
     return scores.gather(1, lots.argmax(1, keepdim=True))[:, 0]
 
 
-def rank_loss(scores: Tensor, given: Tensor, is_clip: Tensor, tau: float) -> Tensor:
+def rank_loss(scores: Tensor, human: Tensor, is_clip: Tensor, tau: float) -> Tensor:
     """QD-DETR's rank-contrastive loss: clips of score r and more stand out from all, for each r from 1 to 11.
 
     Of the model's and the annotators' scores [B, T] (0 in a negative pair), clips that are not padding, and a
@@ -249,8 +253,8 @@ def rank_loss(scores: Tensor, given: Tensor, is_clip: Tensor, tau: float) -> Ten
     sum over r is divided by 12, as published.
     """
     log_probabilities = (scores.masked_fill(~is_clip, -torch.inf) / tau).log_softmax(1)
-    ranks = torch.arange(1, _RANKS, device=given.device)
-    is_positive = (given[:, None] >= ranks[:, None]) & is_clip[:, None]  # [B, R, T]
+    ranks = torch.arange(1, _RANKS, device=human.device)
+    is_positive = (human[:, None] >= ranks[:, None]) & is_clip[:, None]  # [B, R, T]
     of_positive = log_probabilities[:, None].expand_as(is_positive).masked_fill(~is_positive, 0.0).sum(2)
     means = of_positive / is_positive.sum(2).clamp(min=1)
     return -(means.sum(1) / _RANKS).mean()

@@ -27,7 +27,7 @@ from vidsum.lab.evaluation.reference import BUDGET, at_every_frame
 from vidsum.lab.evaluation.summary_metrics import kendall_tau_b
 from vidsum.lab.training.loop import FitResult, Recipe, first_weights, fit
 from vidsum.lab.training.ridge import fit_ridge
-from vidsum.lab.training.run import Run, split_facts, start_run
+from vidsum.lab.training.run import TrainingRun, split_facts, start_run
 from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings
 from vidsum.models.configs import RidgeConfig
 from vidsum.models.frame_scores import frame_loss
@@ -38,7 +38,7 @@ from vidsum.types import FloatArray, Progress
 
 _VALIDATION_SEED, _TRAINING_SEED = 0, 1
 
-_Run = Run[FullTransNetSettings]
+_Run = TrainingRun[FullTransNetSettings]
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def prepare_run(
     sources: Sequence[Path] = (),
     draw: Draw | None = None,
     overwrite: bool = False,
-) -> Run[FullTransNetSettings]:
+) -> TrainingRun[FullTransNetSettings]:
     """Check data and settings and write `run.json`: see `start_run`.
 
     Validation parts are taken from the training parts of the splits here. Raises UsageError too where videos
@@ -157,8 +157,8 @@ def _ridge_of(run: _Run, split: Split) -> FloatArray:
     settings = run.settings
     basis = RidgeConfig(dim_in=settings.model.dim_in)
     ridge = RidgeSettings(model=basis, ends=settings.ends, seed=settings.loop.seed)
-    own = Run[RidgeSettings](**{**vars(run), "settings": ridge})
-    return fit_ridge(own, split.train).model.weights
+    ridge_run = TrainingRun[RidgeSettings](**{**vars(run), "settings": ridge})
+    return fit_ridge(ridge_run, split.train).model.weights
 
 
 def half_cosine(done: float) -> float:
@@ -188,7 +188,7 @@ def _examples(run: _Run, split: Split) -> tuple[Examples | Callable[[int], Examp
 
     def of_epoch(epoch: int) -> Examples:
         seed = (_TRAINING_SEED, run.settings.loop.seed, epoch)
-        return {name: _redrawn(run, example, run.drawn(name, *seed)) for name, example in taught.items()}
+        return {name: _redraw(run, example, run.drawn(name, *seed)) for name, example in taught.items()}
 
     return of_epoch, warnings
 
@@ -198,22 +198,22 @@ def _example(run: _Run, video: AnnotatedVideo) -> VideoExample | None:
 
     None where no shot fits the budget, unless the head is `frame`, which does without key frames.
     """
-    read = _as_read(run, video)
+    read = _with_inputs(run, video)
     make = teaching_example if run.settings.model.head == "frame" else example_of
     whole = make(read, run.settings.model.global_tokens, choose_device(run.settings.device))
     return VideoExample(read, whole) if whole else None
 
 
-def _redrawn(run: _Run, example: VideoExample, video: AnnotatedVideo) -> VideoExample:
+def _redraw(run: _Run, example: VideoExample, video: AnnotatedVideo) -> VideoExample:
     """Return the example of a video of which the features alone were drawn anew: key frames stay as
     they are.
     """
-    read = _as_read(run, video)
+    read = _with_inputs(run, video)
     features = torch.from_numpy(read.features.array)[None].to(choose_device(run.settings.device))
     return VideoExample(read, replace(example.whole, features=features))
 
 
-def _as_read(run: _Run, video: AnnotatedVideo) -> AnnotatedVideo:
+def _with_inputs(run: _Run, video: AnnotatedVideo) -> AnnotatedVideo:
     """Return a video with what the model reads in place of its features."""
     return replace(video, features=replace(video.features, array=run.inputs.of(video.features)))
 
@@ -287,7 +287,7 @@ def loss_of(model: FullTransNet, example: VideoExample, crop: float, noise: floa
     if crop < 1:
         cropped = random_part(example.video, crop)
         part = example_of(cropped, model.config.global_tokens, part.features.device) or part
-    tokens = with_noise(part.key_frames, part.features.shape[1], noise) if noise else part.key_frames
+    tokens = add_noise(part.key_frames, part.features.shape[1], noise) if noise else part.key_frames
     state = model.encode(part.features, part.is_global)
     loss = fulltransnet_loss(model.taught(state, tokens).float(), part.key_frames)
     if model.scores is None:
@@ -330,7 +330,7 @@ def random_part(video: AnnotatedVideo, least: float) -> AnnotatedVideo:
     )
 
 
-def with_noise(key_frames: Tensor, n_samples: int, most: float) -> Tensor:
+def add_noise(key_frames: Tensor, n_samples: int, most: float) -> Tensor:
     """Key frames [1, L] of which a random fraction, up to `most`, are any of the samples instead."""
     fraction = torch.rand(()) * most
     is_replaced = (torch.rand(key_frames.shape) < fraction).to(key_frames.device)

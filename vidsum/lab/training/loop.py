@@ -47,7 +47,7 @@ class Recipe(Generic[Model, Example]):
     about: Trained
     """Recorded of the model and its data in the checkpoint; its tensors are not used."""
     lr_share: Callable[[float], float] | None = None
-    """Fraction of the optimizer's learning rate after so many epochs; None: always all of it."""
+    """Fraction of the optimizer's learning rate by the number of epochs done; None: always all of it."""
     max_norm: float | None = None
     """Gradient clipping norm."""
 
@@ -94,19 +94,19 @@ def fit(
     about = replace(recipe.about, training={**recipe.about.training, **asdict(settings)})
     facts = {key: getattr(about, key) for key in ("model", "config", "features", "training")}
     history = state.load_state(folder, recipe.model, recipe.optimizer, facts)
-    found = len(history)
+    resumed = len(history)
     while not _is_over(history, settings):
         epoch = _run_epoch(recipe, settings, len(history) + 1, folder, progress)
         history = (*history, epoch)
         # the state last: a run killed before it does this epoch again, and writes the same
         if epoch.epoch in keep_epochs:
-            save_trained(folder / state.kept_name(epoch.epoch), _snapshot(about, recipe.model, epoch))
+            save_trained(folder / state.epoch_file(epoch.epoch), _snapshot(about, recipe.model, epoch))
         if best_of(history) is epoch:
             save_trained(folder / state.BEST, _snapshot(about, recipe.model, epoch))
         state.save_state(folder, recipe.model, recipe.optimizer, facts, history)
-    if found < len(history) or not (folder / state.CURVES).exists():
+    if resumed < len(history) or not (folder / state.CURVES).exists():
         state.plot_curves(history, best_of(history), folder / state.CURVES)
-    return FitResult(history, best_of(history), folder / state.BEST, up_to_date=found == len(history))
+    return FitResult(history, best_of(history), folder / state.BEST, up_to_date=resumed == len(history))
 
 
 def best_of(history: Sequence[Epoch]) -> Epoch:
@@ -168,7 +168,7 @@ def _run_epoch(
 
 
 def _step(recipe: Recipe[Model, Example], loss: Tensor, epochs: float) -> None:
-    """Change the weights by one loss, after so many epochs."""
+    """Update the weights by one loss; `epochs` are those done, in fractions."""
     recipe.optimizer.zero_grad()
     loss.backward()  # type: ignore[no-untyped-call]
     if recipe.max_norm is not None:
@@ -189,8 +189,8 @@ def _validate(recipe: Recipe[Model, Example], number: int, folder: Path) -> floa
 
 def _finite(value: float, what: str, where: str, folder: Path) -> float:
     if not math.isfinite(value):
-        kept = f"{folder} keeps the epochs before"
-        raise VidsumError(f"{where}: {what} is {value}; {kept}", hint="a smaller --lr, or --precision fp32")
+        hint = f"{folder} keeps the epochs before"
+        raise VidsumError(f"{where}: {what} is {value}; {hint}", hint="a smaller --lr, or --precision fp32")
     return value
 
 

@@ -51,7 +51,7 @@ class Batches(Mapping[str, Batch], Generic[Item, Batch]):
         return len(self._parts)
 
 
-def shuffled(items: Sequence[Item]) -> list[Item]:
+def shuffle(items: Sequence[Item]) -> list[Item]:
     """Return the items in an order drawn by PyTorch's generator."""
     return [items[position] for position in torch.randperm(len(items)).tolist()]
 
@@ -69,7 +69,7 @@ class MomentBatch(NamedTuple):
     """[B, M, W, 2] as fractions of the video, padded with empty ones"""
 
 
-def grouped(examples: Sequence[MomentExample], size: int | None) -> list[Group]:
+def group_queries(examples: Sequence[MomentExample], size: int | None) -> list[Group]:
     """Queries of each video in groups of at most `size` (None: all), drawn and shuffled by PyTorch's
     generator.
 
@@ -81,10 +81,10 @@ def grouped(examples: Sequence[MomentExample], size: int | None) -> list[Group]:
         order = torch.randperm(len(example.queries)).tolist()
         step = size or len(order)
         groups += [(example, order[start : start + step]) for start in range(0, len(order), step)]
-    return shuffled(groups)
+    return shuffle(groups)
 
 
-def one_by_one(examples: Sequence[MomentExample]) -> list[Group]:
+def split_queries(examples: Sequence[MomentExample]) -> list[Group]:
     """Return each query alone, in order, as the paper tests, whichever way it trains."""
     return [(example, (query,)) for example in examples for query in range(len(example.queries))]
 
@@ -95,7 +95,7 @@ def collate_groups(groups: Sequence[Group], device: torch.device) -> MomentBatch
     windows = [
         example.windows.reshape(len(example.queries), -1, 2)[list(chosen)] for example, chosen in groups
     ]
-    gt_windows = np.zeros((len(groups), n_queries, max(each.shape[1] for each in windows), 2), np.float32)
+    gt_windows = np.zeros((len(groups), n_queries, max(rows.shape[1] for rows in windows), 2), np.float32)
     queries = np.zeros((len(groups), n_queries, groups[0][0].queries.shape[1]), np.float32)
     is_query = np.zeros((len(groups), n_queries), np.bool_)
     for row, (example, chosen) in enumerate(groups):
@@ -119,21 +119,21 @@ class DETRBatch(NamedTuple):
     negative: Inputs
     """The negative pair of each example: a video and a query that does not describe it."""
     has_negative: Tensor
-    """[B] bool; an example alone in its batch may have none, and then stands beside itself."""
+    """[B] bool; an example alone in its batch may have none, and is then its own negative."""
 
 
 def collate_pairs(examples: Sequence[HighlightExample], device: torch.device) -> DETRBatch:
     """Return examples padded to the most clips, words and windows among them."""
-    own = [Pair(example.video, example.words) for example in examples]
+    pairs = [Pair(example.video, example.words) for example in examples]
     negative = [
         example.negative or Pair(example.video, other.words)
-        for example, other in zip(examples, [*own[1:], own[0]], strict=True)
+        for example, other in zip(examples, [*pairs[1:], pairs[0]], strict=True)
     ]
     has_negative = [example.negative is not None or len(examples) > 1 for example in examples]
     gt_windows, is_window = padded([example.windows.reshape(-1, 2) for example in examples], device)
     saliency, _ = padded([example.saliency[:, None] for example in examples], device)
     return DETRBatch(
-        inputs=_inputs(own, device),
+        inputs=_inputs(pairs, device),
         gt_windows=gt_windows,
         is_window=is_window,
         saliency=saliency[..., 0],
@@ -161,14 +161,14 @@ class MomentRecipe(Generic[Model, Example, Batch]):
     build: Callable[[], Model]
     """Make the model, its weights drawn by PyTorch's generator."""
     batches: Callable[[Sequence[Example], torch.device], Mapping[str, Batch]]
-    """Those of an epoch, in an order drawn by PyTorch's generator."""
+    """Make the batches of an epoch, in an order drawn by PyTorch's generator."""
     loss: Callable[[Model, Batch], Tensor]
     score: Callable[[Model, Sequence[Example]], float]
     """The measure of validation, higher is better."""
     monitor: str
     """Its name in checkpoints."""
     betas: tuple[float, float] = (0.9, 0.999)
-    """Of AdamW."""
+    """AdamW's betas."""
 
 
 def train_moments(
@@ -196,7 +196,13 @@ def train_moments(
         examples=lambda epoch: recipe.batches(data.examples(epoch), device),
         loss=recipe.loss,
         validate=(lambda model: recipe.score(model, data.validation)) if data.validation else None,
-        about=Trained(recipe.name, asdict(recipe.config), dict(data.features), {**settings.own, **facts}, {}),
+        about=Trained(
+            recipe.name,
+            asdict(recipe.config),
+            dict(data.features),
+            {**settings.recorded_choices, **facts},
+            {},
+        ),
         lr_share=settings.lr_share,
         max_norm=settings.max_norm,
     )
@@ -207,8 +213,8 @@ def train_moments(
 def _start(model: nn.Module, name: str, start: str) -> None:
     """Load the weights of a checkpoint, on whatever it was trained; UsageError if it is of another model."""
     trained = read_trained(checkpoint_file(start))
-    own = {key: tensor.shape for key, tensor in model.state_dict().items()}
-    if trained.model != name or own != {key: tensor.shape for key, tensor in trained.tensors.items()}:
+    shapes = {key: tensor.shape for key, tensor in model.state_dict().items()}
+    if trained.model != name or shapes != {key: tensor.shape for key, tensor in trained.tensors.items()}:
         fault = f"{start}: a checkpoint of {trained.model} whose sizes or input are not those of this {name}"
         raise UsageError(fault, hint="the options, data and space of its training")
     model.load_state_dict(dict(trained.tensors))
@@ -229,12 +235,12 @@ def check_sizes(
     first = sizes(examples[0])
     for example in (*examples, *validation):
         if sizes(example) != first:
-            texts = [sentence.format(*each) for each in (first, sizes(example))]
+            texts = [sentence.format(*size) for size in (first, sizes(example))]
             raise UsageError(f"{examples[0].name} has {texts[0]}, {example.name} {texts[1]}")
     return first
 
 
-def sized(data: MomentData[MomentExample], settings: MRNetSettings) -> MRNetConfig:
+def fit_config(data: MomentData[MomentExample], settings: MRNetSettings) -> MRNetConfig:
     """Return the model for the clips, and the sizes of a clip and a query, of the data; errors as
     `check_sizes`.
     """
@@ -247,16 +253,16 @@ def sized(data: MomentData[MomentExample], settings: MRNetSettings) -> MRNetConf
     return replace(settings.model, clips=clips, dim_video=dim_video, dim_query=dim_query)
 
 
-def batches_of_groups(
+def training_batches(
     examples: Sequence[MomentExample], device: torch.device, settings: MRNetSettings
 ) -> Batches[Group, MomentBatch]:
     """For training: videos with some of their queries each."""
-    groups = grouped(examples, settings.queries_per_video)
+    groups = group_queries(examples, settings.queries_per_video)
     return Batches(groups, settings.batch_size, collate_groups, device)
 
 
-def batches_one_by_one(
+def validation_batches(
     examples: Sequence[MomentExample], model: nn.Module, batch_size: int
 ) -> Batches[Group, MomentBatch]:
     """For validation, where the model is: each query comes alone."""
-    return Batches(one_by_one(examples), batch_size, collate_groups, next(model.parameters()).device)
+    return Batches(split_queries(examples), batch_size, collate_groups, next(model.parameters()).device)

@@ -15,10 +15,10 @@ from vidsum.lab.training.loop import FitResult
 from vidsum.lab.training.moments import (
     MomentBatch,
     MomentRecipe,
-    batches_of_groups,
-    batches_one_by_one,
-    sized,
+    fit_config,
     train_moments,
+    training_batches,
+    validation_batches,
 )
 from vidsum.lab.training.settings import LossSettings, MRNetSettings
 from vidsum.models.mrnet import MRNet, match_scores
@@ -38,13 +38,13 @@ def train_mrnet(
     The number of clips, and the sizes of a clip and a query, are those of the data. Raises UsageError too
     where there are no examples, or they do not go together.
     """
-    config = sized(data, settings)
+    config = fit_config(data, settings)
     recipe = MomentRecipe(
         name="mrnet",
         config=config,
         build=lambda: MRNet(config),
-        batches=partial(batches_of_groups, settings=settings),
-        loss=partial(mrnet_loss, how=settings.loss),
+        batches=partial(training_batches, settings=settings),
+        loss=partial(mrnet_loss, settings=settings.loss),
         score=partial(_recall, batch_size=settings.batch_size),
         monitor="R@1 IoU 0.5",
         betas=(0.9, 0.99),  # as in the public code
@@ -52,17 +52,17 @@ def train_mrnet(
     return train_moments(data, recipe, settings, out, overwrite=overwrite, progress=progress)
 
 
-def mrnet_loss(model: MRNet, batch: MomentBatch, how: LossSettings) -> Tensor:
+def mrnet_loss(model: MRNet, batch: MomentBatch, settings: LossSettings) -> Tensor:
     """Eq. 12 on a batch: IoU loss, contrastive loss, and the sparsity loss, once."""
     scores = model(batch.video, batch.queries, batch.is_query)
     valid, is_query = model.valid, batch.is_query
     with torch.autocast(batch.video.device.type, enabled=False):  # cosines over .1 need their digits
         ious = proposal_ious(batch.gt_windows, model.config.clips)
-        loss = iou_loss(scores.iou, ious, valid, is_query, how.iou_low, how.iou_high)
+        loss = iou_loss(scores.iou, ious, valid, is_query, settings.iou_low, settings.iou_high)
         contrast = contrastive_loss(
-            scores.proposals, scores.queries, ious[:, :, valid], batch.gt_windows, is_query, how
+            scores.proposals, scores.queries, ious[:, :, valid], batch.gt_windows, is_query, settings
         )
-        total: Tensor = loss + how.lambda_c * contrast + how.lambda_s * model.sparsity_loss()
+        total: Tensor = loss + settings.lambda_c * contrast + settings.lambda_s * model.sparsity_loss()
     return total
 
 
@@ -71,11 +71,11 @@ def best_ious(model: MRNet, examples: Sequence[MomentExample], batch_size: int =
 
     Each query comes alone, as in the paper whichever way the model was trained.
     """
-    batches = batches_one_by_one(examples, model, batch_size)
-    return torch.cat([_best_of(model, batch) for batch in batches.values()]).cpu().numpy().astype(np.float64)
+    batches = validation_batches(examples, model, batch_size)
+    return torch.cat([_best_iou(model, batch) for batch in batches.values()]).cpu().numpy().astype(np.float64)
 
 
-def _best_of(model: MRNet, batch: MomentBatch) -> Tensor:
+def _best_iou(model: MRNet, batch: MomentBatch) -> Tensor:
     """Return [B, 1] of each video's one query."""
     scores = match_scores(model(batch.video, batch.queries, batch.is_query))[:, 0, model.valid]
     ious = proposal_ious(batch.gt_windows, model.config.clips)[:, 0, model.valid]
@@ -105,7 +105,7 @@ def proposal_ious(gt_windows: Tensor, n_clips: int) -> Tensor:
     """
     edges = torch.arange(n_clips + 1, device=gt_windows.device, dtype=gt_windows.dtype) / n_clips
     segments = torch.stack(torch.meshgrid(edges[:-1], edges[1:], indexing="ij"), dim=-1)
-    ious = [window_iou(segments, each[:, :, None, None]) for each in gt_windows.unbind(2)]
+    ious = [window_iou(segments, window[:, :, None, None]) for window in gt_windows.unbind(2)]
     return torch.stack(ious).amax(0)
 
 
@@ -122,7 +122,12 @@ def iou_loss(
 
 
 def contrastive_loss(
-    proposals: Tensor, queries: Tensor, ious: Tensor, gt_windows: Tensor, is_query: Tensor, how: LossSettings
+    proposals: Tensor,
+    queries: Tensor,
+    ious: Tensor,
+    gt_windows: Tensor,
+    is_query: Tensor,
+    settings: LossSettings,
 ) -> Tensor:
     """Eq. 11 with the samples of MMN: a query and its moment are a positive pair, in both directions.
 
@@ -138,31 +143,31 @@ def contrastive_loss(
     owner, _ = is_query.nonzero(as_tuple=True)  # [N] video of each query
     texts = queries.float()[is_query]
     ious = ious[is_query]
-    best = ious.topk(how.positives, dim=1).indices  # [N, K]
-    own = proposals.float()[owner[:, None], best]  # [N, K, D]
-    positive = ((own * texts[:, None]).sum(-1) - how.margin) / how.temperature  # [N, K]
+    best = ious.topk(settings.positives, dim=1).indices  # [N, K]
+    positives = proposals.float()[owner[:, None], best]  # [N, K, D]
+    positive = ((positives * texts[:, None]).sum(-1) - settings.margin) / settings.temperature  # [N, K]
 
     itself = torch.eye(len(texts), dtype=torch.bool, device=texts.device)
-    cosines = torch.einsum("nkd,md->nkm", own, texts) / how.temperature
-    others = ~itself & ~_overlapping(gt_windows[is_query], owner, how.negative_iou)
+    cosines = torch.einsum("nkd,md->nkm", positives, texts) / settings.temperature
+    others = ~itself & ~_overlap_mask(gt_windows[is_query], owner, settings.negative_iou)
     query_of_moment = _log_fraction(positive, cosines, others[:, None])
 
-    cosines = torch.einsum("nd,bpd->nbp", texts, proposals.float()) / how.temperature
+    cosines = torch.einsum("nd,bpd->nbp", texts, proposals.float()) / settings.temperature
     same_video = owner[:, None] == torch.arange(len(proposals), device=owner.device)
-    others = ~same_video[..., None] | (ious < how.negative_iou)[:, None]
+    others = ~same_video[..., None] | (ious < settings.negative_iou)[:, None]
     moment_of_query = _log_fraction(positive, cosines.flatten(1)[:, None], others.flatten(1)[:, None])
     is_somewhere = (ious.amax(1) > 0).float()[:, None]
     total = -((query_of_moment + moment_of_query) * is_somewhere).sum()
-    return total / (is_somewhere.sum() * how.positives).clamp(min=1)
+    return total / (is_somewhere.sum() * settings.positives).clamp(min=1)
 
 
-def _overlapping(windows: Tensor, owner: Tensor, negative_iou: float) -> Tensor:
+def _overlap_mask(windows: Tensor, owner: Tensor, negative_iou: float) -> Tensor:
     """Return [N, N] whether two queries are of the same video and their windows overlap."""
     ious = window_iou(windows[:, None, :, None], windows[None, :, None, :]).amax((2, 3))
     return (owner[:, None] == owner) & (ious >= negative_iou)
 
 
 def _log_fraction(positive: Tensor, negatives: Tensor, is_negative: Tensor) -> Tensor:
-    """Return [N, K] log of the softmax of a positive [N, K] beside its negatives [N, K or 1, S]."""
+    """Return [N, K] log of the softmax of a positive [N, K] among its negatives [N, K or 1, S]."""
     rest = negatives.masked_fill(~is_negative, -torch.inf).logsumexp(-1)
     return positive - torch.logaddexp(positive, rest)

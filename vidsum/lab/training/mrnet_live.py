@@ -15,10 +15,10 @@ from vidsum.lab.training.loop import FitResult
 from vidsum.lab.training.moments import (
     MomentBatch,
     MomentRecipe,
-    batches_of_groups,
-    batches_one_by_one,
-    sized,
+    fit_config,
     train_moments,
+    training_batches,
+    validation_batches,
 )
 from vidsum.lab.training.settings import MRNetSettings
 from vidsum.models.configs import CAUSAL
@@ -39,7 +39,7 @@ def train_live(
     Raises UsageError where the settings let clips see later ones, there are no examples, or these do not go
     together.
     """
-    config = sized(data, settings)
+    config = fit_config(data, settings)
     switches = {**CAUSAL, "regions": ("vv",), "mask": None}
     if wrong := [name for name, value in switches.items() if getattr(config, name) != value]:
         flags = " and ".join("--" + name.replace("_", "-").removesuffix("s") for name in wrong)
@@ -48,7 +48,7 @@ def train_live(
         name=NAME,
         config=config,
         build=lambda: LiveMRNet(config),
-        batches=partial(batches_of_groups, settings=settings),
+        batches=partial(training_batches, settings=settings),
         loss=live_loss,
         score=partial(_score, batch_size=settings.batch_size),
         monitor="minus the loss",
@@ -59,11 +59,11 @@ def train_live(
 def live_loss(model: LiveMRNet, batch: MomentBatch) -> Tensor:
     """Return the mean cross-entropy of the clips with the fraction of each in which a query is true."""
     logits = model(batch.video, batch.queries).float()
-    targets = covered(batch.gt_windows, logits.shape[2])
+    targets = covered_share(batch.gt_windows, logits.shape[2])
     return binary_cross_entropy_with_logits(logits[batch.is_query], targets[batch.is_query])
 
 
-def covered(gt_windows: Tensor, n_clips: int) -> Tensor:
+def covered_share(gt_windows: Tensor, n_clips: int) -> Tensor:
     """Return [B, M, T] the fraction of each clip that lies in windows [B, M, W, 2] that do not overlap."""
     edges = torch.arange(n_clips + 1, device=gt_windows.device) / n_clips
     start, end = gt_windows[..., None, 0], gt_windows[..., None, 1]
@@ -73,6 +73,6 @@ def covered(gt_windows: Tensor, n_clips: int) -> Tensor:
 
 def _score(model: LiveMRNet, examples: Sequence[MomentExample], batch_size: int) -> float:
     """Minus the loss, a proper score of probabilities that compare across videos and queries."""
-    batches = batches_one_by_one(examples, model, batch_size)
+    batches = validation_batches(examples, model, batch_size)
     losses = [(live_loss(model, batch), len(batch.video)) for batch in batches.values()]
     return -float(sum(loss * count for loss, count in losses)) / sum(count for _, count in losses)

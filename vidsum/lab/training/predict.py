@@ -98,11 +98,11 @@ def _scores(summarizer: Summarizer, video: AnnotatedVideo, protocol: Protocol, b
     if most is not None and n_samples > most:
         fault = f"{video.name} has {n_samples} samples; the model has positions for {most}"
         raise UsageError(fault, hint="only decoding without labels goes through longer videos in windows")
-    return curve_of(_teacher_forced(model, summarizer.inputs, video), shot_of_sample(video))
+    return curve_of(_decode_with_labels(model, summarizer.inputs, video), shot_of_sample(video))
 
 
 @torch.inference_mode()
-def _teacher_forced(model: FullTransNet, inputs: Inputs, video: AnnotatedVideo) -> Decoded:
+def _decode_with_labels(model: FullTransNet, inputs: Inputs, video: AnnotatedVideo) -> Decoded:
     """Return the model's steps, each given all key frames before it that it should have chosen."""
     read = replace(video, features=replace(video.features, array=inputs.of(video.features)))
     example = teaching_example(read, model.config.global_tokens, next(model.parameters()).device)

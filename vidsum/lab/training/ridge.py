@@ -19,16 +19,16 @@ from vidsum.errors import UsageError
 from vidsum.lab.datasets.splits import Split, k_fold
 from vidsum.lab.datasets.summaries import target_of
 from vidsum.lab.evaluation.summary_metrics import spearman_rho
-from vidsum.lab.training.run import Run, split_facts, start_run
+from vidsum.lab.training.run import TrainingRun, split_facts, start_run
 from vidsum.lab.training.state import BEST, make_folder, refuse_foreign
 from vidsum.lab.training.summary_settings import RidgeSettings
 from vidsum.models.ridge import RidgeScorer, averaged
 from vidsum.types import FloatArray, Progress, TimeArray
 
 PENALTIES: Final = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
-"""Those that folds of the training videos choose from."""
+"""Penalties that folds of the training videos choose from."""
 _FOLDS, _VALIDATION_DRAWS = 5, 3
-"""Of the choice of a penalty: parts of the training videos, and draws of each that it is measured on."""
+"""Choice of a penalty: parts of the training videos, and draws of each that it is measured on."""
 _END_SCALE = 3.0
 """Factor of the time from the start and to the end, which the penalty then hardly shrinks."""
 
@@ -44,11 +44,11 @@ class RidgeResult:
     """See `Fitted`."""
 
 
-prepare_ridge: Callable[..., Run[RidgeSettings]] = partial(start_run, "ridge")
+prepare_ridge: Callable[..., TrainingRun[RidgeSettings]] = partial(start_run, "ridge")
 """Check data and settings and write `run.json`."""
 
 
-def fit_split(run: Run[RidgeSettings], number: int, progress: Progress | None = None) -> RidgeResult:
+def fit_split(run: TrainingRun[RidgeSettings], number: int, progress: Progress | None = None) -> RidgeResult:
     """Fit the model of one split, and write its checkpoint; see `fit_ridge`."""
     split = run.splits[number]
     fitted = fit_ridge(run, split.train, progress)
@@ -71,14 +71,16 @@ class Fitted(NamedTuple):
     """Mean Spearman correlation in the folds that chose the penalty."""
 
 
-def fit_ridge(run: Run[RidgeSettings], names: Sequence[str], progress: Progress | None = None) -> Fitted:
+def fit_ridge(
+    run: TrainingRun[RidgeSettings], names: Sequence[str], progress: Progress | None = None
+) -> Fitted:
     """Return the regression of some videos of a run. Raises UsageError where they are too few for a
     penalty.
     """
     settings, window = run.settings, run.settings.model.window
     videos = []
     for done, name in enumerate(names, 1):
-        videos.append(_fitted_to(run, name))
+        videos.append(_sum_video(run, name))
         if progress:
             progress("videos", done, len(names))
     penalty, validation = settings.penalty, None
@@ -93,7 +95,7 @@ def fit_ridge(run: Run[RidgeSettings], names: Sequence[str], progress: Progress 
 
 @dataclass(frozen=True, eq=False)
 class _Video:
-    """What the regression needs of a video: its share of the normal equations, and rows to validate on."""
+    """Sums of a video for the regression: its share of the normal equations, and rows to validate on."""
 
     products: TimeArray
     """[D, D] mean over frames and draws of x x^T."""
@@ -105,7 +107,7 @@ class _Video:
     """[T]"""
 
 
-def _fitted_to(run: Run[RidgeSettings], name: str) -> _Video:
+def _sum_video(run: TrainingRun[RidgeSettings], name: str) -> _Video:
     target = target_of(run.videos[name])
     draws = [_rows(run, name, draw) for draw in range(run.settings.draws if run.draw else 1)]
     stacked = np.concatenate(draws).astype(np.float64)
@@ -114,7 +116,7 @@ def _fitted_to(run: Run[RidgeSettings], name: str) -> _Video:
     return _Video(products, moments, draws, target)
 
 
-def _rows(run: Run[RidgeSettings], name: str, draw: int) -> FloatArray:
+def _rows(run: TrainingRun[RidgeSettings], name: str, draw: int) -> FloatArray:
     """Return [T, D] what the model reads of a draw of a video, with the ends scaled up, smooth, less its
     mean.
     """
@@ -153,7 +155,7 @@ def _choose(videos: Sequence[_Video], settings: RidgeSettings) -> tuple[float, f
         for penalty, weights in zip(PENALTIES, _solve(train, PENALTIES), strict=True):
             for video in (videos[int(name)] for name in fold.test):
                 rows = video.draws[:_VALIDATION_DRAWS]
-                scores = [_smooth(each @ weights, settings.model.window) for each in rows]
+                scores = [_smooth(draw @ weights, settings.model.window) for draw in rows]
                 correlations[penalty].extend(spearman_rho(np.stack(scores), video.target)[:, 0].tolist())
     means = {penalty: float(np.mean(values)) for penalty, values in correlations.items()}
     best = max(means, key=lambda penalty: means[penalty])

@@ -15,7 +15,7 @@ import numpy as np
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding import vse
 from vidsum.io.text import read_json
-from vidsum.lab.datasets.captioned import Draw, Simulation
+from vidsum.lab.datasets.captioned import Draw, FeatureSimulator
 from vidsum.lab.datasets.splits import Split
 from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.lab.training.state import BEST, CURVES, LAST, clear, make_folder, require_same
@@ -33,7 +33,7 @@ S = TypeVar("S", bound=FullTransNetSettings | RidgeSettings)
 
 
 @dataclass(frozen=True, eq=False)
-class Run(Generic[S]):
+class TrainingRun(Generic[S]):
     """A run whose data has been checked and whose folder is claimed."""
 
     out: Path
@@ -42,7 +42,7 @@ class Run(Generic[S]):
     """With their validation parts, if there are any."""
     settings: S
     features: Mapping[str, Any]
-    """Those that the model reads: `extractor`, `dim` and `fps`, and what is recorded of `inputs`."""
+    """Features that the model reads: `extractor`, `dim` and `fps`, and what is recorded of `inputs`."""
     facts: Mapping[str, Any]
     """Recorded of the training in each checkpoint."""
     draw: Draw | None
@@ -71,7 +71,7 @@ def start_run(
     draw: Draw | None = None,
     overwrite: bool = False,
     **facts: Any,
-) -> Run[S]:
+) -> TrainingRun[S]:
     """Check that the videos of the splits go together, claim the folder and write `run.json`.
 
     `model` is its name in the checkpoints, whose `dim_in` comes from the videos; `sources` are their files,
@@ -84,7 +84,7 @@ def start_run(
     _check_together([videos[name] for name in sorted(named)])
     first, *others = [videos[name] for name in sorted({name for split in splits for name in split.train})]
     used = [draw(first, 0) if draw else first, *others]
-    features = _kind_of(used)
+    features = _describe_features(used)
     is_space = features["extractor"] in SENTENCES
     inputs = Inputs(vse.NAME if is_space else None, settings.ends)
     if is_space:  # pictures are read at a rate that can be asked for, not at every 15th frame's
@@ -93,9 +93,9 @@ def start_run(
     sized: Any = replace(settings.model, dim_in=features["dim"] + inputs.n_added)
     settings = replace(settings, model=sized)
     data = [{"name": path.name, **identify_file(path)} for path in sources]
-    weights = {_WEIGHTS: draw.weights} if isinstance(draw, Simulation) else {}
-    recorded = {"data": data, **weights, **settings.own, **facts}
-    run = Run(out, videos, tuple(splits), settings, features, recorded, draw, inputs)
+    weights = {_WEIGHTS: draw.weights} if isinstance(draw, FeatureSimulator) else {}
+    recorded = {"data": data, **weights, **settings.recorded_choices, **facts}
+    run = TrainingRun(out, videos, tuple(splits), settings, features, recorded, draw, inputs)
     document = {
         "model": model,
         "data": data,
@@ -120,13 +120,15 @@ def _check_together(videos: Sequence[AnnotatedVideo]) -> None:
     """All features must be of one kind; the model could read no others later."""
     first = videos[0]
     for video in videos[1:]:
-        own, other = (f"{each.features.dim} numbers of {each.features.extractor}" for each in (first, video))
-        if own != other:
-            fault = f"{first.name} has features of {own}, {video.name} of {other}"
+        expected, other = (
+            f"{item.features.dim} numbers of {item.features.extractor}" for item in (first, video)
+        )
+        if expected != other:
+            fault = f"{first.name} has features of {expected}, {video.name} of {other}"
             raise UsageError(fault, hint="give files whose features were extracted in the same way")
 
 
-def _kind_of(videos: Sequence[AnnotatedVideo]) -> dict[str, Any]:
+def _describe_features(videos: Sequence[AnnotatedVideo]) -> dict[str, Any]:
     """Extractor, size and median rate of the features."""
     features = videos[0].features
     step_s = float(np.median([video.features.step_s for video in videos]))

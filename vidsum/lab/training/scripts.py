@@ -30,14 +30,14 @@ _AGAIN, _OUTLIERS = 0.1, 0.02
 _SHOT_S = (2.0, 20.0)
 """Shortest and longest shot; a shorter segment has one shot."""
 _DESCRIBED = 0.5
-"""Fraction of the annotated videos, and of the events, that have captions of clips, where there are such."""
+"""Fraction of the annotated videos, and of the events, that have captions of clips, if any have."""
 _END_CARD, _END_CARD_S = 0.15, (2.0, 8.0)
 """Fraction of the annotated videos that end with an outlier, and its length."""
 _SHORT, _REPHRASED = 0.25, 0.25
 """Fractions of the queries that are shortened, and that are another sentence of the same event, if any."""
 
 
-class Segment(NamedTuple):
+class ScriptSegment(NamedTuple):
     """A text that is shown from start_s to end_s."""
 
     sentence: int
@@ -49,35 +49,35 @@ class Segment(NamedTuple):
 
 
 class Script(NamedTuple):
-    """What a video shows, and which sentences are true when."""
+    """Segments of a video, and the times when sentences are true."""
 
     name: str
     duration_s: float
-    segments: tuple[Segment, ...]
+    segments: tuple[ScriptSegment, ...]
     saliency: Mapping[int, FloatArray] = MappingProxyType({})
     """Sentence -> the annotators' scores [C, U] of it where there are any, see `Query.saliency`."""
-    moments: tuple[Segment, ...] | None = None
+    moments: tuple[ScriptSegment, ...] | None = None
     """When each sentence is true; None: when it is shown."""
 
     @property
-    def true(self) -> tuple[Segment, ...]:
+    def true(self) -> tuple[ScriptSegment, ...]:
         """When each sentence is true."""
         return self.segments if self.moments is None else self.moments
 
 
 @dataclass(frozen=True)
-class Asked:
+class ScriptQuery:
     """A query of a script."""
 
     sentence: int
-    """What it asks for."""
+    """Number of the sentence that it asks for."""
     query: int
     """Its number in `Captions.queries`."""
     moments: tuple[Interval, ...]
     """When it is true, in order and apart from each other."""
 
 
-def annotated(captions: Captions, rng: np.random.Generator) -> Script:
+def annotated_script(captions: Captions, rng: np.random.Generator) -> Script:
     """Any video as it is annotated, cut into shots; now and then with an outlier at its end."""
     is_described = len(captions.described) and rng.random() < _DESCRIBED
     number = (
@@ -89,8 +89,8 @@ def annotated(captions: Captions, rng: np.random.Generator) -> Script:
     script = script._replace(segments=tuple(_cut(script.segments, rng)), moments=script.true)
     if rng.random() >= _END_CARD:
         return script
-    end_s = script.duration_s + _between(rng, *_END_CARD_S)
-    card = Segment(NOTHING, script.duration_s, end_s)
+    end_s = script.duration_s + _draw_length(rng, *_END_CARD_S)
+    card = ScriptSegment(NOTHING, script.duration_s, end_s)
     return script._replace(duration_s=end_s, segments=(*script.segments, card))
 
 
@@ -98,98 +98,100 @@ def script_of(captions: Captions, number: int) -> Script:
     """Return a video as it is annotated, by its number."""
     video, first = captions.videos[number], int(captions.first[number])
     moments = tuple(
-        Segment(first + number, *window)
+        ScriptSegment(first + number, *window)
         for number, query in enumerate(video.queries)
         for window in query.windows
     )
     scores = {first + number: query.saliency for number, query in enumerate(video.queries)}
     scored = {sentence: saliency for sentence, saliency in scores.items() if saliency is not None}
-    shown, duration_s = moments, video.duration_s
+    segments, duration_s = moments, video.duration_s
     if clips := captions.clips.get(video.name):
-        shown = tuple(_clips(captions, clips, 0.0, duration_s, 0))
-    return Script(video.name, duration_s, shown, MappingProxyType(scored), moments)
+        segments = tuple(_clips(captions, clips, 0.0, duration_s, 0))
+    return Script(video.name, duration_s, segments, MappingProxyType(scored), moments)
 
 
-def joined(captions: Captions, longest_s: float, rng: np.random.Generator) -> Script:
+def joined_script(captions: Captions, longest_s: float, rng: np.random.Generator) -> Script:
     """Events of any videos, one after the other: few that last, or many short ones."""
     low_s, high_s = min(_SHORTEST_S, longest_s / 2), longest_s
     lengths = _SEGMENT_S
     if rng.random() < _EDITED:
         low_s, lengths = _EDITED_LENGTH * longest_s, _EDITED_S
-    duration_s = _between(rng, low_s, high_s)
-    shown, moments = _joined(captions, duration_s, lengths, rng)
-    return Script("joined", duration_s, tuple(shown), moments=tuple(moments))
+    duration_s = _draw_length(rng, low_s, high_s)
+    segments, moments = _join_events(captions, duration_s, lengths, rng)
+    return Script("joined", duration_s, tuple(segments), moments=tuple(moments))
 
 
-def filled(script: Script, captions: Captions, rng: np.random.Generator) -> Script:
+def fill_gaps(script: Script, captions: Captions, rng: np.random.Generator) -> Script:
     """Fill the gaps of a script with segments of any sentences.
 
     What goes on between the moments of a real video changes as often as they do.
     """
-    others: list[Segment] = []
+    others: list[ScriptSegment] = []
     end_s = 0.0
     for start, end in sorted(
-        [*((each.start_s, each.end_s) for each in script.segments), (script.duration_s,) * 2]
+        [*((segment.start_s, segment.end_s) for segment in script.segments), (script.duration_s,) * 2]
     ):
         if start - end_s >= _SEGMENT_S[0]:
-            others += _any(captions, end_s, start, rng)
+            others += _fill(captions, end_s, start, rng)
         end_s = max(end_s, end)
     return script._replace(segments=(*script.segments, *others), moments=script.true)
 
 
-def ask(script: Script, captions: Captions, sentence: int, rng: np.random.Generator) -> Asked:
+def draw_query(script: Script, captions: Captions, sentence: int, rng: np.random.Generator) -> ScriptQuery:
     """Return a query for a sentence: its own with words changed, shortened, or another one of the same event.
 
     A shortened query is true too where a text with all its words is shown.
     """
     n_sentences, form = captions.n_sentences, rng.random()
-    moments = [(each.start_s, each.end_s) for each in script.true if each.sentence == sentence]
+    moments = [(segment.start_s, segment.end_s) for segment in script.true if segment.sentence == sentence]
     query = sentence
     if form < _SHORT:
         query = n_sentences + sentence
         words = set(content_words(captions.query_texts[query]))
-        texts = {each.sentence for each in script.segments if each.sentence != NOTHING}
+        texts = {segment.sentence for segment in script.segments if segment.sentence != NOTHING}
         fit = {text for text in texts if words and words.issubset(content_words(captions.texts[text]))}
-        moments += [(each.start_s, each.end_s) for each in script.segments if each.sentence in fit]
+        moments += [
+            (segment.start_s, segment.end_s) for segment in script.segments if segment.sentence in fit
+        ]
     elif form < _SHORT + _REPHRASED and sentence in captions.same_event:
         query = int(rng.choice(captions.same_event[sentence]))
-    return Asked(sentence, query, tuple(_united(moments)))
+    return ScriptQuery(sentence, query, tuple(_merge(moments)))
 
 
-def _sentence(captions: Captions, rng: np.random.Generator) -> int:
-    """Any sentence; half of the time one of a video that has captions of clips, where there are such."""
+def _draw_sentence(captions: Captions, rng: np.random.Generator) -> int:
+    """Draw a sentence; half of the time from a video that has captions of clips, if any has."""
     if len(captions.described) and rng.random() < _DESCRIBED:
         return int(rng.choice(captions.described))
     return int(rng.integers(captions.n_sentences))
 
 
-def _joined(
+def _join_events(
     captions: Captions, duration_s: float, lengths: tuple[float, float], rng: np.random.Generator
-) -> tuple[list[Segment], list[Segment]]:
-    """What is shown in a joined video, and when which sentence is true."""
-    shown: list[Segment] = []
-    moments: list[Segment] = []
+) -> tuple[list[ScriptSegment], list[ScriptSegment]]:
+    """Draw the segments of a joined video, and the moments when each sentence is true."""
+    segments: list[ScriptSegment] = []
+    moments: list[ScriptSegment] = []
     start_s, shot = 0.0, 0
     while start_s < duration_s:
-        end_s = min(duration_s, start_s + _between(rng, *lengths))
+        end_s = min(duration_s, start_s + _draw_length(rng, *lengths))
         if rng.random() < _OUTLIERS:
-            event = [Segment(NOTHING, start_s, end_s, shot)]
+            event = [ScriptSegment(NOTHING, start_s, end_s, shot)]
         else:
             again = bool(moments) and rng.random() < _AGAIN
             sentence = (
-                moments[int(rng.integers(len(moments)))].sentence if again else _sentence(captions, rng)
+                moments[int(rng.integers(len(moments)))].sentence if again else _draw_sentence(captions, rng)
             )
             event = _event(captions, sentence, start_s, end_s, shot, rng)
-            moments.append(Segment(sentence, start_s, event[-1].end_s))
-        shown += event
-        start_s, shot = event[-1].end_s, 1 + max(each.shot or 0 for each in event)
-    return shown, moments
+            moments.append(ScriptSegment(sentence, start_s, event[-1].end_s))
+        segments += event
+        start_s, shot = event[-1].end_s, 1 + max(segment.shot or 0 for segment in event)
+    return segments, moments
 
 
 def _event(
     captions: Captions, sentence: int, start_s: float, stop_s: float, shot: int, rng: np.random.Generator
-) -> list[Segment]:
-    """What is shown while a sentence is true, for some time or less: itself, or a part of its video.
+) -> list[ScriptSegment]:
+    """Return the segments that show a sentence, or a part of its video, for some time or less.
 
     Shots are numbered from `shot`.
     """
@@ -197,29 +199,37 @@ def _event(
     video = captions.videos[number]
     clips = captions.clips.get(video.name)
     if not clips:
-        return list(_cut([Segment(sentence, start_s, stop_s)], rng, shot))
+        return list(_cut([ScriptSegment(sentence, start_s, stop_s)], rng, shot))
     windows = video.queries[sentence - int(captions.first[number])].windows
     first_s, last_s = windows[int(rng.integers(len(windows)))]
-    own = clips[int(first_s / CLIP_S) : max(int(last_s / CLIP_S), int(first_s / CLIP_S) + 1)] or clips[-1:]
-    n_clips = min(len(own), max(1, round((stop_s - start_s) / CLIP_S)))
-    place = int(rng.integers(len(own) - n_clips + 1))
+    window_clips = (
+        clips[int(first_s / CLIP_S) : max(int(last_s / CLIP_S), int(first_s / CLIP_S) + 1)] or clips[-1:]
+    )
+    n_clips = min(len(window_clips), max(1, round((stop_s - start_s) / CLIP_S)))
+    place = int(rng.integers(len(window_clips) - n_clips + 1))
     return _clips(
-        captions, own[place : place + n_clips], start_s, min(stop_s, start_s + n_clips * CLIP_S), shot
+        captions,
+        window_clips[place : place + n_clips],
+        start_s,
+        min(stop_s, start_s + n_clips * CLIP_S),
+        shot,
     )
 
 
-def _clips(captions: Captions, clips: range, start_s: float, stop_s: float, shot: int) -> list[Segment]:
+def _clips(captions: Captions, clips: range, start_s: float, stop_s: float, shot: int) -> list[ScriptSegment]:
     """Captions of clips, one after the other; the last one lasts to the end."""
     shots = shot + shots_of_captions(captions.vectors[clips.start : clips.stop])
     edges = [min(stop_s, start_s + CLIP_S * place) for place in range(len(clips))] + [stop_s]
     return [
-        Segment(text, *edge, int(number))
+        ScriptSegment(text, *edge, int(number))
         for text, edge, number in zip(clips, pairwise(edges), shots, strict=True)
         if edge[1] > edge[0]
     ]
 
 
-def _cut(segments: Iterable[Segment], rng: np.random.Generator, shot: int = 0) -> Iterator[Segment]:
+def _cut(
+    segments: Iterable[ScriptSegment], rng: np.random.Generator, shot: int = 0
+) -> Iterator[ScriptSegment]:
     """Yield segments cut into shots, each with its own number from `shot`; those of several keep theirs."""
     for segment in segments:
         if segment.shot is not None:
@@ -227,22 +237,22 @@ def _cut(segments: Iterable[Segment], rng: np.random.Generator, shot: int = 0) -
             continue
         start_s = segment.start_s
         while start_s < segment.end_s:
-            end_s = min(segment.end_s, start_s + _between(rng, *_SHOT_S))
-            yield Segment(segment.sentence, start_s, end_s, shot)
+            end_s = min(segment.end_s, start_s + _draw_length(rng, *_SHOT_S))
+            yield ScriptSegment(segment.sentence, start_s, end_s, shot)
             start_s, shot = end_s, shot + 1
 
 
-def _any(captions: Captions, start_s: float, stop_s: float, rng: np.random.Generator) -> list[Segment]:
+def _fill(captions: Captions, start_s: float, stop_s: float, rng: np.random.Generator) -> list[ScriptSegment]:
     """Return segments of any sentences, one after the other, from one time to another."""
-    segments: list[Segment] = []
+    segments: list[ScriptSegment] = []
     while start_s < stop_s:
-        end_s = min(stop_s, start_s + _between(rng, *_SEGMENT_S))
-        segments.append(Segment(int(rng.integers(captions.n_sentences)), start_s, end_s))
+        end_s = min(stop_s, start_s + _draw_length(rng, *_SEGMENT_S))
+        segments.append(ScriptSegment(int(rng.integers(captions.n_sentences)), start_s, end_s))
         start_s = end_s
     return segments
 
 
-def _united(intervals: Iterable[Interval]) -> list[Interval]:
+def _merge(intervals: Iterable[Interval]) -> list[Interval]:
     """Intervals in order, those that touch or overlap as one."""
     united: list[Interval] = []
     for start_s, end_s in sorted(intervals):
@@ -253,6 +263,6 @@ def _united(intervals: Iterable[Interval]) -> list[Interval]:
     return united
 
 
-def _between(rng: np.random.Generator, low: float, high: float) -> float:
+def _draw_length(rng: np.random.Generator, low: float, high: float) -> float:
     """Return a draw whose logarithm is uniform."""
     return float(np.exp(rng.uniform(np.log(low), np.log(high))))

@@ -1,4 +1,4 @@
-"""What can be chosen about training: the loop, and moment models. Fields are options of `vidsum train`."""
+"""Settings of the training loop and of moment models. Fields are options of `vidsum train`."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -97,7 +97,7 @@ DecayAt = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class MomentSettings:
-    """What the trainers of all moment models share: rates, presets, and choices by name."""
+    """Settings of the trainers of all moment models: rates, presets, and choices by name."""
 
     PANEL = "Training"
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
@@ -120,7 +120,7 @@ class MomentSettings:
         object.__setattr__(self, "decay_at", tuple(self.decay_at))
 
     def lr_share(self, epochs: float) -> float:
-        """Fraction of the learning rate after so many epochs, those in part included."""
+        """Return the fraction of the learning rate after a number of epochs, which may be fractional."""
         rise = min(1.0, epochs / self.warmup) if self.warmup else 1.0
         return float(rise * 0.1 ** sum(epochs > end for end in self.decay_at))
 
@@ -139,7 +139,7 @@ class MRNetSettings(MomentSettings):
 
     PRESETS = presets.MRNET
     SIZES = HEADS
-    """Of the proposal map."""
+    """Sizes of the proposal map."""
 
     model: MRNetConfig = field(default_factory=MRNetConfig)
     """Its dimensions come from the data, whatever they are here."""
@@ -165,9 +165,9 @@ class MRNetSettings(MomentSettings):
         return {**choices, **(presets.MRNET_PAPER_HEADS.get(preset, {}) if size == "paper" else {})}
 
     @property
-    def own(self) -> dict[str, Any]:
+    def recorded_choices(self) -> dict[str, Any]:
         """The choices that are neither the model's nor the loop's, JSON-ready."""
-        return {**own_fields(self), **asdict(self.loss)}
+        return {**plain_fields(self), **asdict(self.loss)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +176,7 @@ class DETRSettings(MomentSettings):
 
     PRESETS = presets.DETR
     SIZES = MappingProxyType({"paper": {"d": 256, "d_ff": 1024}, "light": {"d": 128, "d_ff": 256}})
-    """Of the transformer: the published ones, and those for a CPU."""
+    """Sizes of the transformer: the published ones, and some for a CPU."""
 
     model: DETRConfig = field(default_factory=DETRConfig)
     """Its dimensions come from the data, whatever they are here."""
@@ -185,14 +185,14 @@ class DETRSettings(MomentSettings):
     max_norm: float = option("Gradient clipping norm.", 0.1, above=0)
 
     @property
-    def own(self) -> dict[str, Any]:
-        """See `MRNetSettings.own`."""
-        return {**own_fields(self), "loss": asdict(self.loss)}
+    def recorded_choices(self) -> dict[str, Any]:
+        """See `MRNetSettings.recorded_choices`."""
+        return {**plain_fields(self), "loss": asdict(self.loss)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class DataSettings(Checked):
-    """What a moment model is trained on."""
+    """Training data of a moment model."""
 
     PANEL = "Data and output"
 
@@ -257,7 +257,7 @@ class DataSettings(Checked):
         default_text="the words are embedded",
         metavar="FOLDER",
     )
-    """Of the DETR models alone."""
+    """For DETR models only."""
     query_features: Path | None = option(
         "Folder with one vector per query, or its tokens or frames, which are averaged: the audios or "
         "qidNUMBER of --data as .pt, .npy or .npz.",
@@ -265,7 +265,7 @@ class DataSettings(Checked):
         default_text="the sentences are embedded",
         metavar="FOLDER",
     )
-    """Of MRNet alone."""
+    """For MRNet only."""
 
     @property
     def held_out(self) -> Path | float:
@@ -276,7 +276,7 @@ class DataSettings(Checked):
             return Path(str(self.validation))
 
 
-def own_fields(settings: Any) -> dict[str, Any]:
+def plain_fields(settings: Any) -> dict[str, Any]:
     """Return the fields of settings that are not settings themselves, by name."""
     nested = ("model", "loss", "loop")
-    return {one.name: getattr(settings, one.name) for one in fields(settings) if one.name not in nested}
+    return {item.name: getattr(settings, item.name) for item in fields(settings) if item.name not in nested}

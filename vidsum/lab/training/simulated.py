@@ -15,7 +15,15 @@ from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, guided_rows
 from vidsum.grounding.windows import clips_of, grid, resample
 from vidsum.lab.datasets.examples import MOST_SALIENT, HighlightExample, MomentExample, Pair, scores_at
 from vidsum.lab.training.captions import Captions, Words
-from vidsum.lab.training.scripts import NOTHING, Asked, Script, annotated, ask, filled, joined
+from vidsum.lab.training.scripts import (
+    NOTHING,
+    Script,
+    ScriptQuery,
+    annotated_script,
+    draw_query,
+    fill_gaps,
+    joined_script,
+)
 from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray, Interval, TimeArray, stack_intervals
 
@@ -31,7 +39,7 @@ _SHORTEST_S = 0.5
 _MAX_COVERED = 0.7
 """Largest fraction of an example, less outliers, that a query may be true in. What is nearly always true is
 the subject, not a moment, and a model trained on such answers gives them where it is in doubt."""
-_MIN_SHOWN = 0.5
+_MIN_WEIGHT = 0.5
 """Weight of a sentence in a clip that it is true of, though annotators scored the clip 0."""
 _PASSES, _SENTENCE_LASTS, _OUTLIER = 0.2, 0.5, 2.0
 """Fraction of the noise's variance that is new in each clip; fraction of the lasting rest that all shots of a
@@ -43,14 +51,14 @@ _DRAWS, _LONGEST = 1000, 3
 
 
 Show = Callable[[FloatArray, FloatArray], FloatArray]
-"""What a space shows of captions [T, D], with standard normal noise [T, D]: rows [T, D] of length 1.
+"""Rows that a space shows for captions [T, D], with standard normal noise [T, D]: rows [T, D] of length 1.
 
-Means of captions stand for clips that show several.
+Clips that show several captions get their mean.
 """
 
 
 @dataclass(frozen=True, eq=False)
-class Simulation:
+class SimulationSettings:
     """How examples are simulated."""
 
     captions: Captions
@@ -69,51 +77,53 @@ class Simulation:
     """A video's clips with the guide of a query."""
 
 
-def simulate_moments(how: Simulation, n_videos: int, seed: Sequence[int]) -> list[MomentExample]:
+def simulate_moments(settings: SimulationSettings, n_videos: int, seed: Sequence[int]) -> list[MomentExample]:
     """Training examples, drawn anew for each seed, such as a seed and an epoch.
 
     Raises UsageError where hardly a draw has queries that are true in a part of the video only.
     """
     rng = np.random.default_rng(list(seed))
-    return [_moment_example(how, rng) for _ in range(n_videos)]
+    return [_moment_example(settings, rng) for _ in range(n_videos)]
 
 
-def _moment_example(how: Simulation, rng: np.random.Generator) -> MomentExample:
-    draft = _draft(how, rng)
-    video = simulate_video(draft.script, how, rng)
-    queries = how.captions.queries[[asked.query for asked in draft.asked]]
-    rows = how.rows(video, queries[0]) if how.guided else video.rows
-    return MomentExample(draft.script.name, resample(rows[draft.window], how.clips), queries, draft.windows)
+def _moment_example(settings: SimulationSettings, rng: np.random.Generator) -> MomentExample:
+    draft = _draft(settings, rng)
+    video = simulate_video(draft.script, settings, rng)
+    queries = settings.captions.queries[[query.query for query in draft.queries]]
+    rows = settings.rows(video, queries[0]) if settings.guided else video.rows
+    return MomentExample(
+        draft.script.name, resample(rows[draft.window], settings.clips), queries, draft.windows
+    )
 
 
 def simulate_highlights(
-    how: Simulation, words: Words, n_videos: int, seed: Sequence[int]
+    settings: SimulationSettings, words: Words, n_videos: int, seed: Sequence[int]
 ) -> list[HighlightExample]:
     """Return the same with saliency; each example has one query and a negative pair.
 
     A video of fewer clips than `how.clips` is taken as it is. `words` is called once, for all sentences.
     """
     rng = np.random.default_rng(list(seed))
-    drawn = [_highlight_example(how, rng) for _ in range(n_videos)]
+    drawn = [_highlight_example(settings, rng) for _ in range(n_videos)]
     embedded = iter(words([sentence for sentences, _ in drawn for sentence in sentences]))
     return [make(next(embedded), next(embedded)) for _, make in drawn]
 
 
 def _highlight_example(
-    how: Simulation, rng: np.random.Generator
+    settings: SimulationSettings, rng: np.random.Generator
 ) -> tuple[tuple[int, int], Callable[[FloatArray, FloatArray], HighlightExample]]:
     """Return the numbers of the query and of the negative pair's, and what makes the example from their
     words.
 
     The negative pair has any query: that it is true of this video too is very unlikely.
     """
-    draft = _draft(how, rng)
-    video = simulate_video(filled(draft.script, how.captions, rng), how, rng)
-    asked, negative = draft.asked[0], int(rng.integers(len(how.captions.queries)))
+    draft = _draft(settings, rng)
+    video = simulate_video(fill_gaps(draft.script, settings.captions, rng), settings, rng)
+    query, negative = draft.queries[0], int(rng.integers(len(settings.captions.queries)))
 
     def clips(number: int) -> FloatArray:
-        rows = guided_rows(video, how.captions.queries[number]) if how.guided else video.rows
-        return clips_of(rows[draft.window], STEP_S, how.clip_s, how.clips)
+        rows = guided_rows(video, settings.captions.queries[number]) if settings.guided else video.rows
+        return clips_of(rows[draft.window], STEP_S, settings.clip_s, settings.clips)
 
     def make(words: FloatArray, negative_words: FloatArray) -> HighlightExample:
         windows = draft.windows[0]
@@ -121,70 +131,79 @@ def _highlight_example(
         pair = Pair(negative_rows, negative_words)
         return HighlightExample(draft.script.name, rows, words, windows, saliency, pair)
 
-    rows, negative_rows = clips(asked.query), clips(negative)
-    saliency = saliency_of(draft.script, asked, video.timestamps)[draft.window]
+    rows, negative_rows = clips(query.query), clips(negative)
+    saliency = saliency_of(draft.script, query, video.timestamps)[draft.window]
     saliency = resample(saliency[:, None], len(rows))[:, 0]
-    return (asked.query, negative), make
+    return (query.query, negative), make
 
 
 class _Draft(NamedTuple):
     """The script of an example, and its queries."""
 
     script: Script
-    asked: list[Asked]
+    queries: list[ScriptQuery]
     window: slice
     """The clips of the video's grid that the example has."""
     windows: FloatArray
     """[M, W, 2] where each query is true, as fractions of the window, padded with empty ones."""
 
 
-def _draft(how: Simulation, rng: np.random.Generator) -> _Draft:
+def _draft(settings: SimulationSettings, rng: np.random.Generator) -> _Draft:
     """Return a draft whose queries are true in a part of the video only; UsageError where hardly a draw has
     such.
     """
     for _ in range(_DRAWS):
-        if draft := _try_draft(how, rng):
+        if draft := _try_draft(settings, rng):
             return draft
     raise UsageError(
-        f"{how.captions.n_sentences} captions are too few, or last too long: each is true in nearly all of "
-        "its video",
+        f"{settings.captions.n_sentences} captions are too few, or last too long: each is true in nearly "
+        "all of its video",
         hint="more --data",
     )
 
 
-def _try_draft(how: Simulation, rng: np.random.Generator) -> _Draft | None:
+def _try_draft(settings: SimulationSettings, rng: np.random.Generator) -> _Draft | None:
     """Return a draft; None where a query is true in too much of it."""
-    window_s = how.clips * how.clip_s
-    is_joined = rng.random() < how.joined
-    script = joined(how.captions, _LONGEST * window_s, rng) if is_joined else annotated(how.captions, rng)
-    asked = [ask(script, how.captions, sentence, rng) for sentence in _sentences_of(script, how, rng)]
-    moments = [each.moments for each in asked]
+    window_s = settings.clips * settings.clip_s
+    is_joined = rng.random() < settings.joined
+    script = (
+        joined_script(settings.captions, _LONGEST * window_s, rng)
+        if is_joined
+        else annotated_script(settings.captions, rng)
+    )
+    queries = [
+        draw_query(script, settings.captions, sentence, rng)
+        for sentence in _sentences_of(script, settings, rng)
+    ]
+    moments = [query.moments for query in queries]
     n_clips = len(grid(script.duration_s, STEP_S))
     window = _window(n_clips, round(window_s / STEP_S), moments[0], rng)
-    outliers = [(each.start_s, each.end_s) for each in script.segments if each.sentence == NOTHING]
-    windows, empty = (_windows(each, window, script.duration_s) for each in (moments, [outliers]))
-    covered, nothing = ((each[..., 1] - each[..., 0]).sum(axis=1).max() for each in (windows, empty))
+    outliers = [
+        (segment.start_s, segment.end_s) for segment in script.segments if segment.sentence == NOTHING
+    ]
+    windows, empty = (_windows(intervals, window, script.duration_s) for intervals in (moments, [outliers]))
+    covered, nothing = ((spans[..., 1] - spans[..., 0]).sum(axis=1).max() for spans in (windows, empty))
     is_too_much = covered >= _MAX_COVERED * (1 - nothing) - 1e-6  # also of nothing but outliers
-    return None if is_too_much else _Draft(script, asked, window, windows)
+    return None if is_too_much else _Draft(script, queries, window, windows)
 
 
-def simulate_video(script: Script, how: Simulation, rng: np.random.Generator) -> ClipEmbeddings:
+def simulate_video(script: Script, settings: SimulationSettings, rng: np.random.Generator) -> ClipEmbeddings:
     """Return the embeddings of a video of the script."""
     times = grid(script.duration_s, STEP_S)
-    texts, weights = _texts(script, how.captions, rng), _weights(script, times)
-    lasting = weights @ _lasting(script, texts.shape[1], rng)
+    texts, weights = _texts(script, settings.captions, rng), _weights(script, times)
+    lasting = weights @ _lasting_noise(script, texts.shape[1], rng)
     passing = rng.standard_normal(lasting.shape, np.float32)
     noise = np.sqrt(1 - _PASSES) * lasting + np.sqrt(_PASSES) * passing
-    rows = how.show(weights @ texts, np.asarray(rng.uniform(*_STRENGTH) * noise, np.float32))
+    rows = settings.show(weights @ texts, np.asarray(rng.uniform(*_STRENGTH) * noise, np.float32))
     return ClipEmbeddings(rows, times, STEP_S, script.duration_s)
 
 
 def _texts(script: Script, captions: Captions, rng: np.random.Generator) -> FloatArray:
     """Return [S + 1, D] the text of each segment; last, where none is shown, another one in a like scene."""
-    own = captions.vectors[[segment.sentence for segment in script.segments]]
-    own[[segment.sentence == NOTHING for segment in script.segments]] = 0
-    background = captions.vectors[rng.integers(captions.n_sentences)] + _SCENE * own.mean(axis=0)
-    return np.concatenate([own, unit_rows(background[None])])
+    vectors = captions.vectors[[segment.sentence for segment in script.segments]]
+    vectors[[segment.sentence == NOTHING for segment in script.segments]] = 0
+    background = captions.vectors[rng.integers(captions.n_sentences)] + _SCENE * vectors.mean(axis=0)
+    return np.concatenate([vectors, unit_rows(background[None])])
 
 
 def _weights(script: Script, times: TimeArray) -> FloatArray:
@@ -192,45 +211,49 @@ def _weights(script: Script, times: TimeArray) -> FloatArray:
 
     Where annotators scored a clip, the weight of the sentence grows with the score.
     """
-    covered = _covered_s([(each.start_s, each.end_s) for each in script.segments], times)
+    covered = _covered_seconds([(segment.start_s, segment.end_s) for segment in script.segments], times)
     nothing = covered.sum(axis=1, keepdims=True) == 0
     weights = np.concatenate([covered, nothing], axis=1)
     weights /= weights.sum(axis=1, keepdims=True)
     for number, segment in enumerate(script.segments):
         if segment.sentence in script.saliency:
             fraction = scores_at(script.saliency[segment.sentence], times) / MOST_SALIENT
-            hidden = weights[:, number] * (1 - _MIN_SHOWN) * (1 - fraction)
+            hidden = weights[:, number] * (1 - _MIN_WEIGHT) * (1 - fraction)
             weights[:, number] -= hidden
             weights[:, -1] += hidden
     return np.asarray(weights, np.float32)
 
 
-def _covered_s(intervals: Sequence[Interval], times: TimeArray) -> TimeArray:
+def _covered_seconds(intervals: Sequence[Interval], times: TimeArray) -> TimeArray:
     """Return [T, N] seconds of each clip in each interval."""
     starts, ends = np.array(intervals, np.float64).reshape(-1, 2).T
     common = np.minimum(times[:, None] + STEP_S, ends) - np.maximum(times[:, None], starts)
     return np.asarray(np.maximum(common, 0.0))
 
 
-def saliency_of(script: Script, asked: Asked, times: TimeArray) -> FloatArray:
+def saliency_of(script: Script, query: ScriptQuery, times: TimeArray) -> FloatArray:
     """Return [T] from 0 to `MOST_SALIENT`: the annotators' scores of the sentence; where there are none, the
     fraction of each clip in which the query is true.
     """
-    covered = _covered_s(asked.moments, times).sum(axis=1)
+    covered = _covered_seconds(query.moments, times).sum(axis=1)
     everywhere = np.asarray(MOST_SALIENT * np.minimum(1.0, covered / STEP_S), np.float32)
-    if asked.sentence not in script.saliency:
+    if query.sentence not in script.saliency:
         return everywhere
-    own = [(each.start_s, each.end_s) for each in script.true if each.sentence == asked.sentence]
-    is_own = _covered_s(own, times).sum(axis=1) > 0
-    return np.where(is_own, scores_at(script.saliency[asked.sentence], times), everywhere)
+    intervals = [
+        (segment.start_s, segment.end_s) for segment in script.true if segment.sentence == query.sentence
+    ]
+    is_own = _covered_seconds(intervals, times).sum(axis=1) > 0
+    return np.where(is_own, scores_at(script.saliency[query.sentence], times), everywhere)
 
 
-def _lasting(script: Script, dim: int, rng: np.random.Generator) -> FloatArray:
+def _lasting_noise(script: Script, dim: int, rng: np.random.Generator) -> FloatArray:
     """Return [S + 1, D] noise of deviation 1; segments of one text share a part, those of one shot the
     rest.
     """
     texts = [segment.sentence for segment in script.segments]
-    shots = [place if each.shot is None else -1 - each.shot for place, each in enumerate(script.segments)]
+    shots = [
+        place if segment.shot is None else -1 - segment.shot for place, segment in enumerate(script.segments)
+    ]
     rows = np.zeros((len(texts) + 1, dim), np.float32)
     for kinds, fraction in ((texts, _SENTENCE_LASTS), (shots, 1 - _SENTENCE_LASTS)):
         known, place = np.unique([*kinds, len(kinds) + max(kinds, default=0)], return_inverse=True)
@@ -239,12 +262,14 @@ def _lasting(script: Script, dim: int, rng: np.random.Generator) -> FloatArray:
     return rows
 
 
-def _sentences_of(script: Script, how: Simulation, rng: np.random.Generator) -> list[int]:
+def _sentences_of(script: Script, settings: SimulationSettings, rng: np.random.Generator) -> list[int]:
     """Some sentences that are true in a video; now and then the first is another one, a no-target query."""
-    own = list(dict.fromkeys(segment.sentence for segment in script.true))
-    sentences = [int(number) for number in rng.permutation(own)[: 1 if how.guided else how.n_queries]]
+    present = list(dict.fromkeys(segment.sentence for segment in script.true))
+    sentences = [
+        int(number) for number in rng.permutation(present)[: 1 if settings.guided else settings.n_queries]
+    ]
     if not sentences or rng.random() < _NO_TARGET:
-        sentences[:1] = [int(rng.integers(how.captions.n_sentences))]
+        sentences[:1] = [int(rng.integers(settings.captions.n_sentences))]
     return sentences
 
 

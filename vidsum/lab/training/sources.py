@@ -17,8 +17,14 @@ from vidsum.grounding.vse import NAME, load_map
 from vidsum.lab.datasets.clip_captions import ENCODER, is_captions, read_clip_captions
 from vidsum.lab.datasets.clip_captions import embed_captions as embed_clips
 from vidsum.lab.datasets.examples import HighlightExample, MomentExample
-from vidsum.lab.datasets.moments import MomentVideo, read_moments, repaired
-from vidsum.lab.training.captions import ClipCaptions, Sentences, captions_of, embed_sentences, words_of
+from vidsum.lab.datasets.moments import MomentVideo, describe_repairs, read_moments
+from vidsum.lab.training.captions import (
+    ClipCaptions,
+    EmbeddedSentences,
+    captions_of,
+    embed_sentences,
+    words_of,
+)
 from vidsum.lab.training.data import (
     N_VALIDATION,
     Example,
@@ -29,7 +35,7 @@ from vidsum.lab.training.data import (
     held_out_of,
 )
 from vidsum.lab.training.settings import DataSettings, DETRSettings, MRNetSettings
-from vidsum.lab.training.simulated import Simulation, simulate_highlights, simulate_moments
+from vidsum.lab.training.simulated import SimulationSettings, simulate_highlights, simulate_moments
 from vidsum.lab.training.toy import Toy, draw_highlights, draw_moments
 from vidsum.models.scaling import unit_rows
 from vidsum.options import leaves
@@ -62,10 +68,10 @@ def simulated_moments(
     if live and space_of(source) != "vse":
         raise UsageError("--head live compares clips with photographs in vse", hint="leave out --space")
 
-    def simulate(how: Simulation, n_videos: int, seeds: Sequence[int]) -> list[MomentExample]:
-        return simulate_moments(replace(how, rows=live_rows) if live else how, n_videos, seeds)
+    def simulate(settings: SimulationSettings, n_videos: int, seeds: Sequence[int]) -> list[MomentExample]:
+        return simulate_moments(replace(settings, rows=live_rows) if live else settings, n_videos, seeds)
 
-    return _simulated(source, simulate, _QUERIES, clips, seed, device, progress)
+    return _simulate_data(source, simulate, _QUERIES, clips, seed, device, progress)
 
 
 def simulated_highlights(
@@ -82,10 +88,10 @@ def simulated_highlights(
     encode = partial(embed_words, space_of(source), device=device)
     book = lru_cache(maxsize=2)(partial(words_of, encode=encode, most=words))
 
-    def simulate(how: Simulation, n_videos: int, seeds: Sequence[int]) -> list[HighlightExample]:
-        return simulate_highlights(how, book(how.captions), n_videos, seeds)
+    def simulate(settings: SimulationSettings, n_videos: int, seeds: Sequence[int]) -> list[HighlightExample]:
+        return simulate_highlights(settings, book(settings.captions), n_videos, seeds)
 
-    return _simulated(source, simulate, 1, clips, seed, device, progress)
+    return _simulate_data(source, simulate, 1, clips, seed, device, progress)
 
 
 def space_of(source: DataSettings) -> str:
@@ -93,14 +99,14 @@ def space_of(source: DataSettings) -> str:
     return "vse" if source.space == "features" else source.space
 
 
-def in_clip(captions: FloatArray, noise: FloatArray) -> FloatArray:
-    """What CLIP's space shows: a clip and its caption have a cosine of .2 to .4, as CLIP's paper reports."""
+def show_in_clip(captions: FloatArray, noise: FloatArray) -> FloatArray:
+    """Simulate CLIP's space: a clip and its caption have a cosine of .2 to .4, as CLIP's paper reports."""
     return unit_rows(captions + np.float32(_CLIP_NOISE) * noise)
 
 
-def _simulated(
+def _simulate_data(
     source: DataSettings,
-    simulate: Callable[[Simulation, int, Sequence[int]], list[Example]],
+    simulate: Callable[[SimulationSettings, int, Sequence[int]], list[Example]],
     n_queries: int,
     n_clips: int,
     seed: int,
@@ -114,7 +120,7 @@ def _simulated(
         raise UsageError(fault, hint="--validation 0.1")
     # by the file's name too, since two files may describe one video
     videos: dict[str, MomentVideo] = {}
-    sentences: dict[str, Sentences] = {}
+    sentences: dict[str, EmbeddedSentences] = {}
     encoder = text_encoder_of(space)
     encode, sha256 = load_text_encoder(encoder, device).encode, checkpoints.sha256_of(encoder)
     for path in map(Path, source.data):
@@ -128,13 +134,13 @@ def _simulated(
     clips = _captions_of_clips(source, videos, device, progress)
     held_out = held_out_of(videos, fraction, seed)
     train = {name: video for name, video in videos.items() if name not in held_out}
-    show = load_map().seen if space == "vse" else in_clip
+    show = load_map().seen if space == "vse" else show_in_clip
     joined = _JOINED if source.joined is None else source.joined
     sizes = (show, n_clips, clip_s, n_queries, guided, joined)
-    of_train = Simulation(captions_of(train, sentences, clips), *sizes)
+    of_train = SimulationSettings(captions_of(train, sentences, clips), *sizes)
     val: list[Example] = []
     if held_out:
-        of_val = Simulation(captions_of(held_out, sentences, clips), *sizes)
+        of_val = SimulationSettings(captions_of(held_out, sentences, clips), *sizes)
         val = simulate(of_val, N_VALIDATION, (seed, _VALIDATION_SEED))
     first = simulate(of_train, 1, (seed,))[0]
 
@@ -155,7 +161,7 @@ def _simulated(
             "joined": joined,
             "validation": fraction,
         },
-        warnings=repaired(videos),
+        warnings=describe_repairs(videos),
     )
 
 
@@ -169,9 +175,9 @@ def _captions_of_clips(
     for path in source.features:
         texts, vectors = read_clip_captions(path), embed_clips(path, device, progress)
         for name in videos:
-            own = name.split("/", 1)[1]
-            if own in texts and name not in known:
-                known[name] = ClipCaptions(texts[own], vectors[own])
+            video = name.split("/", 1)[1]
+            if video in texts and name not in known:
+                known[name] = ClipCaptions(texts[video], vectors[video])
     if source.features and not known:
         raise UsageError("the captions of clips are of no video of --data", hint="--data with their queries")
     return known
@@ -191,9 +197,9 @@ def moment_data(
 
     Raises UsageError: options of the source do not go together; or see `annotated_moments`.
     """
-    kind, clips, seed = _checked_kind(source), settings.model.clips, settings.loop.seed
+    kind, clips, seed = _check_kind(source), settings.model.clips, settings.loop.seed
     if kind == TOY:
-        return toy_data(draw_moments, Toy(clips=clips), seed)
+        return draw_toy_data(draw_moments, Toy(clips=clips), seed)
     make = partial(simulated_moments, live=live) if kind == "captions" else annotated_moments
     return make(source, clips, seed, settings.device, progress)
 
@@ -202,14 +208,14 @@ def highlight_data(
     source: DataSettings, settings: DETRSettings, progress: Progress | None = None
 ) -> MomentData[HighlightExample]:
     """Return examples for the DETR models: see `moment_data`."""
-    kind, model, seed = _checked_kind(source), settings.model, settings.loop.seed
+    kind, model, seed = _check_kind(source), settings.model, settings.loop.seed
     if kind == TOY:
-        return toy_data(draw_highlights, Toy(clips=model.clips, queries=1), seed)
+        return draw_toy_data(draw_highlights, Toy(clips=model.clips, queries=1), seed)
     make = simulated_highlights if kind == "captions" else annotated_highlights
     return make(source, model.clips, model.words, seed, settings.device, progress)
 
 
-def toy_data(draw: Callable[..., list[Example]], toy: Toy, seed: int) -> MomentData[Example]:
+def draw_toy_data(draw: Callable[..., list[Example]], toy: Toy, seed: int) -> MomentData[Example]:
     """Toy data, drawn anew in each epoch; that for validation is never trained on."""
     few = replace(toy, n_videos=min(toy.n_videos, N_VALIDATION))
     return MomentData(
@@ -232,7 +238,7 @@ def _kind(source: DataSettings) -> Literal["captions", "toy", "features"]:
     return "toy" if source.data[0] == TOY else "features"
 
 
-def _checked_kind(source: DataSettings) -> Literal["captions", "toy", "features"]:
+def _check_kind(source: DataSettings) -> Literal["captions", "toy", "features"]:
     """Return the kind of data, if the source has all options that it needs and none without effect."""
     kind = _kind(source)
     if kind == "captions":
@@ -259,8 +265,8 @@ def _checked_kind(source: DataSettings) -> Literal["captions", "toy", "features"
 def _refuse(source: DataSettings, names: tuple[str, ...], where: str) -> None:
     """Refuse options that would have no effect."""
     options = [leaf for leaf in leaves(DataSettings) if leaf.name in names]
-    given = [leaf for leaf in options if getattr(source, leaf.name) != leaf.default]
-    if given:
-        have, them = ("has", "it") if len(given) == 1 else ("have", "them")
-        text = " and ".join(leaf.flags[0] for leaf in given).replace("/", " or ")
+    present = [leaf for leaf in options if getattr(source, leaf.name) != leaf.default]
+    if present:
+        have, them = ("has", "it") if len(present) == 1 else ("have", "them")
+        text = " and ".join(leaf.flags[0] for leaf in present).replace("/", " or ")
         raise UsageError(f"{text} {have} no effect {where}", hint=f"leave {them} out")

@@ -62,16 +62,16 @@ def load_state(
     if not (folder / LAST).exists():
         return ()
     try:
-        found, tensors = read_tensors(folder / LAST, SCHEMA)
-        require_same(found["run"], facts, folder)
-        history = read_log(folder / LOG, found["epoch"])
+        header, tensors = read_tensors(folder / LAST, SCHEMA)
+        require_same(header["run"], facts, folder)
+        history = read_log(folder / LOG, header["epoch"])
         if not (folder / BEST).is_file():
             raise InputError(f"{folder / BEST}: is missing, though the run has got to epoch {len(history)}")
     except InputError as error:
         raise InputError(error.message, hint=_ANEW) from error
-    model.load_state_dict(_under("model.", tensors))
+    model.load_state_dict(_with_prefix("model.", tensors))
     state: dict[int, dict[str, torch.Tensor]] = {}
-    for name, tensor in _under("optimizer.", tensors).items():
+    for name, tensor in _with_prefix("optimizer.", tensors).items():
         index, _, key = name.partition(".")
         state.setdefault(int(index), {})[key] = tensor
     optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
@@ -92,12 +92,12 @@ def clear(folder: Path) -> None:
     """Remove the run in a folder; the state first, so that no half of it is taken for a run."""
     for name in (LAST, BEST, LOG, CURVES):
         (folder / name).unlink(missing_ok=True)
-    for path in folder.glob(kept_name("*")):
+    for path in folder.glob(epoch_file("*")):
         if _is_checkpoint(path):
             path.unlink()
 
 
-def kept_name(epoch: int | str) -> str:
+def epoch_file(epoch: int | str) -> str:
     """Return the file of an epoch that is kept."""
     return f"epoch_{epoch}.safetensors"
 
@@ -143,7 +143,7 @@ def require_same(before: Mapping[str, Any], now: Mapping[str, Any], place: Path)
     old, new = dict(_leaves(before, "")), dict(_leaves(now, ""))
     changed = [key for key in {**old, **new} if old.get(key) != new.get(key)]
     if changed:
-        named = [f"{key} was {_short(old.get(key))}, is {_short(new.get(key))}" for key in changed[:3]]
+        named = [f"{key} was {_shorten(old.get(key))}, is {_shorten(new.get(key))}" for key in changed[:3]]
         more = f"; and {len(changed) - 3} more" if len(changed) > 3 else ""
         raise OutputError(f"{place}: holds a run with other settings ({'; '.join(named)}{more})", hint=_ANEW)
 
@@ -193,8 +193,8 @@ def plot_curves(history: Sequence[Epoch], best: Epoch, target: Path) -> None:
         axes.spines[["top", "right"]].set_visible(False)
     rows[-1].set_xlabel("epoch")
     rows[-1].xaxis.set_major_locator(MaxNLocator(integer=True))
-    shown = "" if best.validation is None else f", validation {best.validation:.3f}"
-    rows[0].set_title(f"best epoch {best.epoch}{shown}", loc="left", fontsize=11, fontweight="bold")
+    score = "" if best.validation is None else f", validation {best.validation:.3f}"
+    rows[0].set_title(f"best epoch {best.epoch}{score}", loc="left", fontsize=11, fontweight="bold")
     save_figure(figure, target)
 
 
@@ -203,7 +203,7 @@ def _epoch(row: Mapping[str, str]) -> Epoch:
     return Epoch(int(row["epoch"]), float(row["loss"]), validation, float(row["seconds"]))
 
 
-def _under(prefix: str, tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def _with_prefix(prefix: str, tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     return {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
 
 
@@ -219,6 +219,6 @@ def _leaves(value: Any, key: str) -> Iterator[tuple[str, Any]]:
         yield key, list(value) if isinstance(value, tuple) else value
 
 
-def _short(value: object) -> str:
+def _shorten(value: object) -> str:
     text = "absent" if value is None else str(value)
     return text if len(text) <= 24 else f"{text[:20]} ..."

@@ -6,7 +6,7 @@ from typing import Any
 
 from vidsum.errors import UsageError
 from vidsum.lab.evaluation.settings import Captions, Pictures
-from vidsum.lab.training.settings import LoopSettings, own_fields
+from vidsum.lab.training.settings import LoopSettings, plain_fields
 from vidsum.models.configs import CaptionerConfig, FullTransNetConfig, RidgeConfig, VSEConfig
 from vidsum.options import Checked, option
 from vidsum.settings import DEFAULT_EXTRACTOR, CaptionSpace, Device
@@ -106,14 +106,14 @@ class FullTransNetSettings(Checked):
     device: Device = "auto"
 
     @property
-    def own(self) -> dict[str, Any]:
+    def recorded_choices(self) -> dict[str, Any]:
         """The choices that are neither the model's nor the loop's, JSON-ready."""
-        return own_fields(self)
+        return plain_fields(self)
 
     @property
     def flat(self) -> dict[str, Any]:
         """All choices by name, JSON-ready."""
-        return {**asdict(self.model), **asdict(self.loop), **self.own}
+        return {**asdict(self.model), **asdict(self.loop), **self.recorded_choices}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +125,7 @@ class RidgeSettings(Checked):
     model: RidgeConfig = field(default_factory=RidgeConfig)
     """`dim_in` comes from the data, whatever it is here."""
     penalty: float | None = option(
-        "Weight of the squared weights beside the mean squared error.",
+        "Weight of the squared weights in addition to the mean squared error.",
         None,
         above=0,
         default_text="chosen by five folds of the training videos",
@@ -137,14 +137,14 @@ class RidgeSettings(Checked):
     seed: int = option("Random seed of the folds and of the simulations.", 0, min=0)
 
     @property
-    def own(self) -> dict[str, Any]:
-        """What its checkpoints record: all choices, those of the model among them."""
+    def recorded_choices(self) -> dict[str, Any]:
+        """All choices, those of the model included, as checkpoints record them."""
         return self.flat
 
     @property
     def flat(self) -> dict[str, Any]:
         """All choices by name, JSON-ready."""
-        return {**asdict(self.model), **own_fields(self)}
+        return {**asdict(self.model), **plain_fields(self)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,7 +170,7 @@ class VSESettings(Checked):
     PANEL = "Training"
 
     model: VSEConfig = field(default_factory=VSEConfig)
-    """Of each map; the dimensions come from the data."""
+    """Sizes of each map; the dimensions come from the data."""
     loop: LoopSettings = field(default_factory=lambda: LoopSettings(epochs=40))
     maps: int = option("Maps to train and average.", 3, min=1)
     views: int = option("Views of each picture: whole, mirrored, then random crops, some degraded.", 8, min=1)

@@ -19,7 +19,7 @@ from vidsum.types import FloatArray
 
 DIM_VIDEO, DIM_QUERY = 64, 32
 _MAP_SEED = 20240917
-_MOST_WORDS = 4
+_MAX_WORDS = 4
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Toy:
     segments: int = 4
     """Patterns in a video, each in a segment of its own."""
     queries: int = 2
-    """Of a video; the patterns of the other segments are distractors."""
+    """Queries per video; the patterns of the other segments are distractors."""
     noise: float = 1.0
     """Length of the noise in a clip, where a pattern has length 1."""
 
@@ -55,7 +55,7 @@ def draw_moments(toy: Toy, *seeds: int) -> list[MomentExample]:
 
 def draw_highlights(toy: Toy, *seeds: int) -> list[HighlightExample]:
     """Return the same for models that read words: each query by itself, in a few words that add up to it."""
-    draw = np.random.default_rng((*seeds, _MOST_WORDS))
+    draw = np.random.default_rng((*seeds, _MAX_WORDS))
     return [
         _with_words(video, query, draw)
         for video in draw_moments(toy, *seeds)
@@ -81,7 +81,7 @@ def _video(name: str, toy: Toy, draw: np.random.Generator) -> MomentExample:
 
 
 def _with_words(video: MomentExample, query: int, draw: np.random.Generator) -> HighlightExample:
-    words = draw.standard_normal((draw.integers(1, _MOST_WORDS + 1), DIM_QUERY)) / DIM_QUERY**0.5
+    words = draw.standard_normal((draw.integers(1, _MAX_WORDS + 1), DIM_QUERY)) / DIM_QUERY**0.5
     words += (video.queries[query] - words.sum(axis=0)) / len(words)
     middles = (np.arange(len(video.video)) + 0.5) / len(video.video)
     start, end = video.windows[query]

@@ -30,42 +30,42 @@ from vidsum.features.pictures import encode_views
 from vidsum.lab.datasets.captioned_pictures import CaptionedPicture, read_captioned_pictures
 from vidsum.lab.evaluation.vse import (
     ENCODER,
+    PictureSentences,
     Ranks,
-    Sentences,
+    drop_unreadable,
     embed_sentences,
-    readable,
     recall_at,
     sentences_of,
     text_ranks,
 )
-from vidsum.lab.training.captions import shortened
+from vidsum.lab.training.captions import shorten
 from vidsum.lab.training.loop import Recipe, first_weights, fit
-from vidsum.lab.training.settings import own_fields
+from vidsum.lab.training.settings import plain_fields
 from vidsum.lab.training.state import BEST, clear, make_folder, refuse_foreign
 from vidsum.lab.training.summary_settings import CaptionerSettings, VSEData, VSESettings
-from vidsum.lab.training.vse_measured import FOLDS, cohort_classes, measured
+from vidsum.lab.training.vse_measured import FOLDS, cohort_classes, measure_map
 from vidsum.models.configs import VSEConfig
 from vidsum.models.vse import CLASSES, VisualSemanticMap, packed, rooted, unpacked
 from vidsum.provenance import identify_file
 from vidsum.types import FloatArray, Progress
 
-_LEAST_SCALE = 1e-3
+_MIN_SCALE = 1e-3
 """Added to the deviation of a feature, which may be 0."""
 _WARM_UP = 0.1
 """Fraction of the epochs in which the learning rate rises."""
-_LEAST_LR = 0.04
+_FIRST_LR_SHARE = 0.04
 """Fraction of the learning rate that the first step has."""
 _PHRASINGS = 2
 """Shortened forms of each sentence."""
 
 
-class Batch(NamedTuple):
+class PairBatch(NamedTuple):
     """B pairs of a step, by numbers [B]."""
 
     view: Ranks
     picture: Ranks
     form: Ranks
-    """Of the sentence: 0 as it is, else shortened."""
+    """Form of the sentence: 0 as it is, else shortened."""
     sentence: Ranks
 
 
@@ -88,7 +88,7 @@ class _Part:
 
     features: FloatArray
     """[V, N, D]"""
-    sentences: Sentences
+    sentences: PictureSentences
     vectors: FloatArray
     """[1 + P, M, E] of the sentences: as they are, then shortened."""
 
@@ -130,25 +130,31 @@ def train_vse(
     train, validation = (_part(*part, settings, progress) for part in read)
     config = replace(settings.model, dim_in=train.features.shape[2], dim_out=train.vectors.shape[2])
     about = _about(data, replace(settings, model=config), (train, validation))
-    standard = standard_of(train.features)
-    views, shown = (standardise(each, standard) for each in (train.features, validation.features.copy()))
+    standard = feature_standard(train.features)
+    views, shown_features = (
+        standardise(array, standard) for array in (train.features, validation.features.copy())
+    )
     if overwrite:
         for folder in (out, *out.glob("map_*")):
             clear(folder)
     fits = []
     for number in range(settings.maps):
         loop = replace(settings.loop, seed=settings.loop.seed + number)
-        own = replace(settings, model=config, loop=loop)
-        recipe = _recipe(replace(train, features=views), replace(validation, features=shown), about, own)
+        map_settings = replace(settings, model=config, loop=loop)
+        recipe = _recipe(
+            replace(train, features=views), replace(validation, features=shown_features), about, map_settings
+        )
         fits.append(fit(recipe, loop, out / f"map_{number}", progress=progress))
-    tensors = packed({**standard, **mean_map([read_trained(each.checkpoint) for each in fits], views[0])})
+    tensors = packed(
+        {**standard, **average_maps([read_trained(fitted.checkpoint) for fitted in fits], views[0])}
+    )
     config = replace(config, hidden=settings.maps * config.hidden)
     embedded = VisualSemanticMap(config, unpacked(tensors))(validation.features[0])
-    tensors |= packed(measured(embedded, validation.vectors[0], validation.sentences.picture_of))
+    tensors |= packed(measure_map(embedded, validation.vectors[0], validation.sentences.picture_of))
     if len(classes := cohort_classes(validation.features[0], data.extractor, settings.device)):
         tensors[CLASSES] = classes
     recall = _recall(embedded, validation)
-    best = {"epochs": [each.best.epoch for each in fits], "recall": recall}
+    best = {"epochs": [fitted.best.epoch for fitted in fits], "recall": recall}
     save_trained(
         out / BEST,
         Trained(
@@ -159,7 +165,7 @@ def train_vse(
             tensors=tensors,
         ),
     )
-    up_to_date = all(each.up_to_date for each in fits)
+    up_to_date = all(fitted.up_to_date for fitted in fits)
     return VSEResult(out / BEST, tuple(recall), len(embedded), up_to_date, tuple(warnings))
 
 
@@ -169,26 +175,26 @@ def read_splits(
     """Return the pictures of splits, with their features [V, N, D], and warnings of those that cannot be
     read.
 
-    `least` has the fewest pictures of each split. Those of `train` are seen in so many views, others in one.
+    `least` has the minimum number of pictures of each split. `train` has `n_views` views, other splits one.
     Raises InputError where there are too few.
     """
     pictures, warnings = read_captioned_pictures(data.captions, data.pictures)
     parts = []
     for split, fewest in least.items():
-        own = [picture for picture in pictures if picture.split == split]
-        if len(own) < fewest:
-            fault = f"{data.captions}: has {len(own)} pictures of the split {split}, {fewest} are needed"
+        of_split = [picture for picture in pictures if picture.split == split]
+        if len(of_split) < fewest:
+            fault = f"{data.captions}: has {len(of_split)} pictures of the split {split}, {fewest} are needed"
             raise InputError(fault, hint="more pictures, or a column split")
         views = range(n_views if split == "train" else 1)
-        stills = [picture.still for picture in own]
+        stills = [picture.still for picture in of_split]
         features = encode_views(stills, data.extractor, views, device=device, progress=progress)
-        kept, features, unread = readable(own, features, fewest)
-        parts.append((list(kept), features))
+        pictures_read, features, unread = drop_unreadable(of_split, features, fewest)
+        parts.append((list(pictures_read), features))
         warnings += unread
     return parts, warnings
 
 
-def recorded(
+def describe_training(
     name: str,
     data: VSEData,
     settings: VSESettings | CaptionerSettings,
@@ -196,7 +202,7 @@ def recorded(
     content: Iterable[bytes | memoryview],
     **facts: Any,
 ) -> Trained:
-    """What checkpoints of a model `name` record; a run with other facts is not resumed.
+    """Return the facts that checkpoints of a model `name` record; a run with other facts is not resumed.
 
     `n_pictures` are those of training and validation, `content` all that the model is trained on.
     """
@@ -209,7 +215,7 @@ def recorded(
         "pictures": dict(zip(("train", "val"), n_pictures, strict=True)),
         "content_sha256": digest.hexdigest(),
         **facts,
-        **own_fields(settings),
+        **plain_fields(settings),
         "device": choose_device(settings.device).type,
     }
     spec = describe(data.extractor)
@@ -225,14 +231,14 @@ def _part(
 ) -> _Part:
     sentences = sentences_of(pictures)
     rng = np.random.default_rng(settings.loop.seed)
-    forms = [sentences.texts, *(shortened(sentences.texts, rng) for _ in range(_PHRASINGS))]
+    forms = [sentences.texts, *(shorten(sentences.texts, rng) for _ in range(_PHRASINGS))]
     vectors = np.stack([embed_sentences(texts, settings.device, progress) for texts in forms])
     return _Part(features, sentences, vectors)
 
 
 def _about(data: VSEData, settings: VSESettings, parts: Sequence[_Part]) -> Trained:
     arrays = [array for part in parts for array in (part.features, part.vectors, part.sentences.picture_of)]
-    return recorded(
+    return describe_training(
         "vse-map",
         data,
         settings,
@@ -245,15 +251,15 @@ def _about(data: VSEData, settings: VSESettings, parts: Sequence[_Part]) -> Trai
 
 def _recipe(
     train: _Part, validation: _Part, about: Trained, settings: VSESettings
-) -> Recipe[TrainedMap, Batch]:
+) -> Recipe[TrainedMap, PairBatch]:
     """Return the training of one map; the features are standardised."""
     device = choose_device(settings.device)
-    views, vectors, shown = (
+    views, vectors, validation_features = (
         torch.from_numpy(array).to(device)
         for array in (train.features, train.vectors, validation.features[0])
     )
 
-    def loss(model: TrainedMap, batch: Batch) -> Tensor:
+    def loss(model: TrainedMap, batch: PairBatch) -> Tensor:
         pictures = model(views[batch.view, batch.picture])
         return contrastive_loss(pictures, vectors[batch.form, batch.sentence], settings.temperature)
 
@@ -264,13 +270,13 @@ def _recipe(
         optimizer=torch.optim.AdamW(model.parameters(), lr=settings.lr, weight_decay=settings.weight_decay),
         examples=lambda epoch: batches(train.sentences.picture_of, settings, epoch),
         loss=loss,
-        validate=lambda model: float(np.mean(_recall(model(shown).cpu().numpy(), validation))),
+        validate=lambda model: float(np.mean(_recall(model(validation_features).cpu().numpy(), validation))),
         about=about,
         lr_share=lambda epochs: lr_share(epochs / settings.loop.epochs),
     )
 
 
-def batches(picture_of: Ranks, settings: VSESettings, epoch: int) -> dict[str, Batch]:
+def batches(picture_of: Ranks, settings: VSESettings, epoch: int) -> dict[str, PairBatch]:
     """Return the steps of an epoch: each picture once, in a view and with a sentence drawn for it.
 
     `picture_of` [M] is the number of each sentence's picture; it does not fall.
@@ -284,8 +290,8 @@ def batches(picture_of: Ranks, settings: VSESettings, epoch: int) -> dict[str, B
     forms = rng.integers(1, 1 + _PHRASINGS, size=len(counts))
     forms[rng.random(len(counts)) >= settings.phrases] = 0
     n_steps = max(1, len(counts) // settings.batch_size)
-    parts = (np.array_split(each, n_steps) for each in (views, pictures, forms, sentences))
-    return {f"step {number}": Batch(*each) for number, each in enumerate(zip(*parts, strict=True), 1)}
+    parts = (np.array_split(array, n_steps) for array in (views, pictures, forms, sentences))
+    return {f"step {number}": PairBatch(*arrays) for number, arrays in enumerate(zip(*parts, strict=True), 1)}
 
 
 def contrastive_loss(pictures: Tensor, sentences: Tensor, temperature: float) -> Tensor:
@@ -298,15 +304,15 @@ def contrastive_loss(pictures: Tensor, sentences: Tensor, temperature: float) ->
 def lr_share(done: float) -> float:
     """Fraction of the learning rate after a fraction of the training: up in a line, down in half a cosine."""
     if done < _WARM_UP:
-        return _LEAST_LR + (1 - _LEAST_LR) * done / _WARM_UP
+        return _FIRST_LR_SHARE + (1 - _FIRST_LR_SHARE) * done / _WARM_UP
     return (1 + math.cos(math.pi * min(1.0, (done - _WARM_UP) / (1 - _WARM_UP)))) / 2
 
 
-def standard_of(features: FloatArray) -> dict[str, FloatArray]:
+def feature_standard(features: FloatArray) -> dict[str, FloatArray]:
     """Return [D] `mean` and `scale` of the roots of features [V, N, D]."""
     moments = np.array([(view.mean(axis=0), view.var(axis=0)) for view in map(rooted, features)])
     mean, variance = moments.mean(axis=0)
-    return {"mean": mean, "scale": np.sqrt(variance) + np.float32(_LEAST_SCALE)}
+    return {"mean": mean, "scale": np.sqrt(variance) + np.float32(_MIN_SCALE)}
 
 
 def standardise(features: FloatArray, standard: Mapping[str, FloatArray]) -> FloatArray:
@@ -318,7 +324,7 @@ def standardise(features: FloatArray, standard: Mapping[str, FloatArray]) -> Flo
     return features
 
 
-def mean_map(maps: Sequence[Trained], features: FloatArray) -> dict[str, FloatArray]:
+def average_maps(maps: Sequence[Trained], features: FloatArray) -> dict[str, FloatArray]:
     """Return the layers of one map that is the mean of several: their hidden layers side by side.
 
     The outputs of each are scaled to a mean length of 1 on standardised features [N, D], so that all count
@@ -326,11 +332,11 @@ def mean_map(maps: Sequence[Trained], features: FloatArray) -> dict[str, FloatAr
     """
     layers: dict[str, list[FloatArray]] = {}
     for trained in maps:
-        own = {name: np.asarray(tensor) for name, tensor in trained.tensors.items()}
-        hidden = np.maximum(features @ own["hidden.weight"].T + own["hidden.bias"], 0)
-        outputs = hidden @ own["output.weight"].T + own["output.bias"]
+        layers_of_map = {name: np.asarray(tensor) for name, tensor in trained.tensors.items()}
+        hidden = np.maximum(features @ layers_of_map["hidden.weight"].T + layers_of_map["hidden.bias"], 0)
+        outputs = hidden @ layers_of_map["output.weight"].T + layers_of_map["output.bias"]
         scale = 1 / np.linalg.norm(outputs, axis=1).mean() / len(maps)
-        for name, tensor in own.items():
+        for name, tensor in layers_of_map.items():
             layers.setdefault(name, []).append(tensor * scale if name.startswith("output") else tensor)
     return {
         "hidden.weight": np.concatenate(layers["hidden.weight"]),

@@ -1,4 +1,4 @@
-"""What is measured of a map on pictures that did not train it: how it answers to sentences, and a cohort."""
+"""Measures of a map on pictures that did not train it: its answers to sentences, and a cohort."""
 
 from typing import Final
 
@@ -12,14 +12,14 @@ from vidsum.models.vse import LEVELS
 from vidsum.types import FloatArray, TimeArray
 
 PENALTIES: Final = (3.0, 10.0, 30.0, 100.0, 300.0)
-"""Of the regression of pictures' vectors on sentences'; folds of the pictures choose."""
+"""Penalties of the regression of pictures' vectors on sentences'; folds of the pictures choose."""
 FOLDS: Final = 5
 _COHORT = 256
 """Maximum number of photographs whose classes are kept."""
 
 
-def measured(pictures: FloatArray, sentences: FloatArray, picture_of: Ranks) -> dict[str, FloatArray]:
-    """What `vidsum.models.vse.shapes_of` has beside the layers, on pictures that did not train the map.
+def measure_map(pictures: FloatArray, sentences: FloatArray, picture_of: Ranks) -> dict[str, FloatArray]:
+    """Return the tensors of `vidsum.models.vse.shapes_of` other than the layers, from held-out pictures.
 
     `answer` and `noise` are a ridge regression of the pictures' vectors on those of sentences, shrunk towards
     a multiple of them; the noise has the covariance of the residuals in the folds that choose the penalty.
@@ -35,7 +35,7 @@ def measured(pictures: FloatArray, sentences: FloatArray, picture_of: Ranks) -> 
             weight, bias = _regression(x[~is_out], y[~is_out], penalty)
             residuals[is_out] = y[is_out] - x[is_out] @ weight.T - bias
         tried.append((float((residuals**2).sum()), penalty, residuals))
-    _, penalty, residuals = min(tried, key=lambda each: each[0])
+    _, penalty, residuals = min(tried, key=lambda trial: trial[0])
     weight, bias = _regression(x, y, penalty)
     cohort = pictures.mean(axis=0)
     matrices = {
@@ -45,7 +45,7 @@ def measured(pictures: FloatArray, sentences: FloatArray, picture_of: Ranks) -> 
         "answer.bias": bias,
         "cohort.mean": cohort,
     }
-    return {name: np.asarray(each, np.float32) for name, each in matrices.items()}
+    return {name: np.asarray(matrix, np.float32) for name, matrix in matrices.items()}
 
 
 def cohort_classes(features: FloatArray, extractor: str, device: str) -> npt.NDArray[np.uint8]:
