@@ -229,9 +229,11 @@ def _prepare(
     from vidsum.pipelines.sources import is_folder
 
     if task.url:
-        from vidsum.pipelines.download import Bounds, bring
+        from vidsum.pipelines.download import DownloadLimits, update_copy
 
-        bring(task.url, Path(task.path), Bounds(batch.max_download, batch.max_download_time), progress)
+        update_copy(
+            task.url, Path(task.path), DownloadLimits(batch.max_download, batch.max_download_time), progress
+        )
     elif is_folder(task.path):
         hints = [] if batch.recursive else ["--recursive, for those below it"]
         hints += ["name recordings one by one"] if command == "transcribe" else []

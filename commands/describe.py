@@ -90,9 +90,9 @@ def describe(
         def make() -> Result:
             found = plan.run(progress)
             if extra.speak is not None:
-                from vidsum.pipelines.spoken import write_spoken
+                from vidsum.pipelines.spoken import write_audio_description
 
-                found = write_spoken(found, files.named["video"], extra.speak, progress=progress)
+                found = write_audio_description(found, files.named["video"], extra.speak, progress=progress)
             document = found.to_dict()
             if outputs.to_stdout:
                 return Result(data=document, document=document, messages=found.warnings)

@@ -176,10 +176,10 @@ class Exports:
         self, format: PreviewFormat, made: "Cutting", record: Path, replaces: Replaces
     ) -> str:
         """Write a preview of each segment, remove outdated ones; return a line about them."""
-        from vidsum.pipelines.export import is_preview, previews
+        from vidsum.pipelines.export import is_preview, iter_previews
 
         folder, states = record.with_name(f"{record.stem}_previews"), {}
-        for name, content in previews(made, format):
+        for name, content in iter_previews(made, format):
             make_folder(folder)
             states[name] = save(content, folder / name, replaces, record.parent)
         others = folder.glob(f"*.{format}") if replaces == "outdated" else ()
@@ -262,11 +262,11 @@ def _save_chaptered(result: "Cutting", target: Path, video: Path | None, replace
 
     Raises OutputError: another file is there, and is not to be replaced.
     """
-    from vidsum.pipelines.export import label_on
+    from vidsum.pipelines.export import read_label
     from vidsum.pipelines.timelines import chapters_label, write_chaptered
 
     if target.exists() and replaces != "all":
-        if label_on(target) == chapters_label(result, video):
+        if read_label(target) == chapters_label(result, video):
             return f"{target}: up to date"
         if replaces == "none" or not has_label(target):
             raise OutputError(f"{target}: already exists, and differs", hint=HINT)

@@ -111,7 +111,7 @@ def ground(
 
     if retrieval.space != "clip":
         checkpoints.hash_in_background("minilm", "vse")
-    from vidsum.pipelines.moments import Look, plan_moments, read_queries
+    from vidsum.pipelines.moments import AttentionCapture, plan_moments, read_queries
 
     if [batch.from_file, query_options.queries, *query_options.query_audio].count("-") > 1:
         fault = "only one of --from-file, --queries and --query-audio can read stdin"
@@ -143,7 +143,7 @@ def ground(
     )
 
     def step(source: str, progress: "Progress | None") -> Result:
-        look = Look([kind for kind in extra.plot if kind != "moments"])
+        look = AttentionCapture([kind for kind in extra.plot if kind != "moments"])
         plan = plan_moments(source, queries, retrieval, extraction, look=look if look.plots else None)
         files = targets[source]
 
@@ -213,9 +213,11 @@ def _transcribe_queries(
     """Transcribe the spoken queries, and print the texts."""
     if not query_options.query_audio:
         return []
-    from vidsum.pipelines.speech import hear_query
+    from vidsum.pipelines.speech import transcribe_query
 
-    spoken = [hear_query(file, extraction, force=query_options.force) for file in query_options.query_audio]
+    spoken = [
+        transcribe_query(file, extraction, force=query_options.force) for file in query_options.query_audio
+    ]
     if not view.quiet:
         for query in spoken:
             print(f"{query.file}: '{printable(query.text)}' ({query.confidence:.0%} sure)", file=sys.stderr)
@@ -224,7 +226,7 @@ def _transcribe_queries(
 
 def _table(grounding: "Grounding") -> Table:
     """List the moments of each query, with its text and match probability (if known) in the first row."""
-    from vidsum.pipelines.moments import in_short
+    from vidsum.pipelines.moments import shorten
     from vidsum.results.clock import to_player_time
 
     is_known = grounding.space == "vse" and grounding.evidence != "said"
@@ -232,7 +234,7 @@ def _table(grounding: "Grounding") -> Table:
     has_evidence = grounding.evidence != "seen"
     rows = []
     for query in to_player_time(grounding).queries:
-        query_cells = (in_short(query.query), *([_percent(query.present)] if is_known else []))
+        query_cells = (shorten(query.query), *([_percent(query.present)] if is_known else []))
         for rank, moment in enumerate(query.moments, 1):
             cells = query_cells if rank == 1 else ("",) * len(query_cells)
             evidence = [moment.evidence] if has_evidence else []
@@ -243,11 +245,11 @@ def _table(grounding: "Grounding") -> Table:
 
 def _low_confidence_notes(grounding: "Grounding", *, has_clips: bool) -> Iterator[str]:
     """Yield a note on each query that has no moments, or is probably neither seen nor heard in the video."""
-    from vidsum.pipelines.moments import in_short
+    from vidsum.pipelines.moments import shorten
 
     for query in grounding.queries:
         if grounding.evidence == "said" and query.moments and query.moments[0].score < UNLIKELY:
-            yield f"'{in_short(query.query)}': probably not said in this video"
+            yield f"'{shorten(query.query)}': probably not said in this video"
         is_said = bool(query.moments) and query.moments[0].evidence == "said"
         if query.present is None or is_said or (query.moments and query.present >= UNLIKELY):
             continue
@@ -257,12 +259,12 @@ def _low_confidence_notes(grounding: "Grounding", *, has_clips: bool) -> Iterato
             what = f"probably not in this video ({_percent(query.present)}{nothing}){without}"
         else:
             what = f"matches this video with {_percent(query.present)} probability{nothing}"
-        yield f"'{in_short(query.query)}': {what}"
+        yield f"'{shorten(query.query)}': {what}"
 
 
 def _ranking(results: Sequence[Result], texts: Sequence[str]) -> Table | None:
     """Rank the videos of a batch for each query; None without match probabilities."""
-    from vidsum.pipelines.moments import in_short
+    from vidsum.pipelines.moments import shorten
 
     matches: dict[str, list[tuple[float, str]]] = {}
     queries = set(texts)
@@ -271,7 +273,7 @@ def _ranking(results: Sequence[Result], texts: Sequence[str]) -> Table | None:
             if query.get("present") is not None and query["query"] in queries:
                 matches.setdefault(query["query"], []).append((query["present"], str(result.input)))
     rows = [
-        (in_short(query) if rank == 0 else "", _percent(present), video)
+        (shorten(query) if rank == 0 else "", _percent(present), video)
         for query, videos in matches.items()
         for rank, (present, video) in enumerate(sorted(videos, key=lambda match: -match[0]))
     ]

@@ -107,9 +107,9 @@ def _own_file(path: str) -> Result:
         with Archive(path, create=False) as archive:
             kind, secrets = "archive", find_secrets(archive)
     else:
-        from vidsum.pipelines.export import read_record_of
+        from vidsum.pipelines.export import read_result_record
 
-        document = read_record_of(Path(path))
+        document = read_result_record(Path(path))
         kind = str(document.get("schema"))
         fault = f"{path}: may hold passwords or tokens of a URL: make it again, and remove this file"
         secrets = (fault,) if may_hold_secrets(json.dumps(document)) else ()

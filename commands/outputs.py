@@ -241,11 +241,11 @@ class Files:
         """Return the MP4 files of the moments in a document."""
         if self.clip_folder is None:
             return []
-        from vidsum.pipelines.clips import clips_of
+        from vidsum.pipelines.clips import clip_paths
         from vidsum.results.load import result_of
 
         result: Any = result_of(document)
-        return [path for path, _ in clips_of(result, self.clip_folder, self.clip_stem)]
+        return [path for path, _ in clip_paths(result, self.clip_folder, self.clip_stem)]
 
     def facts(self, clips: Sequence[Path] = ()) -> dict[str, Any]:
         """Return all of them, as data."""
@@ -316,7 +316,7 @@ def moment_files(
 
 
 def _check_clips(targets: dict[str, Files]) -> None:
-    from vidsum.pipelines.clips import stem_in
+    from vidsum.pipelines.clips import video_stem
 
     owners: dict[tuple[str, str], str] = {}
     for source, files in [*targets.items()]:
@@ -328,7 +328,7 @@ def _check_clips(targets: dict[str, Files]) -> None:
             refuse(targets, source, UsageError(fault, hint))
     for source in targets:
         folder, name = os.path.split(os.path.realpath(source))
-        place = (folder, stem_in(name.removesuffix(".mp4")) or "")
+        place = (folder, video_stem(name.removesuffix(".mp4")) or "")
         if name.endswith(".mp4") and place in owners:
             fault = f"{source}: has the name of a clip to be written of {owners[place]}"
             refuse(targets, owners[place], UsageError(fault, hint="--clips FOLDER"))

@@ -32,12 +32,12 @@ def copy_of(name: str) -> str:
     name = local_path(name)
     if not is_url(name):
         return name
-    from vidsum.pipelines.download import is_web, place_of
+    from vidsum.pipelines.download import copy_path, is_web
 
     url = Url(name)
     if not is_web(name):  # opening it names the fault
         return url
-    path = str(place_of(url))
+    path = str(copy_path(url))
     urls[path] = url
     return path
 
@@ -175,7 +175,7 @@ def require_own(paths: Iterable[Path], record: Path | None = None) -> None:
 
     Raises OutputError: it did not write one, or somebody did.
     """
-    from vidsum.pipelines.export import read_record_of
+    from vidsum.pipelines.export import read_result_record
 
     for path in paths:
         check_name(path)
@@ -183,7 +183,7 @@ def require_own(paths: Iterable[Path], record: Path | None = None) -> None:
             continue
         if path == record:
             try:
-                read_record_of(path)
+                read_result_record(path)
             except InputError as error:
                 raise OutputError(f"{path}: already exists, and {error.message}", hint=HINT) from error
         elif not (has_label(path) if path.suffix in _LABELLED else is_as_written(path, path.parent)):
@@ -196,13 +196,13 @@ def require_made_from(paths: Iterable[Path], provenance: Mapping[str, Any], form
 
     Raises OutputError: one that exists was not, or a name is too long for a file.
     """
-    from vidsum.pipelines.export import form_of
+    from vidsum.pipelines.export import read_encoding_tag
 
     for path in paths:
         check_name(path)
         if path.suffix not in _LABELLED or not path.exists():
             continue
-        found = form_of(path, provenance)
+        found = read_encoding_tag(path, provenance)
         if found is None:
             raise OutputError(f"{path}: already exists, and differs from what would be written", hint=HINT)
         if path.suffix == ".mp4" and found != form:
@@ -238,7 +238,7 @@ def _options_of(form: str) -> list[str]:
 
 def has_label(path: Path) -> bool:
     """Return whether an MP4, Matroska, PNG or SVG file says that vidsum wrote it."""
-    from vidsum.pipelines.export import label_on
+    from vidsum.pipelines.export import read_label
     from vidsum.provenance import is_label
 
-    return is_label(label_on(path) or "")
+    return is_label(read_label(path) or "")

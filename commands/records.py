@@ -15,7 +15,7 @@ from vidsum.options import leaves
 from vidsum.settings import AttentionPlot, Clips, Extraction, with_defaults
 
 if TYPE_CHECKING:
-    from vidsum.pipelines.moments import Look
+    from vidsum.pipelines.moments import AttentionCapture
     from vidsum.results.moments import Grounding, Highlights
     from vidsum.results.shots import Shots
     from vidsum.types import Progress
@@ -138,7 +138,7 @@ def write_moments(
     files: Files,
     replaces: Replaces,
     progress: "Progress | None",
-    look: "Look | None" = None,
+    look: "AttentionCapture | None" = None,
     extraction: Extraction = Extraction(),
 ) -> tuple[str, tuple[str, ...]]:
     """Write moments, highlights or shots with clips and pictures; return a line about them, and warnings.
@@ -175,7 +175,7 @@ def write_moments(
 
 
 def _write_pictures(
-    result: "Grounding | Highlights | Shots", files: Files, look: "Look | None"
+    result: "Grounding | Highlights | Shots", files: Files, look: "AttentionCapture | None"
 ) -> Iterator[str]:
     """Write plots and sheets; warnings."""
     from vidsum.pipelines import export
@@ -194,16 +194,16 @@ def _files_before(files: Files, besides: Sequence[Path]) -> list[Path]:
     """Return the clips, plots and sheets of the earlier result, by their label, that the new one does not
     have.
     """
-    from vidsum.pipelines.export import form_of, read_record_of
+    from vidsum.pipelines.export import read_encoding_tag, read_result_record
 
     try:
-        before = read_record_of(files.record)
+        before = read_result_record(files.record)
     except InputError:
         return []
     pictures = [files.record.with_name(f"{files.clip_stem}_{end}") for end in _PICTURES]
     ours = [*besides, *files.all]
     old = [path for path in (*files.clips(before), *pictures) if path not in ours and path.is_file()]
-    return [path for path in old if form_of(path, before["provenance"]) is not None]
+    return [path for path in old if read_encoding_tag(path, before["provenance"]) is not None]
 
 
 def _refuse_other_playlist(document: Mapping[str, Any], source: str, record: Path) -> None:
@@ -223,11 +223,11 @@ def _recorded(files: Files, provenance: Mapping[str, Any], form: str) -> dict[st
     existing = [path for path in outputs if path.exists()]
     if not existing or can_resume(record, provenance):
         return None
-    from vidsum.pipelines.export import read_record_of
+    from vidsum.pipelines.export import read_result_record
     from vidsum.provenance import difference
 
     try:
-        document = read_record_of(record)
+        document = read_result_record(record)
     except InputError as error:
         place = record if record.exists() else existing[0]
         raise OutputError(f"{place}: already exists, and {error.message}", hint=HINT) from error

@@ -100,7 +100,7 @@ def search(
         checkpoints.hash_in_background("minilm", "vse")
         from vidsum.archive.answers import cuts_of, page
         from vidsum.archive.archive import Archive
-        from vidsum.pipelines.timelines import film_format, film_text
+        from vidsum.pipelines.timelines import joint_format, joint_timeline_text
 
         with Archive(where.archive, create=False) as archive:
             matches = archive.find(text, filters)
@@ -114,7 +114,7 @@ def search(
             texts = dict[Path, str]()
             if extra.export:
                 cuts = _nameable(cuts_of(matches, text or ""), extra.export, problems)
-                made = attempt(partial(film_text, cuts, film_format(extra.export), extra.export))
+                made = attempt(partial(joint_timeline_text, cuts, joint_format(extra.export), extra.export))
                 if isinstance(made, VidsumError):
                     problems.append(Problem.of(made))
                 else:
@@ -143,10 +143,10 @@ def _nameable(
 ) -> "list[tuple[str, Cut]]":
     """Return the cuts of videos that are there and that a timeline can name; add the problems of others."""
     from vidsum.pipelines.sources import probe_video
-    from vidsum.pipelines.timelines import film_format, require_nameable
+    from vidsum.pipelines.timelines import joint_format, require_nameable
 
     def check(video: str) -> None:
-        require_nameable(film_format(target), video, target, "absolute")
+        require_nameable(joint_format(target), video, target, "absolute")
         probe_video(video, Extraction())
 
     faults = {video: attempt(partial(check, video)) for video in dict(cuts)}
@@ -162,9 +162,9 @@ def _target(outputs: Outputs, extra: SearchOutputs) -> Path | None:
     if target:
         require_suffix(target, (".json", ".csv"))
     if extra.export:
-        from vidsum.pipelines.timelines import film_format
+        from vidsum.pipelines.timelines import joint_format
 
-        film_format(extra.export)
+        joint_format(extra.export)
     if extra.report:
         require_suffix(extra.report, (".html",))
     check_outputs("the archive", [path for path in (target, extra.export, extra.report) if path])

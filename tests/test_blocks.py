@@ -26,11 +26,11 @@ VIDEO = ClipEmbeddings(unit_rows(ROWS[:40]), np.arange(40.0), 1.0, 40.0)
 
 def on_grid(count: int) -> Any:
     clips = clips_at(np.arange(0, count, 0.7), 1.5, float(count))
-    return windows.on_grid(clips.array, clips, windows.grid(float(count), 1.0), 1.0)
+    return windows.to_grid(clips.array, clips, windows.grid(float(count), 1.0), 1.0)
 
 
 def curves(count: int) -> Any:
-    return np.stack(find._curves(VIDEO, find.Request(("",) * count, unit_rows(ROWS[:count]))))
+    return np.stack(find._curves(VIDEO, find.EncodedQueries(("",) * count, unit_rows(ROWS[:count]))))
 
 
 def written(count: int) -> Any:
@@ -40,7 +40,7 @@ def written(count: int) -> Any:
 def retrieved(count: int) -> Any:
     rows = unit_rows(ROWS[:count])
     bank = writers.Bank(tuple(map(str, range(90))), TEXTS)
-    return [sentence.text for sentence in writers.retrieve(writers.Seen(rows, rows), bank)]
+    return [sentence.text for sentence in writers.retrieve(writers.SegmentFeatures(rows, rows), bank)]
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from vidsum.shots import transnetv2
 from vidsum.summary import score
 from vidsum.types import FloatArray
 
-_KEPT = (features._load, transnetv2._load, text._load, find._loaded, score._loaded)
+_KEPT = (features._load, transnetv2._load, text._load, find._load_checkpoint, score._load_checkpoint)
 
 
 @pytest.fixture

@@ -96,7 +96,7 @@ WRONG: dict[str, Callable[[Any], Any]] = {
     "write_report": lambda made: vidsum.write_report([], "a.html"),
     "write_json": lambda made: vidsum.write_json(made, "a.json"),  # type: ignore[arg-type]
     "write_features": lambda made: vidsum.write_features(made["summary.json"], "a.npz"),
-    "write_spoken": lambda made: vidsum.write_spoken(made["shots.json"], "a.mp4"),
+    "write_audio_description": lambda made: vidsum.write_audio_description(made["shots.json"], "a.mp4"),
     "probe": lambda made: vidsum.probe(None),  # type: ignore[arg-type]
     "load": lambda made: vidsum.load(5),  # type: ignore[arg-type]
     "budget": lambda made: vidsum.summarize(made["features"], object()),  # type: ignore[arg-type]

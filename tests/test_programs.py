@@ -37,7 +37,7 @@ def films(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path]]:
 def test_summaries_of_a_folder_as_they_come(films: list[Path], tmp_path: Path) -> None:
     summarizer = vidsum.Summarizer(budget="30%", extractor="colour", device="cpu")
     kept = {}
-    for path, summary in vidsum.each(summarizer, films):
+    for path, summary in vidsum.iter_results(summarizer, films):
         if isinstance(summary, vidsum.VidsumError):
             kept[path.stem] = summary.message
             continue
@@ -48,7 +48,7 @@ def test_summaries_of_a_folder_as_they_come(films: list[Path], tmp_path: Path) -
     assert vidsum.probe(tmp_path / "c_summary.mp4").duration_s == pytest.approx(
         kept["c"].duration_s, abs=0.05
     )
-    begun = vidsum.each(summarizer, iter(films))
+    begun = vidsum.iter_results(summarizer, iter(films))
     assert next(begun)[0] == films[0]  # before the others are looked at
 
 
@@ -59,9 +59,9 @@ def test_a_fault_that_all_would_meet_ends_a_batch() -> None:
         raise fault
 
     with pytest.raises(vidsum.VidsumError, match="full"):
-        list(vidsum.each(full, [1, 2]))
+        list(vidsum.iter_results(full, [1, 2]))
     with pytest.raises(vidsum.VidsumError, match="the step cannot be called"):
-        list(vidsum.each([1, 2], full))  # type: ignore[arg-type, var-annotated]
+        list(vidsum.iter_results([1, 2], full))  # type: ignore[arg-type, var-annotated]
 
 
 def test_own_features_and_scores_make_a_video(films: list[Path], tmp_path: Path) -> None:

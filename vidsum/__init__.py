@@ -8,6 +8,7 @@ The names below are the public ones. They load on first use: `import vidsum` its
 sets the variables that turn off the telemetry of other libraries (`vidsum.io.packages`).
 """
 
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -33,11 +34,11 @@ if TYPE_CHECKING:
     from vidsum.pipelines.reusable import Grounder as Grounder
     from vidsum.pipelines.reusable import Summarizer as Summarizer
     from vidsum.pipelines.reusable import Transcriber as Transcriber
-    from vidsum.pipelines.reusable import each as each
+    from vidsum.pipelines.reusable import iter_results as iter_results
     from vidsum.pipelines.sources import Video as Video
     from vidsum.pipelines.sources import read_frames as read_frames
     from vidsum.pipelines.speech import transcribe as transcribe
-    from vidsum.pipelines.spoken import write_spoken as write_spoken
+    from vidsum.pipelines.spoken import write_audio_description as write_audio_description
     from vidsum.pipelines.summary import find_shots as find_shots
     from vidsum.pipelines.summary import summarize as summarize
     from vidsum.pipelines.timelines import write_timeline as write_timeline
@@ -77,10 +78,10 @@ _NAMES = {
     "pipelines.moments": "ground",
     "pipelines.plan": "extract",
     "pipelines.bundle": "write_report",
-    "pipelines.reusable": "Grounder Summarizer Transcriber each",
+    "pipelines.reusable": "Grounder Summarizer Transcriber iter_results",
     "pipelines.sources": "read_frames Video",
     "pipelines.speech": "transcribe",
-    "pipelines.spoken": "write_spoken",
+    "pipelines.spoken": "write_audio_description",
     "pipelines.summary": "find_shots summarize",
     "pipelines.timelines": "write_timeline",
     "results.descriptions": "Description Descriptions",
@@ -97,10 +98,15 @@ _NAMES = {
 }
 """The public names of each module."""
 _HOMES = {name: f"vidsum.{module}" for module, names in _NAMES.items() for name in names.split()}
+_RENAMED = {"each": "iter_results", "write_spoken": "write_audio_description"}
+"""Old names that still work in this release."""
 __all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _RENAMED:
+        warnings.warn(f"vidsum.{name} is now vidsum.{_RENAMED[name]}", DeprecationWarning, stacklevel=2)
+        return __getattr__(_RENAMED[name])
     if name not in _HOMES:
         raise AttributeError(f"module 'vidsum' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

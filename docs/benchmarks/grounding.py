@@ -32,10 +32,10 @@ from docs.benchmarks.joined import (
 from vidsum import checkpoints
 from vidsum.checkpoints.named import checkpoint_file
 from vidsum.checkpoints.trained import read_trained
-from vidsum.grounding.find import Request, locate, model_for
-from vidsum.grounding.grounder import Grounder, Prediction, ground_video, grounder_of
-from vidsum.grounding.proposals import Grouping, moments_of
-from vidsum.grounding.spaces import ClipEmbeddings, curves_of, embed_queries, embed_words
+from vidsum.grounding.find import EncodedQueries, locate, resolve_model
+from vidsum.grounding.grounder import MomentModel, Prediction, build_moment_model, ground_video
+from vidsum.grounding.proposals import Grouping, find_moments
+from vidsum.grounding.spaces import ClipEmbeddings, embed_queries, embed_words, similarity_curves
 from vidsum.lab.datasets.moments import MomentVideo
 from vidsum.lab.evaluation.moment_metrics import best_ious, random_moments, whole_video
 from vidsum.lab.evaluation.submissions import MomentPredictions
@@ -52,7 +52,7 @@ Answers = dict[str, list[list[Moment]]]
 def by_curve(video: ClipEmbeddings, curves: FloatArray, grouping: Grouping = "shots") -> list[list[Moment]]:
     """Moments of each query by the grouping of its curve [T]."""
     where = (video.timestamps, video.step_s, video.duration_s, TOP_K)
-    return [moments_of(curve, *where, grouping=grouping, shots_s=video.shots_s) for curve in curves]
+    return [find_moments(curve, *where, grouping=grouping, shots_s=video.shots_s) for curve in curves]
 
 
 def answers(
@@ -62,15 +62,15 @@ def answers(
     rows: Answers = {}
     for space, video in embedded.items():
         queries = embed_queries(space, texts)
-        curves = curves_of(video, queries)
+        curves = similarity_curves(video, queries)
         if parts:
             for number, row in enumerate(("map", "objects", "motion")[: len(video.mixtures) + 1]):
                 rows[f"{space}: {row}"] = by_curve(video, curves[:, number])
         rows[f"{space}: similarity, contrast"] = by_curve(video, curves[:, -1], "contrast")
         for model in models:
-            named, reads = model_for(model, space if model in ("auto", "similarity") else "auto")
+            named, reads = resolve_model(model, space if model in ("auto", "similarity") else "auto")
             if reads == space:
-                request = Request(texts, queries)
+                request = EncodedQueries(texts, queries)
                 row = model if named != "similarity" else f"{space}: {model}"
                 rows[row] = [list(answer.moments) for answer in locate(named, video, request, TOP_K)]
                 if named != "similarity":
@@ -83,13 +83,15 @@ def answers(
 
 
 @lru_cache(maxsize=20)
-def by_spans(model: str) -> Grounder | None:
+def by_spans(model: str) -> MomentModel | None:
     """A DETR model that answers with its decoder's spans, and not with runs of its saliency."""
     trained = read_trained(checkpoint_file(model))
-    return replace(grounder_of(trained, model), moments="spans") if trained.model in MODELS else None
+    return replace(build_moment_model(trained, model), moments="spans") if trained.model in MODELS else None
 
 
-def decoded(grounder: Grounder, video: ClipEmbeddings, request: Request, top_k: int) -> list[Prediction]:
+def decoded(
+    grounder: MomentModel, video: ClipEmbeddings, request: EncodedQueries, top_k: int
+) -> list[Prediction]:
     """Return the model's answers to each query."""
     return ground_video(grounder, video, embed_words(grounder.space, request.texts), request.vectors, top_k)
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from docs.benchmarks import argument_parser
 from docs.benchmarks.highlight_films import FOOTAGE, GRADES, HALVES, Film, film
-from vidsum.grounding.windows import on_grid
+from vidsum.grounding.windows import to_grid
 from vidsum.lab.datasets.moments import CLIP_S
 from vidsum.lab.evaluation.highlight_metrics import best_clip_hits, clip_precisions
 from vidsum.lab.evaluation.summary_metrics import spearman_rho
@@ -79,7 +79,7 @@ def sources(seen: Seen, n_clips: int) -> dict[str, FloatArray]:
     """Each source's curve of the clips, [C]."""
     times = np.arange(n_clips) * CLIP_S
     rows = {
-        name: on_grid(curve[:, None], features, times, CLIP_S)[:, 0] for name, curve, features in curves(seen)
+        name: to_grid(curve[:, None], features, times, CLIP_S)[:, 0] for name, curve, features in curves(seen)
     }
     actions, objects = (
         rows[f"score of the most likely class, {name}"] for name in ("I3D", "EfficientNet-Lite0")

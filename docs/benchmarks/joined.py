@@ -19,7 +19,7 @@ from vidsum.device import Precision
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings
 from vidsum.lab.datasets.moments import MomentVideo, Query
 from vidsum.pipelines.plan import Input
-from vidsum.pipelines.sight import input_in, plan_sight
+from vidsum.pipelines.sight import open_in_space, plan_embedding
 from vidsum.results.features import Features
 from vidsum.settings import Extraction, Retrieval
 from vidsum.video.probe import probe
@@ -124,12 +124,12 @@ def features_of(
 
 def embed(path: Path, space: str, precision: Precision = "fp32", *, thorough: bool = False) -> ClipEmbeddings:
     """A film in a space; see `features_of`."""
-    clips, _ = plan_sight(_input_of(path, space, precision, thorough=thorough), space).run()
+    clips, _ = plan_embedding(_input_of(path, space, precision, thorough=thorough), space).run()
     return clips
 
 
 def _input_of(path: Path, space: str, precision: Precision, *, thorough: bool) -> Input:
-    return input_in(space, path, Extraction(precision=precision), Retrieval(thorough=thorough))
+    return open_in_space(space, path, Extraction(precision=precision), Retrieval(thorough=thorough))
 
 
 def one_after_another(videos: Sequence[ClipEmbeddings], truths: Sequence[MomentVideo]) -> Asked:

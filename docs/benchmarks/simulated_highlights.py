@@ -15,7 +15,7 @@ import numpy as np
 from docs.benchmarks import argument_parser
 from docs.benchmarks.grounding import by_spans, decoded
 from vidsum import checkpoints
-from vidsum.grounding.find import Request, locate
+from vidsum.grounding.find import EncodedQueries, locate
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.vse import load_map
@@ -58,7 +58,7 @@ def simulate_dataset(
 
 def answered(model: str, query: Query, video: ClipEmbeddings) -> Iterator[tuple[str, QueryPrediction]]:
     """Return a model's moments, and the name of its row; of a DETR model also what its decoder answers."""
-    request = Request([query.text], load_text_encoder(ENCODER).encode([query.text]))
+    request = EncodedQueries([query.text], load_text_encoder(ENCODER).encode([query.text]))
     (answer,) = locate(model, video, request, TOP_K)
     yield model, _prediction(query, answer.moments, answer.saliency)
     if model != "similarity":

@@ -14,9 +14,9 @@ from vidsum.archive.packed import pack_rows
 from vidsum.archive.texts import Texts
 from vidsum.features.extractor import Extractor
 from vidsum.grounding.conse import ClassMixture
-from vidsum.grounding.said import Passage, passages_of
+from vidsum.grounding.said import Passage, iter_passages
 from vidsum.grounding.spaces import ClipEmbeddings
-from vidsum.grounding.windows import grid, on_grid
+from vidsum.grounding.windows import grid, to_grid
 from vidsum.models.scaling import softmax, unit_rows
 from vidsum.models.vse import CLASSES
 from vidsum.results.features import Features
@@ -53,7 +53,7 @@ def use_live(monkeypatch: pytest.MonkeyPatch) -> None:
     use_archive(monkeypatch)
     monkeypatch.setattr("vidsum.grounding.live.load_map", lambda: unit_rows)
     monkeypatch.setattr("vidsum.grounding.live.name_embeddings", lambda extractor, device: NAMES)
-    monkeypatch.setattr("vidsum.pipelines.watch.extractor_of", namer_of_colours)
+    monkeypatch.setattr("vidsum.pipelines.watch.load_extractor", namer_of_colours)
     monkeypatch.setattr(
         "vidsum.pipelines.watch.embed_queries", lambda space, texts, device: ENCODER.encode(texts)
     )
@@ -68,7 +68,7 @@ def embed_video(space: str, features: Sequence[Features], device: str = "cpu") -
     """Mean colours on the grid of a second, and how near they are to each name."""
     (one,) = features
     times = grid(one.duration_s, 1.0)
-    rows = unit_rows(on_grid(one.array, one, times, 1.0))
+    rows = unit_rows(to_grid(one.array, one, times, 1.0))
     mixture = ClassMixture(softmax(5 * rows @ NAMES.T), NAMES)
     return ClipEmbeddings(rows, times, 1.0, one.duration_s, (mixture,))
 
@@ -92,7 +92,7 @@ def film(path: Path, colours: Sequence[str] = FILM, seed: int = 0) -> Path:
 def spoken(*texts: str) -> Texts:
     """Sentences, five seconds apart."""
     sentences = [Passage(5.0 * place, 5.0 * place + 2, text) for place, text in enumerate(texts)]
-    passages = [passage.text for passage in passages_of(sentences)]
+    passages = [passage.text for passage in iter_passages(sentences)]
     return Texts(sentences, pack_rows(ENCODER.encode(passages)).tobytes())
 
 

@@ -15,7 +15,7 @@ from vidsum.checkpoints.named import OFFICIAL, add_official, official_file
 from vidsum.checkpoints.tensors import Published, read_published
 from vidsum.checkpoints.trained import Trained, build_trained, read_trained
 from vidsum.errors import UsageError, WeightsError
-from vidsum.grounding.find import model_for
+from vidsum.grounding.find import resolve_model
 from vidsum.models.configs import DETRConfig
 from vidsum.models.detr import Detections
 from vidsum.models.detr_models import MODELS, DETRModel, build
@@ -376,8 +376,8 @@ def test_a_published_model_of_clips_features_is_chosen_by_its_name(
     tensors = published_detr.at_random(published_detr.qd_detr(16, 24, 514, 512))
     torch.save({"model": tensors}, tmp_path / "model_best.ckpt")
     add_official(tmp_path / "model_best.ckpt", "qd-detr-qvhighlights")
-    assert model_for("qd-detr-qvhighlights", "auto", "cpu") == ("qd-detr-qvhighlights", "clip")
+    assert resolve_model("qd-detr-qvhighlights", "auto", "cpu") == ("qd-detr-qvhighlights", "clip")
     with pytest.raises(UsageError, match="has no mask, not lam"):
-        model_for("qd-detr-qvhighlights", "auto", "cpu", "lam")
+        resolve_model("qd-detr-qvhighlights", "auto", "cpu", "lam")
     with pytest.raises(WeightsError, match=r"moment-detr-qvhighlights: .*not on this machine"):
-        model_for("moment-detr-qvhighlights", "auto", "cpu")
+        resolve_model("moment-detr-qvhighlights", "auto", "cpu")

@@ -16,7 +16,7 @@ from vidsum.checkpoints.named import OFFICIAL, add_official
 from vidsum.checkpoints.tensors import Published, read_published
 from vidsum.checkpoints.trained import Trained
 from vidsum.errors import UsageError, WeightsError
-from vidsum.grounding.grounder import ground_video, grounder_of, load_grounder
+from vidsum.grounding.grounder import build_moment_model, ground_video, load_moment_model
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.models.configs import MRNetConfig
 from vidsum.models.mrnet import MRNet, match_scores
@@ -41,7 +41,7 @@ def asked(name: str) -> tuple[Tensor, Tensor]:
 def scores(trained: Trained, video: Tensor, queries: Tensor, **changes: Any) -> tuple[Tensor, Tensor]:
     """[M, T, T] of ours, and where there is a proposal; `changes` are of the configuration."""
     changed = Trained("mrnet", {**trained.config, **changes}, trained.features, {}, trained.tensors)
-    model = grounder_of(changed, "official", "cpu").model
+    model = build_moment_model(changed, "official", "cpu").model
     with torch.no_grad():
         return match_scores(model(video[None], queries[None]))[0], model.valid
 
@@ -88,7 +88,7 @@ def test_moments_are_those_of_the_public_evaluation(name: str) -> None:
     duration_s = len(features) * 0.5
     times = np.arange(len(features)) * 0.5
     embedded = ClipEmbeddings(features.numpy(), times, step_s=0.5, duration_s=duration_s)
-    grounder = grounder_of(mrnet_checkpoint(Published(tensors, {}), name), name, "cpu")
+    grounder = build_moment_model(mrnet_checkpoint(Published(tensors, {}), name), name, "cpu")
     found = ground_video(grounder, embedded, list(queries.numpy()[:, None]), top_k=8)
     for query, prediction in zip(queries, found, strict=True):
         expected = moments(score_map(tensors, how, averaged(features, how), query[None])[0], how, duration_s)
@@ -122,7 +122,7 @@ def test_a_file_becomes_a_checkpoint(name: str, tmp_path: Path) -> None:
     torch.save({"model": tensors, "epoch": 7, "optimizer": {"lr": 1.0}}, file)
     path = add_official(file, name)
     assert path == tmp_path / "home" / "weights" / name / f"{name}.safetensors"
-    grounder = load_grounder(str(path), "cpu")
+    grounder = load_moment_model(str(path), "cpu")
     assert grounder.max_iou == CONFIGS[name].nms_thresh
     assert grounder.model.config.contrastive_power == CONFIGS[name].contrastive_score_pow
     found = scores(mrnet_checkpoint(Published(given(name, is_shared=True), {}), name), *asked(name))[0]

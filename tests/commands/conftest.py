@@ -85,7 +85,7 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         run = partial(colours, width=1280 + spec.inner)
         return Extractor(spec=spec, run=run, device="cpu", precision="fp32", backend="torch")
 
-    monkeypatch.setattr(jobs, "extractor_of", extractor)
+    monkeypatch.setattr(jobs, "load_extractor", extractor)
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: Path(name))
     return loaded
 

@@ -11,7 +11,7 @@ import pytest
 from tests.commands.conftest import Run
 from vidsum.commands.progress import Display
 from vidsum.commands.result import View
-from vidsum.pipelines.sources import path_of
+from vidsum.pipelines.sources import source_path
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "vidsum/schemas/batch.schema.json").read_text())
 COMMANDS = {"extract": (), "shots": (), "summarize": ("--model", "uniform"), "highlights": (), "info": ()}
@@ -260,6 +260,6 @@ def test_a_file_url_is_the_file(run: Run, film: Path) -> None:
     for words in ([url], [url.replace("file://", "file://localhost")], ["--from-file", "list.txt"]):
         assert run("shots", *words).code == 0
     assert [path.name for path in Path().glob("*.json")] == [f"{odd.stem}_shots.json"]
-    assert path_of(url) == str(odd)
+    assert source_path(url) == str(odd)
     ran = run("shots", "file://elsewhere/a.mp4", odd)
     assert (ran.code, "is a URL" in ran.err) == (1, True)

@@ -17,7 +17,7 @@ from tests.commands.conftest import Run
 from vidsum import checkpoints
 from vidsum.commands.result import print_table, text_table
 from vidsum.grounding import writers
-from vidsum.grounding.writers import Seen, Sentence
+from vidsum.grounding.writers import SegmentFeatures, Sentence
 from vidsum.models.scaling import unit_rows
 from vidsum.pipelines import description
 from vidsum.results.descriptions import Descriptions
@@ -51,10 +51,10 @@ def colours(loads: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
 
     encoder = SimpleNamespace(encode=encode)
     monkeypatch.setattr(writers, "load_text_encoder", lambda name: encoder)
-    monkeypatch.setattr(description, "rows_of", lambda features: unit_rows(features.array[:, :3]))
-    monkeypatch.setattr(description, "extractions_of", lambda space, how: (how,))  # no class scores
+    monkeypatch.setattr(description, "mapped_rows", lambda features: unit_rows(features.array[:, :3]))
+    monkeypatch.setattr(description, "extractions_for", lambda space, how: (how,))  # no class scores
     monkeypatch.setattr(writers, "NEAREST", 1)
-    monkeypatch.setattr(writers, "SURE_SHORT", (5.0, 0.0, -5.0))
+    monkeypatch.setattr(writers, "SHORT_LIST_CONFIDENCE", (5.0, 0.0, -5.0))
     # the shipped model reads no colours
     monkeypatch.setattr("vidsum.summary.score._SHIPPED_READS", ("pictures", 2.0))
     Path("bank.txt").write_text("\n".join(TEXTS))
@@ -138,7 +138,7 @@ def test_a_batch_goes_on_after_a_bad_video(run: Run, film: Path) -> None:
 def test_the_captioner_writes(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shots: list[int] = []
 
-    def write(seen: Seen) -> list[Sentence]:
+    def write(seen: SegmentFeatures) -> list[Sentence]:
         shots.append(len(seen.features))
         return [Sentence(f"Shot {number}.", 0.9) for number in range(len(seen.features))]
 

@@ -26,7 +26,7 @@ from vidsum.lab.training.summary_settings import (
 )
 from vidsum.options import from_keywords, leaves, option
 from vidsum.pipelines import keywords
-from vidsum.pipelines.moments import plan_moments, queries_of
+from vidsum.pipelines.moments import parse_queries, plan_moments
 from vidsum.pipelines.speech import plan_transcript
 from vidsum.pipelines.summary import plan_shots, plan_summary
 from vidsum.settings import Encoding, Extraction, Retrieval, Selection, ShotSettings, Transcription
@@ -117,7 +117,7 @@ PLANS: dict[type[Any], Callable[[Any, Path], Any]] = {
     Selection: lambda own, film: plan_summary(film, own, ShotSettings(), Extraction()),
     ShotSettings: lambda own, film: plan_shots(film, own, Extraction()),
     Extraction: lambda own, film: plan_shots(film, ShotSettings(), own),
-    Retrieval: lambda own, film: plan_moments(film, queries_of("red"), own, Extraction()),
+    Retrieval: lambda own, film: plan_moments(film, parse_queries("red"), own, Extraction()),
     Transcription: lambda own, film: plan_transcript(film, own, Extraction()),
 }
 

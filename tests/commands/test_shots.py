@@ -145,7 +145,7 @@ def test_statistics_of_transnetv2_have_its_probabilities(
         np.linspace(0, 1, 250, dtype=np.float32)[:, None], np.arange(250) / 25, 0.04, 0.04, 10.0, 25.0
     )
     given = SimpleNamespace(read=lambda progress: ([seen], None))
-    monkeypatch.setattr("vidsum.pipelines.shot_files.input_for", lambda *about, **how: given)
+    monkeypatch.setattr("vidsum.pipelines.shot_files.open_for_shots", lambda *about, **how: given)
     write_stats(shots, "stats.csv", ShotSettings(shots="transnetv2"))
     rows = list(csv.DictReader(Path("stats.csv").read_text().splitlines()))
     assert [float(row["transition"]) for row in rows] == pytest.approx(seen.array[:, 0], abs=1e-4)

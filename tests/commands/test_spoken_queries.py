@@ -14,7 +14,7 @@ import pytest
 from tests.commands.conftest import Run
 from tests.speech import stub
 from tests.voices import write_wav
-from vidsum.pipelines.speech import hear_query
+from vidsum.pipelines.speech import transcribe_query
 from vidsum.results.moments import Grounding, Moment, QueryMoments
 from vidsum.settings import Extraction
 
@@ -77,7 +77,7 @@ def test_another_language_is_translated(
     question: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = stub.install(monkeypatch, text="a man")
-    heard = hear_query(str(question), Extraction())
+    heard = transcribe_query(str(question), Extraction())
     assert model.tasks == [("transcribe", "de"), ("translate", "de")]
     assert (heard.text, heard.language, heard.language_probability) == ("a man", "de", 0.97)
 

@@ -121,10 +121,10 @@ def read_config(path: Path) -> None:
 
 
 def read_record(path: Path) -> None:
-    from vidsum.pipelines.export import read_record_of
+    from vidsum.pipelines.export import read_result_record
     from vidsum.results.result import to_text
 
-    document = read_record_of(path)
+    document = read_result_record(path)
     to_text(document)
     assert document == good.SUMMARY, "a record that was changed is trusted"
 
@@ -200,9 +200,9 @@ def read_weights(path: Path) -> None:
 
 def read_checkpoint(path: Path) -> None:
     from vidsum.checkpoints.trained import read_trained
-    from vidsum.grounding.grounder import grounder_of
+    from vidsum.grounding.grounder import build_moment_model
 
-    grounder = grounder_of(read_trained(path), str(path), "cpu")
+    grounder = build_moment_model(read_trained(path), str(path), "cpu")
     finite(*(weights.detach().numpy() for weights in grounder.model.parameters()))
 
 

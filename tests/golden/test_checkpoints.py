@@ -34,13 +34,13 @@ DETR_OPTIONS = {"nheads": 4, "max_v_l": 7, "max_q_l": 5, "clip_length": 2}
 def load(path: str) -> tuple[Any, Any]:
     """The model of a checkpoint's file, and what finds moments with it (None for models of summaries)."""
     from vidsum.checkpoints.trained import read_trained
-    from vidsum.grounding.grounder import grounder_of
-    from vidsum.summary.summarizer import summarizer_of
+    from vidsum.grounding.grounder import build_moment_model
+    from vidsum.summary.summarizer import build_importance_model
 
     trained = read_trained(path)
     if trained.model in SUMMARIZERS:
-        return summarizer_of(trained, path, "cpu").model, None
-    grounder: Any = grounder_of(trained, path, "cpu")
+        return build_importance_model(trained, path, "cpu").model, None
+    grounder: Any = build_moment_model(trained, path, "cpu")
     return grounder.model, grounder
 
 

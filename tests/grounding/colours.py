@@ -20,12 +20,12 @@ MOST_WORDS = 50
 
 def use_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `vidsum.pipelines.moments` compare colours; nothing is fetched, no network runs."""
-    monkeypatch.setattr("vidsum.pipelines.decoding.extractor_of", extractor_of_colours)
+    monkeypatch.setattr("vidsum.pipelines.decoding.load_extractor", extractor_of_colours)
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: None if name == "clip" else name)
     # the map reads no colours
     spec = replace(describe("efficientnet_lite0"), inner=0)
     monkeypatch.setattr("vidsum.features.extractors.efficientnet_lite0.SPEC", spec)
-    monkeypatch.setattr("vidsum.pipelines.sight.extractions_of", _extractions_of)
+    monkeypatch.setattr("vidsum.pipelines.sight.extractions_for", _extractions_of)
     monkeypatch.setattr("vidsum.pipelines.sight.embed_video", _embed_video)
     monkeypatch.setattr("vidsum.pipelines.moments.embed_queries", lambda space, texts, device: _encode(texts))
     monkeypatch.setattr(

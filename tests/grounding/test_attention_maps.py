@@ -14,7 +14,7 @@ from torch import Tensor
 from tests.grounding.test_grounder import DETR, MRNET, QUERIES, VECTORS, noisy
 from vidsum.grounding.attention_maps import attention_of, has_mask
 from vidsum.grounding.attention_plot import BINS, LayerAttention, share_by_weight
-from vidsum.grounding.grounder import Grounder, ground_video
+from vidsum.grounding.grounder import MomentModel, ground_video
 from vidsum.models.attention.learned_mask import LearnedMask
 from vidsum.models.attention.retention import MaskRetention, xpos
 from vidsum.models.configs import MaskConfig
@@ -26,7 +26,7 @@ WORDS = np.random.default_rng(1).normal(size=(3, 4)).astype(np.float32)
 ASKED = ("a dog runs", ("a", "dog", "runs"))
 
 
-def grounder(name: str, mask: MaskConfig | None = None, **changes: Any) -> Grounder:
+def grounder(name: str, mask: MaskConfig | None = None, **changes: Any) -> MomentModel:
     with torch.random.fork_rng():
         torch.manual_seed(0)
         if name == "mrnet":
@@ -35,10 +35,10 @@ def grounder(name: str, mask: MaskConfig | None = None, **changes: Any) -> Groun
             model = build(name, replace(DETR, layers=2, mask=mask, **changes))
         for parameter in model.parameters():  # far from even weights
             torch.nn.init.normal_(parameter, std=0.5).requires_grad_(False)
-    return Grounder(model.eval(), "toy", 1.0, name)
+    return MomentModel(model.eval(), "toy", 1.0, name)
 
 
-def looked_at(reader: Grounder) -> tuple[LayerAttention, ...]:
+def looked_at(reader: MomentModel) -> tuple[LayerAttention, ...]:
     tokens = QUERIES[:1] if reader.is_mrnet else [WORDS]
     (found,) = attention_of(reader, noisy(N_CLIPS), [ASKED], tokens, VECTORS[:1])
     assert found.query == "a dog runs"
@@ -50,7 +50,7 @@ def normal(logits: list[float]) -> list[float]:
     return [math.exp(logit) / total for logit in logits]
 
 
-def seen_by(module: torch.nn.Module, reader: Grounder) -> list[Any]:
+def seen_by(module: torch.nn.Module, reader: MomentModel) -> list[Any]:
     """What reached a module of the model."""
     given: list[Any] = []
     hook = module.register_forward_pre_hook(lambda _, args: given.extend(args))

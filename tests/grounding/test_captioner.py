@@ -11,7 +11,7 @@ from tests.models.test_captioner import CONFIG, pair
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import WeightsError
 from vidsum.grounding import captioner
-from vidsum.grounding.writers import Seen
+from vidsum.grounding.writers import SegmentFeatures
 from vidsum.models.captioner import Found
 from vidsum.models.vse import packed
 from vidsum.types import FloatArray
@@ -25,14 +25,14 @@ def encode(texts: Sequence[str]) -> FloatArray:
 
 def test_the_map_chooses_among_likely_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(captioner, "load_text_encoder", lambda name: SimpleNamespace(encode=encode))
-    near = 0.5 * captioner.NEARNESS  # what a cosine that is larger by .5 outweighs
+    near = 0.5 * captioner.COSINE_WEIGHT  # what a cosine that is larger by .5 outweighs
     likely = [Found("A dog.", -1.0), Found("A cat.", -1.0 - near), Found("Cats.", -1.0 - 3 * near)]
     writer = SimpleNamespace(write=lambda features, width: [likely] * len(features))
     monkeypatch.setattr(captioner, "load_captioner", lambda: writer)
     pictures = np.array([[1, 0], [0, 1], [0.6, 0.8]], np.float32)
-    said = captioner.write(Seen(np.zeros((3, 4), np.float32), pictures))
+    said = captioner.write(SegmentFeatures(np.zeros((3, 4), np.float32), pictures))
     assert [one.text for one in said] == ["A dog.", "A cat.", "A dog."]
-    odds = [captioner.SURE @ np.array(each) for each in ((-1, 1, 1), (-1 - near, 1, 1), (-1, 0.6, 1))]
+    odds = [captioner.CONFIDENCE @ np.array(each) for each in ((-1, 1, 1), (-1 - near, 1, 1), (-1, 0.6, 1))]
     assert np.allclose([one.confidence for one in said], 1 / (1 + np.exp(-np.array(odds))), atol=1e-6)
 
 

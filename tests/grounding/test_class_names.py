@@ -9,7 +9,7 @@ import pytest
 from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.grounding import conse
-from vidsum.grounding.conse import name_embeddings, sentences
+from vidsum.grounding.conse import class_sentences, name_embeddings
 from vidsum.grounding.text import TextEncoder
 from vidsum.types import FloatArray
 
@@ -72,7 +72,7 @@ def test_a_home_that_cannot_be_written_to_keeps_nothing(asked: list[list[str]], 
 
 
 def test_sentences_are_the_names_without_remarks() -> None:
-    actions, objects = sentences("i3d"), sentences("efficientnet_lite0")
+    actions, objects = class_sentences("i3d"), class_sentences("efficientnet_lite0")
     assert (len(actions), len(objects)) == (400, 1000)
     assert "tying knot" in actions  # "tying knot (not on a tie)"
     assert not any("(" in sentence for sentence in actions)

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import InputError, UsageError
-from vidsum.grounding.grounder import Grounder, Prediction, ground_video, load_grounder
-from vidsum.grounding.proposals import moments_of
+from vidsum.grounding.grounder import MomentModel, Prediction, ground_video, load_moment_model
+from vidsum.grounding.proposals import find_moments
 from vidsum.grounding.spaces import ClipEmbeddings, guided_rows
 from vidsum.grounding.windows import resample
 from vidsum.models.configs import HEADS, DETRConfig, MaskConfig, MRNetConfig
@@ -102,16 +102,16 @@ def runs(marked: Tensor) -> list[tuple[float, float]]:
     return [((a + b) / 2 / n_clips, (b - a) / n_clips) for a, b in found]
 
 
-def oracle(family: str, clip_s: float = 1.0, **fields: Any) -> Grounder:
+def oracle(family: str, clip_s: float = 1.0, **fields: Any) -> MomentModel:
     model: Any = MRNetOracle(MRNET).eval() if family == "mrnet" else DETROracle()
-    return Grounder(model, "toy", clip_s, "oracle", **fields)
+    return MomentModel(model, "toy", clip_s, "oracle", **fields)
 
 
-def untrained(name: str = "qd-detr", seed: int = 0) -> Grounder:
+def untrained(name: str = "qd-detr", seed: int = 0) -> MomentModel:
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         model = MRNet(MRNET) if name == "mrnet" else build(name, DETR)
-    return Grounder(model.eval(), "toy", 1.0, "untrained")
+    return MomentModel(model.eval(), "toy", 1.0, "untrained")
 
 
 def noise(n_rows: int, dim: int = 4, seed: int = 0) -> FloatArray:
@@ -145,7 +145,7 @@ def endpoints(n_clips: int) -> FloatArray:
     return np.array([(t / n_clips, (t + 1) / n_clips) for t in range(n_clips)], np.float32)
 
 
-def called(grounder: Grounder, clips: FloatArray, words: FloatArray) -> Detections:
+def called(grounder: MomentModel, clips: FloatArray, words: FloatArray) -> Detections:
     """A DETR model called by hand on one window."""
     video = torch.from_numpy(np.concatenate([clips, endpoints(len(clips))], axis=1))[None]
     is_clip, is_word = (torch.ones(1, len(rows), dtype=torch.bool) for rows in (clips, words))
@@ -301,14 +301,14 @@ def guided_video() -> ClipEmbeddings:
 
 def test_a_guided_model_reads_the_curve_of_each_query_in_every_window() -> None:
     model = GuideOracle(replace(MRNET, dim_video=5)).eval()
-    grounder = Grounder(model, "toy", 1.0, "oracle", guided=True)
+    grounder = MomentModel(model, "toy", 1.0, "oracle", guided=True)
     found = ground_video(grounder, guided_video(), QUERIES[1:3], VECTORS[1:3])
     assert [intervals(prediction)[0] for prediction in found] == [(8, 16), (16, 24)]
 
 
 def test_a_guided_detr_model_reads_the_curve_of_each_query() -> None:
     model: Any = DETROracle(replace(DETR, dim_video=7))
-    grounder = Grounder(model, "toy", 4.0, "oracle", guided=True)
+    grounder = MomentModel(model, "toy", 4.0, "oracle", guided=True)
     ground_video(grounder, guided_video(), QUERIES[1:3], VECTORS[1:3])
     assert len(model.read) == 2
     for read, vector in zip(model.read, VECTORS[1:3], strict=True):
@@ -379,7 +379,7 @@ def test_saliency_is_the_mean_of_the_windows_that_have_a_clip() -> None:
 def test_moments_of_saliency_are_the_runs_of_the_curve_that_is_given() -> None:
     video = video_with((1, 3, 7), (1, 20, 24), duration_s=40)
     found = ground_video(oracle("detr", moments="saliency"), video, QUERIES, top_k=5)[1]
-    assert found.moments == moments_of(
+    assert found.moments == find_moments(
         saliency_of(found), video.timestamps, video.step_s, video.duration_s, 5, grouping="contrast"
     )
     assert set(intervals(found)[:2]) == {(3.0, 7.0), (20.0, 24.0)}
@@ -390,8 +390,8 @@ def test_moments_of_saliency_take_the_shots_that_are_given() -> None:
     video = replace(video_with((1, 3, 7), duration_s=40), shots_s=shots)
     (found,) = ground_video(oracle("detr", moments="saliency"), video, QUERIES[1:2], top_k=5)
     where = (video.timestamps, video.step_s, video.duration_s)
-    assert found.moments == moments_of(saliency_of(found), *where, 5, shots_s=shots)
-    assert found.moments != moments_of(saliency_of(found), *where, 5)
+    assert found.moments == find_moments(saliency_of(found), *where, 5, shots_s=shots)
+    assert found.moments != find_moments(saliency_of(found), *where, 5)
 
 
 # --- checkpoints ---
@@ -407,7 +407,7 @@ def checkpoint(path: Path, name: str = "qd-detr", **changes: Any) -> str:
 
 @BY_NAME
 def test_a_checkpoint_gives_the_model_that_was_saved(tmp_path: Path, name: str) -> None:
-    grounder = load_grounder(checkpoint(tmp_path / "m.safetensors", name), "cpu")
+    grounder = load_moment_model(checkpoint(tmp_path / "m.safetensors", name), "cpu")
     same = untrained(name, seed=3).model.state_dict()
     assert all(torch.equal(value, same[key]) for key, value in grounder.model.state_dict().items())
     assert (grounder.space, grounder.clip_s, grounder.guided, grounder.sampled) == ("vse", 1, False, False)
@@ -418,8 +418,8 @@ def test_a_checkpoint_gives_the_model_that_was_saved(tmp_path: Path, name: str) 
 def test_a_checkpoint_says_how_its_clips_are_made(tmp_path: Path) -> None:
     reads = {"space": "clip", "clip_s": 2.0, "fps": 0.5}
     path = tmp_path / "m.safetensors"
-    assert load_grounder(checkpoint(path, features=reads), "cpu").sampled
-    guided = load_grounder(checkpoint(path, features={**reads, "guided": True}), "cpu")
+    assert load_moment_model(checkpoint(path, features=reads), "cpu").sampled
+    guided = load_moment_model(checkpoint(path, features={**reads, "guided": True}), "cpu")
     assert (guided.guided, guided.moments) == (True, "saliency")
 
 
@@ -427,7 +427,7 @@ def test_a_checkpoint_says_how_its_clips_are_made(tmp_path: Path) -> None:
 def test_half_precision_checkpoints_run_in_single_precision(tmp_path: Path, name: str) -> None:
     tensors = untrained(name).model.state_dict()
     halves = {key: value.half() if value.is_floating_point() else value for key, value in tensors.items()}
-    again = load_grounder(checkpoint(tmp_path / "m.safetensors", name, tensors=halves), "cpu")
+    again = load_moment_model(checkpoint(tmp_path / "m.safetensors", name, tensors=halves), "cpu")
     assert {value.dtype for value in again.model.parameters()} == {torch.float32}
 
 
@@ -450,7 +450,7 @@ def test_a_checkpoint_that_does_not_fit_is_refused(
 ) -> None:
     path = checkpoint(tmp_path / "m.safetensors", name, **changes)
     with pytest.raises(InputError, match=reason):
-        load_grounder(path, "cpu")
+        load_moment_model(path, "cpu")
 
 
 def test_a_checkpoint_of_one_model_is_not_another(tmp_path: Path) -> None:
@@ -458,9 +458,9 @@ def test_a_checkpoint_of_one_model_is_not_another(tmp_path: Path) -> None:
         other = "qd-detr" if name == "moment-detr" else "moment-detr"
         path = checkpoint(tmp_path / "m.safetensors", name, model=other)
         with pytest.raises(InputError, match="do not fit together"):
-            load_grounder(path, "cpu")
+            load_moment_model(path, "cpu")
 
 
 def test_a_missing_checkpoint_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.safetensors: no such file"):
-        load_grounder(str(tmp_path / "none.safetensors"))
+        load_moment_model(str(tmp_path / "none.safetensors"))

@@ -66,7 +66,7 @@ def test_clips_of_training_come_with_what_was_known_by_then(monkeypatch: pytest.
     rng = np.random.default_rng(1)
     rows, query = rng.standard_normal((SECONDS, DIM), np.float32), rng.standard_normal(DIM, np.float32)
     usual = np.full((1, 1), 0.3, np.float32), np.full((1, 1), 2.0, np.float32)
-    monkeypatch.setattr("vidsum.grounding.live_model.usual_cosines", lambda queries: usual)
+    monkeypatch.setattr("vidsum.grounding.live_model.cohort_cosines", lambda queries: usual)
     found = live_rows(ClipEmbeddings(rows, np.arange(float(SECONDS)), 1.0, SECONDS), query)
     assert np.array_equal(found[:, :DIM], rows)
     assert np.allclose(found[:, DIM:], guide_of((rows @ query - 0.3) / 2), atol=1e-5)

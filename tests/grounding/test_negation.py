@@ -5,7 +5,7 @@ import pytest
 
 from vidsum.errors import UsageError
 from vidsum.grounding import presence
-from vidsum.grounding.queries import notes_on, unread
+from vidsum.grounding.queries import query_warnings, unreadable_queries
 from vidsum.settings import Retrieval
 
 
@@ -22,31 +22,31 @@ def split(text: str) -> list[str]:
 
 @pytest.mark.parametrize("text", ["asdkjh zzzz", "un perro", "ein Hund im Schnee", "狗"])
 def test_what_no_model_reads_is_found(text: str) -> None:
-    assert unread([text, "a dog"], split) == [text]
+    assert unreadable_queries([text, "a dog"], split) == [text]
 
 
 @pytest.mark.parametrize(
     "text", ["asdkjh sits", "tupper", "Un Tupper", "los angeles", "UN", "a zzzz", "x", "3"]
 )
 def test_what_has_a_known_word_is_read(text: str) -> None:
-    assert unread([text], split) == []
+    assert unreadable_queries([text], split) == []
 
 
 @pytest.mark.parametrize(
     "text", ["not a dog", "no dogs", "a video without a dog", "a dog -snow", "isn't red"]
 )
 def test_negation_gets_a_hint(text: str) -> None:
-    (note,) = notes_on(["a dog", text])
+    (note,) = query_warnings(["a dog", text])
     assert text in note
     assert "--not" in note
-    assert notes_on(["a knot", "a well-known man", "a T - shirt", "nota bene"]) == ()
+    assert query_warnings(["a knot", "a well-known man", "a T - shirt", "nota bene"]) == ()
 
 
 def test_what_must_not_be_seen_takes_from_the_match(monkeypatch: pytest.MonkeyPatch) -> None:
     z = np.array(
         [[9.0, 9, 9, 0, 0, 0, 6, 6, 6], [-9, -9, -9, 9, 9, 9, -9, -9, -9], [9, 9, 9, 9, 9, 9, -9, -9, -9]]
     )
-    monkeypatch.setattr(presence, "curves_of", lambda video, vectors: z[: len(vectors)])
+    monkeypatch.setattr(presence, "evidence_curves", lambda video, vectors: z[: len(vectors)])
     queries, without = np.zeros((2, 3), np.float32), np.zeros((1, 3), np.float32)
     found = presence.probabilities("vse", None, queries, without)  # type: ignore[arg-type]
     assert found is not None

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from vidsum.errors import UsageError
-from vidsum.grounding.pieces import Pieces, pieces_of, standing_out
-from vidsum.grounding.proposals import moments_of
+from vidsum.grounding.pieces import SplitCurve, salient_runs, split_curve
+from vidsum.grounding.proposals import find_moments
 from vidsum.types import FloatArray, TimeArray
 
 CURVES = arrays(np.float32, st.integers(2, 40), elements=st.floats(0, 1, width=16))
@@ -18,10 +18,10 @@ SHOTS = st.lists(st.integers(1, 79).map(lambda half: half / 2), max_size=8, uniq
 """Edges at clips' starts and in their middles."""
 
 
-def cut(curve: FloatArray, inner: list[float]) -> tuple[Pieces, TimeArray]:
+def cut(curve: FloatArray, inner: list[float]) -> tuple[SplitCurve, TimeArray]:
     end_s = float(len(curve))
     shots = np.array([0.0, *sorted(edge for edge in inner if edge < end_s), end_s])
-    return pieces_of(curve, np.arange(end_s), 1.0, end_s, shots), shots
+    return split_curve(curve, np.arange(end_s), 1.0, end_s, shots), shots
 
 
 @given(CURVES, SHOTS)
@@ -45,7 +45,7 @@ def test_edges_are_those_of_all_shots_and_of_the_clips_that_are_not_near(
     assert pieces.edges_s.tolist() == sorted({*shots.tolist(), *map(float, clips)})
 
 
-def slow_score(pieces: Pieces, first: int, after: int, left: np.ndarray) -> float:
+def slow_score(pieces: SplitCurve, first: int, after: int, left: np.ndarray) -> float:
     """How far a run stands out of what is left, one number at a time."""
     levels, lengths = pieces.levels, np.diff(pieces.edges_s)
     low, high = np.quantile(levels, [0.15, 0.85])
@@ -88,7 +88,7 @@ def test_each_moment_is_the_best_of_what_those_before_it_left(
     curve: FloatArray, inner: list[float], top_k: int
 ) -> None:
     pieces, _ = cut(curve, inner)
-    found = standing_out(pieces, 1.0, top_k)
+    found = salient_runs(pieces, 1.0, top_k)
     left = np.ones(len(pieces.levels), np.bool_)
     if np.ptp(pieces.levels) == 0:
         assert found == []
@@ -109,7 +109,7 @@ def test_each_moment_is_the_best_of_what_those_before_it_left(
 
 def test_a_long_take_gives_five_moments_that_do_not_overlap() -> None:
     curve = np.sin(np.arange(40) / 3).astype(np.float32) + np.arange(40, dtype=np.float32) / 40
-    found = moments_of(curve, np.arange(40.0), 1.0, 40.0, 5)
+    found = find_moments(curve, np.arange(40.0), 1.0, 40.0, 5)
     assert len(found) == 5
     ordered = sorted((one.start_s, one.end_s) for one in found)
     assert all(one[1] <= other[0] for one, other in itertools.pairwise(ordered))
@@ -119,7 +119,7 @@ def test_a_shot_beside_a_better_one_is_a_moment_of_its_own() -> None:
     curve = np.zeros(40, np.float32)
     curve[10:15], curve[15:19], curve[30:33] = 1.0, 0.8, 0.5
     shots = np.array([0.0, 10.0, 15.0, 19.0, 30.0, 33.0, 40.0])
-    found = moments_of(curve, np.arange(40.0), 1.0, 40.0, 3, shots_s=shots)
+    found = find_moments(curve, np.arange(40.0), 1.0, 40.0, 3, shots_s=shots)
     assert [(one.start_s, one.end_s) for one in found] == [(10, 15), (15, 19), (30, 33)]
 
 
@@ -127,13 +127,13 @@ def test_a_frame_or_two_between_cuts_are_no_moment() -> None:
     curve = np.zeros(10, np.float32)
     curve[4] = 1.0
     shots = np.array([0.0, 4.8, 4.88, 10.0])
-    found = moments_of(curve, np.arange(10.0), 1.0, 10.0, 5, shots_s=shots)
+    found = find_moments(curve, np.arange(10.0), 1.0, 10.0, 5, shots_s=shots)
     assert (4.8, 4.88) not in {(one.start_s, one.end_s) for one in found}
     assert min(one.end_s - one.start_s for one in found) >= 0.2
 
 
 def shown(curve: FloatArray) -> list[tuple[float, float]]:
-    found = moments_of(curve, np.arange(float(len(curve))), 1.0, float(len(curve)), 5)
+    found = find_moments(curve, np.arange(float(len(curve))), 1.0, float(len(curve)), 5)
     return [(one.start_s, one.end_s) for one in found]
 
 
@@ -153,14 +153,14 @@ def test_a_moment_ends_at_the_cut_that_is_near_it() -> None:
     curve = np.zeros(30, np.float32)
     curve[10:15], curve[15] = 1.0, 0.5
     shots = np.array([0.0, 9.75, 15.5, 30.0])
-    (first, *_) = moments_of(curve, np.arange(30.0), 1.0, 30.0, 1, shots_s=shots)
+    (first, *_) = find_moments(curve, np.arange(30.0), 1.0, 30.0, 1, shots_s=shots)
     assert (first.start_s, first.end_s) == (9.75, 15.5)
 
 
 def test_a_moment_inside_a_long_shot_is_found() -> None:
     curve = np.random.default_rng(0).normal(0, 0.1, 60).astype(np.float32)
     curve[30:38] += 1
-    (first, *_) = moments_of(curve, np.arange(60.0), 1.0, 60.0, 1, shots_s=np.array([0.0, 20.5, 60.0]))
+    (first, *_) = find_moments(curve, np.arange(60.0), 1.0, 60.0, 1, shots_s=np.array([0.0, 20.5, 60.0]))
     assert (first.start_s, first.end_s) == (30, 38)
 
 
@@ -168,7 +168,7 @@ def test_an_edge_just_before_the_end_cuts_no_sliver_off() -> None:
     curve = np.full(61, 0.2, np.float32)
     curve[[20, 21, 60]] = 1.0
     times, shots = np.arange(61.0), np.array([0.0, 20.0, 22.0, 60.0, 60.02])
-    found = moments_of(curve, times, 1.0, 60.02, 5, shots_s=shots)
+    found = find_moments(curve, times, 1.0, 60.02, 5, shots_s=shots)
     assert (found[0].start_s, found[0].end_s) == (20, 22)
     assert all(one.end_s - one.start_s > 0.5 for one in found)
 
@@ -176,11 +176,11 @@ def test_an_edge_just_before_the_end_cuts_no_sliver_off() -> None:
 def test_rounding_makes_no_moment() -> None:
     curve = np.full(60, 0.3, np.float32)
     curve[10:14], curve[40] = 1.0, 0.0
-    found = moments_of(curve, np.arange(60.0), 1.0, 60.0, 5)
+    found = find_moments(curve, np.arange(60.0), 1.0, 60.0, 5)
     assert [one for one in found if 0 < one.score < 0.01] == []
 
 
 def test_wrong_limits_are_refused() -> None:
     for wrong in ({"top_k": 0}, {"top_k": 5, "max_iou": 7.0}):
         with pytest.raises(UsageError):
-            moments_of(np.arange(9, dtype=np.float32), np.arange(9.0), 1.0, 9.0, **wrong)  # type: ignore[arg-type]
+            find_moments(np.arange(9, dtype=np.float32), np.arange(9.0), 1.0, 9.0, **wrong)  # type: ignore[arg-type]

@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from vidsum.grounding.places import SIDE, STEP, Looker, mass, moving
+from vidsum.grounding.places import SIDE, STEP, SaliencyModel, motion_curve, normalise
 
 
 @given(arrays(np.float64, st.integers(2, 90), elements=st.floats(-5, 5)))
 def test_a_mass_is_one_or_nothing(curve: np.ndarray) -> None:
-    found = mass(curve)
+    found = normalise(curve)
     assert np.all(found >= 0)
     assert found.sum() == pytest.approx(1, abs=1e-3) or np.ptp(curve) < 1e-5 or found.sum() < 1
 
@@ -24,17 +24,17 @@ def noise(shift: int = 0) -> np.ndarray:
 def test_what_moves_is_found_and_a_move_of_the_camera_is_not() -> None:
     after = noise()
     after[30:90, 160:200] = noise(13)[30:90, 160:200]
-    curve = moving(noise(), after, 30)
+    curve = motion_curve(noise(), after, 30)
     assert curve.sum() > 0.5
     assert curve[19:26].sum() > 0.9 * curve.sum()
-    assert np.all(moving(noise(), noise(), 30) == 0)
-    panned = moving(noise(), noise(4), 30)
+    assert np.all(motion_curve(noise(), noise(), 30) == 0)
+    panned = motion_curve(noise(), noise(4), 30)
     assert panned[3:-3].max() < 0.2
 
 
 def test_the_place_of_what_is_seen_is_told() -> None:
     """A network that sees brightness, and a map for which nothing is a person."""
-    looker = Looker.__new__(Looker)
+    looker = SaliencyModel.__new__(SaliencyModel)
     looker._cells = lambda squares: np.stack(  # type: ignore[method-assign]
         [square[0].reshape(7, 32, 7, 32, 3).mean(axis=(1, 3)).transpose(2, 0, 1) for square in squares]
     ).astype(np.float32)

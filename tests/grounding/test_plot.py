@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from vidsum.errors import UsageError
-from vidsum.grounding.plot import MOST_ROWS, highlights_plot, moments_plot
+from vidsum.grounding.plot import MAX_ROWS, highlights_plot, moments_plot
 from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
 
 
@@ -26,12 +26,12 @@ def drawn(path: Path) -> np.ndarray:
 
 def test_each_query_has_a_row_and_their_number_a_limit(tmp_path: Path) -> None:
     heights = {}
-    for n in (1, MOST_ROWS, MOST_ROWS + 1):
+    for n in (1, MAX_ROWS, MAX_ROWS + 1):
         warnings = moments_plot(grounding(n), tmp_path / f"{n}.png")
         heights[n] = drawn(tmp_path / f"{n}.png").shape[0]
-        assert bool(warnings) == (n > MOST_ROWS)
-    assert heights[1] < heights[MOST_ROWS] == heights[MOST_ROWS + 1]
-    assert f"first {MOST_ROWS} of {MOST_ROWS + 1} queries" in warnings[0]
+        assert bool(warnings) == (n > MAX_ROWS)
+    assert heights[1] < heights[MAX_ROWS] == heights[MAX_ROWS + 1]
+    assert f"first {MAX_ROWS} of {MAX_ROWS + 1} queries" in warnings[0]
 
 
 def test_the_best_moment_is_marked_where_it_is(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ import pytest
 from tests.conftest import real_weights
 from vidsum.grounding import presence
 from vidsum.grounding.conse import ClassMixture, name_embeddings
-from vidsum.grounding.presence import OFFSET, SLOPE, evidence, largest_means, probabilities
-from vidsum.grounding.spaces import JOIN, ClipEmbeddings, embed_queries
+from vidsum.grounding.presence import OFFSET, SLOPE, evidence, max_means, probabilities
+from vidsum.grounding.spaces import MIXTURE_WEIGHT_LINE, ClipEmbeddings, embed_queries
 from vidsum.grounding.vse import load_map
 from vidsum.models.scaling import softmax, unit_rows
 from vidsum.models.vse import CLASSES, LEVELS
@@ -71,7 +71,7 @@ def test_the_evidence_is_the_largest_smoothed_z(cohort: Cohort, n_clips: int) ->
 
         cosines = [float(query @ picture) for picture in cohort.rows]
         usual = [likelihood(mixture) for mixture in cohort.probabilities]
-        slope, offset = JOIN
+        slope, offset = MIXTURE_WEIGHT_LINE
         weight = max(0.0, slope * max(float(query @ name) for name in NAMES) + offset)
         z = [
             (float(query @ clip) - np.mean(cosines)) / np.std(cosines)
@@ -88,7 +88,7 @@ def test_the_evidence_is_the_largest_smoothed_z(cohort: Cohort, n_clips: int) ->
 def test_many_queries_are_those_of_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     video, queries = video_of(9), texts(6, 11)
     found = evidence(video, queries)
-    monkeypatch.setattr(presence, "_AT_ONCE", 4)
+    monkeypatch.setattr(presence, "_QUERIES_PER_BATCH", 4)
     np.testing.assert_allclose(evidence(video, queries), found, atol=1e-5)
     assert evidence(video, queries[:0]).shape == (0,)
 
@@ -103,8 +103,8 @@ def test_the_probability_is_a_logistic_curve_of_it() -> None:
 
 
 def test_a_short_video_has_the_mean_of_all() -> None:
-    assert largest_means(np.array([[1.0, 2.0]])).tolist() == [1.5]
-    assert largest_means(np.array([[0.0, 3.0, 3.0, 3.0, 0.0]])).tolist() == [3]
+    assert max_means(np.array([[1.0, 2.0]])).tolist() == [1.5]
+    assert max_means(np.array([[0.0, 3.0, 3.0, 3.0, 0.0]])).tolist() == [3]
 
 
 @pytest.mark.deep

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from vidsum.errors import UsageError
-from vidsum.grounding.proposals import Grouping, moments_of, snapped, suppress
+from vidsum.grounding.proposals import Grouping, find_moments, snap_moments, suppress
 from vidsum.models.scaling import unit_range
 from vidsum.results.moments import Moment
 from vidsum.types import FloatArray, iou
@@ -28,7 +28,7 @@ def found(
 ) -> list[Moment]:
     """The moments of a curve of clips of 2 s."""
     times = np.arange(len(curve)) * 2.0
-    return moments_of(curve, times, 2.0, 2.0 * len(curve), top_k, grouping=grouping, max_iou=max_iou)
+    return find_moments(curve, times, 2.0, 2.0 * len(curve), top_k, grouping=grouping, max_iou=max_iou)
 
 
 def clips_of(moment: Moment) -> tuple[int, int]:
@@ -144,7 +144,7 @@ def test_a_flat_curve_gives_the_whole_video_with_no_score(n: int, grouping: Grou
 @pytest.mark.parametrize("grouping", ["shots", "contrast"])
 def test_the_last_clip_ends_with_the_video(grouping: Grouping) -> None:
     curve = np.array([0, 0, 0, 1], np.float32)
-    (moment, *_) = moments_of(curve, np.arange(4.0), 1.0, 3.25, 1, grouping=grouping)
+    (moment, *_) = find_moments(curve, np.arange(4.0), 1.0, 3.25, 1, grouping=grouping)
     assert (moment.start_s, moment.end_s) == (3.0, 3.25)
 
 
@@ -212,4 +212,4 @@ def test_limits_that_make_no_sense_are_refused(max_iou: float, top_k: int) -> No
 def test_edges_move_to_the_nearest_edge_within_a_second(
     before: tuple[float, float], after: tuple[float, float]
 ) -> None:
-    assert snapped([Moment(*before, 0.5)], SHOTS) == [Moment(*after, 0.5)]
+    assert snap_moments([Moment(*before, 0.5)], SHOTS) == [Moment(*after, 0.5)]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from vidsum.errors import InputError, UsageError
-from vidsum.grounding.queries import in_short, read_queries
+from vidsum.grounding.queries import read_queries, shorten
 
 
 def test_texts_come_before_those_of_the_file_and_keep_their_order(tmp_path: Path) -> None:
@@ -143,5 +143,5 @@ def test_both_ways_to_write_an_accent_are_the_same_query() -> None:
 def test_a_long_query_is_kept_whole_and_shown_in_short() -> None:
     text = " ".join(["a dog"] * 4000)
     assert read_queries([text]).texts == (text,)
-    assert len(in_short(text)) == 40
-    assert in_short("a dog") == "a dog"
+    assert len(shorten(text)) == 40
+    assert shorten("a dog") == "a dog"

@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 from tests.conftest import real_weights
 from vidsum.grounding import said
 from vidsum.grounding.said import (
+    MATCH_EVIDENCE,
     SLOPE,
-    SURE,
     Passage,
-    both,
-    curve_said,
-    evidence_of,
-    moments_said,
-    passages_of,
-    sentences_of,
+    fuse,
+    iter_passages,
+    score_passages,
+    speech_curve,
+    speech_moments,
+    split_sentences,
 )
 from vidsum.results.moments import Moment, QueryMoments
 from vidsum.results.transcript import Segment, Transcript, Word
@@ -33,7 +33,7 @@ def test_sentences_end_at_full_stops_and_pauses() -> None:
     heard = transcript(
         (0, 1, "It"), (1, 2, 'rains."'), (2.1, 3, "We"), (3, 4, "stay"), (7, 8, "at"), (8, 9, "home")
     )
-    assert sentences_of(heard) == [
+    assert split_sentences(heard) == [
         Passage(0, 2, 'It rains."'),
         Passage(2.1, 4, "We stay"),
         Passage(7, 9, "at home"),
@@ -42,14 +42,14 @@ def test_sentences_end_at_full_stops_and_pauses() -> None:
 
 def test_speech_without_full_stops_is_cut() -> None:
     heard = transcript(*((at, at + 1, f"w{at}") for at in range(50)))
-    found = sentences_of(heard)
+    found = split_sentences(heard)
     assert " ".join(one.text for one in found) == heard.text
     assert max(one.end_s - one.start_s for one in found) <= 20
 
 
 def test_a_translation_has_its_segments_as_sentences() -> None:
     segments = (Segment(0, 2, "One", 0.9, 0.0), Segment(2, 4, "two", 0.9, 0.0))
-    assert sentences_of(Transcript(segments, "de", 1.0, 4.0, translated=True)) == [
+    assert split_sentences(Transcript(segments, "de", 1.0, 4.0, translated=True)) == [
         Passage(0, 2, "One"),
         Passage(2, 4, "two"),
     ]
@@ -66,17 +66,17 @@ def test_what_is_uncertain_counts_less(monkeypatch: pytest.MonkeyPatch) -> None:
         Segment(0, 2, "of it.", 0.9, 0.0, words[:2]),
         Segment(2, 4, "we are.", 0.3, 0.0, words[2:], uncertain=True),
     )
-    sentences = sentences_of(Transcript(segments, "en", 1.0, 4.0))
+    sentences = split_sentences(Transcript(segments, "en", 1.0, 4.0))
     assert [sentence.certain for sentence in sentences] == [1, 0]
-    first, together, second = evidence_of(list(passages_of(sentences)), ["question"])[0]
+    first, together, second = score_passages(list(iter_passages(sentences)), ["question"])[0]
     assert first == 1 > together > second > 0
 
 
 def test_passages_are_runs_without_a_long_pause() -> None:
     one, two, three = Passage(0, 2, "a."), Passage(2.5, 4, "b."), Passage(9, 10, "c.")
-    assert list(passages_of([one, two, three])) == [one, Passage(0, 4, "a. b.", 2), two, three]
+    assert list(iter_passages([one, two, three])) == [one, Passage(0, 4, "a. b.", 2), two, three]
     long = [Passage(10.0 * at, 10.0 * at + 10, f"{at}") for at in range(6)]
-    assert max(run.end_s - run.start_s for run in passages_of(long)) == 30
+    assert max(run.end_s - run.start_s for run in iter_passages(long)) == 30
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def no_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_exact_words_count_the_more_the_rarer_they_are(no_meaning: None) -> None:
     texts = ["the harbour of Aarhus", "a harbour at night", "another harbour", "sailors sing", "the of and"]
-    evidence = evidence_of([Passage(0, 1, text) for text in texts], ["Aarhus harbour", "the"])
+    evidence = score_passages([Passage(0, 1, text) for text in texts], ["Aarhus harbour", "the"])
     assert evidence.shape == (2, 5)
     aarhus, night, _, sailors, _ = evidence[0]
     assert aarhus > night > sailors == 1
@@ -100,36 +100,36 @@ def test_exact_words_count_the_more_the_rarer_they_are(no_meaning: None) -> None
 
 
 def test_passages_of_stop_words_alone(no_meaning: None) -> None:
-    assert evidence_of([Passage(0, 1, "the of and")], ["the"]).tolist() == [[1.0]]
+    assert score_passages([Passage(0, 1, "the of and")], ["the"]).tolist() == [[1.0]]
 
 
 PASSAGES = [Passage(0, 4, "a"), Passage(4, 6, "b"), Passage(0, 6, "a b", 2), Passage(8, 9.5, "c")]
 
 
 def test_moments_have_the_edges_of_passages_and_do_not_overlap() -> None:
-    found = moments_said(PASSAGES, np.array([0.2, 0.1, 0.6, 0.3], np.float32), 5)
+    found = speech_moments(PASSAGES, np.array([0.2, 0.1, 0.6, 0.3], np.float32), 5)
     assert [(one.start_s, one.end_s, one.evidence) for one in found] == [(0, 6, "said"), (8, 9.5, "said")]
-    assert len(moments_said(PASSAGES, np.ones(4, np.float32), 1)) == 1
+    assert len(speech_moments(PASSAGES, np.ones(4, np.float32), 1)) == 1
 
 
 @pytest.mark.parametrize(("beside", "end_s"), [(0.16, 6), (0.14, 4)])
 def test_a_moment_grows_by_a_sentence_that_fits_itself(beside: float, end_s: float) -> None:
-    (found,) = moments_said(PASSAGES, np.array([0.5, beside, 0.3, 0.3], np.float32), 1)
+    (found,) = speech_moments(PASSAGES, np.array([0.5, beside, 0.3, 0.3], np.float32), 1)
     assert (found.start_s, found.end_s) == (0, end_s)
-    assert found.score == pytest.approx(1 / (1 + np.exp(-SLOPE * (0.5 - SURE))))
+    assert found.score == pytest.approx(1 / (1 + np.exp(-SLOPE * (0.5 - MATCH_EVIDENCE))))
 
 
 def test_a_moment_does_not_grow_past_a_sentence_that_does_not_fit() -> None:
     sentences = [Passage(at, at + 1, f"{at}.") for at in range(4)]
-    passages = list(passages_of(sentences))
+    passages = list(iter_passages(sentences))
     values = {"0.": 0.3, "1.": 0.6, "2.": 0.0, "3.": 0.4}
     evidence = np.array([values.get(one.text, 0.35) for one in passages], np.float32)
-    (found,) = moments_said(passages, evidence, 1)
+    (found,) = speech_moments(passages, evidence, 1)
     assert (found.start_s, found.end_s) == (0, 2)
 
 
 def test_the_curve_is_that_of_the_best_passage_heard() -> None:
-    curve = curve_said(PASSAGES, np.array([0.2, 0.1, 0.6, 0.35], np.float32), np.arange(11.0), 1.0)
+    curve = speech_curve(PASSAGES, np.array([0.2, 0.1, 0.6, 0.35], np.float32), np.arange(11.0), 1.0)
     assert curve.tolist() == pytest.approx([1, 1, 1, 1, 1, 1, 0, 0, 0.5, 0.5, 0])
 
 
@@ -145,18 +145,18 @@ def said_at(*found: tuple[float, float, float]) -> QueryMoments:
 
 
 def test_what_is_likelier_said_than_seen_comes_first_and_the_improbable_is_left_out() -> None:
-    answer = both(seen_at(0.3, (0, 1, 1.6), (5, 6, 0.4)), said_at((2, 3, 0.9), (7, 8, 0.1)), 5)
+    answer = fuse(seen_at(0.3, (0, 1, 1.6), (5, 6, 0.4)), said_at((2, 3, 0.9), (7, 8, 0.1)), 5)
     assert [(one.start_s, one.evidence) for one in answer.moments] == [(2, "said"), (0, "seen"), (5, "seen")]
     assert [one.score for one in answer.moments] == pytest.approx([0.63, 0.3, 0.075])
     assert answer.present == 0.3
     assert answer.said is FLAT
-    assert len(both(seen_at(0.3, (0, 1, 1.6)), said_at((2, 3, 0.9)), 1).moments) == 1
-    assert both(seen_at(0.3), said_at((2, 3, 0.9)), 5).moments[0].evidence == "said"
+    assert len(fuse(seen_at(0.3, (0, 1, 1.6)), said_at((2, 3, 0.9)), 1).moments) == 1
+    assert fuse(seen_at(0.3), said_at((2, 3, 0.9)), 5).moments[0].evidence == "said"
 
 
 @pytest.mark.parametrize(("present", "first"), [(0.0, 2), (0.45, 2), (0.55, 0), (1.0, 0)])
 def test_a_query_that_pictures_show_is_about_pictures(present: float, first: float) -> None:
-    answer = both(seen_at(present, (0, 1, 1.7)), said_at((2, 3, 1.0)), 5)
+    answer = fuse(seen_at(present, (0, 1, 1.7)), said_at((2, 3, 1.0)), 5)
     assert answer.moments[0].start_s == first
 
 
@@ -164,15 +164,15 @@ def test_a_query_that_pictures_show_is_about_pictures(present: float, first: flo
 def test_where_present_is_unknown_what_is_likelier_said_than_not_comes_first(
     certain: float, first: float
 ) -> None:
-    answer = both(seen_at(None, (0, 1, 1.7)), said_at((2, 3, certain)), 5)
+    answer = fuse(seen_at(None, (0, 1, 1.7)), said_at((2, 3, certain)), 5)
     assert (answer.moments[0].start_s, answer.present) == (first, None)
 
 
 def test_what_is_seen_and_told_of_there_is_likelier() -> None:
     seen = seen_at(0.8, (0, 4, 1.0), (10, 14, 0.9))
-    assert both(seen, said_at((11, 20, 0.9)), 5).moments[0].start_s == 10
-    assert both(seen, said_at((13, 20, 0.9)), 5).moments[0].start_s == 0
-    assert both(seen, said_at((11, 20, 0.4)), 5).moments[0].start_s == 0
+    assert fuse(seen, said_at((11, 20, 0.9)), 5).moments[0].start_s == 10
+    assert fuse(seen, said_at((13, 20, 0.9)), 5).moments[0].start_s == 0
+    assert fuse(seen, said_at((11, 20, 0.4)), 5).moments[0].start_s == 0
 
 
 @given(
@@ -184,7 +184,7 @@ def test_scores_of_both_are_probabilities_and_fall(
     present: float | None, shown: list[tuple[int, float]], told: list[tuple[int, float]]
 ) -> None:
     seen = seen_at(present, *((at, at + 1.0, score) for at, score in sorted(shown, key=lambda one: -one[1])))
-    found = both(seen, said_at(*((at, at + 1.0, score) for at, score in told)), 5).moments
+    found = fuse(seen, said_at(*((at, at + 1.0, score) for at, score in told)), 5).moments
     scores = [one.score for one in found]
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
@@ -197,5 +197,5 @@ def test_a_paraphrase_is_found() -> None:
     real_weights("minilm")
     texts = ["The bakery sells rye bread.", "He crossed the ocean on a ship.", "The numbers look bad."]
     passages = [Passage(at, at + 1, text) for at, text in enumerate(texts)]
-    evidence = evidence_of(passages, ["a journey over the sea", "where to buy a loaf"])
+    evidence = score_passages(passages, ["a journey over the sea", "where to buy a loaf"])
     assert evidence.argmax(axis=1).tolist() == [1, 0]

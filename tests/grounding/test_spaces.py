@@ -18,18 +18,18 @@ from vidsum.features.extractor import Extractor
 from vidsum.grounding import spaces
 from vidsum.grounding.conse import ClassMixture, class_probabilities, log_likelihood
 from vidsum.grounding.spaces import (
-    JOIN,
+    MIXTURE_WEIGHT_LINE,
     ClipEmbeddings,
     embed_queries,
     embed_video,
-    extractions_of,
+    extractions_for,
+    mixture_weights,
+    resolve_space,
     similarity,
-    space_for,
-    weights_of,
 )
 from vidsum.grounding.vse import load_map
 from vidsum.models.scaling import unit_rows
-from vidsum.pipelines.decoding import spec_of
+from vidsum.pipelines.decoding import resolve_spec
 from vidsum.results.features import Features
 from vidsum.settings import Extraction
 from vidsum.types import FloatArray, Picture
@@ -61,14 +61,14 @@ def seen(extractor: str, logits: FloatArray | None, step_s: float, covers_s: flo
 
 def test_auto_is_clip_where_its_weights_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoints, "find", lambda _name: None)
-    assert space_for("auto") == space_for("vse") == "vse"
+    assert resolve_space("auto") == resolve_space("vse") == "vse"
     monkeypatch.setattr(checkpoints, "find", lambda name: Path(name) if name == "clip" else None)
-    assert space_for("auto") == space_for("clip") == "clip"
+    assert resolve_space("auto") == resolve_space("clip") == "clip"
 
 
 def test_a_space_that_does_not_exist_is_refused() -> None:
     with pytest.raises(UsageError, match="unknown space 'siglip'"):
-        space_for("siglip")
+        resolve_space("siglip")
 
 
 def test_a_space_asks_for_its_features_and_leaves_the_rest_as_it_was() -> None:
@@ -78,7 +78,7 @@ def test_a_space_asks_for_its_features_and_leaves_the_rest_as_it_was() -> None:
         ("vse", False, ["efficientnet_lite0"]),
         ("vse", True, ["i3d_128", "efficientnet_lite0"]),
     ):
-        asked = extractions_of(space, how, thorough=thorough)
+        asked = extractions_for(space, how, thorough=thorough)
         assert [one.extractor for one in asked] == extractors
         for one in asked:
             assert one.logits == (space == "vse")
@@ -89,7 +89,7 @@ def test_a_space_asks_for_its_features_and_leaves_the_rest_as_it_was() -> None:
 def test_motion_sees_every_second_of_a_film(tmp_path: Path, fps: int, n_frames: int) -> None:
     """Every frame shows its number: those in the network's input tell what it sees."""
     film = make_video(tmp_path / "film.mp4", n_frames=n_frames, fps=fps, width=160, height=160)
-    spec = spec_of(extractions_of("vse", Extraction(), thorough=True)[0])
+    spec = resolve_spec(extractions_for("vse", Extraction(), thorough=True)[0])
     numbers: list[int] = []
 
     def run(clips: Picture) -> FloatArray:
@@ -107,7 +107,7 @@ def test_motion_sees_every_second_of_a_film(tmp_path: Path, fps: int, n_frames: 
 
 def test_motion_is_seen_in_what_the_processor_does_best(monkeypatch: pytest.MonkeyPatch) -> None:
     def of(**how: Any) -> list[tuple[str, str]]:
-        asked = extractions_of("vse", Extraction(**how), thorough=True)
+        asked = extractions_for("vse", Extraction(**how), thorough=True)
         return [(one.extractor, one.precision) for one in asked]
 
     pictures = ("efficientnet_lite0", "auto")
@@ -131,7 +131,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, FloatArray]:
         "efficientnet_lite0": unit_rows(random_rows(2, 40, 16)),
     }
     monkeypatch.setattr(spaces, "name_embeddings", lambda extractor, _device: made[extractor])
-    monkeypatch.setattr(spaces, "rows_of", lambda features: unit_rows(features.array[:, :16]))
+    monkeypatch.setattr(spaces, "mapped_rows", lambda features: unit_rows(features.array[:, :16]))
     return made
 
 
@@ -165,7 +165,7 @@ def test_curves_are_the_weighted_sum_of_the_standardised_parts(names: dict[str, 
     )
     rows, queries = unit_rows(random_rows(8, 12, 16)), unit_rows(random_rows(7, 3, 16))
     found = similarity(ClipEmbeddings(rows, np.arange(12.0), 1.0, 12.0, mixtures), queries)
-    slope, offset = JOIN
+    slope, offset = MIXTURE_WEIGHT_LINE
     for row, query in zip(found, queries, strict=True):
         curve = standard(rows @ query)
         for mixture in mixtures:
@@ -181,9 +181,9 @@ def standard(curve: FloatArray) -> FloatArray:
 def test_a_class_name_counts_more_the_nearer_a_query_is_to_it(names: dict[str, FloatArray]) -> None:
     objects = names["efficientnet_lite0"]
     mixture = ClassMixture(np.full((2, 40), 1 / 40, np.float32), objects)
-    far, near = weights_of(mixture, np.stack([-objects.mean(axis=0), objects[3]]))
+    far, near = mixture_weights(mixture, np.stack([-objects.mean(axis=0), objects[3]]))
     assert far == 0
-    assert near == pytest.approx(sum(JOIN))
+    assert near == pytest.approx(sum(MIXTURE_WEIGHT_LINE))
 
 
 @given(seed=st.integers(0, 100), clips=st.integers(3, 30))

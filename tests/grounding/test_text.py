@@ -110,7 +110,7 @@ def test_padding_marks_what_is_no_token_and_a_cut_text_keeps_its_end() -> None:
     tokenizer.post_processor = TemplateProcessing(
         single="[S] $A [E]", special_tokens=[("[S]", 1), ("[E]", 2)]
     )
-    tokens, is_token = text._padded(tokenizer, ["go go", "", "go " * 300])
+    tokens, is_token = text._pad(tokenizer, ["go go", "", "go " * 300])
     assert tokens.shape == is_token.shape == (3, MINILM_TOKENS)
     assert tokens[0, :4].tolist() == [1, 3, 3, 2]
     assert is_token.sum(axis=1).tolist() == [4, 2, MINILM_TOKENS]

@@ -7,14 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vidsum.grounding.windows import (
-    Windows,
+    WindowProposals,
     best_at,
-    clips_of,
     grid,
-    on_grid,
-    placed,
+    place_proposals,
     resample,
+    resample_clips,
     sliding_windows,
+    to_grid,
 )
 from vidsum.results.features import Features
 
@@ -58,7 +58,7 @@ def test_each_clip_is_the_mean_of_the_features_by_the_time_shared(
 ) -> None:
     one = features(np.cumsum(gaps), covers_s)
     times = grid(sum(gaps) + covers_s + 2, step_s)
-    found = on_grid(one.array, one, times, step_s)
+    found = to_grid(one.array, one, times, step_s)
     for time, row in zip(times, found, strict=True):
         shared = [
             max(0.0, min(begin + covers_s, time + step_s) - max(begin, time)) for begin in one.timestamps
@@ -72,13 +72,13 @@ def test_each_clip_is_the_mean_of_the_features_by_the_time_shared(
 
 def test_clips_that_no_feature_covers_take_the_nearest() -> None:
     one = features([2.0, 10.0], covers_s=1.0)
-    found = on_grid(one.array, one, grid(14.0, 1.0), 1.0)[:, 0]
+    found = to_grid(one.array, one, grid(14.0, 1.0), 1.0)[:, 0]
     assert found.tolist() == [0] * 7 + [1] * 7  # the middles of the two are at 2.5 and 10.5
 
 
 def test_a_single_feature_is_that_of_every_clip() -> None:
     one = features([0.0], covers_s=0.5)
-    assert on_grid(one.array + 7, one, grid(3.0, 1.0), 1.0).tolist() == [[7, 7]] * 3
+    assert to_grid(one.array + 7, one, grid(3.0, 1.0), 1.0).tolist() == [[7, 7]] * 3
 
 
 @given(st.integers(1, 300), st.sampled_from([0.5, 1.0, 2.0]), st.sampled_from([0.5, 1.0, 2.0, 3.0]))
@@ -86,7 +86,7 @@ def test_clips_are_of_the_length_given_unless_there_would_be_too_many(
     n_rows: int, step_s: float, clip_s: float
 ) -> None:
     rows = np.random.default_rng(0).random((n_rows, 3), np.float32)
-    clips = clips_of(rows, step_s, clip_s, most=40)
+    clips = resample_clips(rows, step_s, clip_s, most=40)
     n_clips = len(clips)
     assert n_clips == 40 or (n_clips - 1) * clip_s < n_rows * step_s <= n_clips * clip_s
     np.testing.assert_array_equal(clips[:, :3], resample(rows, n_clips))
@@ -96,12 +96,12 @@ def test_clips_are_of_the_length_given_unless_there_would_be_too_many(
 
 def test_rows_of_a_clip_s_length_stay_as_they_are() -> None:
     rows = np.random.default_rng(0).random((75, 4), np.float32)
-    assert clips_of(rows, 2.0, 2.0, 75)[:, :4] == pytest.approx(rows)
+    assert resample_clips(rows, 2.0, 2.0, 75)[:, :4] == pytest.approx(rows)
 
 
-def proposals_of(n_rows: int, duration_s: float) -> Windows:
+def proposals_of(n_rows: int, duration_s: float) -> WindowProposals:
     """Those of all windows of a video of clips of 1 s."""
-    return placed(sliding_windows(T, n_rows), PROPOSALS, 1.0, duration_s, margins=0.5 / T)
+    return place_proposals(sliding_windows(T, n_rows), PROPOSALS, 1.0, duration_s, margins=0.5 / T)
 
 
 @given(n_rows=st.integers(1, 2000), shortest=st.integers(4, 64))

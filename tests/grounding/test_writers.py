@@ -12,15 +12,15 @@ from vidsum.errors import InputError
 from vidsum.features import describe
 from vidsum.grounding import writers
 from vidsum.grounding.writers import (
-    SURE,
-    SURE_SHORT,
+    CONFIDENCE,
+    SHORT_LIST_CONFIDENCE,
     TEMPERATURE,
     Bank,
-    Seen,
+    SegmentFeatures,
     read_bank,
     retrieve,
     tags,
-    tidied,
+    tidy,
 )
 from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray
@@ -43,8 +43,8 @@ def encoder(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writers.checkpoints, "sha256_of", lambda name: "0" * 64)
 
 
-def seen(embeddings: FloatArray, logits: FloatArray | None = None) -> Seen:
-    return Seen(np.zeros((len(embeddings), 3), np.float32), embeddings, logits)
+def seen(embeddings: FloatArray, logits: FloatArray | None = None) -> SegmentFeatures:
+    return SegmentFeatures(np.zeros((len(embeddings), 3), np.float32), embeddings, logits)
 
 
 @pytest.mark.parametrize("is_short", [False, True])
@@ -52,7 +52,7 @@ def test_the_sentence_that_its_neighbours_resemble_is_retrieved(
     monkeypatch: pytest.MonkeyPatch, is_short: bool
 ) -> None:
     monkeypatch.setattr(writers, "NEAREST", 5)
-    monkeypatch.setattr(writers, "SHORT", 40 if is_short else 39)
+    monkeypatch.setattr(writers, "MAX_SHORT_LIST", 40 if is_short else 39)
     bank = Bank(tuple(f"sentence {number}" for number in range(40)), vectors(3, 40))
     pictures = vectors(4, 70)
     for picture, sentence in zip(pictures, retrieve(seen(pictures), bank), strict=True):
@@ -70,10 +70,14 @@ def test_the_sentence_that_its_neighbours_resemble_is_retrieved(
             [bank.vectors[best] @ bank.vectors[other] for other in others],
             weights=[weight[other] for other in others],
         )
-        z = SURE[0] * cosines[best] + SURE[1] * agreement + SURE[2]
+        z = CONFIDENCE[0] * cosines[best] + CONFIDENCE[1] * agreement + CONFIDENCE[2]
         if is_short:
             share = weight[best] / sum(weight.values())
-            z = SURE_SHORT[0] * cosines[best] + SURE_SHORT[1] * share + SURE_SHORT[2]
+            z = (
+                SHORT_LIST_CONFIDENCE[0] * cosines[best]
+                + SHORT_LIST_CONFIDENCE[1] * share
+                + SHORT_LIST_CONFIDENCE[2]
+            )
         assert sentence.confidence == pytest.approx(1 / (1 + np.exp(-z)), abs=1e-4)
 
 
@@ -153,4 +157,4 @@ def test_a_bad_bank_is_refused_in_one_line(tmp_path: Path, name: str, content: b
     ],
 )
 def test_sentences_are_tidied(text: str, expected: str) -> None:
-    assert tidied(text) == expected
+    assert tidy(text) == expected

@@ -13,7 +13,7 @@ from tests.results.made import results, texts
 from tests.results.test_page import parsed
 from vidsum.errors import OutputError, UsageError
 from vidsum.pipelines.bundle import write_bundle, write_report
-from vidsum.pipelines.report import LONGEST_EMBEDDED_S, plays, report_text
+from vidsum.pipelines.report import MAX_EMBEDDED_S, is_playable, report_text
 from vidsum.types import Picture
 from vidsum.video.probe import probe
 from vidsum.video.write import write_segments
@@ -39,7 +39,7 @@ def test_a_folder_has_page_videos_and_subtitles(film: Path, odd: Path, tmp_path:
     stem = "media/a _b_ film"
     assert names == ["index.html", f"{stem}.descriptions.vtt", f"{stem}.mp4", f"{stem}.vtt", "media/odd.mp4"]
     assert (tmp_path / "out" / f"{stem}.mp4").read_bytes() == film.read_bytes()
-    assert plays(probe(tmp_path / "out" / "media" / "odd.mp4"))
+    assert is_playable(probe(tmp_path / "out" / "media" / "odd.mp4"))
     assert (tmp_path / "out" / f"{stem}.vtt").read_text().startswith("WEBVTT")
     videos = parsed((tmp_path / "out" / "index.html").read_text()).all("video")
     assert [each["src"] for each in videos] == ["media/a%20_b_%20film.mp4", "media/odd.mp4"]
@@ -104,7 +104,7 @@ def test_a_page_holds_small_videos(film: Path, odd: Path, tmp_path: Path) -> Non
     assert len(found.all("video")) == 2
     for video in found.all("video"):
         small.write_bytes(b64decode((video["src"] or "").removeprefix("data:video/mp4;base64,")))
-        assert plays(probe(small))
+        assert is_playable(probe(small))
         assert probe(small).duration_s == pytest.approx(10, abs=0.05)
     assert all((each["href"] or "").startswith("#") for each in found.all("a"))
 
@@ -112,7 +112,7 @@ def test_a_page_holds_small_videos(film: Path, odd: Path, tmp_path: Path) -> Non
 def test_videos_that_are_too_long_are_not_embedded(film: Path, tmp_path: Path) -> None:
     name, summary = results(film)[0]
     assert summary.video is not None
-    long = replace(summary, video=replace(summary.video, duration_s=LONGEST_EMBEDDED_S + 30))
+    long = replace(summary, video=replace(summary.video, duration_s=MAX_EMBEDDED_S + 30))
     with pytest.raises(UsageError, match=r"20:30 of video is too long .* 20:00 in 24 MB"):
         report_text([(name, long)], tmp_path / "page.html", embed=True)
 

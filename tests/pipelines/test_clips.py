@@ -7,7 +7,7 @@ import pytest
 
 from tests import media
 from vidsum.errors import OutputError, UsageError
-from vidsum.pipelines.clips import clips_of, stem_in, write_clips
+from vidsum.pipelines.clips import clip_paths, video_stem, write_clips
 from vidsum.results.moments import Grounding, Moment, QueryMoments
 from vidsum.results.shots import Shots
 from vidsum.video.probe import probe
@@ -79,7 +79,7 @@ def test_clips_have_names_of_their_own_that_are_known_again() -> None:
     long = QueryMoments("zwei Männer " * 9, moments[2:], np.zeros(0, np.float32))
     odd = QueryMoments("?!", moments[:1], np.zeros(0, np.float32))
     found = Grounding((*queries, long, odd), np.zeros(0), 1.0, 4000.0, "similarity", "vse")
-    names = [path.stem for path, _ in clips_of(found, "x", "my_film")]
+    names = [path.stem for path, _ in clip_paths(found, "x", "my_film")]
     assert names == [
         "a-dog_my_film_0m21s",
         "a-dog_my_film_0m21s-2",
@@ -88,11 +88,11 @@ def test_clips_have_names_of_their_own_that_are_known_again() -> None:
         "zwei-männer-zwei-männer-zwei-männer-zwei_my_film_1h02m03s",
         "query_my_film_0m21s",
     ]
-    assert {stem_in(name) for name in names} == {"my_film"}
+    assert {video_stem(name) for name in names} == {"my_film"}
     shots = Shots(np.arange(1002.0), "uniform")
-    assert [path.name for path, _ in clips_of(shots, "x", "f")][::1000] == [
+    assert [path.name for path, _ in clip_paths(shots, "x", "f")][::1000] == [
         "f-Scene-0001.mp4",
         "f-Scene-1001.mp4",
     ]
-    assert stem_in("f-Scene-0001") == "f"
-    assert stem_in("a_film") is None
+    assert video_stem("f-Scene-0001") == "f"
+    assert video_stem("a_film") is None

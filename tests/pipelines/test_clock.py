@@ -14,7 +14,7 @@ import pytest
 import vidsum
 from tests.media import MadeVideo, make_video
 from tests.speech import stub
-from vidsum.pipelines.description import corrected
+from vidsum.pipelines.description import read_corrected
 from vidsum.pipelines.report import report_text
 from vidsum.pipelines.speech import write_text
 from vidsum.pipelines.timelines import timeline_text, write_chaptered
@@ -112,5 +112,5 @@ def test_speech_before_the_first_picture_is_kept(
     assert cues[0][0] == pytest.approx(0.0, abs=0.1)
     assert cues[-1][1] <= LATE_S + 2.1
     (tmp_path / "mine.srt").write_text("1\n00:00:02,500 --> 00:00:03,500\nA dog.\n")
-    (line,) = corrected(tmp_path / "mine.srt", vidsum.probe(late.path))
+    (line,) = read_corrected(tmp_path / "mine.srt", vidsum.probe(late.path))
     assert (line.start_s, line.end_s) == pytest.approx((0.5, 1.5), abs=0.03)

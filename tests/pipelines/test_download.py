@@ -17,7 +17,7 @@ from tests.checkpoints.server import Server, broken_off, failing, running_server
 from tests.hostile import Responder, answer, parts, redirect, trickle
 from vidsum.errors import InputError
 from vidsum.pipelines import download as module
-from vidsum.pipelines.download import download, is_web, place_of
+from vidsum.pipelines.download import copy_path, download, is_web
 
 FILM = os.urandom(700_000)
 
@@ -103,7 +103,7 @@ def test_the_next_run_continues(server: Server) -> None:
     url = server.serve("/film.mp4", File(FILM, TAG, after=100_000))
     with pytest.raises(InputError, match="broke off the transfer"):
         download(url)
-    assert not place_of(url).exists()
+    assert not copy_path(url).exists()
     server.serve("/film.mp4", file := File(FILM, TAG))
     assert download(url).read_bytes() == FILM
     assert "Range" in file.asked[0]
@@ -161,7 +161,7 @@ def test_what_is_no_video_file_is_one_clear_line(server: Server, answer: object,
     with pytest.raises(InputError, match=fault) as error:
         download(url, max_gigabytes=0.001)
     assert "\n" not in error.value.message
-    assert not place_of(url).exists()
+    assert not copy_path(url).exists()
 
 
 def test_size_and_time_are_bounded(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,7 +212,7 @@ def test_a_part_of_anything_else_is_not_appended(server: Server, rest: Responder
     with pytest.raises(InputError, match=r"different versions|broke off") as error:
         download(url)
     assert "\n" not in error.value.message
-    assert not place_of(url).exists()
+    assert not copy_path(url).exists()
     server.serve("/film.mp4", File(FILM, {"ETag": '"3"'}))
     assert download(url).read_bytes() == FILM
 
@@ -238,7 +238,7 @@ def test_an_answer_that_is_not_the_file_is_one_clear_line(
         download(url)
     assert "\n" not in error.value.message
     assert "SECRET99" not in error.value.message
-    assert not place_of(url).exists()
+    assert not copy_path(url).exists()
 
 
 def _slow_name(*_: object) -> None:
@@ -316,7 +316,7 @@ def test_addresses_that_lead_nowhere(url: str) -> None:
 
 @given(st.text())
 def test_any_address_has_a_place_of_its_own(text: str) -> None:
-    path = place_of(f"https://example.com/{text}")
+    path = copy_path(f"https://example.com/{text}")
     assert path.parent.parent == module.home() / "videos"
     assert path.name == Path(path.name).name
     assert not path.name.startswith(".")
@@ -336,7 +336,7 @@ def test_any_address_has_a_place_of_its_own(text: str) -> None:
     ],
 )
 def test_a_copy_is_named_after_its_address(url: str, name: str) -> None:
-    assert place_of(url).name == name.replace("XX", sha256(url.encode()).hexdigest()[:8])
+    assert copy_path(url).name == name.replace("XX", sha256(url.encode()).hexdigest()[:8])
 
 
 def test_which_addresses_are_downloaded() -> None:
@@ -351,7 +351,7 @@ def test_which_addresses_are_downloaded() -> None:
 
 def test_a_copy_that_an_older_vidsum_named_after_the_query_is_renamed(server: Server) -> None:
     url = server.serve("/get?token=SECRET99", File(FILM, TAG))
-    older = download(url).rename(place_of(url).with_name("get_token_SECRET99.mp4"))
+    older = download(url).rename(copy_path(url).with_name("get_token_SECRET99.mp4"))
     assert download(url).read_bytes() == FILM
     assert not older.exists()
 
@@ -363,7 +363,7 @@ def test_old_copies_make_room(server: Server, monkeypatch: pytest.MonkeyPatch) -
         film.parent.mkdir()
         film.write_bytes(FILM)
         os.utime(film.parent, (0.0, 0.0))
-    monkeypatch.setattr(module, "_KEPT_BYTES", len(FILM) * 3 // 2)
+    monkeypatch.setattr(module, "_MAX_CACHE_BYTES", len(FILM) * 3 // 2)
     os.utime(old.parent, (1.0, 1.0))
     download(f"{server.url}/b.mp4")
     assert (old.exists(), new.exists()) == (False, True)

@@ -13,7 +13,7 @@ from tests.conftest import real_weights
 from tests.grounding.colours import use_colours
 from vidsum.errors import InputError, UsageError
 from vidsum.pipelines import decoding, export
-from vidsum.pipelines.clips import clips_of, write_clips
+from vidsum.pipelines.clips import clip_paths, write_clips
 from vidsum.pipelines.highlights import find_highlights, plan_highlights
 from vidsum.pipelines.plan import extract
 from vidsum.pipelines.summary import summarize
@@ -167,11 +167,11 @@ def test_the_document_is_by_its_schema_and_the_same_each_time(
 def test_each_segment_is_written_as_mp4(film: Path, tmp_path: Path) -> None:
     found = find_highlights(film, 2, device="cpu")
     assert write_clips(found, tmp_path / "clips", "film") == ()
-    clips = clips_of(found, tmp_path / "clips", "film")
+    clips = clip_paths(found, tmp_path / "clips", "film")
     assert [clip.name for clip, _ in clips] == ["highlight_film_0m04s.mp4"]
     for (clip, _), moment in zip(clips, found.moments, strict=True):
         assert probe(clip).duration_s == pytest.approx(moment.end_s - moment.start_s, abs=0.05)
-        assert export.form_of(clip, found.provenance) == ""
+        assert export.read_encoding_tag(clip, found.provenance) == ""
     assert len(list((tmp_path / "clips").iterdir())) == len(found.moments)
 
 

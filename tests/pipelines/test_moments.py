@@ -97,9 +97,9 @@ def test_motion_is_seen_if_asked_for_and_not_by_trained_models(
 
     assert seen_of() == seen_of(snap="kts") == ["efficientnet_lite0"]
     assert seen_of(thorough=True) == ["i3d_128", "efficientnet_lite0"]
-    monkeypatch.setattr(pipeline, "model_for", lambda model, *_: (model, "vse"))
+    monkeypatch.setattr(pipeline, "resolve_model", lambda model, *_: (model, "vse"))
     monkeypatch.setattr(pipeline, "checkpoint_sha256", lambda _model: "0")
-    monkeypatch.setattr(pipeline, "precision_for", lambda *_: "fp32")
+    monkeypatch.setattr(pipeline, "resolve_precision", lambda *_: "fp32")
     with pytest.raises(UsageError, match="motion is for the model similarity"):
         seen_of(model="trained", thorough=True)
 
@@ -154,7 +154,7 @@ def test_edges_snap_to_shots_of_either_kind(
             return torch.full(frames.shape[:2], -9.0), None
 
     monkeypatch.setattr("vidsum.shots.transnetv2.load_model", lambda device, progress: NoCuts(1, 1))
-    monkeypatch.setattr(pipeline, "snapped", told)
+    monkeypatch.setattr(pipeline, "snap_moments", told)
     by_kts = pipeline.ground(film, "green", snap="kts", device="cpu")
     assert edges[0] == [0, 2, 4, 6, 10]
     assert by_kts.queries[0].moments[0].end_s == 3.5
@@ -272,7 +272,7 @@ def test_a_trained_model_gives_the_moments_and_says_what_it_reads(
 
     path = tmp_path / "best.safetensors"
     path.write_bytes(b"weights")
-    monkeypatch.setattr(find, "_loaded", lambda model, device, sha256: Reader())
+    monkeypatch.setattr(find, "_load_checkpoint", lambda model, device, sha256: Reader())
     monkeypatch.setattr("vidsum.grounding.grounder.ground_video", answer)
     ask = {"model": str(path), "device": "cpu"}
     found = pipeline.ground(film, ["green", "red"], 3, precision="bf16", **ask)
@@ -285,7 +285,7 @@ def test_a_trained_model_gives_the_moments_and_says_what_it_reads(
     assert len(found.provenance["grounding"]["model_sha256"]) == 64
     with pytest.raises(UsageError, match="reads the space vse, not clip"):
         pipeline.ground(film, "green", model=str(path), space="clip")
-    monkeypatch.setattr(find, "_loaded", lambda model, device, sha256: Reader(guided=True))
+    monkeypatch.setattr(find, "_load_checkpoint", lambda model, device, sha256: Reader(guided=True))
     added, own = (pipeline.ground(film, ["green", "red"], alone=alone, **ask) for alone in (False, True))
     assert best(own) == best(found) != best(added)
     assert [one.provenance["grounding"].get("alone") for one in (added, own)] == [None, True]
@@ -348,11 +348,11 @@ def test_auto_is_similarity_in_every_space(
     monkeypatch: pytest.MonkeyPatch, space: str, expected: tuple[str, str]
 ) -> None:
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: None)
-    assert find.model_for("auto", space) == expected
+    assert find.resolve_model("auto", space) == expected
 
 
 def test_the_checkpoint_that_ships_brings_its_space() -> None:
-    assert find.model_for("mrnet", "auto", "cpu") == ("mrnet", "vse")
+    assert find.resolve_model("mrnet", "auto", "cpu") == ("mrnet", "vse")
 
 
 @pytest.mark.deep

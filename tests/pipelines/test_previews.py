@@ -10,7 +10,7 @@ from PIL import Image
 
 from tests.media import make_video, read_number
 from vidsum.errors import UsageError
-from vidsum.pipelines.export import previews
+from vidsum.pipelines.export import iter_previews
 from vidsum.results.summary import Summary
 from vidsum.settings import PreviewFormat
 from vidsum.types import Picture, VideoInfo
@@ -46,7 +46,7 @@ def pictures_of(content: bytes, format: PreviewFormat) -> tuple[list[Picture], f
 def test_each_picture_is_the_one_on_screen_at_its_time(format: PreviewFormat, tmp_path: Path) -> None:
     path = make_video(tmp_path / "numbers.mp4", n_frames=250, fps=FPS).path
     segments = [(1.0, 1.52), (2.04, 9.0), (9.96, 10.0)]
-    made = dict(previews(summary_of(probe(path), *segments), format))
+    made = dict(iter_previews(summary_of(probe(path), *segments), format))
     assert list(made) == [f"1.{format}", f"2.{format}", f"3.{format}"]
     for content, (start_s, _), n_pictures in zip(made.values(), segments, (5, 48, 1), strict=True):
         pictures, seconds = pictures_of(content, format)
@@ -63,11 +63,11 @@ def test_large_pictures_are_made_small_and_stay_upright(
 ) -> None:
     path = tmp_path / "large.mp4"
     make_video(path, n_frames=10, width=1280, height=722, rotation_deg=turn_deg)
-    ((_, content),) = previews(summary_of(probe(path), (0.0, 0.25)), "mp4")
+    ((_, content),) = iter_previews(summary_of(probe(path), (0.0, 0.25)), "mp4")
     pictures, _ = pictures_of(content, "mp4")
     assert [(picture.shape, read_number(picture)) for picture in pictures] == [(shape, 0), (shape, 3)]
 
 
 def test_features_have_no_pictures() -> None:
     with pytest.raises(UsageError, match="features only"):
-        list(previews(summary_of(None), "gif"))
+        list(iter_previews(summary_of(None), "gif"))

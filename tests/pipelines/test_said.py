@@ -15,7 +15,7 @@ from tests.commands.conftest import run as run
 from tests.speech import stub
 from vidsum.errors import UsageError
 from vidsum.grounding import said
-from vidsum.pipelines.said import subtitles_of
+from vidsum.pipelines.said import cut_subtitles
 from vidsum.results.transcript import Segment, Transcript, Word
 
 
@@ -78,11 +78,11 @@ def test_a_passage_alone_fills_the_budget(film: Path, monkeypatch: pytest.Monkey
 def test_subtitles_have_the_times_of_the_summary() -> None:
     words = tuple(Word(at, at + 0.5, f"w{at:.0f}", 0.9) for at in np.arange(10.0).tolist())
     transcript = Transcript((Segment(0, 9.5, "all", 0.9, 0.0, words),), "en", 1.0, 10.0)
-    first, second = subtitles_of(transcript, [(2.0, 4.0), (7.0, 8.0)])
+    first, second = cut_subtitles(transcript, [(2.0, 4.0), (7.0, 8.0)])
     assert (first.text, first.start_s, first.end_s) == ("w2 w3", 0.0, 1.5)
     assert (second.text, second.start_s, second.end_s) == ("w7", 2.0, 2.5)
     without = Transcript((Segment(3, 8, "all", 0.9, 0.0),), "de", 1.0, 10.0, translated=True)
-    assert [(one.start_s, one.end_s) for one in subtitles_of(without, [(2.0, 4.0), (7.0, 9.0)])] == [
+    assert [(one.start_s, one.end_s) for one in cut_subtitles(without, [(2.0, 4.0), (7.0, 9.0)])] == [
         (1, 2),
         (2, 3),
     ]

@@ -19,10 +19,10 @@ from tests.grounding.colours import use_colours
 from tests.media import make_video
 from tests.speech import stub
 from vidsum.errors import UsageError
-from vidsum.grounding.places import STEP, mass
+from vidsum.grounding.places import STEP, normalise
 from vidsum.pipelines import shorts
 from vidsum.pipelines.export import write_video
-from vidsum.pipelines.said import words_to_clear
+from vidsum.pipelines.said import protected_words
 from vidsum.results.transcript import Segment, Transcript, Word
 from vidsum.settings import Encoding, Selection
 from vidsum.types import Picture
@@ -35,12 +35,12 @@ class Bright:
     def curve(self, picture: Picture) -> np.ndarray:
         lines = picture.mean(axis=(0, 2))
         at = np.arange(STEP / 2, picture.shape[1], STEP)
-        return mass(np.interp(at, np.arange(len(lines)), lines))
+        return normalise(np.interp(at, np.arange(len(lines)), lines))
 
 
 @pytest.fixture(autouse=True)
 def _bright(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shorts, "_looker", lambda *_: Bright())
+    monkeypatch.setattr(shorts, "_load_saliency_model", lambda *_: Bright())
 
 
 def spot(width: int, height: int, at: float, grey: int = 20) -> Picture:
@@ -67,7 +67,7 @@ def test_the_crop_follows_and_is_placed_anew_at_a_cut(
 
     made = make_video(tmp_path / "film.mp4", n_frames=175, width=size[0], height=size[1], paint=paint)
     ratio = Fraction(*map(int, aspect.split(":")))
-    framing = shorts.framing_of(probe(made.path), [(0.0, 7.0)], ratio)
+    framing = shorts.choose_framing(probe(made.path), [(0.0, 7.0)], ratio)
     assert [round(shot.start_s, 3) for shot in framing.shots] == [0.0, 2.0]
     share = framing.shape.share
     for time_s, at in ((0.0, 0.2), (1.96, 0.2), (2.0, 0.9), (4.0, 0.7), (6.9, 0.5)):
@@ -87,7 +87,7 @@ def test_what_is_everywhere_is_shown_whole(tmp_path: Path) -> None:
         return picture
 
     made = make_video(tmp_path / "text.mp4", n_frames=30, width=192, height=108, paint=paint)
-    framing = shorts.framing_of(probe(made.path), [(0.0, 1.2)], Fraction(9, 16))
+    framing = shorts.choose_framing(probe(made.path), [(0.0, 1.2)], Fraction(9, 16))
     assert framing.position_at(0.5) is None
 
 
@@ -96,9 +96,11 @@ def test_a_shot_of_hours_takes_little_memory() -> None:
     n_times, places = 2 * 3600 * 4, np.arange(50)
 
     def curve(number: int) -> np.ndarray:
-        return mass(np.exp(-((places - 49 * number / n_times) ** 2) / 20))
+        return normalise(np.exp(-((places - 49 * number / n_times) ** 2) / 20))
 
-    seen = shorts._Seen(0.0, 0.0, looked=[(number / 4, curve(number)) for number in range(0, n_times, 4)])
+    seen = shorts._ShotEvidence(
+        0.0, 0.0, looked=[(number / 4, curve(number)) for number in range(0, n_times, 4)]
+    )
     seen.moved = [(number / 4, curve(number)) for number in range(1, n_times)]
     tracemalloc.start()
     shot = seen.shot(0.3)
@@ -111,8 +113,8 @@ def test_a_shot_of_hours_takes_little_memory() -> None:
 
 def test_a_video_of_the_shape_is_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = make_video(tmp_path / "film.mp4", n_frames=10, width=54, height=96)
-    monkeypatch.setattr(shorts, "_seen", None)
-    assert shorts.framing_of(probe(made.path), [(0.0, 1.0)], Fraction(9, 16)).position_at(0.2) == 0.5
+    monkeypatch.setattr(shorts, "_scan_shots", None)
+    assert shorts.choose_framing(probe(made.path), [(0.0, 1.0)], Fraction(9, 16)).position_at(0.2) == 0.5
 
 
 def size_of(path: str) -> tuple[int, int]:
@@ -188,6 +190,10 @@ def test_sentences_that_fit_are_not_cut() -> None:
     words = tuple(Word(n, n + 0.9, text, 0.9) for n, text in enumerate(texts.split()))
     heard = Transcript((Segment(0, 9.9, texts, 0.9, 0.0, words),), "en", 1.0, 10.0)
     spoken = [(word.start_s, word.end_s) for word in words]
-    assert words_to_clear(Selection(snap="speech"), heard) == spoken
-    assert words_to_clear(Selection(snap="sentence"), heard) == [*spoken, (0, 1.9)]
-    assert words_to_clear(Selection(snap="sentence", max_segment_s=9), heard) == [*spoken, (0, 1.9), (2, 9.9)]
+    assert protected_words(Selection(snap="speech"), heard) == spoken
+    assert protected_words(Selection(snap="sentence"), heard) == [*spoken, (0, 1.9)]
+    assert protected_words(Selection(snap="sentence", max_segment_s=9), heard) == [
+        *spoken,
+        (0, 1.9),
+        (2, 9.9),
+    ]

@@ -17,7 +17,7 @@ from vidsum.features.extractor import Extractor
 from vidsum.models.transnetv2 import TransNetV2
 from vidsum.pipelines import decoding as jobs
 from vidsum.pipelines import export
-from vidsum.pipelines.export import read_record_of
+from vidsum.pipelines.export import read_result_record
 from vidsum.pipelines.plan import extract
 from vidsum.pipelines.summary import plan_shots, plan_summary, summarize
 from vidsum.results import result as documents
@@ -47,7 +47,7 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     torch.manual_seed(0)
     model = TransNetV2().eval()
     monkeypatch.setattr(jobs, "read_frames", counted)
-    monkeypatch.setattr(jobs, "extractor_of", extractor)
+    monkeypatch.setattr(jobs, "load_extractor", extractor)
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: Path(name))
     monkeypatch.setattr("vidsum.shots.transnetv2.load_model", lambda device, progress: model)
     return served
@@ -95,7 +95,7 @@ def test_the_provenance_known_before_is_that_of_the_result(
     shots = plan_shots(film, cutting, how)
     assert shots.run().provenance == shots.provenance
     write_json(summary, tmp_path / "s.json")
-    recorded = read_record_of(tmp_path / "s.json")
+    recorded = read_result_record(tmp_path / "s.json")
     assert recorded is not None
     assert recorded["provenance"] == summary.provenance
 

@@ -10,7 +10,7 @@ import pytest
 from tests.media import make_video
 from tests.results.test_formats import read
 from vidsum.errors import InputError, UsageError
-from vidsum.pipelines.timelines import film_format, film_text
+from vidsum.pipelines.timelines import joint_format, joint_timeline_text
 from vidsum.results.cuts import Cut
 
 pytest.importorskip("opentimelineio")
@@ -42,7 +42,7 @@ def places(track: Any) -> list[tuple[str, float, float]]:
 
 @pytest.mark.parametrize("format", ["otio", "xml"])
 def test_each_clip_is_of_its_own_video(format: str, cuts: list[tuple[str, Cut]], tmp_path: Path) -> None:
-    text, warnings = film_text(cuts, format, tmp_path / f"dogs.{format}")
+    text, warnings = joint_timeline_text(cuts, format, tmp_path / f"dogs.{format}")
     assert len(warnings) == 1
     assert "c/other.mp4" in warnings[0]
     assert "25 frames per second" in warnings[0]
@@ -53,26 +53,26 @@ def test_each_clip_is_of_its_own_video(format: str, cuts: list[tuple[str, Cut]],
 
 
 def test_an_edl_names_each_video(cuts: list[tuple[str, Cut]], tmp_path: Path) -> None:
-    text, _ = film_text(cuts, "edl", tmp_path / "dogs.edl")
+    text, _ = joint_timeline_text(cuts, "edl", tmp_path / "dogs.edl")
     events = re.findall(r"^\d+ +AX +(\S+) +C +(\S+) (\S+)", text, re.MULTILINE)
     assert [kind for kind, *_ in events] == ["AA/V", "AA/V", "V", "AA/V"]
     assert events[1][1:] == ("00:00:00:10", "00:00:03:00")
     for format in ("edl", "mlt"):
-        text, _ = film_text(cuts, format, tmp_path / f"dogs.{format}")
+        text, _ = joint_timeline_text(cuts, format, tmp_path / f"dogs.{format}")
         assert [path in text for path, _ in cuts] == [True] * 4
 
 
 def test_sound_is_missing_where_a_video_has_none(cuts: list[tuple[str, Cut]], tmp_path: Path) -> None:
-    text, _ = film_text(cuts, "xml", tmp_path / "dogs.xml")
+    text, _ = joint_timeline_text(cuts, "xml", tmp_path / "dogs.xml")
     (sound,) = read("xml", text).audio_tracks()
     assert [type(each).__name__ for each in sound] == ["Clip", "Clip", "Gap", "Clip"]
     assert sound.duration() == read("xml", text).video_tracks()[0].duration()
 
 
 def test_lists_and_nothing_are_refused(tmp_path: Path) -> None:
-    assert film_format("dogs.EDL") == "edl"
+    assert joint_format("dogs.EDL") == "edl"
     for name in ("dogs.srt", "dogs.csv", "dogs.markers.edl", "dogs", "dogs.exe"):
         with pytest.raises(UsageError):
-            film_format(name)
+            joint_format(name)
     with pytest.raises(InputError, match="no moments"):
-        film_text([], "edl", tmp_path / "dogs.edl")
+        joint_timeline_text([], "edl", tmp_path / "dogs.edl")

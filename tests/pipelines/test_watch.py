@@ -13,9 +13,9 @@ from tests.grounding.colours import ENCODER
 from tests.video.clips import decode_all
 from vidsum.errors import InputError, UsageError
 from vidsum.features.extract import extract_features
-from vidsum.grounding.presence import OFFSET, SLOPE, curves_of
+from vidsum.grounding.presence import OFFSET, SLOPE, evidence_curves
 from vidsum.models.scaling import logistic
-from vidsum.pipelines.watch import Alert, Second, _Alarm, names_of_clips, watch
+from vidsum.pipelines.watch import Alert, Second, _Alarm, clip_names, watch
 from vidsum.settings import Extraction, Watching
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
@@ -39,7 +39,7 @@ def test_the_seconds_of_a_file_are_those_of_the_batch_run(colours: Path) -> None
     with read_frames(video, [extractor.spec.sampling]) as frames:
         shown = [frame for _, frame in frames]
     features = extract_features(shown, extractor, video, with_logits=True)
-    z = curves_of(embed_video("vse", [features]), ENCODER.encode(texts))
+    z = evidence_curves(embed_video("vse", [features]), ENCODER.encode(texts))
     assert [second.time_s for second in seconds] == list(map(float, range(10)))
     assert np.allclose([second.present for second in seconds], logistic(SLOPE * z + OFFSET).T, atol=1e-4)
 
@@ -92,8 +92,8 @@ def test_alerts_are_the_long_runs(present: list[float], at_least: float, for_s: 
 
 
 def test_names_of_clips() -> None:
-    assert next(names_of_clips("A dog, or a cat?", 3725.0)) == "a-dog-or-a-cat_1h02m05s.mp4"
-    names = list(islice(names_of_clips("photos/parcel.jpg", 0.4), 2))
+    assert next(clip_names("A dog, or a cat?", 3725.0)) == "a-dog-or-a-cat_1h02m05s.mp4"
+    names = list(islice(clip_names("photos/parcel.jpg", 0.4), 2))
     assert names == ["parcel_0h00m00s.mp4", "parcel_0h00m00s-2.mp4"]
 
 

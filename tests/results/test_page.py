@@ -19,7 +19,7 @@ from tests.media import make_video, read_number
 from tests.results.made import EVIL, QUOTED, of_features, results, texts
 from vidsum.errors import UsageError
 from vidsum.pipelines.bundle import write_report
-from vidsum.pipelines.report import Shown, report_text
+from vidsum.pipelines.report import PageResult, report_text
 from vidsum.results.chart import make_chart
 from vidsum.results.cuts import Cut
 from vidsum.results.features import Features
@@ -58,7 +58,7 @@ def parsed(text: str) -> Parsed:
     return parser
 
 
-def page_of(film: Path, folder: Path, more: Sequence[Shown]) -> str:
+def page_of(film: Path, folder: Path, more: Sequence[PageResult]) -> str:
     """The page of a summary, with more."""
     named = [results(film)[0], *((f"out/{one.kind}.json", one) for one in more)]
     return report_text(named, folder / "page.html")[0]

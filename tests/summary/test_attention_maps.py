@@ -19,19 +19,19 @@ from vidsum.results.shots import Shots
 from vidsum.summary import attention_maps as module
 from vidsum.summary.attention_maps import attention_maps, pooled
 from vidsum.summary.fulltransnet import decode_samples
-from vidsum.summary.summarizer import Summarizer
+from vidsum.summary.summarizer import ImportanceModel
 
 N_SAMPLES = 40
 SMALL = FullTransNetConfig(dim_in=12, d=8, layers=2, heads=2, d_ff=16, window=5, t_max=64)
 SHOTS = Shots(np.array([0.0, 4.0, 9.5, 15.0, 20.0]), "made up")
 
 
-def summarizer_of(config: FullTransNetConfig = SMALL) -> Summarizer:
+def summarizer_of(config: FullTransNetConfig = SMALL) -> ImportanceModel:
     """One that never ends a summary by itself."""
     torch.manual_seed(3)
     model = FullTransNet(config).eval()
     nn.init.constant_(model.end.bias, -100.0)
-    return Summarizer(model, "custom", config.dim_in, 2.0, "made up")
+    return ImportanceModel(model, "custom", config.dim_in, 2.0, "made up")
 
 
 def features_of(n_samples: int = N_SAMPLES) -> Features:
@@ -40,7 +40,7 @@ def features_of(n_samples: int = N_SAMPLES) -> Features:
 
 
 def run_by_itself(
-    summarizer: Summarizer, features: Features, key_frames: list[int]
+    summarizer: ImportanceModel, features: Features, key_frames: list[int]
 ) -> dict[nn.Module, Tensor]:
     """Values and joined heads, [*, d] each, of every attention, as the model itself makes them."""
     seen: dict[nn.Module, Tensor] = {}

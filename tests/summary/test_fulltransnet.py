@@ -16,8 +16,8 @@ from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.fulltransnet import FullTransNet, global_tokens
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
-from vidsum.summary.fulltransnet import Decoded, curve_of, decode, over_windows, windows
-from vidsum.summary.summarizer import Summarizer, importance, load_summarizer, require_kind
+from vidsum.summary.fulltransnet import Decoded, average_windows, decode, shot_curve, windows
+from vidsum.summary.summarizer import ImportanceModel, importance, load_importance_model, require_kind
 
 CONFIG = FullTransNetConfig(dim_in=6, d=16, layers=1, heads=2, d_ff=8, window=3, t_max=24)
 
@@ -37,8 +37,8 @@ def checkpoint(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def summarizer(checkpoint: str) -> Summarizer:
-    return load_summarizer(checkpoint, "cpu")
+def summarizer(checkpoint: str) -> ImportanceModel:
+    return load_importance_model(checkpoint, "cpu")
 
 
 def video(n_samples: int) -> tuple[Features, Shots]:
@@ -49,16 +49,16 @@ def video(n_samples: int) -> tuple[Features, Shots]:
 
 def test_curve_is_the_chance_of_being_chosen_at_one_step_or_another():
     steps = np.array([[0.5, 0.2, 0.0], [0.5, 0.1, 0.0]], np.float32)
-    assert np.allclose(curve_of(Decoded((0,), steps), np.array([0, 1, 2])), [0.75, 0.28, 0])
+    assert np.allclose(shot_curve(Decoded((0,), steps), np.array([0, 1, 2])), [0.75, 0.28, 0])
 
 
 def test_curve_is_level_within_a_shot():
     steps = np.array([[0.5, 0.1, 0.3, 0.0]], np.float32)
-    assert np.allclose(curve_of(Decoded((0,), steps), np.array([0, 0, 1, 1])), [0.3, 0.3, 0.15, 0.15])
+    assert np.allclose(shot_curve(Decoded((0,), steps), np.array([0, 0, 1, 1])), [0.3, 0.3, 0.15, 0.15])
 
 
 def test_a_sure_step_is_no_infinity():
-    assert curve_of(Decoded((0,), np.array([[1.0, 0.0]], np.float32)), np.array([0, 1])).tolist() == [1, 0]
+    assert shot_curve(Decoded((0,), np.array([[1.0, 0.0]], np.float32)), np.array([0, 1])).tolist() == [1, 0]
 
 
 def test_importance_of_a_short_video_is_that_of_one_decoding(summarizer):
@@ -67,7 +67,7 @@ def test_importance_of_a_short_video_is_that_of_one_decoding(summarizer):
     is_global = global_tokens(torch.from_numpy(shot_of_sample), 3)
     decoded = decode(summarizer.model, torch.from_numpy(features.array), is_global, 4)
     found = importance(summarizer, features, shots, fraction=0.2)
-    assert np.array_equal(found, curve_of(decoded, shot_of_sample))
+    assert np.array_equal(found, shot_curve(decoded, shot_of_sample))
     assert found.dtype == np.float32
 
 
@@ -82,7 +82,7 @@ def test_a_video_longer_than_the_model_reads_at_once_goes_through_windows(summar
 
 def test_windows_are_decoded_one_by_one_and_their_mean_counts(tmp_path: Path):
     save_trained(tmp_path / "pointer.safetensors", trained(replace(CONFIG, head="pointer")))
-    summarizer = load_summarizer(str(tmp_path / "pointer.safetensors"), "cpu")
+    summarizer = load_importance_model(str(tmp_path / "pointer.safetensors"), "cpu")
     features, shots = video(60)
     shot_of_sample = np.arange(60) // 5
     total, count = np.zeros(60), np.zeros(60)
@@ -90,7 +90,7 @@ def test_windows_are_decoded_one_by_one_and_their_mean_counts(tmp_path: Path):
         is_global = global_tokens(torch.from_numpy(shot_of_sample[window]), 3)
         rows = torch.from_numpy(features.array[window])
         decoded = decode(summarizer.model, rows, is_global, int(0.15 * len(rows)))
-        total[window] += curve_of(decoded, shot_of_sample[window])
+        total[window] += shot_curve(decoded, shot_of_sample[window])
         count[window] += 1
     assert np.allclose(importance(summarizer, features, shots), total / count)
 
@@ -120,7 +120,7 @@ def test_windows_begin_and_end_between_shots_where_shots_are_short(lengths):
 
 def test_where_windows_overlap_the_mean_counts():
     curves = {0: np.array([1.0, 1, 1]), 2: np.array([0.0, 0.5])}
-    merged = over_windows(
+    merged = average_windows(
         [slice(0, 3), slice(2, 4)], 4, lambda window: curves[window.start].astype(np.float32)
     )
     assert merged.tolist() == [1, 1, 0.5, 0.5]
@@ -142,7 +142,7 @@ def test_features_of_another_kind_are_refused(summarizer, extractor, rate, messa
 def test_a_model_of_features_made_elsewhere_asks_for_such_a_file(tmp_path: Path):
     save_trained(tmp_path / "x.safetensors", trained(features={"extractor": "custom", "dim": 6, "fps": 2.0}))
     with pytest.raises(UsageError, match="reads features of custom, not of toy") as raised:
-        importance(load_summarizer(str(tmp_path / "x.safetensors"), "cpu"), *video(9))
+        importance(load_importance_model(str(tmp_path / "x.safetensors"), "cpu"), *video(9))
     assert "file of features" in str(raised.value.hint)
 
 
@@ -180,11 +180,11 @@ def test_features_of_another_size_are_refused(summarizer):
 def test_checkpoints_that_make_no_summarizer_are_refused(tmp_path: Path, changes, message):
     save_trained(tmp_path / "x.safetensors", trained(**changes))
     with pytest.raises(InputError, match=message):
-        load_summarizer(str(tmp_path / "x.safetensors"), "cpu")
+        load_importance_model(str(tmp_path / "x.safetensors"), "cpu")
 
 
 def test_a_checkpoint_in_half_precision_is_read(tmp_path: Path, summarizer):
     halves = {name: tensor.half() for name, tensor in trained().tensors.items()}
     save_trained(tmp_path / "half.safetensors", trained(tensors=halves))
-    half = load_summarizer(str(tmp_path / "half.safetensors"), "cpu")
+    half = load_importance_model(str(tmp_path / "half.safetensors"), "cpu")
     assert np.allclose(importance(half, *video(20)), importance(summarizer, *video(20)), atol=0.02)

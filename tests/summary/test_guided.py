@@ -9,7 +9,7 @@ from vidsum.models.scaling import logistic
 from vidsum.results.features import Features
 from vidsum.settings import Selection
 from vidsum.summary import guided as module
-from vidsum.summary.guided import guided, require_readable
+from vidsum.summary.guided import guide_importance, require_readable
 from vidsum.types import FloatArray
 
 AXES = np.eye(4, dtype=np.float32)
@@ -54,14 +54,16 @@ def test_the_equation() -> None:
     own = standard(np.log(importance / (1 - importance)))
     with_title = own + 0.3 * similarity(["a boat"])
     both = 3 * (similarity(["a dog", "a boat"]) + 0.25 * standard(with_title) - 1)
-    assert guided(importance, features, [], "a boat") == pytest.approx(logistic(with_title), abs=1e-5)
+    assert guide_importance(importance, features, [], "a boat") == pytest.approx(
+        logistic(with_title), abs=1e-5
+    )
     texts = ["a dog", "a boat"]
-    assert guided(importance, features, texts, "a boat") == pytest.approx(logistic(both), abs=1e-5)
+    assert guide_importance(importance, features, texts, "a boat") == pytest.approx(logistic(both), abs=1e-5)
 
 
 @pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
 def test_where_importance_is_constant_the_text_decides(value: float) -> None:
-    curve = guided(np.full(18, value, np.float32), shown([2, 0, 3]), ["a dog"], None)
+    curve = guide_importance(np.full(18, value, np.float32), shown([2, 0, 3]), ["a dog"], None)
     assert curve.argmax() in range(6, 12)
     assert np.isfinite(curve).all()
     assert 0 <= curve.min() < curve.max() <= 1
@@ -69,7 +71,7 @@ def test_where_importance_is_constant_the_text_decides(value: float) -> None:
 
 def test_a_text_that_fits_all_alike_leaves_the_order() -> None:
     importance = np.linspace(0.1, 0.9, 12, dtype=np.float32)
-    curve = guided(importance, shown([0, 0]), ["a dog"], None)
+    curve = guide_importance(importance, shown([0, 0]), ["a dog"], None)
     assert (np.diff(curve) > 0).all()
 
 

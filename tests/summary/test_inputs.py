@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.lab.datasets.made import use_stand_ins
 from vidsum.errors import InputError
 from vidsum.results.features import Features
-from vidsum.summary.summarizer import Inputs, inputs_of
+from vidsum.summary.summarizer import FeatureTransform, read_transform
 
 
 @given(
@@ -23,7 +23,7 @@ def test_input_is_that_of_a_loop_over_the_samples(
     array = np.random.default_rng(n_samples).normal(2, 1, (n_samples, 3)).astype(np.float32)
     duration_s = n_samples / fps + rest_s
     features = Features.from_array(array, fps, duration_s=duration_s, extractor="minilm")
-    inputs = Inputs("vse" if space else None, ends)
+    inputs = FeatureTransform("vse" if space else None, ends)
     found = inputs.of(features)
     assert found.dtype == np.float32
     assert found.shape == (n_samples, 3 + inputs.n_added)
@@ -37,7 +37,7 @@ def test_input_is_that_of_a_loop_over_the_samples(
 
 
 def test_a_minute_from_both_ends_time_says_nothing() -> None:
-    ends = Inputs(ends=True).of(Features.from_array(np.ones((400, 1)), fps=2))[:, 1:]
+    ends = FeatureTransform(ends=True).of(Features.from_array(np.ones((400, 1)), fps=2))[:, 1:]
     np.testing.assert_array_equal(ends[120:280], np.ones((160, 2)))
     assert (ends[:120, 0] < 1).all()
     assert (ends[280:, 1] < 1).all()
@@ -47,12 +47,12 @@ def test_a_minute_from_both_ends_time_says_nothing() -> None:
 def test_time_after_the_end_of_a_video_is_none() -> None:
     """A last sample may lie at the very end, its middle after it."""
     features = Features.from_array(np.ones((3, 1)), fps=1, duration_s=2.2)
-    assert Inputs(ends=True).of(features)[:, 2].tolist() == pytest.approx([1.7 / 60, 0.7 / 60, 0])
+    assert FeatureTransform(ends=True).of(features)[:, 2].tolist() == pytest.approx([1.7 / 60, 0.7 / 60, 0])
 
 
 def test_features_of_pictures_are_mapped_and_captions_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     use_stand_ins(monkeypatch)
-    inputs, rows = Inputs("vse"), np.random.default_rng(0).random((5, 7))
+    inputs, rows = FeatureTransform("vse"), np.random.default_rng(0).random((5, 7))
     mapped = np.random.default_rng(1).random((5, 4))
     found = inputs.of(replace(Features.from_array(rows, extractor="efficientnet_lite0"), embeddings=mapped))
     np.testing.assert_allclose(found, mapped - mapped.mean(axis=0), atol=1e-6)
@@ -63,16 +63,24 @@ def test_features_of_pictures_are_mapped_and_captions_are_not(monkeypatch: pytes
 
 def test_the_features_themselves_are_left_as_they_are() -> None:
     features = Features.from_array(np.arange(6).reshape(3, 2), extractor="minilm")
-    Inputs("vse", ends=True).of(features)
+    FeatureTransform("vse", ends=True).of(features)
     np.testing.assert_array_equal(features.array, np.arange(6).reshape(3, 2))
-    np.testing.assert_array_equal(Inputs().of(features), features.array)
+    np.testing.assert_array_equal(FeatureTransform().of(features), features.array)
 
 
-@pytest.mark.parametrize("inputs", [Inputs(), Inputs(ends=True), Inputs("vse"), Inputs("vse", ends=True)])
-def test_inputs_are_recorded_without_their_defaults(inputs: Inputs) -> None:
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        FeatureTransform(),
+        FeatureTransform(ends=True),
+        FeatureTransform("vse"),
+        FeatureTransform("vse", ends=True),
+    ],
+)
+def test_inputs_are_recorded_without_their_defaults(inputs: FeatureTransform) -> None:
     assert all(inputs.recorded.values())
-    assert inputs_of({"extractor": "i3d", **inputs.recorded}, "x.safetensors") == inputs
-    assert inputs_of({"extractor": "i3d", "ends": False, **inputs.recorded}, "x.safetensors") == inputs
+    assert read_transform({"extractor": "i3d", **inputs.recorded}, "x.safetensors") == inputs
+    assert read_transform({"extractor": "i3d", "ends": False, **inputs.recorded}, "x.safetensors") == inputs
 
 
 @pytest.mark.parametrize("value", [1, 0, "true", None, [True]])
@@ -80,11 +88,11 @@ def test_inputs_are_recorded_without_their_defaults(inputs: Inputs) -> None:
 def test_values_of_another_kind_are_refused(key: str, value: Any) -> None:
     if (key, value) != ("space", None):
         with pytest.raises(InputError, match=r"x\.safetensors: does not say what features"):
-            inputs_of({"extractor": "i3d", key: value}, "x.safetensors")
+            read_transform({"extractor": "i3d", key: value}, "x.safetensors")
 
 
 @pytest.mark.parametrize("old", [{"centred": True}, {"extractor": "efficientnet_lite0-evidence"}])
 def test_models_of_class_evidence_are_to_be_trained_anew(old: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="class scores") as found:
-        inputs_of({"extractor": "efficientnet_lite0", "ends": True, **old}, "x.safetensors")
+        read_transform({"extractor": "efficientnet_lite0", "ends": True, **old}, "x.safetensors")
     assert "train it again" in str(found.value.hint)

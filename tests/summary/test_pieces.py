@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
-from vidsum.summary.pieces import UNSHOWN, Piece, Windows, choose_pieces, held, piece_size, places_to_cut
+from vidsum.summary.pieces import (
+    UNSHOWN,
+    Candidate,
+    CandidateFinder,
+    allowed_cuts,
+    choose_segments,
+    frame_importance,
+    segment_size,
+)
 from vidsum.summary.selection import select
 
 FPS = 10.0
@@ -28,7 +36,7 @@ def test_the_best_window_is_that_of_a_plain_loop(data: st.DataObject) -> None:
     places = data.draw(st.sets(st.integers(0, n)))
     start, end = sorted(data.draw(st.tuples(st.integers(0, n), st.integers(0, n))))
     shortest, size = sorted(data.draw(st.tuples(st.integers(1, 12), st.integers(1, 12))))
-    windows = Windows(sums_of(curve), np.array(sorted(places), np.int64), shortest)
+    windows = CandidateFinder(sums_of(curve), np.array(sorted(places), np.int64), shortest)
     found = windows.best(7, (start, end), size)
     allowed = [
         (first, last)
@@ -47,7 +55,7 @@ def test_the_best_window_is_that_of_a_plain_loop(data: st.DataObject) -> None:
 
 
 def test_of_equal_windows_the_middle_one_is_taken() -> None:
-    windows = Windows(sums_of(np.full(100, 0.1)), np.arange(101), 5)
+    windows = CandidateFinder(sums_of(np.full(100, 0.1)), np.arange(101), 5)
     found = windows.best(0, (20, 80), 10)
     assert found is not None
     assert (found.start, found.end) == (45, 55)
@@ -55,15 +63,15 @@ def test_of_equal_windows_the_middle_one_is_taken() -> None:
 
 def test_a_sample_holds_until_the_next_but_not_into_another_shot() -> None:
     importance = np.array([0.1, 0.5, 0.9], np.float32)
-    curve = held(importance, np.array([0, 4, 8]), np.array([0, 3, 10, 12]))
+    curve = frame_importance(importance, np.array([0, 4, 8]), np.array([0, 3, 10, 12]))
     assert curve.tolist() == pytest.approx([0.1] * 3 + [0.5] * 5 + [0.9] * 4)
-    assert held(importance, np.array([2, 4, 8]), np.array([0, 12]))[0] == pytest.approx(0.1)
+    assert frame_importance(importance, np.array([2, 4, 8]), np.array([0, 12]))[0] == pytest.approx(0.1)
 
 
 @given(st.lists(st.tuples(st.floats(-1, 9), st.floats(0.05, 1.5)), max_size=8))
 def test_no_place_to_cut_lies_inside_a_word(spans: list[tuple[float, float]]) -> None:
     words = [(start, start + length) for start, length in spans]
-    places = places_to_cut(words, FPS, 100)
+    places = allowed_cuts(words, FPS, 100)
     assert {0, 100} <= set(places.tolist())
     for place in range(1, 100):
         is_inside = any(start + 1e-9 < place / FPS < end - 1e-9 for start, end in words)
@@ -76,12 +84,12 @@ def test_no_place_to_cut_lies_inside_a_word(spans: list[tuple[float, float]]) ->
 def test_the_size_of_a_piece_keeps_the_limits(room: int, fps: float, shortest: int, longest: int) -> None:
     shortest, longest = min(shortest, longest, room), min(longest, room)
     shortest = min(shortest, longest)
-    size = piece_size(room, fps, shortest, longest)
+    size = segment_size(room, fps, shortest, longest)
     assert shortest <= size <= longest
 
 
 def test_eighteen_seconds_are_seven_pieces() -> None:
-    assert [round(piece_size(round(25 * s), 25.0, 25, 125) / 25, 2) for s in (1.5, 5.4, 18, 36, 600)] == [
+    assert [round(segment_size(round(25 * s), 25.0, 25, 125) / 25, 2) for s in (1.5, 5.4, 18, 36, 600)] == [
         1.52,
         1.36,
         2.6,
@@ -100,7 +108,7 @@ class Case:
         self.features = Features.from_array(rng.normal(size=(n, 4)), fps=FPS, video_fps=FPS)
         self.sampled = np.arange(n)
         curve = rng.uniform(0.85 if flat else 0.1, 1, n)
-        self.windows = Windows(sums_of(curve), np.arange(n + 1), 3)
+        self.windows = CandidateFinder(sums_of(curve), np.arange(n + 1), 3)
         self.size = size
         cells = enumerate(itertools.pairwise(self.edges.tolist()))
         self.firsts = [piece for each in cells if (piece := self.windows.best(*each, size))]
@@ -111,7 +119,7 @@ class Case:
         mean = (rows - rows.mean(axis=0))[start:end].mean(axis=0)
         return mean / np.linalg.norm(mean)
 
-    def alike(self, first: Piece, start: int, end: int) -> float:
+    def alike(self, first: Candidate, start: int, end: int) -> float:
         return max(0.0, float(self.look(first.start, first.end) @ self.look(start, end)))
 
     def value(self, taken: list[tuple[int, int]], kept: list[tuple[int, int]]) -> float:
@@ -129,7 +137,7 @@ class Case:
         waiting, taken = list(self.firsts), list[tuple[int, int]]()
         highest = max(self.firsts, key=lambda piece: piece.score)
 
-        def order(piece: Piece) -> tuple[bool, bool, float]:
+        def order(piece: Candidate) -> tuple[bool, bool, float]:
             before = self.value(taken, kept)
             gain = (self.value([*taken, (piece.start, piece.end)], kept) - before) / piece.size
             is_good = piece.is_first and piece.score >= 0.8 * highest.score
@@ -163,7 +171,7 @@ def test_the_pieces_are_those_of_the_rules_step_by_step(
     room = data.draw(st.integers(min(size, sum(lengths)), sum(lengths)))
     kept = data.draw(st.sampled_from([[], [(0, 2)]]))
     least = data.draw(st.sampled_from([0.0, 0.5]))
-    pieces = choose_pieces(case.windows, case.firsts, case.features, case.sampled, kept, room, size, least)
+    pieces = choose_segments(case.windows, case.firsts, case.features, case.sampled, kept, room, size, least)
     assert [(piece.start, piece.end) for piece in pieces] == case.slow(room, least, kept)
     assert sum(piece.size for piece in pieces) <= room
 
@@ -173,7 +181,7 @@ def test_the_choice_is_near_the_best_of_all_and_never_below_its_bound(seed: int)
     rng = np.random.default_rng(seed)
     case = Case(seed, rng.integers(3, 8, 9).tolist(), 6, flat=True)
     room = int(rng.integers(12, 25))
-    pieces = choose_pieces(case.windows, case.firsts, case.features, case.sampled, [], room, 6)
+    pieces = choose_segments(case.windows, case.firsts, case.features, case.sampled, [], room, 6)
     chosen = [(piece.start, piece.end) for piece in pieces if piece.cell in {p.cell for p in case.firsts}]
     highest = max(case.firsts, key=lambda piece: piece.score)
     others = [piece for piece in case.firsts if piece is not highest]
@@ -193,23 +201,23 @@ def test_what_has_not_been_shown_comes_before_what_has() -> None:
     rows = np.repeat(np.eye(5)[[0, 1, 0, 2, 3]], 10, axis=0) + 0.001
     features = Features.from_array(rows, fps=FPS, video_fps=FPS)
     curve = np.repeat([0.9, 0.85, 0.89, 0.84, 0.83], 10)
-    windows = Windows(sums_of(curve), np.arange(51), 5)
+    windows = CandidateFinder(sums_of(curve), np.arange(51), 5)
     firsts = [piece for shot in range(5) if (piece := windows.best(shot, (10 * shot, 10 * shot + 10), 10))]
-    shots = [piece.shot for piece in choose_pieces(windows, firsts, features, np.arange(50), [], 30, 10)]
+    shots = [piece.shot for piece in choose_segments(windows, firsts, features, np.arange(50), [], 30, 10)]
     assert shots == [0, 1, 3]
     # what is kept has been shown
     rest = firsts[1:]
     kept = [(0, 10)]
-    shots = [piece.shot for piece in choose_pieces(windows, rest, features, np.arange(50), kept, 20, 10)]
+    shots = [piece.shot for piece in choose_segments(windows, rest, features, np.arange(50), kept, 20, 10)]
     assert shots == [2, 1]  # the highest is in all the same
 
 
 def test_equal_shots_of_a_still_picture_are_shown_all_over() -> None:
     features = Features.from_array(np.ones((100, 3)), fps=FPS, video_fps=FPS)
-    windows = Windows(sums_of(np.full(100, 0.5)), np.arange(101), 5)
+    windows = CandidateFinder(sums_of(np.full(100, 0.5)), np.arange(101), 5)
     first = windows.best(0, (0, 100), 10)
     assert first is not None
-    pieces = choose_pieces(windows, [first], features, np.arange(100), [], 30, 10)
+    pieces = choose_segments(windows, [first], features, np.arange(100), [], 30, 10)
     assert sorted((piece.start, piece.end) for piece in pieces) == [(13, 23), (45, 55), (78, 88)]
 
 

@@ -16,8 +16,15 @@ from vidsum.results.shots import Shots
 from vidsum.settings import SHIPPED_MODEL, SHIPPED_MODELS, SUMMARIZERS, Selection
 from vidsum.summary import score as module
 from vidsum.summary.importance import SCORERS
-from vidsum.summary.score import best_score, candidates, draw_attention, is_flat, require_attention, score
-from vidsum.summary.summarizer import Summarizer, importance, load_summarizer
+from vidsum.summary.score import (
+    best_score,
+    candidate_models,
+    draw_attention,
+    is_flat,
+    require_attention,
+    score,
+)
+from vidsum.summary.summarizer import ImportanceModel, importance, load_importance_model
 
 SMALL = FullTransNetConfig(dim_in=6, d=8, layers=1, heads=2, d_ff=8)
 FEATURES = Features.from_array(np.random.default_rng(0).normal(size=(12, 6)))
@@ -28,9 +35,9 @@ SHOTS = Shots(np.array([0, 2.5, 6]), "made up")
 def devices(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Stands for a checkpoint on any device, and tells which devices were asked for."""
     torch.manual_seed(0)
-    summarizer = Summarizer(FullTransNet(SMALL).eval(), "custom", 6, 2.0, "made up")
+    summarizer = ImportanceModel(FullTransNet(SMALL).eval(), "custom", 6, 2.0, "made up")
     asked: list[str] = []
-    monkeypatch.setattr(module, "_summarizer", lambda _, device: asked.append(device) or summarizer)
+    monkeypatch.setattr(module, "_load_model", lambda _, device: asked.append(device) or summarizer)
     return asked
 
 
@@ -47,14 +54,14 @@ def test_the_checkpoint_that_ships_reads_what_auto_gives_it(
 ) -> None:
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path))
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
-    shipped, dim = load_summarizer(device="cpu"), 1280
-    assert SHIPPED_MODEL in candidates("auto", shipped.extractor, shipped.fps, True)
-    assert SHIPPED_MODEL not in candidates("auto", shipped.extractor, 1.5 * shipped.fps, True)
-    assert SHIPPED_MODEL not in candidates("auto", "custom", shipped.fps, True)
-    assert SHIPPED_MODEL not in candidates("auto", shipped.extractor, shipped.fps, False)
-    slow = candidates("auto", shipped.extractor, 0.5, True, film_fps=0.5)
+    shipped, dim = load_importance_model(device="cpu"), 1280
+    assert SHIPPED_MODEL in candidate_models("auto", shipped.extractor, shipped.fps, True)
+    assert SHIPPED_MODEL not in candidate_models("auto", shipped.extractor, 1.5 * shipped.fps, True)
+    assert SHIPPED_MODEL not in candidate_models("auto", "custom", shipped.fps, True)
+    assert SHIPPED_MODEL not in candidate_models("auto", shipped.extractor, shipped.fps, False)
+    slow = candidate_models("auto", shipped.extractor, 0.5, True, film_fps=0.5)
     assert SHIPPED_MODEL in slow
-    assert SHIPPED_MODEL not in candidates("auto", shipped.extractor, 0.5, True, film_fps=25)
+    assert SHIPPED_MODEL not in candidate_models("auto", shipped.extractor, 0.5, True, film_fps=25)
     rows = np.random.default_rng(0).random((12, dim))
     made = Features.from_array(rows, shipped.fps, extractor=shipped.extractor)
     curve = importance(shipped, replace(made, embeddings=load_map()(np.tile(rows, 3)[:, :3584])), SHOTS)
@@ -95,7 +102,7 @@ def test_auto_takes_the_first_that_is_not_flat_and_says_why(
 ) -> None:
     curves |= {"ridge": ridge, "highlights": highlights, "contrastive": contrastive}
     found = best_score(
-        candidates("auto", "efficientnet_lite0", 2.0, True), FEATURES, SHOTS, Selection(), 0.15
+        candidate_models("auto", "efficientnet_lite0", 2.0, True), FEATURES, SHOTS, Selection(), 0.15
     )
     assert found.model == chosen
     assert found.reason.startswith("auto")

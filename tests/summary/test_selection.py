@@ -13,7 +13,7 @@ from tests.media import video_info
 from vidsum.errors import UsageError
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
-from vidsum.summary.selection import Selected, select
+from vidsum.summary.selection import SelectedSegments, select
 
 FPS = 25.0
 WHOLE: dict[str, tuple[float, float | None]] = {"limits_s": (1.0, None)}
@@ -29,7 +29,7 @@ def cut(*edges_s: float) -> Shots:
     return Shots(np.array(edges_s, dtype=np.float64), method="test", video_fps=FPS)
 
 
-def length(selected: Selected) -> float:
+def length(selected: SelectedSegments) -> float:
     return sum(end - start for start, end in selected.segments)
 
 

@@ -21,8 +21,15 @@ from vidsum.results.shots import Shots
 from vidsum.settings import DEFAULT_EXTRACTOR, SHIPPED_MODELS, Extraction, Selection
 from vidsum.summary.importance import contrastive
 from vidsum.summary.liveness import liveness
-from vidsum.summary.score import best_score, candidates, checkpoint_sha256, is_flat, require_attention, score
-from vidsum.summary.summarizer import Inputs, importance, load_summarizer
+from vidsum.summary.score import (
+    best_score,
+    candidate_models,
+    checkpoint_sha256,
+    is_flat,
+    require_attention,
+    score,
+)
+from vidsum.summary.summarizer import FeatureTransform, importance, load_importance_model
 
 CLIPS = 12
 
@@ -62,7 +69,7 @@ def embedded(rows: np.ndarray, fps: float = 2.0, extractor: str = DEFAULT_EXTRAC
     ],
 )
 def test_auto_takes_it_for_features_that_it_reads(extractor: str, rate: float, first: str) -> None:
-    models = candidates("auto", extractor, rate, True)
+    models = candidate_models("auto", extractor, rate, True)
     assert models == ("ridge", "highlights", "contrastive")[first != "ridge" :]
     made = features(extractor, rate)
     scored = best_score(models, made, None, Selection(), 0.15, "cpu")
@@ -73,10 +80,10 @@ def test_auto_takes_it_for_features_that_it_reads(extractor: str, rate: float, f
 
 @pytest.mark.parametrize(("name", "kind"), [("ridge", RidgeScorer), ("fulltransnet", FullTransNet)])
 def test_they_are_what_auto_says_that_it_reads(name: str, kind: type) -> None:
-    shipped = load_summarizer(name, "cpu")
+    shipped = load_importance_model(name, "cpu")
     assert isinstance(shipped.model, kind)
     assert (shipped.extractor, shipped.fps, shipped.dim) == (DEFAULT_EXTRACTOR, 2.0, 384)
-    assert shipped.inputs == Inputs("vse", ends=True)
+    assert shipped.inputs == FeatureTransform("vse", ends=True)
     trained = read_trained(checkpoint_file(name))
     assert trained.training["weights"]["vse"] == checkpoints.sha256_of(
         "vse"
@@ -86,7 +93,7 @@ def test_they_are_what_auto_says_that_it_reads(name: str, kind: type) -> None:
 
 def test_its_scores_are_those_of_its_weights_and_of_novelty() -> None:
     """The checkpoint's numbers, in NumPy, by the equations of the class."""
-    shipped, made = load_summarizer(device="cpu"), features()
+    shipped, made = load_importance_model(device="cpu"), features()
     assert isinstance(shipped.model, RidgeScorer)
     tensors, config = shipped.model.arrays, shipped.model.config
     times = np.arange(len(made)) / 2 + 0.25
@@ -112,7 +119,7 @@ def test_its_scores_are_those_of_its_weights_and_of_novelty() -> None:
 
 def test_fulltransnet_starts_from_the_regression_that_ships() -> None:
     """On the same videos, of the same draws but fewer: the weights are nearly those of `ridge`."""
-    model, regression = (load_summarizer(name, "cpu").model for name in SHIPPED_MODELS[::-1])
+    model, regression = (load_importance_model(name, "cpu").model for name in SHIPPED_MODELS[::-1])
     assert isinstance(model, FullTransNet)
     assert isinstance(regression, RidgeScorer)
     assert model.scores is not None
@@ -122,7 +129,7 @@ def test_fulltransnet_starts_from_the_regression_that_ships() -> None:
 def test_fulltransnet_scores_footage_as_live_as_ridge_does() -> None:
     made, shots = features(), Shots(np.array([0, 8, 24.0]), "made up")
     live = liveness(made)
-    own = importance(load_summarizer("fulltransnet", "cpu"), made, shots)
+    own = importance(load_importance_model("fulltransnet", "cpu"), made, shots)
     named = score(made, shots, Selection(model="fulltransnet"), 0.15, "cpu")
     np.testing.assert_allclose(named, own * live, atol=1e-6)
     assert not is_flat(named)
@@ -135,12 +142,12 @@ def test_another_map_than_that_of_the_training_is_refused(name: str, tmp_path: P
     copy = tmp_path / "other.safetensors"
     save_trained(copy, replace(trained, training=other))
     with pytest.raises(InputError, match=r"other\.safetensors: was trained for another map"):
-        load_summarizer(str(copy), "cpu")
+        load_importance_model(str(copy), "cpu")
 
 
 def test_its_curve_alone_is_multiplied_by_liveness(tmp_path: Path) -> None:
     made = features()
-    own = importance(load_summarizer(device="cpu"), made, None)
+    own = importance(load_importance_model(device="cpu"), made, None)
     live = liveness(made)
     assert live[26:].max() < 0.01 < 0.9 < live[:23].max()
     named = score(made, None, Selection(model="ridge"), 0.15, "cpu")
@@ -159,20 +166,20 @@ def test_its_curve_alone_is_multiplied_by_liveness(tmp_path: Path) -> None:
 
 def test_features_that_it_does_not_read_are_refused_by_name() -> None:
     with pytest.raises(UsageError, match="reads features of efficientnet_lite0, not of clip"):
-        candidates("ridge", "clip", 2.0, True, "cpu")
+        candidate_models("ridge", "clip", 2.0, True, "cpu")
     with pytest.raises(UsageError, match="reads 2 features a second, not 4"):
-        candidates("ridge", DEFAULT_EXTRACTOR, 4.0, True, "cpu")
+        candidate_models("ridge", DEFAULT_EXTRACTOR, 4.0, True, "cpu")
     with pytest.raises(UsageError, match="ridge has no attention to draw"):
         require_attention("ridge")
     with pytest.raises(UsageError, match="reads features of efficientnet_lite0, not of clip"):
-        candidates("fulltransnet", "clip", 2.0, True, "cpu")
+        candidate_models("fulltransnet", "clip", 2.0, True, "cpu")
     require_attention("fulltransnet")
 
 
 def test_a_frozen_video_stands_still() -> None:
     still = embedded(np.ones((40, 1280)))
     scored = best_score(
-        candidates("auto", DEFAULT_EXTRACTOR, 2.0, True), still, None, Selection(), 0.15, "cpu"
+        candidate_models("auto", DEFAULT_EXTRACTOR, 2.0, True), still, None, Selection(), 0.15, "cpu"
     )
     assert scored.model == "uniform"
     assert "the picture stands still" in scored.warnings[0]

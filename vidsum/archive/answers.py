@@ -24,7 +24,7 @@ from vidsum.archive.wishes import Wishes
 from vidsum.errors import ForeignFileError, InputError, MissingError, UsageError, quote
 from vidsum.options import Leaf, item_of, leaves, required
 from vidsum.outputs import as_utf8
-from vidsum.pipelines.timelines import film_format, film_text, relative
+from vidsum.pipelines.timelines import joint_format, joint_timeline_text, relative_path
 from vidsum.results.clock import shift_times
 from vidsum.results.cuts import Cut
 from vidsum.results.load import read_result
@@ -232,7 +232,7 @@ def page(archive: Archive, title: str, matches: Sequence[Match], target: Path) -
     for number in {moment["id"] for moment in moments}:
         about = videos[number] = video(archive, number)
         is_there = Path(about["video"]).is_file()
-        about["source"] = url_of(relative(about["video"], target)) if is_there else None
+        about["source"] = url_of(relative_path(about["video"], target)) if is_there else None
         shots = [shot["id"] for shot in about["shots"]]
         shots = shots[:: -(-len(shots) // _PICTURED)]
         shots += [moment["shot"] for moment in moments if moment["id"] == number]
@@ -311,13 +311,14 @@ def clips(archive: Archive, moments: Sequence[Match]) -> tuple[BinaryIO, str]:
 def timeline(moments: Sequence[Match], document: Mapping[str, Any]) -> tuple[str, str]:
     """Return moments as a timeline or table in the `format` that a page wants, and a name for its file.
 
-    Raises UsageError where the format is none, or cannot name several videos; InputError as `film_text`.
+    Raises UsageError where the format is none, or cannot name several videos; InputError:
+    see `joint_timeline_text`.
     """
     target = Path(f"moments.{document.get('format')}")
     if target.suffix == ".csv":
         return as_csv([{"rank": rank, **asdict(one)} for rank, one in enumerate(moments, 1)]), target.name
     cuts = cuts_of(moments, str(document.get("query") or ""))
-    return film_text(cuts, film_format(target), target)[0], target.name
+    return joint_timeline_text(cuts, joint_format(target), target)[0], target.name
 
 
 def cuts_of(moments: Sequence[Match], query: str) -> list[tuple[str, Cut]]:

@@ -28,8 +28,8 @@ from vidsum.archive.texts import found_in, kinds_in
 from vidsum.archive.wishes import Wishes, has_words, is_server
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding.conse import name_embeddings
-from vidsum.grounding.presence import cohort_of
-from vidsum.grounding.queries import notes_on, read_queries, unread
+from vidsum.grounding.presence import build_cohort
+from vidsum.grounding.queries import query_warnings, read_queries, unreadable_queries
 from vidsum.grounding.spaces import embed_queries
 from vidsum.grounding.text import DIMS, load_text_encoder
 from vidsum.grounding.vse import EXTRACTOR
@@ -222,7 +222,7 @@ class Archive:
                     asked = (text, search.vectors[0])
                     found += found_in(self._connection, space, why, asked, {*files}, wishes.per_video)
             if wishes.evidence not in ("said", "described"):
-                # as `vidsum.grounding.said.both` ranks them: said, and not seen
+                # as `vidsum.grounding.said.fuse` ranks them: said, and not seen
                 found = [one for one in found if one.present >= UNLIKELY]
                 seen = {video: search.present(video) for video in {one.video for one in found}}
                 found = [replace(one, present=one.present * (1 - seen[one.video])) for one in found]
@@ -244,7 +244,7 @@ class Archive:
     def doubts(text: str | None, wishes: Wishes) -> tuple[str, ...]:
         """Warnings of texts that are not understood well."""
         texts = _texts(text, wishes)
-        return (*read_queries(texts).warnings, *notes_on(texts, _unread(text, wishes))) if texts else ()
+        return (*read_queries(texts).warnings, *query_warnings(texts, _unread(text, wishes))) if texts else ()
 
     def picture(self, match: Match) -> bytes:
         """Return a small JPEG of the shot in the middle of a moment; empty where the archive has none."""
@@ -302,7 +302,7 @@ class Archive:
         first = after - len(wishes.without)
         steps = [Step(tuple(range(first)), tuple(range(first, after)))]
         steps += [Step((number,)) for number in range(after, len(rows))]
-        return Search(self._connection, wishes, tuple(steps), rows, names, cohort_of(names, rows))
+        return Search(self._connection, wishes, tuple(steps), rows, names, build_cohort(names, rows))
 
 
 def _matches(found: Found, files: dict[int, list[str]], wishes: Wishes) -> list[Match]:
@@ -334,4 +334,4 @@ def _texts(text: str | None, wishes: Wishes) -> list[str]:
 
 
 def _unread(text: str | None, wishes: Wishes) -> list[str]:
-    return unread(_texts(text, wishes), load_text_encoder("minilm").split)
+    return unreadable_queries(_texts(text, wishes), load_text_encoder("minilm").split)

@@ -20,7 +20,7 @@ from vidsum.errors import InputError
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.vse import load_map
 from vidsum.pipelines.plan import Plan
-from vidsum.pipelines.sight import Sight, input_in, plan_sight
+from vidsum.pipelines.sight import EmbeddedVideo, open_in_space, plan_embedding
 from vidsum.pipelines.sources import probe_video
 from vidsum.pipelines.speech import cached_transcript
 from vidsum.provenance import identify_file
@@ -183,9 +183,9 @@ def wait_for(connection: Database, paths: Sequence[str]) -> list[str]:
     return [path for path in paths if _key(path) in free]
 
 
-def plan_of(video: str, extraction: Extraction) -> Plan[Sight]:
+def plan_of(video: str, extraction: Extraction) -> Plan[EmbeddedVideo]:
     """What an archive asks of a video: the clips that `ground` sees."""
-    return plan_sight(input_in("vse", video, extraction, Retrieval()), "vse")
+    return plan_embedding(open_in_space("vse", video, extraction, Retrieval()), "vse")
 
 
 def mark_gone(connection: Database, folders: Iterable[str]) -> list[str]:

@@ -11,7 +11,7 @@ from vidsum.errors import InputError
 from vidsum.grounding.conse import name_embeddings
 from vidsum.grounding.spaces import STEP_S
 from vidsum.grounding.text import DIMS
-from vidsum.grounding.vse import EXTRACTOR, row_of_picture
+from vidsum.grounding.vse import EXTRACTOR, embed_picture
 from vidsum.models.scaling import unit_rows
 from vidsum.results.clock import shift_times
 from vidsum.settings import Extraction
@@ -37,7 +37,7 @@ def row_of(connection: Database, like: str) -> FloatArray:
     else:
         raise InputError(f"{like}: no such file", hint="--like PICTURE, or --like VIDEO@1:20-1:25")
     if Path(path).suffix.lower() in _PICTURES:
-        return row_of_picture(path)
+        return embed_picture(path)
     if (stored := _stored_row(connection, path, start_s, end_s)) is not None:
         return stored
     clips, _ = index.plan_of(path, Extraction()).run()

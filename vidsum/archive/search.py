@@ -27,7 +27,7 @@ from vidsum.archive.store import Database
 from vidsum.archive.wishes import Wishes
 from vidsum.grounding.conse import SHARPNESS, log_likelihood
 from vidsum.grounding.presence import OFFSET, SLOPE, Cohort
-from vidsum.grounding.proposals import moments_of
+from vidsum.grounding.proposals import find_moments
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, similarity
 from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray, Interval
@@ -245,7 +245,7 @@ class Search:
         for step, logs in zip(self.steps, log_present, strict=True):
             curve = curves[list(step.wanted)].sum(axis=0) - curves[list(step.unwanted)].sum(axis=0)
             top_k = _MOMENTS if several else self.wishes.per_video
-            moments = moments_of(curve, clips.timestamps, STEP_S, duration_s, top_k, shots_s=shots_s)
+            moments = find_moments(curve, clips.timestamps, STEP_S, duration_s, top_k, shots_s=shots_s)
             found, most = list[Found](), float(np.exp(logs.max()))
             for moment in moments:
                 # the first is what the video is ranked by, and no other comes before it

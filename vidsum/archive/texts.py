@@ -15,12 +15,19 @@ from vidsum.archive.packed import pack_rows, read_records, row_type, rows_of
 from vidsum.archive.search import Found
 from vidsum.archive.store import Database
 from vidsum.errors import InputError
-from vidsum.grounding.said import ENCODER, Passage, evidence_of, moments_said, passages_of, sentences_of
+from vidsum.grounding.said import (
+    ENCODER,
+    Passage,
+    iter_passages,
+    score_passages,
+    speech_moments,
+    split_sentences,
+)
 from vidsum.grounding.text import load_text_encoder
 from vidsum.io.text import parse_json, read_bytes
 from vidsum.outputs import stems_of
 from vidsum.pipelines.sources import probe_video
-from vidsum.pipelines.speech import cached_transcript, in_english, plan_transcript
+from vidsum.pipelines.speech import cached_transcript, plan_transcript, to_english
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.load import find_fault, kind_of
 from vidsum.results.transcript import Transcript
@@ -56,12 +63,12 @@ def hear(video: str, extraction: Extraction, progress: Progress | None, *, trans
     except InputError:  # no sound
         return Texts((), b"") if transcribe else None
     if transcribe:
-        english: Transcript | None = in_english(plan.run(progress), video, extraction, progress)
+        english: Transcript | None = to_english(plan.run(progress), video, extraction, progress)
     else:
         english = cached_transcript(video, extraction, plan.provenance["video"], english=True)
     if english is None:
         return None
-    return _texts(sentences_of(english), "said", extraction)
+    return _texts(split_sentences(english), "said", extraction)
 
 
 def _texts(sentences: Sequence[Passage], why: Why, extraction: Extraction, made_from: str = "") -> Texts:
@@ -151,8 +158,8 @@ def found_in(
         lines = connection.execute(of_video, (video,))
         sentences = [Passage(start_s, end_s, line, certain=sure) for start_s, end_s, line, sure in lines]
         passages = passages_in(sentences, why)
-        (evidence,) = evidence_of(passages, [text], meanings=cosines[video][None])
-        for moment in moments_said(passages, evidence, per_video):
+        (evidence,) = score_passages(passages, [text], meanings=cosines[video][None])
+        for moment in speech_moments(passages, evidence, per_video):
             words = (each for each in sentences if Passage(moment.start_s, moment.end_s, "").holds(each))
             content = " ".join(each.text for each in words)
             found.append(Found(video, moment.start_s, moment.end_s, moment.score, None, why, content))
@@ -161,4 +168,4 @@ def found_in(
 
 def passages_in(sentences: Sequence[Passage], why: Why) -> list[Passage]:
     """What is compared with a query: a run of spoken sentences, a description alone."""
-    return [*passages_of(sentences)] if why == "said" else [*sentences]
+    return [*iter_passages(sentences)] if why == "said" else [*sentences]

@@ -203,7 +203,7 @@ class Extractor:
 
 
 GROUP = "vidsum.extractors"
-"""RegistryEntry points in which packages name an `CustomExtractor`; `--extractor NAME` finds them."""
+"""RegistryEntry points in which packages name a `CustomExtractor`; `--extractor NAME` finds them."""
 
 _registered: "dict[str, CustomExtractor]" = {}
 

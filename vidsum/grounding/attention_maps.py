@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from vidsum.grounding.attention_plot import LayerAttention, QueryAttention
-from vidsum.grounding.grounder import Grounder, Model, whole_video
+from vidsum.grounding.grounder import Model, MomentModel, whole_video
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.models.attention.learned_mask import LearnedMask, StaticMask, attention_weights
 from vidsum.models.attention.retention import MaskRetention
@@ -37,7 +37,7 @@ def has_mask(model: Model) -> bool:
 
 @torch.inference_mode()
 def attention_of(
-    grounder: Grounder,
+    grounder: MomentModel,
     video: ClipEmbeddings,
     texts: Sequence[tuple[str, Sequence[str]]],
     tokens: Sequence[FloatArray],

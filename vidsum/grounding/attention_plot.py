@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure, SubFigure
 
-from vidsum.grounding.queries import in_short
+from vidsum.grounding.queries import shorten
 from vidsum.provenance import label_of
 from vidsum.results.figures import (
     GREY,
@@ -38,8 +38,8 @@ Masks = tuple[tuple[str, FloatArray], ...]
 """Their names and values."""
 SAMPLES = 64
 """Maximum number of queries whose weights are counted, as in STAMP's Fig. S5."""
-_MOST_QUERIES, _MOST_LETTERS = 3, 80
-_SHOWN = (1, 8)
+_MAX_QUERIES, _MAX_LETTERS = 3, 80
+_COUNTED_LAYERS = (1, 8)
 """Layers whose weights are counted beside the last, as in the papers, where there are more than four."""
 BINS = np.geomspace(1e-6, 1, 49)
 
@@ -88,7 +88,7 @@ def attention_plot(
     if kind == "weights":
         figure = _histograms(attention, by)
     else:
-        shown = shown[:_MOST_QUERIES]
+        shown = shown[:_MAX_QUERIES]
         panels = [list(_panels(query, kind)) for query, _ in shown]
         heights = [0.45 + 3.3 * -(-len(each) // 2) for each in panels]
         figure = new_figure(8.5, 0.4 + sum(heights))
@@ -120,7 +120,7 @@ def _draw_query(
     best: Sequence[Moment],
     duration_s: float,
 ) -> None:
-    block.suptitle(in_short(text, _MOST_LETTERS), x=0.01, ha="left", fontsize=10.5, parse_math=False)
+    block.suptitle(shorten(text, _MAX_LETTERS), x=0.01, ha="left", fontsize=10.5, parse_math=False)
     grid = list(block.subplots(-(-len(panels) // 2), 2, squeeze=False).flat)
     for axes, (name, values, rows, columns) in zip(grid, panels, strict=False):
         is_sparse = kind == "attention" and None in columns
@@ -166,7 +166,7 @@ def _histograms(attention: Sequence[QueryAttention], by: str) -> Figure:
     grid = figure.subplots(len(kinds), len(sides), sharex=True, sharey="row", squeeze=False)
     for row, (kind, numbers) in zip(grid, kinds.items(), strict=True):
         last = len(numbers)
-        chosen = [n for n in range(1, last + 1) if last <= 4 or n in (*_SHOWN, last)]
+        chosen = [n for n in range(1, last + 1) if last <= 4 or n in (*_COUNTED_LAYERS, last)]
         for axes, (side, field) in zip(row, sides.items(), strict=True):
             for place, n in enumerate(chosen):
                 layers = [query.layers[numbers[n - 1]] for query in attention]

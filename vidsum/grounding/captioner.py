@@ -12,28 +12,28 @@ from vidsum.checkpoints.trained import read_trained
 from vidsum.device import cached_model
 from vidsum.errors import WeightsError
 from vidsum.grounding.text import load_text_encoder
-from vidsum.grounding.writers import Seen, Sentence
+from vidsum.grounding.writers import SegmentFeatures, Sentence
 from vidsum.models.captioner import Captioner, captioner_of
 from vidsum.models.configs import CaptionerConfig
 from vidsum.models.scaling import logistic
 
 NAME: Final = "captioner"
 """In the registry."""
-WIDTH: Final = 5
+BEAMS: Final = 5
 """Of the beam search."""
-NEARNESS: Final = 4.0
+COSINE_WEIGHT: Final = 4.0
 """Weight of a sentence's cosine with the picture beside its mean log-probability."""
-SURE: Final = (3.1, 17.5, -5.4)
+CONFIDENCE: Final = (3.1, 17.5, -5.4)
 """Weights of both and the offset of the confidence."""
 
 
 def load_captioner() -> Captioner:
     """Return the captioner, kept for the next video. Raises WeightsError where it is damaged."""
-    return _loaded(checkpoints.sha256_of(NAME))
+    return _load(checkpoints.sha256_of(NAME))
 
 
 @cached_model(maxsize=1)
-def _loaded(sha256: str) -> Captioner:
+def _load(sha256: str) -> Captioner:
     trained = read_trained(checkpoints.path_of(NAME))
     try:
         return captioner_of(CaptionerConfig(**trained.config), trained.tensors)
@@ -41,14 +41,14 @@ def _loaded(sha256: str) -> Captioner:
         raise WeightsError(f"the weights {NAME} are not those of a captioner ({error})") from error
 
 
-def write(seen: Seen) -> list[Sentence]:
+def write(seen: SegmentFeatures) -> list[Sentence]:
     """Of the sentences that beam search finds, the one that is likely and near to the segment on the map."""
-    encode, found = load_text_encoder("minilm").encode, load_captioner().write(seen.features, WIDTH)
+    encode, found = load_text_encoder("minilm").encode, load_captioner().write(seen.features, BEAMS)
     said = []
     for beam, embedding in zip(found, seen.embeddings, strict=True):
         chances = np.array([each.log_probability for each in beam])
         cosines = encode([each.text for each in beam]) @ embedding
-        best = int(np.argmax(chances + NEARNESS * cosines))
-        sure = SURE[0] * chances[best] + SURE[1] * cosines[best] + SURE[2]
+        best = int(np.argmax(chances + COSINE_WEIGHT * cosines))
+        sure = CONFIDENCE[0] * chances[best] + CONFIDENCE[1] * cosines[best] + CONFIDENCE[2]
         said.append(Sentence(beam[best].text, float(logistic(sure))))
     return said

@@ -70,7 +70,7 @@ def name_embeddings(extractor: str, device: str = "auto") -> FloatArray:
     if extractor not in _TEMPLATES:
         hint = f"{' and '.join(_TEMPLATES)} have"
         raise UsageError(f"{extractor} has no class names to compare with text", hint=hint)
-    texts = sentences(extractor)
+    texts = class_sentences(extractor)
     provenance = {"weights_sha256": checkpoints.sha256_of("minilm"), "sentences": texts}
 
     def embed() -> FloatArray:
@@ -79,7 +79,7 @@ def name_embeddings(extractor: str, device: str = "auto") -> FloatArray:
     return cached_rows("class_names", provenance, embed)
 
 
-def sentences(extractor: str) -> list[str]:
+def class_sentences(extractor: str) -> list[str]:
     """Return the text of each class: its name, without remarks in brackets, in the extractor's template."""
     names = describe(extractor).class_names
     assert names is not None

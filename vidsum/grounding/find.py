@@ -13,15 +13,15 @@ from vidsum.checkpoints.named import OFFICIAL, checkpoint_digest, checkpoint_fil
 from vidsum.checkpoints.registry import builtin_entries
 from vidsum.device import Precision, PrecisionChoice, cached_model, takes_bf16
 from vidsum.errors import UsageError, WeightsError, unknown_name_error
-from vidsum.grounding.proposals import moments_of
+from vidsum.grounding.proposals import find_moments
 from vidsum.grounding.spaces import (
     SPACES,
     ClipEmbeddings,
     embed_words,
+    resolve_space,
     similarity,
-    space_for,
-    standard,
-    text_encoder_of,
+    standardise,
+    text_encoder_name,
 )
 from vidsum.grounding.text import load_text_encoder
 from vidsum.models.scaling import unit_range
@@ -31,26 +31,26 @@ from vidsum.types import FloatArray
 
 if TYPE_CHECKING:
     from vidsum.grounding.attention_plot import QueryAttention
-    from vidsum.grounding.grounder import Grounder
+    from vidsum.grounding.grounder import MomentModel
 
 _DETR = ("moment-detr", "qd-detr", "mrnet-detr")
 
 MODELS = ("auto", "similarity", SHIPPED_GROUNDER, *_DETR)
 """Models that have a name; a checkpoint of `vidsum train mrnet` or `train detr` is given by its path."""
 
-_READS_NO_VIDEOS = [name for name, official in OFFICIAL.items() if official.format == "mrnet-official"]
+_FEATURE_MODELS = [name for name, official in OFFICIAL.items() if official.format == "mrnet-official"]
 """Those of OFFICIAL whose features vidsum cannot extract."""
 
-BESIDE = MappingProxyType({"mrnet": 0.05, "detr": 0.1})
+FUSION_WEIGHTS = MappingProxyType({"mrnet": 0.05, "detr": 0.1})
 """Weight of the curve of a model with a guide beside similarity's, both of deviation 1; chosen on simulated
 films of held-out annotations (docs/algorithms/grounding.md)."""
 
-_AT_ONCE = 256
+_QUERIES_PER_BATCH = 256
 """Queries whose curves are computed together: this bounds the memory beside the result."""
 
 
 @dataclass(frozen=True, eq=False)
-class Request:
+class EncodedQueries:
     """M queries."""
 
     texts: Sequence[str]
@@ -61,14 +61,14 @@ class Request:
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
+class AttentionCapture:
     """What a trained model attends to, for plots of it."""
 
     plots: Sequence[AttentionPlot]
     found: list["QueryAttention"] = field(default_factory=list)
     """Of the first `SAMPLES` queries, once they are answered."""
 
-    def checked(self, model: str, evidence: Evidence, device: str) -> "Look":
+    def checked(self, model: str, evidence: Evidence, device: str) -> "AttentionCapture":
         """Return the same. Raises UsageError, before a video is decoded: there is no such attention."""
         if evidence == "said":
             raise UsageError("--in said reads no picture: there is no attention to plot", hint="--in seen")
@@ -79,24 +79,26 @@ class Look:
         if "mask" in self.plots:
             from vidsum.grounding.attention_maps import has_mask
 
-            if not has_mask(_grounder(model, device).model):
-                hint = f"--model {SHIPPED_GROUNDER}, or {_hint_for('lam')}, or {_hint_for('stamp')}"
+            if not has_mask(_load_model(model, device).model):
+                hint = f"--model {SHIPPED_GROUNDER}, or {_mask_hint('lam')}, or {_mask_hint('stamp')}"
                 raise UsageError(f"{model} has no mask to plot", hint)
         return self
 
-    def at(self, model: str, video: ClipEmbeddings, request: Request, device: str) -> None:
+    def at(self, model: str, video: ClipEmbeddings, request: EncodedQueries, device: str) -> None:
         """Look at the answers to a request, see `locate`."""
         from vidsum.grounding.attention_maps import attention_of
         from vidsum.grounding.attention_plot import SAMPLES
 
-        grounder = _grounder(model, device)
-        some = Request(request.texts[:SAMPLES], request.vectors[:SAMPLES])
-        split = load_text_encoder(text_encoder_of(grounder.space), device).split
+        grounder = _load_model(model, device)
+        some = EncodedQueries(request.texts[:SAMPLES], request.vectors[:SAMPLES])
+        split = load_text_encoder(text_encoder_name(grounder.space), device).split
         texts = [(text, split(text)) for text in some.texts]
         self.found.extend(attention_of(grounder, video, texts, _tokens(grounder, some, device), some.vectors))
 
 
-def model_for(model: str, space: str, device: str = "auto", mask: MaskKind | None = None) -> tuple[str, str]:
+def resolve_model(
+    model: str, space: str, device: str = "auto", mask: MaskKind | None = None
+) -> tuple[str, str]:
     """Return the model and the space to use, known before a video is decoded.
 
     `auto` is the model that measured best (docs/benchmarks.md), which is `similarity`. For a trained model, a
@@ -110,12 +112,12 @@ def model_for(model: str, space: str, device: str = "auto", mask: MaskKind | Non
     Raises UsageError: the model or space is unknown, or the model reads another space or has no such mask.
     WeightsError: no checkpoint of that model ships. InputError: the file is missing or is not a checkpoint.
     """
-    if mask and model in (*MODELS, *_READS_NO_VIDEOS) and model not in _DETR:
-        raise UsageError(f"only DETR models have a mask, not {model}", hint=_hint_for(mask))
+    if mask and model in (*MODELS, *_FEATURE_MODELS) and model not in _DETR:
+        raise UsageError(f"only DETR models have a mask, not {model}", hint=_mask_hint(mask))
     if model in ("auto", "similarity"):
-        return "similarity", space_for(space)
-    name = _shipped(model, mask) if model in _DETR else model
-    grounder = _grounder(name, device)
+        return "similarity", resolve_space(space)
+    name = _registry_name(model, mask) if model in _DETR else model
+    grounder = _load_model(name, device)
     if mask and name == model:
         _check_mask(grounder, mask)
     if space not in ("auto", grounder.space):
@@ -124,16 +126,16 @@ def model_for(model: str, space: str, device: str = "auto", mask: MaskKind | Non
     return name, grounder.space
 
 
-def precision_for(model: str, device: str = "auto", choice: PrecisionChoice = "auto") -> Precision:
+def resolve_precision(model: str, device: str = "auto", choice: PrecisionChoice = "auto") -> Precision:
     """What a model multiplies in: MRNet in bf16 where `takes_bf16`, others in fp32."""
-    is_mrnet = model != "similarity" and _grounder(model, device).is_mrnet
+    is_mrnet = model != "similarity" and _load_model(model, device).is_mrnet
     return "bf16" if is_mrnet and takes_bf16(choice, device) else "fp32"
 
 
 def locate(
     model: str,
     video: ClipEmbeddings,
-    request: Request,
+    request: EncodedQueries,
     top_k: int,
     device: str = "auto",
     precision: PrecisionChoice = "auto",
@@ -143,8 +145,8 @@ def locate(
     """Return the moments of each query, at most `top_k`, best first, and the saliency of each clip.
 
     Saliency is the curve that the moments come from, the model's own, or the similarity curve where it has
-    none, scaled to [0, 1] over the video. `model` is from `model_for`; video and queries are in its space.
-    `precision`: see `precision_for`. `alone`: see `vidsum.settings.Retrieval`.
+    none, scaled to [0, 1] over the video. `model` is from `resolve_model`; video and queries are in its
+    space. `precision`: see `resolve_precision`. `alone`: see `vidsum.settings.Retrieval`.
     """
     moments = list[list[Moment]]()
     if model == "similarity":
@@ -152,14 +154,14 @@ def locate(
     else:
         from vidsum.grounding.grounder import ground_video
 
-        in_bf16 = precision_for(model, device, precision) == "bf16"
-        grounder = replace(_grounder(model, device), in_bf16=in_bf16)
+        in_bf16 = resolve_precision(model, device, precision) == "bf16"
+        grounder = replace(_load_model(model, device), in_bf16=in_bf16)
         predictions = ground_video(
             grounder, video, _tokens(grounder, request, device), request.vectors, top_k
         )
         if grounder.guided and not alone:
-            weight = BESIDE["mrnet" if grounder.is_mrnet else "detr"]
-            terms = (weight * standard(each.curve[None])[0] for each in predictions)
+            weight = FUSION_WEIGHTS["mrnet" if grounder.is_mrnet else "detr"]
+            terms = (weight * standardise(each.curve[None])[0] for each in predictions)
             curves = [np.add(*pair) for pair in zip(_curves(video, request), terms, strict=True)]
         else:
             moments = [each.moments for each in predictions]
@@ -167,12 +169,12 @@ def locate(
             curves = own or _curves(video, request)
     if not moments:
         where = (video.timestamps, video.step_s, video.duration_s)
-        moments = [moments_of(curve, *where, top_k, shots_s=video.shots_s) for curve in curves]
+        moments = [find_moments(curve, *where, top_k, shots_s=video.shots_s) for curve in curves]
     answers = zip(request.texts, map(tuple, moments), map(unit_range, curves), strict=True)
     return [QueryMoments(*answer) for answer in answers]
 
 
-def _tokens(grounder: "Grounder", request: Request, device: str) -> list[FloatArray]:
+def _tokens(grounder: "MomentModel", request: EncodedQueries, device: str) -> list[FloatArray]:
     """Return each query as the model reads it, [W, Dq]."""
     if grounder.max_words is None:
         return list(request.vectors[:, None])
@@ -181,7 +183,7 @@ def _tokens(grounder: "Grounder", request: Request, device: str) -> list[FloatAr
 
 def max_words(model: str, device: str = "auto") -> int | None:
     """Maximum number of tokens of a query that a model reads; None for all that its text encoder reads."""
-    return None if model == "similarity" else _grounder(model, device).max_words
+    return None if model == "similarity" else _load_model(model, device).max_words
 
 
 def checkpoint_sha256(model: str) -> str | None:
@@ -191,10 +193,12 @@ def checkpoint_sha256(model: str) -> str | None:
     return None if model == "similarity" else checkpoint_digest(model)
 
 
-def _curves(video: ClipEmbeddings, request: Request) -> list[FloatArray]:
+def _curves(video: ClipEmbeddings, request: EncodedQueries) -> list[FloatArray]:
     """Return the similarity [T] of each query, less that of what must not be seen."""
     vectors, without = request.vectors, request.without
-    batches = (vectors[start : start + _AT_ONCE] for start in range(0, len(vectors), _AT_ONCE))
+    batches = (
+        vectors[start : start + _QUERIES_PER_BATCH] for start in range(0, len(vectors), _QUERIES_PER_BATCH)
+    )
     curves = [curve for batch in batches for curve in similarity(video, batch)]
     if without is None or not len(without):
         return curves
@@ -202,32 +206,32 @@ def _curves(video: ClipEmbeddings, request: Request) -> list[FloatArray]:
     return [curve - unwanted for curve in curves]
 
 
-def _shipped(model: str, mask: MaskKind | None) -> str:
+def _registry_name(model: str, mask: MaskKind | None) -> str:
     """Return the name of a DETR model in the registry."""
     name = f"{model}-{mask}" if mask else model
-    if name not in _all_shipped():
-        fault = f"no checkpoint of {name} comes with vidsum; these do: {', '.join(_all_shipped())}"
-        raise WeightsError(fault, hint=_training(model, mask))
+    if name not in _shipped_models():
+        fault = f"no checkpoint of {name} comes with vidsum; these do: {', '.join(_shipped_models())}"
+        raise WeightsError(fault, hint=_training_hint(model, mask))
     return name
 
 
-def _hint_for(mask: MaskKind) -> str:
+def _mask_hint(mask: MaskKind) -> str:
     """Return the way to a model with a mask: its name where one ships, else training it."""
-    model = next((model for model in _DETR if f"{model}-{mask}" in _all_shipped()), None)
-    return f"--model {model} --mask {mask}" if model else _training(_DETR[1], mask)
+    model = next((model for model in _DETR if f"{model}-{mask}" in _shipped_models()), None)
+    return f"--model {model} --mask {mask}" if model else _training_hint(_DETR[1], mask)
 
 
-def _training(model: str, mask: MaskKind | None) -> str:
+def _training_hint(model: str, mask: MaskKind | None) -> str:
     option = f" --mask {mask}" if mask else ""
     train = f"vidsum train detr --recipe captions --data FILE --out RUN --model {model}{option}"
     return f"{train}, then --model RUN/best.safetensors"
 
 
-def _all_shipped() -> list[str]:
+def _shipped_models() -> list[str]:
     return [name for name in builtin_entries() if name == SHIPPED_GROUNDER or name.startswith(_DETR)]
 
 
-def _check_mask(grounder: "Grounder", mask: MaskKind) -> None:
+def _check_mask(grounder: "MomentModel", mask: MaskKind) -> None:
     own = grounder.model.config.mask
     if own is None:
         raise UsageError(f"{grounder.name} has no mask, not {mask}", hint="leave out --mask")
@@ -235,11 +239,11 @@ def _check_mask(grounder: "Grounder", mask: MaskKind) -> None:
         raise UsageError(f"{grounder.name} has the mask {own.kind}, not {mask}", hint=f"--mask {own.kind}")
 
 
-def _grounder(model: str, device: str) -> "Grounder":
-    if model in _READS_NO_VIDEOS:
+def _load_model(model: str, device: str) -> "MomentModel":
+    if model in _FEATURE_MODELS:
         fault = f"{model} reads published features, not videos: vidsum.grounding.grounder runs it on those"
         raise UsageError(fault, hint="--model similarity, or a checkpoint of `vidsum train` (.safetensors)")
-    if model not in (*_all_shipped(), *OFFICIAL) and not model.endswith(".safetensors"):
+    if model not in (*_shipped_models(), *OFFICIAL) and not model.endswith(".safetensors"):
         best = Path(model) / "best.safetensors"
         if best.is_file():
             fault = f"{model} is the folder of a run, not a checkpoint"
@@ -248,23 +252,23 @@ def _grounder(model: str, device: str) -> "Grounder":
             fault = f"{model} is not a checkpoint of vidsum (.safetensors)"
             hint = "--model RUN/best.safetensors, of a run of `vidsum train detr` or `train mrnet`"
         else:
-            known = ("auto", "similarity", *_all_shipped())
+            known = ("auto", "similarity", *_shipped_models())
             raise unknown_name_error("model", model, known, ", or give a checkpoint (.safetensors)")
         raise UsageError(fault, hint=hint)
-    return _loaded(model, device, checkpoint_digest(model))
+    return _load_checkpoint(model, device, checkpoint_digest(model))
 
 
 @cached_model(maxsize=2)
-def _loaded(model: str, device: str, sha256: str) -> "Grounder":
+def _load_checkpoint(model: str, device: str, sha256: str) -> "MomentModel":
     """Kept for the next video of a batch, unless the file has changed."""
     from vidsum.checkpoints.trained import read_trained
-    from vidsum.grounding.grounder import grounder_of
+    from vidsum.grounding.grounder import build_moment_model
 
     trained = read_trained(checkpoint_file(model))
-    space = str(trained.features.get("space", "clip"))  # `grounder_of` refuses a model without one
+    space = str(trained.features.get("space", "clip"))  # `build_moment_model` refuses a model without one
     if space not in SPACES[1:]:
         source = {"toy": "toy data", "features": "other features"}.get(space, space)
         train = f"vidsum train {'detr' if trained.model in _DETR else 'mrnet'} with --recipe captions"
         hint = f"or on features of --space {' or '.join(SPACES[1:])}; vidsum evaluate runs others on features"
         raise UsageError(f"{model} cannot read videos: it was trained on {source}", hint=f"{train}, {hint}")
-    return grounder_of(trained, model, device)
+    return build_moment_model(trained, model, device)

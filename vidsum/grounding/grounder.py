@@ -16,16 +16,16 @@ from vidsum.checkpoints.named import checkpoint_file
 from vidsum.checkpoints.trained import Trained, build_trained, read_trained
 from vidsum.device import choose_device
 from vidsum.errors import InputError, UsageError, safe_name
-from vidsum.grounding.proposals import MAX_IOU, Grouping, moments_of, suppress
-from vidsum.grounding.spaces import ClipEmbeddings, guide_of
+from vidsum.grounding.proposals import MAX_IOU, Grouping, find_moments, suppress
+from vidsum.grounding.spaces import ClipEmbeddings, guide_column
 from vidsum.grounding.text import TextEncoder
 from vidsum.grounding.windows import (
-    Windows,
+    WindowProposals,
     best_at,
+    clamp_spans,
     count_clips,
-    inside,
-    joined,
-    placed,
+    merge_curves,
+    place_proposals,
     resample,
     sliding_windows,
     with_endpoints,
@@ -92,7 +92,7 @@ class Family(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Grounder:
+class MomentModel:
     """A trained model that is ready to use, and what it reads."""
 
     model: Model
@@ -132,16 +132,16 @@ class Grounder:
         return list(encoder.encode(texts)[:, None]) if self.max_words is None else encoder.encode_words(texts)
 
 
-def load_grounder(name: str = SHIPPED_GROUNDER, device: str = "auto") -> Grounder:
+def load_moment_model(name: str = SHIPPED_GROUNDER, device: str = "auto") -> MomentModel:
     """Load a checkpoint by its path, or by the name of one that ships.
 
-    Raises InputError: the file is missing, or see `grounder_of`. UsageError, WeightsError: see
+    Raises InputError: the file is missing, or see `build_moment_model`. UsageError, WeightsError: see
     `vidsum.checkpoints.path_of`.
     """
-    return grounder_of(read_trained(checkpoint_file(name)), name, device)
+    return build_moment_model(read_trained(checkpoint_file(name)), name, device)
 
 
-def grounder_of(trained: Trained, name: str, device: str = "auto") -> Grounder:
+def build_moment_model(trained: Trained, name: str, device: str = "auto") -> MomentModel:
     """Build the model of a checkpoint that has been read; `name` is for messages.
 
     Raises InputError: it is of a model that finds no moments, its tensors do not fit its configuration, or it
@@ -162,7 +162,7 @@ def grounder_of(trained: Trained, name: str, device: str = "auto") -> Grounder:
     if not clip_s > 0:
         raise InputError(f"{name}: its clips must be longer than {clip_s:g} s")
     guided = bool(features.get("guided", False))
-    return Grounder(
+    return MomentModel(
         model.to(choose_device(device)),
         space,
         clip_s,
@@ -175,7 +175,7 @@ def grounder_of(trained: Trained, name: str, device: str = "auto") -> Grounder:
 
 
 def ground_video(
-    grounder: Grounder,
+    grounder: MomentModel,
     video: ClipEmbeddings,
     tokens: Sequence[FloatArray],
     vectors: FloatArray | None = None,
@@ -186,7 +186,7 @@ def ground_video(
     """Return the moments of each query, best first, and its saliency; each query is read by itself.
 
     The score of a moment is the model's for a span, in [0, 1], the same in every window and video; for a run
-    of saliency it is how far that stands out, see `moments_of`. A predicted span is at least as long as a
+    of saliency it is how far that stands out, see `find_moments`. A predicted span is at least as long as a
     clip of the grid. Saliency is the mean over the shortest windows that hold the clip.
 
     Args:
@@ -204,23 +204,25 @@ def ground_video(
     outputs = _outputs(grounder, grid, windows, tokens, vectors)
     fixed = None
     if family.proposals is not None:
-        fixed = placed(windows, family.proposals, grid.step_s, grid.duration_s, margins=0.5 / config.clips)
+        fixed = place_proposals(
+            windows, family.proposals, grid.step_s, grid.duration_s, margins=0.5 / config.clips
+        )
     rows = np.minimum((video.timestamps / grid.step_s + 1e-6).astype(np.int64), len(grid) - 1)
     overlap = grounder.max_iou if max_iou is None else max_iou
     predictions = []
     while by_window := list(islice(outputs, len(windows))):
         curves = [output.saliency for output in by_window if output.saliency is not None]
-        saliency = joined(windows, curves)[rows] if curves else None
+        saliency = merge_curves(windows, curves)[rows] if curves else None
         if grounder.moments == "saliency" and saliency is not None:
             where = (video.timestamps, video.step_s, video.duration_s)
             rule: Grouping = "contrast" if video.shots_s is None else "shots"
-            moments = moments_of(
+            moments = find_moments(
                 saliency, *where, top_k, grouping=rule, max_iou=overlap, shots_s=video.shots_s
             )
         else:
-            located = _placed_spans(grid, windows, by_window) if fixed is None else fixed
-            moments = suppress(_ranked(located, by_window), overlap, top_k)
-        curve = _best_at(video, located, by_window) if saliency is None else saliency
+            located = _place_spans(grid, windows, by_window) if fixed is None else fixed
+            moments = suppress(_rank(located, by_window), overlap, top_k)
+        curve = _proposal_curve(video, located, by_window) if saliency is None else saliency
         predictions.append(Prediction(moments, saliency, curve))
     return predictions
 
@@ -269,7 +271,7 @@ def _detr(model: DETRModel) -> Family:
 
 
 def whole_video(
-    grounder: Grounder, video: ClipEmbeddings, tokens: Sequence[FloatArray], vectors: FloatArray
+    grounder: MomentModel, video: ClipEmbeddings, tokens: Sequence[FloatArray], vectors: FloatArray
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Return the clips [t, Dv] and the query [W, Dq] of each query, as the model reads them with one window
     for all.
@@ -280,7 +282,7 @@ def whole_video(
     return _inputs(grounder, grid, [slice(0, len(grid))], tokens, vectors)
 
 
-def _grid(grounder: Grounder, video: ClipEmbeddings) -> ClipEmbeddings:
+def _grid(grounder: MomentModel, video: ClipEmbeddings) -> ClipEmbeddings:
     """Return the video; for a sampled model of longer clips, each the first of those of the grid that it
     holds.
     """
@@ -292,7 +294,7 @@ def _grid(grounder: Grounder, video: ClipEmbeddings) -> ClipEmbeddings:
 
 
 def _outputs(
-    grounder: Grounder,
+    grounder: MomentModel,
     video: ClipEmbeddings,
     windows: Sequence[slice],
     tokens: Sequence[FloatArray],
@@ -305,7 +307,7 @@ def _outputs(
 
 
 def _inputs(
-    grounder: Grounder,
+    grounder: MomentModel,
     video: ClipEmbeddings,
     windows: Sequence[slice],
     tokens: Sequence[FloatArray],
@@ -334,18 +336,18 @@ def _inputs(
         fault = f"{grounder.name} reads the similarity curve, which needs embeddings"
         raise UsageError(fault, hint="vidsum ground VIDEO")
     else:
-        by_query = (clips(guide_of(video, vector)) for vector in vectors)
+        by_query = (clips(guide_column(video, vector)) for vector in vectors)
     queries = zip(tokens, by_query, strict=True)
     return ((clip, query[: family.max_words]) for query, by_window in queries for clip in by_window)
 
 
-def _check(grounder: Grounder, what: str, size: int, right: int) -> None:
+def _check(grounder: MomentModel, what: str, size: int, right: int) -> None:
     if size != right:
         fault = f"{grounder.name} reads {what} of {right} numbers, not of {size}"
         raise UsageError(fault, hint=f"it was trained in the space {grounder.space}")
 
 
-def _ranked(proposals: Windows, outputs: Sequence[WindowOutput]) -> Iterator[Moment]:
+def _rank(proposals: WindowProposals, outputs: Sequence[WindowOutput]) -> Iterator[Moment]:
     """Yield the moments of all windows, best first, but those that an edge of a window may cut."""
     scores = np.stack([output.scores for output in outputs])[proposals.is_whole]
     intervals = proposals.intervals_s[proposals.is_whole]
@@ -354,14 +356,16 @@ def _ranked(proposals: Windows, outputs: Sequence[WindowOutput]) -> Iterator[Mom
         yield Moment(float(start_s), float(end_s), float(scores[best]))
 
 
-def _best_at(video: ClipEmbeddings, proposals: Windows, outputs: Sequence[WindowOutput]) -> FloatArray:
+def _proposal_curve(
+    video: ClipEmbeddings, proposals: WindowProposals, outputs: Sequence[WindowOutput]
+) -> FloatArray:
     scores = np.stack([output.scores for output in outputs])[proposals.is_whole]
     return best_at(proposals.intervals_s[proposals.is_whole], scores, video.timestamps + video.step_s / 2)
 
 
-def _placed_spans(
+def _place_spans(
     video: ClipEmbeddings, windows: Sequence[slice], outputs: Sequence[WindowOutput]
-) -> Windows:
+) -> WindowProposals:
     """Return where the predicted spans lie, brought inside the video and drawn out to a clip of the grid."""
     n_rows = np.array([[window.stop - window.start] for window in windows], np.float64)
     starts = np.array([[window.start] for window in windows], np.float64)
@@ -369,5 +373,5 @@ def _placed_spans(
     # the last row of the grid may reach beyond the video
     ends = np.minimum((video.duration_s / video.step_s - starts) / n_rows, 1)
     spans = np.stack([output.spans for output in outputs if output.spans is not None])
-    fractions = inside(spans, 1 / n_rows, ends)
-    return placed(windows, fractions, video.step_s, video.duration_s, margins=0.5 / n_clips)
+    fractions = clamp_spans(spans, 1 / n_rows, ends)
+    return place_proposals(windows, fractions, video.step_s, video.duration_s, margins=0.5 / n_clips)

@@ -6,7 +6,7 @@ seconds from others better than the mean of three that `present` of a whole vide
 """
 
 from vidsum.grounding.conse import ClassMixture, class_probabilities, log_likelihood, name_embeddings
-from vidsum.grounding.presence import OFFSET, SLOPE, cohort_of
+from vidsum.grounding.presence import OFFSET, SLOPE, build_cohort
 from vidsum.grounding.vse import EXTRACTOR, load_map
 from vidsum.models.scaling import logistic, unit_rows
 from vidsum.types import FloatArray
@@ -27,7 +27,7 @@ class LiveEvidence:
             self._model = LiveModel(model, queries, device)
         self._queries, self._map = queries, load_map()
         self._names = name_embeddings(EXTRACTOR, device)
-        self._cohort = cohort_of(self._names, queries)
+        self._cohort = build_cohort(self._names, queries)
 
     def present(self, features: FloatArray, logits: FloatArray) -> FloatArray:
         """Return [M] how likely each query is true of a second.

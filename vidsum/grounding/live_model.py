@@ -7,13 +7,13 @@ from vidsum.checkpoints.named import checkpoint_file
 from vidsum.checkpoints.trained import build_trained, read_trained
 from vidsum.device import choose_device
 from vidsum.errors import InputError, safe_name
-from vidsum.grounding.presence import usual_cosines
+from vidsum.grounding.presence import cohort_cosines
 from vidsum.grounding.spaces import GUIDE_SCALE, ClipEmbeddings
 from vidsum.models.configs import MRNetConfig
 from vidsum.models.mrnet_live import NAME, LiveMRNet
 from vidsum.types import FloatArray
 
-_FADES, _BEFORE = 0.98, 8.0
+_DECAY, _PRIOR_SECONDS = 0.98, 8.0
 """What is left of a second's weight in the running mean and deviation after another one; and the seconds that
 count as seen before the first, with the mean 0 and the deviation 1 of photographs."""
 
@@ -22,12 +22,12 @@ class RunningGuide:
     """The evidence of M queries for mrnet-live: as it is, and standardised over the seconds so far."""
 
     def __init__(self, n_queries: int) -> None:
-        self._sums = np.full((n_queries, 3), (_BEFORE, 0.0, _BEFORE))
+        self._sums = np.full((n_queries, 3), (_PRIOR_SECONDS, 0.0, _PRIOR_SECONDS))
         """Seconds, evidence and its squares, which fade."""
 
     def add(self, z: FloatArray) -> FloatArray:
         """Return [M, 2] of the next second, whose evidence is z [M]."""
-        self._sums = _FADES * self._sums + np.stack([np.ones_like(z), z, np.square(z)], axis=1)
+        self._sums = _DECAY * self._sums + np.stack([np.ones_like(z), z, np.square(z)], axis=1)
         count, total, squares = self._sums.T
         mean = total / count
         spread = np.sqrt(np.maximum(squares / count - np.square(mean), 1e-6))
@@ -36,7 +36,7 @@ class RunningGuide:
 
 def live_rows(video: ClipEmbeddings, query: FloatArray) -> FloatArray:
     """Return [T, D + 2] the rows of a video and the running guide of one query [D], by the map alone."""
-    mean, spread = usual_cosines(query[None])
+    mean, spread = cohort_cosines(query[None])
     guide, z = RunningGuide(1), (query[None] @ video.rows.T - mean) / spread
     return np.concatenate([video.rows, np.concatenate([guide.add(each) for each in z.T])], axis=1)
 

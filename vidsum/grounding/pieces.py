@@ -35,11 +35,11 @@ _NORMAL_MAD, _NORMAL_RANGE = 0.6745, 2.073
 percentile, in deviations."""
 
 
-Places = npt.NDArray[np.int64]
+Positions = npt.NDArray[np.int64]
 """[R] of runs: their first pieces, or those after the last."""
 
 
-class Pieces(NamedTuple):
+class SplitCurve(NamedTuple):
     """A video in pieces, none of which crosses an edge of a shot or of a clip."""
 
     edges_s: TimeArray
@@ -48,9 +48,9 @@ class Pieces(NamedTuple):
     """[P]"""
 
 
-def pieces_of(
+def split_curve(
     curve: FloatArray, timestamps: TimeArray, step_s: float, end_s: float, shots_s: TimeArray | None
-) -> Pieces:
+) -> SplitCurve:
     """Cut a curve [T] at the edges of shots [S + 1], which take the place of edges of clips that are near."""
     shots = np.array([0.0, end_s]) if shots_s is None else np.clip(shots_s, 0, end_s)
     inside = shots[(shots > 0) & (shots < end_s - _SLIVER * step_s)]
@@ -67,10 +67,10 @@ def pieces_of(
         return np.asarray(np.diff(integral) / np.diff(cuts))
 
     shot_of = np.searchsorted(shots, edges[:-1], side="right") - 1
-    return Pieces(edges, _OF_SHOT * means(shots)[shot_of] + (1 - _OF_SHOT) * means(edges))
+    return SplitCurve(edges, _OF_SHOT * means(shots)[shot_of] + (1 - _OF_SHOT) * means(edges))
 
 
-def standing_out(pieces: Pieces, step_s: float, top_k: int) -> list[Moment]:
+def salient_runs(pieces: SplitCurve, step_s: float, top_k: int) -> list[Moment]:
     """Return the moments that stand out, best first, none in part of another; none where the levels are flat.
 
     Each is the best run of pieces in what those before it have left, and stands out of that. A shot beside a
@@ -84,7 +84,7 @@ def standing_out(pieces: Pieces, step_s: float, top_k: int) -> list[Moment]:
     return kept
 
 
-def best_run(pieces: Pieces, step_s: float, is_left: npt.NDArray[np.bool_]) -> Moment | None:
+def best_run(pieces: SplitCurve, step_s: float, is_left: npt.NDArray[np.bool_]) -> Moment | None:
     """Return the run of the pieces that are left, by `is_left` [P], that stands out most of them; None if
     none does.
 
@@ -102,7 +102,7 @@ def best_run(pieces: Pieces, step_s: float, is_left: npt.NDArray[np.bool_]) -> M
     inside = edges_s[after] - edges_s[first]
     shrunk = np.sqrt(inside / (inside + enough_s)) / spread
     lengths = np.diff(edges_s)
-    mean = _within(levels * lengths, first, after) / inside
+    mean = _run_sums(levels * lengths, first, after) / inside
     of_left, of_all = (
         shrunk * (mean - _mean_outside(levels, weights, first, after, mean, _SLIVER * step_s))
         for weights in (lengths * is_left, lengths)
@@ -114,26 +114,31 @@ def best_run(pieces: Pieces, step_s: float, is_left: npt.NDArray[np.bool_]) -> M
     return Moment(float(edges_s[first[best]]), float(edges_s[after[best]]), float(of_all[best]))
 
 
-def _within(values: TimeArray, first: Places, after: Places) -> TimeArray:
+def _run_sums(values: TimeArray, first: Positions, after: Positions) -> TimeArray:
     """Return [R] the sums of values [P] over runs."""
     sums = np.append(0.0, np.cumsum(values))
     return np.asarray(sums[after] - sums[first])
 
 
 def _mean_outside(
-    levels: TimeArray, weights: TimeArray, first: Places, after: Places, otherwise: TimeArray, least: float
+    levels: TimeArray,
+    weights: TimeArray,
+    first: Positions,
+    after: Positions,
+    otherwise: TimeArray,
+    least: float,
 ) -> TimeArray:
     """Return [R] the mean of the usual levels [P] outside of runs, by weights; `otherwise` where hardly any
     is.
     """
     usual = weights * np.clip(levels, *np.quantile(levels, _USUAL))
-    outside = weights.sum() - _within(weights, first, after)
-    others = usual.sum() - _within(usual, first, after)
+    outside = weights.sum() - _run_sums(weights, first, after)
+    others = usual.sum() - _run_sums(usual, first, after)
     means: TimeArray = np.divide(others, outside, out=otherwise.copy(), where=outside > least)
     return means
 
 
-def _above(levels: TimeArray, is_left: npt.NDArray[np.bool_]) -> tuple[Places, Places]:
+def _above(levels: TimeArray, is_left: npt.NDArray[np.bool_]) -> tuple[Positions, Positions]:
     """Return [R] first pieces of the runs that are left and reach a threshold, in order; [R] those after the
     last.
 

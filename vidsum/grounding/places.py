@@ -34,7 +34,7 @@ _NOISE, _MUCH = 6.0, 1.0
 """Levels that a pixel changes by itself, and the mean change at which motion counts fully."""
 
 
-class Looker:
+class SaliencyModel:
     """Tells what matters in pictures [SIDE, L, 3], of which it sees overlapping squares."""
 
     def __init__(self, device: str) -> None:
@@ -59,7 +59,9 @@ class Looker:
         sure = np.clip((near.max() - _NONE) / _SURE, 0, 1) * np.clip(1.3 - near.mean() / _ALL, 0, 1)
         places = np.arange(len(columns))
         people = np.interp(places, np.arange(len(near)) + (_PART - 1) / 2, near)
-        return np.asarray(mass(columns[:, : self._dim].sum(axis=1)) + _PEOPLE_COUNT * sure * mass(people))
+        return np.asarray(
+            normalise(columns[:, : self._dim].sum(axis=1)) + _PEOPLE_COUNT * sure * normalise(people)
+        )
 
     def _columns(self, picture: Picture) -> FloatArray:
         """Return [X, D + inner] features by place: means over the other axis, those of overlapping squares
@@ -83,7 +85,7 @@ class Looker:
         return np.asarray(rows / weights[:, None], np.float32)
 
 
-def moving(before: FloatArray, after: FloatArray, n_places: int) -> FloatArray:
+def motion_curve(before: FloatArray, after: FloatArray, n_places: int) -> FloatArray:
     """Return [X] what moves between two grey pictures [H, W] at each of X places, but for a move of the
     camera.
 
@@ -100,10 +102,10 @@ def moving(before: FloatArray, after: FloatArray, n_places: int) -> FloatArray:
     at = (np.arange(n_places) + 0.5) * len(columns) / n_places - 0.5
     curve = np.interp(at, np.arange(len(columns)), columns)
     above = np.maximum(curve - np.percentile(curve, _BASE), 0)
-    return np.asarray(mass(curve) * min(1.0, float(above.mean()) / _MUCH))
+    return np.asarray(normalise(curve) * min(1.0, float(above.mean()) / _MUCH))
 
 
-def mass(curve: FloatArray) -> FloatArray:
+def normalise(curve: FloatArray) -> FloatArray:
     """Return a curve above its `_BASE`, so that the sum is 1; zeros where it is flat."""
     above = np.maximum(curve - np.percentile(curve, _BASE), 0)
     return np.asarray(above / max(float(above.sum()), 1e-9))

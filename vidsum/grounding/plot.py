@@ -6,7 +6,7 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 
-from vidsum.grounding.queries import in_short
+from vidsum.grounding.queries import shorten
 from vidsum.provenance import label_of
 from vidsum.results.figures import (
     BLUE,
@@ -21,10 +21,10 @@ from vidsum.results.figures import (
 from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
 from vidsum.types import FloatArray
 
-MOST_ROWS = 12
-_SAID, _BEST_SAID, _OTHERS_SAID = "#c2410c", "#ea580c", "#fdba74"
+MAX_ROWS = 12
+_SPEECH_COLOUR, _BEST_SPEECH_COLOUR, _OTHER_SPEECH_COLOUR = "#c2410c", "#ea580c", "#fdba74"
 """Of what is said."""
-_MOST_LETTERS = 110
+_MAX_LETTERS = 110
 _BAR = 0.13
 """Height of a moment, of a curve's; the moments stand below the curve, one above the other."""
 
@@ -35,30 +35,30 @@ def moments_plot(grounding: Grounding, target: str | os.PathLike[str]) -> tuple[
     The same moments give the same bytes. Returns a warning where there are more queries than rows. Raises
     UsageError: another suffix. OutputError: the file cannot be written.
     """
-    shown, n_queries = grounding.queries[:MOST_ROWS], len(grounding.queries)
+    shown, n_queries = grounding.queries[:MAX_ROWS], len(grounding.queries)
     figure = new_figure(11, 0.9 + 1.45 * len(shown))
     panels = figure.subplots(len(shown), sharex=True, squeeze=False)[:, 0]
     edges_s = [*grounding.timestamps.tolist(), grounding.video_duration_s]
     for axes, query in zip(panels, shown, strict=True):
         _draw_row(axes, query.saliency, edges_s, query.moments)
         if query.said is not None:
-            axes.stairs(query.said, edges_s, baseline=None, color=_SAID, linewidth=1.0)
+            axes.stairs(query.said, edges_s, baseline=None, color=_SPEECH_COLOUR, linewidth=1.0)
         axes.set_yticks([0, 1], ["lowest", "highest"], fontsize=8)
         axes.set_title(_heading(query), loc="left", fontsize=10, parse_math=False)
     name = f"{video_title(grounding.video, 'Moments')}: saliency and moments, by {Path(grounding.model).name}"
     if grounding.evidence != "seen":
         name += " (orange: speech)"
-    _finish(panels[-1], grounding.video_duration_s)
+    _label_time_axis(panels[-1], grounding.video_duration_s)
     draw_heading(figure, name)
     save_figure(figure, target, label_of(grounding.provenance))
-    is_cut = n_queries > MOST_ROWS
-    return (f"{target}: shows the first {MOST_ROWS} of {n_queries} queries",) if is_cut else ()
+    is_cut = n_queries > MAX_ROWS
+    return (f"{target}: shows the first {MAX_ROWS} of {n_queries} queries",) if is_cut else ()
 
 
 def _heading(query: QueryMoments) -> str:
     """Return the query, and how likely the video matches it: each curve is scaled to its own highest."""
     match = "" if query.present is None else f"  (match {100 * query.present:.0f} %)"
-    return in_short(query.query, _MOST_LETTERS) + match
+    return shorten(query.query, _MAX_LETTERS) + match
 
 
 def highlights_plot(highlights: Highlights, target: str | os.PathLike[str]) -> None:
@@ -68,7 +68,7 @@ def highlights_plot(highlights: Highlights, target: str | os.PathLike[str]) -> N
     ends_s = min(highlights.timestamps[-1] + highlights.clip_s, highlights.video_duration_s)
     _draw_row(axes, highlights.saliency, [*highlights.timestamps.tolist(), ends_s], highlights.moments)
     axes.set_yticks([0, 0.5, 1], ["0", "0.5", "1"], fontsize=8)
-    _finish(axes, highlights.video_duration_s)
+    _label_time_axis(axes, highlights.video_duration_s)
     draw_heading(figure, f"{video_title(highlights.video, 'Highlights')}: saliency")
     save_figure(figure, target, label_of(highlights.provenance))
 
@@ -77,7 +77,9 @@ def _draw_row(axes: Axes, saliency: FloatArray, edges_s: Sequence[float], moment
     axes.stairs(saliency, edges_s, baseline=None, color=INK, linewidth=1.2)
     for rank, moment in enumerate(moments, 1):
         length_s = moment.end_s - moment.start_s
-        best, others = (_BEST_SAID, _OTHERS_SAID) if moment.evidence == "said" else (BLUE, PALE_BLUE)
+        best, others = (
+            (_BEST_SPEECH_COLOUR, _OTHER_SPEECH_COLOUR) if moment.evidence == "said" else (BLUE, PALE_BLUE)
+        )
         colour = best if rank == 1 else others
         axes.barh(-0.6 * _BAR - rank * _BAR, length_s, 0.7 * _BAR, left=moment.start_s, color=colour)
         if rank == 1:
@@ -86,7 +88,7 @@ def _draw_row(axes: Axes, saliency: FloatArray, edges_s: Sequence[float], moment
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _finish(last: Axes, duration_s: float) -> None:
+def _label_time_axis(last: Axes, duration_s: float) -> None:
     """The axis of time below the last row."""
     draw_time_axis(last, duration_s)
     last.set_xlabel("time (min:s)")

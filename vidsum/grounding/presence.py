@@ -20,7 +20,7 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
 from vidsum.grounding.conse import ClassMixture, log_likelihood
-from vidsum.grounding.spaces import ClipEmbeddings, weights_of
+from vidsum.grounding.spaces import ClipEmbeddings, mixture_weights
 from vidsum.grounding.vse import load_map
 from vidsum.models.scaling import logistic
 from vidsum.models.vse import CLASSES
@@ -28,7 +28,7 @@ from vidsum.types import FloatArray
 
 SLOPE, OFFSET = 0.78, -2.92
 """Of the logistic curve, from the largest z to the probability."""
-_AT_ONCE = 256
+_QUERIES_PER_BATCH = 256
 """Queries whose evidence is computed together: this bounds the memory beside the result."""
 _SMOOTHED = 3
 """Clips whose mean counts, so that no single one decides."""
@@ -46,15 +46,18 @@ def probabilities(
         return None
     if without is None or not len(without):
         return logistic(SLOPE * evidence(video, queries) + OFFSET)
-    means = smoothed(curves_of(video, np.concatenate([queries, without])))
+    means = smooth(evidence_curves(video, np.concatenate([queries, without])))
     seen, unseen = np.split(logistic(SLOPE * means + OFFSET), [len(queries)])
     return np.asarray((seen * np.prod(1 - unseen, axis=0)).max(axis=1), np.float32)
 
 
 def evidence(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
     """Return [M] the largest z(q, t) of a video in `vse` for each query [M, D], smoothed over three clips."""
-    parts = [queries[start : start + _AT_ONCE] for start in range(0, max(1, len(queries)), _AT_ONCE)]
-    return np.concatenate([largest_means(curves_of(video, part)) for part in parts])
+    parts = [
+        queries[start : start + _QUERIES_PER_BATCH]
+        for start in range(0, max(1, len(queries)), _QUERIES_PER_BATCH)
+    ]
+    return np.concatenate([max_means(evidence_curves(video, part)) for part in parts])
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +79,7 @@ class Cohort:
         return np.asarray((cosines - self.mean) / self.deviation + named, np.float32)
 
 
-def cohort_of(names: FloatArray, queries: FloatArray) -> Cohort:
+def build_cohort(names: FloatArray, queries: FloatArray) -> Cohort:
     """Return the photographs for queries [M, D]; `names` [K, D] are those of the classes that the network
     knows.
     """
@@ -84,33 +87,33 @@ def cohort_of(names: FloatArray, queries: FloatArray) -> Cohort:
     photographs = ClassMixture(squares / squares.sum(axis=1, keepdims=True), names)
     usual = log_likelihood(photographs, queries)
     return Cohort(
-        *usual_cosines(queries),
+        *cohort_cosines(queries),
         usual.mean(axis=1, keepdims=True),
         _positive(usual.std(axis=1, keepdims=True)),
-        weights_of(photographs, queries)[:, None],
+        mixture_weights(photographs, queries)[:, None],
     )
 
 
-def usual_cosines(queries: FloatArray) -> tuple[FloatArray, FloatArray]:
+def cohort_cosines(queries: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return [M, 1] mean and deviation of the cosines of queries [M, D] with the photographs."""
     tensors = load_map().tensors
     spread = np.linalg.norm(queries @ tensors["cohort.weight"], axis=1, keepdims=True)
     return (queries @ tensors["cohort.mean"])[:, None], _positive(spread)
 
 
-def curves_of(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
+def evidence_curves(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
     """Return [M, T] z(q, t) of each clip of a video in `vse`, for each query [M, D]."""
     objects = video.mixtures[0]
-    cohort = cohort_of(objects.names, queries)
+    cohort = build_cohort(objects.names, queries)
     return cohort.z(queries @ video.rows.T, log_likelihood(objects, queries))
 
 
-def largest_means(curves: npt.NDArray[np.floating]) -> FloatArray:
+def max_means(curves: npt.NDArray[np.floating]) -> FloatArray:
     """Return [M] the largest mean of three clips in a row, of curves [M, T]; of all where there are fewer."""
-    return np.asarray(smoothed(curves).max(axis=1), np.float32)
+    return np.asarray(smooth(curves).max(axis=1), np.float32)
 
 
-def smoothed(curves: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
+def smooth(curves: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
     """Return the means of three clips in a row, of curves [M, T]; of all where there are fewer."""
     return np.asarray(sliding_window_view(curves, min(_SMOOTHED, curves.shape[1]), axis=1).mean(axis=2))
 

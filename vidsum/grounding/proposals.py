@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import UsageError
-from vidsum.grounding.pieces import pieces_of, standing_out
+from vidsum.grounding.pieces import salient_runs, split_curve
 from vidsum.models.scaling import unit_range
 from vidsum.results.moments import Moment
 from vidsum.types import FloatArray, TimeArray, iou
@@ -40,7 +40,7 @@ _PASSING, _FIRST_APART, _OF_CLIPS = 8, 6, 75
 _BINS = 10
 
 
-class Run(NamedTuple):
+class ClipRun(NamedTuple):
     """A sequence of clips."""
 
     first: int
@@ -53,7 +53,7 @@ class Run(NamedTuple):
         return self.last + 1 - self.first
 
 
-def moments_of(
+def find_moments(
     curve: FloatArray,
     timestamps: TimeArray,
     step_s: float,
@@ -85,10 +85,10 @@ def moments_of(
     saliency = unit_range(curve)
     if grouping == "shots":
         end_s = min(float(timestamps[-1]) + step_s, duration_s)
-        pieces = pieces_of(saliency, timestamps, step_s, end_s, shots_s)
-        return standing_out(pieces, step_s, top_k) or [Moment(0.0, end_s, 0.0)]
+        pieces = split_curve(saliency, timestamps, step_s, end_s, shots_s)
+        return salient_runs(pieces, step_s, top_k) or [Moment(0.0, end_s, 0.0)]
     # a flat curve has no run: take the whole video
-    ranked = _ranked_runs(saliency, grouping) or [(0.0, Run(0, len(saliency) - 1))]
+    ranked = _rank_runs(saliency, grouping) or [(0.0, ClipRun(0, len(saliency) - 1))]
     if grouping == "hybrid":
         first = _first_run(saliency)
         score = max(float(_contrast(saliency, [first], grouping)[0]), ranked[0][0])
@@ -126,7 +126,7 @@ def _check(max_iou: float, top_k: int) -> None:
         raise UsageError(f"top_k must be at least 1, not {top_k}")
 
 
-def snapped(moments: Sequence[Moment], edges_s: TimeArray) -> list[Moment]:
+def snap_moments(moments: Sequence[Moment], edges_s: TimeArray) -> list[Moment]:
     """Return the moments of a query, each edge moved to the nearest of the shots' edges [S + 1] within
     `REACH_S`.
 
@@ -141,7 +141,7 @@ def snapped(moments: Sequence[Moment], edges_s: TimeArray) -> list[Moment]:
     return [new if new.start_s < new.end_s else old for old, new in zip(moments, moved, strict=True)]
 
 
-def _first_run(saliency: FloatArray) -> Run:
+def _first_run(saliency: FloatArray) -> ClipRun:
     """Return the best run, half by length and half by mean, at the highest threshold that enough clips
     pass.
     """
@@ -149,19 +149,19 @@ def _first_run(saliency: FloatArray) -> Run:
     passing, apart = (max(1, round(n_clips * count / _OF_CLIPS)) for count in (_PASSING, _FIRST_APART))
     thresholds = np.arange(_BINS - 1, -1, -1) / _BINS
     threshold = next(level for level in thresholds if (saliency >= level).sum() >= passing)
-    runs = _runs_of(saliency >= threshold, apart)
+    runs = _find_runs(saliency >= threshold, apart)
     return max(runs, key=lambda run: (run.length / n_clips + saliency[run.first : run.last + 1].mean()) / 2)
 
 
-def _ranked_runs(saliency: FloatArray, grouping: Grouping) -> list[tuple[float, Run]]:
+def _rank_runs(saliency: FloatArray, grouping: Grouping) -> list[tuple[float, ClipRun]]:
     """Runs at all thresholds, with how far they stand out: best first."""
-    runs = {run for threshold in _THRESHOLDS for run in _runs_of(saliency >= threshold, _APART[grouping])}
+    runs = {run for threshold in _THRESHOLDS for run in _find_runs(saliency >= threshold, _APART[grouping])}
     ordered = sorted(runs)
     scores = _contrast(saliency, ordered, grouping)
     return sorted(zip(scores.tolist(), ordered, strict=True), key=lambda pair: (-pair[0], pair[1]))
 
 
-def _contrast(saliency: FloatArray, runs: list[Run], grouping: Grouping) -> TimeArray:
+def _contrast(saliency: FloatArray, runs: list[ClipRun], grouping: Grouping) -> TimeArray:
     """Return [R] (mean inside - mean outside, or of all) * (length / T)^power of each run; 0 for all
     clips.
     """
@@ -174,7 +174,7 @@ def _contrast(saliency: FloatArray, runs: list[Run], grouping: Grouping) -> Time
     return np.where(length < len(saliency), contrast, 0.0)
 
 
-def _runs_of(passes: npt.NDArray[np.bool_], apart: int) -> list[Run]:
+def _find_runs(passes: npt.NDArray[np.bool_], apart: int) -> list[ClipRun]:
     """Runs of the clips that pass; runs at most `apart` clips from each other are joined."""
     clips = np.flatnonzero(passes)
     if not len(clips):
@@ -182,4 +182,4 @@ def _runs_of(passes: npt.NDArray[np.bool_], apart: int) -> list[Run]:
     breaks = np.flatnonzero(np.diff(clips) > apart)
     starts = clips[np.concatenate([[0], breaks + 1])]
     ends = clips[np.concatenate([breaks, [len(clips) - 1]])]
-    return [Run(first, last) for first, last in zip(starts.tolist(), ends.tolist(), strict=True)]
+    return [ClipRun(first, last) for first, last in zip(starts.tolist(), ends.tolist(), strict=True)]

@@ -26,8 +26,8 @@ _PERHAPS_OTHER = frozenset(
 """Short words of German, Spanish, French, Italian, Portuguese and Dutch that English does not have; the
 second in names alone: Los Angeles, Rio de Janeiro."""
 _NEGATION = re.compile(r"\b(not|no|without|never|nobody)\b|n['\u2019]t\b|(?<!\S)-[^\W\d]{2,}", re.IGNORECASE)
-_SHOWN = 40
-_MOST_NAMED = 3
+_MAX_LETTERS = 40
+_MAX_QUOTED = 3
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Queries:
         )
 
 
-def queries_of(queries: str | Sequence[str]) -> Queries:
+def parse_queries(queries: str | Sequence[str]) -> Queries:
     """One query or several. Raises UsageError where one is not a text, or holds none."""
     texts: Any = [queries] if isinstance(queries, str) else queries
     if not isinstance(texts, Iterable) or isinstance(texts, bytes):
@@ -78,7 +78,7 @@ def read_queries(
     given = [(f"query {number}", text, None) for number, text in enumerate(texts, 1)]
     given += [(one.file, one.text, one) for one in spoken]
     if file is not None:
-        given += [(*line, None) for line in _lines_of(file)]
+        given += [(*line, None) for line in _read_lines(file)]
     if not given:
         raise UsageError("no query given", hint='--query "a person opens a door", or --queries FILE')
     read = [(_clean(place, text), text, one) for place, text, one in given]
@@ -95,24 +95,24 @@ def read_queries(
             foreign
         ),
     }
-    warnings = tuple(f"{named(queries)}: {fault}" for fault, queries in faults.items() if queries)
+    warnings = tuple(f"{quote_queries(queries)}: {fault}" for fault, queries in faults.items() if queries)
     heard = {number: one for number, (*_, one) in enumerate(pairs) if one}
     return Queries(tuple(cleaned), warnings, heard, tuple(refused))
 
 
-def in_short(query: str, most: int = _SHOWN) -> str:
+def shorten(query: str, most: int = _MAX_LETTERS) -> str:
     """Return a query for messages and plots, cut where it is long."""
     return query if len(query) <= most else f"{query[: most - 1]}…"
 
 
-def named(queries: Sequence[str]) -> str:
+def quote_queries(queries: Sequence[str]) -> str:
     """Queries for a message: the first few in quotes, and how many more there are."""
-    shown = ", ".join(repr(in_short(query)) for query in queries[:_MOST_NAMED])
-    more = len(queries) - _MOST_NAMED
+    shown = ", ".join(repr(shorten(query)) for query in queries[:_MAX_QUOTED])
+    more = len(queries) - _MAX_QUOTED
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _lines_of(file: str | os.PathLike[str]) -> list[tuple[str, str]]:
+def _read_lines(file: str | os.PathLike[str]) -> list[tuple[str, str]]:
     name = "stdin" if os.fspath(file) == "-" else os.fspath(file)
     content = read_stdin() if name == "stdin" else read_bytes(file)
     try:
@@ -141,7 +141,7 @@ def _clean(place: str, text: str) -> str | UsageError:
     words = " ".join("".join(" " if _is_control(letter) else letter for letter in text).split())
     if not any(letter.isalnum() for letter in words):
         hint = '--query "a person opens a door"'
-        return UsageError(f"{place}: holds no text ({in_short(words)!r})", hint=hint)
+        return UsageError(f"{place}: holds no text ({shorten(words)!r})", hint=hint)
     return unicodedata.normalize("NFC", words)
 
 
@@ -166,7 +166,7 @@ def _short_words(query: str) -> set[str]:
     return {word.lower() for word in re.findall(r"\w+", query) if not (word.isupper() and len(word) > 1)}
 
 
-def unread(queries: Sequence[str], split: Callable[[str], list[str]]) -> list[str]:
+def unreadable_queries(queries: Sequence[str], split: Callable[[str], list[str]]) -> list[str]:
     """Return the queries that a model of English cannot read; `split` gives the tokens of one, with marks."""
     return [query for query in queries if not _is_readable(query, split(query)[1:-1])]
 
@@ -189,10 +189,10 @@ def _is_readable(query: str, tokens: Sequence[str]) -> bool:
     return not is_noise and not (unknown and short & _PERHAPS_OTHER and not short & _ENGLISH)
 
 
-def notes_on(queries: Sequence[str], unread: Iterable[str] = ()) -> tuple[str, ...]:
+def query_warnings(queries: Sequence[str], unread: Iterable[str] = ()) -> tuple[str, ...]:
     """Return warnings of queries that say what must not be seen, and of English ones that are not read."""
     notes = {
         "no word is known: no match probability": [query for query in unread if _seems_english(query)],
         "negation is not understood; use --not TEXT": [text for text in queries if _NEGATION.search(text)],
     }
-    return tuple(f"{named(texts)}: {note}" for note, texts in notes.items() if texts)
+    return tuple(f"{quote_queries(texts)}: {note}" for note, texts in notes.items() if texts)

@@ -33,7 +33,7 @@ _DOUBT = 0.25
 """Fraction of its evidence that a passage loses if all of it is uncertain."""
 _FITS = 0.15
 """A passage grows by sentences around it that have this evidence each."""
-SURE = 0.46
+MATCH_EVIDENCE = 0.46
 """Evidence from which a passage is likelier than not what a query means."""
 SLOPE = 7.1
 """Of the logistic curve, from evidence to that probability."""
@@ -57,36 +57,36 @@ class Passage:
         return self.start_s <= other.start_s and other.end_s <= self.end_s
 
 
-def sentences_of(transcript: Transcript) -> list[Passage]:
+def split_sentences(transcript: Transcript) -> list[Passage]:
     """Return the sentences of a transcript; its segments where it has no words, as translations have none."""
     if not all(segment.words for segment in transcript.segments):
-        return [_said(segment, segment) for segment in transcript.segments]
+        return [_make_passage(segment, segment) for segment in transcript.segments]
     sentences: list[Passage] = []
     held: list[Passage] = []
-    for word in [_said(word, segment) for segment in transcript.segments for word in segment.words]:
+    for word in [_make_passage(word, segment) for segment in transcript.segments for word in segment.words]:
         if held and (
             word.start_s - held[-1].end_s > _PAUSE_S or word.end_s - held[0].start_s > _LONGEST_SENTENCE_S
         ):
-            sentences.append(_joined(held))
+            sentences.append(_join(held))
             held = []
         held.append(word)
         if word.text.rstrip(_QUOTES).endswith(_SENTENCE_END):
-            sentences.append(_joined(held))
+            sentences.append(_join(held))
             held = []
-    return [*sentences, _joined(held)] if held else sentences
+    return [*sentences, _join(held)] if held else sentences
 
 
-def _said(part: Word | Segment, segment: Segment) -> Passage:
+def _make_passage(part: Word | Segment, segment: Segment) -> Passage:
     return Passage(part.start_s, part.end_s, part.text, certain=float(not segment.uncertain))
 
 
-def _joined(parts: Sequence[Passage]) -> Passage:
+def _join(parts: Sequence[Passage]) -> Passage:
     text = " ".join(part.text for part in parts)
     certain = np.average([part.certain for part in parts], weights=[len(part.text) + 1 for part in parts])
     return Passage(parts[0].start_s, parts[-1].end_s, text, certain=float(certain))
 
 
-def passages_of(sentences: Sequence[Passage]) -> Iterator[Passage]:
+def iter_passages(sentences: Sequence[Passage]) -> Iterator[Passage]:
     """Yield each run of sentences that is short enough and has no long pause."""
     for first in range(len(sentences)):
         for last in range(first, min(first + _MOST_SENTENCES, len(sentences))):
@@ -95,10 +95,10 @@ def passages_of(sentences: Sequence[Passage]) -> Iterator[Passage]:
                 run[-1].start_s - run[-2].end_s > _PAUSE_S or run[-1].end_s - run[0].start_s > _LONGEST_S
             ):
                 break
-            yield replace(_joined(run), n_sentences=len(run))
+            yield replace(_join(run), n_sentences=len(run))
 
 
-def evidence_of(
+def score_passages(
     passages: Sequence[Passage],
     queries: Sequence[str],
     device: str = "auto",
@@ -127,7 +127,7 @@ def evidence_of(
     return np.asarray(trust * (meanings + _EXACT * exact), np.float32)
 
 
-def moments_said(passages: Sequence[Passage], evidence: FloatArray, top_k: int) -> list[Moment]:
+def speech_moments(passages: Sequence[Passage], evidence: FloatArray, top_k: int) -> list[Moment]:
     """Return the passages that fit a query best, by evidence [P], with the sentences around that fit too.
 
     The score is the probability that a passage is what the query means, before it grew. Of those that
@@ -137,20 +137,20 @@ def moments_said(passages: Sequence[Passage], evidence: FloatArray, top_k: int) 
     apart = [
         one for one, value in zip(passages, evidence, strict=True) if one.n_sentences == 1 and value < _FITS
     ]
-    certain = logistic(SLOPE * (evidence - SURE))
-    grown = ((_grown(passages[at], passages, apart), float(certain[at])) for at in order)
+    certain = logistic(SLOPE * (evidence - MATCH_EVIDENCE))
+    grown = ((_expand_passage(passages[at], passages, apart), float(certain[at])) for at in order)
     ranked = (Moment(passage.start_s, passage.end_s, score, "said") for passage, score in grown)
     return suppress(ranked, MAX_IOU, top_k)
 
 
-def _grown(own: Passage, passages: Sequence[Passage], apart: Sequence[Passage]) -> Passage:
+def _expand_passage(own: Passage, passages: Sequence[Passage], apart: Sequence[Passage]) -> Passage:
     """Return the longest passage that holds another one, and beside it no sentence that stands apart."""
     beside = [one for one in apart if not own.holds(one)]
     around = [one for one in passages if one.holds(own) and not any(one.holds(other) for other in beside)]
     return max(around, key=lambda passage: passage.end_s - passage.start_s)
 
 
-def curve_said(
+def speech_curve(
     passages: Sequence[Passage], evidence: FloatArray, timestamps: TimeArray, step_s: float
 ) -> FloatArray:
     """Return [T] evidence of the best passage that each clip hears, scaled to [0, 1]; 0 where nothing is
@@ -163,7 +163,7 @@ def curve_said(
     return curve
 
 
-def both(seen: QueryMoments, said: QueryMoments, top_k: int) -> QueryMoments:
+def fuse(seen: QueryMoments, said: QueryMoments, top_k: int) -> QueryMoments:
     """What is seen and what is said, by probability, which becomes the score.
 
     A query is about pictures if they show it: the first moment that is seen keeps `present`, those after it
@@ -177,7 +177,7 @@ def both(seen: QueryMoments, said: QueryMoments, top_k: int) -> QueryMoments:
 
     def with_narration(moment: Moment) -> Moment:
         own = present * (max(0.0, moment.score) / best if best > 0 else 1.0)
-        told = [one.score for one in heard if one.score >= 0.5 and _share_half(one, moment)]
+        told = [one.score for one in heard if one.score >= 0.5 and _overlap_by_half(one, moment)]
         return replace(moment, score=1 - (1 - own) * (1 - max(told, default=0.0) * own))
 
     found = [replace(passage, score=passage.score * (1 - present)) for passage in heard]
@@ -186,7 +186,7 @@ def both(seen: QueryMoments, said: QueryMoments, top_k: int) -> QueryMoments:
     return replace(seen, moments=kept, said=said.said)
 
 
-def _share_half(one: Moment, other: Moment) -> bool:
+def _overlap_by_half(one: Moment, other: Moment) -> bool:
     """Return whether two moments share half of the shorter one."""
     shared_s = min(one.end_s, other.end_s) - max(one.start_s, other.start_s)
     return shared_s >= min(one.end_s - one.start_s, other.end_s - other.start_s) / 2

@@ -17,8 +17,8 @@ from vidsum.device import takes_bf16
 from vidsum.errors import UsageError, unknown_name_error
 from vidsum.grounding.conse import ClassMixture, class_probabilities, log_likelihood, name_embeddings
 from vidsum.grounding.text import load_text_encoder
-from vidsum.grounding.vse import EXTRACTOR, rows_of
-from vidsum.grounding.windows import grid, on_grid
+from vidsum.grounding.vse import EXTRACTOR, mapped_rows
+from vidsum.grounding.windows import grid, to_grid
 from vidsum.models.scaling import unit_rows
 from vidsum.results.features import Features
 from vidsum.settings import Extraction
@@ -29,7 +29,7 @@ STEP_S = 1.0
 """Seconds from one clip to the next."""
 MOTION = "i3d_128"
 """The network that names actions."""
-JOIN = (0.67, -0.05)
+MIXTURE_WEIGHT_LINE = (0.67, -0.05)
 """Slope and offset of a network's weight beside the map's 1, over how near the query is to a class name.
 Learned on photographs of topics that the map had not seen (docs/algorithms/grounding-spaces.md)."""
 _MOSTLY_STILL = 0.2
@@ -60,7 +60,7 @@ class ClipEmbeddings:
         return len(self.timestamps)
 
 
-def space_for(name: str) -> str:
+def resolve_space(name: str) -> str:
     """Return the space of a name: `auto` is clip where its weights are cached, else vse; UsageError if
     unknown.
     """
@@ -71,7 +71,7 @@ def space_for(name: str) -> str:
     return name
 
 
-def extractions_of(space: str, extraction: Extraction, *, thorough: bool = False) -> tuple[Extraction, ...]:
+def extractions_for(space: str, extraction: Extraction, *, thorough: bool = False) -> tuple[Extraction, ...]:
     """Return the features that a space needs; device, reader and so on are those of `extraction`.
 
     Those of pictures come last. Motion is seen in bf16 where that is what the CPU does best.
@@ -91,36 +91,36 @@ def extractions_of(space: str, extraction: Extraction, *, thorough: bool = False
 
 
 def embed_video(space: str, features: Sequence[Features], device: str = "auto") -> ClipEmbeddings:
-    """Return a video in a space, from the features of `extractions_of`; the text encoder runs on `device`.
+    """Return a video in a space, from the features of `extractions_for`; the text encoder runs on `device`.
 
     Raises UsageError: features lack class scores that the space needs. WeightsError: the map's or the text
     encoder's weights are missing, cannot be fetched or fail their check.
     """
     pictures, duration_s = features[-1], features[-1].duration_s
     times = grid(duration_s, STEP_S)
-    rows = rows_of(pictures) if space == "vse" else pictures.array
-    rows = unit_rows(on_grid(rows, pictures, times, STEP_S))
+    rows = mapped_rows(pictures) if space == "vse" else pictures.array
+    rows = unit_rows(to_grid(rows, pictures, times, STEP_S))
     mixtures = []
     for each in reversed(features) if space == "vse" else ():
         if each.logits is None:
             fault = f"the features of {each.extractor} have no class scores"
             raise UsageError(fault, hint="extract them with --logits")
-        probabilities = on_grid(class_probabilities(each.logits), each, times, STEP_S)
+        probabilities = to_grid(class_probabilities(each.logits), each, times, STEP_S)
         mixtures.append(ClassMixture(probabilities, name_embeddings(each.extractor, device)))
     return ClipEmbeddings(rows, times, STEP_S, duration_s, tuple(mixtures))
 
 
 def embed_queries(space: str, texts: Sequence[str], device: str = "auto") -> FloatArray:
     """Texts in a space, [M, D], each of length 1. Raises WeightsError, see `embed_video`."""
-    return load_text_encoder(text_encoder_of(space), device).encode(texts)
+    return load_text_encoder(text_encoder_name(space), device).encode(texts)
 
 
 def embed_words(space: str, texts: Sequence[str], device: str = "auto") -> list[FloatArray]:
     """Return the tokens of texts, an [L, D] for each, rows of length 1; errors as `embed_queries`."""
-    return load_text_encoder(text_encoder_of(space), device).encode_words(texts)
+    return load_text_encoder(text_encoder_name(space), device).encode_words(texts)
 
 
-def text_encoder_of(space: str) -> str:
+def text_encoder_name(space: str) -> str:
     """Return the name of the text encoder that reads a space's queries."""
     return "clip" if space == "clip" else "minilm"
 
@@ -130,35 +130,35 @@ def similarity(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
 
     Clips of a still picture reach no more than the median of all, unless still pictures are its content.
     """
-    curves = curves_of(video, queries)[:, -1]
+    curves = similarity_curves(video, queries)[:, -1]
     if video.is_still is None or video.is_still.mean() > _MOSTLY_STILL:
         return curves
     usual = np.median(curves, axis=1, keepdims=True)
     return np.where(video.is_still, np.minimum(curves, usual), curves)
 
 
-def curves_of(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
+def similarity_curves(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
     """Return [M, C, T] how well each clip fits each query [M, D]: by each part of the space, last by all.
 
     The first part is the cosine; the others, for `vse`, are the likelihoods of objects and of actions, whose
-    weight grows with the cosine of the query and the nearest class name (`JOIN`). Every curve is standardised
-    over the whole video to mean 0 and deviation 1; a flat curve is 0.
+    weight grows with the cosine of the query and the nearest class name (`MIXTURE_WEIGHT_LINE`). Every curve
+    is standardised over the whole video to mean 0 and deviation 1; a flat curve is 0.
     """
-    curves = [standard(queries @ video.rows.T)]
+    curves = [standardise(queries @ video.rows.T)]
     if not video.mixtures:
         return curves[0][:, None]
     combined = curves[0].copy()
     for mixture in video.mixtures:
-        curves.append(standard(log_likelihood(mixture, queries)))
-        combined += curves[-1] * weights_of(mixture, queries)[:, None]
-    return np.stack([*curves, standard(combined)], axis=1)
+        curves.append(standardise(log_likelihood(mixture, queries)))
+        combined += curves[-1] * mixture_weights(mixture, queries)[:, None]
+    return np.stack([*curves, standardise(combined)], axis=1)
 
 
-def weights_of(mixture: ClassMixture, queries: FloatArray) -> FloatArray:
+def mixture_weights(mixture: ClassMixture, queries: FloatArray) -> FloatArray:
     """Return [M] the weight of what a network names, for each query [M, D], beside the map's 1; see
-    `JOIN`.
+    `MIXTURE_WEIGHT_LINE`.
     """
-    slope, offset = JOIN
+    slope, offset = MIXTURE_WEIGHT_LINE
     nearness = (queries @ mixture.names.T).max(axis=1)
     return np.asarray(np.maximum(0, slope * nearness + offset), np.float32)
 
@@ -170,15 +170,15 @@ def guided_rows(video: ClipEmbeddings, query: FloatArray) -> FloatArray:
     The curve is standardised over the whole video, so that each window of a long one shows whether the query
     is likelier elsewhere. The guide is our addition to MRNet's input (docs/algorithms/captions.md).
     """
-    return np.concatenate([video.rows, guide_of(video, query)], axis=1)
+    return np.concatenate([video.rows, guide_column(video, query)], axis=1)
 
 
-def guide_of(video: ClipEmbeddings, query: FloatArray) -> FloatArray:
+def guide_column(video: ClipEmbeddings, query: FloatArray) -> FloatArray:
     """Return [T, 1] the guide of one query [Dq], see `guided_rows`."""
-    return np.asarray(GUIDE_SCALE * curves_of(video, query[None])[0, -1:].T)
+    return np.asarray(GUIDE_SCALE * similarity_curves(video, query[None])[0, -1:].T)
 
 
-def standard(curves: FloatArray) -> FloatArray:
+def standardise(curves: FloatArray) -> FloatArray:
     """Return [M, T] each row with mean 0 and deviation 1, zeros where it is flat."""
     centred = curves - curves.mean(axis=1, keepdims=True)
     spread = centred.std(axis=1, keepdims=True)

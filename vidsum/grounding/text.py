@@ -13,7 +13,7 @@ import numpy.typing as npt
 from vidsum import checkpoints
 from vidsum.device import cached_model
 from vidsum.errors import UsageError, unknown_name_error
-from vidsum.grounding.queries import named
+from vidsum.grounding.queries import quote_queries
 from vidsum.io.cache import cached_rows
 from vidsum.io.packages import install_extra_command
 from vidsum.models.scaling import unit_rows
@@ -28,7 +28,7 @@ CLIP_TOKENS = 77
 DIMS = {"minilm": 384, "clip": 512, "glove": 50}
 """D of each encoder, known without loading it."""
 _BATCH = 64
-_AT_ONCE = 1024
+_TEXTS_PER_REPORT = 1024
 """Captions embedded between two reports of progress."""
 
 Texts = Sequence[str]
@@ -69,7 +69,7 @@ def load_text_encoder(name: str, device: str = "auto") -> TextEncoder:
     return _load(name, device, checkpoints.sha256_of(name))
 
 
-def embed_once(
+def embed_cached(
     texts: Texts, encode: Callable[[Texts], FloatArray], encoder: str, progress: Progress | None = None
 ) -> FloatArray:
     """Return [N, D] of captions, of which there may be many: each distinct one is embedded once, and kept on
@@ -86,8 +86,8 @@ def embed_once(
     def make() -> FloatArray:
         order = sorted(range(len(distinct)), key=lambda row: len(distinct[row]))  # for less padding
         parts: list[FloatArray] = []
-        for start in range(0, len(order), _AT_ONCE):
-            parts.append(encode([distinct[row] for row in order[start : start + _AT_ONCE]]))
+        for start in range(0, len(order), _TEXTS_PER_REPORT):
+            parts.append(encode([distinct[row] for row in order[start : start + _TEXTS_PER_REPORT]]))
             if progress:
                 progress("captions embedded", start + len(parts[-1]), len(distinct))
         return np.concatenate(parts)[np.argsort(order)]
@@ -117,10 +117,10 @@ def _minilm(_device: str) -> TextEncoder:
     model = MiniLM(load_file(folder / "model.safetensors"))
 
     def embed(texts: Texts) -> list[FloatArray]:
-        return list(model(*_padded(tokenizer, texts)))
+        return list(model(*_pad(tokenizer, texts)))
 
     def embed_words(texts: Texts) -> list[FloatArray]:
-        tokens, is_token = _padded(tokenizer, texts)
+        tokens, is_token = _pad(tokenizer, texts)
         return [
             unit_rows(row[seen]) for row, seen in zip(model.read(tokens, is_token), is_token, strict=True)
         ]
@@ -129,10 +129,10 @@ def _minilm(_device: str) -> TextEncoder:
         tokens: list[str] = tokenizer.encode(text).tokens
         return tokens
 
-    return _in_batches("minilm", embed, embed_words, split, MINILM_TOKENS)
+    return _batched_encoder("minilm", embed, embed_words, split, MINILM_TOKENS)
 
 
-def _padded(tokenizer: "Tokenizer", texts: Texts) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+def _pad(tokenizer: "Tokenizer", texts: Texts) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
     """Tokens [B, L] of the texts, and [B, L] bool, False for padding."""
     rows = [encoding.ids for encoding in tokenizer.encode_batch(list(texts))]
     # a cut text keeps its last token, which marks the end
@@ -163,7 +163,7 @@ def _clip(device: str) -> TextEncoder:
     def split(text: str) -> list[str]:
         return ["[start]", *(tokenizer.decode([token]).strip() for token in tokenizer.encode(text)), "[end]"]
 
-    return _in_batches("clip", embed, extractor.encode_words, split, CLIP_TOKENS)
+    return _batched_encoder("clip", embed, extractor.encode_words, split, CLIP_TOKENS)
 
 
 def _glove(_device: str) -> TextEncoder:
@@ -185,7 +185,9 @@ def _glove(_device: str) -> TextEncoder:
     def word_vectors(texts: Texts) -> list[FloatArray]:
         rows = [known(text) for text in texts]
         if unknown := [text for text, words in zip(texts, rows, strict=True) if not words]:
-            raise UsageError(f"GloVe has no word of {named(unknown)}", hint="use another text encoder")
+            raise UsageError(
+                f"GloVe has no word of {quote_queries(unknown)}", hint="use another text encoder"
+            )
         return [np.asarray(vectors[[row_of[word] for word in words]], np.float32) for words in rows]
 
     def encode(texts: Texts) -> FloatArray:
@@ -199,7 +201,7 @@ def _glove(_device: str) -> TextEncoder:
     return TextEncoder("glove", dim, encode, encode_words, known)
 
 
-def _in_batches(
+def _batched_encoder(
     name: str, embed: Embed, embed_words: Embed, split: Callable[[str], list[str]], most_tokens: int
 ) -> TextEncoder:
     """Return the encoder of a network that is given texts of similar length together, which need less

@@ -24,10 +24,10 @@ RECORDED: Final = "map_sha256"
 
 def load_map() -> VisualSemanticMap:
     """Return the map, kept for the next video. Raises WeightsError where it is damaged."""
-    return _loaded(checkpoints.sha256_of(NAME))
+    return _load(checkpoints.sha256_of(NAME))
 
 
-def rows_of(features: Features) -> FloatArray:
+def mapped_rows(features: Features) -> FloatArray:
     """Return [T, E] of a video by the map. Raises UsageError where the features have none, or another
     map's.
     """
@@ -38,7 +38,7 @@ def rows_of(features: Features) -> FloatArray:
     return features.embeddings
 
 
-def row_of_picture(path: str) -> FloatArray:
+def embed_picture(path: str) -> FloatArray:
     """Return [1, D] of an image file. Raises InputError where there is none, or it cannot be read."""
     from vidsum.features.pictures import Still, encode_views
 
@@ -51,7 +51,7 @@ def row_of_picture(path: str) -> FloatArray:
 
 
 @cached_model(maxsize=1)
-def _loaded(sha256: str) -> VisualSemanticMap:
+def _load(sha256: str) -> VisualSemanticMap:
     trained = read_trained(checkpoints.path_of(NAME))
     try:
         return map_of(VSEConfig(**trained.config), trained.tensors)

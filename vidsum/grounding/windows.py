@@ -23,7 +23,7 @@ _GROWTH = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Windows:
+class WindowProposals:
     """The W sliding windows of a video, short ones first, and where the N proposals of each lie."""
 
     intervals_s: TimeArray
@@ -37,7 +37,7 @@ def grid(duration_s: float, step_s: float) -> TimeArray:
     return np.arange(max(1, int(np.ceil(duration_s / step_s - 1e-6))), dtype=np.float64) * step_s
 
 
-def on_grid(rows: FloatArray, features: Features, times: TimeArray, step_s: float) -> FloatArray:
+def to_grid(rows: FloatArray, features: Features, times: TimeArray, step_s: float) -> FloatArray:
     """Return rows [N, K] about the features' clips as rows [T, K] about the clips of a grid.
 
     Each is the mean of those whose clips overlap it, weighted by the common time. Where there are none, at
@@ -46,11 +46,11 @@ def on_grid(rows: FloatArray, features: Features, times: TimeArray, step_s: floa
     placed = np.empty((len(times), rows.shape[1]), np.float32)
     for start in range(0, len(times), _BLOCK):
         block = slice(start, start + _BLOCK)
-        placed[block] = _on_block(rows, features, times[block], step_s)
+        placed[block] = _block_to_grid(rows, features, times[block], step_s)
     return placed
 
 
-def clips_of(rows: FloatArray, step_s: float, clip_s: float, most: int) -> FloatArray:
+def resample_clips(rows: FloatArray, step_s: float, clip_s: float, most: int) -> FloatArray:
     """Return [T, D + 2] clips of `clip_s` seconds, or longer ones where there would be more than `most`.
 
     `rows` are [N, D] of a window, each of `step_s` seconds.
@@ -59,7 +59,7 @@ def clips_of(rows: FloatArray, step_s: float, clip_s: float, most: int) -> Float
 
 
 def count_clips(n_rows: int, step_s: float, clip_s: float, most: int) -> int:
-    """Return the number of clips that `clips_of` makes of a window."""
+    """Return the number of clips that `resample_clips` makes of a window."""
     return max(1, min(most, math.ceil(n_rows * step_s / clip_s - 1e-9)))
 
 
@@ -77,18 +77,18 @@ def sliding_windows(shortest: int, n_rows: int) -> tuple[slice, ...]:
     windows: list[slice] = []
     length = max(1, shortest)
     while not windows or windows[-1] != slice(0, n_rows):
-        windows += _windows_of(length, n_rows)
+        windows += _windows_of_length(length, n_rows)
         length *= _GROWTH
     return tuple(windows)
 
 
-def placed(
+def place_proposals(
     windows: Sequence[slice],
     fractions: TimeArray,
     step_s: float,
     duration_s: float,
     margins: TimeArray | float,
-) -> Windows:
+) -> WindowProposals:
     """Return the proposals of a model by their positions in the video.
 
     Args:
@@ -104,7 +104,7 @@ def placed(
     has_begun = (fractions[..., 0] > margins) | (starts == 0)
     has_ended = (fractions[..., 1] < 1 - margins) | (ends == ends.max())
     is_in_video = intervals[..., 1] > intervals[..., 0]
-    return Windows(intervals, has_begun & has_ended & is_in_video)
+    return WindowProposals(intervals, has_begun & has_ended & is_in_video)
 
 
 def best_at(intervals_s: TimeArray, scores: FloatArray, times: TimeArray) -> FloatArray:
@@ -119,7 +119,7 @@ def best_at(intervals_s: TimeArray, scores: FloatArray, times: TimeArray) -> Flo
     return curve
 
 
-def inside(spans: FloatArray, shortest: TimeArray, ends: TimeArray) -> TimeArray:
+def clamp_spans(spans: FloatArray, shortest: TimeArray, ends: TimeArray) -> TimeArray:
     """Spans [W, N, 2], as fractions of windows, brought inside [0, ends] and drawn out to `shortest`."""
     starts, stops = np.moveaxis(spans.astype(np.float64), -1, 0).clip(0, ends)
     lengths = np.minimum(np.maximum(stops - starts, shortest), ends)
@@ -127,7 +127,7 @@ def inside(spans: FloatArray, shortest: TimeArray, ends: TimeArray) -> TimeArray
     return np.stack([starts, starts + lengths], axis=-1)
 
 
-def joined(windows: Sequence[slice], curves: Sequence[FloatArray]) -> FloatArray:
+def merge_curves(windows: Sequence[slice], curves: Sequence[FloatArray]) -> FloatArray:
     """Return [T] the mean of the curves [t] of the shortest windows, whose clips are the finest."""
     n_rows, length = windows[-1].stop, windows[0].stop
     total, count = np.zeros(n_rows), np.zeros(n_rows)
@@ -139,8 +139,8 @@ def joined(windows: Sequence[slice], curves: Sequence[FloatArray]) -> FloatArray
     return np.asarray(total / count, np.float32)
 
 
-def _on_block(rows: FloatArray, features: Features, times: TimeArray, step_s: float) -> TimeArray:
-    """Return the same as `on_grid` in float64, for a few clips of the grid."""
+def _block_to_grid(rows: FloatArray, features: Features, times: TimeArray, step_s: float) -> TimeArray:
+    """Return the same as `to_grid` in float64, for a few clips of the grid."""
     starts, ends = features.timestamps, features.timestamps + features.covers_s
     first = np.searchsorted(ends, times, side="right")
     after = np.searchsorted(starts, times + step_s, side="left")
@@ -166,7 +166,7 @@ def _nearest(times: TimeArray, candidates: TimeArray) -> npt.NDArray[np.int64]:
     return np.where(is_before, before, after).astype(np.int64)
 
 
-def _windows_of(length: int, n_rows: int) -> list[slice]:
+def _windows_of_length(length: int, n_rows: int) -> list[slice]:
     """Windows of `length` rows, spread evenly: a moment of up to half of that is strictly inside one."""
     if n_rows <= length:
         return [slice(0, n_rows)]

@@ -1,7 +1,7 @@
 """Sentences for segments of a video: names of classes, or the nearest of sentences that people wrote.
 
-A writer takes what is seen of N segments (`Seen`) and gives one sentence for each. Methods and measurements
-are in docs/algorithms/describe.md.
+A writer takes the features of N segments and gives a sentence for each. docs/algorithms/describe.md has the
+methods and measurements.
 """
 
 import csv
@@ -19,7 +19,7 @@ from vidsum import checkpoints
 from vidsum.errors import InputError
 from vidsum.features import describe
 from vidsum.grounding.conse import class_probabilities
-from vidsum.grounding.text import embed_once, load_text_encoder
+from vidsum.grounding.text import embed_cached, load_text_encoder
 from vidsum.grounding.vse import EXTRACTOR
 from vidsum.io.text import read_packed_text
 from vidsum.models.scaling import logistic, softmax
@@ -27,20 +27,20 @@ from vidsum.types import FloatArray, Progress
 
 NEAREST, TEMPERATURE = 100, 0.05
 """Sentences of a bank that vote on which of them is said, and how much less the farther ones count."""
-SURE: Final = (5.8, 12.8, -10.5)
+CONFIDENCE: Final = (5.8, 12.8, -10.5)
 """Weights of cosine and agreement and the offset of `retrieve`'s confidence; docs/algorithms/describe.md."""
-SHORT: Final = 500
-SURE_SHORT: Final = (14.8, 2.2, -7.5)
+MAX_SHORT_LIST: Final = 500
+SHORT_LIST_CONFIDENCE: Final = (14.8, 2.2, -7.5)
 """Of a list of up to so many sentences, which are hardly about the same things: weights of cosine and of the
 sentence's own weight among the votes, and the offset."""
-_MOST_TAGS, _LEAST_CHANCE = 3, 0.05
-_AT_ONCE = 64
+_MAX_TAGS, _MIN_TAG_PROBABILITY = 3, 0.05
+_SEGMENTS_PER_BATCH = 64
 """Segments that are compared with a bank together: this bounds the memory."""
 _COLUMNS = ("caption", "sentence", "text")
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class SegmentFeatures:
     """What is seen of N segments."""
 
     features: FloatArray
@@ -62,7 +62,7 @@ class Sentence:
     network's."""
 
 
-Writer = Callable[[Seen], list[Sentence]]
+Writer = Callable[[SegmentFeatures], list[Sentence]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ class Bank:
     """[B, 384] by MiniLM, of length 1."""
 
 
-def tags(seen: Seen) -> list[Sentence]:
+def tags(seen: SegmentFeatures) -> list[Sentence]:
     """Return the likeliest classes of ImageNet, such as "golden retriever, tennis ball".
 
     Their confidence is the network's probability that the picture shows one of them.
@@ -85,23 +85,25 @@ def tags(seen: Seen) -> list[Sentence]:
     known = [re.sub(r"\s*\([^)]*\)", "", name) for name in names()]
     said = []
     for chances in class_probabilities(seen.class_logits, 1.0):
-        best = np.argsort(-chances, kind="stable")[:_MOST_TAGS]
-        chosen = [k for rank, k in enumerate(best.tolist()) if rank == 0 or chances[k] >= _LEAST_CHANCE]
+        best = np.argsort(-chances, kind="stable")[:_MAX_TAGS]
+        chosen = [
+            k for rank, k in enumerate(best.tolist()) if rank == 0 or chances[k] >= _MIN_TAG_PROBABILITY
+        ]
         said.append(Sentence(", ".join(known[k] for k in chosen), min(float(chances[chosen].sum()), 1.0)))
     return said
 
 
-def retrieve(seen: Seen, bank: Bank) -> list[Sentence]:
+def retrieve(seen: SegmentFeatures, bank: Bank) -> list[Sentence]:
     """Of the nearest sentences, the one that the others resemble most: a consensus, as in Devlin et al.,
     "Exploring Nearest Neighbor Approaches for Image Captioning" (2015), weighted by nearness.
 
     Its agreement with the others, and its cosine with the picture, give the confidence; of a short list, its
     lead over the others in place of the agreement.
     """
-    curve = SURE if len(bank.texts) > SHORT else SURE_SHORT
+    curve = CONFIDENCE if len(bank.texts) > MAX_SHORT_LIST else SHORT_LIST_CONFIDENCE
     said: list[Sentence] = []
-    for start in range(0, len(seen.embeddings), _AT_ONCE):
-        cosines = seen.embeddings[start : start + _AT_ONCE] @ bank.vectors.T
+    for start in range(0, len(seen.embeddings), _SEGMENTS_PER_BATCH):
+        cosines = seen.embeddings[start : start + _SEGMENTS_PER_BATCH] @ bank.vectors.T
         k = min(NEAREST, cosines.shape[1])
         for row, nearest in zip(cosines, np.argpartition(-cosines, k - 1, axis=1)[:, :k], strict=True):
             weights = softmax(row[nearest] / np.float32(TEMPERATURE))
@@ -110,13 +112,13 @@ def retrieve(seen: Seen, bank: Bank) -> list[Sentence]:
             chosen = int(np.argmax(votes))
             own = float(weights[chosen])
             agreement = (float(votes[chosen]) - own) / max(1 - own, 1e-6)
-            backing = agreement if curve is SURE else own
+            backing = agreement if curve is CONFIDENCE else own
             sure = curve[0] * row[nearest[chosen]] + curve[1] * backing + curve[2]
             said.append(Sentence(bank.texts[nearest[chosen]], float(logistic(sure))))
     return said
 
 
-def retrieving(bank: Bank) -> Writer:
+def bank_writer(bank: Bank) -> Writer:
     """Return the writer `retrieve` with its sentences."""
     return partial(retrieve, bank=bank)
 
@@ -128,7 +130,7 @@ def read_bank(path: Path, progress: Progress | None = None) -> Bank:
     """
     texts = read_sentences(path)
     encode = load_text_encoder("minilm").encode
-    return Bank(texts, embed_once(texts, encode, checkpoints.sha256_of("minilm"), progress))
+    return Bank(texts, embed_cached(texts, encode, checkpoints.sha256_of("minilm"), progress))
 
 
 def read_sentences(path: Path) -> tuple[str, ...]:
@@ -142,7 +144,7 @@ def read_sentences(path: Path) -> tuple[str, ...]:
     content = read_packed_text(path)
     is_csv = path.name.removesuffix(".gz").endswith(".csv")
     cells = _cells(path, content) if is_csv else (line.rpartition("\t")[2] for line in content.splitlines())
-    texts = tuple(dict.fromkeys(filter(None, map(tidied, cells))))
+    texts = tuple(dict.fromkeys(filter(None, map(tidy, cells))))
     if not texts:
         raise InputError(
             f"{path}: holds no sentence", hint="a sentence per line, or CSV with a column caption"
@@ -163,7 +165,7 @@ def _cells(path: Path, content: str) -> Iterator[str]:
         raise InputError(f"{path}: line {rows.line_num} is not CSV ({error})") from error
 
 
-def tidied(text: str) -> str:
+def tidy(text: str) -> str:
     """Return a sentence as it is printed: single spaces, none before punctuation, a capital, a full stop.
 
     Empty where it holds no word; `nan` is what tables write for an empty cell.

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from vidsum.errors import OutputError, require_type
 from vidsum.outputs import atomic_write, check_target, make_folder
-from vidsum.pipelines.report import Shown, films_of, plays, report_text
+from vidsum.pipelines.report import PageResult, is_playable, report_text, report_videos
 from vidsum.results.media import url_of
 from vidsum.results.page import render
 from vidsum.types import VideoInfo
@@ -30,7 +30,7 @@ File = Path | VideoInfo | str
 
 
 def write_report(
-    results: Shown | Sequence[Shown], path: PathLike, *, title: str = "", embed: bool = False
+    results: PageResult | Sequence[PageResult], path: PathLike, *, title: str = "", embed: bool = False
 ) -> tuple[str, ...]:
     """Write one or more results as a page, which names videos by relative paths; see docs/report.md.
 
@@ -49,7 +49,7 @@ def write_report(
     """
     several = results if isinstance(results, Sequence) else [results]
     for one in several or (None,):
-        require_type(one, Shown)
+        require_type(one, PageResult)
     named = [(f"result {number}", one) for number, one in enumerate(several, 1)]
     if Path(path).suffix.lower() != ".html":
         return write_bundle(named, Path(path), title)[1]
@@ -60,7 +60,7 @@ def write_report(
 
 
 def write_bundle(
-    results: Sequence[tuple[str, Shown]], target: Path, title: str = "", *, overwrite: bool = True
+    results: Sequence[tuple[str, PageResult]], target: Path, title: str = "", *, overwrite: bool = True
 ) -> tuple[bool, tuple[str, ...]]:
     """Write a page with its videos, clips and subtitles, as a ZIP where the name ends so, else as a folder.
 
@@ -107,7 +107,9 @@ def _is_zip(target: Path) -> bool:
     return target.suffix.lower() == ".zip"
 
 
-def _files_of(results: Sequence[tuple[str, Shown]], title: str) -> tuple[dict[str, File], tuple[str, ...]]:
+def _files_of(
+    results: Sequence[tuple[str, PageResult]], title: str
+) -> tuple[dict[str, File], tuple[str, ...]]:
     """Return the files of a bundle by their names, the page last, and warnings."""
     files: dict[str, File] = {}
     stems: dict[str, Path] = {}
@@ -117,12 +119,12 @@ def _files_of(results: Sequence[tuple[str, Shown]], title: str) -> tuple[dict[st
         name = PurePath(re.sub(r"[^\w.() -]", "_", path.name))
         while stems.setdefault(name.stem.casefold(), path) != path:  # some systems ignore case
             name = name.with_name(f"_{name}")
-        is_copy = not isinstance(file, VideoInfo) or plays(file)
+        is_copy = not isinstance(file, VideoInfo) or is_playable(file)
         place = f"media/{name if is_copy else name.with_suffix('.mp4')}"
         files[place] = path if is_copy else file
         return url_of(place)
 
-    films, warnings = films_of(results, add, plays)
+    films, warnings = report_videos(results, add, is_playable)
     for film in films:
         for panel in film.panels:
             if film.source:

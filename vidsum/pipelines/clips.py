@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from vidsum.errors import require_type
 from vidsum.options import from_keywords
 from vidsum.outputs import as_utf8, make_folder, shortened, stems_of
-from vidsum.pipelines.export import look_of
-from vidsum.pipelines.timelines import video_of
+from vidsum.pipelines.export import style_for
+from vidsum.pipelines.timelines import result_video
 from vidsum.provenance import label_of
 from vidsum.results.moments import Grounding, Highlights, QueryMoments
 from vidsum.results.shots import Shots
@@ -58,12 +58,12 @@ def write_clips(
 
     require_type(result, Grounding, Highlights, Shots)
     settings = from_keywords(write_clips, Clips, options)
-    video, comment = video_of(result), label_of(result.provenance, settings.form)
+    video, comment = result_video(result), label_of(result.provenance, settings.form)
     place = Path(folder)
     make_folder(place)
-    look, warnings = look_of(video, settings.shorts, extraction, progress)
-    for path, span in clips_of(result, place, stem or stems_of(video.path)[0]):
-        segment = [_longer(span, settings, video.duration_s)]
+    look, warnings = style_for(video, settings.shorts, extraction, progress)
+    for path, span in clip_paths(result, place, stem or stems_of(video.path)[0]):
+        segment = [_extend(span, settings, video.duration_s)]
         written = write_segments(
             video, segment, path, comment=comment, style=look(segment), progress=progress
         )
@@ -71,7 +71,7 @@ def write_clips(
     return tuple(dict.fromkeys(warnings))
 
 
-def _longer(span: Interval, settings: Clips, duration_s: float) -> Interval:
+def _extend(span: Interval, settings: Clips, duration_s: float) -> Interval:
     """Return a span made longer on both sides; where the video begins or ends, on the other side alone."""
     start_s, end_s = clip_interval((span[0] - settings.pad_s, span[1] + settings.pad_s), duration_s)
     least_s = min(settings.least_s, duration_s)
@@ -81,12 +81,12 @@ def _longer(span: Interval, settings: Clips, duration_s: float) -> Interval:
     return start_s, end_s
 
 
-_MOST_LETTERS = 40
+_MAX_LETTERS = 40
 _NAME_BYTES = 230
 """Longest part of a name for query and video: file systems take 255 bytes."""
 
 
-def clips_of(
+def clip_paths(
     result: Grounding | Highlights | Shots, folder: PathLike, stem: str
 ) -> list[tuple[Path, Interval]]:
     """Return where the MP4 of each moment or shot goes, and its [start_s, end_s). See `write_clips`.
@@ -100,7 +100,7 @@ def clips_of(
     if isinstance(result, Highlights):
         moments = [("highlight", moment) for moment in result.moments]
     else:
-        gets = [query for query in result.queries if query.moments and _gets_clips(query)]
+        gets = [query for query in result.queries if query.moments and _is_exported(query)]
         moments = [(_slug(query.query), moment) for query in gets for moment in query.moments]
     counts, found = Counter[str](), []
     for words, moment in moments:
@@ -119,20 +119,20 @@ def _slug(text: str) -> str:
     words.
     """
     words = re.sub(r"[\W_]+", "-", as_utf8(text).lower()).strip("-")
-    return words[:_MOST_LETTERS].rstrip("-") or "query"
+    return words[:_MAX_LETTERS].rstrip("-") or "query"
 
 
 _CLIP = re.compile(r"[^_]+_(.*)_(?:\d+h)?\d+m\d\ds(?:-\d+)?|(.*)-Scene-\d{3,}", re.DOTALL)
 
 
-def stem_in(name: str) -> str | None:
-    """Return the video in the name of a clip, without suffix, that `clips_of` would give; None in any
+def video_stem(name: str) -> str | None:
+    """Return the video in the name of a clip, without suffix, that `clip_paths` would give; None in any
     other.
     """
     match = _CLIP.fullmatch(name)
     return (match[1] or match[2]) if match else None
 
 
-def _gets_clips(query: QueryMoments) -> bool:
+def _is_exported(query: QueryMoments) -> bool:
     """Return whether a query's moments are written: not if it is probably absent, unless it is said."""
     return query.present is None or query.present >= UNLIKELY or query.moments[0].evidence == "said"

@@ -35,7 +35,7 @@ _RECORDED_BY_EFFECT = (
     *("extractor", "fps", "clip_frames", "stride_frames", "logits", "precision", "backend", "device"),
     *("reader", "hwaccel", "fast", "strict", "cache", "allow_playlists", "video_track", "audio_track"),
 )
-"""Options of which `_provenance_of` records what they do to the features, or which do nothing to them."""
+"""Options of which `_job_provenance` records what they do to the features, or which do nothing to them."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Job:
     """
 
 
-def spec_of(how: Extraction, video: VideoInfo | None = None) -> Spec:
+def resolve_spec(how: Extraction, video: VideoInfo | None = None) -> Spec:
     """Return what the extractor sees of a video and gives.
 
     Single frames of a video at a constant rate are sampled at that rate if it is lower: a second sample of a
@@ -68,8 +68,8 @@ def extraction_job(video: VideoInfo, how: Extraction) -> Job:
 
     Raises UsageError: the choices do not go together; said before anything is fetched.
     """
-    spec = spec_of(how, video)
-    precision = _precision_of(how, spec)
+    spec = resolve_spec(how, video)
+    precision = _resolve_precision(how, spec)
     backend = (
         "own" if spec.custom else choose_backend(spec, how.backend, device=how.device, precision=precision)
     )
@@ -77,7 +77,7 @@ def extraction_job(video: VideoInfo, how: Extraction) -> Job:
     def consumer(progress: Progress | None) -> Consumer[Features]:
         if not spec.custom and checkpoints.find(spec.checkpoint) is None:
             checkpoints.fetch(spec.checkpoint, progress)
-        extractor = replace(extractor_of(how), spec=spec)
+        extractor = replace(load_extractor(how), spec=spec)
         seen = partial(extract_features, extractor=extractor, video=video, with_logits=how.logits)
         return partial(seen, embed=vse.load_map() if spec.inner else None, progress=progress)
 
@@ -91,7 +91,7 @@ def extraction_job(video: VideoInfo, how: Extraction) -> Job:
         **({"network": spec.network} if spec.network else {}),
         **({vse.RECORDED: checkpoints.sha256_of(vse.NAME)} if spec.inner else {}),
     }
-    provenance = _provenance_of(video, how, [spec.sampling], how.extractor, weights_sha256(spec), parameters)
+    provenance = _job_provenance(video, how, [spec.sampling], how.extractor, weights_sha256(spec), parameters)
     return Job(provenance, spec.sampling, consumer)
 
 
@@ -104,7 +104,7 @@ def transitions_job(video: VideoInfo, how: Extraction) -> Job:
         return partial(transnetv2.predict_transitions, model=model, video=video, progress=progress)
 
     sha256 = checkpoints.sha256_of(transnetv2.CHECKPOINT)
-    provenance = _provenance_of(video, how, [transnetv2.SAMPLING], _TRANSITIONS, sha256, {})
+    provenance = _job_provenance(video, how, [transnetv2.SAMPLING], _TRANSITIONS, sha256, {})
     return Job(provenance, transnetv2.SAMPLING, consumer)
 
 
@@ -118,10 +118,10 @@ def changes_job(video: VideoInfo, how: Extraction, jobs: Sequence[Job]) -> Job |
         return None
     samplings = [job.sampling for job in jobs if job.sampling]
     rates = sorted({sampling.fps or 0.0 for sampling in samplings})
-    return Job(_provenance_of(video, how, samplings, changes.NAME, None, {"rates": rates}), None, None)
+    return Job(_job_provenance(video, how, samplings, changes.NAME, None, {"rates": rates}), None, None)
 
 
-def _provenance_of(
+def _job_provenance(
     video: VideoInfo,
     how: Extraction,
     samplings: Sequence[Sampling],
@@ -130,7 +130,7 @@ def _provenance_of(
     parameters: Mapping[str, Any],
 ) -> dict[str, Any]:
     path = Path(video.path)
-    if hardware := hardware_for(video, how):  # its colours may differ in the last digit
+    if hardware := choose_hardware(video, how):  # its colours may differ in the last digit
         parameters = {**parameters, "hwaccel": hardware}
     if how.fast and allow_key_frames(samplings):
         parameters = {**parameters, "fast": True}
@@ -152,7 +152,7 @@ def _provenance_of(
     }
 
 
-def hardware_for(video: VideoInfo, how: Extraction) -> str | None:
+def choose_hardware(video: VideoInfo, how: Extraction) -> str | None:
     """What decodes the video in place of the CPU, if that is asked for and there is some."""
     if how.hwaccel == "none":
         return None
@@ -177,7 +177,7 @@ def run_jobs(
     if how.cache:
         found = [features or cache.get(job.provenance) for features, job in zip(found, jobs, strict=True)]
     missing = [number for number, features in enumerate(found) if features is None]
-    for number, features in _decoded(video, jobs, missing, how, progress).items():
+    for number, features in _decode(video, jobs, missing, how, progress).items():
         found[number] = features
         if how.cache and not features.warnings:  # of a damaged video the warning must come every time
             cache.put(features)
@@ -189,13 +189,13 @@ def run_jobs(
     ]
     if kept is not None:
         kept |= zip(digests, made, strict=True)
-    if how.hwaccel == "none" or hardware_for(video, how):
+    if how.hwaccel == "none" or choose_hardware(video, how):
         return made
     note = f"{video.path}: the CPU decodes it, for no hardware here does (--hwaccel {how.hwaccel})"
     return [replace(features, warnings=(*features.warnings, note)) for features in made]
 
 
-def _decoded(
+def _decode(
     video: VideoInfo, jobs: Sequence[Job], missing: Sequence[int], how: Extraction, progress: Progress | None
 ) -> dict[int, Features]:
     """Return the features of the jobs that are missing, by their numbers, in one decode pass; none for
@@ -214,12 +214,12 @@ def _decoded(
         [sampling for sampling, _ in readers.values()],
         reader=how.reader,
         strict=how.strict,
-        hardware=hardware_for(video, how),
+        hardware=choose_hardware(video, how),
         fast=how.fast,
         meter=meter,
     ) as frames:  # which decodes from now on, while the networks are loaded
         consumers = [
-            consumer(progress) if number in missing else _pass_by for number, (_, consumer) in readers.items()
+            consumer(progress) if number in missing else _drain for number, (_, consumer) in readers.items()
         ]
         seen = dict(zip(readers, fan_out(trimming(frames), consumers), strict=True))
     made = {}
@@ -232,19 +232,21 @@ def _decoded(
     return made
 
 
-def _pass_by(frames: Iterable[Frame]) -> None:
+def _drain(frames: Iterable[Frame]) -> None:
     """For features that exist: what the decoder leaves out depends on their frames."""
     for _ in frames:
         pass
 
 
-def extractor_of(how: Extraction) -> Extractor:
+def load_extractor(how: Extraction) -> Extractor:
     """Return an extractor, kept for the next video of a batch."""
-    spec = spec_of(how)
-    return get_extractor(spec, device=how.device, precision=_precision_of(how, spec), backend=how.backend)
+    spec = resolve_spec(how)
+    return get_extractor(
+        spec, device=how.device, precision=_resolve_precision(how, spec), backend=how.backend
+    )
 
 
-def _precision_of(how: Extraction, spec: Spec) -> Precision:
+def _resolve_precision(how: Extraction, spec: Spec) -> Precision:
     if how.precision != "auto":
         return how.precision
     is_int8 = can_be_int8(spec, how.backend) and prefers_int8(how.device)

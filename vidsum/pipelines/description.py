@@ -15,18 +15,18 @@ from vidsum.device import cached_model
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding.captioner import NAME as CAPTIONER
 from vidsum.grounding.captioner import write as written
-from vidsum.grounding.spaces import extractions_of
+from vidsum.grounding.spaces import extractions_for
 from vidsum.grounding.vse import NAME as MAP
-from vidsum.grounding.vse import rows_of
-from vidsum.grounding.writers import Bank, Seen, Sentence, Writer, read_bank, retrieving, tags
+from vidsum.grounding.vse import mapped_rows
+from vidsum.grounding.writers import Bank, SegmentFeatures, Sentence, Writer, bank_writer, read_bank, tags
 from vidsum.io.cache import cached_rows
 from vidsum.io.text import read_text
 from vidsum.models.scaling import unit_rows
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.outputs import atomic_write
-from vidsum.pipelines.plan import Input, Plan, video_input
+from vidsum.pipelines.plan import Input, Plan, open_video_input
 from vidsum.pipelines.sources import Video, VideoPath, has_pictures
-from vidsum.pipelines.speech import blocks_of
+from vidsum.pipelines.speech import read_blocks
 from vidsum.provenance import identify_file
 from vidsum.results.clock import shift_times, to_player_time
 from vidsum.results.descriptions import Description, Descriptions
@@ -36,7 +36,7 @@ from vidsum.settings import Describing, Extraction, Selection, ShotSettings
 from vidsum.shots import find
 from vidsum.speech.gaps import MARGIN_S, MIN_PAUSE_S, WORDS_A_MINUTE, find_gaps, fit_descriptions
 from vidsum.speech.voice import RATE, find_speech
-from vidsum.summary.score import best_score, candidates, weights_sha256
+from vidsum.summary.score import best_score, candidate_models, weights_sha256
 from vidsum.times import format_timestamp, parse_subtitles
 from vidsum.types import FloatArray, Interval, Progress, VideoInfo
 from vidsum.version import __version__
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from vidsum.pipelines.keywords import DescribeOptions
 
-LONGEST_SHOT_S = 10.0
+MAX_SHOT_S = 10.0
 """Longer shots are split: more happens in them than one sentence says."""
 
 
@@ -87,40 +87,42 @@ def plan_descriptions(
     if isinstance(source, Features) or not has_pictures(source):
         raise UsageError("descriptions are of a video, not of features", hint="give the video")
     facts = _facts(settings)
-    given = video_input(source, extractions_of("vse", extraction)[-1])
+    given = open_video_input(source, extractions_for("vse", extraction)[-1])
     assert given.video is not None
     film = given.video
     models: tuple[str, ...] = ()
     if settings.in_gaps:
         facts["in_gaps"] = [MIN_PAUSE_S, MARGIN_S, WORDS_A_MINUTE]
     if settings.in_gaps and settings.texts is None:
-        models = candidates(Selection().model, *given.kind, extraction.device, given.film_fps)
+        models = candidate_models(Selection().model, *given.kind, extraction.device, given.film_fps)
         facts |= {"candidates": list(models), **weights_sha256(models)}
     if speaker is not None:
         facts["speak"] = speaker
-    cut = ShotSettings(max_shot_s=LONGEST_SHOT_S)
+    cut = ShotSettings(max_shot_s=MAX_SHOT_S)
     provenance = {**given.provenance, "shots": without_defaults(cut), "descriptions": facts}
 
     def take(progress: Progress | None) -> Descriptions:
-        found = corrected(Path(str(settings.texts)), film)
-        gaps = tuple(find_gaps(_speech(given, progress), film.duration_s)) if settings.in_gaps else None
-        warnings = () if gaps is None else _over_speech(found, gaps, start_offset_s(film))
+        found = read_corrected(Path(str(settings.texts)), film)
+        gaps = tuple(find_gaps(_speech_spans(given, progress), film.duration_s)) if settings.in_gaps else None
+        warnings = () if gaps is None else _overlap_warnings(found, gaps, start_offset_s(film))
         made = (found, facts["writer"], film.duration_s, 0, gaps)
         return Descriptions(*made, video=film, provenance=provenance, warnings=warnings)
 
     def make(progress: Progress | None) -> Descriptions:
-        write = _writer(settings, facts, progress)  # first: what is missing shows before decoding
+        write = _choose_writer(settings, facts, progress)  # first: what is missing shows before decoding
         (features,), pictures = given.read(progress)
         every_s, warnings, gaps = settings.every_s, list(features.warnings), None
         segments = (
-            _regular(every_s, features.duration_s) if every_s else find(features, cut, pictures).intervals
+            _split_evenly(every_s, features.duration_s)
+            if every_s
+            else find(features, cut, pictures).intervals
         )
-        said = write(seen_in(features, segments))
-        found = joined(segments, said, settings.min_sure)
+        said = write(segment_features(features, segments))
+        found = join_descriptions(segments, said, settings.min_sure)
         if settings.in_gaps:
-            gaps = tuple(find_gaps(_speech(given, progress), features.duration_s))
+            gaps = tuple(find_gaps(_speech_spans(given, progress), features.duration_s))
             importance = best_score(models, features, None, Selection(), 1.0, extraction.device).importance
-            found, about = _in_gaps(found, gaps, features, importance)
+            found, about = _fit_into_gaps(found, gaps, features, importance)
             warnings += about
         return Descriptions(
             descriptions=tuple(found),
@@ -136,7 +138,7 @@ def plan_descriptions(
     return Plan(provenance, make if settings.texts is None else take)
 
 
-def corrected(path: Path, film: VideoInfo) -> tuple[Description, ...]:
+def read_corrected(path: Path, film: VideoInfo) -> tuple[Description, ...]:
     """Descriptions of a film that people wrote or corrected, of a SubRip or WebVTT file for players.
 
     One that lasts into the next ends there. Raises InputError: the file cannot be read, has no cue, or one
@@ -157,7 +159,9 @@ def corrected(path: Path, film: VideoInfo) -> tuple[Description, ...]:
     return tuple(found)
 
 
-def _over_speech(found: Sequence[Description], gaps: Sequence[Interval], offset_s: float) -> tuple[str, ...]:
+def _overlap_warnings(
+    found: Sequence[Description], gaps: Sequence[Interval], offset_s: float
+) -> tuple[str, ...]:
     """Warnings of descriptions that people put where somebody speaks."""
     over = [
         format_timestamp(one.start_s + offset_s)
@@ -197,20 +201,20 @@ def _facts(settings: Describing) -> dict[str, Any]:
     return facts
 
 
-def _writer(settings: Describing, facts: Mapping[str, Any], progress: Progress | None) -> Writer:
+def _choose_writer(settings: Describing, facts: Mapping[str, Any], progress: Progress | None) -> Writer:
     if facts["writer"] != "retrieve":
         return {"write": written, "tags": tags}[facts["writer"]]
     path = Path(str(settings.sentences))
-    return retrieving(_bank(_Asked(path, facts["sentences_sha256"], progress)))
+    return bank_writer(_bank(_SentenceFile(path, facts["sentences_sha256"], progress)))
 
 
-def _regular(every_s: float, duration_s: float) -> list[Interval]:
+def _split_evenly(every_s: float, duration_s: float) -> list[Interval]:
     """Return segments of one length; the last one is up to half longer or shorter."""
     edges = [every_s * number for number in range(max(1, round(duration_s / every_s)))]
     return list(pairwise([*edges, duration_s]))
 
 
-def _speech(given: Input, progress: Progress | None) -> list[Interval]:
+def _speech_spans(given: Input, progress: Progress | None) -> list[Interval]:
     """Return [start_s, end_s) of each piece of speech; none of a video without sound."""
     assert given.video is not None
     if given.video.audio_codec is None:
@@ -220,7 +224,7 @@ def _speech(given: Input, progress: Progress | None) -> list[Interval]:
     def listen() -> FloatArray:
         spans = [
             (piece.start_s, piece.start_s + piece.length_s)
-            for piece in find_speech(blocks_of(sound, DecodeLog(), progress))
+            for piece in find_speech(read_blocks(sound, DecodeLog(), progress))
         ]
         return np.array(spans, np.float32).reshape(-1, 2)
 
@@ -229,7 +233,7 @@ def _speech(given: Input, progress: Progress | None) -> list[Interval]:
     return [(float(start_s), float(end_s)) for start_s, end_s in spans]
 
 
-def _in_gaps(
+def _fit_into_gaps(
     found: Sequence[Description], gaps: Sequence[Interval], features: Features, importance: FloatArray
 ) -> tuple[list[Description], list[str]]:
     """Return the descriptions that fit into pauses, with the times at which they are spoken, and warnings."""
@@ -237,7 +241,7 @@ def _in_gaps(
         return [], [f"the speech has no pause of {MIN_PAUSE_S:g} s: nothing can be said in between"]
     if not found:
         return [], []
-    means = _means(importance[:, None], features, [(one.start_s, one.end_s) for one in found])[:, 0]
+    means = _segment_means(importance[:, None], features, [(one.start_s, one.end_s) for one in found])[:, 0]
     spoken = fit_descriptions(found, means.tolist(), gaps)
     lost = len(found) - len(spoken)
     have = "has" if lost == 1 else "have"
@@ -246,7 +250,7 @@ def _in_gaps(
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _SentenceFile:
     """A file of sentences, as it is now."""
 
     path: Path
@@ -255,19 +259,19 @@ class _Asked:
 
 
 @cached_model(maxsize=1)
-def _bank(asked: _Asked) -> Bank:
+def _bank(asked: _SentenceFile) -> Bank:
     """Return the sentences of a file, kept for the next video of a batch."""
     return read_bank(asked.path, asked.progress)
 
 
-def seen_in(features: Features, segments: Sequence[Interval]) -> Seen:
+def segment_features(features: Features, segments: Sequence[Interval]) -> SegmentFeatures:
     """What is seen in segments, from features of `vidsum.grounding.vse.EXTRACTOR` with class scores."""
-    logits = None if features.logits is None else _means(features.logits, features, segments)
-    embeddings = unit_rows(_means(rows_of(features), features, segments))
-    return Seen(_means(features.array, features, segments), embeddings, logits)
+    logits = None if features.logits is None else _segment_means(features.logits, features, segments)
+    embeddings = unit_rows(_segment_means(mapped_rows(features), features, segments))
+    return SegmentFeatures(_segment_means(features.array, features, segments), embeddings, logits)
 
 
-def _means(rows: FloatArray, features: Features, segments: Sequence[Interval]) -> FloatArray:
+def _segment_means(rows: FloatArray, features: Features, segments: Sequence[Interval]) -> FloatArray:
     """Return [N, D] the mean of the rows [T, D] whose middle lies in each segment, or of the nearest one."""
     middles = features.timestamps + features.covers_s / 2
     means = []
@@ -278,7 +282,7 @@ def _means(rows: FloatArray, features: Features, segments: Sequence[Interval]) -
     return np.array(means, np.float32)
 
 
-def joined(
+def join_descriptions(
     segments: Sequence[Interval], said: Sequence[Sentence], min_sure: float = 0.0
 ) -> list[Description]:
     """Return the sure sentences of segments in a row; those that follow each other with the same text are

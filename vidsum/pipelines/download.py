@@ -44,7 +44,7 @@ from vidsum.io.urls import Url
 from vidsum.types import Progress
 
 MAX_GB, MAX_TIME_S = 8.0, 7200.0
-_KEPT_BYTES = 32 * 10**9
+_MAX_CACHE_BYTES = 32 * 10**9
 """Of all copies; beyond that, those least recently used are removed."""
 _IN_USE_S = 86_400.0
 """A copy that was asked for within this time is not removed."""
@@ -62,7 +62,7 @@ class _OtherPartError(requests.RequestException):
 
 
 @dataclass(frozen=True)
-class Bounds:
+class DownloadLimits:
     """What a download may take at most."""
 
     gigabytes: float = MAX_GB
@@ -79,7 +79,7 @@ def is_web(name: str | os.PathLike[str]) -> bool:
     return re.match(r"\s*https?://", os.fspath(name), re.IGNORECASE) is not None
 
 
-def place_of(url: str) -> Path:
+def copy_path(url: str) -> Path:
     """Return where the copy of a URL is kept: a folder of its own, under its last name and a short hash."""
     url = Url(url)
     name = unquote(url.path.rstrip("/").rpartition("/")[2])
@@ -110,12 +110,12 @@ def download(
         InputError: it cannot be downloaded, is larger or takes longer than allowed, or VIDSUM_OFFLINE forbids
             it and there is no copy.
     """
-    target = place_of(url)
-    bring(Url(url), target, Bounds(max_gigabytes, max_time_s), progress)
+    target = copy_path(url)
+    update_copy(Url(url), target, DownloadLimits(max_gigabytes, max_time_s), progress)
     return target
 
 
-def bring(url: Url, target: Path, bounds: Bounds, progress: Progress | None = None) -> None:
+def update_copy(url: Url, target: Path, bounds: DownloadLimits, progress: Progress | None = None) -> None:
     """Make `target` a copy of what is at `url`; see `download`. One process at a time does so."""
     try:
         _rename_older(target)
@@ -152,7 +152,7 @@ class _Transfer:
 
     url: Url
     target: Path
-    bounds: Bounds
+    bounds: DownloadLimits
     progress: Progress | None
 
     @property
@@ -200,7 +200,7 @@ class _Transfer:
 
     def _request(self, session: Session, deadline: float) -> None:
         version, done = self._version(), self._come()
-        headers = _conditions(version, done, is_whole=self.target.exists())
+        headers = _request_headers(version, done, is_whole=self.target.exists())
         with session.get(self.url.raw, headers=headers, stream=True, timeout=TIMEOUTS_S) as response:
             if response.status_code == requests.codes.not_modified and self.target.exists():
                 return
@@ -279,17 +279,17 @@ class _Transfer:
         self.note.write_text(json.dumps({"by": "yt-dlp"}))
 
 
-def _conditions(version: Mapping[str, Any], done: int, *, is_whole: bool) -> dict[str, str]:
+def _request_headers(version: Mapping[str, Any], done: int, *, is_whole: bool) -> dict[str, str]:
     """Return the headers that ask for what is missing: nothing of an unchanged copy, the rest of a part."""
     etag, date = version.get("ETag"), version.get("Last-Modified")
     if is_whole:
         names = {"If-None-Match": etag, "If-Modified-Since": None if etag else date}
         return {name: value for name, value in names.items() if value}
-    strong = _strong(version)
+    strong = _strong_validator(version)
     return {"Range": f"bytes={done}-", "If-Range": strong} if done and strong and "bytes" in version else {}
 
 
-def _strong(version: Mapping[str, Any]) -> str | None:
+def _strong_validator(version: Mapping[str, Any]) -> str | None:
     """Return what tells versions apart byte by byte: the ETag unless it is weak, else the date."""
     etag: str | None = version.get("ETag")
     return etag if etag and not etag.startswith("W/") else version.get("Last-Modified")
@@ -298,7 +298,7 @@ def _strong(version: Mapping[str, Any]) -> str | None:
 def _is_rest(response: requests.Response, version: Mapping[str, Any], done: int) -> bool:
     """Return whether a response is what was asked for: the rest of the same version, from `done` on."""
     span, size = parse_content_range(response.headers), int(version["bytes"])
-    is_same = _strong(_version_in(response.headers)) == _strong(version)
+    is_same = _strong_validator(_version_in(response.headers)) == _strong_validator(version)
     is_part = response.status_code == requests.codes.partial_content
     return (
         is_part
@@ -330,6 +330,6 @@ def _evict(used: Path) -> None:
             kept.append((folder.stat().st_mtime, size, folder))
     total = sum(size for _, size, _ in kept)
     for asked_at, size, folder in sorted(kept):
-        if total > _KEPT_BYTES and time.time() - asked_at > _IN_USE_S:
+        if total > _MAX_CACHE_BYTES and time.time() - asked_at > _IN_USE_S:
             shutil.rmtree(folder, ignore_errors=True)
             total -= size

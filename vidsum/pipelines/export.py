@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vidsum.errors import InputError, UsageError, require_type
-from vidsum.grounding.find import Look
+from vidsum.grounding.find import AttentionCapture
 from vidsum.labels import label_in
 from vidsum.options import from_keywords
 from vidsum.outputs import as_utf8
-from vidsum.pipelines.timelines import video_of
+from vidsum.pipelines.timelines import result_video
 from vidsum.provenance import form_in, label_of
 from vidsum.results.clock import to_player_time
 from vidsum.results.cuts import Cut, Cutting, cuts_of, groups_of
@@ -85,7 +85,7 @@ def write_video(
     encoding = Encoding(codec="copy") if copy else encoding
     shorts = from_keywords(write_video, Shorts, options)
     shorts.require_encoder(encoding)
-    video, segments = video_of(summary), summary.segments
+    video, segments = result_video(summary), summary.segments
     how: dict[str, Any] = {
         "comment": label_of(summary.provenance, encoding.form(chapters=chapters, shorts=shorts)),
         "chapters": chapters,
@@ -96,7 +96,7 @@ def write_video(
         with suppress(InputError, UsageError):  # as its time stamps jump, for example
             return copy_segments(video, segments, path, **how).warnings
     if encoding.codec != "copy":
-        look, warnings = look_of(video, shorts, extraction, progress)
+        look, warnings = style_for(video, shorts, extraction, progress)
         written = write_segments(video, segments, path, **asdict(encoding), **how, style=look(segments))
         return (*warnings, *written.warnings)
     written = copy_segments(video, segments, path, **how)
@@ -105,26 +105,26 @@ def write_video(
     return (note, *written.warnings)
 
 
-def look_of(
+def style_for(
     video: VideoInfo, shorts: Shorts, extraction: Extraction, progress: Progress | None
 ) -> tuple[Callable[[Sequence[Interval]], ClipStyle], list[str]]:
     """What gives the look of each clip, and the warnings, which grow as it does."""
     if shorts == Shorts():
         return lambda _: ClipStyle(), []
-    from vidsum.pipelines.shorts import Looks
+    from vidsum.pipelines.shorts import ClipStyler
 
-    looks = Looks(video, shorts, extraction, progress)
+    looks = ClipStyler(video, shorts, extraction, progress)
     return looks.of, looks.warnings
 
 
-def form_of(path: PathLike, provenance: Mapping[str, Any]) -> str | None:
+def read_encoding_tag(path: PathLike, provenance: Mapping[str, Any]) -> str | None:
     """Return the form (see `Encoding.form`) in the label of an MP4, PNG or SVG that was written of a result
     with this provenance; None of any other file.
     """
-    return form_in(label_on(path), provenance)
+    return form_in(read_label(path), provenance)
 
 
-def label_on(path: PathLike) -> str | None:
+def read_label(path: PathLike) -> str | None:
     """Return the label of an MP4, PNG or SVG, which may be any text; None if it has none, or cannot be
     read.
     """
@@ -137,7 +137,7 @@ def label_on(path: PathLike) -> str | None:
         return None
 
 
-def read_record_of(path: Path) -> dict[str, Any]:
+def read_result_record(path: Path) -> dict[str, Any]:
     """What a result file says about itself, with its provenance.
 
     Raises InputError: it is missing, was not made by vidsum, or was changed since; the message does not name
@@ -168,7 +168,7 @@ def write_storyboard(summary: Summary, path: PathLike, folder: PathLike) -> None
     from vidsum.summary.storyboard import key_frame_times, save_key_frames, save_picture, storyboard
 
     times = key_frame_times(summary)
-    video = video_of(summary)
+    video = result_video(summary)
     images = [frame.image for frame in read_frames_at(video, times)]
     save_key_frames(images, times, folder)
     found = load_text_for(Path(path), summary.video, Descriptions) if summary.video else None
@@ -176,7 +176,7 @@ def write_storyboard(summary: Summary, path: PathLike, folder: PathLike) -> None
     save_picture(storyboard(to_player_time(summary), images, captions), path, label_of(summary.provenance))
 
 
-_MOST_PICTURES = 120
+_MAX_PICTURES = 120
 
 
 def write_sheet(result: Grounding | Highlights | Shots, path: PathLike) -> None:
@@ -189,8 +189,8 @@ def write_sheet(result: Grounding | Highlights | Shots, path: PathLike) -> None:
     """
     from vidsum.summary.storyboard import contact_sheet, save_picture
 
-    video, cuts = video_of(result), cuts_of(result)
-    shown, length = cuts[:_MOST_PICTURES], format_time(video.duration_s)
+    video, cuts = result_video(result), cuts_of(result)
+    shown, length = cuts[:_MAX_PICTURES], format_time(video.duration_s)
     times = [(cut.start_s + cut.end_s) / 2 for cut in shown]
     images = [frame.image for frame in read_frames_at(video, times, _size(video))]
     facts = f"{result.kind}: {f'{len(shown)} of ' if cuts[len(shown) :] else ''}{len(cuts)}, of {length}"
@@ -201,7 +201,7 @@ def write_sheet(result: Grounding | Highlights | Shots, path: PathLike) -> None:
     save_picture(sheet, path, label_of(result.provenance))
 
 
-def write_attention(result: Grounding, look: Look, files: Mapping[str, Path]) -> tuple[str, ...]:
+def write_attention(result: Grounding, look: AttentionCapture, files: Mapping[str, Path]) -> tuple[str, ...]:
     """Plot what a model attended to; `files` are by the kind of plot, for the rest see `write_plot`."""
     from vidsum.grounding.attention_plot import attention_plot
 
@@ -233,11 +233,11 @@ def write_plot(result: Summary | Grounding | Highlights, path: PathLike) -> tupl
 
 
 _FPS = 8
-_LONGEST_S = 6.0
+_MAX_PREVIEW_S = 6.0
 _SIDE = 320
 
 
-def previews(result: Cutting, format: PreviewFormat) -> Iterator[tuple[str, bytes]]:
+def iter_previews(result: Cutting, format: PreviewFormat) -> Iterator[tuple[str, bytes]]:
     """Yield the name and content of a preview of each segment, shot or moment: its first 6 s, 8 pictures a
     second.
 
@@ -252,10 +252,10 @@ def previews(result: Cutting, format: PreviewFormat) -> Iterator[tuple[str, byte
         UsageError: the result is of features.
         InputError: the video is missing or another one.
     """
-    info = video_of(result)
+    info = result_video(result)
     size = _size(info)
-    for name, cut in _numbered(result):
-        length_s = min(cut.end_s - cut.start_s, _LONGEST_S)
+    for name, cut in _named_cuts(result):
+        length_s = min(cut.end_s - cut.start_s, _MAX_PREVIEW_S)
         n_pictures = max(1, math.ceil(length_s * _FPS - 1e-6))
         times_s = [cut.start_s + number / _FPS for number in range(n_pictures)]
         pictures = [frame.image for frame in read_frames_at(info, times_s, size)]
@@ -267,7 +267,7 @@ def is_preview(name: str) -> bool:
     return re.fullmatch(r"\d+(_\d+)?\.(gif|webp|mp4)", name) is not None
 
 
-def _numbered(result: Cutting) -> list[tuple[str, Cut]]:
+def _named_cuts(result: Cutting) -> list[tuple[str, Cut]]:
     """Return the cuts of a result with the names of their previews."""
     groups = groups_of(result)
     return [

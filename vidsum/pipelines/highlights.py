@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vidsum.errors import UsageError, require_type
-from vidsum.grounding.proposals import moments_of, snapped, suppress
-from vidsum.grounding.windows import grid, on_grid
+from vidsum.grounding.proposals import find_moments, snap_moments, suppress
+from vidsum.grounding.windows import grid, to_grid
 from vidsum.options import from_keywords
-from vidsum.pipelines.plan import Plan, input_of
+from vidsum.pipelines.plan import Plan, open_input
 from vidsum.pipelines.sources import Source, has_pictures
 from vidsum.results.features import Features
 from vidsum.results.moments import Highlights, Moment
 from vidsum.settings import Extraction, Selection
 from vidsum.shots import find
 from vidsum.summary.importance import CLIP_S
-from vidsum.summary.score import best_score, candidates, weights_sha256
+from vidsum.summary.score import best_score, candidate_models, weights_sha256
 from vidsum.types import FloatArray, Progress, TimeArray
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from vidsum.pipelines.keywords import ExtractionOptions
 
 TOP_K = 5
-_LEVEL = 0.1
+_MIN_RANGE = 0.1
 """Where the saliency of all clips differs by less, nothing stands out."""
-_STRETCHED = "contrastive"
+_SCALED_SCORER = "contrastive"
 """A scorer whose curve is always scaled to [0, 1]: the noise of a still video would stand out."""
 
 
@@ -73,9 +73,9 @@ def plan_highlights(source: Source, top_k: int, extraction: Extraction) -> Plan[
             f"{source}: highlights are found in a video",
             hint="give the video, or in Python vidsum.find_highlights(vidsum.read_features(FILE))",
         )
-    given = input_of(source, extraction)
-    models = candidates(Selection().model, *given.kind, extraction.device, given.film_fps)
-    models = tuple(name for name in models if name != _STRETCHED)
+    given = open_input(source, extraction)
+    models = candidate_models(Selection().model, *given.kind, extraction.device, given.film_fps)
+    models = tuple(name for name in models if name != _SCALED_SCORER)
     facts = {"top_k": top_k, "clip_s": CLIP_S, "candidates": list(models), **weights_sha256(models)}
     provenance = {**given.provenance, "highlights": facts}
 
@@ -86,8 +86,8 @@ def plan_highlights(source: Source, top_k: int, extraction: Extraction) -> Plan[
         scored = best_score(models, features, None, Selection(), 1.0, extraction.device)
         # where all models are flat, a summary takes all for equal; here nothing is salient
         curve = scored.importance * (scored.model in models)
-        saliency = on_grid(curve[:, None], features, times, CLIP_S)[:, 0]
-        is_level = saliency.max() - saliency.min() < _LEVEL
+        saliency = to_grid(curve[:, None], features, times, CLIP_S)[:, 0]
+        is_level = saliency.max() - saliency.min() < _MIN_RANGE
         # segments of a level curve would be those of its noise; a flat one gives the whole video
         segmented = np.zeros_like(saliency) if is_level else saliency
         about_level = ("all clips are about as salient: no segment stands out",) if is_level else ()
@@ -115,6 +115,6 @@ def _moments(
 
     They begin and end where shots do, if these are near.
     """
-    ranked = moments_of(saliency, times, CLIP_S, duration_s, top_k, grouping="excess", max_iou=0)
+    ranked = find_moments(saliency, times, CLIP_S, duration_s, top_k, grouping="excess", max_iou=0)
     chosen = [moment for rank, moment in enumerate(ranked) if rank == 0 or moment.score > 0]
-    return tuple(suppress(snapped(chosen, edges_s), 0, top_k))
+    return tuple(suppress(snap_moments(chosen, edges_s), 0, top_k))

@@ -16,22 +16,29 @@ import numpy.typing as npt
 from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.grounding import presence, vse
-from vidsum.grounding.find import Look as Look
-from vidsum.grounding.find import Request, checkpoint_sha256, locate, max_words, model_for, precision_for
-from vidsum.grounding.proposals import MAX_IOU, snapped, suppress
-from vidsum.grounding.queries import Queries, named, notes_on, unread
-from vidsum.grounding.queries import in_short as in_short
-from vidsum.grounding.queries import queries_of as queries_of
+from vidsum.grounding.find import AttentionCapture as AttentionCapture
+from vidsum.grounding.find import (
+    EncodedQueries,
+    checkpoint_sha256,
+    locate,
+    max_words,
+    resolve_model,
+    resolve_precision,
+)
+from vidsum.grounding.proposals import MAX_IOU, snap_moments, suppress
+from vidsum.grounding.queries import Queries, query_warnings, quote_queries, unreadable_queries
+from vidsum.grounding.queries import parse_queries as parse_queries
 from vidsum.grounding.queries import read_queries as read_queries
+from vidsum.grounding.queries import shorten as shorten
 from vidsum.grounding.said import ENCODER
-from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, embed_queries, text_encoder_of
+from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, embed_queries, text_encoder_name
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.windows import grid
 from vidsum.models.scaling import unit_rows
 from vidsum.options import all_from_keywords, without_defaults
-from vidsum.pipelines.plan import Input, Plan, in_turn, input_of, tell
-from vidsum.pipelines.said import speech_of_moments, with_said
-from vidsum.pipelines.sight import input_in, plan_sight
+from vidsum.pipelines.plan import Input, Plan, embed_in_batches, open_input, report_step
+from vidsum.pipelines.said import merge_speech, plan_moment_speech
+from vidsum.pipelines.sight import open_in_space, plan_embedding
 from vidsum.pipelines.sources import Source, has_pictures
 from vidsum.results.features import Features
 from vidsum.results.moments import Grounding, Moment, QueryMoments
@@ -46,7 +53,7 @@ if TYPE_CHECKING:
 EncodeText = Callable[[Sequence[str]], npt.ArrayLike]
 """Texts to vectors [M, D]."""
 
-_CHOSEN_BY_SPACE = ("extractor", "fps", "clip_frames", "stride_frames", "logits")
+_SET_BY_SPACE = ("extractor", "fps", "clip_frames", "stride_frames", "logits")
 
 
 def ground(
@@ -79,17 +86,15 @@ def ground(
         WeightsError: weights are missing and cannot be fetched.
         UsageError: a query holds no text, or a setting is out of range.
     """
-    retrieval, extraction = choices_of_moments(ground, {"top_k": top_k, "model": model, **options})
-    return plan_moments(source, queries_of(queries), retrieval, extraction, encode_text).run(progress)
+    retrieval, extraction = moment_settings(ground, {"top_k": top_k, "model": model, **options})
+    return plan_moments(source, parse_queries(queries), retrieval, extraction, encode_text).run(progress)
 
 
-def choices_of_moments(
-    function: Callable[..., Any], given: Mapping[str, Any]
-) -> tuple[Retrieval, Extraction]:
+def moment_settings(function: Callable[..., Any], given: Mapping[str, Any]) -> tuple[Retrieval, Extraction]:
     """Return the settings that keyword arguments stand for. Raises TypeError, UsageError: see
     `from_keywords`.
     """
-    if chosen := [name for name in given if name in _CHOSEN_BY_SPACE]:
+    if chosen := [name for name in given if name in _SET_BY_SPACE]:
         raise UsageError(f"{chosen[0]} is chosen by the space", hint="space='clip' or space='vse'")
     given = {**given, "model": os.fspath(given["model"])}
     retrieval, extraction = all_from_keywords(function, (Retrieval, Extraction), given)
@@ -97,7 +102,7 @@ def choices_of_moments(
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class MomentSearch:
     """How queries are answered: by which model, in which space."""
 
     queries: Queries
@@ -108,7 +113,7 @@ class Search:
     space: str
     encode_text: EncodeText | None = None
     """What reads the queries in place of the space's text encoder."""
-    look: Look | None = None
+    look: AttentionCapture | None = None
     """See `plan_moments`."""
 
     def facts(self) -> dict[str, Any]:
@@ -121,23 +126,23 @@ class Search:
         if self.queries.spoken:
             facts["queries"]["spoken"] = [one.sha256 for one in self.queries.spoken.values()]
         if self.space != "own":
-            facts["text_weights_sha256"] = checkpoints.sha256_of(text_encoder_of(self.space))
+            facts["text_weights_sha256"] = checkpoints.sha256_of(text_encoder_name(self.space))
         if self.space == "vse":
             facts["vse_sha256"] = checkpoints.sha256_of(vse.NAME)
         if sha256 := checkpoint_sha256(self.model):
             facts["model_sha256"] = sha256
-        precision = precision_for(self.model, self.extraction.device, self.extraction.precision)
+        precision = resolve_precision(self.model, self.extraction.device, self.extraction.precision)
         return facts if precision == "fp32" else {**facts, "precision": precision}
 
     def has_encoder(self) -> bool:
         """Return whether the text encoder's weights are here; their check may still go on."""
-        return self.encode_text is None and checkpoints.find(text_encoder_of(self.space)) is not None
+        return self.encode_text is None and checkpoints.find(text_encoder_name(self.space)) is not None
 
     def vectors(self, given: Input, progress: Progress | None) -> FloatArray:
         """Return [M, D] of the queries."""
         texts, device = (*self.queries.texts, *self.retrieval.without), self.extraction.device
         if self.encode_text is None:
-            return in_turn(texts, lambda some: embed_queries(self.space, some, device), progress)
+            return embed_in_batches(texts, lambda some: embed_queries(self.space, some, device), progress)
         vectors = np.asarray(self.encode_text(texts), np.float32)
         assert given.features is not None
         if vectors.shape != (expected := (len(texts), given.features.dim)):
@@ -148,7 +153,7 @@ class Search:
         """Return the moments of each query."""
         extraction, retrieval = self.extraction, self.retrieval
         vectors, without = np.split(vectors, [len(self.queries.texts)])
-        request, alone = Request(self.queries.texts, vectors, without), retrieval.alone
+        request, alone = EncodedQueries(self.queries.texts, vectors, without), retrieval.alone
         if self.look:
             self.look.at(self.model, clips, request, extraction.device)
         how = (extraction.device, extraction.precision)
@@ -162,7 +167,7 @@ class Search:
 
     def _snapped(self, answer: QueryMoments, clips: ClipEmbeddings) -> tuple[Moment, ...]:
         assert clips.shots_s is not None
-        return tuple(suppress(snapped(answer.moments, clips.shots_s), MAX_IOU, self.retrieval.top_k))
+        return tuple(suppress(snap_moments(answer.moments, clips.shots_s), MAX_IOU, self.retrieval.top_k))
 
     def _judged(self, answer: QueryMoments, present: float) -> QueryMoments:
         if answer.query in self._unread:
@@ -173,19 +178,21 @@ class Search:
     @cached_property
     def _unread(self) -> dict[str, None]:
         texts = (*self.queries.texts, *self.retrieval.without)
-        encoder = load_text_encoder(text_encoder_of(self.space), self.extraction.device)
-        return dict.fromkeys(unread(texts, encoder.split) if self.space == "vse" else ())
+        encoder = load_text_encoder(text_encoder_name(self.space), self.extraction.device)
+        return dict.fromkeys(unreadable_queries(texts, encoder.split) if self.space == "vse" else ())
 
     def warnings(self) -> tuple[str, ...]:
         """What to say of the queries: among others, which are longer than the model reads."""
         if self.encode_text:
             return self.queries.warnings
-        encoder = load_text_encoder(text_encoder_of(self.space), self.extraction.device)
+        encoder = load_text_encoder(text_encoder_name(self.space), self.extraction.device)
         if (most := max_words(self.model, self.extraction.device)) is not None:
             encoder = replace(encoder, most_tokens=min(most, encoder.most_tokens or most))
         cut = [text for text in self.queries.texts if encoder.cuts(text)]
-        about_length = [f"{named(cut)}: only the first {encoder.most_tokens} tokens are read"] if cut else []
-        return (*self.queries.warnings, *notes_on(self.queries.texts, self._unread), *about_length)
+        about_length = (
+            [f"{quote_queries(cut)}: only the first {encoder.most_tokens} tokens are read"] if cut else []
+        )
+        return (*self.queries.warnings, *query_warnings(self.queries.texts, self._unread), *about_length)
 
 
 def plan_moments(
@@ -194,7 +201,7 @@ def plan_moments(
     retrieval: Retrieval,
     extraction: Extraction,
     encode_text: EncodeText | None = None,
-    look: Look | None = None,
+    look: AttentionCapture | None = None,
 ) -> Plan[Grounding]:
     """Plan `ground`: the video is probed and hashed, not decoded.
 
@@ -208,17 +215,17 @@ def plan_moments(
 
     Raises InputError, WeightsError, UsageError: see `ground`; the model has no such attention.
     """
-    retrieval = _with_texts(retrieval)
+    retrieval = _check_texts(retrieval)
     if isinstance(source, Features) or not has_pictures(source):
-        given = input_of(source, extraction)
+        given = open_input(source, extraction)
         search = _search_in_features(given, queries, retrieval, encode_text)
     elif encode_text:
         raise UsageError("encode_text reads queries for features of your own", hint="give Features")
     else:
         search = _search_in_video(queries, retrieval, extraction)
-        given = input_in(search.space, source, extraction, retrieval)
-    sight = plan_sight(given, search.space, retrieval.snap)
-    speech = speech_of_moments(retrieval, given)
+        given = open_in_space(search.space, source, extraction, retrieval)
+    sight = plan_embedding(given, search.space, retrieval.snap)
+    speech = plan_moment_speech(retrieval, given)
     search = replace(search, look=look and look.checked(search.model, retrieval.evidence, extraction.device))
     evidence = "seen" if speech is None else "said" if retrieval.evidence == "said" else "both"
     provenance: dict[str, Any] = {**sight.provenance, "grounding": search.facts()}
@@ -234,7 +241,7 @@ def plan_moments(
         vectors = None if search.has_encoder() else search.vectors(given, progress)  # faults come first
         clips, features = sight.run(progress)
         vectors = search.vectors(given, progress) if vectors is None else vectors
-        tell(progress, "comparing queries")
+        report_step(progress, "comparing queries")
         warnings = [warning for each in features for warning in each.warnings]
         if extraction.fast and given.video:
             warnings.append("only key frames were decoded: moments between them may be missed")
@@ -261,22 +268,22 @@ def plan_moments(
             return in_pictures(progress)
         heard = speech.run(progress)
         grounding = in_no_picture(heard.duration_s) if evidence == "said" else in_pictures(progress)
-        return with_said(grounding, heard, queries, evidence, retrieval.top_k, extraction.device)
+        return merge_speech(grounding, heard, queries, evidence, retrieval.top_k, extraction.device)
 
     return Plan(provenance, make)
 
 
-def _with_texts(retrieval: Retrieval) -> Retrieval:
+def _check_texts(retrieval: Retrieval) -> Retrieval:
     """Return settings with texts that were checked: what is not to be seen is looked for in the picture."""
-    without = queries_of(retrieval.without).texts if retrieval.without else ()
+    without = parse_queries(retrieval.without).texts if retrieval.without else ()
     return replace(retrieval, evidence="seen", without=without) if without else retrieval
 
 
-def _search_in_video(queries: Queries, retrieval: Retrieval, extraction: Extraction) -> Search:
+def _search_in_video(queries: Queries, retrieval: Retrieval, extraction: Extraction) -> MomentSearch:
     if extraction.fast and (retrieval.thorough or retrieval.snap == "transnetv2"):
         other = "--thorough" if retrieval.thorough else "--snap transnetv2"
         raise UsageError(f"--fast decodes key frames only; {other} needs all frames")
-    model, space = model_for(retrieval.model, retrieval.space, extraction.device, retrieval.mask)
+    model, space = resolve_model(retrieval.model, retrieval.space, extraction.device, retrieval.mask)
     if retrieval.alone and model == "similarity":
         raise UsageError("alone is for trained models, not for similarity", hint="--model mrnet or qd-detr")
     if retrieval.without and model != "similarity":
@@ -286,12 +293,12 @@ def _search_in_video(queries: Queries, retrieval: Retrieval, extraction: Extract
         raise UsageError(fault, hint="leave out --thorough")
     if retrieval.min_present and space == "clip":
         raise UsageError("the space clip has no match probability", hint="--space vse")
-    return Search(queries, retrieval, extraction, model, space)
+    return MomentSearch(queries, retrieval, extraction, model, space)
 
 
 def _search_in_features(
     given: Input, queries: Queries, retrieval: Retrieval, encode_text: EncodeText | None
-) -> Search:
+) -> MomentSearch:
     """In features that exist: those of CLIP, or any with their own text encoder."""
     extractor, _, _ = given.kind
     if encode_text is None and extractor != "clip":
@@ -304,4 +311,4 @@ def _search_in_features(
     space = "own" if encode_text else "clip"
     if retrieval.space not in ("auto", space) or retrieval.min_present:
         raise UsageError(f"these features are in the space {space}, without presence", hint="--space auto")
-    return Search(queries, retrieval, given.extraction, "similarity", space, encode_text)
+    return MomentSearch(queries, retrieval, given.extraction, "similarity", space, encode_text)

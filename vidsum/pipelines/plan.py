@@ -20,8 +20,8 @@ from vidsum.errors import InputError
 from vidsum.features import cache
 from vidsum.features.cache import CacheState
 from vidsum.options import from_keywords
-from vidsum.pipelines.decoding import Job, changes_job, extraction_job, run_jobs, spec_of
-from vidsum.pipelines.sources import Source, Video, VideoPath, has_pictures, kept_of, path_of, probe_video
+from vidsum.pipelines.decoding import Job, changes_job, extraction_job, resolve_spec, run_jobs
+from vidsum.pipelines.sources import Source, Video, VideoPath, has_pictures, memo_of, probe_video, source_path
 from vidsum.provenance import digest_of
 from vidsum.results.feature_files import read_features, write_features
 from vidsum.results.features import Features
@@ -79,7 +79,7 @@ class Input:
         if self.features is not None:
             has = self.features.embeddings is not None
             return self.features.extractor, 1 / self.features.step_s, has
-        spec = spec_of(self.extraction, self.video)
+        spec = resolve_spec(self.extraction, self.video)
         return self.extraction.extractor, 1 / spec.step_s, spec.inner > 0
 
     @property
@@ -138,29 +138,29 @@ class Input:
         return found
 
 
-def tell(progress: Progress | None, step: str) -> None:
+def report_step(progress: Progress | None, step: str) -> None:
     """Report the beginning of a step whose length is not known."""
     if progress:
         progress(step, 0, 0)
 
 
-_AT_ONCE = 1000
+_TEXTS_PER_REPORT = 1000
 """Texts between two reports of progress."""
 
 
-def in_turn(
+def embed_in_batches(
     texts: Sequence[str], embed: Callable[[Sequence[str]], FloatArray], progress: Progress | None
 ) -> FloatArray:
     """Return the vectors [M, D] of many texts, with progress."""
     parts = []
-    for first in range(0, len(texts), _AT_ONCE):
+    for first in range(0, len(texts), _TEXTS_PER_REPORT):
         if progress:
             progress("reading queries", first, len(texts))
-        parts.append(embed(texts[first : first + _AT_ONCE]))
+        parts.append(embed(texts[first : first + _TEXTS_PER_REPORT]))
     return np.concatenate(parts)
 
 
-def input_of(source: Source, extraction: Extraction) -> Input:
+def open_input(source: Source, extraction: Extraction) -> Input:
     """Return a video to extract features of, or features that exist: a feature file is read, features stay as
     they are.
 
@@ -169,18 +169,18 @@ def input_of(source: Source, extraction: Extraction) -> Input:
     if isinstance(source, Features):
         return Input(extraction, features=source)
     if not has_pictures(source):
-        path, _, name = path_of(source).partition("#")
+        path, _, name = source_path(source).partition("#")
         return Input(extraction, features=read_features(path, name or None))
-    return video_input(source, extraction)
+    return open_video_input(source, extraction)
 
 
-def video_input(source: VideoPath | Video, extraction: Extraction) -> Input:
+def open_video_input(source: VideoPath | Video, extraction: Extraction) -> Input:
     """Return a video to extract features of, whatever its name. Raises InputError, UsageError: see
     `extract`.
     """
-    spec_of(extraction)  # an unknown extractor is told before the file is looked at
-    video = probe_video(path_of(source), extraction)
-    return Input(extraction, video, (extraction_job(video, extraction),), kept=kept_of(source))
+    resolve_spec(extraction)  # an unknown extractor is told before the file is looked at
+    video = probe_video(source_path(source), extraction)
+    return Input(extraction, video, (extraction_job(video, extraction),), kept=memo_of(source))
 
 
 def extract(
@@ -212,7 +212,7 @@ def extract(
 
 def plan_extraction(source: VideoPath | Video, extraction: Extraction) -> Plan[Features]:
     """Plan the features of a video. Raises InputError, UsageError: see `extract`."""
-    given = video_input(source, extraction)
+    given = open_video_input(source, extraction)
     return Plan(given.jobs[0].provenance, lambda progress: given.read(progress)[0][0])
 
 

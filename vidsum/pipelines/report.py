@@ -12,9 +12,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from vidsum.errors import InputError, UsageError
-from vidsum.pipelines.clips import clips_of
-from vidsum.pipelines.export import form_of
-from vidsum.pipelines.timelines import relative, video_behind
+from vidsum.pipelines.clips import clip_paths
+from vidsum.pipelines.export import read_encoding_tag
+from vidsum.pipelines.timelines import relative_path, reopen_video
 from vidsum.results.clock import shift_times
 from vidsum.results.cuts import Cutting
 from vidsum.results.descriptions import Descriptions
@@ -36,25 +36,25 @@ from vidsum.video.write import write_segments
 PathLike = str | os.PathLike[str]
 
 _PICTURE_SIDE, _VIEW_SIDE = 320, 160
-_MOST_VIEWS = 120
+_MAX_VIEWS = 120
 """Pictures of shots: about a megabyte."""
-_EMBEDDED_BYTES, _MOST_BITS = 24_000_000, 600_000
+_EMBEDDED_BYTES, _MAX_BITS_PER_S = 24_000_000, 600_000
 """Videos in a page: 32 MB in all as text, the most that every browser reads; bits of a second."""
-LONGEST_EMBEDDED_S = 1200.0
+MAX_EMBEDDED_S = 1200.0
 """At 150 kbit/s, people can still tell what happens."""
 _JPEG_QUALITY = 72
 
 
-Shown = Cutting | Texts
+PageResult = Cutting | Texts
 """What a page shows: results, and the texts of their videos."""
 
 
-Place = Callable[[VideoInfo | Path], str | None]
+MediaLink = Callable[[VideoInfo | Path], str | None]
 """The URL of a video, or of the clip of a moment, from the page; None to leave it out."""
 
 
 def report_text(
-    results: Sequence[tuple[str, Shown]], target: Path, title: str = "", *, embed: bool = False
+    results: Sequence[tuple[str, PageResult]], target: Path, title: str = "", *, embed: bool = False
 ) -> tuple[str, tuple[str, ...]]:
     """Return the text of a page, and warnings.
 
@@ -63,10 +63,12 @@ def report_text(
         target: the file that it is for; paths of videos start at its folder.
         title, embed: see `write_report`.
     """
-    place = _embedding(results) if embed else partial(_linked, target)
-    films, warnings = films_of(results, place, lambda _: not embed)
+    place = _embed_videos(results) if embed else partial(_link, target)
+    films, warnings = report_videos(results, place, lambda _: not embed)
     if not embed:
-        unplayable = (film.video for film in films if film.video and film.source and not plays(film.video))
+        unplayable = (
+            film.video for film in films if film.video and film.source and not is_playable(film.video)
+        )
         warnings += [
             f"{info.path}: browsers may not play {info.codec} in this file; --embed and --bundle convert it"
             for info in unplayable
@@ -74,8 +76,8 @@ def report_text(
     return render(films, title), tuple(warnings)
 
 
-def films_of(
-    results: Sequence[tuple[str, Shown]], place: Place, is_copied: Callable[[VideoInfo], bool]
+def report_videos(
+    results: Sequence[tuple[str, PageResult]], place: MediaLink, is_copied: Callable[[VideoInfo], bool]
 ) -> tuple[list[PageVideo], list[str]]:
     """Return the videos of results, in order, and warnings of those that are missing.
 
@@ -83,10 +85,10 @@ def films_of(
     one that is encoded for the page begins with the first picture.
     """
     warnings: list[str] = []
-    return [_film(group, place, is_copied, warnings) for group in _by_video(results)], warnings
+    return [_report_video(group, place, is_copied, warnings) for group in _by_video(results)], warnings
 
 
-def plays(info: VideoInfo) -> bool:
+def is_playable(info: VideoInfo) -> bool:
     """Return whether browsers play a file: WebM, or an MP4 of codecs that all have, with 8 bits per
     sample.
     """
@@ -99,19 +101,19 @@ def plays(info: VideoInfo) -> bool:
         return video_stream(container, info).codec_context.pix_fmt in ("yuv420p", "yuvj420p")
 
 
-def _linked(target: Path, file: VideoInfo | Path) -> str:
-    return url_of(relative(file.path if isinstance(file, VideoInfo) else file, target))
+def _link(target: Path, file: VideoInfo | Path) -> str:
+    return url_of(relative_path(file.path if isinstance(file, VideoInfo) else file, target))
 
 
-def _embedding(results: Sequence[tuple[str, Shown]]) -> Place:
+def _embed_videos(results: Sequence[tuple[str, PageResult]]) -> MediaLink:
     """What puts small videos into a page. Raises UsageError: they are too long for it."""
     lengths = {result.video.path: result.video.duration_s for _, result in results if result.video}
     total_s = sum(lengths.values())
-    if total_s > LONGEST_EMBEDDED_S:
-        most = f"--embed holds {format_short_time(LONGEST_EMBEDDED_S)} in {_EMBEDDED_BYTES // 10**6} MB"
+    if total_s > MAX_EMBEDDED_S:
+        most = f"--embed holds {format_short_time(MAX_EMBEDDED_S)} in {_EMBEDDED_BYTES // 10**6} MB"
         fault = f"{format_short_time(total_s)} of video is too long for one page: {most}"
         raise UsageError(fault, hint="--bundle page.zip")
-    bits = min(_MOST_BITS, int(0.95 * 8 * _EMBEDDED_BYTES / max(total_s, 1)))
+    bits = min(_MAX_BITS_PER_S, int(0.95 * 8 * _EMBEDDED_BYTES / max(total_s, 1)))
 
     def place(file: VideoInfo | Path) -> str | None:
         if not isinstance(file, VideoInfo):
@@ -124,9 +126,9 @@ def _embedding(results: Sequence[tuple[str, Shown]]) -> Place:
     return place
 
 
-def _by_video(results: Sequence[tuple[str, Shown]]) -> list[list[tuple[str, Shown]]]:
+def _by_video(results: Sequence[tuple[str, PageResult]]) -> list[list[tuple[str, PageResult]]]:
     """Return the results of each video together; of features, each by itself."""
-    groups: dict[tuple[str, int], list[tuple[str, Shown]]] = {}
+    groups: dict[tuple[str, int], list[tuple[str, PageResult]]] = {}
     for name, result in results:
         video = result.video
         key = (os.path.realpath(video.path), video.bytes) if video else (name, -1)
@@ -134,9 +136,9 @@ def _by_video(results: Sequence[tuple[str, Shown]]) -> list[list[tuple[str, Show
     return list(groups.values())
 
 
-def _film(
-    group: Sequence[tuple[str, Shown]],
-    place: Place,
+def _report_video(
+    group: Sequence[tuple[str, PageResult]],
+    place: MediaLink,
     is_copied: Callable[[VideoInfo], bool],
     warnings: list[str],
 ) -> PageVideo:
@@ -149,21 +151,21 @@ def _film(
         video=video,
         duration_s=max(_duration_s(result) for _, result in group),
         results=tuple((name, result) for name, result in group if isinstance(result, Cutting)),
-        descriptions=_text(group, Descriptions),
-        said=_text(group, Transcript),
+        descriptions=_find_text(group, Descriptions),
+        said=_find_text(group, Transcript),
     )
     if video is None:
         return film
     try:
-        info = video_behind(video)
+        info = reopen_video(video)
     except InputError as error:
         warnings.append(f"{error.message}: the page has no pictures of it")
-        return _played(film, start_offset_s(video))
+        return _shift_times(film, start_offset_s(video))
     clips = {name: _clips(Path(name), result, place) for name, result in film.results}
     offset_s = start_offset_s(info) if is_copied(info) else 0.0
-    film = _played(film, offset_s)
+    film = _shift_times(film, offset_s)
     times = {time for _, result in film.results for times in picture_times(result) for time in times}
-    starts, has_shots = _starts(film, offset_s)
+    starts, has_shots = _shot_starts(film, offset_s)
     return replace(
         film,
         source=place(info),
@@ -174,7 +176,7 @@ def _film(
     )
 
 
-def _played(film: PageVideo, offset_s: float) -> PageVideo:
+def _shift_times(film: PageVideo, offset_s: float) -> PageVideo:
     """Return the video with all times later, as a player that counts so much ahead of the first picture has
     them.
     """
@@ -183,20 +185,20 @@ def _played(film: PageVideo, offset_s: float) -> PageVideo:
     return replace(film, duration_s=film.duration_s + offset_s, **texts)
 
 
-def _duration_s(result: Shown) -> float:
+def _duration_s(result: PageResult) -> float:
     if isinstance(result, Shots):
         return result.video.duration_s if result.video else float(result.edges_s[-1])
     return result.duration_s if isinstance(result, Transcript) else result.video_duration_s
 
 
-def _text(group: Sequence[tuple[str, Shown]], kind: type[Text]) -> Text | None:
+def _find_text(group: Sequence[tuple[str, PageResult]], kind: type[Text]) -> Text | None:
     """Return the transcript or the descriptions of a video: one of the results, or beside one of them."""
     given = (result for _, result in group if isinstance(result, kind))
     beside = (load_text_for(Path(name), result.video, kind) for name, result in group if result.video)
     return next(filter(None, chain(given, beside)), None)
 
 
-def _starts(film: PageVideo, begin_s: float) -> tuple[list[float], bool]:
+def _shot_starts(film: PageVideo, begin_s: float) -> tuple[list[float], bool]:
     """When each shot begins, and True; evenly spaced times and False where no result has shots."""
     for _, result in film.results:
         if isinstance(result, Shots):
@@ -204,13 +206,13 @@ def _starts(film: PageVideo, begin_s: float) -> tuple[list[float], bool]:
         if isinstance(result, Summary):
             return [shot.start_s for shot in result.shots], True
     length_s = film.duration_s - begin_s
-    count = min(_MOST_VIEWS, max(1, round(length_s)))
+    count = min(_MAX_VIEWS, max(1, round(length_s)))
     return [begin_s + length_s * number / count for number in range(count)], False
 
 
 def _views(info: VideoInfo, starts_s: list[float], offset_s: float) -> tuple[tuple[float, str], ...]:
     """Return a picture of each shot, from its middle, with its start; of very many shots, of some."""
-    spans = list(pairwise([*starts_s, offset_s + info.duration_s]))[:: 1 + len(starts_s) // (_MOST_VIEWS + 1)]
+    spans = list(pairwise([*starts_s, offset_s + info.duration_s]))[:: 1 + len(starts_s) // (_MAX_VIEWS + 1)]
     middles = {start: (start + end) / 2 for start, end in spans}
     pictures = _pictures(info, sorted({*middles.values()}), _VIEW_SIDE, offset_s)
     return tuple((start, pictures[middle]) for start, middle in middles.items())
@@ -230,12 +232,12 @@ def _jpeg(picture: Picture) -> bytes:
     return content.getvalue()
 
 
-def _clips(record: Path, result: Cutting, place: Place) -> list[str | None]:
+def _clips(record: Path, result: Cutting, place: MediaLink) -> list[str | None]:
     """URLs of the MP4 files of moments that `--clips` wrote beside a result; None for missing ones."""
     if not isinstance(result, Grounding | Highlights):
         return []
-    clips = clips_of(result, record.parent, record.stem.removesuffix(f"_{result.kind}"))
+    clips = clip_paths(result, record.parent, record.stem.removesuffix(f"_{result.kind}"))
     return [
-        place(path) if path.exists() and form_of(path, result.provenance) is not None else None
+        place(path) if path.exists() and read_encoding_tag(path, result.provenance) is not None else None
         for path, _ in clips
     ]

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from vidsum.errors import UsageError, VidsumError
 from vidsum.options import all_from_keywords, from_keywords
-from vidsum.pipelines.moments import EncodeText, choices_of_moments, plan_moments, queries_of
+from vidsum.pipelines.moments import EncodeText, moment_settings, parse_queries, plan_moments
 from vidsum.pipelines.sources import Source
 from vidsum.pipelines.speech import plan_transcript
-from vidsum.pipelines.summary import model_of, plan_summary
+from vidsum.pipelines.summary import plan_summary, resolve_scorer
 from vidsum.results.moments import Grounding
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
 from vidsum.settings import DEFAULT_MODEL, Extraction, Selection, ShotMethod, ShotSettings, Transcription
-from vidsum.summary.score import OwnScores
+from vidsum.summary.score import CustomScores
 from vidsum.types import Progress, TrackChoice
 
 if TYPE_CHECKING:
@@ -41,12 +41,12 @@ class Summarizer:
 
     def __init__(
         self,
-        model: str | os.PathLike[str] | OwnScores = Selection.model,
+        model: str | os.PathLike[str] | CustomScores = Selection.model,
         *,
         shots: ShotMethod = ShotSettings.shots,
         **options: Unpack[SummarizerOptions],
     ) -> None:
-        name, self._own = model_of(model)
+        name, self._own = resolve_scorer(model)
         self._options: dict[str, Any] = {"model": name, "shots": shots, **options}
         self._settings()  # refuses what is wrong at once
 
@@ -90,7 +90,7 @@ class Transcriber:
         return plan_transcript(path, self._settings, self._extraction).run(progress)
 
 
-def each(
+def iter_results(
     step: Callable[[Given], Made], sources: Iterable[Given]
 ) -> Iterator[tuple[Given, Made | VidsumError]]:
     """What a step, such as a `Summarizer`, makes of each source, as soon as it is made.
@@ -99,7 +99,7 @@ def each(
     as missing weights, is raised. Raises UsageError: the step cannot be called.
     """
     if not callable(step):
-        raise UsageError("the step cannot be called", hint="vidsum.each(step, sources)")
+        raise UsageError("the step cannot be called", hint="vidsum.iter_results(step, sources)")
     for source in sources:
         made: Made | VidsumError
         try:
@@ -123,12 +123,12 @@ class Grounder:
         encode_text: EncodeText | None = None,
         **options: Unpack[GrounderOptions],
     ) -> None:
-        self._settings = choices_of_moments(Grounder, {"model": model, **options})
+        self._settings = moment_settings(Grounder, {"model": model, **options})
         self._encode_text = encode_text
 
     def __call__(
         self, source: Source, queries: str | Sequence[str], *, progress: Progress | None = None
     ) -> Grounding:
         """Return moments in a video that match text queries."""
-        plan = plan_moments(source, queries_of(queries), *self._settings, self._encode_text)
+        plan = plan_moments(source, parse_queries(queries), *self._settings, self._encode_text)
         return plan.run(progress)

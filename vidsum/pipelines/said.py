@@ -14,11 +14,19 @@ import numpy as np
 
 from vidsum.errors import UsageError
 from vidsum.grounding.queries import Queries
-from vidsum.grounding.said import SURE, both, curve_said, evidence_of, moments_said, passages_of, sentences_of
+from vidsum.grounding.said import (
+    MATCH_EVIDENCE,
+    fuse,
+    iter_passages,
+    score_passages,
+    speech_curve,
+    speech_moments,
+    split_sentences,
+)
 from vidsum.grounding.spaces import STEP_S
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.plan import Input, Plan
-from vidsum.pipelines.speech import cached_transcript, in_english, plan_transcript
+from vidsum.pipelines.speech import cached_transcript, plan_transcript, to_english
 from vidsum.results.clock import shift_times
 from vidsum.results.moments import Grounding, QueryMoments
 from vidsum.results.summary import Summary
@@ -28,7 +36,7 @@ from vidsum.types import Interval, Progress, TimeArray, VideoInfo, clip_interval
 from vidsum.video.clock import start_offset_s
 
 
-def speech_of_moments(retrieval: Retrieval, given: Input) -> Plan[Transcript] | None:
+def plan_moment_speech(retrieval: Retrieval, given: Input) -> Plan[Transcript] | None:
     """Return the transcript, in English, that moments are found in: where that is asked for, or by default
     where one with speech is in the cache.
 
@@ -44,24 +52,24 @@ def speech_of_moments(retrieval: Retrieval, given: Input) -> Plan[Transcript] | 
     if video is None or evidence == "seen":
         return None
     if evidence == "auto":
-        found = cached_transcript(video.path, extraction, **_facts_of(video), english=True)
+        found = cached_transcript(video.path, extraction, **_cache_arguments(video), english=True)
         if found is None or not found.segments:
             return None
     path, plan = video.path, plan_transcript(video.path, Transcription(), extraction, video)
-    return replace(plan, make=lambda progress: in_english(plan.run(progress), path, extraction, progress))
+    return replace(plan, make=lambda progress: to_english(plan.run(progress), path, extraction, progress))
 
 
-def _facts_of(video: VideoInfo) -> dict[str, Any]:
+def _cache_arguments(video: VideoInfo) -> dict[str, Any]:
     return {"track": video.audio_track, "offset_s": start_offset_s(video)}
 
 
-def with_said(
+def merge_speech(
     grounding: Grounding, transcript: Transcript, queries: Queries, evidence: str, top_k: int, device: str
 ) -> Grounding:
     """Return moments with those that are said; with the evidence `said` these alone."""
-    answers = _answers(transcript, queries.texts, grounding.timestamps, top_k, device)
+    answers = _speech_answers(transcript, queries.texts, grounding.timestamps, top_k, device)
     if evidence == "both":
-        answers = [both(*pair, top_k) for pair in zip(grounding.queries, answers, strict=True)]
+        answers = [fuse(*pair, top_k) for pair in zip(grounding.queries, answers, strict=True)]
     return replace(
         grounding,
         queries=queries.told_apart(answers),
@@ -70,22 +78,22 @@ def with_said(
     )
 
 
-def _answers(
+def _speech_answers(
     transcript: Transcript, texts: Sequence[str], times: TimeArray, top_k: int, device: str
 ) -> list[QueryMoments]:
     """Return the answers by what is said alone, with a curve at `times`."""
-    passages = list(passages_of(sentences_of(transcript)))
+    passages = list(iter_passages(split_sentences(transcript)))
     if not passages:
         silent = np.zeros(len(times), np.float32)
         return [QueryMoments(text, (), silent, said=silent) for text in texts]
     answers = []
-    for text, row in zip(texts, evidence_of(passages, texts, device), strict=True):
-        curve = curve_said(passages, row, times, STEP_S)
-        answers.append(QueryMoments(text, tuple(moments_said(passages, row, top_k)), curve, said=curve))
+    for text, row in zip(texts, score_passages(passages, texts, device), strict=True):
+        curve = speech_curve(passages, row, times, STEP_S)
+        answers.append(QueryMoments(text, tuple(speech_moments(passages, row, top_k)), curve, said=curve))
     return answers
 
 
-def speech_of_summary(selection: Selection, given: Input) -> Plan[Transcript] | None:
+def plan_summary_speech(selection: Selection, given: Input) -> Plan[Transcript] | None:
     """Return the transcript that a summary needs; by default one only where it is in the cache.
 
     Raises:
@@ -100,24 +108,24 @@ def speech_of_summary(selection: Selection, given: Input) -> Plan[Transcript] | 
         if is_asked:
             raise UsageError("features have no speech", hint="give the video, or --snap none")
         return None
-    if not is_asked and cached_transcript(video.path, extraction, **_facts_of(video)) is None:
+    if not is_asked and cached_transcript(video.path, extraction, **_cache_arguments(video)) is None:
         return None
     return plan_transcript(video.path, Transcription(), extraction, video)
 
 
-def words_to_clear(selection: Selection, transcript: Transcript) -> list[Interval]:
+def protected_words(selection: Selection, transcript: Transcript) -> list[Interval]:
     """(start_s, end_s) of the words, or sentences, that no cut may fall into."""
     if selection.snap == "none":
         return []
     spans = [(word.start_s, word.end_s) for word in transcript.words]
     if selection.snap == "sentence":
         longest_s = selection.max_segment_s or math.inf
-        sentences = [(said.start_s, said.end_s) for said in sentences_of(transcript)]
+        sentences = [(said.start_s, said.end_s) for said in split_sentences(transcript)]
         spans += [(start_s, end_s) for start_s, end_s in sentences if end_s - start_s <= longest_s]
     return spans
 
 
-def kept_said(
+def quoted_passages(
     heard: Transcript, texts: Sequence[str], given: Input, progress: Progress | None
 ) -> list[Interval]:
     """(start_s, end_s) of the passage that each text describes, of what was heard in a video.
@@ -126,21 +134,21 @@ def kept_said(
     """
     if not texts or given.video is None:
         return []
-    english = in_english(heard, given.video.path, given.extraction, progress)
-    passages = list(passages_of(sentences_of(english)))
+    english = to_english(heard, given.video.path, given.extraction, progress)
+    passages = list(iter_passages(split_sentences(english)))
     if not passages:
         raise UsageError(f"--keep-said {texts[0]!r}: no speech in {Path(given.video.path).name}")
     kept = []
-    for text, row in zip(texts, evidence_of(passages, texts, given.extraction.device), strict=True):
+    for text, row in zip(texts, score_passages(passages, texts, given.extraction.device), strict=True):
         best = int(row.argmax())
-        if row[best] < SURE:
+        if row[best] < MATCH_EVIDENCE:
             nearest = passages[best].text
             raise UsageError(f"--keep-said {text!r}: no speech matches; the nearest is {nearest!r}")
         kept.append(clip_interval((passages[best].start_s, passages[best].end_s), given.video.duration_s))
     return kept
 
 
-def subtitles_of(transcript: Transcript, segments: Sequence[Interval]) -> tuple[Segment, ...]:
+def cut_subtitles(transcript: Transcript, segments: Sequence[Interval]) -> tuple[Segment, ...]:
     """Return the segments of a transcript that a summary holds, in its own times; words decide where it has
     any.
     """
@@ -179,7 +187,7 @@ def export_subtitles(
     video = summary.video
     transcript = plan_transcript(video.path, Transcription(), extraction, video).run(progress)
     with atomic_write(path) as part:
-        text = format_segments(subtitles_of(transcript, summary.segments), "srt")
+        text = format_segments(cut_subtitles(transcript, summary.segments), "srt")
         part.write_text(text, encoding="utf-8")
 
 

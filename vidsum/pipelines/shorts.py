@@ -11,8 +11,8 @@ from fractions import Fraction
 import numpy as np
 
 from vidsum.device import cached_model
-from vidsum.grounding.places import SIDE, Looker, moving
-from vidsum.pipelines.said import subtitles_of
+from vidsum.grounding.places import SIDE, SaliencyModel, motion_curve
+from vidsum.pipelines.said import cut_subtitles
 from vidsum.pipelines.speech import plan_transcript
 from vidsum.results.cues import make_cues
 from vidsum.results.transcript import Transcript, to_cue_words
@@ -29,7 +29,7 @@ from vidsum.video.segments import in_ticks, segment_frames
 from vidsum.video.style import ClipStyle, letters_in_line, missing_letters
 from vidsum.video.timing import read_jumps
 
-_ALL = 0.97
+_MAX_SHARE = 0.97
 """A crop of this share of the picture, or more, stays in the middle."""
 _MOTION_S, _LOOK_S = 0.25, 1.0
 """Times between pictures that are compared, and between those that the network sees."""
@@ -39,15 +39,15 @@ _NEAR_S = 0.5
 _CUT, _CLEAR, _BESIDE = 12.0, 3.0, 8
 """A shot begins where the picture changes by so many levels, and by so many times more than any of the last
 pictures did, so many of them."""
-_FEWEST = 3
+_MIN_SHOT_FRAMES = 3
 """Frames of a shot."""
-_PLACES = 65
+_CROP_POSITIONS = 65
 """Of the crop, that are compared."""
-_WORTH = 0.08
+_MIN_GAIN = 0.08
 """A crop shows so much more of what matters than of the picture, or the whole picture is shown."""
 
 
-class Looks:
+class ClipStyler:
     """What clips of a video look and sound like; what several share is found out once."""
 
     def __init__(
@@ -64,7 +64,7 @@ class Looks:
         framing = None
         if shorts.vertical:
             wide, high = map(int, shorts.aspect.split(":"))
-            framing = framing_of(
+            framing = choose_framing(
                 video, segments, Fraction(wide, high), self._extraction.device, self._progress
             )
         loudness = SHORTS_LUFS if shorts.loudness else None
@@ -87,7 +87,7 @@ class Looks:
     def _captions(self, segments: Sequence[Interval], look: ClipStyle) -> list[tuple[float, float, str]]:
         assert self._said is not None
         size = look.size or (self._video.display_width, self._video.display_height)
-        pieces = to_cue_words(subtitles_of(self._said, segments))
+        pieces = to_cue_words(cut_subtitles(self._said, segments))
         cues = [(cue.start_s, cue.end_s, cue.text) for cue in make_cues(pieces, letters_in_line(*size))]
         if unknown := missing_letters(cues):
             self.warnings.append(f"captions: the font has no {unknown[:8]}; --subtitles has all letters")
@@ -95,7 +95,7 @@ class Looks:
 
 
 @dataclass(eq=False)
-class _Seen:
+class _ShotEvidence:
     """What is known of the pictures of a shot."""
 
     start_s: float
@@ -118,7 +118,7 @@ class _Seen:
         high = np.searchsorted(times_s, times_s + _NEAR_S, side="right")
         matters = np.diff(np.pad(sums, ((1, 0), (0, 0)))[[low, high]], axis=0)[0] / (high - low)[:, None]
         total = np.pad(np.cumsum(matters, axis=1), ((0, 0), (1, 0)))
-        edges, starts = np.linspace(0, 1, total.shape[1]), np.linspace(0, 1 - share, _PLACES)
+        edges, starts = np.linspace(0, 1, total.shape[1]), np.linspace(0, 1 - share, _CROP_POSITIONS)
         scores = np.stack(
             [np.interp(starts + share, edges, row) - np.interp(starts, edges, row) for row in total]
         )
@@ -126,15 +126,15 @@ class _Seen:
         shown = np.mean(
             [np.interp(place, starts / (1 - share), row) for place, row in zip(places, scores, strict=True)]
         )
-        return CropPath(self.start_s, times_s, places if shown >= share + _WORTH else None)
+        return CropPath(self.start_s, times_s, places if shown >= share + _MIN_GAIN else None)
 
 
 @cached_model(maxsize=1)
-def _looker(device: str) -> Looker:
-    return Looker(device)
+def _load_saliency_model(device: str) -> SaliencyModel:
+    return SaliencyModel(device)
 
 
-def framing_of(
+def choose_framing(
     video: VideoInfo,
     segments: Sequence[Interval],
     aspect: Fraction,
@@ -143,44 +143,50 @@ def framing_of(
 ) -> Framing:
     """Return where a crop of width / height `aspect` is in segments of a video, in order.
 
-    Raises InputError: the video cannot be read; WeightsError: see `Looker`.
+    Raises InputError: the video cannot be read; WeightsError: see `SaliencyModel`.
     """
     shape = Shape.of(video, aspect)
-    if shape.share >= _ALL:
+    if shape.share >= _MAX_SHARE:
         return Framing(shape)
-    looker = _looker(device)
+    looker = _load_saliency_model(device)
     return Framing(
-        shape, [seen.shot(shape.share) for seen in _seen(video, segments, shape, looker, progress)]
+        shape, [seen.shot(shape.share) for seen in _scan_shots(video, segments, shape, looker, progress)]
     )
 
 
-def _seen(
-    video: VideoInfo, segments: Sequence[Interval], shape: Shape, looker: Looker, progress: Progress | None
-) -> Iterator[_Seen]:
+def _scan_shots(
+    video: VideoInfo,
+    segments: Sequence[Interval],
+    shape: Shape,
+    looker: SaliencyModel,
+    progress: Progress | None,
+) -> Iterator[_ShotEvidence]:
     """Yield the shots of segments, in time order."""
     wide, high = video.display_width, video.display_height
     along, across = (high, wide) if shape.is_upright else (wide, high)
     length = max(SIDE, round(SIDE * along / across))
-    small, large = _maker(length // 2, SIDE // 2, shape), _maker(length, SIDE, shape)
-    segment, seen, meter, changes = -1, _Seen(0, 0), ChangeMeter(), list[float]()
+    small, large = _picture_maker(length // 2, SIDE // 2, shape), _picture_maker(length, SIDE, shape)
+    segment, seen, meter, changes = -1, _ShotEvidence(0, 0), ChangeMeter(), list[float]()
     before = np.zeros((0, 0), np.float32)
     with open_source(video) as container:
         stream = video_stream(container, video)
         ticks = in_ticks(segments, stream.time_base or Fraction(1))
         for shown in segment_frames(container, stream, ticks, read_jumps(video), DecodeLog()):
             time_s, change = shown.decoded.time_s, meter.add(shown.decoded.time_s, shown.decoded.frame)
-            is_cut = len(changes) >= _FEWEST and change >= max(_CUT, _CLEAR * max(changes[-_BESIDE:]))
+            is_cut = len(changes) >= _MIN_SHOT_FRAMES and change >= max(
+                _CUT, _CLEAR * max(changes[-_BESIDE:])
+            )
             changes.append(change)
             if is_new := shown.segment != segment or is_cut:
                 if seen.looked:
                     yield seen
-                segment, seen, changes = shown.segment, _Seen(time_s, time_s), []
+                segment, seen, changes = shown.segment, _ShotEvidence(time_s, time_s), []
             if progress and is_new:
                 progress("looking", time_s - segments[0][0], segments[-1][1] - segments[0][0])
             if is_new or time_s >= seen.end_s + _MOTION_S - _EARLY_S:
                 grey = small(shown.decoded).mean(axis=2, dtype=np.float32)
                 if not is_new:
-                    seen.moved.append((time_s, moving(before, grey, len(seen.looked[0][1]))))
+                    seen.moved.append((time_s, motion_curve(before, grey, len(seen.looked[0][1]))))
                 before, seen.end_s = grey, time_s
             if is_new or time_s >= seen.looked[-1][0] + _LOOK_S - _EARLY_S:
                 seen.looked.append((time_s, looker.curve(large(shown.decoded))))
@@ -188,7 +194,7 @@ def _seen(
         yield seen
 
 
-def _maker(length: int, across: int, shape: Shape) -> Callable[[DecodedFrame], Picture]:
+def _picture_maker(length: int, across: int, shape: Shape) -> Callable[[DecodedFrame], Picture]:
     """Makes pictures [across, length, 3] whose second axis is that along which the crop moves."""
     maker = PictureMaker(across, length) if shape.is_upright else PictureMaker(length, across)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from vidsum.outputs import atomic_write, make_folder
-from vidsum.pipelines.summary import input_for
-from vidsum.pipelines.timelines import video_of
+from vidsum.pipelines.summary import open_for_shots
+from vidsum.pipelines.timelines import result_video
 from vidsum.results.shots import Shots
 from vidsum.settings import Extraction, ShotSettings
 from vidsum.times import format_timestamp
@@ -19,7 +19,7 @@ from vidsum.video.clock import start_offset_s
 from vidsum.video.read import read_frames_at
 from vidsum.video.segments import measure_changes
 
-_AT_ONCE = 24
+_PICTURES_PER_BATCH = 24
 """Pictures that are in memory together, in full size."""
 
 
@@ -36,7 +36,7 @@ def write_images(shots: Shots, folder: str | os.PathLike[str], n_images: int, st
     """
     from vidsum.summary.storyboard import save_picture
 
-    video, place = video_of(shots), Path(folder)
+    video, place = result_video(shots), Path(folder)
     make_folder(place)
     digits = max(3, len(str(len(shots)))), max(2, len(str(n_images)))
     wanted = [
@@ -44,8 +44,8 @@ def write_images(shots: Shots, folder: str | os.PathLike[str], n_images: int, st
         for number, span in enumerate(shots.intervals, 1)
         for image, time_s in enumerate(_times(span, n_images, 1 / video.fps), 1)
     ]
-    for first in range(0, len(wanted), _AT_ONCE):
-        part = wanted[first : first + _AT_ONCE]
+    for first in range(0, len(wanted), _PICTURES_PER_BATCH):
+        part = wanted[first : first + _PICTURES_PER_BATCH]
         frames = read_frames_at(video, [time_s for _, time_s in part])
         for (name, _), frame in zip(part, frames, strict=True):
             save_picture(frame.image, place / name)
@@ -83,12 +83,12 @@ def write_stats(
         InputError: the video is not there any more.
         OutputError: the file cannot be written.
     """
-    video = video_of(shots)
+    video = result_video(shots)
     changes = measure_changes(video, [(0.0, video.duration_s)])
     times = changes.timestamps
     columns: dict[str, Sequence[float] | FloatArray] = {"change": changes.array[:, 0]}
     if settings.shots == "transnetv2":
-        (seen, *_), _ = input_for(video.path, settings, extraction, with_features=False).read(progress)
+        (seen, *_), _ = open_for_shots(video.path, settings, extraction, with_features=False).read(progress)
         nearest = np.searchsorted(seen.timestamps, times - 1 / (2 * video.fps)).clip(max=len(seen) - 1)
         columns["transition"] = seen.array[nearest, 0]
     numbers, offset_s = shots.numbers_at(times) + 1, start_offset_s(video)

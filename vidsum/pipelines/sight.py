@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from vidsum.grounding.spaces import ClipEmbeddings, embed_video, extractions_of
-from vidsum.grounding.windows import on_grid
+from vidsum.grounding.spaces import ClipEmbeddings, embed_video, extractions_for
+from vidsum.grounding.windows import to_grid
 from vidsum.pipelines.decoding import extraction_job, transitions_job
 from vidsum.pipelines.plan import Input, Plan
-from vidsum.pipelines.sources import Video, VideoPath, kept_of, path_of, probe_video
+from vidsum.pipelines.sources import Video, VideoPath, memo_of, probe_video, source_path
 from vidsum.results.features import Features
 from vidsum.settings import Extraction, Retrieval, ShotSettings, Snap
 from vidsum.shots import find
@@ -20,56 +20,58 @@ from vidsum.version import __version__
 
 _STILL = 0.5
 """Clips that are less surely moving are still pictures."""
-_OWN_KEYS = ("extractor", "weights_sha256", "parameters")
+_EXTRACTION_KEYS = ("extractor", "weights_sha256", "parameters")
 """What the provenance holds of each extraction; the rest is the same for all."""
 
-Sight = tuple[ClipEmbeddings, list[Features]]
+EmbeddedVideo = tuple[ClipEmbeddings, list[Features]]
 """A video in a space, and the features that it was made from."""
 
 
-def plan_sight(given: Input, space: str, snap: Snap = Retrieval.snap) -> Plan[Sight]:
-    """Plan a video in a space, with its shots, from an input of `input_in`; one `Video` is seen once.
+def plan_embedding(given: Input, space: str, snap: Snap = Retrieval.snap) -> Plan[EmbeddedVideo]:
+    """Plan a video in a space, with its shots, from an input of `open_in_space`; one `Video` is seen once.
 
     A video that is only looked at needs no queries: archives keep what this gives.
     """
     provenance: dict[str, Any] = given.provenance
     if given.features is None:
-        own = [{key: job.provenance[key] for key in _OWN_KEYS} for job in given.jobs]
+        own = [{key: job.provenance[key] for key in _EXTRACTION_KEYS} for job in given.jobs]
         provenance = {"vidsum": __version__, "video": provenance["video"], "extractions": own}
     by_transitions = snap == "transnetv2"
 
-    def make(progress: Progress | None) -> Sight:
+    def make(progress: Progress | None) -> EmbeddedVideo:
         features, pictures = given.read(progress)
         settings = ShotSettings(shots="transnetv2" if by_transitions else "kts")
 
         def see() -> ClipEmbeddings:
             edges_s = find(features[-1], settings, pictures).edges_s
-            return seen(space, features[: len(features) - by_transitions], edges_s, given.extraction.device)
+            return embed(space, features[: len(features) - by_transitions], edges_s, given.extraction.device)
 
         return given.once({**provenance, "seen": [space, snap]}, see), features
 
     return Plan(provenance, make)
 
 
-def input_in(space: str, source: VideoPath | Video, extraction: Extraction, retrieval: Retrieval) -> Input:
+def open_in_space(
+    space: str, source: VideoPath | Video, extraction: Extraction, retrieval: Retrieval
+) -> Input:
     """Return a video with the jobs whose features a space, and the snapping to its shots, need.
 
     One decode pass makes all: those of the space, then those that shots are found in.
     """
-    video = probe_video(path_of(source), extraction)
-    wanted = extractions_of(space, extraction, thorough=retrieval.thorough)
+    video = probe_video(source_path(source), extraction)
+    wanted = extractions_for(space, extraction, thorough=retrieval.thorough)
     jobs = [extraction_job(video, part) for part in wanted]
     if retrieval.snap == "transnetv2":
         jobs.append(transitions_job(video, extraction))
-    return Input(extraction, video, tuple(jobs), kept=kept_of(source))
+    return Input(extraction, video, tuple(jobs), kept=memo_of(source))
 
 
-def seen(
+def embed(
     space: str, features: Sequence[Features], shots_s: TimeArray, device: str = "auto"
 ) -> ClipEmbeddings:
     """Return a video in a space, with the edges [S + 1] of its shots, and which of its clips are still
     pictures.
     """
     video, pictures = embed_video(space, features, device), features[-1]
-    moving = on_grid(motion(pictures)[:, None], pictures, video.timestamps, video.step_s)[:, 0]
+    moving = to_grid(motion(pictures)[:, None], pictures, video.timestamps, video.step_s)[:, 0]
     return replace(video, shots_s=shots_s, is_still=moving < _STILL)

@@ -43,7 +43,7 @@ class Video:
 
     def __fspath__(self) -> str:
         """Return its path, for all that reads a file."""
-        return path_of(self)
+        return source_path(self)
 
 
 Source = VideoPath | Video | Features
@@ -62,7 +62,7 @@ def list_tracks(video: VideoInfo) -> list[dict[str, Any]]:
         return describe_tracks(container, [video_stream(container, video), sound])
 
 
-def path_of(source: VideoPath | Video) -> str:
+def source_path(source: VideoPath | Video) -> str:
     """Return the path of a video or feature file. Raises UsageError: this is no path."""
     path: object = source.path if isinstance(source, Video) else source
     if not isinstance(path, str | os.PathLike):
@@ -71,14 +71,14 @@ def path_of(source: VideoPath | Video) -> str:
     return local_path(os.fspath(path))
 
 
-def kept_of(source: Source) -> dict[str, Any] | None:
+def memo_of(source: Source) -> dict[str, Any] | None:
     """Return where a source keeps what was made of it, if it does."""
     return source.kept if isinstance(source, Video) else None
 
 
 def has_pictures(source: VideoPath | Video) -> bool:
     """Return whether a source is a video by its name, not a feature file."""
-    return not is_feature_file(path_of(source))
+    return not is_feature_file(source_path(source))
 
 
 def probe_video(source: VideoPath, extraction: Extraction) -> VideoInfo:
@@ -184,7 +184,7 @@ def read_frames(
         UsageError: the source is features, a time is not a finite number, or `max_side` is not positive.
     """
     if not has_pictures(source):
-        raise UsageError(f"{path_of(source)}: features have no frames", hint="give the video")
+        raise UsageError(f"{source_path(source)}: features have no frames", hint="give the video")
     try:
         times = np.asarray(times_s, np.float64)
     except (TypeError, ValueError):
@@ -193,7 +193,7 @@ def read_frames(
         raise UsageError(f"times_s must be a list of finite numbers, not {times_s!r}")
     if max_side is not None and max_side < 1:
         raise UsageError(f"max_side must be at least 1, not {max_side!r}")
-    info = probe_video(path_of(source), Extraction(allow_playlists=allow_playlists))
+    info = probe_video(source_path(source), Extraction(allow_playlists=allow_playlists))
     shown = max(info.display_width, info.display_height)
     size = None if max_side is None else LongSide(min(max_side, shown))
     frames = read_frames_at(info, times.tolist(), size)

@@ -20,7 +20,7 @@ from vidsum.io.text import read_stdin
 from vidsum.options import from_keywords, without_defaults
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.plan import Plan
-from vidsum.pipelines.sources import path_of
+from vidsum.pipelines.sources import source_path
 from vidsum.results.clock import shift_times, to_player_time
 from vidsum.results.transcript import SpokenQuery, TextFormat, Transcript, parse_segments, segments_data
 from vidsum.results.transcript import format_segments as format_segments
@@ -51,14 +51,14 @@ _FOLDER = "transcripts"
 """Of the cache; transcripts are small, and stay until removed."""
 _BLOCK_S = 30.0
 """Sound that is in memory at once."""
-_SURE_OF_LANGUAGE = 0.5
+_MIN_LANGUAGE_PROBABILITY = 0.5
 _NO_SPEECH = "no speech found"
-_MOST_CHANGES = 3
+_MAX_NAMED_CHANGES = 3
 """Changes of language that a warning names; it counts the others."""
-_LONGEST_QUERY_S = 60.0
-_SURE = 0.37
+_MAX_QUERY_S = 60.0
+_MIN_CONFIDENCE = 0.37
 """Whisper's own bound: a mean log-probability of -1."""
-_MOST_NO_SPEECH = 0.6
+_MAX_NO_SPEECH = 0.6
 """Whisper's own bound too."""
 
 
@@ -110,29 +110,29 @@ def plan_transcript(
     if settings.language is not None and settings.language not in LANGUAGES:
         hint = "give a code such as en, de or fr; without --language it is detected"
         raise UsageError(f"unknown language {settings.language!r}", hint=hint)
-    sound = probe_sound(path_of(path), video, extraction.audio_track)
-    provenance = _provenance_of(
-        _source_of(sound.path, sound.track), settings, extraction.device, sound.ahead_s
+    sound = probe_sound(source_path(path), video, extraction.audio_track)
+    provenance = _transcript_provenance(
+        _describe_source(sound.path, sound.track), settings, extraction.device, sound.ahead_s
     )
 
     def make(progress: Progress | None) -> Transcript:
-        transcript, warnings = _kept(provenance) if extraction.cache else None, list[str]()
+        transcript, warnings = _find_cached(provenance) if extraction.cache else None, list[str]()
         if transcript is None:
-            transcript, n_damaged = _heard(sound, settings, extraction.device, progress)
+            transcript, n_damaged = _recognize(sound, settings, extraction.device, progress)
             transcript = replace(transcript, provenance=provenance)
             if n_damaged:  # the warning must come every time
                 warnings.append(
                     f"{sound.path}: {n_damaged} packets of its sound are damaged, and count as silence"
                 )
             elif extraction.cache:
-                _keep(transcript)
+                _store(transcript)
         warnings = [*describe_used(sound.path, "audio", sound.track), *warnings, *_warnings(transcript)]
         return replace(transcript, video=sound.video, warnings=tuple(warnings))
 
     return Plan(provenance, make)
 
 
-def in_english(
+def to_english(
     heard: Transcript, path: str | os.PathLike[str], extraction: Extraction, progress: Progress | None = None
 ) -> Transcript:
     """What a file says in English, the only language that queries are in, where `heard` is what it says."""
@@ -158,19 +158,19 @@ def cached_transcript(
 
     Raises InputError: the file cannot be read.
     """
-    source = source or _source_of(Path(path), track)
+    source = source or _describe_source(Path(path), track)
     if not extraction.cache:
         return None
     if offset_s is None:
         offset_s = file_offset_s(path, source["bytes"])
-    identify_file = partial(_provenance_of, source, device=extraction.device, offset_s=offset_s)
-    found = _kept(identify_file(settings=Transcription()))
+    identify_file = partial(_transcript_provenance, source, device=extraction.device, offset_s=offset_s)
+    found = _find_cached(identify_file(settings=Transcription()))
     if not english or found is None or set(found.languages) <= {"en"}:
         return found
-    return _kept(identify_file(settings=Transcription(translate=True)))
+    return _find_cached(identify_file(settings=Transcription(translate=True)))
 
 
-def _heard(
+def _recognize(
     sound: SoundInfo, settings: Transcription, device: str, progress: Progress | None
 ) -> tuple[Transcript, int]:
     """What is said, and the number of packets that are damaged."""
@@ -178,7 +178,7 @@ def _heard(
     with returning_blocks():
         # before each: what the last one leaves, and the detector, would add to what Whisper needs
         windows = trimming(
-            pack_windows(find_speech(blocks_of(sound, log, progress, -sound.ahead_s))), every_s=0.0
+            pack_windows(find_speech(read_blocks(sound, log, progress, -sound.ahead_s))), every_s=0.0
         )
         heard = transcribe_windows(model, windows, settings.language, translate=settings.translate)
     language, probability, segments = heard
@@ -194,7 +194,7 @@ def _heard(
     return transcript, log.errors
 
 
-def blocks_of(
+def read_blocks(
     sound: SoundInfo, log: DecodeLog, progress: Progress | None, from_s: float = 0.0
 ) -> Iterator[FloatArray]:
     """Yield [N] samples for a recognizer, block by block; the log counts damage."""
@@ -204,7 +204,7 @@ def blocks_of(
         yield block
 
 
-def hear_query(
+def transcribe_query(
     file: str, extraction: Extraction, *, force: bool = False, progress: Progress | None = None
 ) -> SpokenQuery:
     """Return a spoken query in English, translated if another language is spoken.
@@ -223,19 +223,23 @@ def hear_query(
         with TemporaryDirectory() as folder:
             path = Path(folder) / "stdin"
             path.write_bytes(read_stdin())
-            return hear_query(str(path), extraction, force=force, progress=progress)
+            return transcribe_query(str(path), extraction, force=force, progress=progress)
     name, extraction = Path(file).name, replace(extraction, audio_track=None)  # which is of the videos
     sound = probe_sound(file)
-    if sound.duration_s > _LONGEST_QUERY_S and not force:
+    if sound.duration_s > _MAX_QUERY_S and not force:
         fault = f"{name}: is {sound.duration_s:.0f} s long, and a spoken query is a sentence"
         raise InputError(fault, hint="--force transcribes all of it")
     plan = plan_transcript(file, Transcription(), extraction, sound.video)
     heard = plan.run(progress)
     if not heard.segments or heard.language is None:
         raise InputError(f"{name}: {_NO_SPEECH}", hint="--query TEXT")
-    english = in_english(heard, file, extraction, progress)
+    english = to_english(heard, file, extraction, progress)
     confidence, probability = min(heard.confidence, english.confidence), heard.language_probability or 0.0
-    is_clear = confidence >= _SURE and probability >= _SURE_OF_LANGUAGE and heard.no_speech <= _MOST_NO_SPEECH
+    is_clear = (
+        confidence >= _MIN_CONFIDENCE
+        and probability >= _MIN_LANGUAGE_PROBABILITY
+        and heard.no_speech <= _MAX_NO_SPEECH
+    )
     if not is_clear and not force:
         language = f"{heard.language}, {probability:.0%} sure"
         fault = f"{name}: not clear: {english.text!r} ({confidence:.0%} sure; language {language})"
@@ -258,7 +262,7 @@ def write_text(
         part.write_text(text, encoding="utf-8")
 
 
-def _kept(provenance: Mapping[str, Any]) -> Transcript | None:
+def _find_cached(provenance: Mapping[str, Any]) -> Transcript | None:
     """Return the transcript of an earlier run with the same provenance, without its video; None if it is
     damaged.
     """
@@ -270,7 +274,7 @@ def _kept(provenance: Mapping[str, Any]) -> Transcript | None:
     return Transcript(**found, provenance=provenance)
 
 
-def _keep(transcript: Transcript) -> None:
+def _store(transcript: Transcript) -> None:
     """Keep a transcript under its provenance. A folder that cannot be written to keeps nothing."""
     names = ("language", "language_probability", "duration_s", "translated")
     content = {name: getattr(transcript, name) for name in names}
@@ -282,23 +286,23 @@ def _warnings(transcript: Transcript) -> tuple[str, ...]:
     warnings = list(transcript.warnings)
     if not transcript.segments:
         return (*warnings, _NO_SPEECH)
-    if (probability := transcript.language_probability or 0.0) < _SURE_OF_LANGUAGE:
+    if (probability := transcript.language_probability or 0.0) < _MIN_LANGUAGE_PROBABILITY:
         sure = f"{transcript.language} ({probability:.0%} confidence)"
         warnings.append(f"the language may not be {sure}; name it with --language")
     if changes := language_changes(to_player_time(transcript)):
         first = [f"{before} to {after} at {format_time(at_s)}" for before, after, at_s in changes]
-        more = f" and {len(changes) - _MOST_CHANGES} more" if len(changes) > _MOST_CHANGES else ""
-        warnings.append(f"the language changes: {', '.join(first[:_MOST_CHANGES])}{more}")
+        more = f" and {len(changes) - _MAX_NAMED_CHANGES} more" if len(changes) > _MAX_NAMED_CHANGES else ""
+        warnings.append(f"the language changes: {', '.join(first[:_MAX_NAMED_CHANGES])}{more}")
     if count := sum(segment.uncertain for segment in transcript.segments):
         warnings.append(f"uncertain speech in {count} of {len(transcript.segments)} segments")
     return tuple(warnings)
 
 
-def _source_of(path: Path, track: int | None) -> dict[str, Any]:
+def _describe_source(path: Path, track: int | None) -> dict[str, Any]:
     return {**provenance.identify_file(path), **({"audio_track": track} if track else {})}
 
 
-def _provenance_of(
+def _transcript_provenance(
     source: Mapping[str, Any], settings: Transcription, device: str, offset_s: float
 ) -> dict[str, Any]:
     ahead_s = lead_in_s(offset_s)

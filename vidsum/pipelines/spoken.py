@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from vidsum.errors import InputError, OutputError, UsageError, quote, require_type
-from vidsum.pipelines.timelines import video_behind
+from vidsum.pipelines.timelines import reopen_video
 from vidsum.provenance import label_of
 from vidsum.results.descriptions import Description, Descriptions
 from vidsum.speech.gaps import MARGIN_S, shorten
@@ -26,7 +26,7 @@ _AIM, _NEAR = 150, 0.02
 """Words a minute that a program shall speak, just below what `fit` bounds, and a deviation that is let be."""
 
 
-def write_spoken(
+def write_audio_description(
     found: Descriptions,
     path: str | os.PathLike[str],
     speaker: str | Speaker = "espeak-ng",
@@ -59,7 +59,7 @@ def write_spoken(
         raise UsageError("only descriptions for pauses can be spoken", hint="--in-gaps, or in_gaps=True")
     if isinstance(speaker, str):
         speaker = find_speaker(speaker)
-    info = video_behind(found.video)
+    info = reopen_video(found.video)
     rate = sound_rate(info)
     with TemporaryDirectory() as folder:
         spoken, kept, lost = list[SpokenText](), list[Description](), list[str]()
@@ -70,7 +70,7 @@ def write_spoken(
             texts = [one.text] if is_corrected else shorten(one.text)
             room_s = _room_s(found, number)
             try:
-                text, samples = _spoken(texts, room_s, speaker, rate, Path(folder))
+                text, samples = _speak_fitting(texts, room_s, speaker, rate, Path(folder))
             except InputError as error:
                 time = format_timestamp(one.start_s + start_offset_s(info))
                 lost.append(f"{quote(one.text)} ({time}): {error.message}")
@@ -83,7 +83,7 @@ def write_spoken(
             raise OutputError(f"{speaker.name} speaks none of the descriptions, such as {lost[0]}")
         written = write_described(info, spoken, path, comment=label_of(found.provenance), progress=progress)
     return replace(
-        found, descriptions=tuple(kept), warnings=(*found.warnings, *written.warnings, *_about(lost))
+        found, descriptions=tuple(kept), warnings=(*found.warnings, *written.warnings, *_loss_warnings(lost))
     )
 
 
@@ -97,7 +97,7 @@ def _room_s(found: Descriptions, number: int) -> float:
     return min([max([own.end_s, *ends]), *starts]) - own.start_s
 
 
-def _spoken(
+def _speak_fitting(
     texts: Iterable[str], room_s: float, speaker: Speaker, rate: int, folder: Path
 ) -> tuple[str, FloatArray]:
     """Return the first text that fits into the room, and its sound at a pace that people follow.
@@ -120,7 +120,7 @@ def _spoken(
     raise why
 
 
-def _about(lost: Sequence[str]) -> tuple[str, ...]:
+def _loss_warnings(lost: Sequence[str]) -> tuple[str, ...]:
     if not lost:
         return ()
     more = f", and {len(lost) - 1} more" * (len(lost) > 1)

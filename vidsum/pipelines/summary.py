@@ -17,9 +17,9 @@ from vidsum.errors import UsageError, require_type
 from vidsum.grounding.queries import read_queries
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.decoding import extraction_job, transitions_job
-from vidsum.pipelines.plan import Input, Plan, input_of, tell
-from vidsum.pipelines.said import kept_said, speech_of_summary, words_to_clear
-from vidsum.pipelines.sources import Source, has_pictures, kept_of, path_of, probe_video
+from vidsum.pipelines.plan import Input, Plan, open_input, report_step
+from vidsum.pipelines.said import plan_summary_speech, protected_words, quoted_passages
+from vidsum.pipelines.sources import Source, has_pictures, memo_of, probe_video, source_path
 from vidsum.provenance import label_of
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
@@ -27,16 +27,16 @@ from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
 from vidsum.settings import AttentionPart, Extraction, Selection, ShotMethod, ShotSettings
 from vidsum.shots import find
-from vidsum.summary.guided import guided, require_readable, texts_of
+from vidsum.summary.guided import guide_importance, guide_texts, require_readable
 from vidsum.summary.score import (
-    OwnScorer,
-    OwnScores,
+    CustomScorer,
+    CustomScores,
     best_score,
-    candidates,
+    candidate_models,
     draw_attention,
     installed_scorer,
-    own_scorer,
     weights_sha256,
+    wrap_scorer,
 )
 from vidsum.summary.score import require_attention as require_attention
 from vidsum.summary.selection import select
@@ -79,7 +79,7 @@ def summarize(
     source: Source,
     budget: str | float = Selection.budget,
     *,
-    model: str | os.PathLike[str] | OwnScores = Selection.model,
+    model: str | os.PathLike[str] | CustomScores = Selection.model,
     shots: ShotMethod = ShotSettings.shots,
     progress: Progress | None = None,
     **options: Unpack[SummaryOptions],
@@ -98,7 +98,7 @@ def summarize(
 
     Raises InputError, WeightsError, UsageError: see `extract`.
     """
-    name, own = model_of(model)
+    name, own = resolve_scorer(model)
     given = {"budget": budget, "model": name, "shots": shots, **options}
     selection, settings, extraction = all_from_keywords(
         summarize, (Selection, ShotSettings, Extraction), given
@@ -106,11 +106,11 @@ def summarize(
     return plan_summary(source, selection, settings, extraction, own).run(progress)
 
 
-def model_of(model: str | os.PathLike[str] | OwnScores) -> tuple[str, OwnScorer | None]:
+def resolve_scorer(model: str | os.PathLike[str] | CustomScores) -> tuple[str, CustomScorer | None]:
     """Return the name of a model, and what gives the scores where that is not found by its name."""
     if isinstance(model, str | os.PathLike):
         return os.fspath(model), None
-    own = own_scorer(model)
+    own = wrap_scorer(model)
     return own.name, own
 
 
@@ -119,30 +119,30 @@ def plan_shots(source: Source, settings: ShotSettings, extraction: Extraction) -
 
     Raises InputError, UsageError: see `find_shots`.
     """
-    given = input_for(source, settings, extraction, with_features=False)
+    given = open_for_shots(source, settings, extraction, with_features=False)
     provenance = {**given.provenance, "shots": without_defaults(settings)}
 
     def make(progress: Progress | None) -> Shots:
         features, pictures = given.read(progress)
-        tell(progress, "finding shots")
+        report_step(progress, "finding shots")
         shots = find(features[-1], settings, pictures, "only")
         return replace(shots, provenance=provenance, warnings=features[-1].warnings)
 
     return Plan(provenance, make)
 
 
-def input_for(
+def open_for_shots(
     source: Source, settings: ShotSettings, extraction: Extraction, *, with_features: bool = True
 ) -> Input:
     """Return the input of which the last job, or the features that exist, show where the shots begin."""
     if settings.shots != "transnetv2":
-        return input_of(source, extraction)
+        return open_input(source, extraction)
     if isinstance(source, Features) or not has_pictures(source):
         raise UsageError("TransNetV2 reads every frame: features are not enough", hint="give the video")
     extraction = replace(extraction, fast=False)  # key frames are not enough
-    video = probe_video(path_of(source), extraction)
+    video = probe_video(source_path(source), extraction)
     jobs = [extraction_job(video, extraction)] if with_features else []
-    return Input(extraction, video, (*jobs, transitions_job(video, extraction)), kept=kept_of(source))
+    return Input(extraction, video, (*jobs, transitions_job(video, extraction)), kept=memo_of(source))
 
 
 def plan_summary(
@@ -150,7 +150,7 @@ def plan_summary(
     selection: Selection,
     settings: ShotSettings,
     extraction: Extraction,
-    own: OwnScorer | None = None,
+    own: CustomScorer | None = None,
     attention: Attention | None = None,
 ) -> Plan[Summary]:
     """Plan the summary of a video or of features.
@@ -163,27 +163,27 @@ def plan_summary(
     Raises InputError, WeightsError, UsageError: see `summarize`.
     """
     require_type(selection.budget, str, int, float)
-    given = input_for(source, settings, extraction)
-    selection = _ended(selection, given)
-    if texts := texts_of(selection):
+    given = open_for_shots(source, settings, extraction)
+    selection = _resolve_ends(selection, given)
+    if texts := guide_texts(selection):
         require_readable(given.kind[0])
         read_queries(texts)
-    speech = speech_of_summary(selection, given)
+    speech = plan_summary_speech(selection, given)
     own = own or installed_scorer(selection.model)
     device = extraction.device
-    models = (own.name,) if own else candidates(selection.model, *given.kind, device, given.film_fps)
+    models = (own.name,) if own else candidate_models(selection.model, *given.kind, device, given.film_fps)
     facts = _facts(selection, models, own, speech)
     provenance = {**given.provenance, "shots": without_defaults(settings), "summary": facts}
 
     def make(progress: Progress | None) -> Summary:
         heard = speech.run(progress) if speech else None
-        said = kept_said(heard, selection.keep_said, given, progress) if heard else []
+        said = quoted_passages(heard, selection.keep_said, given, progress) if heard else []
         (features, *transitions), pictures = given.read(progress)
-        tell(progress, "finding shots")
+        report_step(progress, "finding shots")
         shots = find(transitions[0] if transitions else features, settings, pictures)
         budget_s, warnings = _budget(selection, features.duration_s)
         fraction = budget_s / features.duration_s
-        tell(progress, "scoring frames")
+        report_step(progress, "scoring frames")
         scored = (
             own.scored(features) if own else best_score(models, features, shots, selection, fraction, device)
         )
@@ -191,12 +191,12 @@ def plan_summary(
         if texts:
             # the importance may be flat: what the text says is not
             scored = replace(scored, warnings=read_queries(texts).warnings)
-            importance = guided(importance, features, selection.about, selection.title, device)
+            importance = guide_importance(importance, features, selection.about, selection.title, device)
         drawn: tuple[str, ...] = ()
         if attention:
             label = label_of(provenance)
             drawn = draw_attention(features, shots, selection, fraction, device, *attention, label)
-        tell(progress, "choosing segments")
+        report_step(progress, "choosing segments")
         chosen = select(
             features,
             shots,
@@ -204,7 +204,7 @@ def plan_summary(
             budget_s,
             keep=(*selection.keep, *said),
             drop=selection.drop,
-            words=words_to_clear(selection, heard) if heard else [],
+            words=protected_words(selection, heard) if heard else [],
             limits_s=(selection.min_segment_s, selection.max_segment_s),
         )
         return Summary(
@@ -226,7 +226,7 @@ def plan_summary(
     return Plan(provenance, make)
 
 
-def _ended(selection: Selection, given: Input) -> Selection:
+def _resolve_ends(selection: Selection, given: Input) -> Selection:
     """Return a selection whose segments up to the end have a number there."""
     known = given.video if given.features is None else given.features
     assert known is not None
@@ -241,7 +241,7 @@ def _ended(selection: Selection, given: Input) -> Selection:
 
 
 def _facts(
-    selection: Selection, models: Sequence[str], own: OwnScorer | None, speech: Plan[Transcript] | None
+    selection: Selection, models: Sequence[str], own: CustomScorer | None, speech: Plan[Transcript] | None
 ) -> dict[str, Any]:
     """What a summary depends on beside the features and shots."""
     facts = without_defaults(selection, *([] if speech else ["snap"]))

@@ -91,9 +91,9 @@ def timeline_text(
         raise InputError(f"{target}: cannot be written: the result has no moments")
     require_expressible(format, has_video=result.video is not None)
     assert result.video is not None
-    info = video_behind(result.video, video)
+    info = reopen_video(result.video, video)
     media = read_media(info)
-    place = place_of(info.path, target, paths)
+    place = media_path(info.path, target, paths)
     text = _editor_text(format, [(cut, media, place) for cut in cuts], target)
     if not media.is_conformed:
         return text, ()
@@ -121,7 +121,7 @@ def write_chaptered(result: Cutting, path: PathLike, video: PathLike | None = No
     chapters = _chapters_of(result, video)
     if not chapters:
         raise InputError(f"{os.fspath(path)}: cannot be written: the result has no moments")
-    source = video_behind(result.video, video)
+    source = reopen_video(result.video, video)
     if os.path.realpath(path) == os.path.realpath(source.path):
         raise UsageError(f"{os.fspath(path)}: would be written over the video", hint="-o FILE")
     copy_with_chapters(source, path, chapters, chapters_label(result, video))
@@ -137,7 +137,7 @@ def _chapters_of(result: Cutting, video: PathLike | None) -> list[Cue]:
     return chapters_of(cuts_of(played), length_of(played), start_offset_s(result.video, video))
 
 
-def film_format(path: PathLike) -> str:
+def joint_format(path: PathLike) -> str:
     """Return the format of a timeline of several videos. Raises UsageError: the name stands for no such
     format.
     """
@@ -151,14 +151,16 @@ def film_format(path: PathLike) -> str:
     return format
 
 
-def film_text(cuts: Sequence[tuple[str, Cut]], format: str, target: Path) -> tuple[str, tuple[str, ...]]:
+def joint_timeline_text(
+    cuts: Sequence[tuple[str, Cut]], format: str, target: Path
+) -> tuple[str, tuple[str, ...]]:
     """Return the text of a timeline with cuts of several videos one after the other, and warnings.
 
     It has the rate of the first video; videos of other rates are conformed to it.
 
     Args:
         cuts: with the absolute path of the video of each; times as players count them.
-        format: see `film_format`.
+        format: see `joint_format`.
         target: the file that it is for.
 
     Raises InputError: no cuts, a video cannot be read, or the format cannot express it.
@@ -192,12 +194,12 @@ def require_nameable(format: str, video: PathLike, target: Path, paths: MediaPat
     """See to it that a format can name a video. Raises InputError where it cannot."""
     how = FORMATS[format]
     if isinstance(how, TimelineFormat) and how.has_plain_paths:
-        check_path(format, place_of(video, target, paths))
+        check_path(format, media_path(video, target, paths))
 
 
-def place_of(video: PathLike, target: Path, paths: MediaPaths) -> str:
+def media_path(video: PathLike, target: Path, paths: MediaPaths) -> str:
     """Return the path of a video as a timeline at `target` says it."""
-    return absolute(video) if paths == "absolute" else relative(video, target)
+    return absolute_path(video) if paths == "absolute" else relative_path(video, target)
 
 
 def _editor_text(format: str, clips: Sequence[tuple[Cut, Media, str]], target: Path) -> str:
@@ -208,25 +210,25 @@ def _editor_text(format: str, clips: Sequence[tuple[Cut, Media, str]], target: P
         raise InputError(f"{clips[0][1].path}: cannot be written as .{format} ({error})") from error
 
 
-def absolute(path: PathLike) -> str:
+def absolute_path(path: PathLike) -> str:
     """Return an absolute path; a link stays the link that it is."""
     return str(Path(path).parent.resolve() / Path(path).name)
 
 
-def relative(path: PathLike, target: Path) -> str:
+def relative_path(path: PathLike, target: Path) -> str:
     """Return a path from the folder of the file that names it."""
-    return os.path.relpath(absolute(path), target.parent.resolve())
+    return os.path.relpath(absolute_path(path), target.parent.resolve())
 
 
-def video_of(result: Result) -> VideoInfo:
-    """Return the video of a result as it is now. Raises UsageError: of features; or see `video_behind`."""
+def result_video(result: Result) -> VideoInfo:
+    """Return the video of a result as it is now. Raises UsageError: of features; or see `reopen_video`."""
     if result.video is None:
         fault = "cannot write a video: the result was computed from features only"
         raise UsageError(fault, hint="give the video")
-    return video_behind(result.video)
+    return reopen_video(result.video)
 
 
-def video_behind(known: VideoInfo, video: PathLike | None = None) -> VideoInfo:
+def reopen_video(known: VideoInfo, video: PathLike | None = None) -> VideoInfo:
     """Return the video of a result as it is now.
 
     Args:

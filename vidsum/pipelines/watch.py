@@ -15,12 +15,12 @@ import numpy as np
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding.live import LiveEvidence
 from vidsum.grounding.queries import read_queries
-from vidsum.grounding.spaces import embed_queries, extractions_of
-from vidsum.grounding.vse import row_of_picture
+from vidsum.grounding.spaces import embed_queries, extractions_for
+from vidsum.grounding.vse import embed_picture
 from vidsum.io.urls import is_offline
 from vidsum.options import from_keywords
 from vidsum.outputs import make_folder
-from vidsum.pipelines.decoding import extractor_of
+from vidsum.pipelines.decoding import load_extractor
 from vidsum.provenance import label_of
 from vidsum.settings import Extraction, Watching
 from vidsum.types import TrackChoice
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from vidsum.features.extractor import Extractor
     from vidsum.pipelines.keywords import WatchOptions
 
-_LETTERS = 40
+_MAX_NAME_LETTERS = 40
 """Of a query, in the name of a clip."""
 
 
@@ -98,7 +98,7 @@ def watch(
         WeightsError: weights are missing and cannot be fetched.
     """
     how = from_keywords(watch, Watching, options)
-    warn, texts = warn or _silent, tuple[str, ...]()
+    warn, texts = warn or _ignore, tuple[str, ...]()
     if queries:
         checked = read_queries(queries)
         texts = checked.texts
@@ -113,21 +113,21 @@ def watch(
         raise InputError(f"{stream.name}: VIDSUM_OFFLINE forbids connections", hint=hint)
     extraction = Extraction(device=device)
     rows = [embed_queries("vse", texts, device)] if texts else []
-    evidence = LiveEvidence(np.concatenate([*rows, *map(row_of_picture, how.like)]), device, model)
-    extractor = extractor_of(extractions_of("vse", extraction)[-1])
+    evidence = LiveEvidence(np.concatenate([*rows, *map(embed_picture, how.like)]), device, model)
+    extractor = load_extractor(extractions_for("vse", extraction)[-1])
     if clips:
         make_folder(clips)
     label = label_of({"vidsum": __version__, "watch": stream.name})
     recorder = PreRoll(stream.name, how.pre_roll_s, label) if clips else None
     alarms = [_Alarm(text, how, recorder, clips) for text in (*texts, *how.like)]
-    return _watched(_seconds(stream, extractor, evidence, warn, recorder), alarms, recorder)
+    return _iter_alerts(_seconds(stream, extractor, evidence, warn, recorder), alarms, recorder)
 
 
-def _silent(message: str) -> None:
+def _ignore(message: str) -> None:
     """Tells nobody."""
 
 
-def _watched(
+def _iter_alerts(
     seconds: Iterator[Second], alarms: Sequence[_Alarm], recorder: PreRoll | None
 ) -> Generator[Second | Alert, None, None]:
     try:
@@ -211,7 +211,7 @@ class _Alarm:
     def _begin(self, start_s: float, present: float) -> Alert:
         path = None
         if self._recorder and self._clips:
-            names = names_of_clips(self._query, start_s)
+            names = clip_names(self._query, start_s)
             path = next(path for path in map(self._clips.joinpath, names) if self._recorder.is_free(path))
             self._clip = self._recorder.start(path, start_s - self._how.pre_roll_s)
         self._alert = Alert(self._query, start_s, None, present, path)
@@ -228,9 +228,9 @@ def alerts_in(present: Sequence[float], how: Watching) -> list[tuple[float, floa
     return alerts
 
 
-def names_of_clips(query: str, start_s: float) -> Iterator[str]:
+def clip_names(query: str, start_s: float) -> Iterator[str]:
     """`a-dog_0h01m05s.mp4`, then the same with a number, for where that is taken."""
-    words = re.sub(r"[^\w]+", "-", Path(query).stem.lower()).strip("-")[:_LETTERS]
+    words = re.sub(r"[^\w]+", "-", Path(query).stem.lower()).strip("-")[:_MAX_NAME_LETTERS]
     minutes, seconds = divmod(int(start_s), 60)
     name = f"{words or 'query'}_{minutes // 60}h{minutes % 60:02}m{seconds:02}s"
     return chain([f"{name}.mp4"], (f"{name}-{number}.mp4" for number in count(2)))

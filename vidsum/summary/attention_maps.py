@@ -20,7 +20,7 @@ from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.settings import AttentionPart
 from vidsum.summary.fulltransnet import IntArray, decode_samples, windows
-from vidsum.summary.summarizer import Summarizer
+from vidsum.summary.summarizer import ImportanceModel
 from vidsum.times import format_short_time
 from vidsum.types import FloatArray, TimeArray
 
@@ -64,7 +64,7 @@ class AttentionMaps:
 
 
 def attention_maps(
-    summarizer: Summarizer,
+    summarizer: ImportanceModel,
     features: Features,
     shots: Shots,
     fraction: float = 0.15,
@@ -187,14 +187,14 @@ def pooled(weights: Tensor, per_row: int, per_column: int) -> FloatArray:
     return np.asarray(sums / counts[:, None], np.float32)
 
 
-def require_part(summarizer: Summarizer, part: AttentionPart) -> None:
+def require_part(summarizer: ImportanceModel, part: AttentionPart) -> None:
     """Raise UsageError where the model has no such layer or head, or no decoder."""
     config, (layer, head) = _network(summarizer).config, part if isinstance(part, tuple) else (0, 0)
     _numbers("layer", [layer], config.layers)
     _numbers("head", [head], config.heads)
 
 
-def _network(summarizer: Summarizer) -> FullTransNet:
+def _network(summarizer: ImportanceModel) -> FullTransNet:
     if not isinstance(summarizer.model, FullTransNet):
         raise UsageError(f"{summarizer.name} has no decoder, whose attention is drawn")
     return summarizer.model

@@ -133,7 +133,7 @@ def _most_likely(row: Tensor, chosen: tuple[int, ...], width: int) -> list[tuple
 IntArray = npt.NDArray[np.int64]
 
 
-def curve_over(
+def importance_curve(
     model: FullTransNet, array: FloatArray, shot_of_sample: IntArray, fraction: float, width: int
 ) -> FloatArray:
     """Return [T] in [0, 1]: the probability that the decoder chooses a shot's samples at its steps.
@@ -146,10 +146,10 @@ def curve_over(
         rows, shots_here = array[window], shot_of_sample[window]
         if model.scores is not None:
             return score_samples(model, rows, shots_here)
-        return curve_of(decode_samples(model, rows, shots_here, fraction, width), shots_here)
+        return shot_curve(decode_samples(model, rows, shots_here, fraction, width), shots_here)
 
     # a pointer head could read any length at once, but time and memory of its steps grow with T squared
-    whole = over_windows(windows(shot_of_sample, model.config.t_max), len(array), curve)
+    whole = average_windows(windows(shot_of_sample, model.config.t_max), len(array), curve)
     return whole if model.scores is None else logistic(whole - whole.mean())
 
 
@@ -175,7 +175,7 @@ def score_samples(model: FullTransNet, array: FloatArray, shot_of_sample: IntArr
     return curve
 
 
-def curve_of(decoded: Decoded, shot_of_sample: IntArray) -> FloatArray:
+def shot_curve(decoded: Decoded, shot_of_sample: IntArray) -> FloatArray:
     """Return [T] mean over each shot of 1 - prod_l (1 - p_l), the probability to be chosen at any step.
 
     The mean, because a step that begins a shot gives all its probability to the shot's first sample.
@@ -207,7 +207,7 @@ def windows(shot_of_sample: IntArray, longest: int) -> list[slice]:
     return parts
 
 
-def over_windows(parts: list[slice], n_samples: int, curve: Callable[[slice], FloatArray]) -> FloatArray:
+def average_windows(parts: list[slice], n_samples: int, curve: Callable[[slice], FloatArray]) -> FloatArray:
     """Return [T] the mean of the windows' curves where they overlap."""
     total, count = np.zeros(n_samples), np.zeros(n_samples)
     for part in parts:

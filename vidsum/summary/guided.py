@@ -14,7 +14,7 @@ from vidsum.grounding.spaces import embed_queries
 from vidsum.models.scaling import logistic, unit_rows
 from vidsum.results.features import Features
 from vidsum.settings import Selection
-from vidsum.summary.importance import smoothed
+from vidsum.summary.importance import smooth
 from vidsum.summary.summarizer import SENTENCES
 from vidsum.types import FloatArray, TimeArray
 
@@ -30,7 +30,7 @@ _SMOOTHED_S = 1.0
 """Width (sigma) of the smoothing of similarities."""
 
 
-def texts_of(selection: Selection) -> list[str]:
+def guide_texts(selection: Selection) -> list[str]:
     """Return the texts that guide a summary. Raises UsageError for a blank one."""
     texts = [*selection.about, *([] if selection.title is None else [selection.title])]
     if any(not text.strip() for text in texts):
@@ -45,7 +45,7 @@ def require_readable(extractor: str) -> None:
         raise UsageError(fault, hint=f"--extractor {vse.EXTRACTOR}, or leave out --about and --title")
 
 
-def guided(
+def guide_importance(
     importance: FloatArray, features: Features, about: Sequence[str], title: str | None, device: str = "auto"
 ) -> FloatArray:
     """Return [T] in [0, 1]: importance [T] in [0, 1], which counts less beside what a title or texts
@@ -58,24 +58,24 @@ def guided(
 
     Raises WeightsError: the weights of the text encoder cannot be had.
     """
-    rows = unit_rows(features.array if features.extractor in SENTENCES else vse.rows_of(features))
+    rows = unit_rows(features.array if features.extractor in SENTENCES else vse.mapped_rows(features))
     chance = np.clip(importance.astype(np.float64), 1e-6, 1 - 1e-6)
-    combined = _standard(np.log(chance / (1 - chance)))
+    combined = _standardise(np.log(chance / (1 - chance)))
     if title:
         combined = combined + _TITLE * _similarity(rows, [title], features.step_s, device)
     if about:
         guide = _similarity(rows, about, features.step_s, device)
-        combined = _SHARP * (guide + _IMPORTANCE * _standard(combined) - 1)
+        combined = _SHARP * (guide + _IMPORTANCE * _standardise(combined) - 1)
     return logistic(combined)
 
 
 def _similarity(rows: FloatArray, texts: Sequence[str], step_s: float, device: str) -> TimeArray:
     """Return [T] the best of the texts' similarities, smoothed and standardised."""
     curves = rows @ embed_queries(vse.NAME, texts, device).T
-    return _standard(smoothed(curves.max(axis=1), _SMOOTHED_S / step_s))
+    return _standardise(smooth(curves.max(axis=1), _SMOOTHED_S / step_s))
 
 
-def _standard(curve: TimeArray | FloatArray) -> TimeArray:
+def _standardise(curve: TimeArray | FloatArray) -> TimeArray:
     """Return a curve less its mean, over its deviation; zeros where it is constant."""
     centred = np.asarray(curve - curve.mean(), np.float64)
     return centred / centred.std() if centred.std() > 1e-6 else np.zeros_like(centred)

@@ -28,7 +28,7 @@ _SMOOTHING = 1.0
 """Standard deviation of the Gaussian over time, in samples."""
 _HIGHLIGHT_SMOOTHING_S = 0.5
 """The same of `highlights`, in seconds."""
-_LEAST_EVIDENCE, _LEAST_CHANGE = 0.1, 0.02
+_MIN_EVIDENCE_RANGE, _MIN_CHANGE_RANGE = 0.1, 0.02
 """Smaller differences of `highlights` are not scaled up: noise of a still video must not fill [0, 1]."""
 _BLOCK = 128
 """Rows of the similarity matrix that are held at a time."""
@@ -54,7 +54,7 @@ def contrastive(features: Features, seed: int = 0) -> FloatArray:
         nearest = np.partition(cosines, n - n_near, axis=1)[:, n - n_near :]
         local[block] = 2 - 2 * nearest.mean(axis=1, dtype=np.float64)
         consistency[block] = np.log(np.exp(4 * cosines - 4).mean(axis=1, dtype=np.float64))
-    return _to_scores(smoothed(_scaled(local) * _scaled(consistency), _SMOOTHING))
+    return _to_scores(smooth(_scale(local) * _scale(consistency), _SMOOTHING))
 
 
 def cluster(features: Features, seed: int = 0) -> FloatArray:
@@ -75,7 +75,7 @@ def cluster(features: Features, seed: int = 0) -> FloatArray:
         fitted = KMeans(n_clusters, random_state=seed).fit(rows)
     distances = np.linalg.norm(rows - fitted.cluster_centers_[fitted.labels_], axis=1)
     sizes = np.bincount(fitted.labels_)[fitted.labels_]
-    return _to_scores(_scaled(-distances) * np.minimum(1, sizes * n_clusters / len(rows)))
+    return _to_scores(_scale(-distances) * np.minimum(1, sizes * n_clusters / len(rows)))
 
 
 def highlights(features: Features, seed: int = 0) -> FloatArray:
@@ -91,8 +91,10 @@ def highlights(features: Features, seed: int = 0) -> FloatArray:
     lengths = np.sqrt(np.einsum("td,td->t", features.array, features.array, dtype=np.float64))
     evidence = lengths / max(float(lengths.mean()), np.finfo(np.float32).tiny)
     change = _change(features, lengths)
-    both = (_spread(evidence, _LEAST_EVIDENCE) + _spread(change, _LEAST_CHANGE)) / 2
-    return _to_scores(smoothed(both, _HIGHLIGHT_SMOOTHING_S / features.step_s))
+    both = (
+        _scale_from_lowest(evidence, _MIN_EVIDENCE_RANGE) + _scale_from_lowest(change, _MIN_CHANGE_RANGE)
+    ) / 2
+    return _to_scores(smooth(both, _HIGHLIGHT_SMOOTHING_S / features.step_s))
 
 
 def uniform(features: Features, seed: int = 0) -> FloatArray:
@@ -114,7 +116,7 @@ SCORERS: Final[dict[str, Scorer]] = {
 }
 
 
-def smoothed(curve: Curve, deviation: float) -> Curve:
+def smooth(curve: Curve, deviation: float) -> Curve:
     """Averaged by a Gaussian of this standard deviation, in samples, up to four of them away.
 
     The curve is mirrored beyond its ends. `scipy.ndimage.gaussian_filter1d` does the same, but takes 0.5 s to
@@ -136,13 +138,13 @@ def _change(features: Features, lengths: Curve) -> Curve:
     return nearer
 
 
-def _spread(values: Curve, least: float) -> Curve:
+def _scale_from_lowest(values: Curve, least: float) -> Curve:
     """Values from 0 at the lowest to 1 at the highest, or to less where those differ by less than `least`."""
     low = values.min()
     return np.asarray((values - low) / max(float(values.max() - low), least))
 
 
-def _scaled(values: Curve) -> Curve:
+def _scale(values: Curve) -> Curve:
     """Values scaled to [0, 1]; all 1 where they are equal, or differ by rounding only."""
     low, high = values.min(), values.max()
     if high - low < _ROUNDING:

@@ -24,7 +24,7 @@ DULL_UNITS = (71, 113, 226, 294, 310, 353, 405, 423, 437, 455, 470, 473,
 # fmt: on
 """Units of its feature that nearly dark, blurred and blank pictures raise most, eight each."""
 _ENTROPY, _DULL, _INTERCEPT = 6.78, -10.23, -32.66
-"""Logistic regression of "live" on the two measures of `_pictures`."""
+"""Logistic regression of "live" on the two measures of `_picture_liveness`."""
 _FROZEN, _STEEPNESS = 2e-4, 3.0
 """Change at which a sample is as likely frozen as live, and how fast that turns with the logarithm of change.
 On the seven clips frozen pictures changed by up to 6e-5 after H.264, live footage by 6e-4 or more."""
@@ -52,7 +52,7 @@ def liveness(features: Features) -> FloatArray:
     """
     live = motion(features).astype(np.float64)
     if features.extractor == _READS and features.array.shape[1] > max(DULL_UNITS):
-        live *= _pictures(features.array)
+        live *= _picture_liveness(features.array)
     return np.asarray(live, np.float32)
 
 
@@ -70,15 +70,17 @@ def motion(features: Features) -> FloatArray:
     change = np.minimum(np.append(steps[0], steps), np.append(steps, steps[-1]))
     width = min(_MOVING, len(change))
     least = np.pad(sliding_window_view(change, width).min(axis=1), width - 1)
-    live = _from_change(sliding_window_view(least, width).max(axis=1))
+    live = _change_liveness(sliding_window_view(least, width).max(axis=1))
     counts = np.diff(features.picture_starts, append=len(rows))
     if counts[counts > 1].sum() > _MOSTLY * len(rows):
-        stills = _of_stills(rows, features.picture_starts, counts)
+        stills = _still_liveness(rows, features.picture_starts, counts)
         live = np.maximum(live, _STILL * np.repeat(stills, counts))
     return live
 
 
-def _of_stills(rows: FloatArray, starts: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> FloatArray:
+def _still_liveness(
+    rows: FloatArray, starts: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
+) -> FloatArray:
     """Return [P] how surely each picture that stays is replaced by another that stays; 0 for the rest.
 
     The last sample of one and the first of the next are compared: a slow drift is no replacement.
@@ -87,11 +89,11 @@ def _of_stills(rows: FloatArray, starts: npt.NDArray[np.int64], counts: npt.NDAr
     if len(stays) > 1:
         change = rows[(starts + counts)[stays[:-1]] - 1] - rows[starts[stays[1:]]]
         steps = np.einsum("td,td->t", change, change, dtype=np.float64) / 2
-        live[stays] = _from_change(np.append(steps, steps[-1]))
+        live[stays] = _change_liveness(np.append(steps, steps[-1]))
     return live
 
 
-def _from_change(change: Matrix) -> FloatArray:
+def _change_liveness(change: Matrix) -> FloatArray:
     return np.asarray(change**_STEEPNESS / (change**_STEEPNESS + _FROZEN**_STEEPNESS), np.float32)
 
 
@@ -115,7 +117,7 @@ def _measures(positive: Matrix, units: list[int]) -> Matrix:
     return np.stack([entropy, positive[:, units].sum(axis=1) / lengths], axis=1)
 
 
-def _pictures(array: FloatArray) -> FloatArray:
+def _picture_liveness(array: FloatArray) -> FloatArray:
     """Return [T] in [0, 1]."""
     score = measures(array) @ np.array([_ENTROPY, _DULL]) + _INTERCEPT
     return logistic(score)

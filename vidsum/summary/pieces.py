@@ -1,6 +1,6 @@
 """Pieces of shots, as an editor takes them: the best window of a shot, of one shot after another.
 
-`choose_pieces` maximises what the pieces P hold of the importance curve and show of the video's looks,
+`choose_segments` maximises what the pieces P hold of the importance curve and show of the video's looks,
 
     F(P) = sum over p of c(p) + UNSHOWN * sum over shots s of w(s) max over p of sim(s, p)
 
@@ -37,7 +37,7 @@ _ROUNDING, _SAME_LOOK = 1e-9, 1e-4
 
 
 @dataclass(frozen=True)
-class Piece:
+class Candidate:
     """A window of a shot: frames [start, end)."""
 
     shot: int
@@ -55,7 +55,7 @@ class Piece:
 
 
 @dataclass(frozen=True, eq=False)
-class Windows:
+class CandidateFinder:
     """A curve whose best windows are looked for."""
 
     sums: Floats
@@ -64,7 +64,7 @@ class Windows:
     """Frames before which a cut may be, ascending."""
     shortest: int
 
-    def best(self, shot: int, cell: tuple[int, int], size: int, *, is_first: bool = True) -> Piece | None:
+    def best(self, shot: int, cell: tuple[int, int], size: int, *, is_first: bool = True) -> Candidate | None:
         """Return the window of at most `size` frames with the highest sum; of several, that in their
         middle.
         """
@@ -80,10 +80,10 @@ class Windows:
         equal = np.flatnonzero(sums >= sums.max() - _ROUNDING * size)
         best = equal[len(equal) // 2]
         start, end = int(starts[best]), int(ends[best])
-        return Piece(shot, start, end, cell, float(sums[best]) / (end - start), is_first)
+        return Candidate(shot, start, end, cell, float(sums[best]) / (end - start), is_first)
 
 
-def held(importance: FloatArray, sampled: IntArray, edges: IntArray) -> Floats:
+def frame_importance(importance: FloatArray, sampled: IntArray, edges: IntArray) -> Floats:
     """Return [F] importance of each frame: that of the sample before it, in a shot's first frames of the one
     after.
 
@@ -98,7 +98,7 @@ def held(importance: FloatArray, sampled: IntArray, edges: IntArray) -> Floats:
     return importance[np.maximum(number, 0)].astype(np.float64)
 
 
-def places_to_cut(words: Sequence[Interval], fps: float, n_frames: int) -> IntArray:
+def allowed_cuts(words: Sequence[Interval], fps: float, n_frames: int) -> IntArray:
     """Return the frames before which a cut falls inside none of the words, (start_s, end_s); `n_frames` is
     one.
     """
@@ -110,17 +110,17 @@ def places_to_cut(words: Sequence[Interval], fps: float, n_frames: int) -> IntAr
     return np.flatnonzero(~is_inside)
 
 
-def piece_size(room: int, fps: float, shortest: int, longest: int) -> int:
+def segment_size(room: int, fps: float, shortest: int, longest: int) -> int:
     """Frames of a piece: the more room, the more pieces there are, and the longer they are."""
     several = min(round(math.sqrt(_DENSITY * room / fps)), room // shortest)
     n_pieces = max(several, math.ceil(room / longest), 1)
     return min(max(math.ceil(room / n_pieces), shortest), longest)
 
 
-class _Shown:
+class _Coverage:
     """How much of the looks of shots has been shown."""
 
-    def __init__(self, features: Features, sampled: IntArray, firsts: Sequence[Piece]) -> None:
+    def __init__(self, features: Features, sampled: IntArray, firsts: Sequence[Candidate]) -> None:
         rows = unit_rows(features.array)
         self._rows, self._sampled = rows - rows.mean(axis=0), sampled
         self._looks = np.stack([self._look(piece.start, piece.end) for piece in firsts])
@@ -147,12 +147,12 @@ class _Shown:
         """Return [S] how much frames look like the best window of each shot."""
         return np.asarray(np.maximum(self._looks @ self._look(start, end), 0))
 
-    def gain(self, piece: Piece) -> float:
+    def gain(self, piece: Candidate) -> float:
         """What F gains by a piece, for each of its frames."""
         unshown = np.maximum(self._alike(piece.start, piece.end) - self._most_alike, 0)
         return piece.score + UNSHOWN * float(self._weights @ unshown) / piece.size
 
-    def repeats(self, piece: Piece) -> bool:
+    def repeats(self, piece: Candidate) -> bool:
         """Return whether a piece holds nothing but still pictures of which the summary has a piece."""
         pictures = self._picture[self._samples(piece.start, piece.end)]
         return not (self._is_new[pictures] | ~self._is_still[pictures]).any()
@@ -162,16 +162,16 @@ class _Shown:
         self._most_alike = np.maximum(self._most_alike, self._alike(start, end))
 
 
-def choose_pieces(
-    windows: Windows,
-    firsts: Sequence[Piece],
+def choose_segments(
+    windows: CandidateFinder,
+    firsts: Sequence[Candidate],
     features: Features,
     sampled: IntArray,
     kept: Sequence[tuple[int, int]],
     room: int,
     size: int,
     least: float = 0.0,
-) -> list[Piece]:
+) -> list[Candidate]:
     """Return the pieces of a summary, in the order in which they are taken.
 
     The piece with the highest score comes first. Then each step takes the highest gain per frame: of the
@@ -188,12 +188,12 @@ def choose_pieces(
         size: maximum frames of a piece.
         least: a piece with a lower score is not taken.
     """
-    shown, taken = _Shown(features, sampled, firsts), list[Piece]()
+    shown, taken = _Coverage(features, sampled, firsts), list[Candidate]()
     for start, end in kept:
         shown.show(start, end)
     highest = max(firsts, key=lambda piece: piece.score)
 
-    def entry(piece: Piece) -> tuple[int, float, int, int, int, Piece]:
+    def entry(piece: Candidate) -> tuple[int, float, int, int, int, Candidate]:
         is_highest = piece.is_first and piece.shot == highest.shot
         is_good = piece.is_first and piece.score >= _GOOD * highest.score
         rank, left = 2 - is_highest - is_good, piece.cell[0] - piece.cell[1]

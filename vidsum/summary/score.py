@@ -29,7 +29,7 @@ from vidsum.types import FloatArray
 from vidsum.video.clock import start_offset_s
 
 if TYPE_CHECKING:
-    from vidsum.summary.summarizer import Summarizer
+    from vidsum.summary.summarizer import ImportanceModel
 
 
 _SHIPPED_READS = ("efficientnet_lite0", 2.0)
@@ -49,13 +49,13 @@ _REASONS = {
     "highlights": "the best of the scorers at leaving out dull footage",
     "contrastive": "the best of the scorers that read any features",
 }
-_FLAT_FRACTION, _FLAT_LEAST = 0.05, 0.01
+_FLAT_FRACTION, _FLAT_RANGE = 0.05, 0.01
 """A curve is flat where it spans no more than this fraction of its mean, or no more than this."""
 _STILL = "the picture stands still"
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
+class ScoredVideo:
     """An importance curve, and where it comes from."""
 
     importance: FloatArray
@@ -70,10 +70,10 @@ class Scored:
 def is_flat(importance: FloatArray) -> bool:
     """Return whether a curve hardly differs over a video."""
     spread = float(importance.max() - importance.min())
-    return spread <= max(_FLAT_FRACTION * float(importance.mean()), _FLAT_LEAST)
+    return spread <= max(_FLAT_FRACTION * float(importance.mean()), _FLAT_RANGE)
 
 
-def candidates(
+def candidate_models(
     model: str, extractor: str, rate: float, embedded: bool, device: str = "auto", film_fps: float = math.inf
 ) -> tuple[str, ...]:
     """Return the models that may give the scores, best first; one where it was named, as in MODELS or by a
@@ -91,7 +91,7 @@ def candidates(
         is_read = embedded and extractor == shipped_extractor and is_near
         return tuple(name for name in AUTO_ORDER if is_read or name != SHIPPED_MODEL)
     if model not in SCORERS:
-        summarizer = _summarizer(model, device)
+        summarizer = _load_model(model, device)
         from vidsum.summary.summarizer import require_kind
 
         require_kind(summarizer, extractor, rate, film_fps)
@@ -105,8 +105,8 @@ def best_score(
     selection: Selection,
     fraction: float,
     device: str = "auto",
-) -> Scored:
-    """Return the curve of the first of the models (from `candidates`) that is not flat where this video
+) -> ScoredVideo:
+    """Return the curve of the first of the models (from `candidate_models`) that is not flat where this video
     moves.
 
     If all are flat, or the picture stands still, `auto` gives `uniform` and a warning. A named model gives
@@ -124,7 +124,7 @@ def _decodes(model: str, device: str) -> bool:
     """Return whether a model's importance comes from the steps of a decoder."""
     if model in SCORERS:
         return False
-    config = getattr(_summarizer(model, device).model, "config", None)
+    config = getattr(_load_model(model, device).model, "config", None)
     return getattr(config, "head", "frame") != "frame"
 
 
@@ -135,38 +135,45 @@ def _first_that_varies(
     selection: Selection,
     fraction: float,
     device: str,
-) -> Scored:
+) -> ScoredVideo:
     flat, moves = list[str](), motion(features)
-    if selection.model == "auto" and len(features) > 1 and moves.max() <= _FLAT_LEAST:
+    if selection.model == "auto" and len(features) > 1 and moves.max() <= _FLAT_RANGE:
         warning = f"{_STILL}: segments do not depend on its content"
-        return Scored(SCORERS["uniform"](features, 0), "uniform", f"auto: {_STILL}", (warning,))
+        return ScoredVideo(SCORERS["uniform"](features, 0), "uniform", f"auto: {_STILL}", (warning,))
     if SHIPPED_MODEL not in models:
         moves = np.ones_like(moves)
     for model in models:
         importance = score(features, shots, replace(selection, model=model), fraction, device)
         if selection.model != "auto":
-            return scored_once(model, importance)
+            return check_flatness(model, importance)
         if not is_flat(importance * moves):
-            return Scored(importance, model, f"auto: {_flatness(flat) if flat else _REASONS[model]}")
+            return ScoredVideo(
+                importance, model, f"auto: {_describe_flatness(flat) if flat else _REASONS[model]}"
+            )
         flat.append(model)
-    return Scored(SCORERS["uniform"](features, 0), "uniform", f"auto: {_flatness(flat)}", (_unseen(flat),))
+    return ScoredVideo(
+        SCORERS["uniform"](features, 0),
+        "uniform",
+        f"auto: {_describe_flatness(flat)}",
+        (_flatness_warning(flat),),
+    )
 
 
-def scored_once(model: str, importance: FloatArray) -> Scored:
+def check_flatness(model: str, importance: FloatArray) -> ScoredVideo:
     """Return the curve of a model that was named, with a warning if it is flat and not `uniform`, which shall
     be.
     """
     if model == "uniform" or not is_flat(importance):
-        return Scored(importance, model, _REQUESTED)
+        return ScoredVideo(importance, model, _REQUESTED)
     others = " or ".join(f"--model {name}" for name in AUTO_ORDER if name not in (model, SHIPPED_MODEL))
-    return Scored(importance, model, _REQUESTED, (f"{_unseen([model])}; try {others}",))
+    return ScoredVideo(importance, model, _REQUESTED, (f"{_flatness_warning([model])}; try {others}",))
 
 
-def _unseen(flat: Sequence[str]) -> str:
-    return f"{_flatness(flat)}: segments do not depend on its content"
+def _flatness_warning(flat: Sequence[str]) -> str:
+    return f"{_describe_flatness(flat)}: segments do not depend on its content"
 
 
-def _flatness(models: Sequence[str]) -> str:
+def _describe_flatness(models: Sequence[str]) -> str:
     *first, last = models
     names = f"{', '.join(first)} and {last}" if first else last
     return f"importance of {names} is constant on this video"
@@ -175,7 +182,7 @@ def _flatness(models: Sequence[str]) -> str:
 def score(
     features: Features, shots: Shots | None, selection: Selection, fraction: float, device: str = "auto"
 ) -> FloatArray:
-    """Return [T] importance in [0, 1]; errors as `candidates`.
+    """Return [T] importance in [0, 1]; errors as `candidate_models`.
 
     Of `selection`, the model (not `auto`), the seed and the beams count. `fraction` is the budget's fraction
     of the video, `device` that of a trained model. FullTransNet alone needs shots. The scores of the models
@@ -185,7 +192,7 @@ def score(
         return SCORERS[selection.model](features, selection.seed)
     from vidsum.summary.summarizer import importance
 
-    curve = importance(_summarizer(selection.model, device), features, shots, fraction, selection.beams)
+    curve = importance(_load_model(selection.model, device), features, shots, fraction, selection.beams)
     return curve * liveness(features) if selection.model in SHIPPED_MODELS else curve
 
 
@@ -196,7 +203,7 @@ def require_attention(model: str, part: AttentionPart = "mean", device: str = "a
         raise UsageError(f"{model} has no attention to draw", hint=hint)
     from vidsum.summary.attention_maps import require_part
 
-    require_part(_summarizer(model, device), part)
+    require_part(_load_model(model, device), part)
 
 
 def draw_attention(
@@ -218,7 +225,7 @@ def draw_attention(
     from vidsum.summary.attention_plot import attention_plot
 
     layers, heads = ([part[0]], [part[1]]) if isinstance(part, tuple) else (None, None)
-    summarizer = _summarizer(selection.model, device)
+    summarizer = _load_model(selection.model, device)
     maps = attention_maps(summarizer, features, shots, fraction, selection.beams, layers=layers, heads=heads)
     attention_plot(
         shift_times(maps, start_offset_s(features.video)), target, grids=part == "all", label=label
@@ -245,17 +252,17 @@ def weights_sha256(models: Sequence[str]) -> dict[str, str]:
     return facts
 
 
-def _summarizer(model: str, device: str) -> "Summarizer":
+def _load_model(model: str, device: str) -> "ImportanceModel":
     _require_known(model)
-    return _loaded(model, device, checkpoint_digest(model))
+    return _load_checkpoint(model, device, checkpoint_digest(model))
 
 
 @cached_model(maxsize=2)
-def _loaded(model: str, device: str, sha256: str) -> "Summarizer":
+def _load_checkpoint(model: str, device: str, sha256: str) -> "ImportanceModel":
     """Kept for the next video of a batch, unless the file has changed."""
-    from vidsum.summary.summarizer import load_summarizer
+    from vidsum.summary.summarizer import load_importance_model
 
-    return load_summarizer(model, device)
+    return load_importance_model(model, device)
 
 
 def _require_known(model: str) -> None:
@@ -268,12 +275,12 @@ def _require_known(model: str) -> None:
 GROUP = "vidsum.scorers"
 """Entry points in which packages name their scorers; `--model NAME` finds them."""
 
-OwnScores = Callable[[Features], npt.ArrayLike] | npt.ArrayLike
+CustomScores = Callable[[Features], npt.ArrayLike] | npt.ArrayLike
 """A function of features, or its result: [T] finite numbers, of any range."""
 
 
 @dataclass(frozen=True)
-class OwnScorer:
+class CustomScorer:
     """A scorer that is not vidsum's."""
 
     name: str
@@ -281,27 +288,27 @@ class OwnScorer:
     sha256: str | None = None
     """Hash of scores that were given as numbers; what a function does is not known."""
 
-    def scored(self, features: Features) -> Scored:
+    def scored(self, features: Features) -> ScoredVideo:
         """Return the curve. Raises UsageError where it is not one finite number for each feature."""
-        return scored_once(self.name, _curve(self.score(features), features, self.name))
+        return check_flatness(self.name, _curve(self.score(features), features, self.name))
 
 
-def own_scorer(model: OwnScores) -> OwnScorer:
+def wrap_scorer(model: CustomScores) -> CustomScorer:
     """Return the scorer of a function or of numbers."""
     if callable(model):
-        return OwnScorer(getattr(model, "__qualname__", type(model).__qualname__), model)
+        return CustomScorer(getattr(model, "__qualname__", type(model).__qualname__), model)
     scores = np.asarray(model)
-    return OwnScorer("scores", lambda _: scores, hashlib.sha256(scores.tobytes()).hexdigest())
+    return CustomScorer("scores", lambda _: scores, hashlib.sha256(scores.tobytes()).hexdigest())
 
 
-def installed_scorer(name: str) -> OwnScorer | None:
+def installed_scorer(name: str) -> CustomScorer | None:
     """Return the scorer that an installed package registers under a name, which is not one of vidsum's
     own.
     """
     if name in MODELS or name.endswith(".safetensors"):
         return None
     entry = next(iter(entry_points(group=GROUP, name=name)), None)
-    return None if entry is None else OwnScorer(name, entry.load())
+    return None if entry is None else CustomScorer(name, entry.load())
 
 
 def _curve(given: npt.ArrayLike, features: Features, name: str) -> FloatArray:

@@ -13,7 +13,14 @@ from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.results.summary import ScoredShot
 from vidsum.summary.knapsack import knapsack, values_of
-from vidsum.summary.pieces import Piece, Windows, choose_pieces, held, piece_size, places_to_cut
+from vidsum.summary.pieces import (
+    Candidate,
+    CandidateFinder,
+    allowed_cuts,
+    choose_segments,
+    frame_importance,
+    segment_size,
+)
 from vidsum.times import format_time
 from vidsum.types import FloatArray, Interval, TimeArray
 from vidsum.video.clock import start_offset_s
@@ -29,7 +36,7 @@ _SAME_S = 0.001
 
 
 @dataclass(frozen=True)
-class Selected:
+class SelectedSegments:
     """Segments to keep, and messages for the user."""
 
     segments: tuple[Interval, ...]
@@ -65,8 +72,8 @@ def select(
     drop: Sequence[Interval] = (),
     words: Sequence[Interval] = (),
     limits_s: Limits = (1.0, 5.0),
-) -> Selected:
-    """Choose the pieces of shots that fit the budget, see `choose_pieces`, or the best whole shots.
+) -> SelectedSegments:
+    """Choose the pieces of shots that fit the budget, see `choose_segments`, or the best whole shots.
 
     Edges and sample times are counted in frames of equal length; where those of the video are not, the edges
     of its shots stay where they are, and the last segments end a little earlier. A shot's score
@@ -97,13 +104,13 @@ def select(
         messages.append(
             f"the video is not longer than the budget ({format_time(budget_s)}): keeping all of it{exception}"
         )
-    places = places_to_cut(words, features.video_fps, len(video.kept))
+    places = allowed_cuts(words, features.video_fps, len(video.kept))
     chosen, scores = _choose(video, features, importance, places, limits_s)
     is_joined = limits_s[1] is None or 2 * video.capacity > video.n_left
     breaks = _frames(shots.edges_s[1:-1], features.video_fps)
     breaks = breaks[:0] if is_joined else np.intersect1d(breaks, video.edges)
-    selected = _selected(video, chosen, breaks, scores, shots, features, tuple(messages))
-    return replace(selected, segments=_shortened(selected.segments, budget_s))
+    selected = _build_selection(video, chosen, breaks, scores, shots, features, tuple(messages))
+    return replace(selected, segments=_shorten(selected.segments, budget_s))
 
 
 def _in_frames(
@@ -111,9 +118,9 @@ def _in_frames(
 ) -> _Video:
     fps = features.video_fps
     n_frames = max(1, round(features.duration_s * fps))
-    kept = _marked(keep, features, n_frames, "keep")
+    kept = _mark(keep, features, n_frames, "keep")
     # a frame in which one segment ends and the other begins is kept
-    dropped = _marked(drop, features, n_frames, "drop") & ~kept
+    dropped = _mark(drop, features, n_frames, "drop") & ~kept
     if any(start < stop and begin < end for start, end in keep for begin, stop in drop):
         raise UsageError("--keep and --drop overlap")
     if dropped.all():
@@ -137,17 +144,17 @@ def _choose(
         longest = min(max(int(longest_s * fps + 1e-6), 1), video.capacity)
         shortest = min(max(round(shortest_s * fps), 1), longest)
         if 2 * video.capacity <= video.n_left:
-            sizes = _sizes(piece_size(room, fps, shortest, longest), longest)
+            sizes = _sizes(segment_size(room, fps, shortest, longest), longest)
     sampled = np.minimum(_frames(features.timestamps, fps), len(video.kept) - 1)
-    curve = held(importance, sampled, video.edges)
+    curve = frame_importance(importance, sampled, video.edges)
     sums = np.concatenate([[0.0], np.cumsum(curve if curve.any() else curve + 1)])
-    best, scores, most = list[Piece](), np.zeros(0), -1
+    best, scores, most = list[Candidate](), np.zeros(0), -1
     for size in sizes:
-        pieces, windows, of_shots, least = _firsts(video, sums, places, shortest, size)
+        pieces, windows, of_shots, least = _best_candidates(video, sums, places, shortest, size)
         if longest_s is None:
             pieces = _knapsack(pieces, room)
         elif pieces:
-            pieces = choose_pieces(windows, pieces, features, sampled, _runs(video.kept), room, size, least)
+            pieces = choose_segments(windows, pieces, features, sampled, _runs(video.kept), room, size, least)
         if (taken := sum(piece.size for piece in pieces)) > most:
             best, scores, most = pieces, of_shots, taken
         if room - taken < shortest:
@@ -166,20 +173,20 @@ def _sizes(size: int, longest: int) -> list[int]:
     return sizes
 
 
-def _firsts(
+def _best_candidates(
     video: _Video, sums: TimeArray, places: IntArray, shortest: int, size: int
-) -> tuple[list[Piece], Windows, TimeArray, float]:
+) -> tuple[list[Candidate], CandidateFinder, TimeArray, float]:
     """Return the best piece of each shot that may be in, windows for others, scores of all shots, the least
     one.
     """
     cells = dict(enumerate(pairwise(video.edges.tolist())))
     anywhere = np.arange(len(sums))
-    ideal = Windows(sums, anywhere, 1)
+    ideal = CandidateFinder(sums, anywhere, 1)
     scores = np.array([piece.score for each in cells.items() if (piece := ideal.best(*each, size))])
     free = {shot: cell for shot, cell in cells.items() if not (video.kept | video.dropped)[cell[0]]}
     # where speech leaves no place to cut, or no shot is long enough, something is taken all the same
     for allowed, least_size in (places, shortest), (anywhere, shortest), (anywhere, 1):
-        windows = Windows(sums, allowed, least_size)
+        windows = CandidateFinder(sums, allowed, least_size)
         if pieces := [piece for each in free.items() if (piece := windows.best(*each, size))]:
             break
     least = _WORTHLESS * scores[~video.dropped[video.edges[:-1]]].max()
@@ -187,7 +194,7 @@ def _firsts(
     return worth if worth or video.kept.any() else pieces, windows, scores, least  # never empty
 
 
-def _knapsack(pieces: Sequence[Piece], room: int) -> list[Piece]:
+def _knapsack(pieces: Sequence[Candidate], room: int) -> list[Candidate]:
     """Return the pieces with the most importance in total; if it is the same in every frame, as many as
     fit.
     """
@@ -210,7 +217,7 @@ def _frames(times_s: TimeArray, fps: float) -> IntArray:
     return np.round(times_s * fps).astype(np.int64)
 
 
-def _marked(segments: Sequence[Interval], features: Features, n_frames: int, option: str) -> BoolArray:
+def _mark(segments: Sequence[Interval], features: Features, n_frames: int, option: str) -> BoolArray:
     """Return [n_frames] whether a frame lies in one of the segments, in part or whole."""
     marked = np.zeros(n_frames, np.bool_)
     for start_s, end_s in segments:
@@ -250,7 +257,7 @@ def _times(edges: IntArray, shots: Shots, features: Features) -> TimeArray:
     return times
 
 
-def _shortened(segments: Sequence[Interval], budget_s: float) -> tuple[Interval, ...]:
+def _shorten(segments: Sequence[Interval], budget_s: float) -> tuple[Interval, ...]:
     """Return segments that are not longer than the budget: the last ones end a little earlier."""
     kept, excess_s = list[Interval](), sum(end_s - start_s for start_s, end_s in segments) - budget_s
     for start_s, end_s in reversed(segments):
@@ -260,7 +267,7 @@ def _shortened(segments: Sequence[Interval], budget_s: float) -> tuple[Interval,
     return tuple(reversed(kept))
 
 
-def _selected(
+def _build_selection(
     video: _Video,
     chosen: BoolArray,
     breaks: IntArray,
@@ -268,7 +275,7 @@ def _selected(
     shots: Shots,
     features: Features,
     messages: tuple[str, ...],
-) -> Selected:
+) -> SelectedSegments:
     inside_kept = np.flatnonzero(video.kept[1:] & video.kept[:-1]) + 1
     runs = _runs(chosen, np.setdiff1d(breaks, inside_kept))
     edges = np.union1d(video.edges, np.array(runs, np.int64))
@@ -277,7 +284,7 @@ def _selected(
         times[-1] = features.duration_s
     at_s = dict(zip(edges.tolist(), times.tolist(), strict=True))
     scored = zip(pairwise(video.edges.tolist()), scores.tolist(), strict=True)
-    return Selected(
+    return SelectedSegments(
         tuple((at_s[start], at_s[end]) for start, end in runs),
         tuple(
             ScoredShot(at_s[start], at_s[end], score, bool(chosen[start:end].any()))

@@ -167,7 +167,7 @@ def contact_sheet(
         below = top + layout.cell_height + 8
         _draw_caption(draw, cut, (left, below, cell_width))
         if text := captions[number] if captions else None:
-            shown = _fitting(draw, text, cell_width)
+            shown = _fit_text(draw, text, cell_width)
             draw.text((left, below + _LINE_HEIGHT), shown, _SOFT_INK, _font(15))
     _draw_strip(draw, cuts, shots, duration_s, (_MARGIN, layout.width - _MARGIN), layout.strip_top)
     return np.asarray(sheet)
@@ -204,7 +204,7 @@ def _draw_caption(draw: ImageDraw.ImageDraw, cut: Cut, box: tuple[int, int, int]
         draw.text((left + width, top), f"score {cut.score:.2f}", _SOFT_INK, _font(15), anchor="ra")
 
 
-def _fitting(draw: ImageDraw.ImageDraw, text: str, width: int) -> str:
+def _fit_text(draw: ImageDraw.ImageDraw, text: str, width: int) -> str:
     """Return a text, cut at a word where it is wider."""
     shown, words = text, text.split()
     while draw.textlength(shown, _font(15)) > width and len(words) > 1:

@@ -44,7 +44,7 @@ _EVIDENCE: Final = "efficientnet_lite0-evidence"
 
 
 @dataclass(frozen=True)
-class Inputs:
+class FeatureTransform:
     """How features become the input of a model; the fields are recorded in its checkpoint."""
 
     space: str | None = None
@@ -69,7 +69,7 @@ class Inputs:
     def of(self, features: Features) -> FloatArray:
         """Return [T, D + n_added]"""
         is_mapped = self.maps(features.extractor)
-        array = vse.rows_of(features) if is_mapped else np.asarray(features.array, np.float32)
+        array = vse.mapped_rows(features) if is_mapped else np.asarray(features.array, np.float32)
         if self.space:
             array = array - array.mean(axis=0)
         if not self.ends:
@@ -79,7 +79,7 @@ class Inputs:
         return np.hstack([array, np.clip(ends_s / _END_S, 0, 1, dtype=np.float32)])
 
 
-def inputs_of(recorded: Mapping[str, Any], name: str) -> Inputs:
+def read_transform(recorded: Mapping[str, Any], name: str) -> FeatureTransform:
     """Those that a checkpoint has recorded of its features.
 
     Raises InputError where they are of another kind, or of an older version.
@@ -87,14 +87,14 @@ def inputs_of(recorded: Mapping[str, Any], name: str) -> Inputs:
     if recorded.get("centred") or recorded.get("extractor") == _EVIDENCE:
         fault = f"{name}: was trained on simulated class scores, which are no longer supported"
         raise InputError(fault, hint="train it again with --space vse")
-    inputs = Inputs(recorded.get("space"), recorded.get("ends", False))
+    inputs = FeatureTransform(recorded.get("space"), recorded.get("ends", False))
     if inputs.space not in (None, vse.NAME) or not isinstance(inputs.ends, bool):
         raise InputError(f"{name}: does not say what features it reads")
     return inputs
 
 
 @dataclass(frozen=True, eq=False)
-class Summarizer:
+class ImportanceModel:
     """A trained model that is ready to use, and the features it reads."""
 
     model: "FullTransNet | RidgeScorer"
@@ -104,15 +104,15 @@ class Summarizer:
     fps: float
     name: str
     """For messages: the path or the registry's name."""
-    inputs: Inputs = field(default_factory=Inputs)
+    inputs: FeatureTransform = field(default_factory=FeatureTransform)
 
 
-def load_summarizer(name: str = SHIPPED_MODEL, device: str = "auto") -> Summarizer:
-    """Load a checkpoint of `vidsum train fulltransnet` or `train ridge`; errors as `summarizer_of`."""
-    return summarizer_of(read_trained(checkpoint_file(name)), name, device)
+def load_importance_model(name: str = SHIPPED_MODEL, device: str = "auto") -> ImportanceModel:
+    """Load a checkpoint of `vidsum train fulltransnet` or `train ridge`; see `build_importance_model`."""
+    return build_importance_model(read_trained(checkpoint_file(name)), name, device)
 
 
-def summarizer_of(trained: Trained, name: str, device: str = "auto") -> Summarizer:
+def build_importance_model(trained: Trained, name: str, device: str = "auto") -> ImportanceModel:
     """Build the model of a checkpoint. Raises InputError where it is of another model or inconsistent."""
     model = _ridge(trained, name) if trained.model == "ridge" else _network(trained, name, device)
     reads = trained.features
@@ -120,12 +120,12 @@ def summarizer_of(trained: Trained, name: str, device: str = "auto") -> Summariz
         extractor, dim, fps = str(reads["extractor"]), int(reads["dim"]), float(reads["fps"])
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{name}: does not say what features it reads") from error
-    inputs = inputs_of(reads, name)
+    inputs = read_transform(reads, name)
     _require_its_map(trained, inputs, name)
-    return Summarizer(model, extractor, dim, fps, name, inputs)
+    return ImportanceModel(model, extractor, dim, fps, name, inputs)
 
 
-def _require_its_map(trained: Trained, inputs: Inputs, name: str) -> None:
+def _require_its_map(trained: Trained, inputs: FeatureTransform, name: str) -> None:
     """Refuse with an InputError a model that learned the errors of another map than the one that is here."""
     weights = trained.training.get("weights")
     known = weights.get(vse.NAME) if inputs.space and isinstance(weights, dict) else None
@@ -157,9 +157,13 @@ def _network(trained: Trained, name: str, device: str) -> "FullTransNet":
 
 
 def importance(
-    summarizer: Summarizer, features: Features, shots: Shots | None, fraction: float = 0.15, width: int = 1
+    summarizer: ImportanceModel,
+    features: Features,
+    shots: Shots | None,
+    fraction: float = 0.15,
+    width: int = 1,
 ) -> FloatArray:
-    """Return [T] importance in [0, 1]: by ridge regression `with_novelty`, by FullTransNet `curve_over`.
+    """Return [T] importance in [0, 1]: by ridge regression `add_novelty`, by FullTransNet `importance_curve`.
 
     The first, middle and last samples of shots are the global tokens; ridge regression does without. At the
     summary's fraction of the video decoding stops; `width` is that of `vidsum.summary.fulltransnet.decode`.
@@ -168,15 +172,15 @@ def importance(
     require_readable(summarizer, features)
     model = summarizer.model
     if isinstance(model, RidgeScorer):
-        return with_novelty(model, model(summarizer.inputs.of(features)), features)
-    from vidsum.summary.fulltransnet import curve_over
+        return add_novelty(model, model(summarizer.inputs.of(features)), features)
+    from vidsum.summary.fulltransnet import importance_curve
 
     assert shots is not None, "only ridge does without"
     array = summarizer.inputs.of(features)
-    return curve_over(model, array, shots.numbers_at(features.timestamps), fraction, width)
+    return importance_curve(model, array, shots.numbers_at(features.timestamps), fraction, width)
 
 
-def with_novelty(model: RidgeScorer, scores: FloatArray, features: Features) -> FloatArray:
+def add_novelty(model: RidgeScorer, scores: FloatArray, features: Features) -> FloatArray:
     """Return [T] importance in [0, 1], by the logistic function: scores [T], and how new each sample is."""
     if weight := model.config.novelty:
         novelty = contrastive(features)
@@ -185,17 +189,19 @@ def with_novelty(model: RidgeScorer, scores: FloatArray, features: Features) -> 
     return logistic(scores)
 
 
-def require_readable(summarizer: Summarizer, features: Features) -> None:
+def require_readable(summarizer: ImportanceModel, features: Features) -> None:
     """Raise UsageError for features of another kind or size than the model was trained on."""
     if summarizer.inputs.maps(features.extractor):
-        vse.rows_of(features)
+        vse.mapped_rows(features)
     elif features.dim != summarizer.dim:
         fault = f"{summarizer.name} reads features of {summarizer.dim} numbers, not of {features.dim}"
-        raise UsageError(fault, hint=_how_to_make(summarizer))
+        raise UsageError(fault, hint=_extraction_hint(summarizer))
     require_kind(summarizer, features.extractor, 1 / features.step_s, features.video_fps)
 
 
-def require_kind(summarizer: Summarizer, extractor: str, rate: float, film_fps: float = math.inf) -> None:
+def require_kind(
+    summarizer: ImportanceModel, extractor: str, rate: float, film_fps: float = math.inf
+) -> None:
     """Raise UsageError, before extraction, where the model does not read features of this kind.
 
     `extractor` is a name; `custom`, unknown, is accepted, and so are captions where the model reads their
@@ -204,13 +210,13 @@ def require_kind(summarizer: Summarizer, extractor: str, rate: float, film_fps: 
     captions = SENTENCES if summarizer.inputs.space else ()
     if extractor not in (summarizer.extractor, "custom", *captions):
         fault = f"{summarizer.name} reads features of {summarizer.extractor}, not of {extractor}"
-        raise UsageError(fault, hint=_how_to_make(summarizer))
+        raise UsageError(fault, hint=_extraction_hint(summarizer))
     if not reads_rate(summarizer, rate, film_fps):
         fault = f"{summarizer.name} reads {summarizer.fps:g} features a second, not {rate:g}"
         raise UsageError(fault, hint=f"--fps {summarizer.fps:g}")
 
 
-def reads_rate(summarizer: Summarizer, rate: float, film_fps: float = math.inf) -> bool:
+def reads_rate(summarizer: ImportanceModel, rate: float, film_fps: float = math.inf) -> bool:
     """Return whether a rate is near enough to that of the training: within a tenth; ridge: see `RIDGE_RATES`.
 
     Of a video with fewer frames per second than that, every frame is enough.
@@ -219,7 +225,7 @@ def reads_rate(summarizer: Summarizer, rate: float, film_fps: float = math.inf) 
     return abs(rate / min(summarizer.fps, max(rate, film_fps)) - 1) <= tolerance
 
 
-def _how_to_make(summarizer: Summarizer) -> str:
+def _extraction_hint(summarizer: ImportanceModel) -> str:
     if summarizer.extractor == "custom":
         return "give a file of features made as those that it was trained on"
     return f"--extractor {summarizer.extractor}"

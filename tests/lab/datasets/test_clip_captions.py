@@ -116,7 +116,7 @@ def vector_of(text: str) -> list[float]:
 def test_each_distinct_caption_is_embedded_once_and_kept(
     tmp_path: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vidsum.grounding.text._AT_ONCE", 2)
+    monkeypatch.setattr("vidsum.grounding.text._TEXTS_PER_REPORT", 2)
     path = stored(tmp_path / "captions.jsonl", lines_of(VIDEOS))
     done: list[tuple[str, float, float]] = []
     embedded = embed_captions(path, "cpu", lambda *given: done.append(given))

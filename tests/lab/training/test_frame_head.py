@@ -20,7 +20,7 @@ from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSett
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.frame_scores import frame_loss
 from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss
-from vidsum.summary.summarizer import Inputs, Summarizer, importance, load_summarizer
+from vidsum.summary.summarizer import FeatureTransform, ImportanceModel, importance, load_importance_model
 
 VIDEO = toy_video("made/video_1")
 SMALL = FullTransNetConfig(
@@ -81,14 +81,14 @@ def test_the_loss_of_an_example_is_that_of_the_decoder_and_of_the_scores_that_ar
 def test_importance_of_a_long_video_joins_windows_of_scores(ridge: bool) -> None:
     torch.manual_seed(0)
     model = FullTransNet(replace(SMALL, t_max=24, ridge=ridge)).eval()
-    summarizer = Summarizer(model, "custom", 6, 2.0, "made up")
+    summarizer = ImportanceModel(model, "custom", 6, 2.0, "made up")
     assert model.scores is not None
     if ridge:
         model.scores.ridge.normal_()
     curve = importance(summarizer, VIDEO.features, shots_of(VIDEO))
     assert curve.shape == (40,)
     assert 0 < curve.min() < curve.max() < 1
-    whole = Summarizer(FullTransNet(replace(SMALL, ridge=ridge)).eval(), "custom", 6, 2.0, "made up")
+    whole = ImportanceModel(FullTransNet(replace(SMALL, ridge=ridge)).eval(), "custom", 6, 2.0, "made up")
     whole.model.load_state_dict(model.state_dict())
     with torch.inference_mode():
         array = torch.from_numpy(VIDEO.features.array)[None]
@@ -111,9 +111,9 @@ def test_a_run_starts_from_the_ridge_regression_of_its_training_videos(tmp_path:
         model=small, loop=loop, lr=1e-12, anneal=True, ends=True, validation=0, device="cpu"
     )
     trained = train_split(prepare_run(videos, [split], settings, tmp_path / "network"), 0)
-    network = load_summarizer(str(trained.fitted.checkpoint), "cpu")
+    network = load_importance_model(str(trained.fitted.checkpoint), "cpu")
     fitted = fit_split(prepare_ridge(videos, [split], RidgeSettings(), tmp_path / "ridge"), 0)
-    regression = load_summarizer(str(fitted.checkpoint))
+    regression = load_importance_model(str(fitted.checkpoint))
     for name in split.test:
         curves = [
             importance(each, videos[name].features, shots_of(videos[name])) for each in (network, regression)
@@ -132,10 +132,10 @@ def test_a_run_learns_what_people_score(tmp_path: Path, ends: bool) -> None:
     split = k_fold(videos, 3)[0]
     trained = train_split(prepare_run(videos, [split], settings, tmp_path), 0)
     assert trained.fitted.history[-1].loss < trained.fitted.history[0].loss / 2
-    summarizer = load_summarizer(str(trained.fitted.checkpoint), "cpu")
+    summarizer = load_importance_model(str(trained.fitted.checkpoint), "cpu")
     assert isinstance(summarizer.model, FullTransNet)
     assert summarizer.model.config.dim_in == 6 + 2 * ends
-    assert (summarizer.dim, summarizer.inputs) == (6, Inputs(ends=ends))
+    assert (summarizer.dim, summarizer.inputs) == (6, FeatureTransform(ends=ends))
     for name in split.test:
         curve = importance(summarizer, videos[name].features, shots_of(videos[name]))
         assert np.corrcoef(curve, videos[name].gtscore)[0, 1] > 0.7
@@ -165,7 +165,7 @@ def test_draws_of_an_epoch_differ_and_resuming_gives_the_same_bytes(tmp_path: Pa
         settings = FullTransNetSettings(model=SMALL, loop=loop, validation=0.3, device="cpu")
         run = prepare_run(videos, k_fold(videos, 3)[:1], settings, out, draw=draw, overwrite=True)
         trained = train_split(run, 0)
-        assert load_summarizer(str(trained.fitted.checkpoint), "cpu").extractor == "drawn"
+        assert load_importance_model(str(trained.fitted.checkpoint), "cpu").extractor == "drawn"
         return (out / "split_0" / "best.safetensors").read_bytes()
 
     videos = toy_videos(6)

@@ -25,7 +25,7 @@ from vidsum.lab.training.summary_settings import FullTransNetSettings
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.fulltransnet import FullTransNet
 from vidsum.provenance import hash_file
-from vidsum.summary.summarizer import importance, load_summarizer
+from vidsum.summary.summarizer import importance, load_importance_model
 
 SMALL = FullTransNetConfig(d=8, layers=1, heads=2, d_ff=16, window=5, t_max=64)
 SETTINGS = FullTransNetSettings(model=SMALL, loop=LoopSettings(epochs=2, seed=1), device="cpu")
@@ -89,7 +89,7 @@ def test_the_checkpoint_builds_the_model_again(
 ) -> None:
     run = prepare_run(videos, splits, SETTINGS, tmp_path)
     checkpoint = train_split(run, 1).fitted.checkpoint
-    summarizer = load_summarizer(str(checkpoint), "cpu")
+    summarizer = load_importance_model(str(checkpoint), "cpu")
     assert (summarizer.dim, summarizer.extractor, summarizer.fps) == (DIM, "custom", 2.0)
     assert not (tmp_path / "split_0").exists()
     with (tmp_path / "split_1" / "log.csv").open(newline="") as file:
@@ -115,7 +115,7 @@ def test_it_learns_the_rule_of_the_videos(tmp_path: Path) -> None:
     (result,) = train_splits(videos, [split], settings, tmp_path)
     losses = [epoch.loss for epoch in result.fitted.history]
     assert losses[-1] < 0.6 * losses[0]
-    summarizer = load_summarizer(str(result.fitted.checkpoint), "cpu")
+    summarizer = load_importance_model(str(result.fitted.checkpoint), "cpu")
     for name in split.test:
         curve = importance(summarizer, videos[name].features, shots_of(videos[name]))
         important = videos[name].gtscore == 1

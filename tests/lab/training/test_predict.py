@@ -16,7 +16,7 @@ from vidsum.lab.training.predict import predict_run
 from vidsum.lab.training.settings import LoopSettings
 from vidsum.lab.training.summary_settings import FullTransNetSettings
 from vidsum.models.configs import FullTransNetConfig
-from vidsum.summary.summarizer import importance, load_summarizer
+from vidsum.summary.summarizer import importance, load_importance_model
 
 SMALL = FullTransNetConfig(d=8, layers=1, heads=2, d_ff=16, window=5, t_max=64)
 SETTINGS = FullTransNetSettings(model=SMALL, loop=LoopSettings(epochs=1), device="cpu")
@@ -39,7 +39,7 @@ def test_each_video_is_scored_by_the_model_that_has_not_seen_it(run: Path) -> No
     tested = predict_run(run, VIDEOS, device="cpu")
     assert tested.scores.keys() == tested.videos.keys() == VIDEOS.keys()
     for number, split in enumerate(SPLITS):
-        model = load_summarizer(str(run / f"split_{number}" / "best.safetensors"), "cpu")
+        model = load_importance_model(str(run / f"split_{number}" / "best.safetensors"), "cpu")
         for name in split.test:
             expected = importance(model, VIDEOS[name].features, shots_of(VIDEOS[name]))
             assert np.array_equal(tested.scores[name], expected)

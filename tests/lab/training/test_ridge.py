@@ -18,7 +18,7 @@ from vidsum.lab.training.run import read_run
 from vidsum.lab.training.summary_settings import RidgeSettings
 from vidsum.models.configs import RidgeConfig
 from vidsum.results.features import Features
-from vidsum.summary.summarizer import Summarizer, load_summarizer
+from vidsum.summary.summarizer import ImportanceModel, load_importance_model
 
 DIM, N_VIDEOS, WINDOW = 12, 9, 3
 MODEL = RidgeConfig(window=WINDOW)
@@ -48,10 +48,10 @@ NAMES = tuple(VIDEOS)
 SPLIT = Split("made-1", NAMES[:-2], NAMES[-2:])
 
 
-def fit(out: Path, settings: RidgeSettings = SETTINGS, **options: Any) -> tuple[RidgeResult, Summarizer]:
+def fit(out: Path, settings: RidgeSettings = SETTINGS, **options: Any) -> tuple[RidgeResult, ImportanceModel]:
     videos = options.pop("videos", VIDEOS)
     result = fit_split(prepare_ridge(videos, [SPLIT], settings, out, **options), 0)
-    return result, load_summarizer(str(result.checkpoint), "cpu")
+    return result, load_importance_model(str(result.checkpoint), "cpu")
 
 
 def read_rows(video: AnnotatedVideo, ends: bool = True) -> np.ndarray:

@@ -21,7 +21,7 @@ import numpy as np
 
 from vidsum import checkpoints
 from vidsum.errors import InputError, quote, safe_name
-from vidsum.grounding.text import embed_once, load_text_encoder
+from vidsum.grounding.text import embed_cached, load_text_encoder
 from vidsum.io.text import read_json, read_packed_text
 from vidsum.lab.datasets.entries import DataEntry, entry_of, parse_lines
 from vidsum.lab.datasets.group import MOST_FRAMES, IntArray
@@ -134,7 +134,7 @@ def embed_captions(
 
 def embed_texts(texts: Sequence[str], device: str = "auto", progress: Progress | None = None) -> FloatArray:
     """Return [N, 384] texts by MiniLM, each distinct one once; kept on disk. WeightsError: no weights."""
-    return embed_once(
+    return embed_cached(
         texts,
         lambda part: load_text_encoder(ENCODER, device).encode(part),
         checkpoints.sha256_of(ENCODER),

@@ -13,7 +13,7 @@ import numpy as np
 
 from vidsum.checkpoints.trained import Trained, read_trained
 from vidsum.errors import InputError, UsageError, WeightsError
-from vidsum.grounding.grounder import Grounder, Prediction, ground_video, grounder_of
+from vidsum.grounding.grounder import MomentModel, Prediction, build_moment_model, ground_video
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.text import load_text_encoder
 from vidsum.lab.datasets.moments import CLIP_S, MomentVideo, Query
@@ -101,7 +101,7 @@ class _Model:
 
     run: ModelRun
     trained: Trained
-    grounder: Grounder
+    grounder: MomentModel
 
     @property
     def is_detr(self) -> bool:
@@ -158,7 +158,7 @@ def _load(run: ModelRun, videos: Sequence[str], progress: Progress | None) -> _M
     sources are not in the order of the training, or the model reads a guide.
     """
     trained, name = read_trained(run.checkpoint), str(run.checkpoint)
-    grounder = grounder_of(trained, name, run.device)
+    grounder = build_moment_model(trained, name, run.device)
     check_features(run.features, videos)
     embed_sources(run.features, run.device, progress)
     if videos:

@@ -14,7 +14,7 @@ from vidsum.errors import InputError, UsageError, safe_name
 from vidsum.features import describe, get_extractor
 from vidsum.features.pictures import encode_views
 from vidsum.grounding.conse import ClassMixture, class_probabilities, conse, name_embeddings
-from vidsum.grounding.text import embed_once, load_text_encoder
+from vidsum.grounding.text import embed_cached, load_text_encoder
 from vidsum.grounding.vse import EXTRACTOR
 from vidsum.lab.datasets.captioned_pictures import CaptionedPicture, read_captioned_pictures
 from vidsum.lab.evaluation.report import Measured, Report, Row, check_rows
@@ -190,7 +190,7 @@ def embed_sentences(texts: Sequence[str], device: str, progress: Progress | None
 
     blocks, sha256 = [], checkpoints.sha256_of(ENCODER)
     for start in range(0, len(texts), _BLOCK):
-        blocks.append(embed_once(texts[start : start + _BLOCK], encode, sha256))
+        blocks.append(embed_cached(texts[start : start + _BLOCK], encode, sha256))
         if progress:
             progress("sentences embedded", min(start + _BLOCK, len(texts)), len(texts))
     return np.concatenate(blocks)

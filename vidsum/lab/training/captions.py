@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import UsageError
-from vidsum.grounding.text import embed_once
+from vidsum.grounding.text import embed_cached
 from vidsum.lab.datasets.moments import MomentVideo
 from vidsum.types import FloatArray, Progress, iou
 
@@ -115,7 +115,9 @@ def embed_sentences(
         raise UsageError("no caption to simulate videos from")
     rng = np.random.default_rng(seed)
     changed, short = change_words(texts, rng), shorten(texts, rng)
-    vectors, *queries = (embed_once(phrases, embed, encoder, progress) for phrases in (texts, changed, short))
+    vectors, *queries = (
+        embed_cached(phrases, embed, encoder, progress) for phrases in (texts, changed, short)
+    )
     sentences, start = {}, 0
     for name, video in used.items():
         part = slice(start, start + len(video.queries))

@@ -33,7 +33,7 @@ from vidsum.models.configs import RidgeConfig
 from vidsum.models.frame_scores import frame_loss
 from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss, global_tokens
 from vidsum.summary.knapsack import knapsack, values_of
-from vidsum.summary.summarizer import Summarizer, importance
+from vidsum.summary.summarizer import ImportanceModel, importance
 from vidsum.types import FloatArray, Progress
 
 _VALIDATION_SEED, _TRAINING_SEED = 0, 1
@@ -230,7 +230,7 @@ def _validator(run: _Run, split: Split) -> Callable[[FullTransNet], float]:
             features = video.features
             # at its own rate: those of a data set may differ from video to video
             rate = 1 / features.step_s
-            reader = Summarizer(model, features.extractor, features.dim, rate, video.name, run.inputs)
+            reader = ImportanceModel(model, features.extractor, features.dim, rate, video.name, run.inputs)
             curve = importance(reader, features, shots_of(video))
             taus.append(float(kendall_tau_b(curve, video.gtscore)[0, 0]))
         return sum(taus) / len(taus)

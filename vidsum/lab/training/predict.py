@@ -17,8 +17,14 @@ from vidsum.lab.training.run import NAME as RUN
 from vidsum.lab.training.run import read_run
 from vidsum.lab.training.state import BEST
 from vidsum.models.fulltransnet import FullTransNet
-from vidsum.summary.fulltransnet import Decoded, curve_of
-from vidsum.summary.summarizer import Inputs, Summarizer, importance, require_readable, summarizer_of
+from vidsum.summary.fulltransnet import Decoded, shot_curve
+from vidsum.summary.summarizer import (
+    FeatureTransform,
+    ImportanceModel,
+    build_importance_model,
+    importance,
+    require_readable,
+)
 from vidsum.types import FloatArray, Progress
 
 Protocol = Literal["auto", "paper"]
@@ -49,13 +55,13 @@ def predict_run(
     times = Counter(name for _, _, name in tests)
     row = out.resolve().name
     tested = TestedVideos(row if protocol == "auto" else f"{row} ({LEAK})", {}, {})
-    summarizers: dict[str, Summarizer] = {}
+    summarizers: dict[str, ImportanceModel] = {}
     for done, (split, folder, name) in enumerate(tests, 1):
         if name not in videos:
             raise UsageError(f"{out}: tests on {name}, which is not in the data", hint="--data FILE")
         if folder not in summarizers:
             path = out / folder / BEST
-            summarizers = {folder: summarizer_of(read_trained(path), str(path), device)}
+            summarizers = {folder: build_importance_model(read_trained(path), str(path), device)}
         video, key = videos[name], name if times[name] == 1 else f"{name} ({split})"
         tested.videos[key] = video
         tested.scores[key] = _scores(summarizers[folder], video, protocol, beams)
@@ -85,7 +91,7 @@ def _checkpoints(out: Path, splits: Sequence[Mapping[str, Any]]) -> list[Path]:
     return files
 
 
-def _scores(summarizer: Summarizer, video: AnnotatedVideo, protocol: Protocol, beams: int) -> FloatArray:
+def _scores(summarizer: ImportanceModel, video: AnnotatedVideo, protocol: Protocol, beams: int) -> FloatArray:
     # at its own rate: every 15th frame is not the same rate in all videos of a data set
     summarizer = replace(summarizer, fps=1 / video.features.step_s)
     if protocol == "auto":
@@ -98,11 +104,11 @@ def _scores(summarizer: Summarizer, video: AnnotatedVideo, protocol: Protocol, b
     if most is not None and n_samples > most:
         fault = f"{video.name} has {n_samples} samples; the model has positions for {most}"
         raise UsageError(fault, hint="only decoding without labels goes through longer videos in windows")
-    return curve_of(_decode_with_labels(model, summarizer.inputs, video), shot_of_sample(video))
+    return shot_curve(_decode_with_labels(model, summarizer.inputs, video), shot_of_sample(video))
 
 
 @torch.inference_mode()
-def _decode_with_labels(model: FullTransNet, inputs: Inputs, video: AnnotatedVideo) -> Decoded:
+def _decode_with_labels(model: FullTransNet, inputs: FeatureTransform, video: AnnotatedVideo) -> Decoded:
     """Return the model's steps, each given all key frames before it that it should have chosen."""
     read = replace(video, features=replace(video.features, array=inputs.of(video.features)))
     example = teaching_example(read, model.config.global_tokens, next(model.parameters()).device)

@@ -22,7 +22,7 @@ from vidsum.lab.training.state import BEST, CURVES, LAST, clear, make_folder, re
 from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings
 from vidsum.outputs import as_utf8, atomic_write
 from vidsum.provenance import identify_file
-from vidsum.summary.summarizer import SENTENCES, Inputs
+from vidsum.summary.summarizer import SENTENCES, FeatureTransform
 
 SCHEMA: Final = "vidsum.training_run/1"
 NAME: Final = "run.json"
@@ -47,7 +47,7 @@ class TrainingRun(Generic[S]):
     """Recorded of the training in each checkpoint."""
     draw: Draw | None
     """Draws the features of a video anew; None: they are always the same."""
-    inputs: Inputs
+    inputs: FeatureTransform
     """How features become the model's input."""
 
     def drawn(self, name: str, *seed: int) -> AnnotatedVideo:
@@ -86,7 +86,7 @@ def start_run(
     used = [draw(first, 0) if draw else first, *others]
     features = _describe_features(used)
     is_space = features["extractor"] in SENTENCES
-    inputs = Inputs(vse.NAME if is_space else None, settings.ends)
+    inputs = FeatureTransform(vse.NAME if is_space else None, settings.ends)
     if is_space:  # pictures are read at a rate that can be asked for, not at every 15th frame's
         features |= {"extractor": vse.EXTRACTOR, "fps": float(f"{features['fps']:.2g}")}
     features |= inputs.recorded

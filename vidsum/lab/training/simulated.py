@@ -12,7 +12,7 @@ import numpy as np
 
 from vidsum.errors import UsageError
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, guided_rows
-from vidsum.grounding.windows import clips_of, grid, resample
+from vidsum.grounding.windows import grid, resample, resample_clips
 from vidsum.lab.datasets.examples import MOST_SALIENT, HighlightExample, MomentExample, Pair, scores_at
 from vidsum.lab.training.captions import Captions, Words
 from vidsum.lab.training.scripts import (
@@ -123,7 +123,7 @@ def _highlight_example(
 
     def clips(number: int) -> FloatArray:
         rows = guided_rows(video, settings.captions.queries[number]) if settings.guided else video.rows
-        return clips_of(rows[draft.window], STEP_S, settings.clip_s, settings.clips)
+        return resample_clips(rows[draft.window], STEP_S, settings.clip_s, settings.clips)
 
     def make(words: FloatArray, negative_words: FloatArray) -> HighlightExample:
         windows = draft.windows[0]

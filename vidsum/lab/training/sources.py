@@ -11,7 +11,7 @@ import numpy as np
 from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.grounding.live_model import live_rows
-from vidsum.grounding.spaces import embed_words, text_encoder_of
+from vidsum.grounding.spaces import embed_words, text_encoder_name
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.vse import NAME, load_map
 from vidsum.lab.datasets.clip_captions import ENCODER, is_captions, read_clip_captions
@@ -121,7 +121,7 @@ def _simulate_data(
     # by the file's name too, since two files may describe one video
     videos: dict[str, MomentVideo] = {}
     sentences: dict[str, EmbeddedSentences] = {}
-    encoder = text_encoder_of(space)
+    encoder = text_encoder_name(space)
     encode, sha256 = load_text_encoder(encoder, device).encode, checkpoints.sha256_of(encoder)
     for path in map(Path, source.data):
         identify_file = {
@@ -169,7 +169,7 @@ def _captions_of_clips(
     source: DataSettings, videos: Mapping[str, MomentVideo], device: str, progress: Progress | None
 ) -> dict[str, ClipCaptions]:
     """Captions of clips of those videos that a file of them names; the first file counts."""
-    if source.features and text_encoder_of(space_of(source)) != ENCODER:
+    if source.features and text_encoder_name(space_of(source)) != ENCODER:
         raise UsageError(f"captions of clips are embedded by {ENCODER}", hint="--space vse")
     known: dict[str, ClipCaptions] = {}
     for path in source.features:
