@@ -11,8 +11,9 @@ from vidsum.commands.progress import Facts
 from vidsum.commands.records import unless_up_to_date
 from vidsum.commands.result import Result, View, text_table
 from vidsum.errors import UsageError
+from vidsum.features.settings import Extraction
+from vidsum.grounding.settings import Describing
 from vidsum.options import option
-from vidsum.settings import Describing, Extraction
 
 if TYPE_CHECKING:
     from vidsum.results.descriptions import Descriptions

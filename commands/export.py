@@ -21,9 +21,11 @@ from vidsum.commands.outputs import (
 from vidsum.commands.paths import HINT, has_label, is_as_written, note
 from vidsum.commands.result import Problem, Result, View
 from vidsum.errors import OutputError, UsageError, VidsumError
+from vidsum.features.settings import Extraction
 from vidsum.options import ADVANCED, Option, option
 from vidsum.outputs import atomic_write, is_special, make_folder
-from vidsum.settings import ExportFormat, ExportName, Extraction, MediaPaths, PreviewFormat
+from vidsum.results.settings import ExportFormat, ExportName, MediaPaths
+from vidsum.video.settings import PreviewFormat
 
 if TYPE_CHECKING:
     from vidsum.results.cuts import Cutting

@@ -9,8 +9,8 @@ from vidsum.commands.outputs import Files, Outputs, destinations
 from vidsum.commands.progress import Facts
 from vidsum.commands.records import unless_up_to_date
 from vidsum.commands.result import Result, View
+from vidsum.features.settings import Extraction
 from vidsum.options import option
-from vidsum.settings import Extraction
 
 if TYPE_CHECKING:
     from vidsum.types import Progress

@@ -16,8 +16,10 @@ from vidsum.commands.progress import Facts
 from vidsum.commands.records import OptionalPart, unless_up_to_date, write_moments
 from vidsum.commands.result import MOMENT_COLUMNS, Problem, Result, Table, View, moment_row, printable, render
 from vidsum.errors import InputError, UsageError
+from vidsum.features.settings import Extraction
+from vidsum.grounding.settings import UNLIKELY, AttentionPlot, Retrieval
 from vidsum.options import option
-from vidsum.settings import UNLIKELY, AttentionPlot, Clips, Extraction, Retrieval
+from vidsum.video.settings import Clips
 
 if TYPE_CHECKING:
     from vidsum.results.moments import Grounding

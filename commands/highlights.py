@@ -10,8 +10,9 @@ from vidsum.commands.outputs import Outputs, Sheet, moment_files
 from vidsum.commands.progress import Facts
 from vidsum.commands.records import unless_up_to_date, write_moments
 from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, View, moment_row
+from vidsum.features.settings import Extraction
 from vidsum.options import option
-from vidsum.settings import Clips, Extraction
+from vidsum.video.settings import Clips
 
 if TYPE_CHECKING:
     from vidsum.types import Progress

@@ -18,8 +18,8 @@ from vidsum.commands.paths import register_input
 from vidsum.commands.progress import Facts
 from vidsum.commands.result import Result, View, render
 from vidsum.errors import UsageError
+from vidsum.features.settings import Extraction
 from vidsum.options import option
-from vidsum.settings import Extraction
 
 if TYPE_CHECKING:
     from vidsum.archive.archive import Archive

@@ -14,6 +14,7 @@ from vidsum.commands.options import Only, Videos, command
 from vidsum.commands.paths import is_file
 from vidsum.commands.progress import Facts
 from vidsum.commands.result import Result, View, run_alone
+from vidsum.features.settings import Extraction
 from vidsum.io.packages import (
     EXTRAS,
     explain_import_error,
@@ -25,7 +26,6 @@ from vidsum.io.packages import (
 )
 from vidsum.io.urls import may_hold_secrets
 from vidsum.options import option
-from vidsum.settings import Extraction
 
 _PACKAGES = (
     *("torch", "torchvision", "av", "decord", "opencv-python"),

@@ -14,7 +14,7 @@ from vidsum.commands.paths import register_input, register_output
 from vidsum.errors import InputError, OutputError, UsageError, VidsumError
 from vidsum.options import ADVANCED, Option, leaves, option
 from vidsum.outputs import check_name, make_folder
-from vidsum.settings import Clips
+from vidsum.video.settings import Clips
 
 T = TypeVar("T")
 PlotFormat = Annotated[Literal["png", "svg"], Option("Format of the plots.", panel=ADVANCED)]

@@ -11,8 +11,12 @@ from vidsum.commands.outputs import Files, Outputs, Replaces
 from vidsum.commands.paths import HINT, mark_of, note, read_mark, require_made_from, require_own
 from vidsum.commands.result import Result
 from vidsum.errors import InputError, OutputError
-from vidsum.options import leaves
-from vidsum.settings import AttentionPlot, Clips, Extraction, with_defaults
+from vidsum.features.settings import Extraction
+from vidsum.grounding.settings import AttentionPlot, Retrieval
+from vidsum.options import as_record, leaves
+from vidsum.shots.settings import ShotSettings
+from vidsum.summary.settings import Selection
+from vidsum.video.settings import Clips
 
 if TYPE_CHECKING:
     from vidsum.pipelines.moments import AttentionCapture
@@ -71,7 +75,7 @@ def unless_up_to_date(
         provenance: what they would be made from.
         make: makes and writes them, or what goes to stdout in their place.
         outputs: which of those that exist may be replaced.
-        form: of the encoding of an MP4 among them, see `vidsum.settings.Encoding`.
+        form: of the encoding of an MP4 among them, see `vidsum.video.settings.Encoding`.
         part: of the JSON, that an earlier run may have left out or added.
 
     Raises:
@@ -231,7 +235,7 @@ def _recorded(files: Files, provenance: Mapping[str, Any], form: str) -> dict[st
     except InputError as error:
         place = record if record.exists() else existing[0]
         raise OutputError(f"{place}: already exists, and {error.message}", hint=HINT) from error
-    before, now = map(with_defaults, (document["provenance"], provenance))
+    before, now = map(_with_defaults, (document["provenance"], provenance))
     if before != now:
         raise OutputError(f"{existing[0]}: already exists, made {difference(before, now)}", hint=HINT)
     require_made_from(existing, document["provenance"], form)
@@ -282,3 +286,14 @@ def _states(paths: Sequence[Path]) -> list[tuple[int, int] | None]:
 def _remove(mark: Path) -> None:
     with suppress(OSError):  # it was not there, or its name was too long for one
         mark.unlink()
+
+
+def _with_defaults(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a provenance block with the options that it leaves out, as earlier versions recorded them."""
+    kinds = {"shots": ShotSettings, "summary": Selection, "grounding": Retrieval}
+    filled = {
+        part: as_record(kind()) | provenance[part] for part, kind in kinds.items() if part in provenance
+    }
+    if "grounding" in filled:  # where speech is not searched, nothing is recorded
+        filled["grounding"]["evidence"] = provenance["grounding"].get("evidence")
+    return {**provenance, **filled}

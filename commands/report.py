@@ -9,9 +9,9 @@ from vidsum.commands.options import Only, command
 from vidsum.commands.outputs import check_outputs, require_suffix
 from vidsum.commands.result import Result, View, run_alone
 from vidsum.errors import UsageError
+from vidsum.features.settings import Extraction
 from vidsum.io.text import STDIN
 from vidsum.options import option
-from vidsum.settings import Extraction
 
 
 @dataclass(frozen=True, kw_only=True)

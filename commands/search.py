@@ -14,9 +14,10 @@ from vidsum.commands.outputs import Outputs, attempt, check_outputs, require_suf
 from vidsum.commands.paths import require_own
 from vidsum.commands.result import Problem, Result, Table, View, run_alone
 from vidsum.errors import UsageError, VidsumError
+from vidsum.features.settings import Extraction
+from vidsum.grounding.settings import UNLIKELY
 from vidsum.options import option
 from vidsum.outputs import make_folder, stems_of
-from vidsum.settings import UNLIKELY, Extraction
 from vidsum.times import format_time
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from vidsum.commands.progress import Facts
 from vidsum.commands.records import unless_up_to_date, write_moments
 from vidsum.commands.result import Result, View, interval_table
 from vidsum.errors import UsageError
+from vidsum.features.settings import Extraction
 from vidsum.options import option
-from vidsum.settings import Extraction, ShotSettings
+from vidsum.shots.settings import ShotSettings
 
 if TYPE_CHECKING:
     from vidsum.results.shots import Shots

@@ -13,9 +13,12 @@ from vidsum.commands.progress import Facts
 from vidsum.commands.records import unless_up_to_date
 from vidsum.commands.result import Result, View, interval_table
 from vidsum.errors import UsageError
+from vidsum.features.settings import Extraction
 from vidsum.options import ADVANCED, check, option
-from vidsum.settings import Encoding, Extraction, Selection, Shorts, ShotSettings, parse_attention_part
+from vidsum.shots.settings import ShotSettings
+from vidsum.summary.settings import Selection, parse_attention_part
 from vidsum.times import format_time
+from vidsum.video.settings import Encoding, Shorts
 
 if TYPE_CHECKING:
     from vidsum.results.summary import Summary

@@ -11,8 +11,9 @@ from vidsum.commands.outputs import Files, Outputs, destinations, require_one_te
 from vidsum.commands.progress import Facts
 from vidsum.commands.records import OptionalPart, unless_up_to_date
 from vidsum.commands.result import Result, View, text_table
+from vidsum.features.settings import Extraction
 from vidsum.options import option
-from vidsum.settings import Extraction, Transcription
+from vidsum.speech.settings import Transcription
 
 if TYPE_CHECKING:
     from vidsum.results.transcript import Transcript

@@ -8,9 +8,10 @@ from typing import Annotated, Any
 from vidsum.commands.options import Argument, Only, command
 from vidsum.commands.result import Result, View, printable, render, run_alone
 from vidsum.errors import UsageError, redact
+from vidsum.features.settings import Extraction
+from vidsum.grounding.settings import Watching
 from vidsum.io.urls import Url, is_url
 from vidsum.options import option
-from vidsum.settings import Extraction, Watching
 from vidsum.times import format_time
 
 Source = Annotated[

@@ -9,8 +9,8 @@ from vidsum.commands.batch import run_batch
 from vidsum.commands.options import Argument, Group
 from vidsum.commands.result import Problem, Result, Table, View, run_alone
 from vidsum.errors import UsageError
+from vidsum.features.settings import EXTRACTORS
 from vidsum.options import Option, option
-from vidsum.settings import EXTRACTORS
 
 if TYPE_CHECKING:
     from vidsum.checkpoints import EntryStatus
@@ -67,7 +67,7 @@ def pull(options: PullOptions, view: View, names: Names) -> None:
     vidsum weights pull i3d
     """
     from vidsum import checkpoints
-    from vidsum.settings import DEFAULT_EXTRACTOR
+    from vidsum.features.settings import DEFAULT_EXTRACTOR
 
     every = [status.entry.name for status in checkpoints.entries()]
     wanted = every if options.all else names or [DEFAULT_EXTRACTOR]
@@ -163,7 +163,7 @@ def add(
 
             status = add_weights(file, name, options.network)
         else:
-            status = checkpoints.add(file, name)
+            status = checkpoints.add(file, name, EXTRACTORS)
         return Result(input=name, data=_facts(status), lines=(f"{name}: {status.state}, {status.path}",))
 
     run_alone("weights add", view, step)

@@ -7,18 +7,13 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
 from vidsum.archive.wishes import Wishes
+from vidsum.features.settings import Extraction
+from vidsum.grounding.settings import Describing, Retrieval, Watching
 from vidsum.options import item_of, leaves, required
-from vidsum.settings import (
-    Clips,
-    Describing,
-    Extraction,
-    Retrieval,
-    Selection,
-    Shorts,
-    ShotSettings,
-    Transcription,
-    Watching,
-)
+from vidsum.shots.settings import ShotSettings
+from vidsum.speech.settings import Transcription
+from vidsum.summary.settings import Selection
+from vidsum.video.settings import Clips, Shorts
 
 _HEAD = '''"""The options of Python functions as types of keywords; made by `python -m docs.keywords`."""
 

@@ -122,7 +122,7 @@ def shared_videos(shared: Path) -> Path:
 @pytest.fixture(scope="session")
 def default_weights() -> Path:
     """The weights of the default extractor, fetched if need be."""
-    from vidsum.settings import DEFAULT_EXTRACTOR
+    from vidsum.features.settings import DEFAULT_EXTRACTOR
 
     return real_weights(DEFAULT_EXTRACTOR)
 

@@ -17,7 +17,7 @@ from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.outputs import as_utf8
 from vidsum.results.feature_h5 import H5Video, h5_arrays, write_groups
 from vidsum.results.features import Features
-from vidsum.shots import find
+from vidsum.shots.find import find
 from vidsum.summary.knapsack import knapsack, values_of
 from vidsum.types import FloatArray
 

@@ -13,7 +13,7 @@ from tests.conftest import real_weights
 from tests.golden.test_options import facts_of
 from vidsum.checkpoints.registry import builtin_entries
 from vidsum.checkpoints.trained import read_trained
-from vidsum.settings import SHIPPED_MODELS
+from vidsum.summary.settings import SHIPPED_MODELS
 
 ROOT = console.ROOT
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("weights/**/*.md")])

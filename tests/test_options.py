@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from docs.keywords import page
 from vidsum.errors import UsageError
+from vidsum.features.settings import Extraction
+from vidsum.grounding.settings import Retrieval
 from vidsum.lab.training.settings import DETRSettings, MRNetSettings
 from vidsum.lab.training.summary_settings import FullTransNetSettings
 from vidsum.models.configs import DETRConfig, FullTransNetConfig, MaskConfig, MRNetConfig
@@ -26,7 +28,8 @@ from vidsum.options import (
     without_defaults,
 )
 from vidsum.pipelines import keywords
-from vidsum.settings import Extraction, Retrieval, Selection, ShotSettings
+from vidsum.shots.settings import ShotSettings
+from vidsum.summary.settings import Selection
 
 ALL = [Extraction, Retrieval, Selection, ShotSettings, FullTransNetSettings, MRNetSettings, DETRSettings]
 

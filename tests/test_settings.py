@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from vidsum.errors import UsageError
-from vidsum.settings import Selection
+from vidsum.summary.settings import Selection
 
 
 @pytest.mark.parametrize("name", ["keep", "drop"])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from vidsum.errors import UsageError
 from vidsum.options import leaves
-from vidsum.settings import ShotSettings
+from vidsum.shots.settings import ShotSettings
 from vidsum.times import (
     format_time,
     parse_budget,

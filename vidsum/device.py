@@ -17,16 +17,18 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeVar, get_args
 
 from vidsum.errors import UsageError, unknown_name_error
 from vidsum.io.packages import has_extra, install_extra_command
+from vidsum.options import Option
 
 if TYPE_CHECKING:
     from functools import _lru_cache_wrapper
 
     import torch
 
+Device = Annotated[str, Option("Device: auto, cpu, cuda, cuda:N or mps.", metavar="DEVICE")]
 Precision = Literal["fp32", "bf16", "fp16", "int8"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 PrecisionChoice = Literal["auto", "fp32", "bf16", "fp16", "int8"]

@@ -2,9 +2,9 @@
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from html import unescape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vidsum.errors import UsageError, quote
 
@@ -41,6 +41,10 @@ def parse_time(text: str) -> float:
     if not numbers or not math.isfinite(seconds):  # hundreds of digits are infinite
         raise UsageError(f"not a time: {quote(text)}", hint="write 90, 90s, 1m30s, 1:30 or 0:01:30.5")
     return seconds
+
+
+TIME: Mapping[str, Any] = {"metavar": "TIME", "parse": parse_time}
+"""Details shared by all options of a time; see `vidsum.options.Option`."""
 
 
 def parse_limit(text: str) -> float | None:

@@ -23,7 +23,7 @@ import vidsum
 from docs.benchmarks import argument_parser
 from docs.benchmarks.joined import HALVES, composite
 from tests.shots.boundaries import Times, f1, precision_recall
-from vidsum.shots import find
+from vidsum.shots.find import find
 
 FPS = 25
 WITHIN = {"half a second": 0.5, "two frames": 2 / FPS}

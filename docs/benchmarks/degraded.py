@@ -11,7 +11,7 @@ import numpy as np
 from docs.benchmarks import argument_parser
 from vidsum.features import describe, load_extractor
 from vidsum.features.extractor import Extractor
-from vidsum.settings import DEFAULT_EXTRACTOR, EXTRACTORS
+from vidsum.features.settings import DEFAULT_EXTRACTOR, EXTRACTORS
 from vidsum.types import FloatArray, Picture
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames

@@ -33,10 +33,10 @@ from vidsum.features import describe, load_extractor
 from vidsum.features.extract import extract_features
 from vidsum.features.extractor import Extractor, Spec
 from vidsum.features.onnx_backend import build_onnx_extractor
+from vidsum.features.settings import EXTRACTORS
 from vidsum.features.torch_backend import build_torch_extractor
 from vidsum.results.features import Features
-from vidsum.settings import EXTRACTORS
-from vidsum.shots import find
+from vidsum.shots.find import find
 from vidsum.types import Picture
 from vidsum.video.frames import Sampling
 from vidsum.video.probe import probe

@@ -19,6 +19,7 @@ import numpy as np
 
 from docs.benchmarks import argument_parser
 from docs.benchmarks.highlight_films import FOOTAGE, GRADES, HALVES, Film, film
+from vidsum.features.settings import Extraction
 from vidsum.grounding.windows import to_grid
 from vidsum.lab.datasets.moments import CLIP_S
 from vidsum.lab.evaluation.highlight_metrics import best_clip_hits, clip_precisions
@@ -27,7 +28,6 @@ from vidsum.pipelines.decoding import extraction_job, run_jobs
 from vidsum.pipelines.highlights import find_highlights
 from vidsum.results.features import Features
 from vidsum.results.moments import Highlights
-from vidsum.settings import Extraction
 from vidsum.summary.importance import SCORERS, highlights
 from vidsum.types import FloatArray
 from vidsum.video.probe import probe

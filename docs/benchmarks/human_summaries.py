@@ -25,6 +25,7 @@ import torch
 from docs.benchmarks import argument_parser
 from docs.benchmarks.top_clips import clips_of, measure_top_clips
 from docs.benchmarks.without_words import STATISTICS, with_statistic
+from vidsum.grounding.settings import CaptionSpace
 from vidsum.lab.datasets.captioned import Draw, draw_of, in_space, read_captioned
 from vidsum.lab.datasets.labels import Labels, read_tvsum_mat
 from vidsum.lab.datasets.splits import Split, splits_of
@@ -38,8 +39,8 @@ from vidsum.lab.training.run import unfinished_splits
 from vidsum.lab.training.settings import LoopSettings
 from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings
 from vidsum.models.configs import FullTransNetConfig, MaskConfig, RidgeConfig
-from vidsum.settings import CaptionSpace, Selection
 from vidsum.summary.score import score
+from vidsum.summary.settings import Selection
 
 Videos = Mapping[str, AnnotatedVideo]
 MAT = "ydata-tvsum50.mat"

@@ -16,12 +16,13 @@ import numpy as np
 
 from tests.conftest import SHARED
 from vidsum.device import Precision
+from vidsum.features.settings import Extraction
+from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings
 from vidsum.lab.datasets.moments import MomentVideo, Query
 from vidsum.pipelines.plan import Input
 from vidsum.pipelines.sight import open_in_space, plan_embedding
 from vidsum.results.features import Features
-from vidsum.settings import Extraction, Retrieval
 from vidsum.video.probe import probe
 
 HALVES = {"all": slice(None), "even": slice(0, None, 2), "odd": slice(1, None, 2)}

@@ -21,9 +21,9 @@ from docs.benchmarks.degraded import Rng, blank, blurred, dark, frozen, pictures
 from docs.benchmarks.highlight_films import black
 from vidsum.features import describe, load_extractor
 from vidsum.features.extractor import Extractor
+from vidsum.features.settings import DEFAULT_EXTRACTOR
 from vidsum.models.scaling import unit_rows
 from vidsum.results.features import Features
-from vidsum.settings import DEFAULT_EXTRACTOR
 from vidsum.summary.liveness import liveness, measures
 from vidsum.types import FloatArray, Picture
 

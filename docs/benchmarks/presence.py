@@ -22,8 +22,8 @@ from sklearn.metrics import roc_auc_score
 from docs.benchmarks import argument_parser
 from docs.benchmarks.joined import KINDS, composite, embed, known_clips, names_of, notes, truth_of
 from vidsum.grounding.presence import OFFSET, SLOPE, evidence
+from vidsum.grounding.settings import UNLIKELY
 from vidsum.grounding.spaces import embed_queries
-from vidsum.settings import UNLIKELY
 from vidsum.types import TimeArray
 
 _DRAWS = 500

@@ -13,6 +13,7 @@ from tests.grounding.colours import ENCODER, extractor_of_colours, use_colours
 from vidsum.archive.packed import pack_rows
 from vidsum.archive.texts import Texts
 from vidsum.features.extractor import Extractor
+from vidsum.features.settings import Extraction
 from vidsum.grounding.conse import ClassMixture
 from vidsum.grounding.said import Passage, iter_passages
 from vidsum.grounding.spaces import ClipEmbeddings
@@ -20,7 +21,6 @@ from vidsum.grounding.windows import grid, to_grid
 from vidsum.models.scaling import softmax, unit_rows
 from vidsum.models.vse import CLASSES
 from vidsum.results.features import Features
-from vidsum.settings import Extraction
 from vidsum.types import FloatArray
 
 COLOURS = {"red": (200, 30, 30), "green": (30, 200, 30), "blue": (30, 30, 200), "yellow": (180, 180, 40)}

@@ -15,7 +15,7 @@ import pytest
 from tests.archive.made import film
 from vidsum.archive import claims, index
 from vidsum.archive.archive import Archive
-from vidsum.settings import Extraction
+from vidsum.features.settings import Extraction
 
 CHECKOUT = Path(__file__).parents[2]
 MACHINE = claims._identity().rpartition("/")[0]

@@ -16,8 +16,8 @@ from vidsum.archive import index
 from vidsum.archive.archive import Archive
 from vidsum.archive.store import connect
 from vidsum.errors import InputError
+from vidsum.features.settings import Extraction
 from vidsum.results.descriptions import Description, Descriptions
-from vidsum.settings import Extraction
 
 
 @pytest.fixture

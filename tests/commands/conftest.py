@@ -15,8 +15,8 @@ from tests import media
 from vidsum.commands.app import main
 from vidsum.features import describe
 from vidsum.features.extractor import Extractor
+from vidsum.features.settings import Extraction
 from vidsum.pipelines import decoding as jobs
-from vidsum.settings import Extraction
 
 
 @dataclass(frozen=True)

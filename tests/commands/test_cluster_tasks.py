@@ -13,7 +13,7 @@ from tests.commands.stub_ray import StubRay
 from vidsum.commands.cluster import on_cluster
 from vidsum.commands.jobs import Call, Queue, Task
 from vidsum.commands.result import Result
-from vidsum.settings import Extraction
+from vidsum.features.settings import Extraction
 
 TASKS = [Task(f"{number}.mp4") for number in range(30)]
 INFO = Call("info", {})

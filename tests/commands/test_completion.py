@@ -5,9 +5,10 @@ from click.shell_completion import BashComplete
 
 from vidsum.commands.app import whole
 from vidsum.grounding import find
+from vidsum.grounding.settings import Retrieval
 from vidsum.options import leaves
-from vidsum.settings import SUMMARIZERS, Retrieval
 from vidsum.summary.score import MODELS
+from vidsum.summary.settings import SUMMARIZERS
 
 
 def offered(line: str) -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ import pytest
 from tests import media
 from tests.commands.conftest import Run
 from vidsum.results.formats import FORMATS
-from vidsum.settings import ExportFormat
+from vidsum.results.settings import ExportFormat
 
 RESULT_SCHEMA = json.loads(
     (Path(__file__).parents[2] / "vidsum" / "schemas" / "result.schema.json").read_text()

@@ -17,6 +17,8 @@ from vidsum.commands.config import share_variables
 from vidsum.commands.options import Group
 from vidsum.commands.result import View
 from vidsum.errors import UsageError
+from vidsum.features.settings import Extraction
+from vidsum.grounding.settings import Retrieval
 from vidsum.lab.training.settings import DETRSettings, LoopSettings, MRNetSettings
 from vidsum.lab.training.summary_settings import (
     CaptionerSettings,
@@ -29,7 +31,10 @@ from vidsum.pipelines import keywords
 from vidsum.pipelines.moments import parse_queries, plan_moments
 from vidsum.pipelines.speech import plan_transcript
 from vidsum.pipelines.summary import plan_shots, plan_summary
-from vidsum.settings import Encoding, Extraction, Retrieval, Selection, ShotSettings, Transcription
+from vidsum.shots.settings import ShotSettings
+from vidsum.speech.settings import Transcription
+from vidsum.summary.settings import Selection
+from vidsum.video.settings import Encoding
 
 USED = [Encoding, Extraction, Retrieval, Selection, ShotSettings, Transcription]
 TRAINED = [LoopSettings, MRNetSettings, DETRSettings, FullTransNetSettings, RidgeSettings]

@@ -17,7 +17,7 @@ from vidsum.results.feature_files import write_features
 from vidsum.results.feature_h5 import H5Video, write_h5
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
-from vidsum.settings import ShotSettings
+from vidsum.shots.settings import ShotSettings
 from vidsum.video.probe import probe
 
 SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/shots.schema.json").read_text())

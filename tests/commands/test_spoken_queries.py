@@ -14,9 +14,9 @@ import pytest
 from tests.commands.conftest import Run
 from tests.speech import stub
 from tests.voices import write_wav
+from vidsum.features.settings import Extraction
 from vidsum.pipelines.speech import transcribe_query
 from vidsum.results.moments import Grounding, Moment, QueryMoments
-from vidsum.settings import Extraction
 
 SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/moments.schema.json").read_text())
 ENGLISH = ("en", 0.99)

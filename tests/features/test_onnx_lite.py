@@ -20,11 +20,11 @@ from vidsum.errors import UsageError
 from vidsum.features import choose_backend, describe, load_extractor
 from vidsum.features.onnx_backend import build_graph_extractor
 from vidsum.features.onnx_lite import mean_of_relu
+from vidsum.features.settings import Extraction
 from vidsum.features.torch_backend import build_torch_extractor
 from vidsum.models.scaling import unit_rows
 from vidsum.pipelines.decoding import extraction_job
 from vidsum.pipelines.plan import extract
-from vidsum.settings import Extraction
 from vidsum.video.probe import probe
 
 SPEC = describe("efficientnet_lite0")

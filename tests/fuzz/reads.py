@@ -135,7 +135,7 @@ def read_result(path: Path) -> None:
     from vidsum.pipelines.report import report_text
     from vidsum.pipelines.timelines import timeline_text
     from vidsum.results.load import read_result, result_of
-    from vidsum.settings import ExportFormat
+    from vidsum.results.settings import ExportFormat
 
     film, found = good.film_and_results()
     if not path.with_name("film.mp4").exists():

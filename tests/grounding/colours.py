@@ -8,10 +8,10 @@ import pytest
 
 from vidsum.features import describe
 from vidsum.features.extractor import Extractor
+from vidsum.features.settings import Extraction
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.text import TextEncoder
 from vidsum.results.features import Features
-from vidsum.settings import Extraction
 from vidsum.types import FloatArray
 
 _COLOURS = {"red": [200, 30, 30], "green": [30, 200, 30], "blue": [30, 30, 200], "yellow": [180, 180, 40]}

@@ -6,7 +6,7 @@ import pytest
 from vidsum.errors import UsageError
 from vidsum.grounding import presence
 from vidsum.grounding.queries import query_warnings, unreadable_queries
-from vidsum.settings import Retrieval
+from vidsum.grounding.settings import Retrieval
 
 
 def split(text: str) -> list[str]:

@@ -15,6 +15,7 @@ from vidsum import checkpoints, device
 from vidsum.errors import UsageError
 from vidsum.features.extract import extract_features
 from vidsum.features.extractor import Extractor
+from vidsum.features.settings import Extraction
 from vidsum.grounding import spaces
 from vidsum.grounding.conse import ClassMixture, class_probabilities, log_likelihood
 from vidsum.grounding.spaces import (
@@ -31,7 +32,6 @@ from vidsum.grounding.vse import load_map
 from vidsum.models.scaling import unit_rows
 from vidsum.pipelines.decoding import resolve_spec
 from vidsum.results.features import Features
-from vidsum.settings import Extraction
 from vidsum.types import FloatArray, Picture
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames

@@ -96,7 +96,7 @@ def test_a_missing_package_is_named(missing: str, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_base_installation_without_pytorch_has_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packages, "version_of", lambda _: "not installed")
+    monkeypatch.setattr(packages, "installed_version", lambda _: "not installed")
     assert find_pytorch_mismatch() is None
 
 

@@ -12,6 +12,7 @@ from tests import media
 from tests.conftest import real_weights
 from tests.grounding.colours import use_colours
 from vidsum.errors import InputError, UsageError
+from vidsum.features.settings import Extraction
 from vidsum.pipelines import decoding, export
 from vidsum.pipelines.clips import clip_paths, write_clips
 from vidsum.pipelines.highlights import find_highlights, plan_highlights
@@ -22,7 +23,6 @@ from vidsum.results.features import Features
 from vidsum.results.load import read_document
 from vidsum.results.moments import Highlights, Moment
 from vidsum.results.result import write_json
-from vidsum.settings import Extraction
 from vidsum.video.probe import probe
 
 ROOT = Path(__file__).parents[2]

@@ -17,8 +17,10 @@ from tests.conftest import real_weights
 from tests.grounding.colours import MOST_WORDS, use_colours
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import InputError, UsageError, WeightsError
+from vidsum.features.settings import Extraction
 from vidsum.grounding import find
 from vidsum.grounding.grounder import Prediction
+from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr_models import build
@@ -29,7 +31,6 @@ from vidsum.results.features import Features
 from vidsum.results.load import read_document
 from vidsum.results.moments import Grounding, Moment
 from vidsum.results.result import write_json
-from vidsum.settings import Extraction, Retrieval
 from vidsum.types import FloatArray, iou
 from vidsum.video.probe import probe
 

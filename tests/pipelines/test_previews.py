@@ -12,9 +12,9 @@ from tests.media import make_video, read_number
 from vidsum.errors import UsageError
 from vidsum.pipelines.export import iter_previews
 from vidsum.results.summary import Summary
-from vidsum.settings import PreviewFormat
 from vidsum.types import Picture, VideoInfo
 from vidsum.video.probe import probe
+from vidsum.video.settings import PreviewFormat
 
 FPS = 25
 

@@ -24,9 +24,10 @@ from vidsum.pipelines import shorts
 from vidsum.pipelines.export import write_video
 from vidsum.pipelines.said import protected_words
 from vidsum.results.transcript import Segment, Transcript, Word
-from vidsum.settings import Encoding, Selection
+from vidsum.summary.settings import Selection
 from vidsum.types import Picture
 from vidsum.video.probe import probe
+from vidsum.video.settings import Encoding
 
 
 class Bright:

@@ -14,6 +14,7 @@ from tests import media
 from vidsum.errors import InputError, UsageError
 from vidsum.features import describe
 from vidsum.features.extractor import Extractor
+from vidsum.features.settings import Extraction
 from vidsum.models.transnetv2 import TransNetV2
 from vidsum.pipelines import decoding as jobs
 from vidsum.pipelines import export
@@ -24,7 +25,8 @@ from vidsum.results import result as documents
 from vidsum.results.feature_files import write_features
 from vidsum.results.features import Features
 from vidsum.results.result import write_json
-from vidsum.settings import Extraction, Selection, ShotSettings
+from vidsum.shots.settings import ShotSettings
+from vidsum.summary.settings import Selection
 from vidsum.video.probe import probe
 
 pytestmark = pytest.mark.usefixtures("own_home")

@@ -13,10 +13,11 @@ from tests.grounding.colours import ENCODER
 from tests.video.clips import decode_all
 from vidsum.errors import InputError, UsageError
 from vidsum.features.extract import extract_features
+from vidsum.features.settings import Extraction
 from vidsum.grounding.presence import OFFSET, SLOPE, evidence_curves
+from vidsum.grounding.settings import Watching
 from vidsum.models.scaling import logistic
 from vidsum.pipelines.watch import Alert, Second, _Alarm, clip_names, watch
-from vidsum.settings import Extraction, Watching
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
 

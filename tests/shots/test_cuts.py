@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vidsum.results.features import Features
-from vidsum.shots import find
 from vidsum.shots.cuts import ShotPictures, WithCuts, add_cuts, place_starts
-from vidsum.shots.find import apply_limits
+from vidsum.shots.find import apply_limits, find
 from vidsum.types import Interval
 from vidsum.video.changes import ChangeMeter
 

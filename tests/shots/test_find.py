@@ -11,8 +11,8 @@ from tests.shots.direct import direct_change_points
 from vidsum.errors import UsageError
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
-from vidsum.settings import ShotMethod, ShotSettings
-from vidsum.shots import find
+from vidsum.shots.find import find
+from vidsum.shots.settings import ShotMethod, ShotSettings
 
 METHODS = get_args(ShotMethod)
 

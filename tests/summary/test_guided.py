@@ -7,9 +7,9 @@ import vidsum
 from vidsum.errors import UsageError
 from vidsum.models.scaling import logistic
 from vidsum.results.features import Features
-from vidsum.settings import Selection
 from vidsum.summary import guided as module
 from vidsum.summary.guided import guide_importance, require_readable
+from vidsum.summary.settings import Selection
 from vidsum.types import FloatArray
 
 AXES = np.eye(4, dtype=np.float32)

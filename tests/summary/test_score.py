@@ -13,7 +13,6 @@ from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.fulltransnet import FullTransNet
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
-from vidsum.settings import SHIPPED_MODEL, SHIPPED_MODELS, SUMMARIZERS, Selection
 from vidsum.summary import score as module
 from vidsum.summary.importance import SCORERS
 from vidsum.summary.score import (
@@ -24,6 +23,7 @@ from vidsum.summary.score import (
     require_attention,
     score,
 )
+from vidsum.summary.settings import SHIPPED_MODEL, SHIPPED_MODELS, SUMMARIZERS, Selection
 from vidsum.summary.summarizer import ImportanceModel, importance, load_importance_model
 
 SMALL = FullTransNetConfig(dim_in=6, d=8, layers=1, heads=2, d_ff=8)

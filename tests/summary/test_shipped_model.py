@@ -11,6 +11,7 @@ from vidsum import checkpoints
 from vidsum.checkpoints.named import checkpoint_file
 from vidsum.checkpoints.trained import read_trained, save_trained
 from vidsum.errors import InputError, UsageError
+from vidsum.features.settings import DEFAULT_EXTRACTOR, Extraction
 from vidsum.grounding.vse import load_map
 from vidsum.models.fulltransnet import FullTransNet
 from vidsum.models.ridge import RidgeScorer
@@ -18,7 +19,6 @@ from vidsum.pipelines.highlights import find_highlights, plan_highlights
 from vidsum.pipelines.summary import summarize
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
-from vidsum.settings import DEFAULT_EXTRACTOR, SHIPPED_MODELS, Extraction, Selection
 from vidsum.summary.importance import contrastive
 from vidsum.summary.liveness import liveness
 from vidsum.summary.score import (
@@ -29,6 +29,7 @@ from vidsum.summary.score import (
     require_attention,
     score,
 )
+from vidsum.summary.settings import SHIPPED_MODELS, Selection
 from vidsum.summary.summarizer import FeatureTransform, importance, load_importance_model
 
 CLIPS = 12

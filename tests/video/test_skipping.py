@@ -16,7 +16,7 @@ from tests.media import GOOD_VIDEOS, make_video, number_picture
 from tests.video.clips import pick_frames
 from tests.video.conftest import Made
 from vidsum.errors import UsageError
-from vidsum.settings import Extraction
+from vidsum.features.settings import Extraction
 from vidsum.video.damage import DecodeLog
 from vidsum.video.frames import Exact, Frame, Sampling
 from vidsum.video.probe import probe

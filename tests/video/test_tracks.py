@@ -11,7 +11,7 @@ from av.stream import Disposition
 
 from tests.media import Track, make_tracks, read_number
 from vidsum.errors import InputError, UsageError
-from vidsum.settings import Extraction
+from vidsum.features.settings import Extraction
 from vidsum.types import VideoInfo
 from vidsum.video import used_track
 from vidsum.video.copy import copy_segments

@@ -22,6 +22,7 @@ from vidsum.archive.store import require_copy
 from vidsum.archive.texts import TABLES
 from vidsum.archive.wishes import Wishes
 from vidsum.errors import ForeignFileError, InputError, MissingError, UsageError, quote
+from vidsum.grounding.settings import UNLIKELY
 from vidsum.options import Leaf, item_of, leaves, required
 from vidsum.outputs import as_utf8
 from vidsum.pipelines.timelines import joint_format, joint_timeline_text, relative_path
@@ -31,7 +32,6 @@ from vidsum.results.load import read_result
 from vidsum.results.media import url_of
 from vidsum.results.page import data_url, policy_of
 from vidsum.results.summary import Summary
-from vidsum.settings import UNLIKELY
 from vidsum.types import Interval
 from vidsum.version import __version__
 from vidsum.video.probe import holds_video

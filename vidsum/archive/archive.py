@@ -27,15 +27,16 @@ from vidsum.archive.store import Database, connect, default_path, faults, made_f
 from vidsum.archive.texts import found_in, kinds_in
 from vidsum.archive.wishes import Wishes, has_words, is_server
 from vidsum.errors import InputError, UsageError
+from vidsum.features.settings import Extraction
 from vidsum.grounding.conse import name_embeddings
 from vidsum.grounding.presence import build_cohort
 from vidsum.grounding.queries import query_warnings, read_queries, unreadable_queries
+from vidsum.grounding.settings import UNLIKELY
 from vidsum.grounding.spaces import embed_queries
 from vidsum.grounding.text import DIMS, load_text_encoder
 from vidsum.grounding.vse import EXTRACTOR
 from vidsum.options import from_keywords
 from vidsum.provenance import label_of
-from vidsum.settings import UNLIKELY, Extraction
 from vidsum.types import Interval, Progress, clip_interval
 from vidsum.version import __version__
 from vidsum.video.clock import file_offset_s
@@ -123,7 +124,7 @@ class Archive:
             recursive: include subfolders.
             transcribe: transcribe speech if no transcript is in the cache.
             progress: called while it runs.
-            **how: fields of `vidsum.settings.Extraction`.
+            **how: fields of `vidsum.features.settings.Extraction`.
 
         Raises InputError, WeightsError, OutputError: the first video that fails ends it.
         """

@@ -17,6 +17,8 @@ from vidsum.archive.packed import AXES, pack_clips, pack_pieces
 from vidsum.archive.store import Database, made_from, space_of
 from vidsum.archive.texts import describe, descriptions_beside, hear, set_texts
 from vidsum.errors import InputError
+from vidsum.features.settings import Extraction
+from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.vse import load_map
 from vidsum.pipelines.plan import Plan
@@ -24,7 +26,6 @@ from vidsum.pipelines.sight import EmbeddedVideo, open_in_space, plan_embedding
 from vidsum.pipelines.sources import probe_video
 from vidsum.pipelines.speech import cached_transcript
 from vidsum.provenance import identify_file
-from vidsum.settings import Extraction, Retrieval
 from vidsum.types import FloatArray, Progress, VideoInfo
 from vidsum.video.clock import file_offset_s, start_offset_s
 from vidsum.video.frames import LongSide

@@ -8,13 +8,13 @@ import numpy as np
 from vidsum.archive.packed import clip_type, read_records, rows_of
 from vidsum.archive.store import Database, made_from, space_of
 from vidsum.errors import InputError
+from vidsum.features.settings import Extraction
 from vidsum.grounding.conse import name_embeddings
 from vidsum.grounding.spaces import STEP_S
 from vidsum.grounding.text import DIMS
 from vidsum.grounding.vse import EXTRACTOR, embed_picture
 from vidsum.models.scaling import unit_rows
 from vidsum.results.clock import shift_times
-from vidsum.settings import Extraction
 from vidsum.times import parse_interval
 from vidsum.types import FloatArray
 from vidsum.video.clock import file_offset_s

@@ -15,6 +15,7 @@ from vidsum.archive.packed import pack_rows, read_records, row_type, rows_of
 from vidsum.archive.search import Found
 from vidsum.archive.store import Database
 from vidsum.errors import InputError
+from vidsum.features.settings import Extraction
 from vidsum.grounding.said import (
     ENCODER,
     Passage,
@@ -31,7 +32,7 @@ from vidsum.pipelines.speech import cached_transcript, plan_transcript, to_engli
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.load import find_fault, kind_of
 from vidsum.results.transcript import Transcript
-from vidsum.settings import Extraction, Transcription
+from vidsum.speech.settings import Transcription
 from vidsum.types import FloatArray, Progress
 
 Why = Literal["said", "described"]

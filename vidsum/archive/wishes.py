@@ -9,7 +9,7 @@ from typing import Any, Literal
 from vidsum.errors import UsageError
 from vidsum.io.urls import may_hold_secrets
 from vidsum.options import check, option
-from vidsum.settings import TIME
+from vidsum.times import TIME
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ unknown name, and WeightsError if weights cannot be fetched or read, or changed 
 """
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,11 +104,14 @@ def fetch(name: str, progress: Progress | None = None) -> Path:
     return path_of_entry(entry)
 
 
-def add(file: str | os.PathLike[str], name: str) -> EntryStatus:
-    """Copy a local file into the cache as a file of the checkpoint `name`, if its SHA-256 fits."""
+def add(file: str | os.PathLike[str], name: str, networks: Collection[str] = ()) -> EntryStatus:
+    """Copy a local file into the cache as a file of the checkpoint `name`, if its SHA-256 fits.
+
+    `networks` are the names whose networks take other weights too.
+    """
     from vidsum.checkpoints.obtain import add_file
 
-    return add_file(registry.get(name), Path(file))
+    return add_file(registry.get(name), Path(file), networks)
 
 
 def verify(name: str) -> EntryStatus:

@@ -5,7 +5,7 @@ killed run leaves no half weights. All failures are WeightsErrors.
 """
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
@@ -32,7 +32,6 @@ from vidsum.checkpoints.tensors import convert
 from vidsum.errors import WeightsError, is_full
 from vidsum.io.network import OnBytes, Session, is_offline
 from vidsum.provenance import hash_file
-from vidsum.settings import EXTRACTORS
 from vidsum.types import Progress
 
 
@@ -55,8 +54,11 @@ def fetch_entry(entry: RegistryEntry, progress: Progress | None = None) -> None:
             store(entry, file, raw, source)
 
 
-def add_file(entry: RegistryEntry, path: Path) -> EntryStatus:
-    """Copy a file of the user into the cache, if its SHA-256 is one of the entry's."""
+def add_file(entry: RegistryEntry, path: Path, networks: Collection[str] = ()) -> EntryStatus:
+    """Copy a file of the user into the cache, if its SHA-256 is one of the entry's.
+
+    `networks` take other weights too, as the hint of the error says.
+    """
     with lock_entry(entry.name) as staging:
         raw = copy_file(path, staging)
         sha256 = hash_file(raw)
@@ -65,7 +67,7 @@ def add_file(entry: RegistryEntry, path: Path) -> EntryStatus:
             expected = " or ".join(f"{file.sha256} ({file.name})" for file in entry.files)
             fault = f"{path}: is not {entry.name}: its SHA-256 is {sha256}, not {expected}"
             hint = f"for other weights of it: --as NAME --network {entry.name}"
-            raise WeightsError(fault, hint=hint if entry.name in EXTRACTORS else None)
+            raise WeightsError(fault, hint=hint if entry.name in networks else None)
         store(entry, file, raw, "added by hand")
     return status_of(entry, hashed=False)
 

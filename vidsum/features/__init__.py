@@ -1,19 +1,17 @@
 """Features of a video: one vector for each frame or clip, by a pretrained network.
 
 An extractor is a file of `vidsum/features/extractors/`, or is registered by the user (`CustomExtractor`).
-This module imports neither torch nor NumPy.
+This module imports neither torch nor NumPy: commands import `vidsum.features.settings`.
 """
 
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from vidsum.checkpoints.registry import user_entries, user_entry
 from vidsum.device import BACKENDS, Backend, Precision, cached_model, device_type, require_precision
 from vidsum.errors import UsageError, unknown_name_error
-from vidsum.features.extractor import find_custom_extractor
+from vidsum.features.settings import EXTRACTORS
 from vidsum.io.packages import require_extra
-from vidsum.settings import EXTRACTORS
 
 if TYPE_CHECKING:
     from vidsum.features.extractor import Extractor, Spec
@@ -31,6 +29,9 @@ def describe(
     `fps`, `clip_frames` and `stride_frames` replace the extractor's defaults (see `Spec`). Raises UsageError
     for an unknown extractor, or one that cannot take such clips.
     """
+    from vidsum.checkpoints.registry import user_entries, user_entry
+    from vidsum.features.extractor import find_custom_extractor  # imports NumPy
+
     if name in EXTRACTORS:
         spec: Spec = import_module(f"vidsum.features.extractors.{name}").SPEC
     elif custom := find_custom_extractor(name):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
 from vidsum.device import Backend, Precision
 from vidsum.errors import UsageError, require_type
-from vidsum.settings import EXTRACTORS
+from vidsum.features.settings import EXTRACTORS
 from vidsum.types import FloatArray, Picture
 from vidsum.video.frames import MAX_FPS, Sampling, Size
 

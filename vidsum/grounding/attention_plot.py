@@ -12,6 +12,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure, SubFigure
 
 from vidsum.grounding.queries import shorten
+from vidsum.grounding.settings import AttentionPlot
 from vidsum.provenance import label_of
 from vidsum.results.figures import (
     GREY,
@@ -29,7 +30,6 @@ from vidsum.results.figures import (
     video_title,
 )
 from vidsum.results.moments import Grounding, Moment
-from vidsum.settings import AttentionPlot
 from vidsum.types import FloatArray, TimeArray
 
 Labels = tuple[str | None, ...]

@@ -14,6 +14,7 @@ from vidsum.checkpoints.registry import builtin_entries
 from vidsum.device import Precision, PrecisionChoice, cached_model, takes_bf16
 from vidsum.errors import UsageError, WeightsError, unknown_name_error
 from vidsum.grounding.proposals import find_moments
+from vidsum.grounding.settings import SHIPPED_GROUNDER, AttentionPlot, Evidence
 from vidsum.grounding.spaces import (
     SPACES,
     ClipEmbeddings,
@@ -24,9 +25,9 @@ from vidsum.grounding.spaces import (
     text_encoder_name,
 )
 from vidsum.grounding.text import load_text_encoder
+from vidsum.models.configs import MaskKind
 from vidsum.models.scaling import unit_range
 from vidsum.results.moments import Moment, QueryMoments
-from vidsum.settings import SHIPPED_GROUNDER, AttentionPlot, Evidence, MaskKind
 from vidsum.types import FloatArray
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def locate(
 
     Saliency is the curve that the moments come from, the model's own, or the similarity curve where it has
     none, scaled to [0, 1] over the video. `model` is from `resolve_model`; video and queries are in its
-    space. `precision`: see `resolve_precision`. `alone`: see `vidsum.settings.Retrieval`.
+    space. `precision`: see `resolve_precision`. `alone`: see `vidsum.grounding.settings.Retrieval`.
     """
     moments = list[list[Moment]]()
     if model == "similarity":

@@ -17,6 +17,7 @@ from vidsum.checkpoints.trained import Trained, build_trained, read_trained
 from vidsum.device import choose_device
 from vidsum.errors import InputError, UsageError, safe_name
 from vidsum.grounding.proposals import MAX_IOU, Grouping, find_moments, suppress
+from vidsum.grounding.settings import SHIPPED_GROUNDER
 from vidsum.grounding.spaces import ClipEmbeddings, guide_column
 from vidsum.grounding.text import TextEncoder
 from vidsum.grounding.windows import (
@@ -36,7 +37,6 @@ from vidsum.models.detr_models import MODELS as DETR_MODELS
 from vidsum.models.detr_models import DETRModel, build
 from vidsum.models.mrnet import MRNet, match_scores
 from vidsum.results.moments import Moment
-from vidsum.settings import SHIPPED_GROUNDER
 from vidsum.types import FloatArray, TimeArray
 
 Model = MRNet | DETRModel

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from vidsum.grounding.proposals import MAX_IOU, suppress
+from vidsum.grounding.settings import UNLIKELY
 from vidsum.grounding.text import load_text_encoder
 from vidsum.models.scaling import logistic, unit_range
 from vidsum.results.moments import Moment, QueryMoments
 from vidsum.results.transcript import Segment, Transcript, Word
-from vidsum.settings import UNLIKELY
 from vidsum.types import FloatArray, TimeArray
 
 ENCODER = "minilm"

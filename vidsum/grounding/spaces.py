@@ -15,13 +15,13 @@ import numpy.typing as npt
 from vidsum import checkpoints
 from vidsum.device import takes_bf16
 from vidsum.errors import UsageError, unknown_name_error
+from vidsum.features.settings import Extraction
 from vidsum.grounding.conse import ClassMixture, class_probabilities, log_likelihood, name_embeddings
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.vse import EXTRACTOR, mapped_rows
 from vidsum.grounding.windows import grid, to_grid
 from vidsum.models.scaling import unit_rows
 from vidsum.results.features import Features
-from vidsum.settings import Extraction
 from vidsum.types import FloatArray, TimeArray
 
 SPACES = ("auto", "clip", "vse")

@@ -34,8 +34,8 @@ from vidsum.lab.evaluation.summaries import Scores, evaluate_summaries
 from vidsum.lab.evaluation.vse import evaluate_vse
 from vidsum.lab.sources import Finished, checkpoints_of, read_finished, refuse_equal_names
 from vidsum.provenance import identify_file
-from vidsum.settings import Selection
 from vidsum.summary.score import score
+from vidsum.summary.settings import Selection
 from vidsum.types import Progress
 
 Videos = Mapping[str, AnnotatedVideo] | Mapping[str, Labels]

@@ -10,8 +10,10 @@ from typing import Annotated, Any, Literal
 
 from vidsum.errors import UsageError
 from vidsum.options import Checked, Limits, Option, check, from_mapping, option
-from vidsum.settings import MaskKind
 
+MaskKind = Literal["lam", "stamp", "static"]
+"""Learned masks of a model's attention. LAM and STAMP differ in cross-attention alone: STAMP reads the tokens
+that attend, LAM the logits Q K^T. The static one reads nothing."""
 Fusion = Literal["product", "sum", "hide"]
 """How a mask M changes logits: times M, plus M, or plus (M - 1) * 10000, which hides (SwinBERT's)."""
 MaskInit = Literal["default", "xavier", "he"]

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vidsum.errors import require_type
+from vidsum.features.settings import Extraction
+from vidsum.grounding.settings import UNLIKELY
 from vidsum.options import from_keywords
 from vidsum.outputs import as_utf8, make_folder, shortened, stems_of
 from vidsum.pipelines.export import style_for
@@ -16,8 +18,8 @@ from vidsum.pipelines.timelines import result_video
 from vidsum.provenance import label_of
 from vidsum.results.moments import Grounding, Highlights, QueryMoments
 from vidsum.results.shots import Shots
-from vidsum.settings import UNLIKELY, Clips, Extraction
 from vidsum.types import Interval, Progress, clip_interval
+from vidsum.video.settings import Clips
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -47,7 +49,7 @@ def write_clips(
         stem: the video in the names; its own name if not given.
         extraction: device and cache for what changes pictures and sound.
         progress: called while it runs.
-        **options: fields of `vidsum.settings.Clips`, such as `pad_s=1` or `vertical=True`.
+        **options: fields of `vidsum.video.settings.Clips`, such as `pad_s=1` or `vertical=True`.
 
     Raises:
         UsageError: the moments are of features made elsewhere, or a length is negative or not a number.

@@ -13,8 +13,10 @@ import numpy as np
 from vidsum import checkpoints
 from vidsum.device import cached_model
 from vidsum.errors import InputError, UsageError
+from vidsum.features.settings import Extraction
 from vidsum.grounding.captioner import NAME as CAPTIONER
 from vidsum.grounding.captioner import write as written
+from vidsum.grounding.settings import Describing
 from vidsum.grounding.spaces import extractions_for
 from vidsum.grounding.vse import NAME as MAP
 from vidsum.grounding.vse import mapped_rows
@@ -32,11 +34,12 @@ from vidsum.results.clock import shift_times, to_player_time
 from vidsum.results.descriptions import Description, Descriptions
 from vidsum.results.features import Features
 from vidsum.results.result import write_json
-from vidsum.settings import Describing, Extraction, Selection, ShotSettings
-from vidsum.shots import find
+from vidsum.shots.find import find
+from vidsum.shots.settings import ShotSettings
 from vidsum.speech.gaps import MARGIN_S, MIN_PAUSE_S, WORDS_A_MINUTE, find_gaps, fit_descriptions
 from vidsum.speech.voice import RATE, find_speech
 from vidsum.summary.score import best_score, candidate_models, weights_sha256
+from vidsum.summary.settings import Selection
 from vidsum.times import format_timestamp, parse_subtitles
 from vidsum.types import FloatArray, Interval, Progress, VideoInfo
 from vidsum.version import __version__
@@ -61,9 +64,9 @@ def describe(
     Args:
         path: a video file, of any length.
         progress: called while it runs.
-        **options: fields of `vidsum.settings.Describing`, such as `every_s=5`, `writer="retrieve"` with
-            `sentences="captions.csv"`, `in_gaps=True` or `texts="corrected.srt"`, and of
-            `vidsum.settings.Extraction`.
+        **options: fields of `vidsum.grounding.settings.Describing`, such as `every_s=5`, `writer="retrieve"`
+            with `sentences="captions.csv"`, `in_gaps=True` or `texts="corrected.srt"`, and of
+            `vidsum.features.settings.Extraction`.
 
     Returns:
         Sentences with their times and confidence; none where nothing is sure enough.

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vidsum.errors import InputError, UsageError, require_type
+from vidsum.features.settings import Extraction
 from vidsum.grounding.find import AttentionCapture
 from vidsum.labels import label_in
 from vidsum.options import from_keywords
@@ -26,7 +27,6 @@ from vidsum.results.load import load_text_for, read_record
 from vidsum.results.moments import Grounding, Highlights
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
-from vidsum.settings import Encoding, Extraction, PreviewFormat, Shorts
 from vidsum.times import format_time
 from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.clock import start_offset_s
@@ -34,6 +34,7 @@ from vidsum.video.encoders import encode_preview
 from vidsum.video.frames import Exact
 from vidsum.video.open import open_video
 from vidsum.video.read import read_frames_at
+from vidsum.video.settings import Encoding, PreviewFormat, Shorts
 from vidsum.video.style import ClipStyle
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def write_video(
         chapters: one for each segment of the MP4, named by its time in the video.
         extraction: device and cache for what changes pictures and sound.
         progress: called while it runs.
-        **options: fields of `vidsum.settings.Shorts`, such as `vertical=True`.
+        **options: fields of `vidsum.video.settings.Shorts`, such as `vertical=True`.
 
     Raises:
         UsageError: the file is not named as an MP4, the summary is of features alone, the codec cannot be

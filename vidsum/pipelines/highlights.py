@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vidsum.errors import UsageError, require_type
+from vidsum.features.settings import Extraction
 from vidsum.grounding.proposals import find_moments, snap_moments, suppress
 from vidsum.grounding.windows import grid, to_grid
 from vidsum.options import from_keywords
@@ -14,10 +15,10 @@ from vidsum.pipelines.plan import Plan, open_input
 from vidsum.pipelines.sources import Source, has_pictures
 from vidsum.results.features import Features
 from vidsum.results.moments import Highlights, Moment
-from vidsum.settings import Extraction, Selection
-from vidsum.shots import find
+from vidsum.shots.find import find
 from vidsum.summary.importance import CLIP_S
 from vidsum.summary.score import best_score, candidate_models, weights_sha256
+from vidsum.summary.settings import Selection
 from vidsum.types import FloatArray, Progress, TimeArray
 
 if TYPE_CHECKING:
@@ -45,8 +46,8 @@ def find_highlights(
         source: a video file, of any length, or features.
         top_k: maximum number of highlights.
         progress: called while it runs.
-        **options: fields of `vidsum.settings.Extraction`, for a video; the saliency was measured with the
-            default extractor.
+        **options: fields of `vidsum.features.settings.Extraction`, for a video; the saliency was measured
+            with the default extractor.
 
     Returns:
         The saliency of each clip, and the segments of salient ones; docs/highlights.md explains them.

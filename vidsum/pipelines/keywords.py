@@ -5,7 +5,7 @@ from typing import Literal, TypedDict
 
 
 class ReadingOptions(TypedDict, total=False):
-    """Options of `vidsum.settings.Extraction`."""
+    """Options of `vidsum.features.settings.Extraction`."""
 
     precision: Literal["auto", "fp32", "bf16", "fp16", "int8"]
     backend: Literal["auto", "torch", "onnx"]
@@ -21,7 +21,7 @@ class ReadingOptions(TypedDict, total=False):
 
 
 class SamplingOptions(ReadingOptions, total=False):
-    """Options of `vidsum.settings.Extraction`."""
+    """Options of `vidsum.features.settings.Extraction`."""
 
     fps: float | None
     clip_frames: int | None
@@ -30,13 +30,13 @@ class SamplingOptions(ReadingOptions, total=False):
 
 
 class ExtractionOptions(SamplingOptions, total=False):
-    """Options of `vidsum.settings.Extraction`."""
+    """Options of `vidsum.features.settings.Extraction`."""
 
     extractor: str
 
 
 class ShotOptions(ExtractionOptions, total=False):
-    """Options of `vidsum.settings.ShotSettings`."""
+    """Options of `vidsum.shots.settings.ShotSettings`."""
 
     max_shots: int | None
     min_shot_s: float | None
@@ -44,7 +44,7 @@ class ShotOptions(ExtractionOptions, total=False):
 
 
 class SummaryOptions(ShotOptions, total=False):
-    """Options of `vidsum.settings.Selection`."""
+    """Options of `vidsum.summary.settings.Selection`."""
 
     seed: int
     beams: int
@@ -59,13 +59,13 @@ class SummaryOptions(ShotOptions, total=False):
 
 
 class SummarizerOptions(SummaryOptions, total=False):
-    """Options of `vidsum.settings.Selection`."""
+    """Options of `vidsum.summary.settings.Selection`."""
 
     budget: str | float
 
 
 class GroundOptions(ReadingOptions, total=False):
-    """Options of `vidsum.settings.Retrieval`."""
+    """Options of `vidsum.grounding.settings.Retrieval`."""
 
     space: Literal["auto", "clip", "vse"]
     snap: Literal["none", "kts", "transnetv2"]
@@ -78,13 +78,13 @@ class GroundOptions(ReadingOptions, total=False):
 
 
 class GrounderOptions(GroundOptions, total=False):
-    """Options of `vidsum.settings.Retrieval`."""
+    """Options of `vidsum.grounding.settings.Retrieval`."""
 
     top_k: int
 
 
 class WatchOptions(TypedDict, total=False):
-    """Options of `vidsum.settings.Watching`."""
+    """Options of `vidsum.grounding.settings.Watching`."""
 
     like: str | Sequence[str]
     min_present: float
@@ -95,7 +95,7 @@ class WatchOptions(TypedDict, total=False):
 
 
 class DescribeOptions(ReadingOptions, total=False):
-    """Options of `vidsum.settings.Describing`."""
+    """Options of `vidsum.grounding.settings.Describing`."""
 
     every_s: float | None
     writer: Literal["auto", "write", "retrieve", "tags"]
@@ -106,7 +106,7 @@ class DescribeOptions(ReadingOptions, total=False):
 
 
 class ClipOptions(TypedDict, total=False):
-    """Options of `vidsum.settings.Shorts`."""
+    """Options of `vidsum.video.settings.Shorts`."""
 
     vertical: bool
     aspect: Literal["9:16", "1:1", "4:5"]
@@ -115,14 +115,14 @@ class ClipOptions(TypedDict, total=False):
 
 
 class MomentClipOptions(ClipOptions, total=False):
-    """Options of `vidsum.settings.Clips`."""
+    """Options of `vidsum.video.settings.Clips`."""
 
     pad_s: float
     least_s: float
 
 
 class SpeechOptions(TypedDict, total=False):
-    """Options of `vidsum.settings.Transcription`."""
+    """Options of `vidsum.speech.settings.Transcription`."""
 
     translate: bool
 

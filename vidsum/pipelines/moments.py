@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from vidsum import checkpoints
 from vidsum.errors import UsageError
+from vidsum.features.settings import Extraction
 from vidsum.grounding import presence, vse
 from vidsum.grounding.find import AttentionCapture as AttentionCapture
 from vidsum.grounding.find import (
@@ -31,6 +32,7 @@ from vidsum.grounding.queries import parse_queries as parse_queries
 from vidsum.grounding.queries import read_queries as read_queries
 from vidsum.grounding.queries import shorten as shorten
 from vidsum.grounding.said import ENCODER
+from vidsum.grounding.settings import DEFAULT_MODEL, Retrieval
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, embed_queries, text_encoder_name
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.windows import grid
@@ -42,7 +44,6 @@ from vidsum.pipelines.sight import open_in_space, plan_embedding
 from vidsum.pipelines.sources import Source, has_pictures
 from vidsum.results.features import Features
 from vidsum.results.moments import Grounding, Moment, QueryMoments
-from vidsum.settings import DEFAULT_MODEL, Extraction, Retrieval
 from vidsum.types import FloatArray, Progress
 
 if TYPE_CHECKING:
@@ -75,8 +76,8 @@ def ground(
         model: one of `vidsum.grounding.find.MODELS`, or a checkpoint's path.
         encode_text: texts to vectors [M, D] that compare with your own features [T, D]; the space is `own`.
         progress: called while it runs.
-        **options: other fields of `vidsum.settings.Retrieval`, such as `space="vse"`, and of
-            `vidsum.settings.Extraction`, but for those that the space chooses.
+        **options: other fields of `vidsum.grounding.settings.Retrieval`, such as `space="vse"`, and of
+            `vidsum.features.settings.Extraction`, but for those that the space chooses.
 
     Returns:
         The moments of each query, best first, and its saliency curve.

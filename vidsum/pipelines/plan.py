@@ -19,13 +19,13 @@ import numpy as np
 from vidsum.errors import InputError
 from vidsum.features import cache
 from vidsum.features.cache import CacheState
+from vidsum.features.settings import Extraction
 from vidsum.options import from_keywords
 from vidsum.pipelines.decoding import Job, changes_job, extraction_job, resolve_spec, run_jobs
 from vidsum.pipelines.sources import Source, Video, VideoPath, has_pictures, memo_of, probe_video, source_path
 from vidsum.provenance import digest_of
 from vidsum.results.feature_files import read_features, write_features
 from vidsum.results.features import Features
-from vidsum.settings import Extraction
 from vidsum.shots.cuts import ShotPictures, changes_to_features
 from vidsum.types import FloatArray, Interval, Progress, VideoInfo
 from vidsum.video.changes import NAME
@@ -196,7 +196,7 @@ def extract(
         path: a video file.
         extractor: one of `vidsum.features.EXTRACTORS`, or an own one by its name (`register_extractor`).
         progress: called while it runs.
-        **options: the other fields of `vidsum.settings.Extraction`, such as `fps=1.0` or `device="cpu"`.
+        **options: the other fields of `vidsum.features.settings.Extraction`, as `fps=1.0`, `device="cpu"`.
 
     Returns:
         Features [T, D] with their times.
@@ -223,7 +223,7 @@ def save_features(features: Features, path: Path) -> None:
         UsageError: the suffix is not that of a feature file.
         OutputError: the file cannot be written.
     """
-    from vidsum.shots import find
+    from vidsum.shots.find import find
 
     change_points = None if path.suffix == ".npz" else find(features).change_points
     write_features(features, path, change_points=change_points)

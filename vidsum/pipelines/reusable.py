@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from vidsum.errors import UsageError, VidsumError
+from vidsum.features.settings import Extraction
+from vidsum.grounding.settings import DEFAULT_MODEL
 from vidsum.options import all_from_keywords, from_keywords
 from vidsum.pipelines.moments import EncodeText, moment_settings, parse_queries, plan_moments
 from vidsum.pipelines.sources import Source
@@ -22,8 +24,10 @@ from vidsum.pipelines.summary import plan_summary, resolve_scorer
 from vidsum.results.moments import Grounding
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
-from vidsum.settings import DEFAULT_MODEL, Extraction, Selection, ShotMethod, ShotSettings, Transcription
+from vidsum.shots.settings import ShotMethod, ShotSettings
+from vidsum.speech.settings import Transcription
 from vidsum.summary.score import CustomScores
+from vidsum.summary.settings import Selection
 from vidsum.types import Progress, TrackChoice
 
 if TYPE_CHECKING:

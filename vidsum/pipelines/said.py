@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from vidsum.errors import UsageError
+from vidsum.features.settings import Extraction
 from vidsum.grounding.queries import Queries
 from vidsum.grounding.said import (
     MATCH_EVIDENCE,
@@ -23,6 +24,7 @@ from vidsum.grounding.said import (
     speech_moments,
     split_sentences,
 )
+from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import STEP_S
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.plan import Input, Plan
@@ -31,7 +33,8 @@ from vidsum.results.clock import shift_times
 from vidsum.results.moments import Grounding, QueryMoments
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Segment, Transcript, Word, format_segments
-from vidsum.settings import Extraction, Retrieval, Selection, Transcription
+from vidsum.speech.settings import Transcription
+from vidsum.summary.settings import Selection
 from vidsum.types import Interval, Progress, TimeArray, VideoInfo, clip_interval
 from vidsum.video.clock import start_offset_s
 

@@ -11,12 +11,13 @@ from fractions import Fraction
 import numpy as np
 
 from vidsum.device import cached_model
+from vidsum.features.settings import Extraction
 from vidsum.grounding.places import SIDE, SaliencyModel, motion_curve
 from vidsum.pipelines.said import cut_subtitles
 from vidsum.pipelines.speech import plan_transcript
 from vidsum.results.cues import make_cues
 from vidsum.results.transcript import Transcript, to_cue_words
-from vidsum.settings import Extraction, Shorts, Transcription
+from vidsum.speech.settings import Transcription
 from vidsum.types import FloatArray, Interval, Picture, Progress, VideoInfo
 from vidsum.video.changes import ChangeMeter
 from vidsum.video.damage import DecodeLog
@@ -26,6 +27,7 @@ from vidsum.video.loudness import SHORTS_LUFS
 from vidsum.video.open import open_source, video_stream
 from vidsum.video.reframe import CropPath, Framing, Shape, plan_path
 from vidsum.video.segments import in_ticks, segment_frames
+from vidsum.video.settings import Shorts
 from vidsum.video.style import ClipStyle, letters_in_line, missing_letters
 from vidsum.video.timing import read_jumps
 

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
+from vidsum.features.settings import Extraction
 from vidsum.outputs import atomic_write, make_folder
 from vidsum.pipelines.summary import open_for_shots
 from vidsum.pipelines.timelines import result_video
 from vidsum.results.shots import Shots
-from vidsum.settings import Extraction, ShotSettings
+from vidsum.shots.settings import ShotSettings
 from vidsum.times import format_timestamp
 from vidsum.types import FloatArray, Interval, Progress
 from vidsum.video.clock import start_offset_s

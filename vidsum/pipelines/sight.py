@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from vidsum.features.settings import Extraction
+from vidsum.grounding.settings import Retrieval, Snap
 from vidsum.grounding.spaces import ClipEmbeddings, embed_video, extractions_for
 from vidsum.grounding.windows import to_grid
 from vidsum.pipelines.decoding import extraction_job, transitions_job
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.sources import Video, VideoPath, memo_of, probe_video, source_path
 from vidsum.results.features import Features
-from vidsum.settings import Extraction, Retrieval, ShotSettings, Snap
-from vidsum.shots import find
+from vidsum.shots.find import find
+from vidsum.shots.settings import ShotSettings
 from vidsum.summary.liveness import motion
 from vidsum.types import Progress, TimeArray
 from vidsum.version import __version__

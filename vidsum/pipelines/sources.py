@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from vidsum.errors import InputError, UsageError
+from vidsum.features.settings import Extraction
 from vidsum.io.text import decode, read_bytes, read_stdin
 from vidsum.io.urls import local_path
 from vidsum.results.feature_files import is_feature_file
 from vidsum.results.features import Features
-from vidsum.settings import Extraction
 from vidsum.types import Picture, TimeArray, VideoInfo
 from vidsum.video.frames import LongSide
 from vidsum.video.open import open_source, video_stream

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from vidsum import checkpoints, provenance
 from vidsum.device import returning_blocks, trimming
 from vidsum.errors import InputError, UsageError
+from vidsum.features.settings import Extraction
 from vidsum.io import cache
 from vidsum.io.text import read_stdin
 from vidsum.options import from_keywords, without_defaults
@@ -24,7 +25,6 @@ from vidsum.pipelines.sources import source_path
 from vidsum.results.clock import shift_times, to_player_time
 from vidsum.results.transcript import SpokenQuery, TextFormat, Transcript, parse_segments, segments_data
 from vidsum.results.transcript import format_segments as format_segments
-from vidsum.settings import Extraction, Transcription
 from vidsum.speech.recognize import (
     CHECKPOINT,
     LANGUAGES,
@@ -33,6 +33,7 @@ from vidsum.speech.recognize import (
     recognizer_rules,
     transcribe_windows,
 )
+from vidsum.speech.settings import Transcription
 from vidsum.speech.voice import RATE, find_speech, pack_windows
 from vidsum.times import format_time
 from vidsum.types import FloatArray, Progress, TrackChoice, VideoInfo
@@ -82,7 +83,7 @@ def transcribe(
         cache: read and keep the transcript in the cache.
         audio_track: number or language (`eng`, `de`) of the audio track; FFmpeg's choice by default.
         progress: called while it runs.
-        **options: other fields of `vidsum.settings.Transcription`: `translate=True`.
+        **options: other fields of `vidsum.speech.settings.Transcription`: `translate=True`.
 
     Returns:
         Segments of speech with their words and times; none if nothing is said.

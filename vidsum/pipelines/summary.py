@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vidsum.errors import UsageError, require_type
+from vidsum.features.settings import Extraction
 from vidsum.grounding.queries import read_queries
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.decoding import extraction_job, transitions_job
@@ -25,8 +26,8 @@ from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
-from vidsum.settings import AttentionPart, Extraction, Selection, ShotMethod, ShotSettings
-from vidsum.shots import find
+from vidsum.shots.find import find
+from vidsum.shots.settings import ShotMethod, ShotSettings
 from vidsum.summary.guided import guide_importance, guide_texts, require_readable
 from vidsum.summary.score import (
     CustomScorer,
@@ -40,6 +41,7 @@ from vidsum.summary.score import (
 )
 from vidsum.summary.score import require_attention as require_attention
 from vidsum.summary.selection import select
+from vidsum.summary.settings import AttentionPart, Selection
 from vidsum.times import format_time, parse_budget
 from vidsum.types import Progress
 
@@ -65,8 +67,8 @@ def find_shots(
         source: a video, a feature file or features; `transnetv2` needs the video.
         shots: `kts`, `uniform` or `transnetv2`.
         progress: called while it runs.
-        **options: other fields of `vidsum.settings.ShotSettings`, such as `max_shots=10`, and those of
-            `vidsum.settings.Extraction` for a video.
+        **options: other fields of `vidsum.shots.settings.ShotSettings`, such as `max_shots=10`, and those of
+            `vidsum.features.settings.Extraction` for a video.
 
     Raises InputError, WeightsError, UsageError: see `extract`.
     """
@@ -93,8 +95,8 @@ def summarize(
             scores [T], or such scores; their range does not matter.
         shots: see `find_shots`.
         progress: called while it runs.
-        **options: other fields of `vidsum.settings.Selection`, such as `keep=[(10, 20)]` or `about="a dog"`,
-            and what `find_shots` takes.
+        **options: other fields of `vidsum.summary.settings.Selection`, such as `keep=[(10, 20)]` or
+            `about="a dog"`, and what `find_shots` takes.
 
     Raises InputError, WeightsError, UsageError: see `extract`.
     """

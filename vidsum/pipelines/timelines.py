@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vidsum.errors import InputError, UsageError, require_type
+from vidsum.features.settings import Extraction
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.sources import probe_video
 from vidsum.provenance import label_of
@@ -16,7 +17,7 @@ from vidsum.results.formats import FORMATS, ListFormat, TimelineFormat, format_t
 from vidsum.results.lists import chapters_of
 from vidsum.results.media import Clip, Media, check_path, one_line, read_media
 from vidsum.results.result import Result
-from vidsum.settings import Extraction, MediaPaths
+from vidsum.results.settings import MediaPaths
 from vidsum.times import Cue
 from vidsum.types import VideoInfo
 from vidsum.video.clock import start_offset_s

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vidsum.errors import InputError, UsageError
+from vidsum.features.settings import Extraction
 from vidsum.grounding.live import LiveEvidence
 from vidsum.grounding.queries import read_queries
+from vidsum.grounding.settings import Watching
 from vidsum.grounding.spaces import embed_queries, extractions_for
 from vidsum.grounding.vse import embed_picture
 from vidsum.io.urls import is_offline
@@ -22,7 +24,6 @@ from vidsum.options import from_keywords
 from vidsum.outputs import make_folder
 from vidsum.pipelines.decoding import load_extractor
 from vidsum.provenance import label_of
-from vidsum.settings import Extraction, Watching
 from vidsum.types import TrackChoice
 from vidsum.version import __version__
 from vidsum.video.live import LiveFrame, LiveSource, parse_source, read_live
@@ -87,7 +88,7 @@ def watch(
         device: where the network runs.
         video_track, audio_track: number or language of the tracks; FFmpeg's choice by default.
         warn: told of connections that break off, and of segments that cannot be read.
-        **options: fields of `vidsum.settings.Watching`.
+        **options: fields of `vidsum.grounding.settings.Watching`.
 
     Yields:
         A `Second` for each second of pictures, and an `Alert` when one begins and when it ends.

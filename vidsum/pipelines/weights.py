@@ -6,7 +6,7 @@ from vidsum.checkpoints import EntryStatus
 from vidsum.errors import UsageError, WeightsError, unknown_name_error
 from vidsum.features import describe
 from vidsum.features.extractor import find_custom_extractor
-from vidsum.settings import EXTRACTORS
+from vidsum.features.settings import EXTRACTORS
 
 
 def add_weights(file: Path, name: str, network: str) -> EntryStatus:

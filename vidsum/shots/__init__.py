@@ -1,5 +1,1 @@
 """Cut a video into shots: kernel temporal segmentation, equal shots, or the cuts that TransNetV2 sees."""
-
-from vidsum.shots.find import find
-
-__all__ = ["find"]

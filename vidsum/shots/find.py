@@ -11,9 +11,9 @@ import numpy as np
 from vidsum.errors import UsageError
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
-from vidsum.settings import ShotSettings
 from vidsum.shots.cuts import ShotPictures, WithCuts, add_cuts, place_starts
 from vidsum.shots.kts import IntArray, change_points
+from vidsum.shots.settings import ShotSettings
 from vidsum.types import FloatArray, TimeArray
 
 KTS_MIN_SHOT_S = 1.0

@@ -18,8 +18,8 @@ from vidsum.models.attention.local_global import local_global_mask
 from vidsum.models.fulltransnet import DecoderLayer, EncoderLayer, FullTransNet, global_tokens
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
-from vidsum.settings import AttentionPart
 from vidsum.summary.fulltransnet import IntArray, decode_samples, windows
+from vidsum.summary.settings import AttentionPart
 from vidsum.summary.summarizer import ImportanceModel
 from vidsum.times import format_short_time
 from vidsum.types import FloatArray, TimeArray

@@ -13,8 +13,8 @@ from vidsum.grounding import vse
 from vidsum.grounding.spaces import embed_queries
 from vidsum.models.scaling import logistic, unit_rows
 from vidsum.results.features import Features
-from vidsum.settings import Selection
 from vidsum.summary.importance import smooth
+from vidsum.summary.settings import Selection
 from vidsum.summary.summarizer import SENTENCES
 from vidsum.types import FloatArray, TimeArray
 

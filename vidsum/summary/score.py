@@ -21,9 +21,9 @@ from vidsum.models.scaling import unit_range
 from vidsum.results.clock import shift_times
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
-from vidsum.settings import SHIPPED_MODEL, SHIPPED_MODELS, AttentionPart, Selection
 from vidsum.summary.importance import SCORERS
 from vidsum.summary.liveness import liveness, motion
+from vidsum.summary.settings import SHIPPED_MODEL, SHIPPED_MODELS, AttentionPart, Selection
 from vidsum.summary.summarizer import RIDGE_RATES
 from vidsum.types import FloatArray
 from vidsum.video.clock import start_offset_s

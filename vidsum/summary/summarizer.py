@@ -24,8 +24,8 @@ from vidsum.models.ridge import RidgeScorer, scorer_of
 from vidsum.models.scaling import logistic
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
-from vidsum.settings import SHIPPED_MODEL
 from vidsum.summary.importance import contrastive
+from vidsum.summary.settings import SHIPPED_MODEL
 from vidsum.types import FloatArray
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import av
 from PIL import Image
 
 from vidsum.errors import UsageError, unknown_name_error
-from vidsum.settings import PreviewFormat
 from vidsum.types import Picture
+from vidsum.video.settings import PreviewFormat
 
 _X26_PRESETS = (
     *("ultrafast", "superfast", "veryfast", "faster", "fast"),

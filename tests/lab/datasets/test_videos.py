@@ -20,9 +20,9 @@ from tests.lab.datasets.made import (
     write_protocol,
     write_tvsum,
 )
-from vidsum import shots
 from vidsum.errors import InputError, UsageError
 from vidsum.lab.datasets.captioned import captioned_videos, read_captioned, shots_of_captions
+from vidsum.shots.find import find
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +53,7 @@ def test_captions_of_tvsum_are_features_with_the_annotators_scores(tmp_path: Pat
         np.testing.assert_array_equal(video.user_scores, at_picks)
         wanted = [np.mean([(rated[user][pick] - 1) / 4 for user in range(4)]) for pick in video.picks]
         np.testing.assert_allclose(video.gtscore, wanted, atol=1e-6)
-        np.testing.assert_array_equal(video.change_points, shots.find(video.features).change_points)
+        np.testing.assert_array_equal(video.change_points, find(video.features).change_points)
         assert video.user_summary is None
 
 

@@ -9,16 +9,17 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from vidsum import checkpoints, shots
+from vidsum import checkpoints
 from vidsum.errors import InputError, UsageError, safe_name
 from vidsum.grounding import vse
+from vidsum.grounding.settings import CaptionSpace
 from vidsum.lab.datasets.clip_captions import ENCODER, FrameCaptions, embed_texts, read_frame_captions
 from vidsum.lab.datasets.labels import Labels, read_labels
 from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.models.scaling import unit_rows
 from vidsum.models.vse import VisualSemanticMap
 from vidsum.results.features import Features
-from vidsum.settings import CaptionSpace
+from vidsum.shots.find import find
 from vidsum.types import FloatArray, Progress
 
 Draw = Callable[..., AnnotatedVideo]
@@ -89,7 +90,7 @@ def _video(
     features = Features(
         array, picks / label.fps, step_s, step_s, label.n_frames / label.fps, label.fps, extractor=ENCODER
     )
-    points = shots.find(features).change_points if label.change_points is None else label.change_points
+    points = find(features).change_points if label.change_points is None else label.change_points
     gtscore, scores = label.scores_at(picks)
     return AnnotatedVideo(
         label.name, features, picks, label.n_frames, points, gtscore, label.user_summary, scores

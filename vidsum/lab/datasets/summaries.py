@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 
-from vidsum import shots
 from vidsum.errors import InputError, UsageError, safe_name
 from vidsum.lab.datasets import group as fields
 from vidsum.lab.datasets.group import H5Group, IntArray, by_number
@@ -20,6 +19,7 @@ from vidsum.lab.datasets.labels import Labels, labels_of, read_labels
 from vidsum.results.feature_h5 import PUBLISHED_STRIDE, read_groups
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
+from vidsum.shots.find import find
 from vidsum.types import FloatArray
 
 
@@ -142,7 +142,7 @@ def _join_labels(group: H5Group, name: str, label: Labels) -> AnnotatedVideo:
     elif "change_points" in group.arrays:
         points = fields.shot_frames(group, n_frames)
     else:
-        points = np.minimum(shots.find(features).change_points, n_frames - 1)
+        points = np.minimum(find(features).change_points, n_frames - 1)
     features = _with_warnings(features, group)
     return AnnotatedVideo(name, features, picks, n_frames, points, gtscore, label.user_summary, scores)
 
@@ -169,10 +169,10 @@ def _video(group: H5Group, name: str, label: Labels | None, find_shots: bool) ->
     picks = fields.sample_picks(group, len(rows), n_frames)
     features = fields.timed_features(group, rows, picks, n_frames)
     if bare:
-        change_points = shots.find(features).change_points
+        change_points = find(features).change_points
         group.warnings.append("no frame numbers: every 15th frame is assumed, and KTS finds the shots")
     elif find_shots and "change_points" not in group.arrays:
-        change_points = np.minimum(shots.find(features).change_points, n_frames - 1)
+        change_points = np.minimum(find(features).change_points, n_frames - 1)
         group.warnings.append("no change_points: models choose from the shots that KTS finds")
     else:
         change_points = fields.shot_frames(group, n_frames)

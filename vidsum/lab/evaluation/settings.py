@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
+from vidsum.device import Device
 from vidsum.errors import UsageError, unknown_name_error
+from vidsum.grounding.settings import CaptionSpace
 from vidsum.options import Checked, Option, check, option
-from vidsum.settings import SUMMARIZERS, Beams, CaptionSpace, Device
+from vidsum.summary.settings import SUMMARIZERS, Beams
 
 Segmentation = Literal["change-points", "uniform-60", "one-peak", "two-peak", "two-peak-30-300"]
 """Shots of key-shot summaries: those of the data, or those that know nothing of the video."""

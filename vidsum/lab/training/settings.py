@@ -6,11 +6,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal
 
+from vidsum.device import Device
 from vidsum.errors import UsageError, unknown_name_error
 from vidsum.lab.training import presets
 from vidsum.models.configs import HEADS, DETRConfig, MRNetConfig
 from vidsum.options import Checked, Limits, Option, check, option
-from vidsum.settings import Device
 
 NonNegative = Annotated[float, Limits(min=0)]
 

@@ -4,12 +4,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from vidsum.device import Device
 from vidsum.errors import UsageError
+from vidsum.features.settings import DEFAULT_EXTRACTOR
+from vidsum.grounding.settings import CaptionSpace
 from vidsum.lab.evaluation.settings import Captions, Pictures
 from vidsum.lab.training.settings import LoopSettings, plain_fields
 from vidsum.models.configs import CaptionerConfig, FullTransNetConfig, RidgeConfig, VSEConfig
 from vidsum.options import Checked, option
-from vidsum.settings import DEFAULT_EXTRACTOR, CaptionSpace, Device
 
 
 @dataclass(frozen=True, kw_only=True)

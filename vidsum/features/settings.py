@@ -1,0 +1,90 @@
+"""Settings of the features, whose fields are the options of the command line; see `vidsum.options`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from vidsum.device import Backend, Device, PrecisionChoice
+from vidsum.errors import UsageError
+from vidsum.options import ADVANCED, check, option
+from vidsum.video.settings import HwAccel, Reader, parse_track
+
+DEFAULT_EXTRACTOR = "efficientnet_lite0"
+_FILES = (Path(__file__).parent / "extractors").glob("[!_]*.py")
+EXTRACTORS = tuple(sorted((file.stem for file in _FILES), key=lambda name: (name != DEFAULT_EXTRACTOR, name)))
+"""The extractors, by the names of their files, which are their only list; the first is the default."""
+
+_EXTRACTOR_DEFAULT = "the extractor's own"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extraction:
+    """Settings of the features. None: the extractor's own value."""
+
+    PANEL = "Reading and features"
+
+    extractor: str = option(
+        f"Feature extractor: {', '.join(EXTRACTORS)}, or one of an installed package.",
+        DEFAULT_EXTRACTOR,
+        flags=("--extractor", "-e"),
+        metavar="NAME",
+        names=EXTRACTORS,
+    )
+    fps: float | None = option(
+        "Frames sampled per second.", None, above=0, default_text=_EXTRACTOR_DEFAULT, panel=ADVANCED
+    )
+    clip_frames: int | None = option(
+        "Frames per clip (i3d).", None, min=1, default_text=_EXTRACTOR_DEFAULT, panel=ADVANCED
+    )
+    stride_frames: int | None = option(
+        "Frames from one clip to the next (i3d, c3d).",
+        None,
+        min=1,
+        default_text=_EXTRACTOR_DEFAULT,
+        panel=ADVANCED,
+    )
+    logits: bool = option("Also store the class scores, if the extractor has any.", False)
+    precision: PrecisionChoice = option(
+        "Numeric precision. auto: the fastest on this CPU or GPU with no measured loss.",
+        "auto",
+        panel=ADVANCED,
+    )
+    backend: Backend = option(
+        "Inference engine. auto: onnxruntime when it can run without PyTorch, else torch.",
+        "auto",
+        panel=ADVANCED,
+    )
+    device: Device = "auto"
+    reader: Reader = option("Video decoder.", "pyav", panel=ADVANCED)
+    hwaccel: HwAccel = option(
+        "Hardware decoder. auto: use one if available, else the CPU.", "none", panel=ADVANCED
+    )
+    video_track: int | str | None = option(
+        "Video track, by number from 1 on.",
+        None,
+        metavar="N",
+        parse=parse_track,
+        default_text="FFmpeg's choice",
+    )
+    audio_track: int | str | None = option(
+        "Audio track, by number from 1 on or language (eng, de).",
+        None,
+        metavar="N|LANG",
+        parse=parse_track,
+        default_text="FFmpeg's choice",
+    )
+    fast: bool = option("Decode key frames only: faster, but coarse.", False, panel=ADVANCED)
+    strict: bool = option("Treat a truncated or damaged video as an error (exit 3).", False, panel=ADVANCED)
+    """Otherwise what decodes is used."""
+    cache: bool = option("Do not read or write the feature cache.", True, flags=("--no-cache",))
+    allow_playlists: bool = option(
+        "Allow ffconcat lists and local .m3u8 playlists as input.", False, panel=ADVANCED
+    )
+
+    def __post_init__(self) -> None:
+        check(self)
+        for track in (self.video_track, self.audio_track):
+            if track is not None:
+                parse_track(str(track))
+        other = "--strict" if self.strict else "--hwaccel" if self.hwaccel != "none" else None
+        if self.fast and other:
+            raise UsageError(f"--fast and {other} exclude each other")

@@ -1,0 +1,37 @@
+"""Settings of the shots, whose fields are the options of the command line; see `vidsum.options`."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from vidsum.options import Checked, option
+from vidsum.times import TIME
+
+ShotMethod = Literal["kts", "uniform", "transnetv2"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShotSettings(Checked):
+    """Settings of the shots. None: the method's own value."""
+
+    PANEL = "Shots"
+
+    shots: ShotMethod = option(
+        "Shot detection method; transnetv2 looks at every frame, 20 times slower.", "kts"
+    )
+    max_shots: int | None = option("Maximum number of shots.", None, min=1, default_text="chosen by KTS")
+    min_shot_s: float | None = option(
+        "Minimum shot length, e.g. 2s.",
+        None,
+        min=0,
+        flags=("--min-shot",),
+        default_text="the method's",
+        **TIME,
+    )
+    max_shot_s: float | None = option(
+        "Maximum shot length, e.g. 30s.",
+        None,
+        above=0,
+        flags=("--max-shot",),
+        default_text="the method's",
+        **TIME,
+    )

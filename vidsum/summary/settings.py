@@ -1,0 +1,115 @@
+"""Settings of a summary, whose fields are the options of the command line; see `vidsum.options`."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Annotated, Literal
+
+from vidsum.errors import UsageError
+from vidsum.options import ADVANCED, Option, check, option
+from vidsum.times import TIME, parse_interval, parse_limit
+
+DEFAULT_MODEL = "auto"
+SHIPPED_MODEL = "ridge"
+"""The checkpoint that `auto` takes, by its name in the registry."""
+SHIPPED_MODELS = (SHIPPED_MODEL, "fulltransnet")
+"""All that come with vidsum."""
+SUMMARIZERS = ("auto", *SHIPPED_MODELS, "highlights", "contrastive", "cluster", "uniform", "random")
+"""All importance models with a name."""
+
+AttentionPart = Literal["mean", "all"] | tuple[int, int]
+"""Part of the attention to draw: the mean of all layers and heads, all of them, or one (layer, head)."""
+Beams = Annotated[int, Option("Beam width for trained models; 1 is greedy.", min=1, panel=ADVANCED)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """Content of a summary."""
+
+    PANEL = "Summary"
+
+    budget: str | float = option(
+        "Maximum summary length: 15%, 0.15, 45s or 1:30.", "15%", flags=("--budget", "-b")
+    )
+    """A fraction of the video (`15%`, 0.15) or a time (`45s`, `1:30`, 45)."""
+    model: str = option(
+        f"Importance model: {', '.join(SUMMARIZERS)}, or a trained checkpoint.",
+        DEFAULT_MODEL,
+        flags=("--model", "--scorer", "-m"),
+        metavar="MODEL",
+        names=SUMMARIZERS,
+    )
+    seed: int = option("Random seed (for the random and cluster models).", 0, min=0, panel=ADVANCED)
+    beams: Beams = 1
+    keep: tuple[tuple[float, float], ...] = option(
+        "Always include this time range. Can be repeated.", (), metavar="START-END", parse=parse_interval
+    )
+    drop: tuple[tuple[float, float], ...] = option(
+        "Never include this time range. Can be repeated.", (), metavar="START-END", parse=parse_interval
+    )
+    keep_said: tuple[str, ...] = option(
+        "Always include speech about TEXT. Can be repeated.", (), metavar="TEXT"
+    )
+    about: tuple[str, ...] = option("Prefer what TEXT describes. Can be repeated.", (), metavar="TEXT")
+    title: str | None = option(
+        "Title of the video: prefer, a little, what it names.", None, metavar="TEXT", panel=ADVANCED
+    )
+    snap: Literal["auto", "speech", "sentence", "none"] = option(
+        "speech: no cut inside a word; sentence: nor inside a sentence that fits into a segment. auto: "
+        "speech if transcribed.",
+        "auto",
+        shared=False,
+        panel=ADVANCED,
+    )
+
+    min_segment_s: float = option(
+        "Minimum length of a segment, e.g. 2s.",
+        1.0,
+        above=0,
+        flags=("--min-segment",),
+        default_text="1s",
+        **TIME,
+        panel=ADVANCED,
+    )
+    max_segment_s: float | None = option(
+        "Maximum length of a segment; none: whole shots.",
+        5.0,
+        above=0,
+        flags=("--max-segment",),
+        default_text="5s",
+        panel=ADVANCED,
+        metavar="TIME|none",
+        parse=parse_limit,
+    )
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.max_segment_s is not None and self.min_segment_s > self.max_segment_s:
+            shortest, longest = self.min_segment_s, self.max_segment_s
+            fault = f"--max-segment {longest:g} s is less than --min-segment {shortest:g} s"
+            raise UsageError(fault, hint=f"--min-segment {longest:g}s")
+        for name, segments in (("keep", self.keep), ("drop", self.drop)):
+            for segment in segments:
+                if not _is_interval(segment):
+                    raise UsageError(f"{name} takes pairs (start_s, end_s) of numbers, not {segment!r}")
+
+
+def parse_attention_part(text: str) -> AttentionPart:
+    """`mean`, `all`, or a layer and a head, counted from 0: `5.0`.
+
+    Raises UsageError: the text is none of these.
+    """
+    wholes: dict[str, AttentionPart] = {"mean": "mean", "all": "all"}
+    if text in wholes:
+        return wholes[text]
+    numbers = re.fullmatch(r"(\d{1,3})\.(\d{1,3})", text, re.ASCII)
+    if numbers is None:
+        raise UsageError(f"unknown part of attention {text!r}", hint="mean, all, or LAYER.HEAD such as 5.0")
+    return int(numbers[1]), int(numbers[2])
+
+
+def _is_interval(value: object) -> bool:
+    return (
+        isinstance(value, Sequence) and len(value) == 2 and all(isinstance(time_s, Real) for time_s in value)
+    )
