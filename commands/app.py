@@ -6,144 +6,143 @@ import signal
 import sys
 import warnings
 from collections.abc import Sequence
-from functools import cache
 from importlib import import_module
 from io import TextIOWrapper
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, cast
 
-import click
+import typer
+from typer.core import TyperCommand
 
-from vidsum.commands.config import option_variables, share_variables
-from vidsum.commands.options import Argument, Group, Words
+from vidsum.commands.options import CommandGroup
 from vidsum.commands.result import View, failed, render
 from vidsum.device import use_one_arena
 from vidsum.errors import OutputError, UsageError, did_you_mean
 
-COMMANDS = (
-    *("extract", "shots", "summarize", "ground", "highlights"),
-    *("transcribe", "describe", "index", "search", "serve", "watch", "export", "report", "info", "help"),
-    *("train", "evaluate", "reproduce", "weights"),
-)
-"""Each is a command of that name in the module of that name, but for `help`, which is here."""
-_INTERRUPTED = 130
-_SHELLS = {"bash": ".bashrc", "zsh": ".zshrc", "fish": ".config/fish/config.fish"}
-"""The file, in the home folder, that a shell reads as it starts."""
+PANELS = {
+    "One video": {
+        "summarize": "Summarize videos.",
+        "ground": "Find the moments of a video that a text or spoken query describes.",
+        "highlights": "Find the highlights of videos.",
+        "shots": "Cut videos into shots.",
+        "transcribe": "Write down the speech of videos.",
+        "describe": "Describe videos in words.",
+        "extract": "Extract features of videos.",
+        "watch": "Watch a camera, a stream or a file for queries.",
+    },
+    "Results": {
+        "export": "Convert results to editor timelines (Premiere, Resolve, Final Cut), subtitles or CSV.",
+        "report": "Make a page of results.",
+    },
+    "Many videos": {
+        "index": "Add videos to an archive.",
+        "search": "Find moments in all videos of an archive.",
+        "serve": "Search an archive in the browser.",
+    },
+    "Models and installation": {
+        "weights": "Download and check the models.",
+        "train": "Train models on annotated videos.",
+        "evaluate": "Compare results with people's.",
+        "reproduce": "Reproduce the tables of the papers.",
+        "info": "Show versions, devices, weights and cache; or details of video files.",
+        "help": "Show the help of a command, or of the program.",
+    },
+}
+"""Each command is the `app` of the module of its name, except `help`, which is here."""
+COMMANDS = tuple(name for names in PANELS.values() for name in names)
+INTERRUPTED = 130
 _NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 
-class Program(Group):
-    """All commands; a module is loaded when its command runs, or when all are asked for."""
+class Program(CommandGroup):
+    """All commands; the module of a command is loaded when it runs."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of all commands."""
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command by its name."""
-        if cmd_name in COMMANDS and cmd_name not in self.commands:
-            loaded = getattr(import_module(f"vidsum.commands.{cmd_name}"), cmd_name)
-            self.add_command(loaded, cmd_name)
-        return self.commands.get(cmd_name)
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command with its name, its panel and a line of help."""
+        for panel, names in PANELS.items():
+            if cmd_name in names:
+                return TyperCommand(cmd_name, help=names[cmd_name], rich_help_panel=panel)
+        return None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the first word names, loaded, and the words after it."""
+        if args[0] not in COMMANDS:
+            return super().resolve_command(ctx, args)
+        if args[0] not in self.commands:
+            self.add_command(_load(args[0]), args[0])
+        return args[0], self.commands[args[0]], args[1:]
 
 
-@cache
-def whole() -> Program:
-    """Return the program with all commands loaded, and with the variables that they share."""
-    program = _program()
-    for name in COMMANDS:
-        program.get_command(click.Context(program), name)
-    share_variables(program)
-    return program
+def _load(name: str) -> Any:
+    loaded = typer.main.get_command(import_module(f"vidsum.commands.{name}").app)
+    loaded.name = name
+    return loaded
 
 
-def _program() -> Program:
-    program = Program(
-        "vidsum",
-        "Summarize videos and find moments from a text query. Writes MP4 and JSON.",
-        epilog="Options can also be set by variables (VIDSUM_DEVICE=cpu, VIDSUM_SUMMARIZE_BUDGET=20%) and by "
-        "--config FILE.yaml.",
-        params=[
-            _switch("--version", "-V", help="Show the version.", callback=_show_version),
-            _switch("--install-completion", help="Install completion for this shell.", callback=_install),
-            _switch("--show-completion", help="Print what that would install.", callback=_install),
-            _switch("--no-color", help="No colours."),
-        ],
-        context_settings={
-            "help_option_names": ["-h", "--help"],
-            "auto_envvar_prefix": "VIDSUM",
-            "obj": whole,
-        },
-    )
-    program.add_command(_HELP)
-    return program
+app = typer.Typer(
+    cls=Program,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Options can also be set by variables (VIDSUM_DEVICE=cpu, VIDSUM_SUMMARIZE_BUDGET=20%) and by "
+    "--config FILE.yaml.",
+)
 
 
-def _switch(*flags: str, help: str, callback: Any = None) -> click.Option:
-    return click.Option(
-        flags, help=help, callback=callback, is_flag=True, is_eager=bool(callback), allow_from_autoenv=False
-    )
-
-
-def _show_version(ctx: click.Context, parameter: click.Parameter, asked: bool) -> None:
-    if asked:
+def _show_version(value: bool) -> None:
+    if value:
         from vidsum.version import __version__
 
         print(f"vidsum {__version__}")
-        ctx.exit()
+        raise typer.Exit()
 
 
-def _install(ctx: click.Context, parameter: click.Parameter, asked: bool) -> None:
-    """Print, or add to the file that the shell reads as it starts, the line that lets it complete words."""
-    if not asked or ctx.resilient_parsing:
-        return
-    shell = Path(os.environ.get("SHELL", "bash")).stem
-    if shell not in _SHELLS:
-        raise UsageError(f"no completion for the shell {shell!r}", hint="bash, zsh or fish")
-    code = f"_VIDSUM_COMPLETE={shell}_source vidsum"
-    line = f"{code} | source" if shell == "fish" else f'eval "$({code})"'
-    file = Path.home() / _SHELLS[shell]
-    if parameter.name == "show_completion":
-        print(line)
-    elif not file.exists() or line not in file.read_text(encoding="utf-8", errors="replace").splitlines():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with file.open("a", encoding="utf-8") as stream:
-            stream.write(f"\n{line}\n")
-        print(f"{file}: completion is installed, for new shells")
-    ctx.exit()
+@app.callback()
+def vidsum(
+    version: Annotated[
+        bool, typer.Option("--version", "-V", is_eager=True, callback=_show_version, help="Show the version.")
+    ] = False,
+) -> None:
+    """Make short versions of videos, and find moments by describing them."""
 
 
-def _help(words: Sequence[str]) -> None:
-    """Show the help of a command, or of the program."""
-    program = click.get_current_context().find_root()
-    name, inner = str(program.info_name), program.command
-    for word in words:
-        known = getattr(inner, "get_command", None)
-        if known is None:
-            raise UsageError(f"`{name}` has no command {word!r}", hint=f"{name} --help")
-        name, inner = f"{name} {word}", known(program, word)
-        if inner is None:
-            break  # click says that it is not known
-    program.command.main([*words, "--help"], prog_name=program.info_name, standalone_mode=False)
-
-
-def _inner(ctx: click.Context) -> list[str]:
+def _names_below(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the commands of the program, or of the command that was named."""
     inner: Any = ctx.find_root().command
     for word in ctx.params.get("words") or ():
-        inner = inner.get_command(ctx, word) if isinstance(inner, click.Group) else None
-    return inner.list_commands(ctx) if isinstance(inner, click.Group) else []
+        known = hasattr(inner, "list_commands") and word in inner.list_commands(ctx)
+        inner = inner.resolve_command(ctx, [word])[1] if known else None
+    names = inner.list_commands(ctx) if hasattr(inner, "list_commands") else ()
+    return [name for name in names if name.startswith(incomplete)]
 
 
-_HELP = click.Command(
-    "help",
-    params=[
-        Words("words", list[str], Argument("The command, such as `train mrnet`.", "COMMAND", names=_inner))
-    ],
-    callback=_help,
-    help=_help.__doc__,
-    short_help=_help.__doc__,
-)
+@app.command("help")
+def help_(
+    ctx: typer.Context,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="COMMAND", help="The command, such as `train mrnet`.", autocompletion=_names_below
+        ),
+    ] = None,
+) -> None:
+    """Show the help of a command, or of the program."""
+    name, inner = "vidsum", cast("Any", ctx.find_root().command)
+    for word in words or ():
+        if not hasattr(inner, "list_commands"):
+            raise UsageError(f"`{name}` has no command {word!r}", hint=f"{name} --help")
+        if word not in inner.list_commands(ctx):
+            break  # running it says that it is not known
+        name, inner = f"{name} {word}", inner.resolve_command(ctx, [word])[1]
+    run([*(words or ()), "--help"])
+
+
+def run(words: Sequence[str] | None = None) -> int:
+    """Run a command in this process, by default that of the command line, and return its exit code."""
+    code = typer.main.get_command(app).main(words, prog_name="vidsum", standalone_mode=False)
+    return code if isinstance(code, int) else 0
 
 
 def main() -> None:
@@ -153,24 +152,25 @@ def main() -> None:
     warnings.showwarning = _show_warning
     if "--no-color" in sys.argv:
         os.environ["NO_COLOR"] = "1"  # before Rich is loaded, which prints the help
-    if sys.stdout is None or sys.stderr is None:  # closed by who started us: nobody wants to hear of it
+    if sys.stdout is None or sys.stderr is None:  # closed by the parent process
         nowhere = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
         sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # for file names that are not UTF-8
     try:
-        # which options a variable sets depends on all commands
-        program = whole() if option_variables() else _program()
-        code = program.main(standalone_mode=False)
+        code = run()
         sys.stdout.flush()
-    except (KeyboardInterrupt, click.Abort):
-        code = _interrupted()
+        if code == INTERRUPTED:
+            print("interrupted", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        code = INTERRUPTED
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of our stdout went away; there is nobody left to tell
+        sys.stderr.close()  # the reader of our stdout went away; nobody is left to read errors
         code = 1
     except Exception as error:
-        code = _failed(error)
-    sys.exit(code if isinstance(code, int) else 0)
+        code = _handle(error)
+    sys.exit(code)
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:
@@ -185,21 +185,16 @@ def _stop(signum: int, frame: object) -> None:
 
 
 def _drop_stdout() -> None:
-    """Let what stdout holds go nowhere: else Python fails on it once more as it ends."""
+    """Discard what stdout holds: else Python fails on it once more as it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _interrupted() -> int:
-    print("interrupted", file=sys.stderr)
-    return _INTERRUPTED
-
-
-def _failed(error: Exception) -> int:
-    """Tell of an error that reached the top, and return its code."""
-    if isinstance(error, click.ClickException):
+def _handle(error: Exception) -> int:
+    """Report an error that reached the top, and return its code."""
+    if hasattr(error, "format_message"):  # of Typer, whose classes for wrong usage are not public
         return _report_usage(error)
     if isinstance(error, OSError) and error.filename is None and error.errno in _NOT_WRITTEN:
-        _drop_stdout()  # what writes files knows their names, and turns its own errors into results
+        _drop_stdout()  # code that writes files knows their names, and turns its errors into results
         print(f"error: stdout cannot be written to ({error.strerror})", file=sys.stderr)
         return OutputError.exit_code
     return _report(error)
@@ -215,11 +210,15 @@ def _report(error: Exception) -> int:
     return result.exit_code
 
 
-def _report_usage(error: click.ClickException) -> int:
-    context: Any = getattr(error, "ctx", None)
+def _report_usage(error: Any) -> int:
+    if type(error).__name__ == "NoArgsIsHelpError":  # the help is printed
+        return UsageError.exit_code
+    context = getattr(error, "ctx", None)
     command, message = context.command_path if context else "vidsum", error.format_message()
-    if isinstance(error, click.NoSuchOption) and context:  # click's own guesses are many, and far
-        options = [flag for each in context.command.params for flag in (*each.opts, *each.secondary_opts)]
+    if context and (name := getattr(error, "option_name", "")).startswith("-") and "No such" in message:
+        options = [
+            flag for option in context.command.params for flag in (*option.opts, *option.secondary_opts)
+        ]
         known = [flag for flag in options if flag.startswith("--")]
-        message = error.message.removesuffix(".") + did_you_mean(error.option_name, known, quoted=False)
+        message = f"No such option: {name}{did_you_mean(name, known, quoted=False)}"
     return _report(UsageError(message.removesuffix("."), hint=f"{command} --help"))

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TextIO
 
-from click.exceptions import Exit
+from typer import Exit
 
 from vidsum.commands import jobs
 from vidsum.commands.cluster import on_cluster

@@ -1,7 +1,7 @@
-"""Defaults for options from files and the environment, below flags.
+"""Values of options from flags, the environment and a file: the first that has one wins.
 
 The file is that of `--config` or VIDSUM_CONFIG, else `vidsum.yaml` in the user's configuration folder. vidsum
-looks for none beside the inputs: it could have come with them.
+looks for none next to the inputs: it could have come with them.
 
 A key is an option's long name; a key that is a command's name holds options for that command alone:
 
@@ -17,170 +17,156 @@ the same in all commands that have it.
 """
 
 import os
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import click
-from click.core import ParameterSource
 from platformdirs import user_config_path
 
 from vidsum.commands.paths import is_file
 from vidsum.errors import InputError, UsageError, did_you_mean
+from vidsum.options import Leaf, item_of, required
 
 NAME = "vidsum.yaml"
-_OWN_VARIABLES = (
-    *("VIDSUM_HOME", "VIDSUM_OFFLINE", "VIDSUM_CACHE_LIMIT", "VIDSUM_CONFIG"),
-    *("VIDSUM_REGENERATE", "VIDSUM_SHARED"),
+_PER_COMMAND = (
+    *("annotations", "batch_size", "captions", "clips", "data", "dropout", "extractor", "features", "head"),
+    *("layers", "like", "lr", "mask", "min_present", "model", "not", "out", "output", "overwrite", "plot"),
+    *("plot_of", "precision", "preset", "query_features", "run", "seed", "space", "split", "text_features"),
+    *("top_k", "validation", "weight_decay", "window"),
 )
-"""Those that set no option; the last two are of the tests."""
-_in_force: list[Path] = []
-
-
-def files_in_force() -> tuple[Path, ...]:
-    """Return the file that the command running now has its defaults from, if any."""
-    return tuple(_in_force)
+"""Options that mean different things in different commands, so that no variable sets all of them."""
 
 
 def user_file() -> Path:
-    """Return the file in the user's configuration folder, whether it is there or not."""
+    """Return the file in the user's configuration folder, whether it exists or not."""
     return user_config_path("vidsum") / NAME
 
 
-def share_variables(program: Any) -> None:
-    """Let `VIDSUM_NAME` set each option that has the same type and help in all commands that have it."""
-    by_name: dict[str, list[Any]] = {}
-    for _, command in _commands(program):
-        for name, option in _options(command).items():
-            if option.leaf.option.shared:
-                by_name.setdefault(name, []).append(option)
-    for name, options in by_name.items():
-        if len({(each.type.name, each.leaf.choices, each.help) for each in options}) == 1:
-            for each in options:
-                each.envvar = f"VIDSUM_{name.upper()}"
+def config_file(path: Path | None) -> Path | None:
+    """Return the file that sets defaults: `path`, else the user's, if it exists."""
+    return path or (user_file() if is_file(user_file()) else None)
 
 
-def _commands(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield each command of a program that does something, with the words that call it."""
-    if (inner := getattr(command, "commands", None)) is None:
-        yield words, command
-    for name, each in (inner or {}).items():
-        yield from _commands(each, (*words, name))
+def variable_of(leaf: Leaf) -> str | None:
+    """Return the variable that sets an option in every command that has it; None if there is none."""
+    if leaf.parameter == "config":
+        return "VIDSUM_CONFIG"
+    is_shared = leaf.option.shared and leaf.parameter not in _PER_COMMAND
+    return f"VIDSUM_{leaf.parameter.upper()}" if is_shared else None
 
 
-def _options(command: Any) -> dict[str, Any]:
-    """Return the options of settings, by name."""
-    return {parameter.name: parameter for parameter in command.params if hasattr(parameter, "leaf")}
+class Choices:
+    """The values of a command's options, from its flags, the environment and a configuration file."""
+
+    def __init__(self, context: Any, leaves: Sequence[Leaf], typed: Mapping[str, Any]) -> None:
+        self._typed, self._hint = typed, f"{context.command_path} --help"
+        self._words = context.command_path.split()[1:]
+        self._file, self._defaults = None, dict[str, Any]()
+        config = next(leaf for leaf in leaves if leaf.parameter == "config")
+        if file := config_file(self.of(config)):
+            names = {leaf.parameter for leaf in leaves if leaf is not config}
+            self._defaults = _read_defaults(context, self._words, file, names)
+            self._file = file
+
+    def of(self, leaf: Leaf) -> Any:
+        """Return the chosen value of an option; None if there is none.
+
+        Raises UsageError: it is not allowed, is missing, or a variable has the name of options that differ.
+        """
+        values, origin = self._find(leaf)
+        if values is None:
+            return None
+        try:
+            if item_of(leaf.kind):
+                values = values if isinstance(values, list | tuple) else [values]
+                return tuple(_read(leaf, value) for value in values)
+            value = _read(leaf, values)
+        except UsageError as error:
+            hint = error.hint or self._hint
+            raise UsageError(f"{error.message}{origin}", hint, option=leaf.name) from error
+        return not value if leaf.is_inverted else value
+
+    def _find(self, leaf: Leaf) -> tuple[Any, str]:
+        """Return texts, as typed or as a file has them, and where they are from; None if there are none."""
+        name = leaf.parameter.upper()
+        if (typed := self._typed[leaf.parameter]) is not None:
+            return typed, ""
+        specific, shared = "_".join(["VIDSUM", *self._words, name]).upper(), variable_of(leaf)
+        for variable in filter(None, (specific, shared)):
+            if text := os.environ.get(variable):
+                return _split(leaf, text), f" (from {variable})"
+        if not shared and os.environ.get(f"VIDSUM_{name}"):
+            fault = f"VIDSUM_{name}: {leaf.flags[0]} can only be set for one command"
+            raise UsageError(fault, hint=f"name the command too: {specific}")
+        return self._defaults.get(leaf.parameter), f" (from {self._file})"
 
 
-def use_config(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
-    """Callback of `--config`: make the values of a file the defaults of this command's options.
-
-    Raises UsageError: the file is not valid, or a variable has the name of options that differ.
-    """
-    for name, option in _options(context.command).items():
-        if option.envvar is None and (variable := f"VIDSUM_{name.upper()}") in os.environ:
-            raise UsageError(
-                f"{variable}: --{name.replace('_', '-')} can only be set for one command",
-                hint=f"name the command too: {context.auto_envvar_prefix}_{name.upper()}",
-            )
-    file = path or (user_file() if is_file(user_file()) else None)
-    _in_force[:] = [file] if file else []
-    if file:
-        context.default_map = {**(context.default_map or {}), **_defaults(context, file)}
-    return path
+def _split(leaf: Leaf, text: str) -> Any:
+    """Return the texts of a variable: several paths, numbers or choices; else a single one."""
+    item = item_of(leaf.kind)
+    if item is None or not (item in (Path, int, float) or leaf.choices) or leaf.option.parse:
+        return text
+    return text.split(os.pathsep if item is Path else None)
 
 
-def with_origin(error: Exception, context: Any = None) -> Exception:
-    """Return an error about an option that a variable or a file sets, with the name of that."""
-    context = context or click.get_current_context(silent=True)
-    if not (context and isinstance(error, UsageError) and error.option):
-        return error
-    flag = next((each for each in _options(context.command).values() if each.leaf.name == error.option), None)
-    source = context.get_parameter_source(flag.name) if flag else None
-    if flag and source is ParameterSource.ENVIRONMENT:
-        general, own = flag.envvar, f"{context.auto_envvar_prefix}_{flag.name.upper()}"
-        origin = general if general and os.environ.get(general) else own
-    elif source is ParameterSource.DEFAULT_MAP:
-        origin = str(_in_force[0])
-    else:
-        return error
-    return UsageError(f"{error.message} (from {origin})", error.hint)
+def _read(leaf: Leaf, value: Any) -> Any:
+    """Return the value of a text, or of what YAML has in its place. Raises UsageError: it is not allowed."""
+    is_switch = required(leaf.kind) is bool
+    if isinstance(value, list | tuple | dict) or (isinstance(value, bool) and not is_switch):
+        raise UsageError(f"{leaf.flags[0]} takes a single value")
+    return leaf.read(str(value))
 
 
-def warn_of_unknown_variables(context: Any) -> None:
-    """Tell of variables that begin with `VIDSUM_` and set nothing, with the known name that is most alike."""
-    if not (found := option_variables()):
-        return
-    known = set(_OWN_VARIABLES)
-    for words, command in _commands(context.find_root().obj()):
-        for name, option in _options(command).items():
-            known |= {"_".join(("VIDSUM", *words, name)).upper(), option.envvar or "VIDSUM_CONFIG"}
-    for name in found:
-        if name not in known:
-            hint = did_you_mean(name, known, quoted=False)
-            print(f"warning: {name} is not a variable of vidsum{hint}", file=sys.stderr)
+def _read_defaults(context: Any, words: Sequence[str], path: Path, names: set[str]) -> dict[str, Any]:
+    """Return the values of a file for the options of a command, those under its own name first.
 
-
-def option_variables() -> list[str]:
-    """Return the names of variables that set options, or are meant to."""
-    return sorted(name for name in os.environ if name.startswith("VIDSUM_") and name not in _OWN_VARIABLES)
-
-
-def _defaults(context: Any, path: Path) -> dict[str, Any]:
-    """Return the file's values for the options of the command that runs, those under its own name first.
-
-    Raises UsageError: it cannot be read, or has what no command has, in the sections of other commands too:
-    else a typing error would wait there.
+    Raises UsageError: the file cannot be read, or has a key that is no option, in any section.
     """
     from vidsum.io.yaml import read_yaml  # PyYAML is slow to load, and most runs have no file
 
     try:
-        loaded = read_yaml(path)
+        document = read_yaml(path)
     except InputError as error:
         raise UsageError(error.message, error.hint) from error
-    program, options = context.find_root().obj(), _options(context.command)
-    of_all, own = dict[str, Any](), dict[str, Any]()
-    for command, key, value in _entries(loaded, path, program):
-        if command is context.command:
-            own[key] = value
-        elif command is program and key in options:
-            of_all[key] = value
-    values = {**of_all, **own}
-    return {
-        key: [value] if options[key].multiple and not isinstance(value, list) else value
-        for key, value in values.items()
-        if value is not None
-    }
+    entries = [*_entries(document, path, context, context.find_root().command, (), names)]
+    own = [entry for entry in entries if entry[0] == tuple(words[: len(entry[0])]) and entry[1] in names]
+    return {key: value for _, key, value in sorted(own, key=lambda entry: len(entry[0]))}
 
 
 def _entries(
-    section: Any, path: Path, command: Any, words: tuple[str, ...] = ()
-) -> Iterator[tuple[Any, str, Any]]:
-    """Yield the entries of a section and of those in it: the command that has the option, its name and
-    value.
+    section: Any, path: Path, context: Any, command: Any, words: tuple[str, ...], names: set[str]
+) -> Iterator[tuple[tuple[str, ...], str, Any]]:
+    """Yield the entries of a section and of those in it: the words of its command, option name and value.
+
+    At the top, `names` are known options, so that most files need no other command to be loaded.
     """
+    title = " ".join(["vidsum", *words])
     if not isinstance(section, dict | None):
-        raise UsageError(f"{path}: {' '.join(words) or 'the file'} must be a mapping of options to values")
-    plain = {str(key).replace("-", "_"): value for key, value in (section or {}).items()}
-    if len(plain) < len(section or {}):
+        raise UsageError(f"{path}: {title} must be a mapping of options to values")
+    options = {str(key).replace("-", "_"): value for key, value in (section or {}).items()}
+    if len(options) < len(section or {}):
         raise UsageError(f"{path}: a key appears twice, with - and with _")
-    inner = getattr(command, "commands", {})
-    options: dict[str, list[Any]] = {}
-    for _, each in _commands(command) if not words else [((), command)]:
-        for name, option in _options(each).items():
-            options.setdefault(name, []).append(option)
-    for key, value in plain.items():
+    inner = command.list_commands(context) if hasattr(command, "list_commands") else []
+    for key, value in options.items():
         if key in inner:
-            yield from _entries(value, path, inner[key], (*words, key))
-        elif key not in options:
-            what = " or ".join([*(["command"] if inner else []), *(["option"] if options else [])])
-            called = " ".join(["vidsum", *words])
-            fault = f"{path}: `{called}` has no {what} {key!r}{did_you_mean(key, [*inner, *options])}"
-            raise UsageError(fault, hint=f"{called} --help" if words else "vidsum COMMAND --help lists them")
-        elif not words and any(option.envvar is None for option in options[key]):
+            below = command.resolve_command(context, [key])[1]
+            yield from _entries(value, path, context, below, (*words, key), names)
+            continue
+        if not words and key in _PER_COMMAND:
             fault = f"{path}: {key!r} can only be set for one command"
             raise UsageError(fault, hint="put it under the name of a command")
-        else:
-            yield command, key, value
+        if not (not words and key in names) and key not in (known := {*_option_names(context, command)}):
+            kinds = " or ".join([*(["command"] if inner else []), "option"])
+            fault = f"{path}: `{title}` has no {kinds} {key!r}{did_you_mean(key, [*inner, *sorted(known)])}"
+            raise UsageError(fault, hint=f"{title if words else 'vidsum COMMAND'} --help")
+        yield words, key, value
+
+
+def _option_names(context: Any, command: Any) -> Iterator[str]:
+    """Yield the names of all options of a command and of those in it."""
+    if not hasattr(command, "list_commands"):
+        leaves = getattr(command.callback, "leaves", [])
+        yield from (leaf.parameter for leaf in leaves if leaf.parameter != "config")
+        return
+    for name in command.list_commands(context):
+        yield from _option_names(context, command.resolve_command(context, [name])[1])

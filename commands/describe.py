@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
+import typer
+
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.options import Videos, Without, command
 from vidsum.commands.outputs import Files, Outputs, destinations
@@ -18,6 +20,8 @@ from vidsum.options import option
 if TYPE_CHECKING:
     from vidsum.results.descriptions import Descriptions
     from vidsum.types import Progress
+
+app = typer.Typer(add_completion=False)
 
 _FACTS: Facts = {
     "length_s": lambda data: data["duration_s"],
@@ -42,7 +46,7 @@ class DescriptionOutputs:
     )
 
 
-@command
+@command(app)
 def describe(
     sources: Videos,
     batch: Batch,

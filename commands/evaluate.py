@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
 from vidsum.commands.batch import run_batch
-from vidsum.commands.options import Argument, Given, Group, Without
+from vidsum.commands.options import Chosen, CommandGroup, Without, command
 from vidsum.commands.outputs import Files, Outputs, check_outputs, require_suffix
 from vidsum.commands.paths import require_own
 from vidsum.commands.records import unless_up_to_date
@@ -25,7 +27,12 @@ from vidsum.options import build, option
 if TYPE_CHECKING:
     from vidsum.types import Progress
 
-evaluate = Group("evaluate", "Measure summaries, moments, highlights and retrieval against people.")
+app = typer.Typer(
+    cls=CommandGroup,
+    add_completion=False,
+    no_args_is_help=True,
+    help="Measure summaries, moments, highlights and retrieval against people.",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,10 +69,10 @@ class ReportFiles:
     overwrite: bool = option("Replace existing outputs.", False)
 
 
-@evaluate.add
+@command(app)
 def summary(
     data: SummaryData,
-    chosen: Annotated[Mapping[str, Any], Given(SummaryRequest)],
+    chosen: Annotated[Mapping[str, Any], Chosen(SummaryRequest)],
     report: ReportFiles,
     view: View,
 ) -> None:
@@ -91,16 +98,17 @@ def summary(
     _evaluate("summary", [(str(request.source), request) for request in requests], report, view)
 
 
-@evaluate.add
+@command(app)
 def moments(
-    chosen: Annotated[Mapping[str, Any], Given(MomentsRequest)],
+    chosen: Annotated[Mapping[str, Any], Chosen(MomentsRequest)],
     report: ReportFiles,
     view: View,
     predictions: Annotated[
         list[Path],
-        Argument(
-            "Predicted moments: the JSON of `vidsum ground`, or JSON lines in QVHighlights' format.",
-            "PREDICTIONS",
+        typer.Argument(
+            None,
+            metavar="PREDICTIONS",
+            help="Predicted moments: the JSON of `vidsum ground`, or JSON lines in QVHighlights' format.",
         ),
     ],
 ) -> None:
@@ -119,18 +127,18 @@ def moments(
     _evaluate("moments", [(str(request.data), request)], report, view)
 
 
-@evaluate.add
+@command(app)
 def highlights(
-    chosen: Annotated[Mapping[str, Any], Given(HighlightsRequest)],
+    chosen: Annotated[Mapping[str, Any], Chosen(HighlightsRequest)],
     report: Annotated[ReportFiles, Without(("plot",))],
     view: View,
     sources: Annotated[
         list[Path],
-        Argument(
-            "Predicted moments and saliency in QVHighlights' format (JSON lines; left out with --run), "
+        typer.Argument(
+            ...,
+            metavar="[PREDICTIONS] ANNOTATIONS",
+            help="Predicted moments and saliency in QVHighlights' format (JSON lines; left out with --run), "
             "and annotations of QVHighlights (JSON lines).",
-            "[PREDICTIONS] ANNOTATIONS",
-            required=True,
         ),
     ],
 ) -> None:
@@ -153,9 +161,9 @@ def highlights(
     _evaluate("highlights", [(measured, request)], report, view, request.write_predictions)
 
 
-@evaluate.add
+@command(app)
 def vse(
-    chosen: Annotated[Mapping[str, Any], Given(VSERequest)],
+    chosen: Annotated[Mapping[str, Any], Chosen(VSERequest)],
     report: Annotated[ReportFiles, Without(("plot",))],
     view: View,
 ) -> None:
@@ -171,18 +179,18 @@ def vse(
     _evaluate("vse", [(str(request.captions), request)], report, view)
 
 
-@evaluate.add
+@command(app)
 def captions(
-    chosen: Annotated[Mapping[str, Any], Given(CaptionsRequest)],
+    chosen: Annotated[Mapping[str, Any], Chosen(CaptionsRequest)],
     report: Annotated[ReportFiles, Without(("plot",))],
     view: View,
     predictions: Annotated[
         list[Path],
-        Argument(
-            "Captions: COCO's results (.json), CSV of an id and a caption, or descriptions of videos: a file "
-            "or a folder.",
-            "PREDICTIONS",
-            required=True,
+        typer.Argument(
+            ...,
+            metavar="PREDICTIONS",
+            help="Captions: COCO's results (.json), CSV of an id and a caption, or descriptions of videos: "
+            "a file or a folder.",
         ),
     ],
 ) -> None:

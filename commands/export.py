@@ -6,8 +6,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
+import typer
+
 from vidsum.commands.batch import Collect, run_batch
-from vidsum.commands.options import Argument, Only, command
+from vidsum.commands.options import Only, command
 from vidsum.commands.outputs import (
     Files,
     Outputs,
@@ -31,10 +33,12 @@ if TYPE_CHECKING:
     from vidsum.results.cuts import Cutting
     from vidsum.types import Progress
 
+app = typer.Typer(add_completion=False)
+
 Results = Annotated[
     list[str],
-    Argument(
-        "JSON files of summarize, ground, highlights or shots; - for stdin.", "RESULT.json", required=True
+    typer.Argument(
+        ..., metavar="RESULT.json", help="JSON files of summarize, ground, highlights or shots; - for stdin."
     ),
 ]
 _MEDIA = Option("How exported timelines name the video.", panel=ADVANCED)
@@ -192,7 +196,7 @@ class Exports:
         return f"{len(states)} preview{'' if len(states) == 1 else 's'} in {folder}{state}"
 
 
-@command
+@command(app)
 def export(
     results: Results,
     outputs: Outputs,

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+import typer
+
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.options import Videos, command
 from vidsum.commands.outputs import Files, Outputs, destinations
@@ -14,6 +16,8 @@ from vidsum.options import option
 
 if TYPE_CHECKING:
     from vidsum.types import Progress
+
+app = typer.Typer(add_completion=False)
 
 _FACTS: Facts = {
     "length_s": lambda data: data["video"]["duration_s"],
@@ -32,7 +36,7 @@ class FeatureFile:
     format: Literal["npz", "h5"] = option("Format of the feature file.", "npz")
 
 
-@command
+@command(app)
 def extract(
     videos: Videos, batch: Batch, outputs: Outputs, file: FeatureFile, extraction: Extraction, view: View
 ) -> None:

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from click.exceptions import Exit
+import typer
+from typer import Exit
 
 from vidsum.commands import jobs
 from vidsum.commands.batch import Batch, run_batch
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from vidsum.results.moments import Grounding
     from vidsum.results.transcript import SpokenQuery
     from vidsum.types import Progress
+
+app = typer.Typer(add_completion=False)
 
 _FACTS: Facts = {
     "length_s": lambda data: data["duration_s"],
@@ -77,7 +80,7 @@ class GroundOutputs:
     saliency: bool = option("Include the saliency curves in the JSON.", False)
 
 
-@command
+@command(app)
 def ground(
     sources: Videos,
     batch: Batch,

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.export import Exports, one_table
 from vidsum.commands.options import Videos, Without, command
@@ -16,6 +18,8 @@ from vidsum.video.settings import Clips
 
 if TYPE_CHECKING:
     from vidsum.types import Progress
+
+app = typer.Typer(add_completion=False)
 
 _FACTS: Facts = {
     "length_s": lambda data: data["duration_s"],
@@ -50,7 +54,7 @@ class HighlightOutputs:
     sheet: Sheet = False
 
 
-@command
+@command(app)
 def highlights(
     sources: Videos,
     batch: Batch,

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from click.exceptions import Exit
+import typer
+from typer import Exit
 
 from vidsum.archive.wishes import ArchiveFile, find_secrets, is_server
 from vidsum.commands import jobs
@@ -24,6 +25,8 @@ from vidsum.options import option
 if TYPE_CHECKING:
     from vidsum.archive.archive import Archive
     from vidsum.types import Progress
+
+app = typer.Typer(add_completion=False)
 
 _FACTS: Facts = {
     "length_s": lambda data: data["duration_s"],
@@ -44,7 +47,7 @@ class IndexOptions:
     watch: bool = option("Keep running: add files once their size is stable.", False, shared=False)
 
 
-@command
+@command(app)
 def index(
     sources: Videos,
     batch: Batch,

@@ -3,13 +3,16 @@
 import json
 import platform
 from dataclasses import asdict, dataclass
+from functools import partial
 from operator import methodcaller
 from pathlib import Path
 from typing import Annotated, Any
 
+import typer
+
 from vidsum.commands import jobs
 from vidsum.commands.batch import Batch, run_batch
-from vidsum.commands.config import files_in_force, user_file
+from vidsum.commands.config import config_file, user_file
 from vidsum.commands.options import Only, Videos, command
 from vidsum.commands.paths import is_file
 from vidsum.commands.progress import Facts
@@ -26,6 +29,8 @@ from vidsum.io.packages import (
 )
 from vidsum.io.urls import may_hold_secrets
 from vidsum.options import option
+
+app = typer.Typer(add_completion=False)
 
 _PACKAGES = (
     *("torch", "torchvision", "av", "decord", "opencv-python"),
@@ -45,7 +50,7 @@ class InfoOptions:
     cache: bool = option("Only the cache of features.", False, shared=False)
 
 
-@command
+@command(app)
 def info(
     videos: Videos,
     batch: Batch,
@@ -61,7 +66,7 @@ def info(
     """
     if videos or batch.from_file or jobs.current:
         videos = batch.inputs(videos, allow_playlists=extraction.allow_playlists)
-        config = jobs.find_once(lambda: _config() if files_in_force() else None)
+        config = jobs.find_once(lambda: str(file) if (file := config_file(view.config)) else None)
         run_batch(
             "info",
             videos,
@@ -71,7 +76,7 @@ def info(
             facts=_FACTS,
         )
     else:
-        run_alone("info", view, _cache if settings.cache else _machine)
+        run_alone("info", view, _cache if settings.cache else partial(_machine, config_file(view.config)))
 
 
 def _video(path: str, extraction: Extraction, config: str | None) -> Result:
@@ -136,7 +141,7 @@ def _cache() -> Result:
     return Result(data={"cache": facts}, lines=(text,))
 
 
-def _machine() -> Result:
+def _machine(config: Path | None) -> Result:
     from vidsum import checkpoints
     from vidsum.version import __version__
 
@@ -155,7 +160,7 @@ def _machine() -> Result:
         "ffmpeg": _ffmpeg(),
         "extras": _extras(),
         "device": device,
-        "config": _config(),
+        "config": str(config or f"none (looked for {user_file()})"),
         "weights": ", ".join(s.entry.name for s in checkpoints.entries() if s.state == "present")
         or "none here yet",
     }
@@ -173,11 +178,6 @@ def _extras() -> str:
     missing = [extra for extra in EXTRAS if extra not in present]
     hint = f"; not installed: {', '.join(missing)} ({install_extra_command(missing[0])})" if missing else ""
     return (", ".join(present) or "none") + hint
-
-
-def _config() -> str:
-    """Return the file that sets defaults, or where one would be."""
-    return next(map(str, files_in_force()), f"none (looked for {user_file()})")
 
 
 def _ffmpeg() -> str:

@@ -58,8 +58,8 @@ class Call:
 
     def run(self) -> None:
         """Call the function."""
-        of_command_line = getattr(import_module(f"vidsum.commands.{self.command}"), self.command)
-        of_command_line.with_settings(**self.arguments)
+        function = getattr(import_module(f"vidsum.commands.{self.command}"), self.command)
+        function(**self.arguments)
 
 
 @dataclass(frozen=True)

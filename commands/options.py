@@ -1,59 +1,50 @@
-"""From settings to flags: a command's parameters that are settings become options, one for each field.
+"""From settings to flags: each field of a command's settings becomes a Typer option.
 
-    @command
+    app = typer.Typer(add_completion=False)
+
+    @command(app)
     def shots(sources: Sources, outputs: Outputs, shots: ShotSettings, view: View) -> None: ...
 
-The command gets the settings, made of what was given on the command line, in the environment or in a
-`--config` file. `Annotated[Mapping[str, Any], Given(MRNetSettings)]` gets only what was given, by name; a
-preset has the rest.
+The command gets the settings, made from the command line, the environment and a configuration file.
+`Annotated[Mapping[str, Any], Chosen(MRNetSettings)]` gets only the chosen values, by name; a preset has the
+rest.
 """
 
 import inspect
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, is_dataclass, replace
+from keyword import iskeyword
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, TypeVar, get_origin
 
-import click
-from click.core import ParameterSource
-from click.shell_completion import CompletionItem
+import typer
+from typer.core import TyperCommand, TyperGroup
 
 from vidsum.commands import jobs, paths
-from vidsum.commands.config import files_in_force, use_config, warn_of_unknown_variables, with_origin
+from vidsum.commands.config import Choices
 from vidsum.commands.result import start_log
 from vidsum.errors import UsageError, did_you_mean
 from vidsum.options import ADVANCED, Leaf, build, item_of, leaves, required
 
 _FIRST_PANEL, _LAST_PANELS = "Inputs", ("Reading and features", ADVANCED)
-"""The panel that begins the help of a command, and those that end it, in this order."""
-_MAX_WIDTH, _MAX_FLAGS = 120, 19
-"""Characters of a line of help, and of the flags before its text."""
+"""Panels that begin and end the help of a command."""
 _METAVARS = {bool: "", int: "N", float: "NUMBER", Path: "PATH"}
-"""What stands for a value in `--help`; choices are listed."""
-_FILES = re.compile("FILE|FOLDER|PATH|VIDEO|PICTURE|RESULT|GLOB|MODEL")
-"""In a metavar: the word names a file."""
+"""Placeholders of values in `--help`; choices are listed."""
+_ALL = "vidsum.help_all"
+"""Key in a context's `meta`: show the advanced options too."""
 
-Names = Callable[[click.Context], Iterable[str]]
-"""The names that a word of a command line may be."""
-
-
-@dataclass(frozen=True)
-class Argument:
-    """A word of the command line, or all where the parameter is a list."""
-
-    help: str
-    metavar: str | None = None
-    required: bool = False
-    names: Names | None = None
-    """The names that it may be, for a shell to offer."""
-
+F = TypeVar("F", bound=Callable[..., None])
 
 Sources = Annotated[
-    list[str], Argument("Videos, folders of videos, or feature files (.npz, .h5).", "VIDEO|FOLDER|FEATURES")
+    list[str],
+    typer.Argument(
+        None, metavar="VIDEO|FOLDER|FEATURES", help="Videos, folders of videos, or feature files (.npz, .h5)."
+    ),
 ]
-Videos = Annotated[list[str], Argument("Videos, or folders of videos.", "VIDEO|FOLDER")]
+Videos = Annotated[
+    list[str], typer.Argument(None, metavar="VIDEO|FOLDER", help="Videos, or folders of videos.")
+]
 
 
 class Only(tuple[str, ...]):
@@ -69,238 +60,62 @@ class Under(str):
 
 
 @dataclass(frozen=True)
-class Given:
-    """What was given of settings: a mapping by name, without defaults."""
+class Chosen:
+    """Marks a mapping of the chosen values of settings by name, without defaults."""
 
     kind: type[Any]
-    of_preset: tuple[str, ...] = ()
-    """Names whose default is a preset's."""
+    preset_names: tuple[str, ...] = ()
+    """Fields whose default is a preset's."""
 
 
-class Value(click.types.BoolParamType):  # of click's types the one that `--on/--off` may have
-    """What a field holds, or one of what it holds."""
+def command(app: typer.Typer) -> Callable[[F], F]:
+    """Return a decorator that adds a function to an app, with an option for each field of its settings."""
 
-    def __init__(self, leaf: Leaf) -> None:
-        self._leaf, self.kind = leaf, item_of(leaf.kind) or required(leaf.kind)
-        is_plain = self.kind in _METAVARS and not leaf.option.parse
-        self.name = "choice" if leaf.choices else self.kind.__name__ if is_plain else "str"
-        self.min, self.max = (leaf.option.min, leaf.option.max) if is_plain else (None, None)
+    def add(function: F) -> F:
+        text = inspect.getdoc(function) or ""
+        app.command(
+            function.__name__.rstrip("_"),
+            cls=Command,
+            help=_escape(_with_examples(text)),
+            short_help=text.partition("\n\n")[0],
+        )(_flatten(function))
+        return function
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the value of a text, or of what YAML has in its place. Raises UsageError: it is not
-        allowed.
-        """
-        try:
-            if isinstance(value, list | dict) or (isinstance(value, bool) and self.kind is not bool):
-                raise UsageError(f"{self._leaf.flags[0]} takes a single value")
-            return self._leaf.read(str(value))
-        except UsageError as error:
-            error.option = self._leaf.name
-            error.hint = error.hint or (f"{ctx.command_path} --help" if ctx else None)
-            raise with_origin(error, ctx) from error
-
-    def split_envvar_value(self, rv: str) -> Sequence[str]:
-        """Return the texts of a variable: several paths, numbers or choices; else one, spaces and all."""
-        return [rv] if self.name == "str" else rv.split(os.pathsep if self.kind is Path else None)
+    return add
 
 
-def _offers(metavar: str, names: Names | Sequence[str]) -> Callable[..., list[Any]] | None:
-    """What click asks for the words to offer: the names that fit, and files where the metavar has them."""
-    if not (names or _FILES.search(metavar)):
-        return None  # click knows
+class Command(TyperCommand):
+    """A command whose `--help` hides the advanced options."""
 
-    def items(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
-        known = names(ctx) if callable(names) else names
-        fitting = [CompletionItem(each) for each in known if each.startswith(incomplete)]
-        return [*fitting, *([CompletionItem(incomplete, type="file")] if _FILES.search(metavar) else [])]
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the help; `--help-all` prints it with the advanced options."""
+        params: list[Any] = self.params
+        for parameter in params:
+            is_advanced = getattr(parameter, "rich_help_panel", None) == ADVANCED
+            parameter.hidden = parameter.hidden or (is_advanced and _ALL not in ctx.meta)
+        super().format_help(ctx, formatter)
 
-    return items
-
-
-class Flag(click.Option):
-    """The option of a field."""
-
-    def __init__(self, leaf: Leaf) -> None:
-        self.leaf, self.panel, self.value = leaf, leaf.option.panel or "Options", Value(leaf)
-        option, kind = leaf.option, self.value.kind
-        has_open_end = (option.above is not None or option.below is not None) and not option.parse
-        metavar = option.metavar or (None if leaf.choices else _METAVARS.get(kind, "TEXT"))
-        super().__init__(
-            [*leaf.flags, leaf.parameter],
-            type=self.value,
-            is_flag=kind is bool or None,  # False would let an option stand without its value
-            multiple=item_of(leaf.kind) is not None,
-            required=leaf.default is MISSING,
-            help=f"{option.help.removesuffix('.')} ({option.words()})." if has_open_end else option.help,
-            metavar=metavar,
-            shell_complete=_offers(metavar or "", leaf.choices or option.names),
-        )
-
-    @property
-    def range(self) -> str:
-        """The range of a number, in signs."""
-        limits = (">=", self.value.min), ("<=", self.value.max)
-        return " ".join(f"{sign} {limit:g}" for sign, limit in limits if limit is not None)
-
-    @property
-    def default_in_words(self) -> str:
-        """What holds if the option is not given; empty where that is nothing."""
-        default, option = self.leaf.default, self.leaf.option
-        is_number = isinstance(default, int | float) and not option.parse
-        if isinstance(default, bool):
-            on_or_off = [*self.secondary_opts, self.opts[0]][default] if self.secondary_opts else ""
-            return option.default_text or on_or_off.removeprefix("--")
-        if default is MISSING or self.multiple or default is None or (option.default_text and not is_number):
-            return option.default_text
-        return str(default)
-
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
-        """Flags with what they take, and help with range and default."""
-        takes = "" if self.is_flag else " " + (self.metavar or "|".join(self.leaf.choices))
-        notes = [self.range, f"default: {words}" if (words := self.default_in_words) else ""]
-        told, text = "; ".join(filter(None, notes)), str(self.help).removesuffix(" Can be repeated.")
-        long = next(flag for flag in self.opts if flag.startswith("--"))
-        short = [flag for flag in self.opts if not flag.startswith("--")]
-        flags = "/".join([", ".join([*short, long]), *self.secondary_opts])
-        again = "..." if self.multiple else ""
-        return f"{flags}{takes}{again}", f"{text} [{told}]" if told else text
-
-
-class Words(click.Argument):
-    """One or all words of the command line that are no options."""
-
-    panel = _FIRST_PANEL
-
-    def __init__(self, name: str, kind: Any, argument: Argument) -> None:
-        several, metavar = get_origin(kind) is list, argument.metavar or name.upper()
-        super().__init__(
-            [name],
-            nargs=-1 if several else 1,
-            type=click.Path(path_type=Path) if Path in (kind, *get_args(kind)) else str,
-            required=argument.required,
-            metavar=metavar,
-            shell_complete=_offers(metavar, argument.names or ()),
-        )
-        self.help = argument.help
-
-    def make_metavar(self, *context: click.Context) -> str:
-        """Return the words as the line of usage has them."""
-        words = str(self.metavar)
-        again = "..." if self.nargs < 0 and " " not in words else ""
-        return f"{words}{again}" if self.required else f"[{words}]{again}"
-
-
-class Command(click.Command):
-    """A function as a command, with an option for each field of the settings among its parameters."""
-
-    def __init__(self, function: Callable[..., None]) -> None:
-        self.with_settings = function  # for workers
-        self._annotations: dict[str, Any] = inspect.get_annotations(function)
-        self._annotations.pop("return", None)
-        self._groups = {name: list(_flags(each)) for name, each in self._annotations.items()}
-        self._flags = [flag for group in self._groups.values() for flag in group]
-        params: list[Any] = []
-        for name, each in self._annotations.items():
-            params += self._groups[name] or [Words(name, each.__origin__, each.__metadata__[0])]
-        config = click.Option(
-            ["--config"],
-            type=click.Path(path_type=Path),
-            help="YAML file with defaults for options.",
-            metavar="FILE",
-            callback=use_config,
-            is_eager=True,
-            envvar="VIDSUM_CONFIG",
-        )
-        super().__init__(
-            function.__name__,
-            params=[*params, config],
-            help=_with_examples(inspect.getdoc(function) or ""),
-            short_help=(inspect.getdoc(function) or "").partition("\n\n")[0],
-            context_settings={"max_content_width": _MAX_WIDTH},
-        )
-
-    def invoke(self, ctx: click.Context) -> None:
-        """Call the function with the settings that were chosen."""
-        words = [("", ctx.params[name]) for name, flags in self._groups.items() if not flags]
-        read = [
-            (each.opts[0], ctx.params[str(each.name)]) for each in self._flags if not each.leaf.option.writes
-        ]
-        paths.begin([*words, *read, *(("--config", file) for file in files_in_force())])
-        try:
-            arguments = {name: self._argument(ctx, name) for name in self._annotations}
-            view = arguments["view"]
-            if view.log_file:
-                start_log(view.log_file)
-            if not view.quiet:
-                warn_of_unknown_variables(ctx)
-            jobs.begin({name: value if self._groups[name] else [] for name, value in arguments.items()})
-            self.with_settings(**arguments)
-        except UsageError as error:
-            raise with_origin(error, ctx) from error
-
-    def _argument(self, ctx: click.Context, name: str) -> Any:
-        """What the function gets for a parameter."""
-        if not self._groups[name]:
-            value = ctx.params[name]
-            return list(value) if isinstance(value, tuple) else value
-        chosen = {}
-        for flag in self._groups[name]:
-            value, source = ctx.params[str(flag.name)], ctx.get_parameter_source(str(flag.name))
-            if source is not ParameterSource.DEFAULT:
-                chosen[flag.leaf.name] = not value if flag.leaf.is_inverted else value
-        kind = _kind(self._annotations[name])
-        return build(kind, chosen) if kind else chosen
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the words; a flag that may stand without its value gets the one that it means then."""
-        alone = {flag.opts[0]: flag for flag in self._flags if flag.leaf.option.alone is not None}
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words; a flag without its value gets its default value, if it has one."""
+        alone = {leaf.flags[0]: leaf for leaf in leaves_of(self) if leaf.option.alone is not None}
         words = [
-            f"{word}={alone[word].leaf.option.alone}"
-            if word in alone and not _is_value(after, alone[word].leaf.choices)
+            f"{word}={alone[word].option.alone}"
+            if word in alone and not _is_value(after, alone[word].choices)
             else word
             for word, after in zip(args, [*args, ""][1:], strict=True)
         ]
         try:
             return super().parse_args(ctx, words)
-        except click.UsageError as error:
-            error.ctx = error.ctx or ctx  # so that it names the command
+        except Exception as error:
+            if hasattr(error, "ctx"):
+                error.ctx = error.ctx or ctx  # so that it names the command
             raise
 
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Print the options in their panels, the inputs first and the advanced ones last."""
-        panels: dict[str, list[Any]] = {}
-        for parameter in self.get_params(ctx):
-            panels.setdefault(getattr(parameter, "panel", ADVANCED), []).append(parameter)
-        place = {_FIRST_PANEL: -1, **{panel: place for place, panel in enumerate(_LAST_PANELS, 1)}}
-        for panel in sorted(panels, key=lambda each: place.get(each, 0)):
-            with formatter.section(panel):
-                for words in (each for each in panels[panel] if isinstance(each, Words)):
-                    formatter.write_text(str(words.help))
-                options = [each for each in panels[panel] if isinstance(each, click.Option)]
-                rows = [row for each in options if (row := each.get_help_record(ctx))]
-                if rows:
-                    formatter.write_dl(rows, col_max=_MAX_FLAGS)
 
-    def format_arguments(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Print nothing: they are among the options."""
-
-
-command = Command
-
-
-class Group(click.Group):
+class CommandGroup(TyperGroup):
     """A command of commands."""
 
-    def __init__(self, name: str, help: str, **details: Any) -> None:
-        super().__init__(name, help=help, short_help=help, **details)
-
-    def add(self, function: Callable[..., None]) -> Command:
-        """Add a command: decorates its function."""
-        added = Command(function)
-        self.add_command(added, str(added.name).removesuffix("_"))
-        return added
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that the first word names, and the words after it."""
         name, known = args[0], self.list_commands(ctx)
         if name not in known and not (name.startswith("-") or ctx.resilient_parsing):
@@ -308,12 +123,138 @@ class Group(click.Group):
             raise UsageError(fault, hint=f"{ctx.command_path} --help")
         return super().resolve_command(ctx, args)
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the words; without any, print the help and leave."""
-        if not (args or ctx.resilient_parsing):
-            click.echo(ctx.get_help(), err=True)
-            ctx.exit(UsageError.exit_code)
-        return super().parse_args(ctx, args)
+
+def leaves_of(command: Any) -> list[Leaf]:
+    """Return the options of a command that are fields of settings."""
+    return getattr(command.callback, "leaves", [])
+
+
+def default_of(leaf: Leaf) -> str:
+    """Return the default of an option in words; empty if there is none to show."""
+    default, text = leaf.default, leaf.option.default_text
+    if isinstance(default, bool):
+        has_two_flags = "/" in leaf.flags[0]
+        return text or (leaf.flags[0].split("/")[not default].removeprefix("--") if has_two_flags else "")
+    is_number = isinstance(default, int | float) and not leaf.option.parse
+    if default in (MISSING, None) or item_of(leaf.kind) or (text and not is_number):
+        return text
+    return str(default)
+
+
+def metavar_of(leaf: Leaf) -> str:
+    """Return what an option takes: a placeholder, or its choices."""
+    kind = item_of(leaf.kind) or required(leaf.kind)
+    return leaf.option.metavar or "|".join(leaf.choices) or _METAVARS.get(kind, "TEXT")
+
+
+def range_of(leaf: Leaf) -> str:
+    """Return the range of a number, such as `>= 1`."""
+    return "" if leaf.option.parse else leaf.option.signs()
+
+
+def _show_all(ctx: typer.Context, value: bool) -> None:
+    """Print the help with all options, and leave."""
+    if value:
+        ctx.meta[_ALL] = True
+        typer.echo(ctx.get_help(), nl=False)  # Rich has printed it, and left an empty text
+        raise typer.Exit()
+
+
+def _flatten(function: Callable[..., None]) -> Callable[..., None]:
+    """Return the function with a parameter for each option, as Typer reads it."""
+    hints = inspect.get_annotations(function)
+    hints.pop("return", None)
+    groups = {name: [*_leaves(hint)] for name, hint in hints.items()}
+    all_leaves = [leaf for group in groups.values() for leaf in group]
+
+    def call(ctx: typer.Context, **words: Any) -> None:
+        choices = Choices(ctx, all_leaves, {leaf.parameter: words.pop(_name(leaf)) for leaf in all_leaves})
+        positional = [("", word) for word in words.values()]
+        read = [(leaf.flags[0], choices.of(leaf)) for leaf in all_leaves if not leaf.option.writes]
+        paths.begin([*positional, *read])
+        arguments: dict[str, Any] = {}
+        for name, group in groups.items():
+            chosen = {leaf.name: value for leaf in group if (value := choices.of(leaf)) is not None}
+            kind = _kind(hints[name])
+            arguments[name] = build(kind, chosen) if kind else chosen if group else words[name]
+            if not group and arguments[name] is None and get_origin(hints[name].__origin__) is list:
+                arguments[name] = []
+        if log_file := arguments["view"].log_file:
+            start_log(log_file)
+        jobs.begin({name: value if groups[name] else [] for name, value in arguments.items()})
+        function(**arguments)
+
+    keyword_only = inspect.Parameter.KEYWORD_ONLY
+    parameters = [
+        inspect.Parameter("ctx", keyword_only, annotation=typer.Context),
+        *(
+            inspect.Parameter(name, keyword_only, default=hint.__metadata__[0], annotation=hint.__origin__)
+            for name, hint in hints.items()
+            if not groups[name]
+        ),
+        *(
+            inspect.Parameter(_name(leaf), keyword_only, default=_option(leaf), annotation=_type(leaf))
+            for leaf in sorted(all_leaves, key=_place(all_leaves))
+        ),
+        inspect.Parameter("help_all", keyword_only, default=_HELP_ALL, annotation=bool),
+    ]
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    call.leaves = all_leaves  # type: ignore[attr-defined]
+    return call
+
+
+_HELP_ALL = typer.Option(
+    False, "--help-all", is_eager=True, expose_value=False, callback=_show_all, help="Show all options."
+)
+
+
+def _name(leaf: Leaf) -> str:
+    """Return the name of an option as a parameter of a Python function."""
+    return f"{leaf.parameter}_" if iskeyword(leaf.parameter) else leaf.parameter
+
+
+def _type(leaf: Leaf) -> Any:
+    """Return the type that Typer reads: texts, which `Leaf.read` turns into values; or a switch."""
+    if required(leaf.kind) is bool:
+        return bool
+    return list[str] if item_of(leaf.kind) else str
+
+
+def _option(leaf: Leaf) -> Any:
+    """Return the Typer option of a field."""
+    notes = [range_of(leaf), f"default: {words}" if (words := default_of(leaf)) else ""]
+    if leaf.default is MISSING:
+        notes.append("required")
+    text, note = leaf.option.help, "; ".join(filter(None, notes))
+    if item_of(leaf.kind):
+        text = text.removesuffix(" Can be repeated.")
+    again = "..." if item_of(leaf.kind) else ""
+    return typer.Option(
+        None,
+        *leaf.flags,
+        help=_escape(f"{text} [{note}]" if note else text),
+        metavar=metavar_of(leaf) + again,
+        show_default=False,
+        rich_help_panel=leaf.option.panel or None,
+        autocompletion=complete(leaf.choices or leaf.option.names),
+    )
+
+
+def complete(names: Iterable[str] | Callable[[], Iterable[str]]) -> Callable[[str], list[str]] | None:
+    """Return a function that completes a word; where no name fits, a shell offers files."""
+
+    def items(incomplete: str) -> list[str]:
+        return [name for name in (names() if callable(names) else names) if name.startswith(incomplete)]
+
+    return items if names else None
+
+
+def _place(leaves: Sequence[Leaf]) -> Callable[[Leaf], int]:
+    """Return the key that sorts options by their panels: inputs first, advanced ones last."""
+    panels = list(dict.fromkeys(leaf.option.panel for leaf in leaves))
+    ends = {_FIRST_PANEL: -1, **{panel: len(panels) + i for i, panel in enumerate(_LAST_PANELS)}}
+    return lambda leaf: ends.get(leaf.option.panel, panels.index(leaf.option.panel))
 
 
 def _is_value(word: str, choices: Sequence[str]) -> bool:
@@ -321,31 +262,36 @@ def _is_value(word: str, choices: Sequence[str]) -> bool:
     return word in choices if choices else word[:1] not in ("", "-") and not paths.is_file(word)
 
 
+def _escape(text: str) -> str:
+    """Return a text that Rich prints as it is."""
+    return re.sub(r"(\\*)\[", r"\1\1\\[", text)
+
+
 def _with_examples(text: str) -> str:
     """Return a help text whose command lines stand together at its end, one per line."""
     paragraphs = text.split("\n\n")
     examples = [paragraph for paragraph in paragraphs if paragraph.startswith("vidsum ")]
     prose = [" ".join(paragraph.splitlines()) for paragraph in paragraphs if paragraph not in examples]
-    kept = "\b\nExamples:\n" + "\n".join(f"  {example}" for example in examples)  # \b keeps its lines
-    return "\n\n".join([*prose, *([kept] if examples else [])])
+    lines = "\n".join(["Examples:", *(f"  {example}" for example in examples)])
+    return "\n\n".join([*prose, *([lines] if examples else [])])
 
 
 def _kind(annotation: Any) -> type[Any] | None:
-    """Return the settings that a parameter takes; None where it takes what was given of them."""
+    """Return the settings that a parameter takes; None where it takes chosen values or words."""
     kind = annotation.__origin__ if get_origin(annotation) is Annotated else annotation
     return kind if is_dataclass(kind) and isinstance(kind, type) else None
 
 
-def _flags(annotation: Any) -> Iterator[Flag]:
+def _leaves(annotation: Any) -> Iterator[Leaf]:
     """Yield the options of a parameter; none where it is no settings."""
     notes = {type(note): note for note in getattr(annotation, "__metadata__", ())}
-    given = notes.get(Given)
-    kind = given.kind if given else _kind(annotation)
+    chosen = notes.get(Chosen)
+    kind = chosen.kind if chosen else _kind(annotation)
     for leaf in leaves(kind) if kind else ():
         if leaf.name in notes.get(Without, ()) or leaf.name not in notes.get(Only, (leaf.name,)):
             continue
         if Under in notes:
             leaf = replace(leaf, option=replace(leaf.option, panel=notes[Under]))
-        if given and leaf.name in given.of_preset and not leaf.option.default_text:
+        if chosen and leaf.name in chosen.preset_names and not leaf.option.default_text:
             leaf = replace(leaf, default=None, option=replace(leaf.option, default_text="the preset's"))
-        yield Flag(leaf)
+        yield leaf

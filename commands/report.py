@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+import typer
+
 from vidsum.commands.export import Results, save_text
 from vidsum.commands.options import Only, command
 from vidsum.commands.outputs import check_outputs, require_suffix
@@ -12,6 +14,8 @@ from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.io.text import STDIN
 from vidsum.options import option
+
+app = typer.Typer(add_completion=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +46,7 @@ class Page:
     overwrite: bool = option("Replace existing outputs.", False)
 
 
-@command
+@command(app)
 def report(
     results: Results, page: Page, extraction: Annotated[Extraction, Only(("allow_playlists",))], view: View
 ) -> None:

@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import click
-from click.exceptions import Exit
+import typer
+from typer import Exit
 
-from vidsum.commands.options import Argument, command
+from vidsum.commands.options import command, complete
 from vidsum.commands.result import Problem, Result, Table, View, render, run_alone, run_one
 from vidsum.errors import UsageError, VidsumError
 from vidsum.options import option
@@ -20,11 +20,9 @@ from vidsum.options import option
 if TYPE_CHECKING:
     from vidsum.lab import reproduction
 
+app = typer.Typer(add_completion=False)
+
 PAPERS = ("fulltransnet", "mrnet", "lam", "stamp", "qvhighlights")
-
-
-def _papers(context: click.Context) -> Sequence[str]:
-    return PAPERS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,10 +59,16 @@ class Wanted:
             raise UsageError("no folder for runs and reports", hint="--out FOLDER")
 
 
-@command
+@command(app)
 def reproduce(
     paper: Annotated[
-        list[str], Argument("fulltransnet, mrnet, lam, stamp or qvhighlights.", "PAPER", names=_papers)
+        list[str],
+        typer.Argument(
+            None,
+            metavar="PAPER",
+            help="fulltransnet, mrnet, lam, stamp or qvhighlights.",
+            autocompletion=complete(PAPERS),
+        ),
     ],
     wanted: Wanted,
     view: View,
@@ -187,16 +191,16 @@ def _run(verb: str, words: Sequence[str], place: Mapping[str, str], *, quiet: bo
 
     Raises VidsumError: it failed, and has said why.
     """
+    from vidsum.commands.app import INTERRUPTED, run
+
     for name, path in place.items():
         words = [word.replace(name, path) for word in words]
-    program = click.get_current_context().find_root().obj()
     more = ("--quiet",) if quiet else ()
-    try:
-        with redirect_stdout(sys.stderr):
-            code = program.main([verb, *words, *more], prog_name="vidsum", standalone_mode=False)
-    except click.Abort:
-        raise KeyboardInterrupt from None  # which click turned into a fault
-    if isinstance(code, int) and code:
+    with redirect_stdout(sys.stderr):
+        code = run([verb, *words, *more])
+    if code == INTERRUPTED:
+        raise KeyboardInterrupt
+    if code:
         raise VidsumError(f"vidsum {verb} {words[0]} failed, as said above")
 
 

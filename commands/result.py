@@ -13,9 +13,8 @@ from logging import ERROR, INFO, WARNING
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from click.exceptions import Exit
+from typer import Exit
 
-from vidsum.commands.config import with_origin
 from vidsum.commands.paths import reserve_output
 from vidsum.errors import OutputError, VidsumError, redact
 from vidsum.io.packages import explain_import_error
@@ -58,6 +57,7 @@ class View:
     verbose: bool = option(
         "Show tracebacks of internal errors.", False, flags=("--verbose", "-v"), panel=ADVANCED
     )
+    config: Path | None = option("YAML file with defaults for options.", None, metavar="FILE", panel=ADVANCED)
     no_color: bool = option("No colours, as with the variable NO_COLOR.", False, panel=ADVANCED)
     log_file: Path | None = option(
         "Append steps, results, warnings and errors to this file.",
@@ -171,7 +171,7 @@ def run_one(command: str, path: str | None, view: View, step: Callable[[], Resul
         input = redact(result.input or path or "") or None
         return replace(result, command=result.command or command, input=input, messages=messages)
     except Exception as error:
-        return failed(command, path, view, with_origin(error))
+        return failed(command, path, view, error)
 
 
 def failed(command: str, path: str | None, view: View, error: Exception) -> Result:

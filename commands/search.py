@@ -7,9 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
 from vidsum.archive.wishes import ArchiveFile, Wishes
 from vidsum.commands.export import is_saved, save, save_text
-from vidsum.commands.options import Argument, Only, command
+from vidsum.commands.options import Only, command
 from vidsum.commands.outputs import Outputs, attempt, check_outputs, require_suffix
 from vidsum.commands.paths import require_own
 from vidsum.commands.result import Problem, Result, Table, View, run_alone
@@ -23,6 +25,8 @@ from vidsum.times import format_time
 if TYPE_CHECKING:
     from vidsum.archive.archive import Archive, Match
     from vidsum.results.cuts import Cut
+
+app = typer.Typer(add_completion=False)
 
 SCHEMA = "vidsum.search/1"
 
@@ -71,14 +75,14 @@ class ListOutputs(Outputs):
     )
 
 
-@command
+@command(app)
 def search(
     where: ArchiveFile,
     filters: Wishes,
     outputs: Annotated[ListOutputs, Only(("output", "overwrite"))],
     extra: SearchOutputs,
     view: View,
-    text: Annotated[str | None, Argument("What to look for, in English.", "TEXT")],
+    text: Annotated[str | None, typer.Argument(None, metavar="TEXT", help="What to look for, in English.")],
 ) -> None:
     """Find moments in all videos of an archive that match a text query.
 

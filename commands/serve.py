@@ -3,10 +3,14 @@
 import webbrowser
 from dataclasses import dataclass
 
+import typer
+
 from vidsum.archive.wishes import ArchiveFile
 from vidsum.commands.options import command
 from vidsum.commands.result import Result, View, render, run_alone
 from vidsum.options import option
+
+app = typer.Typer(add_completion=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +29,7 @@ class Address:
     open: bool = option("Open the page in a browser.", False, shared=False)
 
 
-@command
+@command(app)
 def serve(where: ArchiveFile, address: Address, view: View) -> None:
     """Show an archive in a browser: search, play, save clips and timelines.
 

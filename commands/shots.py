@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.export import Exports, one_table
 from vidsum.commands.options import Sources, Without, command
@@ -18,6 +20,8 @@ from vidsum.shots.settings import ShotSettings
 if TYPE_CHECKING:
     from vidsum.results.shots import Shots
     from vidsum.types import Progress
+
+app = typer.Typer(add_completion=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +58,7 @@ _FACTS: Facts = {
 }
 
 
-@command
+@command(app)
 def shots(
     sources: Sources,
     batch: Batch,

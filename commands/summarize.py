@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import typer
+
 from vidsum.commands.batch import Batch, run_batch
 from vidsum.commands.export import Exports
 from vidsum.commands.options import Sources, Under, Without, command
@@ -23,6 +25,8 @@ from vidsum.video.settings import Encoding, Shorts
 if TYPE_CHECKING:
     from vidsum.results.summary import Summary
     from vidsum.types import Progress
+
+app = typer.Typer(add_completion=False)
 
 
 Plot = Literal["importance", "attention"]
@@ -71,7 +75,7 @@ class SummaryOutputs:
             raise UsageError("--attention-of needs an attention plot", hint="add --plot attention")
 
 
-@command
+@command(app)
 def summarize(
     sources: Sources,
     batch: Batch,

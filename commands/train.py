@@ -7,8 +7,10 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
+import typer
+
 from vidsum.commands.batch import run_batch
-from vidsum.commands.options import Given, Group, Without
+from vidsum.commands.options import Chosen, CommandGroup, Without, command
 from vidsum.commands.result import Result, View, render
 from vidsum.errors import UsageError
 from vidsum.lab.training.presets import DETRChoice, MRNetChoice
@@ -31,7 +33,9 @@ if TYPE_CHECKING:
     from vidsum.types import Progress
 
 S = TypeVar("S", bound=FullTransNetSettings | RidgeSettings)
-train = Group("train", "Train models on annotated videos.")
+app = typer.Typer(
+    cls=CommandGroup, add_completion=False, no_args_is_help=True, help="Train models on annotated videos."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +68,7 @@ def _preset_names(kind: type[MRNetSettings | DETRSettings]) -> tuple[str, ...]:
     return tuple(sizes.union(*(preset for preset in kind.PRESETS.values())))
 
 
-@train.add
+@command(app)
 def fulltransnet(
     data: SplitOptions, run: RunFolder, settings: FullTransNetSettings, kept: KeptEpochs, view: View
 ) -> None:
@@ -91,7 +95,7 @@ def fulltransnet(
     _train_splits("train fulltransnet", data, run, prepare, train, settings.device, view)
 
 
-@train.add
+@command(app)
 def ridge(data: SplitOptions, run: RunFolder, settings: RidgeSettings, view: View) -> None:
     """Fit ridge regression of people's scores on frames, one model per split. It takes seconds.
 
@@ -116,12 +120,12 @@ def ridge(data: SplitOptions, run: RunFolder, settings: RidgeSettings, view: Vie
     _train_splits("train ridge", data, run, partial(prepare_ridge, settings=settings), train, "auto", view)
 
 
-@train.add
+@command(app)
 def mrnet(
     data: Annotated[DataSettings, Without(("text_features",))],
     run: RunFolder,
     choice: MRNetChoice,
-    chosen: Annotated[Mapping[str, Any], Given(MRNetSettings, _preset_names(MRNetSettings))],
+    chosen: Annotated[Mapping[str, Any], Chosen(MRNetSettings, _preset_names(MRNetSettings))],
     view: View,
 ) -> None:
     """Train MRNet, which finds moments from a text query.
@@ -151,12 +155,12 @@ def mrnet(
     run_batch("train mrnet", [str(run.out)], view, step)
 
 
-@train.add
+@command(app)
 def detr(
     data: Annotated[DataSettings, Without(("query_features",))],
     run: RunFolder,
     choice: DETRChoice,
-    chosen: Annotated[Mapping[str, Any], Given(DETRSettings, _preset_names(DETRSettings))],
+    chosen: Annotated[Mapping[str, Any], Chosen(DETRSettings, _preset_names(DETRSettings))],
     view: View,
 ) -> None:
     """Train QD-DETR, Moment-DETR or mrnet-detr, which find moments and how salient each clip is.
@@ -183,7 +187,7 @@ def detr(
     run_batch("train detr", [str(run.out)], view, step)
 
 
-@train.add
+@command(app)
 def vse(
     data: VSEData,
     run: RunFolder,
@@ -208,7 +212,7 @@ def vse(
     _train_on_pictures("train vse", run, view, fit)
 
 
-@train.add
+@command(app)
 def captioner(
     data: VSEData, run: RunFolder, settings: Annotated[CaptionerSettings, Without(("dim_in",))], view: View
 ) -> None:

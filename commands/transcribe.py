@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import typer
+
 from vidsum.commands.batch import Batch, run_batch
-from vidsum.commands.options import Argument, Only, command
+from vidsum.commands.options import Only, command
 from vidsum.commands.outputs import Files, Outputs, destinations, require_one_text
 from vidsum.commands.progress import Facts
 from vidsum.commands.records import OptionalPart, unless_up_to_date
@@ -18,6 +20,8 @@ from vidsum.speech.settings import Transcription
 if TYPE_CHECKING:
     from vidsum.results.transcript import Transcript
     from vidsum.types import Progress
+
+app = typer.Typer(add_completion=False)
 
 _Format = Literal["json", "srt", "vtt", "txt"]
 _OF_ENDINGS: dict[str, _Format] = {".srt": "srt", ".vtt": "vtt", ".txt": "txt"}
@@ -46,10 +50,13 @@ class TranscriptOutputs:
     )
 
 
-@command
+@command(app)
 def transcribe(
     sources: Annotated[
-        list[str], Argument("Video or audio files, or folders of videos.", "VIDEO|AUDIO|FOLDER")
+        list[str],
+        typer.Argument(
+            None, metavar="VIDEO|AUDIO|FOLDER", help="Video or audio files, or folders of videos."
+        ),
     ],
     batch: Batch,
     settings: Transcription,

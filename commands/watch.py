@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from vidsum.commands.options import Argument, Only, command
+import typer
+
+from vidsum.commands.options import Only, command
 from vidsum.commands.result import Result, View, printable, render, run_alone
 from vidsum.errors import UsageError, redact
 from vidsum.features.settings import Extraction
@@ -14,8 +16,13 @@ from vidsum.io.urls import Url, is_url
 from vidsum.options import option
 from vidsum.times import format_time
 
+app = typer.Typer(add_completion=False)
+
 Source = Annotated[
-    str, Argument("File, folder of segments, URL, camera or camera:1, or - for stdin.", "SOURCE")
+    str,
+    typer.Argument(
+        None, metavar="SOURCE", help="File, folder of segments, URL, camera or camera:1, or - for stdin."
+    ),
 ]
 
 
@@ -34,7 +41,7 @@ class AlertOptions:
     )
 
 
-@command
+@command(app)
 def watch(
     source: Source,
     options: AlertOptions,

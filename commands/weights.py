@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import typer
+
 from vidsum.commands.batch import run_batch
-from vidsum.commands.options import Argument, Group
+from vidsum.commands.options import CommandGroup, command, complete
 from vidsum.commands.result import Problem, Result, Table, View, run_alone
 from vidsum.errors import UsageError
 from vidsum.features.settings import EXTRACTORS
@@ -16,20 +18,33 @@ if TYPE_CHECKING:
     from vidsum.checkpoints import EntryStatus
     from vidsum.types import Progress
 
-weights = Group("weights", "List, fetch, check and find the pretrained weights.")
+app = typer.Typer(
+    cls=CommandGroup, no_args_is_help=True, help="List, fetch, check and find the pretrained weights."
+)
 
 
-def _known(ctx: object) -> Iterable[str]:
+def _known() -> Iterable[str]:
     from vidsum.checkpoints import registry
 
     return [*registry.builtin_entries(), *registry.user_entries()]
 
 
-Names = Annotated[list[str], Argument("Names as `vidsum weights list` shows them.", "NAME", names=_known)]
-Name = Annotated[str, Argument("A name as `vidsum weights list` shows it.", required=True, names=_known)]
+Names = Annotated[
+    list[str],
+    typer.Argument(
+        None,
+        metavar="NAME",
+        help="Names as `vidsum weights list` shows them.",
+        autocompletion=complete(_known),
+    ),
+]
+Name = Annotated[
+    str,
+    typer.Argument(..., help="A name as `vidsum weights list` shows it.", autocompletion=complete(_known)),
+]
 
 
-@weights.add
+@command(app)
 def list_(view: View) -> None:
     """Show every checkpoint: what it is for, its size and licence, and whether it is installed."""
 
@@ -60,7 +75,7 @@ class PullOptions:
     all: bool = option("Every checkpoint that can be fetched.", False, shared=False)
 
 
-@weights.add
+@command(app)
 def pull(options: PullOptions, view: View, names: Names) -> None:
     """Fetch weights and check their SHA-256; without a name, those of the default extractor.
 
@@ -79,7 +94,7 @@ def pull(options: PullOptions, view: View, names: Names) -> None:
     run_batch("weights pull", wanted, view, step)
 
 
-@weights.add
+@command(app)
 def verify(view: View, names: Names) -> None:
     """Check the SHA-256 of weights; without a name, of all installed ones."""
     from vidsum import checkpoints
@@ -97,7 +112,7 @@ def verify(view: View, names: Names) -> None:
     run_batch("weights verify", wanted, view, step)
 
 
-@weights.add
+@command(app)
 def path(name: Name, view: View) -> None:
     """Print the path of a checkpoint (no download)."""
 
@@ -138,9 +153,9 @@ class AddOptions:
             raise UsageError("--network has no effect on a published model", hint="leave out --format")
 
 
-@weights.add
+@command(app)
 def add(
-    file: Annotated[Path, Argument("Local weights file.", required=True)], options: AddOptions, view: View
+    file: Annotated[Path, typer.Argument(..., help="Local weights file.")], options: AddOptions, view: View
 ) -> None:
     """Import a local weights file: a published one by its SHA-256, or your own for an extractor's network.
 
@@ -169,7 +184,7 @@ def add(
     run_alone("weights add", view, step)
 
 
-@weights.add
+@command(app)
 def remove(name: Name, view: View) -> None:
     """Delete weights of your own.
 

@@ -11,30 +11,31 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from docs.options import commands, value_of
-from vidsum.commands.app import whole
+from docs.options import commands, flags_of, program, value_of
+from vidsum.commands.options import leaves_of
+from vidsum.options import Leaf
 from vidsum.version import __version__
 
 
 def pages() -> Iterator[tuple[str, str]]:
     """Yield the name and text of each page: one for the program, one for each command."""
     inner = dict(commands())
-    program: Any = whole()
+    whole = program()
     listed = "".join(
         f".TP\n.B {_text('vidsum ' + words)}\n{_text(_first(command))}\n" for words, command in inner.items()
     )
-    epilog = f".SH SETTING OPTIONS\n{_text(program.epilog)}\n"
-    yield "vidsum", _page("vidsum", program, f".SH COMMANDS\n{listed}{epilog}")
+    epilog = f".SH SETTING OPTIONS\n{_text(whole.epilog)}\n"
+    yield "vidsum", _page("vidsum", whole, f".SH COMMANDS\n{listed}{epilog}")
     for words, command in inner.items():
         yield f"vidsum-{words.replace(' ', '-')}", _page(f"vidsum {words}", command, "")
 
 
 def _page(words: str, command: Any, rest: str) -> str:
     name = words.replace(" ", "-")
-    prose, _, examples = (command.help or "").partition("\b\nExamples:\n")
-    options = [param for param in command.params if param.param_type_name == "option"]
+    prose, _, examples = (command.help or "").partition("Examples:\n")
+    options = leaves_of(command)
     arguments = [param for param in command.params if param.param_type_name == "argument"]
-    places = " ".join(argument.make_metavar() for argument in arguments)
+    places = " ".join(_metavar(argument) for argument in arguments)
     paragraphs = "".join(
         f".PP\n{_text(' '.join(paragraph.split()))}\n"
         for paragraph in prose.split("\n\n")
@@ -53,9 +54,13 @@ def _page(words: str, command: Any, rest: str) -> str:
     return "".join(parts)
 
 
-def _option(option: Any) -> str:
-    flags = ", ".join([*option.opts, *option.secondary_opts])
-    return f".TP\n\\fB{_text(flags)}\\fR \\fI{_text(value_of(option))}\\fR\n{_text(option.help or '')}\n"
+def _metavar(argument: Any) -> str:
+    return str(argument.metavar or argument.name.upper())
+
+
+def _option(leaf: Leaf) -> str:
+    flags = ", ".join(flags_of(leaf))
+    return f".TP\n\\fB{_text(flags)}\\fR \\fI{_text(value_of(leaf))}\\fR\n{_text(leaf.option.help)}\n"
 
 
 def _first(command: Any) -> str:

@@ -6,7 +6,12 @@ python -m docs.options [> options.md]
 from collections.abc import Iterator
 from typing import Any
 
-from vidsum.commands.app import whole
+import typer
+
+from vidsum.commands.app import app
+from vidsum.commands.config import variable_of
+from vidsum.commands.options import default_of, leaves_of, metavar_of, range_of
+from vidsum.options import Leaf
 
 _HEAD = """# Options
 
@@ -22,48 +27,43 @@ def page() -> str:
 
 def commands() -> Iterator[tuple[str, Any]]:
     """Yield the words after `vidsum`, and the command, of each command that is not a group."""
-    yield from _below("", whole())
+    yield from _below("", program())
+
+
+def program() -> Any:
+    """Return the whole program."""
+    return typer.main.get_command(app)
 
 
 def _below(words: str, command: Any) -> Iterator[tuple[str, Any]]:
-    inner = getattr(command, "commands", None)
-    if inner is None:
+    if not hasattr(command, "list_commands"):
         yield words, command
         return
-    for name, child in inner.items():
-        yield from _below(f"{words} {name}".strip(), child)
+    context: Any = typer.Context(command)
+    for name in command.list_commands(context):
+        yield from _below(f"{words} {name}".strip(), command.resolve_command(context, [name])[1])
 
 
 def _section(words: str, command: Any) -> str:
-    rows = [_row(option) for option in command.params if option.param_type_name == "option"]
-    table = ["| option | value | default | what it does | variable |", "|---|---|---|---|---|", *rows]
-    return f"\n## vidsum {words}\n\n" + "\n".join(table) + "\n"
+    table = ["| option | value | default | what it does | variable |", "|---|---|---|---|---|"]
+    return f"\n## vidsum {words}\n\n" + "\n".join([*table, *map(_row, leaves_of(command))]) + "\n"
 
 
-def _row(option: Any) -> str:
-    flags = ", ".join(f"`{flag}`" for flag in [*option.opts, *option.secondary_opts])
-    cells = [
-        flags,
-        value_of(option),
-        _default(option),
-        option.help,
-        f"`{option.envvar}`" if option.envvar else "",
-    ]
-    return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
+def _row(leaf: Leaf) -> str:
+    flags = ", ".join(f"`{flag}`" for flag in flags_of(leaf))
+    variable = f"`{name}`" if (name := variable_of(leaf)) else ""
+    cells = [flags, value_of(leaf), default_of(leaf), leaf.option.help, variable]
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def value_of(option: Any) -> str:
+def flags_of(leaf: Leaf) -> list[str]:
+    """Return the flags of an option: `--cache`, `--no-cache`."""
+    return [flag for pair in leaf.flags for flag in pair.split("/")]
+
+
+def value_of(leaf: Leaf) -> str:
     """Return the value column of an option: choices, a placeholder, limits."""
-    leaf = getattr(option, "leaf", None)
-    values = ", ".join(leaf.choices if leaf else ()) or option.metavar or ""
-    return f"{values} {getattr(option, 'range', '')}".strip()
-
-
-def _default(option: Any) -> str:
-    if not hasattr(option, "leaf"):
-        return ""
-    words: str = option.default_in_words
-    return words
+    return f"{metavar_of(leaf).replace('|', ', ')} {range_of(leaf)}".strip()
 
 
 if __name__ == "__main__":

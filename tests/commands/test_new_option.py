@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
+import typer
 
 import docs.keywords
 import docs.options
 import vidsum
 from tests.grounding.colours import use_colours
-from vidsum.commands.config import share_variables
-from vidsum.commands.options import Group
+from vidsum.commands.options import command
 from vidsum.commands.result import View
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
@@ -55,13 +55,13 @@ def test_a_new_option_is_one_line(
     def made(settings: Any, view: View) -> None:
         numbers.append(settings.new_number)
 
-    made.__annotations__["settings"] = own = with_option(kind)
-    app = Group("vidsum", "All.", context_settings={"auto_envvar_prefix": "VIDSUM", "obj": lambda: app})
-    app.add(made)
-    share_variables(app)
+    made.__annotations__["settings"] = extended = with_option(kind)
+    app = typer.Typer()
+    app.callback()(lambda: None)
+    command(app)(made)
 
     def run(*words: str) -> None:
-        app.main(["made", *words], standalone_mode=False)
+        typer.main.get_command(app).main(["made", *words], prog_name="vidsum", standalone_mode=False)
 
     run()
     run("--new-number", "4")
@@ -74,17 +74,17 @@ def test_a_new_option_is_one_line(
             patch.setenv(variable, str(number))
             run()
     assert numbers == [3, 4, 5, 6, 7, 8]
-    with pytest.raises(Exception, match="must be at least 2, not 1"):
+    with pytest.raises(UsageError, match="must be at least 2, not 1"):
         run("--new-number", "1")
     capsys.readouterr()
+    monkeypatch.setenv("COLUMNS", "200")
     run("--help")
     assert "--new-number N A new number. [>= 2; default: 3]" in " ".join(capsys.readouterr().out.split())
-    assert "| `--new-number` | N >= 2 | 3 | A new number. | `VIDSUM_NEW_NUMBER` |" in docs.options._section(
-        "made", app.commands["made"]
-    )
-    assert from_keywords(run, own, {"new_number": 9}).new_number == 9
+    leaf = next(leaf for leaf in leaves(extended) if leaf.name == "new_number")
+    assert docs.options._row(leaf) == "| `--new-number` | N >= 2 | 3 | A new number. | `VIDSUM_NEW_NUMBER` |"
+    assert from_keywords(run, extended, {"new_number": 9}).new_number == 9
     with pytest.raises(UsageError, match="new_number must be at least 2"):
-        own(new_number=1)
+        extended(new_number=1)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from docs.options import commands
 from tests.commands.conftest import Run
-from vidsum.commands.app import whole
+from vidsum.commands.options import leaves_of
 from vidsum.errors import UsageError
 from vidsum.lab.training.settings import (
     DETRLossSettings,
@@ -84,9 +85,8 @@ RUN = ("--data", "toy", "--out", "run")
 
 def options_of(model: str) -> Mapping[str, Any]:
     """The options of a command by name."""
-    train: Any = whole()
-    command = train.commands["train"].commands[model]
-    return {{"region": "regions"}.get(option.name, option.name): option for option in command.params}
+    options = leaves_of(dict(commands())[f"train {model}"])
+    return {{"region": "regions"}.get(leaf.parameter, leaf.parameter): leaf for leaf in options}
 
 
 def settings_of(model: str) -> set[str]:
@@ -196,8 +196,8 @@ def test_a_default_that_help_tells_is_that_of_the_settings(model: str) -> None:
     """Where no preset says otherwise, that of the settings is what is trained."""
     settings: Settings = MRNetSettings() if model == "mrnet" else DETRSettings()
     for name, option in options_of(model).items():
-        if name in MODELS[model] and option.leaf.default is not None:
-            assert option.leaf.default == value_of(settings, name), name
+        if name in MODELS[model] and option.default is not None:
+            assert option.default == value_of(settings, name), name
 
 
 def test_the_masks_of_a_preset_stay_and_go(run: Run, trained: list[Settings], preset: Any) -> None:

