@@ -1,24 +1,23 @@
-"""How a command runs over a batch of inputs.
+"""Run a command on a batch of inputs: here, in worker processes or on a Ray cluster.
 
-A bad input is reported, the rest go on, and the exit code says so.
+A bad input is reported, the others are processed, and the exit code says so.
 """
 
 import contextlib
 import sys
-from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, TextIO
 
 from typer import Exit
 
-from vidsum.commands import jobs
 from vidsum.commands.cluster import on_cluster
-from vidsum.commands.jobs import Call, Queue, Task, Work, in_workers
+from vidsum.commands.jobs import Queue, Task, Work, in_workers
 from vidsum.commands.outputs import Files, Outputs
 from vidsum.commands.paths import copy_of, register_input, reserve_output, urls
-from vidsum.commands.progress import BatchFile, Display, Facts, Outcome, batch_files, tally
+from vidsum.commands.progress import BatchFile, Columns, Display, Outcome, batch_files, tally
 from vidsum.commands.records import existing
 from vidsum.commands.result import LOG, Result, Table, View, print_table, printable, render, run_one
 from vidsum.errors import InputError, UsageError, redact
@@ -29,10 +28,6 @@ from vidsum.times import parse_time
 
 if TYPE_CHECKING:
     from vidsum.types import Progress
-
-Step = Callable[[str, "Progress | None"], Result]
-Collect = Callable[[Sequence[Result]], Result]
-Again = Callable[[Sequence[str]], Sequence[str]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,15 +94,12 @@ class Batch:
     def inputs(self, paths: Sequence[str], *, allow_playlists: bool = False) -> list[str]:
         """Return the named inputs, then those of `--from-file`, with folders replaced by their videos.
 
-        URLs are replaced by the paths of their copies in the cache, which `run_batch` downloads. Workers
-        get no inputs here.
+        URLs are replaced by the paths of their copies in the cache, which `run_verb` downloads.
 
         Raises:
             UsageError: there is none, or one is stdin.
             InputError: the list cannot be read.
         """
-        if jobs.current:
-            return []
         from vidsum.pipelines.sources import expand, read_list
 
         if STDIN in paths:
@@ -120,109 +112,103 @@ class Batch:
         return expand(named, recursive=self.recursive, allow_playlists=allow_playlists)
 
 
-def run_batch(
-    command: str,
+@dataclass(frozen=True)
+class Verb:
+    """The work of a command on one input, and what its batch reports."""
+
+    name: str
+    work: Work
+    """A module-level function, or a `partial` of one, where worker processes have to unpickle it."""
+    device: str = "cpu"
+    """The device that it computes on, for a cluster."""
+    columns: Columns = field(default_factory=dict)
+    """Columns of `--table`."""
+    rank: Callable[[Sequence[Result]], Table | None] | None = None
+    """Makes a last table of all results."""
+    collect: Callable[[Sequence[Result]], Result] | None = None
+    """Writes one file of all results."""
+    retry: Callable[[Sequence[str]], Sequence[str]] | None = None
+    """Chooses, of the inputs that were left to other processes, those to try again at the end."""
+
+
+def run_verb(
+    verb: Verb,
     inputs: Sequence[str],
     view: View,
-    step: Step,
-    *,
     batch: Batch | None = None,
     outputs: Outputs = Outputs(),
-    targets: dict[str, Files] | None = None,
-    closing: Callable[[Sequence[Result]], Table | None] | None = None,
-    collect: Collect | None = None,
-    facts: Facts = MappingProxyType({}),
-    again: Again | None = None,
+    targets: Mapping[str, Files] | None = None,
 ) -> None:
-    """Run `step` on each input, print each result as it comes, and leave with the exit code.
-
-    After several, people see what became of them, and the table that `closing` makes of the results.
+    """Run a verb on each input, print each result as it comes, and leave with the exit code.
 
     Args:
-        command: its name.
-        inputs: what it is to be run on.
-        view: how much to print.
-        step: does the work for one input.
-        batch: the options of commands that read videos; without them, `inputs` are no paths.
+        verb: the work.
+        inputs: paths of videos, if there is a `batch`; else names of any kind.
+        view: what is printed.
+        batch: the options of commands that read videos.
         outputs: whether a bad input ends the batch, and whether existing outputs are skipped.
-        targets: the outputs of each input, for `step` too; in a worker those of the input at hand.
-        closing: makes a last table.
-        collect: writes what is made of all results.
-        facts: what `--table` and `--summary-json` tell of each input.
-        again: of the inputs that were left to other processes, those to try again, when the rest is done.
+        targets: the outputs of each input.
 
     Raises:
         Exit: an input failed; with its own code if it is the only one, else with 1.
     """
-
-    files_of = {} if targets is None else targets
-
-    def work(task: Task, progress: "Progress | None") -> Result:
-        return run_one(command, task.url or task.path, view, lambda: run(task, progress))
-
-    def run(task: Task, progress: "Progress | None") -> Result:
-        if task.files:
-            files_of[task.path] = task.files
-        return _prepare(command, task, batch, outputs, progress) or step(task.path, progress)
-
-    def done(number: int, result: Result) -> None:
-        outcomes[number] = Outcome.from_result(names[number], result, facts)
-
-    if jobs.current:
-        jobs.current[0].serve(work)
-        return
-    tasks = [Task(path, files_of.get(path), urls.get(path)) for path in inputs]
-    names = [redact(urls.get(path, path)) for path in inputs]
-    outcomes = [Outcome(name) for name in names]
-    files = batch_files(command, outcomes, facts, batch.summary_json, batch.table) if batch else []
+    files = targets or {}
+    tasks = [
+        Task(number, path, files.get(path, Files({})), urls.get(path)) for number, path in enumerate(inputs)
+    ]
+    outcomes = [Outcome(redact(task.url or task.path)) for task in tasks]
+    status = batch_files(verb.name, outcomes, verb.columns, batch.summary_json, batch.table) if batch else []
     results: list[Result] = []
-    with (
-        _status_files(files, outcomes, overwrite=outputs.overwrite),
-        Display(view) as display,
-        contextlib.closing(_results(command, tasks, work, batch, display, done, again)) as made,
-    ):
-        for result in made:
-            with display.paused():
-                render(result, view, in_batch=len(inputs) > 1)
-            results[:] = [*results, result] if closing or collect else [result]
-            if result.exit_code and outputs.fail_fast:
-                break
-    if len(inputs) > 1:
-        tables = [tally(outcomes), *filter(None, [closing and closing(results)])]
-        LOG.info(printable(f"{command}: {tables[0].title}"))
+    with _write_at_end(status, outcomes, overwrite=outputs.overwrite), Display(view) as display:
+        work = partial(_work_on, verb.name, verb.work, view, batch, outputs)
+        monitor = _Monitor(display, outcomes, verb.columns)
+        queue = Queue(verb.name, work, tasks, monitor.progress_of, monitor.finish)
+        with contextlib.closing(_iter_results(queue, verb, batch)) as finished:
+            for result in finished:
+                with display.paused():
+                    render(result, view, in_batch=len(tasks) > 1)
+                if not (verb.rank or verb.collect):
+                    results.clear()  # they may be large
+                results.append(result)
+                if result.exit_code and outputs.fail_fast:
+                    break
+    if len(tasks) > 1:
         is_taken = outputs.to_stdout or results[-1].document is not None
-        _print_last(tables if batch else tables[1:], view, sys.stderr if is_taken else sys.stdout)
-    _collect(command, collect, results, view)
-    codes = [outcome.exit_code for outcome in outcomes if outcome.exit_code]
-    if codes:
-        raise Exit(codes[0] if len(inputs) == 1 else 1)
+        stream = sys.stderr if is_taken else sys.stdout
+        _print_end(verb, tally(outcomes), results, view, stream, has_counts=batch is not None)
+    if verb.collect:
+        _collect(verb, results, view)
+    if any(outcome.exit_code for outcome in outcomes):
+        raise Exit(1 if len(tasks) > 1 else results[-1].exit_code)
 
 
-def _collect(command: str, collect: Collect | None, results: Sequence[Result], view: View) -> None:
-    """Print what is made of all results, if any input gave one. Raises Exit where it fails."""
-    if collect and any(not result.exit_code for result in results):
-        collected = run_one(command, None, view, lambda: collect(results))
-        render(collected, view)
-        if collected.exit_code:
-            raise Exit(collected.exit_code)
+def _work_on(
+    command: str,
+    work: Work,
+    view: View,
+    batch: Batch | None,
+    outputs: Outputs,
+    task: Task,
+    progress: "Progress | None",
+) -> Result:
+    """Return the result of one input; an exception becomes a failed one."""
 
+    def step() -> Result:
+        return _prepare(command, batch, outputs, task, progress) or work(task, progress)
 
-def _print_last(tables: Sequence[Table], view: View, stream: TextIO) -> None:
-    """Print the tables that end a batch, if people read the results."""
-    for table in () if view.json or view.quiet else tables:
-        print_table(table, stream)
+    return run_one(command, task.url or task.path, view, step)
 
 
 def _prepare(
-    command: str, task: Task, batch: Batch | None, outputs: Outputs, progress: "Progress | None"
+    command: str, batch: Batch | None, outputs: Outputs, task: Task, progress: "Progress | None"
 ) -> Result | None:
-    """Return the result of an input that is skipped; else copy it if it is at a web address.
+    """Return the result of an input that is skipped; else download it, if it is at a URL.
 
     Raises InputError: that fails, or the input is a folder. VidsumError: its outputs cannot be written.
     """
-    if task.files and task.files.fault:
+    if task.files.fault:
         raise task.files.fault
-    if outputs.skip_existing and task.files and (skipped := existing(task.files)):
+    if outputs.skip_existing and task.files.named and (skipped := existing(task.files)):
         return skipped
     if batch is None:
         return None
@@ -241,69 +227,93 @@ def _prepare(
     return None
 
 
-def _results(
-    command: str,
-    tasks: Sequence[Task],
-    work: Work,
-    batch: Batch | None,
-    display: Display,
-    on_done: Callable[[int, Result], None],
-    again: Again | None,
-) -> Generator[Result, None, None]:
-    """Yield the result of each input, in this process or in several; its steps are named `3/200 film.mp4`.
+@dataclass(frozen=True)
+class _Monitor:
+    """The display and the status of the inputs; the steps of an input are named `3/200 film.mp4`."""
 
-    `on_done` is called when an input is done, which may be before its turn. Inputs that are left to another
-    process come last.
-    """
-    names = [f"{number}/{len(tasks)} {Path(task.path).name}" for number, task in enumerate(tasks, 1)]
-    labels = names if len(tasks) > 1 else [""] * len(tasks)
-    jobs = min(batch.jobs, len(tasks)) if batch else 1
+    display: Display
+    outcomes: list[Outcome]
+    columns: Columns
 
-    def done(number: int, result: Result) -> None:
-        display.end(labels[number])
-        on_done(number, result)
+    def progress_of(self, task: Task) -> "Progress | None":
+        return self.display.reporter(self._label(task))
+
+    def finish(self, task: Task, result: Result) -> None:
+        """Raises the error of a result that ends the batch."""
+        self.display.end(self._label(task))
+        outcome = self.outcomes[task.number]
+        self.outcomes[task.number] = Outcome.from_result(outcome.input, result, self.columns)
         if result.fatal:
             raise result.fatal
 
-    def run(numbers: Sequence[int]) -> Generator[Result, None, None]:
-        queue = Queue(
-            Call.here(command),
-            [tasks[number] for number in numbers],
-            lambda place: display.reporter(labels[numbers[place]]),
-            lambda place, result: done(numbers[place], result),
-        )
-        if batch and batch.ray:
-            yield from on_cluster(queue, batch.ray)
-        elif jobs > 1:
-            yield from in_workers(queue, jobs)
-        else:
-            for place, task in enumerate(queue.tasks):
-                result = work(task, queue.progress_of(place))
-                queue.done(place, result)
-                yield result
+    def _label(self, task: Task) -> str:
+        count = len(self.outcomes)
+        return f"{task.number + 1}/{count} {Path(task.path).name}" if count > 1 else ""
 
-    left: dict[str, tuple[int, Result]] = {}
-    with contextlib.closing(run(range(len(tasks)))) as results:
-        for number, result in enumerate(results):
-            if again and result.data.get("left"):
-                left[tasks[number].path] = number, result
+
+def _iter_results(queue: Queue, verb: Verb, batch: Batch | None) -> Generator[Result, None, None]:
+    """Yield the results in the order of the inputs; those left to other processes come last."""
+    left: dict[str, tuple[Task, Result]] = {}
+    with contextlib.closing(_start(queue, verb, batch)) as results:
+        for task, result in zip(queue.tasks, results, strict=False):
+            if verb.retry and result.data.get("left"):
+                left[task.path] = task, result
             else:
                 yield result
-    free = again([*left]) if again and left else []
+    free = verb.retry([*left]) if verb.retry and left else ()
     yield from (result for path, (_, result) in left.items() if path not in free)
-    yield from run([left[path][0] for path in free]) if free else ()
+    if free:
+        with contextlib.closing(
+            _start(replace(queue, tasks=[left[path][0] for path in free]), verb, batch)
+        ) as results:
+            yield from results
+
+
+def _start(queue: Queue, verb: Verb, batch: Batch | None) -> Generator[Result, None, None]:
+    """Run the tasks where the options say."""
+    jobs = min(batch.jobs, len(queue.tasks)) if batch else 1
+    if batch and batch.ray:
+        return on_cluster(queue, batch.ray, verb.device)
+    return in_workers(queue, jobs) if jobs > 1 else _run_here(queue)
+
+
+def _run_here(queue: Queue) -> Generator[Result, None, None]:
+    for task in queue.tasks:
+        result = queue.work(task, queue.progress_of(task))
+        queue.finish(task, result)
+        yield result
+
+
+def _print_end(
+    verb: Verb, counts: Table, results: Sequence[Result], view: View, stream: TextIO, *, has_counts: bool
+) -> None:
+    """Log the counts of a batch; print them, and the last table of the verb."""
+    LOG.info(printable(f"{verb.name}: {counts.title}"))
+    ranking = verb.rank and verb.rank(results)
+    for table in filter(None, [counts if has_counts else None, ranking]):
+        if not (view.json or view.quiet):
+            print_table(table, stream)
+
+
+def _collect(verb: Verb, results: Sequence[Result], view: View) -> None:
+    """Write the file of all results, if any input has one. Raises Exit where it fails."""
+    if verb.collect and any(not result.exit_code for result in results):
+        collected = run_one(verb.name, None, view, partial(verb.collect, results))
+        render(collected, view)
+        if collected.exit_code:
+            raise Exit(collected.exit_code)
 
 
 @contextlib.contextmanager
-def _status_files(
+def _write_at_end(
     files: Sequence[BatchFile], outcomes: Sequence[Outcome], *, overwrite: bool
 ) -> Iterator[None]:
-    """Write the files that tell what became of each input, at the end or after an interruption.
+    """Write the status files when the batch ends or is interrupted.
 
     Raises:
         UsageError: one is an input or another output.
-        OutputError: one cannot be written, or would replace a file of another kind; said before any work, and
-            again if such a file has come meanwhile.
+        OutputError: one cannot be written, or would replace a file of another kind; checked before any work,
+            and again at the end.
     """
     for outcome in outcomes if files else ():
         register_input(outcome.input)

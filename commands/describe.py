@@ -1,15 +1,17 @@
-"""`vidsum describe`: what is seen in videos, in words: descriptions of shots, and audio description."""
+"""`vidsum describe`: describe the shots of videos in words, as text and as audio description."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vidsum.commands.batch import Batch, run_batch
+from vidsum.commands.batch import Batch, Verb, run_verb
+from vidsum.commands.jobs import Task
 from vidsum.commands.options import Videos, Without, command
 from vidsum.commands.outputs import Files, Outputs, destinations
 from vidsum.commands.paths import register_input
-from vidsum.commands.progress import Facts
+from vidsum.commands.progress import Columns
 from vidsum.commands.records import unless_up_to_date
 from vidsum.commands.result import Result, View, text_table
 from vidsum.errors import UsageError
@@ -18,12 +20,13 @@ from vidsum.grounding.settings import Describing
 from vidsum.options import option
 
 if TYPE_CHECKING:
+    from vidsum.pipelines.plan import Plan
     from vidsum.results.descriptions import Descriptions
     from vidsum.types import Progress
 
 app = typer.Typer(add_completion=False)
 
-_FACTS: Facts = {
+_COLUMNS: Columns = {
     "length_s": lambda data: data["duration_s"],
     "descriptions": lambda data: len(data["descriptions"]),
     "unsure": lambda data: data["unsure"],
@@ -78,38 +81,62 @@ def describe(
     if extra.speak is not None:
         settings = replace(settings, in_gaps=True)
         _require_speaker(extra.speak, outputs)
+    targets = _targets(sources, outputs, with_video=extra.speak is not None)
+    job = DescriptionJob(settings, extraction, outputs, extra.speak)
+    verb = Verb("describe", partial(describe_one, job), extraction.device, _COLUMNS)
+    run_verb(verb, sources, view, batch, outputs, targets)
+
+
+@dataclass(frozen=True)
+class DescriptionJob:
+    """Settings of `describe_one`."""
+
+    settings: Describing
+    extraction: Extraction
+    outputs: Outputs
+    speaker: str | None
+
+
+def describe_one(job: DescriptionJob, task: Task, progress: "Progress | None") -> Result:
+    """Describe a video in words."""
+    from vidsum.pipelines.description import plan_descriptions
+
+    plan = plan_descriptions(task.path, job.settings, job.extraction, job.speaker)
+    make = partial(_make, job, task.files, plan, progress)
+    return unless_up_to_date(task.path, task.files, plan.provenance, make, job.outputs)
+
+
+def _make(
+    job: DescriptionJob, files: Files, plan: "Plan[Descriptions]", progress: "Progress | None"
+) -> Result:
+    from vidsum.pipelines.description import write_descriptions
+    from vidsum.results.clock import to_player_time
+
+    result = plan.run(progress)
+    if job.speaker is not None:
+        from vidsum.pipelines.spoken import write_audio_description
+
+        result = write_audio_description(result, files.named["video"], job.speaker, progress=progress)
+    document = result.to_dict()
+    if job.outputs.to_stdout:
+        return Result(data=document, document=document, messages=result.warnings)
+    write_descriptions(result, files.named)
+    texts = to_player_time(result).descriptions
+    table = text_table((text.start_s, text.end_s, text.confidence, text.text) for text in texts)
+    data = {**files.facts(), **document}
+    return Result(data=data, lines=(_line(files, result),), table=table, messages=result.warnings)
+
+
+def _targets(sources: list[str], outputs: Outputs, *, with_video: bool) -> dict[str, Files]:
+    """Return the files of each source, checked before any work."""
     targets = {}
     for source, json in destinations(sources, outputs, "_descriptions.json", (".json",)).items():
         named = {"json": json, "vtt": json.with_suffix(".vtt"), "srt": json.with_suffix(".srt")}
-        if extra.speak is not None:
+        if with_video:
             named["video"] = json.with_name(f"{json.stem.removesuffix('_descriptions')}_described.mp4")
         targets[source] = Files(named)
     outputs.check(targets)
-
-    def step(source: str, progress: "Progress | None") -> Result:
-        from vidsum.pipelines.description import plan_descriptions, write_descriptions
-        from vidsum.results.clock import to_player_time
-
-        plan, files = plan_descriptions(source, settings, extraction, extra.speak), targets[source]
-
-        def make() -> Result:
-            found = plan.run(progress)
-            if extra.speak is not None:
-                from vidsum.pipelines.spoken import write_audio_description
-
-                found = write_audio_description(found, files.named["video"], extra.speak, progress=progress)
-            document = found.to_dict()
-            if outputs.to_stdout:
-                return Result(data=document, document=document, messages=found.warnings)
-            write_descriptions(found, files.named)
-            data, line = {**files.facts(), **document}, _line(files, found)
-            texts = to_player_time(found).descriptions
-            table = text_table((one.start_s, one.end_s, one.confidence, one.text) for one in texts)
-            return Result(data=data, lines=(line,), table=table, messages=found.warnings)
-
-        return unless_up_to_date(source, files, plan.provenance, make, outputs)
-
-    run_batch("describe", sources, view, step, batch=batch, outputs=outputs, targets=targets, facts=_FACTS)
+    return targets
 
 
 def _require_speaker(name: str, outputs: Outputs) -> None:
@@ -121,13 +148,12 @@ def _require_speaker(name: str, outputs: Outputs) -> None:
     find_speaker(name)
 
 
-def _line(files: Files, found: "Descriptions") -> str:
-    """Return the files, and what they hold in short."""
-    count = len(found.descriptions)
-    left = f"{found.n_unsure} segment{'s' * (found.n_unsure != 1)}"
-    unsure = f", nothing sure enough for {left}" if found.n_unsure else ""
-    if found.n_unsure and not count:
-        unsure += "; lower --min-sure, or choose another --writer"
-    return (
-        f"{', '.join(map(str, files.all))}: {count} description{'s' * (count != 1)} by {found.writer}{unsure}"
-    )
+def _line(files: Files, result: "Descriptions") -> str:
+    """Name the files, and summarize their contents."""
+    count, n_unsure = len(result.descriptions), result.n_unsure
+    line = f"{', '.join(map(str, files.all))}: {count} description{'s' * (count != 1)} by {result.writer}"
+    if not n_unsure:
+        return line
+    hint = "--min-sure 0 shows them" if count else "lower --min-sure, or choose another --writer"
+    left_out = "1 segment" if n_unsure == 1 else f"{n_unsure} segments"
+    return f"{line}; {left_out} left out: no guess was good enough ({hint})"

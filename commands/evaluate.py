@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vidsum.commands.batch import run_batch
+from vidsum.commands.batch import Verb, run_verb
+from vidsum.commands.jobs import Task
 from vidsum.commands.options import Chosen, CommandGroup, Without, command
 from vidsum.commands.outputs import Files, Outputs, check_outputs, require_suffix
 from vidsum.commands.paths import require_own
@@ -243,14 +244,14 @@ def _evaluate(
     name, sources, request_of = f"evaluate {task}", [source for source, _ in requests], dict(requests)
     files = _files(sources, report, predictions)
 
-    def step(source: str, progress: "Progress | None") -> Result:
+    def step(item: Task, progress: "Progress | None") -> Result:
         from vidsum.lab.evaluate import evaluate
         from vidsum.lab.evaluation.report import document, table
         from vidsum.lab.sources import provenance
         from vidsum.provenance import label_of
         from vidsum.results.result import seal, write_document
 
-        request = request_of[source]
+        request = request_of[item.path]
         made_from = provenance(request)
 
         def make() -> Result:
@@ -272,6 +273,6 @@ def _evaluate(
             if not report.overwrite:
                 require_own(files.all)
             return make()
-        return unless_up_to_date(source, files, made_from, make, Outputs(overwrite=report.overwrite))
+        return unless_up_to_date(item.path, files, made_from, make, Outputs(overwrite=report.overwrite))
 
-    run_batch(name, sources, view, step)
+    run_verb(Verb(name, step), sources, view)

@@ -1,6 +1,6 @@
 """`vidsum export`: results as timelines and lists; `--export`, `--report`, `--preview` of other commands."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from vidsum.commands.batch import Collect, run_batch
+from vidsum.commands.batch import Verb, run_verb
+from vidsum.commands.jobs import Task
 from vidsum.commands.options import Only, command
 from vidsum.commands.outputs import (
     Files,
@@ -223,12 +224,12 @@ def export(
     targets = {source: Files({"output": base}, nested=False) for source, base in bases.items()}
     outputs.check(targets)
 
-    def step(source: str, progress: "Progress | None") -> Result:
+    def step(task: Task, progress: "Progress | None") -> Result:
         from vidsum.pipelines.timelines import timeline_text
         from vidsum.results.load import read_result
 
-        result = read_result(source, allow_playlists=extraction.allow_playlists)
-        target = bases[source]
+        result = read_result(task.path, allow_playlists=extraction.allow_playlists)
+        target = bases[task.path]
         data = {"output": str(target), "format": format}
         if settings.chapters:
             line = _save_chaptered(result, target, settings.video, outputs.replaces)
@@ -239,7 +240,7 @@ def export(
         line = save_text(text, target, replaces=outputs.replaces)
         return Result(data=data, lines=(line,), messages=warnings)
 
-    run_batch("export", results, view, step, outputs=outputs, targets=targets)
+    run_verb(Verb("export", step), results, view, outputs=outputs, targets=targets)
 
 
 def _wanted(settings: ExportSettings, outputs: Outputs) -> tuple[str, str, tuple[str, ...]]:
@@ -280,7 +281,9 @@ def _save_chaptered(result: "Cutting", target: Path, video: Path | None, replace
     return str(target)
 
 
-def one_table(outputs: Outputs, exports: Exports, *, asks_more: bool) -> tuple[Outputs, Collect | None]:
+def one_table(
+    outputs: Outputs, exports: Exports, *, asks_more: bool
+) -> tuple[Outputs, Callable[[Sequence[Result]], Result] | None]:
     """Return the outputs for `-o FILE.csv`, one table of all inputs, and the function that writes it.
 
     As for stdout, no input has files of its own then.

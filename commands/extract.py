@@ -1,25 +1,29 @@
 """`vidsum extract`: features of videos, into .npz or .h5 files."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from vidsum.commands.batch import Batch, run_batch
+from vidsum.commands.batch import Batch, Verb, run_verb
+from vidsum.commands.jobs import Task
 from vidsum.commands.options import Videos, command
 from vidsum.commands.outputs import Files, Outputs, destinations
-from vidsum.commands.progress import Facts
+from vidsum.commands.progress import Columns
 from vidsum.commands.records import unless_up_to_date
 from vidsum.commands.result import Result, View
 from vidsum.features.settings import Extraction
 from vidsum.options import option
 
 if TYPE_CHECKING:
+    from vidsum.pipelines.plan import Plan
+    from vidsum.results.features import Features
     from vidsum.types import Progress
 
 app = typer.Typer(add_completion=False)
 
-_FACTS: Facts = {
+_COLUMNS: Columns = {
     "length_s": lambda data: data["video"]["duration_s"],
     "features": lambda data: data["shape"][0],
     "numbers": lambda data: data["shape"][1],
@@ -54,26 +58,31 @@ def extract(
     targets = {video: Files({"output": base}, nested=False) for video, base in bases.items()}
     outputs.check(targets)
 
-    def step(video: str, progress: "Progress | None") -> Result:
-        from vidsum.pipelines.plan import plan_extraction, save_features
+    verb = Verb("extract", partial(extract_one, outputs, extraction), extraction.device, _COLUMNS)
+    run_verb(verb, videos, view, batch, outputs, targets)
 
-        plan, files = plan_extraction(video, extraction), targets[video]
 
-        def make() -> Result:
-            features = plan.run(progress)
-            facts = features.to_dict(with_arrays=outputs.to_stdout)
-            target = None if outputs.to_stdout else str(files.record)
-            if target:
-                save_features(features, files.record)
-            count = f"{len(features)} features of {features.dim} numbers"
-            line = f"{target or video}: {count}, one every {features.step_s:g} s"
-            return Result(
-                data={"output": target, **facts},
-                lines=(line,),
-                document=None if target else facts,
-                messages=features.warnings,
-            )
+def extract_one(outputs: Outputs, extraction: Extraction, task: Task, progress: "Progress | None") -> Result:
+    """Extract the features of a video."""
+    from vidsum.pipelines.plan import plan_extraction
 
-        return unless_up_to_date(video, files, plan.provenance, make, outputs)
+    plan = plan_extraction(task.path, extraction)
+    make = partial(_make, plan, task, outputs, progress)
+    return unless_up_to_date(task.path, task.files, plan.provenance, make, outputs)
 
-    run_batch("extract", videos, view, step, batch=batch, outputs=outputs, targets=targets, facts=_FACTS)
+
+def _make(plan: "Plan[Features]", task: Task, outputs: Outputs, progress: "Progress | None") -> Result:
+    from vidsum.pipelines.plan import save_features
+
+    features = plan.run(progress)
+    facts = features.to_dict(with_arrays=outputs.to_stdout)
+    target = None if outputs.to_stdout else str(task.files.record)
+    if target:
+        save_features(features, task.files.record)
+    line = f"{target or task.path}: {len(features)} features of {features.dim} numbers"
+    return Result(
+        data={"output": target, **facts},
+        lines=(f"{line}, one every {features.step_s:g} s",),
+        document=None if target else facts,
+        messages=features.warnings,
+    )

@@ -3,17 +3,18 @@
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer import Exit
 
-from vidsum.commands import jobs
-from vidsum.commands.batch import Batch, run_batch
+from vidsum.commands.batch import Batch, Verb, run_verb
 from vidsum.commands.export import Exports, one_table
+from vidsum.commands.jobs import Task
 from vidsum.commands.options import Videos, Without, command
-from vidsum.commands.outputs import Outputs, PlotFormat, Sheet, moment_files
-from vidsum.commands.progress import Facts
+from vidsum.commands.outputs import Files, Outputs, PlotFormat, Sheet, moment_files
+from vidsum.commands.progress import Columns
 from vidsum.commands.records import OptionalPart, unless_up_to_date, write_moments
 from vidsum.commands.result import MOMENT_COLUMNS, Problem, Result, Table, View, moment_row, printable, render
 from vidsum.errors import InputError, UsageError
@@ -23,13 +24,15 @@ from vidsum.options import option
 from vidsum.video.settings import Clips
 
 if TYPE_CHECKING:
+    from vidsum.pipelines.moments import AttentionCapture, Queries
+    from vidsum.pipelines.plan import Plan
     from vidsum.results.moments import Grounding
     from vidsum.results.transcript import SpokenQuery
     from vidsum.types import Progress
 
 app = typer.Typer(add_completion=False)
 
-_FACTS: Facts = {
+_COLUMNS: Columns = {
     "length_s": lambda data: data["duration_s"],
     "queries": lambda data: len(data["queries"]),
     "moments": lambda data: sum(len(query["moments"]) for query in data["queries"]),
@@ -116,82 +119,96 @@ def ground(
 
     if retrieval.space != "clip":
         checkpoints.hash_in_background("minilm", "vse")
-    from vidsum.pipelines.moments import AttentionCapture, plan_moments, read_queries
-
     if [batch.from_file, query_options.queries, *query_options.query_audio].count("-") > 1:
         fault = "only one of --from-file, --queries and --query-audio can read stdin"
         raise UsageError(fault, hint="write the others to files")
     sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
     _suggest_clip_weights(retrieval, view)
-    queries, first = jobs.find_once(
-        lambda: (
-            read_queries(
-                query_options.query,
-                query_options.queries,
-                _transcribe_queries(query_options, extraction, view),
-                skip=True,
-            ),
-            sources[0] if len(sources) > 1 else None,
-        )
-    )
-    refused = () if jobs.current else tuple(map(Problem.of, queries.refused))
+    queries = _read_queries(query_options, extraction, view)
+    refused = tuple(map(Problem.of, queries.refused))
     if refused:
         render(Result("ground", errors=refused, exit_code=1), view)
-    is_more = extra.clips is not None or bool(extra.plot) or extra.sheet
-    outputs, table = one_table(outputs, exports, asks_more=is_more)
-    more = {("plot" if kind == "moments" else kind): f"{kind}.{extra.plot_format}" for kind in extra.plot}
-    more |= {"sheet": "moments_sheet.png"} if extra.sheet else {}
-    targets = moment_files(sources, outputs, "moments", more, extra.clips, extra.clip_settings)
-    targets = exports.with_exports(targets, outputs)
-    curves = OptionalPart(
-        "saliency curves", "--saliency", extra.saliency, lambda document: "timestamps_s" in document
-    )
-
-    def step(source: str, progress: "Progress | None") -> Result:
-        look = AttentionCapture([kind for kind in extra.plot if kind != "moments"])
-        plan = plan_moments(source, queries, retrieval, extraction, look=look if look.plots else None)
-        files = targets[source]
-
-        def make() -> Result:
-            grounding = plan.run(progress)
-            document = grounding.to_dict(with_saliency=extra.saliency)
-            without = ", which gives no match probability" if grounding.space == "clip" else ""
-            by = f"(model: {grounding.model}, space: {grounding.space}{without})"
-            if outputs.to_stdout:
-                if not table:
-                    return Result(data=document, document=document, messages=grounding.warnings)
-                lines = (*_low_confidence_notes(grounding, has_clips=False), f"{source} {by}")
-                return Result(
-                    data=document, lines=lines, table=_table(grounding), messages=grounding.warnings
-                )
-            line, messages = write_moments(
-                grounding, document, files, outputs.replaces, progress, look, extraction
-            )
-            facts = {**files.facts(files.clips(document)), **document}
-            lines = (*_low_confidence_notes(grounding, has_clips=extra.clips is not None), f"{line} {by}")
-            return Result(data=facts, lines=lines, table=_table(grounding), messages=messages)
-
-        result = unless_up_to_date(source, files, plan.provenance, make, outputs, part=curves)
-        result = exports.write(result, files, outputs.replaces)
-        is_ranked = all(query.get("present") is not None for query in result.data["queries"])
-        if source == first and not is_ranked:  # of several, once is enough
-            return replace(result, messages=(*result.messages, _SCORES_NOTE))
-        return result
-
-    run_batch(
+    outputs, table = one_table(outputs, exports, asks_more=_has_more(extra))
+    targets = exports.with_exports(_targets(sources, outputs, extra), outputs)
+    job = GroundJob(queries, retrieval, extraction, outputs, exports, extra, table is None, len(sources) > 1)
+    verb = Verb(
         "ground",
-        sources,
-        view,
-        step,
-        batch=batch,
-        outputs=outputs,
-        targets=targets,
+        partial(ground_one, job),
+        extraction.device,
+        _COLUMNS,
+        rank=partial(_rank_videos, queries.texts),
         collect=table,
-        closing=lambda results: _ranking(results, queries.texts),
-        facts=_FACTS,
     )
+    run_verb(verb, sources, view, batch, outputs, targets)
     if refused:
         raise Exit(1)
+
+
+def _has_more(extra: GroundOutputs) -> bool:
+    """Return whether files other than the JSON are requested."""
+    return extra.clips is not None or bool(extra.plot) or extra.sheet
+
+
+def _targets(sources: list[str], outputs: Outputs, extra: GroundOutputs) -> dict[str, Files]:
+    """Return the files of each source, checked before any work."""
+    more = {("plot" if kind == "moments" else kind): f"{kind}.{extra.plot_format}" for kind in extra.plot}
+    more |= {"sheet": "moments_sheet.png"} if extra.sheet else {}
+    return moment_files(sources, outputs, "moments", more, extra.clips, extra.clip_settings)
+
+
+@dataclass(frozen=True)
+class GroundJob:
+    """Settings of `ground_one`."""
+
+    queries: "Queries"
+    retrieval: Retrieval
+    extraction: Extraction
+    outputs: Outputs
+    exports: Exports
+    extra: GroundOutputs
+    has_document: bool
+    """Print a document to stdout, where results go there."""
+    is_batch: bool
+
+
+def ground_one(job: GroundJob, task: Task, progress: "Progress | None") -> Result:
+    """Find the moments of a video that match the queries."""
+    from vidsum.pipelines.moments import AttentionCapture, plan_moments
+
+    curves = OptionalPart(
+        "saliency curves", "--saliency", job.extra.saliency, lambda document: "timestamps_s" in document
+    )
+    look = AttentionCapture([kind for kind in job.extra.plot if kind != "moments"])
+    plan = plan_moments(
+        task.path, job.queries, job.retrieval, job.extraction, look=look if look.plots else None
+    )
+    make = partial(_make, job, task, plan, look, progress)
+    result = unless_up_to_date(task.path, task.files, plan.provenance, make, job.outputs, part=curves)
+    result = job.exports.write(result, task.files, job.outputs.replaces)
+    is_ranked = all(query.get("present") is not None for query in result.data["queries"])
+    if job.is_batch and task.number == 0 and not is_ranked:  # once is enough
+        return replace(result, messages=(*result.messages, _SCORES_NOTE))
+    return result
+
+
+def _make(
+    job: GroundJob, task: Task, plan: "Plan[Grounding]", look: "AttentionCapture", progress: "Progress | None"
+) -> Result:
+    grounding = plan.run(progress)
+    document = grounding.to_dict(with_saliency=job.extra.saliency)
+    without = ", which gives no match probability" if grounding.space == "clip" else ""
+    model = f"(model: {grounding.model}, space: {grounding.space}{without})"
+    notes = _low_confidence_notes(grounding, has_clips=job.extra.clips is not None)
+    if job.outputs.to_stdout:
+        if job.has_document:
+            return Result(data=document, document=document, messages=grounding.warnings)
+        lines = (*notes, f"{task.path} {model}")
+        return Result(data=document, lines=lines, table=_table(grounding), messages=grounding.warnings)
+    line, messages = write_moments(
+        grounding, document, task.files, job.outputs.replaces, progress, look, job.extraction
+    )
+    data = {**task.files.facts(task.files.clips(document)), **document}
+    return Result(data=data, lines=(*notes, f"{line} {model}"), table=_table(grounding), messages=messages)
 
 
 def _suggest_clip_weights(retrieval: Retrieval, view: View) -> None:
@@ -212,21 +229,18 @@ def _suggest_clip_weights(retrieval: Retrieval, view: View) -> None:
         )
 
 
-def _transcribe_queries(
-    query_options: QueryOptions, extraction: Extraction, view: View
-) -> list["SpokenQuery"]:
-    """Transcribe the spoken queries, and print the texts."""
-    if not query_options.query_audio:
-        return []
-    from vidsum.pipelines.speech import transcribe_query
+def _read_queries(options: QueryOptions, extraction: Extraction, view: View) -> "Queries":
+    """Read the queries, and print the texts of spoken ones."""
+    from vidsum.pipelines.moments import read_queries
 
-    spoken = [
-        transcribe_query(file, extraction, force=query_options.force) for file in query_options.query_audio
-    ]
-    if not view.quiet:
-        for query in spoken:
-            print(f"{query.file}: '{printable(query.text)}' ({query.confidence:.0%} sure)", file=sys.stderr)
-    return spoken
+    spoken = list["SpokenQuery"]()
+    if options.query_audio:
+        from vidsum.pipelines.speech import transcribe_query
+
+        spoken = [transcribe_query(file, extraction, force=options.force) for file in options.query_audio]
+    for query in () if view.quiet else spoken:
+        print(f"{query.file}: '{printable(query.text)}' ({query.confidence:.0%} sure)", file=sys.stderr)
+    return read_queries(options.query, options.queries, spoken, skip=True)
 
 
 def _table(grounding: "Grounding") -> Table:
@@ -267,7 +281,7 @@ def _low_confidence_notes(grounding: "Grounding", *, has_clips: bool) -> Iterato
         yield f"'{shorten(query.query)}': {what}"
 
 
-def _ranking(results: Sequence[Result], texts: Sequence[str]) -> Table | None:
+def _rank_videos(texts: Sequence[str], results: Sequence[Result]) -> Table | None:
     """Rank the videos of a batch for each query; None without match probabilities."""
     from vidsum.pipelines.moments import shorten
 

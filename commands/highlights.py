@@ -1,15 +1,17 @@
 """`vidsum highlights`: what stands out in a video, without a query."""
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vidsum.commands.batch import Batch, run_batch
+from vidsum.commands.batch import Batch, Verb, run_verb
 from vidsum.commands.export import Exports, one_table
+from vidsum.commands.jobs import Task
 from vidsum.commands.options import Videos, Without, command
 from vidsum.commands.outputs import Outputs, Sheet, moment_files
-from vidsum.commands.progress import Facts
+from vidsum.commands.progress import Columns
 from vidsum.commands.records import unless_up_to_date, write_moments
 from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, View, moment_row
 from vidsum.features.settings import Extraction
@@ -17,11 +19,13 @@ from vidsum.options import option
 from vidsum.video.settings import Clips
 
 if TYPE_CHECKING:
+    from vidsum.pipelines.plan import Plan
+    from vidsum.results.moments import Highlights
     from vidsum.types import Progress
 
 app = typer.Typer(add_completion=False)
 
-_FACTS: Facts = {
+_COLUMNS: Columns = {
     "length_s": lambda data: data["duration_s"],
     "highlights": lambda data: len(data["moments"]),
     "model": lambda data: data["model"],
@@ -82,29 +86,45 @@ def highlights(
     targets = moment_files(sources, outputs, "highlights", more, extra.clips, extra.clip_settings)
     targets = exports.with_exports(targets, outputs)
 
-    def step(source: str, progress: "Progress | None") -> Result:
-        from vidsum.pipelines.highlights import plan_highlights
-        from vidsum.results.clock import to_player_time
+    job = HighlightJob(settings.top_k, extraction, outputs, exports, has_document=table is None)
+    verb = Verb("highlights", partial(find_highlights, job), extraction.device, _COLUMNS, collect=table)
+    run_verb(verb, sources, view, batch, outputs, targets)
 
-        plan, files = plan_highlights(source, settings.top_k, extraction), targets[source]
 
-        def make() -> Result:
-            found = plan.run(progress)
-            document = found.to_dict()
-            if outputs.to_stdout:
-                text = None if table else document
-                return Result(data=document, document=text, messages=found.warnings)
-            line, messages = write_moments(
-                found, document, files, outputs.replaces, progress, extraction=extraction
-            )
-            facts = {**files.facts(files.clips(document)), **document}
-            rows = tuple(
-                moment_row(rank, moment) for rank, moment in enumerate(to_player_time(found).moments, 1)
-            )
-            return Result(data=facts, lines=(line,), table=Table(MOMENT_COLUMNS, rows), messages=messages)
+@dataclass(frozen=True)
+class HighlightJob:
+    """Settings of `find_highlights`."""
 
-        result = unless_up_to_date(source, files, plan.provenance, make, outputs)
-        return exports.write(result, files, outputs.replaces)
+    top_k: int
+    extraction: Extraction
+    outputs: Outputs
+    exports: Exports
+    has_document: bool
+    """Print a document to stdout, where results go there."""
 
-    how: dict[str, Any] = {"batch": batch, "outputs": outputs, "targets": targets, "facts": _FACTS}
-    run_batch("highlights", sources, view, step, **how, collect=table)
+
+def find_highlights(job: HighlightJob, task: Task, progress: "Progress | None") -> Result:
+    """Find what stands out in a video."""
+    from vidsum.pipelines.highlights import plan_highlights
+
+    plan = plan_highlights(task.path, job.top_k, job.extraction)
+    make = partial(_make, job, task, plan, progress)
+    result = unless_up_to_date(task.path, task.files, plan.provenance, make, job.outputs)
+    return job.exports.write(result, task.files, job.outputs.replaces)
+
+
+def _make(job: HighlightJob, task: Task, plan: "Plan[Highlights]", progress: "Progress | None") -> Result:
+    from vidsum.results.clock import to_player_time
+
+    highlights, files = plan.run(progress), task.files
+    document = highlights.to_dict()
+    if job.outputs.to_stdout:
+        text = document if job.has_document else None
+        return Result(data=document, document=text, messages=highlights.warnings)
+    line, messages = write_moments(
+        highlights, document, files, job.outputs.replaces, progress, extraction=job.extraction
+    )
+    moments = enumerate(to_player_time(highlights).moments, 1)
+    table = Table(MOMENT_COLUMNS, tuple(moment_row(rank, moment) for rank, moment in moments))
+    data = {**files.facts(files.clips(document)), **document}
+    return Result(data=data, lines=(line,), table=table, messages=messages)

@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,11 +13,11 @@ import typer
 from typer import Exit
 
 from vidsum.archive.wishes import ArchiveFile, find_secrets, is_server
-from vidsum.commands import jobs
-from vidsum.commands.batch import Batch, run_batch
+from vidsum.commands.batch import Batch, Verb, run_verb
+from vidsum.commands.jobs import Task
 from vidsum.commands.options import Videos, Without, command
 from vidsum.commands.paths import register_input
-from vidsum.commands.progress import Facts
+from vidsum.commands.progress import Columns
 from vidsum.commands.result import Result, View, render
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(add_completion=False)
 
-_FACTS: Facts = {
+_COLUMNS: Columns = {
     "length_s": lambda data: data["duration_s"],
     "shots": lambda data: data["shots"],
     "change": lambda data: data["change"],
@@ -76,43 +77,51 @@ def index(
     from vidsum.archive.archive import Archive
 
     with Archive(where.archive) as archive:
-
-        def step(source: str, progress: "Progress | None") -> Result:
-            added = archive.add_one(source, extraction, transcribe=settings.transcribe, progress=progress)
-            data = {
-                "archive": archive.name,
-                "video": added.video,
-                "change": added.state,
-                "duration_s": added.duration_s,
-                "shots": added.shots,
-                "moved_from": added.moved_from,
-                "up_to_date": added.state == "unchanged",
-                "left": (left := added.state == "claimed"),
-            }
-            origin = f" from {added.moved_from}" if added.moved_from else ""
-            count = "1 shot" if added.shots == 1 else f"{added.shots} shots"
-            line = f"{source}: {added.state}{origin}, {count}"
-            lines = () if left or added.state == "unchanged" else (line,)
-            warnings = ("left to another process, which is adding it",) if left else added.warnings
-            return Result("index", source, data, lines, messages=warnings)
-
-        def go_through(inputs: Sequence[str]) -> None:
-            run_batch("index", inputs, view, step, batch=batch, facts=_FACTS, again=archive.wait_for)
-
-        if jobs.current:
-            go_through([])
-            return
+        verb = Verb(
+            "index",
+            partial(index_one, where.archive, extraction, settings.transcribe),
+            extraction.device,
+            _COLUMNS,
+            retry=archive.wait_for,
+        )
         for inputs in _iter_stable(named, batch, archive) if settings.watch else [batch.inputs(named)]:
-            # what failed is tried again when it changes
+            # failed videos are tried again when they change
             with contextlib.suppress(*([Exit] if settings.watch else [])):
                 try:
                     if inputs:
-                        go_through(inputs)
-                finally:  # by now it is known what has moved
+                        run_verb(verb, inputs, view, batch)
+                finally:  # moved videos are known by now
                     if archive.is_there:
                         _report_missing(archive, named, view, prune=settings.prune)
                         if not settings.watch and (secrets := find_secrets(archive)):
                             render(Result("index", data={"archive": archive.name}, messages=secrets), view)
+
+
+def index_one(
+    name: str | None, extraction: Extraction, transcribe: bool, task: Task, progress: "Progress | None"
+) -> Result:
+    """Add a video to an archive."""
+    from vidsum.archive.archive import Archive
+
+    with Archive(name) as archive:
+        added = archive.add_one(task.path, extraction, transcribe=transcribe, progress=progress)
+        name = archive.name
+    is_left, is_unchanged = added.state == "claimed", added.state == "unchanged"
+    data = {
+        "archive": name,
+        "video": added.video,
+        "change": added.state,
+        "duration_s": added.duration_s,
+        "shots": added.shots,
+        "moved_from": added.moved_from,
+        "up_to_date": is_unchanged,
+        "left": is_left,
+    }
+    origin = f" from {added.moved_from}" if added.moved_from else ""
+    count = "1 shot" if added.shots == 1 else f"{added.shots} shots"
+    lines = () if is_left or is_unchanged else (f"{task.path}: {added.state}{origin}, {count}",)
+    messages = ("left to another process, which is adding it",) if is_left else added.warnings
+    return Result("index", task.path, data, lines, messages=messages)
 
 
 def _reserve_archive(where: ArchiveFile) -> None:

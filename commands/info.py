@@ -6,16 +6,16 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from operator import methodcaller
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vidsum.commands import jobs
-from vidsum.commands.batch import Batch, run_batch
+from vidsum.commands.batch import Batch, Verb, run_verb
 from vidsum.commands.config import config_file, user_file
+from vidsum.commands.jobs import Task
 from vidsum.commands.options import Only, Videos, command
 from vidsum.commands.paths import is_file
-from vidsum.commands.progress import Facts
+from vidsum.commands.progress import Columns
 from vidsum.commands.result import Result, View, run_alone
 from vidsum.features.settings import Extraction
 from vidsum.io.packages import (
@@ -32,12 +32,15 @@ from vidsum.options import option
 
 app = typer.Typer(add_completion=False)
 
+if TYPE_CHECKING:
+    from vidsum.types import Progress
+
 _PACKAGES = (
     *("torch", "torchvision", "av", "decord", "opencv-python"),
     *("numpy", "scikit-learn", "onnx", "onnxruntime"),
 )
 _NAMES = {"length_s": "duration_s", "sound": "audio_codec"}
-_FACTS: Facts = {
+_COLUMNS: Columns = {
     name: methodcaller("get", _NAMES.get(name, name))
     for name in ("length_s", "fps", "width", "height", "codec", "sound", "bytes")
 }
@@ -64,29 +67,25 @@ def info(
 
     vidsum info film.mp4
     """
-    if videos or batch.from_file or jobs.current:
+    if videos or batch.from_file:
         videos = batch.inputs(videos, allow_playlists=extraction.allow_playlists)
-        config = jobs.find_once(lambda: str(file) if (file := config_file(view.config)) else None)
-        run_batch(
-            "info",
-            videos,
-            view,
-            lambda video, _: _video(video, extraction, config),
-            batch=batch,
-            facts=_FACTS,
-        )
+        config = str(file) if (file := config_file(view.config)) else None
+        verb = Verb("info", partial(_describe_video, extraction, config), columns=_COLUMNS)
+        run_verb(verb, videos, view, batch)
     else:
         run_alone("info", view, _cache if settings.cache else partial(_machine, config_file(view.config)))
 
 
-def _video(path: str, extraction: Extraction, config: str | None) -> Result:
-    """What is known of a video, and the configuration file that decides how it is read, if any."""
-    if path.endswith((".json", ".vidsum")) and is_file(path):
-        return _own_file(path)
+def _describe_video(
+    extraction: Extraction, config: str | None, task: Task, progress: "Progress | None"
+) -> Result:
+    """Describe a video, and name the configuration file that decides how it is read, if any."""
+    if task.path.endswith((".json", ".vidsum")) and is_file(task.path):
+        return _own_file(task.path)
     from vidsum.pipelines.sources import describe_jumps, list_tracks, probe_video
     from vidsum.results.result import video_data
 
-    video = probe_video(path, extraction)
+    video = probe_video(task.path, extraction)
     facts, tracks = video_data(video) or {}, list_tracks(video)
     if config:
         facts["config"] = config

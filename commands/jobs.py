@@ -1,313 +1,266 @@
-"""A batch in several worker processes (`--jobs`), which share the cores, the weights and the cache.
+"""Run a batch in worker processes (`--jobs`), which share the cores, the weights and the cache.
 
-A worker calls the command's function with the settings of the process that started it, and without inputs: it
-reads no command line, configuration or list of inputs, and looks into no folder. So it makes the same plan.
-Only at its batch it differs: there it takes inputs as they are handed out, and returns the results.
-
-A worker process takes pickled tasks on stdin and returns pickled results on stdout. It ends when its stdin
-does, in the middle of a task too, and leaves nothing half written then. So it does not outlive the process
-that started it.
+Each worker is a process pool of one process, so that a process that is killed costs one input. A pipe carries
+the progress of its input. When the parent asks for it through the pipe, or is gone, a worker ends, in the
+middle of an input too, and leaves no partial file.
 """
 
 import _thread
-import io
 import os
-import pickle
 import signal
-import subprocess
 import sys
+import threading
 import time
-import traceback
-from collections.abc import Callable, Generator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from dataclasses import dataclass
-from importlib import import_module
-from pathlib import Path
-from queue import SimpleQueue
-from threading import Event, Lock, Thread, local
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from multiprocessing.context import SpawnContext, SpawnProcess
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
+from vidsum.commands.outputs import Files
 from vidsum.commands.result import Result
 from vidsum.device import n_threads, use_one_arena
 from vidsum.errors import VidsumError
 
 if TYPE_CHECKING:
-    from vidsum.commands.outputs import Files
+    from multiprocessing.connection import Connection
+
     from vidsum.io.urls import Url
     from vidsum.types import Progress
-
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Call:
-    """What another process needs to run this one's command, beside environment and current folder."""
-
-    command: str
-    arguments: Mapping[str, Any]
-    """Of its function: settings, and empty lists in place of the inputs."""
-    found: Any = None
-    """See `find_once`."""
-
-    @classmethod
-    def here(cls, command: str) -> "Call":
-        """Return that of this process."""
-        return cls(command, dict(_arguments), _found[0] if _found else None)
-
-    def run(self) -> None:
-        """Call the function."""
-        function = getattr(import_module(f"vidsum.commands.{self.command}"), self.command)
-        function(**self.arguments)
 
 
 @dataclass(frozen=True)
 class Task:
     """One input of a batch."""
 
+    number: int
+    """Position in the batch, from 0."""
     path: str
-    files: "Files | None" = None
+    files: Files = field(default_factory=lambda: Files({}))
     """Its outputs, if the command writes any; their names may depend on the other inputs."""
     url: "Url | None" = None
     """The address that the input is a copy of."""
 
 
-Work = Callable[[Task, "Progress | None"], "Result"]
-"""What a command does with one input; never raises an Exception."""
+Work = Callable[[Task, "Progress | None"], Result]
+"""The work of a command on one input. Worker processes unpickle it."""
 
 
 @dataclass(frozen=True)
 class Queue:
-    """The tasks of a batch, for the processes that share them."""
+    """The tasks of a batch."""
 
-    call: Call
+    command: str
+    work: Work
+    """Never raises an Exception."""
     tasks: Sequence[Task]
-    progress_of: Callable[[int], "Progress | None"]
-    """Gives the function to report the progress of an input to, by its place."""
-    done: Callable[[int, Result], None]
-    """Is called with a result when it is there, which may be before its turn."""
-
-
-@dataclass(frozen=True)
-class Assignment:
-    """What a worker does in place of its batch."""
-
-    serve: Callable[[Work], None]
-    """Does the work for the inputs that are handed out, until there are no more."""
-    found: Any = None
-    """See `find_once`."""
-
-
-current: list[Assignment] = []
-"""The assignment of this process; empty unless it is a worker."""
-_arguments: dict[str, Any] = {}
-_found: list[Any] = []
-
-
-def begin(arguments: Mapping[str, Any]) -> None:
-    """Note the arguments, without inputs, of the command that runs in this process from now on."""
-    _found.clear()
-    _arguments.clear()
-    _arguments.update(arguments)
-
-
-def find_once(find: Callable[[], T]) -> T:
-    """What a command finds out before its batch; workers of the batch are told it."""
-    _found[:] = [current[0].found if current else find()]
-    told: T = _found[0]
-    return told
-
-
-_PROGRAM = "import sys; sys.path[:] = {path}; from vidsum.commands.jobs import main; main()"
-_STOP_S = 20.0
-"""A worker that has not ended this long after it was told to is killed."""
-
-
-class Worker:
-    """A process that runs a command on inputs of its batch, one after the other."""
-
-    def __init__(self, call: Call, environment: dict[str, str]) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM.format(path=[path or str(Path.cwd()) for path in sys.path])],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, **environment},
-        )
-        self._command = call.command
-        self._tasks, self._answers = _pipes(self._process)
-        with suppress(BrokenPipeError):  # it ended at once: the first task tells how
-            self._send(call)
-
-    def run(self, task: Task, progress: "Progress | None") -> Result:
-        """Return the result of an input; a failed one if the process ends."""
-        try:
-            self._send((task, progress is not None))
-            while not isinstance(answer := pickle.load(self._answers), Result):
-                if progress is not None:
-                    progress(*answer)
-            return answer
-        except (EOFError, OSError, pickle.UnpicklingError):
-            self.stop()
-            path, code = task.path, self._process.returncode
-            how = (
-                f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-            )
-            hint = "fewer --jobs, if memory was short" if code == -signal.SIGKILL else None
-            fault = VidsumError(f"{path}: its worker process {how}", hint=hint)
-            return Result.failed(self._command, path, fault)
-
-    @property
-    def is_over(self) -> bool:
-        """Whether it has been stopped, or has ended."""
-        return self._tasks.closed
-
-    def close(self) -> None:
-        """Tell it to end, in the middle of an input too: it leaves no partial files."""
-        with suppress(BrokenPipeError):
-            self._tasks.close()
-
-    def stop(self) -> None:
-        """End it, and wait until it has."""
-        self.close()
-        try:
-            self._process.wait(_STOP_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._answers.close()
-
-    def _send(self, message: object) -> None:
-        pickle.dump(message, self._tasks)
-        self._tasks.flush()
-
-
-def _pipes(process: "subprocess.Popen[bytes]") -> tuple[IO[bytes], IO[bytes]]:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    return process.stdin, process.stdout
+    progress_of: Callable[[Task], "Progress | None"]
+    """Returns the function that reports the progress of a task."""
+    finish: Callable[[Task, Result], None]
+    """Called when a task is done, which may be before its turn."""
 
 
 def in_workers(queue: Queue, jobs: int) -> Generator[Result, None, None]:
-    """Yield the result of each task, in their order; each worker has its part of this process's threads."""
-    environment = {"OMP_NUM_THREADS": str(max(1, n_threads() // jobs))}
-    own, workers, lock, is_over = local(), list[Worker](), Lock(), Event()
-
-    def of_this_thread() -> Worker:
-        """Return its worker; a new one where the last was lost."""
-        with lock:
-            if is_over.is_set():
-                raise RuntimeError("the workers have been stopped")
-            if not hasattr(own, "worker") or own.worker.is_over:
-                own.worker = Worker(queue.call, environment)
-                workers.append(own.worker)
-            worker: Worker = own.worker
-            return worker
-
-    def run(number: int) -> Result:
-        result = of_this_thread().run(queue.tasks[number], queue.progress_of(number))
-        if is_over.is_set() and result.errors:  # it did not fail: it was stopped
-            raise RuntimeError("the workers have been stopped")
-        queue.done(number, result)
-        return result
-
-    pool = ThreadPoolExecutor(jobs, initializer=_keep_interruptions_away)
+    """Yield the result of each task, in order."""
+    crew, threads = _Crew(queue, jobs), ThreadPoolExecutor(jobs, initializer=_block_interrupts)
     try:
-        for future in [pool.submit(run, number) for number in range(len(queue.tasks))]:
+        for future in [threads.submit(crew.run, task) for task in queue.tasks]:
             yield future.result()
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-        with lock:
-            is_over.set()
-        for worker in workers:
-            worker.close()
-        for worker in workers:
-            worker.stop()
-        pool.shutdown()  # what has been done meanwhile is told
+        threads.shutdown(wait=False, cancel_futures=True)
+        crew.stop()
+        threads.shutdown()  # finished tasks are reported
 
 
-def _keep_interruptions_away() -> None:
-    """Let Ctrl-C reach this process only: workers inherit what the thread that starts them blocks."""
+def _block_interrupts() -> None:
+    """Let Ctrl-C reach the parent only: workers inherit the signal mask of the thread that starts them."""
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
-_EVERY_S = 0.2
-"""Progress of a step is sent at most this often."""
+class _Crew:
+    """A worker for each thread of the parent."""
 
+    def __init__(self, queue: Queue, jobs: int) -> None:
+        self._queue, self._n_threads = queue, max(1, n_threads() // jobs)
+        self._current = threading.local()
+        self._workers: list[Worker] = []
+        self._lock = threading.Lock()
+        self._is_stopped = False
 
-def main() -> None:
-    """Serve until stdin ends, and leave."""
-    code = 0
-    try:
-        _serve()
-    except SystemExit as stopped:
-        code = int(stopped.code or 0)
-    except BaseException:
-        traceback.print_exc()
-        code = 1
-    sys.stderr.flush()
-    os._exit(code)  # not sys.exit: the thread that reads stdin holds its lock, and Python would abort
+    def run(self, task: Task) -> Result:
+        """Run a task in the worker of this thread."""
+        result = self._worker().run(self._queue.work, task, self._queue.progress_of(task))
+        if self._is_stopped and result.errors:  # it did not fail: it was stopped
+            raise RuntimeError("the workers have been stopped")
+        self._queue.finish(task, result)
+        return result
 
-
-def _serve() -> None:
-    signal.signal(signal.SIGTERM, _stop)
-    use_one_arena()
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what libraries print must not get between the answers
-    tasks = sys.stdin.buffer
-    sys.stdin = io.StringIO()
-    call: Call = pickle.load(tasks)
-    desk = _Desk(tasks, answers)
-    current.append(Assignment(desk.serve, call.found))
-    try:
-        call.run()
-    except Exception as error:  # what failed here before the batch fails for each input
-        fault = error
-        desk.serve(lambda task, _: Result.failed(call.command, task.path, fault))
-
-
-class _Desk:
-    """Where tasks come in and answers go out."""
-
-    def __init__(self, tasks: IO[bytes], answers: IO[bytes]) -> None:
-        self._answers = answers
-        self._lock = Lock()  # several threads of one task report progress
-        self._tasks: SimpleQueue[tuple[Task, bool] | None] = SimpleQueue()
-        Thread(target=self._listen, args=(tasks,), daemon=True).start()
-
-    def _listen(self, tasks: IO[bytes]) -> None:
-        try:
-            while True:
-                self._tasks.put(pickle.load(tasks))
-        except (EOFError, OSError, pickle.UnpicklingError):  # who started us is through with us, or gone
-            _thread.interrupt_main(signal.SIGTERM)
-            self._tasks.put(None)
-
-    def serve(self, work: Work) -> None:
-        """Do the work for each task."""
-        while (handed_out := self._tasks.get()) is not None:
-            task, reports = handed_out
-            self._send(work(task, self._reporter() if reports else None))
-
-    def _reporter(self) -> "Progress":
-        last: dict[str, float] = {}
-
-        def report(what: str, done: float, total: float) -> None:
-            now = time.monotonic()
-            if now - last.get(what, -_EVERY_S) >= _EVERY_S:
-                last[what] = now
-                self._send((what, done, total))
-
-        return report
-
-    def _send(self, answer: Any) -> None:
+    def stop(self) -> None:
+        """End all workers, and wait until they have ended."""
         with self._lock:
-            pickle.dump(answer, self._answers)
-            self._answers.flush()
+            self._is_stopped = True
+        for worker in self._workers:
+            worker.close()
+        for worker in self._workers:
+            worker.stop()
+
+    def _worker(self) -> "Worker":
+        """Return the worker of this thread; a new one if the last was lost."""
+        worker: Worker | None = getattr(self._current, "worker", None)
+        if worker is None or worker.is_lost:
+            with self._lock:
+                if self._is_stopped:
+                    raise RuntimeError("the workers have been stopped")
+                worker = self._current.worker = Worker(self._queue.command, self._n_threads)
+                self._workers.append(worker)
+        return worker
 
 
-def _stop(signum: int, frame: object) -> None:
-    """Leave as on an error, so that temporary files are removed; once."""
+_STOP_S = 20.0
+"""A worker that has not ended this long after it was told to is killed."""
+_PROGRESS_S = 0.2
+"""Seconds between two reports of the progress of a step."""
+
+
+class _WorkerProcess(SpawnProcess):
+    """A process that does not run the parent's `__main__`, which may be a script without a guard."""
+
+    _lock = threading.Lock()
+
+    def start(self) -> None:
+        """Start the process while `__main__` is an empty module."""
+        with self._lock:
+            main = sys.modules["__main__"]
+            sys.modules["__main__"] = ModuleType("__main__")
+            try:
+                super().start()
+            finally:
+                sys.modules["__main__"] = main
+
+
+class _Spawn(SpawnContext):
+    """The start method `spawn`. It keeps the process, whose exit code a broken pool does not tell."""
+
+    process: SpawnProcess | None = None
+
+    def Process(self, *arguments: Any, **settings: Any) -> SpawnProcess:  # type: ignore[override]  # noqa: N802
+        """Make the process of a pool of one."""
+        self.process = _WorkerProcess(*arguments, **settings)
+        return self.process
+
+
+class Worker:
+    """A process that runs tasks, one after the other."""
+
+    def __init__(self, command: str, n_threads: int) -> None:
+        self.is_lost = self._is_busy = False
+        self._command = command
+        self._context = _Spawn()
+        self._pipe, self._worker_end = self._context.Pipe()
+        self._pool = ProcessPoolExecutor(1, self._context, _begin, (self._worker_end, n_threads))
+
+    def run(self, work: Work, task: Task, progress: "Progress | None") -> Result:
+        """Return the result of a task; a failed one if the process ends."""
+        self._is_busy = True
+        try:
+            future = self._pool.submit(_run, work, task, progress is not None)
+            self._worker_end.close()  # the process has its own copy
+            while (step := self._pipe.recv()) is not None:
+                if progress is not None:
+                    progress(*step)
+            result = future.result()
+            self._is_busy = False
+            return result
+        except (BrokenProcessPool, EOFError, OSError):
+            self.stop()
+            return Result.failed(self._command, task.path, self._fault(task.path))
+
+    def close(self) -> None:
+        """Ask the process to end, in the middle of a task too: it leaves no partial files."""
+        self._pool.shutdown(wait=False)
+        if self._is_busy:
+            with suppress(OSError):
+                self._pipe.send(None)
+
+    def stop(self) -> None:
+        """End the process, and wait until it has ended."""
+        self.is_lost = True
+        self.close()
+        if process := self._context.process:
+            process.join(_STOP_S)
+            process.kill()
+        self._pool.shutdown()
+
+    def _fault(self, path: str) -> VidsumError:
+        code = (self._context.process and self._context.process.exitcode) or 0
+        end = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+        hint = "fewer --jobs, if memory was short" if code == -signal.SIGKILL else None
+        return VidsumError(f"{path}: its worker process {end}", hint=hint)
+
+
+# --- in the worker process ---
+
+_pipe: "ContextVar[Connection[Any, Any]]" = ContextVar("pipe")
+"""The pipe to the parent, set once by the initializer of the pool."""
+
+
+def _begin(pipe: "Connection[Any, Any]", n_threads: int) -> None:
+    """Prepare the process, before its first task is unpickled."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    use_one_arena()
+    os.environ["OMP_NUM_THREADS"] = str(n_threads)
+    os.dup2(2, 1)  # stdout is for the results that the parent prints
+    _pipe.set(pipe)
+    threading.Thread(target=_await_end, args=(pipe,), daemon=True).start()
+
+
+def _await_end(pipe: "Connection[Any, Any]") -> None:
+    """End the process when the parent asks for it or is gone."""
+    with suppress(EOFError, OSError):
+        pipe.recv()
+    if hasattr(signal, "pthread_kill"):  # wakes the main thread where it waits for a task
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
+    else:
+        _thread.interrupt_main(signal.SIGTERM)
+    time.sleep(_STOP_S)
+    os._exit(1)
+
+
+def _exit(signum: int, frame: object) -> None:
+    """Leave a task as on an error, so that its temporary files are removed; once."""
     signal.signal(signum, signal.SIG_IGN)
     sys.exit(128 + signum)
+
+
+def _run(work: Work, task: Task, reports: bool) -> Result:
+    """Run a task. None on the pipe is the end of its progress."""
+    pipe = _pipe.get()
+    try:
+        signal.signal(signal.SIGTERM, _exit)
+        result = work(task, _reporter(pipe) if reports else None)
+        pipe.send(None)
+    except SystemExit as stopped:  # the pool would catch it and go on
+        sys.stderr.flush()
+        os._exit(int(stopped.code or 0))
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    return result
+
+
+def _reporter(pipe: "Connection[Any, Any]") -> "Progress":
+    """Return a function that sends the progress of steps, for all threads of a task."""
+    last_s: dict[str, float] = {}
+    lock = threading.Lock()
+
+    def report(step: str, done: float, total: float) -> None:
+        now_s = time.monotonic()
+        with lock, suppress(OSError):  # the parent may be gone
+            if now_s - last_s.get(step, -_PROGRESS_S) >= _PROGRESS_S:
+                last_s[step] = now_s
+                pipe.send((step, done, total))
+
+    return report

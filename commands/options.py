@@ -21,7 +21,7 @@ from typing import Annotated, Any, TypeVar, get_origin
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from vidsum.commands import jobs, paths
+from vidsum.commands import paths
 from vidsum.commands.config import Choices
 from vidsum.commands.result import start_log
 from vidsum.errors import UsageError, did_you_mean
@@ -181,7 +181,6 @@ def _flatten(function: Callable[..., None]) -> Callable[..., None]:
                 arguments[name] = []
         if log_file := arguments["view"].log_file:
             start_log(log_file)
-        jobs.begin({name: value if groups[name] else [] for name, value in arguments.items()})
         function(**arguments)
 
     keyword_only = inspect.Parameter.KEYWORD_ONLY

@@ -141,7 +141,7 @@ BATCH_SCHEMA = "vidsum.batch/1"
 STATES = ("done", "up to date", "skipped", "left", "failed", "not run")
 """`left`: another process is working on the input."""
 
-Facts = Mapping[str, Callable[[Mapping[str, Any]], Any]]
+Columns = Mapping[str, Callable[[Mapping[str, Any]], Any]]
 """Columns that describe an input in `--table`: name to a function of the data of its result."""
 
 
@@ -159,7 +159,7 @@ class Outcome:
     errors: tuple[Problem, ...] = ()
 
     @classmethod
-    def from_result(cls, path: str, result: Result, facts: Facts) -> "Outcome":
+    def from_result(cls, path: str, result: Result, columns: Columns) -> "Outcome":
         """Reduce a result, which may hold long curves, to what a batch reports at its end."""
         data = result.data
         state = "failed" if result.exit_code else "skipped" if "skipped" in data else "done"
@@ -169,7 +169,7 @@ class Outcome:
         if exports := data.get("exports"):
             outputs = {**outputs, "exports": exports}
         is_there = state in ("done", "up to date")
-        values = {name: fact(data) for name, fact in facts.items()} if is_there else {}
+        values = {name: column(data) for name, column in columns.items()} if is_there else {}
         return cls(path, state, result.exit_code, outputs, values, result.messages, result.errors)
 
 
@@ -223,7 +223,7 @@ class BatchFile:
 
 
 def batch_files(
-    command: str, outcomes: Sequence[Outcome], facts: Facts, summary: Path | None, table: Path | None
+    command: str, outcomes: Sequence[Outcome], columns: Columns, summary: Path | None, table: Path | None
 ) -> list[BatchFile]:
     """Return the files of `--summary-json` and `--table`, as requested."""
     files = []
@@ -231,7 +231,7 @@ def batch_files(
         head, text = f'{{\n "schema": "{BATCH_SCHEMA}"', partial(_to_json, command, outcomes)
         files.append(BatchFile("--summary-json", summary, "batch summary", head, text))
     if table:
-        head, text = ",".join(_FIRST_COLUMNS) + ",", partial(_to_csv, outcomes, tuple(facts))
+        head, text = ",".join(_FIRST_COLUMNS) + ",", partial(_to_csv, outcomes, tuple(columns))
         files.append(BatchFile("--table", table, "table of a batch", head, text))
     return files
 

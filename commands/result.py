@@ -5,9 +5,10 @@ import logging
 import os
 import re
 import sys
+import threading
 import traceback
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from logging import ERROR, INFO, WARNING
 from pathlib import Path
@@ -328,3 +329,44 @@ class _Handler(logging.StreamHandler[TextIO]):
 def _head(path: Path) -> bytes:
     with path.open("rb") as file:
         return file.read(_LINE_BYTES)
+
+
+class RedirectedStdout:
+    """A stand-in for `sys.stdout`: the main thread prints to it within `open`; the rest goes to stderr."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream, self._is_open = stream, False
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """Let the main thread print to stdout."""
+        self._is_open = True
+        try:
+            yield
+        finally:
+            self._is_open = False
+
+    def __getattr__(self, name: str) -> Any:
+        is_result = self._is_open and threading.current_thread() is threading.main_thread()
+        return getattr(self._stream if is_result else sys.stderr, name)
+
+
+@contextmanager
+def redirect_stdout() -> Iterator[RedirectedStdout]:
+    """Keep stdout for results: what other threads, C++ and started processes print goes to stderr."""
+    stream, saved = sys.stdout, None
+    with suppress(OSError, ValueError):  # a notebook has no file descriptors
+        out, err = stream.fileno(), sys.stderr.fileno()
+        stream.flush()
+        saved = os.fdopen(os.dup(out), "w", encoding=stream.encoding, errors=stream.errors)
+        os.dup2(err, out)
+    redirected = RedirectedStdout(saved or stream)
+    sys.stdout = redirected
+    try:
+        yield redirected
+    finally:
+        sys.stdout = stream
+        if saved:
+            os.dup2(saved.fileno(), out)
+            with suppress(OSError):  # the reader has gone
+                saved.close()

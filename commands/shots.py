@@ -1,15 +1,17 @@
 """`vidsum shots`: where a video's shots begin and end."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vidsum.commands.batch import Batch, run_batch
+from vidsum.commands.batch import Batch, Verb, run_verb
 from vidsum.commands.export import Exports, one_table
+from vidsum.commands.jobs import Task
 from vidsum.commands.options import Sources, Without, command
 from vidsum.commands.outputs import Files, Outputs, Sheet, moment_files, refuse
-from vidsum.commands.progress import Facts
+from vidsum.commands.progress import Columns
 from vidsum.commands.records import unless_up_to_date, write_moments
 from vidsum.commands.result import Result, View, interval_table
 from vidsum.errors import UsageError
@@ -18,6 +20,7 @@ from vidsum.options import option
 from vidsum.shots.settings import ShotSettings
 
 if TYPE_CHECKING:
+    from vidsum.pipelines.plan import Plan
     from vidsum.results.shots import Shots
     from vidsum.types import Progress
 
@@ -51,7 +54,7 @@ class ShotOutputs:
     sheet: Sheet = False
 
 
-_FACTS: Facts = {
+_COLUMNS: Columns = {
     "length_s": lambda data: data["shots"][-1]["end_s"],
     "shots": lambda data: len(data["shots"]),
     "method": lambda data: data["method"],
@@ -88,31 +91,48 @@ def shots(
     _refuse_features(targets, extra)
     targets = exports.with_exports(targets, outputs)
 
-    def step(source: str, progress: "Progress | None") -> Result:
-        from vidsum.pipelines.summary import plan_shots
-        from vidsum.results.clock import to_player_time
+    job = ShotJob(settings, extraction, outputs, exports, n_images=extra.images, has_document=table is None)
+    verb = Verb("shots", partial(find_shots, job), extraction.device, _COLUMNS, collect=table)
+    run_verb(verb, sources, view, batch, outputs, targets)
 
-        plan, files = plan_shots(source, settings, extraction), targets[source]
 
-        def make() -> Result:
-            shots = plan.run(progress)
-            document = shots.to_dict()
-            if outputs.to_stdout:
-                text = None if table else document
-                return Result(data=document, document=text, messages=shots.warnings)
-            how = (settings, extraction, progress)
-            _write(shots, files, extra.images, *how)
-            line, messages = write_moments(shots, document, files, outputs.replaces, progress)
-            line += f": {len(shots)} shot{'s' if len(shots) > 1 else ''} by {shots.method}"
-            rows = interval_table("shot", to_player_time(shots).intervals)
-            data = {**files.facts(files.clips(document)), **document}
-            return Result(data=data, lines=(line,), table=rows, messages=messages)
+@dataclass(frozen=True)
+class ShotJob:
+    """Settings of `find_shots`."""
 
-        result = unless_up_to_date(source, files, plan.provenance, make, outputs)
-        return exports.write(result, files, outputs.replaces)
+    settings: ShotSettings
+    extraction: Extraction
+    outputs: Outputs
+    exports: Exports
+    n_images: int | None
+    has_document: bool
+    """Print a document to stdout, where results go there."""
 
-    how: dict[str, Any] = {"batch": batch, "outputs": outputs, "targets": targets, "facts": _FACTS}
-    run_batch("shots", sources, view, step, **how, collect=table)
+
+def find_shots(job: ShotJob, task: Task, progress: "Progress | None") -> Result:
+    """Cut a video into shots."""
+    from vidsum.pipelines.summary import plan_shots
+
+    plan = plan_shots(task.path, job.settings, job.extraction)
+    make = partial(_make, job, task, plan, progress)
+    result = unless_up_to_date(task.path, task.files, plan.provenance, make, job.outputs)
+    return job.exports.write(result, task.files, job.outputs.replaces)
+
+
+def _make(job: ShotJob, task: Task, plan: "Plan[Shots]", progress: "Progress | None") -> Result:
+    from vidsum.results.clock import to_player_time
+
+    shots, files = plan.run(progress), task.files
+    document = shots.to_dict()
+    if job.outputs.to_stdout:
+        text = document if job.has_document else None
+        return Result(data=document, document=text, messages=shots.warnings)
+    _write(shots, files, job, progress)
+    line, messages = write_moments(shots, document, files, job.outputs.replaces, progress)
+    line += f": {len(shots)} shot{'s' if len(shots) > 1 else ''} by {shots.method}"
+    rows = interval_table("shot", to_player_time(shots).intervals)
+    data = {**files.facts(files.clips(document)), **document}
+    return Result(data=data, lines=(line,), table=rows, messages=messages)
 
 
 def _refuse_features(targets: dict[str, Files], extra: ShotOutputs) -> None:
@@ -126,18 +146,11 @@ def _refuse_features(targets: dict[str, Files], extra: ShotOutputs) -> None:
                 refuse(targets, source, fault)
 
 
-def _write(
-    shots: "Shots",
-    files: Files,
-    n_images: int | None,
-    settings: ShotSettings,
-    extraction: Extraction,
-    progress: "Progress | None",
-) -> None:
-    """Write the images and statistics that are asked for."""
+def _write(shots: "Shots", files: Files, job: ShotJob, progress: "Progress | None") -> None:
+    """Write the requested images and statistics."""
     from vidsum.pipelines.shot_files import write_images, write_stats
 
-    if n_images:
-        write_images(shots, files.named["images"], n_images, files.clip_stem)
+    if job.n_images:
+        write_images(shots, files.named["images"], job.n_images, files.clip_stem)
     if "stats" in files.named:
-        write_stats(shots, files.named["stats"], settings, extraction, progress)
+        write_stats(shots, files.named["stats"], job.settings, job.extraction, progress)

@@ -2,16 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from vidsum.commands.batch import Batch, run_batch
+from vidsum.commands.batch import Batch, Verb, run_verb
 from vidsum.commands.export import Exports
+from vidsum.commands.jobs import Task
 from vidsum.commands.options import Sources, Under, Without, command
 from vidsum.commands.outputs import Files, Outputs, PlotFormat, destinations, refuse
-from vidsum.commands.progress import Facts
+from vidsum.commands.progress import Columns
 from vidsum.commands.records import unless_up_to_date
 from vidsum.commands.result import Result, View, interval_table
 from vidsum.errors import UsageError
@@ -23,6 +25,7 @@ from vidsum.times import format_time
 from vidsum.video.settings import Encoding, Shorts
 
 if TYPE_CHECKING:
+    from vidsum.pipelines.plan import Plan
     from vidsum.results.summary import Summary
     from vidsum.types import Progress
 
@@ -30,7 +33,7 @@ app = typer.Typer(add_completion=False)
 
 
 Plot = Literal["importance", "attention"]
-_FACTS: Facts = {
+_COLUMNS: Columns = {
     "length_s": lambda data: data["duration_s"],
     "kept_s": lambda data: data["budget"]["used_s"],
     "segments": lambda data: len(data["segments"]),
@@ -66,6 +69,11 @@ class SummaryOutputs:
     subtitles: bool = option("Save the speech of the summary as {video}_summary.srt.", False)
     dry_run: bool = option("Print the segments, write nothing.", False)
 
+    @property
+    def mp4_encoding(self) -> Encoding:
+        """The encoding of the MP4, with `--copy` taken into account."""
+        return Encoding(codec="copy") if self.copy else self.encoding
+
     def __post_init__(self) -> None:
         check(self)
         parse_attention_part(self.attention_of)
@@ -99,61 +107,103 @@ def summarize(
     vidsum summarize film.mp4 --keep 1:00-1:10 --drop 5:00-6:00 --dry-run
     """
     sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
-    encoding = Encoding(codec="copy") if extra.copy else extra.encoding
-    extra.shorts.require_encoder(encoding)
-    writes = not (outputs.to_stdout or extra.dry_run)
+    extra.shorts.require_encoder(extra.mp4_encoding)
     bases = destinations(sources, outputs, "_summary.mp4", (".mp4", ".json"))
     targets = {source: _files(source, base, extra) for source, base in bases.items()}
     if not extra.dry_run:
         targets = exports.with_exports(targets, outputs)
-    if writes:
+    job = SummaryJob(selection, shots, extraction, outputs, extra, exports)
+    if job.writes:
         _refuse_video_of_features(bases, targets, outputs.output)
         outputs.check(targets)
+    verb = Verb("summarize", partial(summarize_one, job), extraction.device, _COLUMNS)
+    run_verb(verb, sources, view, batch, outputs, targets)
 
-    def step(source: str, progress: "Progress | None") -> Result:
-        from vidsum.pipelines.said import export_subtitles
-        from vidsum.pipelines.summary import plan_summary, require_attention
-        from vidsum.results.clock import to_player_time
-        from vidsum.results.result import write_document
 
-        files, chosen = targets[source], _from_first_picture(selection, source, extraction)
-        needs_speech = extra.subtitles or (extra.shorts.burn and not _is_mute(source, extraction))
-        if needs_speech and selection.snap == "auto":
-            chosen = replace(selection, snap="speech")
-        part, attention = parse_attention_part(extra.attention_of), files.named.get("attention")
-        if attention:
-            require_attention(selection.model, part, extraction.device)
-        drawing = (attention, part) if attention and writes else None
-        plan = plan_summary(source, chosen, shots, extraction, attention=drawing)
+@dataclass(frozen=True)
+class SummaryJob:
+    """Settings of `summarize_one`."""
 
-        def make() -> Result:
-            summary = plan.run(progress)
-            document = summary.to_dict()
-            if not writes:
-                return Result(
-                    data=document,
-                    lines=(_in_words(source, summary),),
-                    table=None
-                    if outputs.to_stdout
-                    else interval_table("segment", to_player_time(summary).segments),
-                    document=document if outputs.to_stdout else None,
-                    messages=summary.warnings,
-                )
-            if "subtitles" in files.named:
-                export_subtitles(summary, files.named["subtitles"], extraction, progress)
-            how = {"encoding": encoding, "chapters": extra.chapters, **asdict(extra.shorts)}
-            messages = _write(summary, files.named, progress, extraction=extraction, **how)
-            write_document(document, files.record)  # the last: it tells that the others are there
-            line = _in_words(", ".join(map(str, files.all)), summary)
-            return Result(data={**files.facts(), **document}, lines=(line,), messages=messages)
+    selection: Selection
+    shots: ShotSettings
+    extraction: Extraction
+    outputs: Outputs
+    extra: SummaryOutputs
+    exports: Exports
 
-        if extra.dry_run:
-            return make()
-        form = encoding.form(chapters=extra.chapters, shorts=extra.shorts)
-        result = unless_up_to_date(source, files, plan.provenance, make, outputs, form=form)
-        return exports.write(result, files, outputs.replaces)
+    @property
+    def writes(self) -> bool:
+        """Whether files are written."""
+        return not (self.outputs.to_stdout or self.extra.dry_run)
 
-    run_batch("summarize", sources, view, step, batch=batch, outputs=outputs, targets=targets, facts=_FACTS)
+
+def summarize_one(job: SummaryJob, task: Task, progress: "Progress | None") -> Result:
+    """Summarize a video, or features."""
+    plan = _plan(job, task)
+    if job.extra.dry_run:
+        return _make(job, task, plan, progress)
+    make = partial(_make, job, task, plan, progress)
+    form = job.extra.mp4_encoding.form(chapters=job.extra.chapters, shorts=job.extra.shorts)
+    result = unless_up_to_date(task.path, task.files, plan.provenance, make, job.outputs, form=form)
+    return job.exports.write(result, task.files, job.outputs.replaces)
+
+
+def _plan(job: SummaryJob, task: Task) -> "Plan[Summary]":
+    from vidsum.pipelines.summary import plan_summary, require_attention
+
+    selection, extra = _from_first_picture(job.selection, task.path, job.extraction), job.extra
+    needs_speech = extra.subtitles or (extra.shorts.burn and not _is_mute(task.path, job.extraction))
+    if needs_speech and selection.snap == "auto":
+        selection = replace(selection, snap="speech")
+    part, attention = parse_attention_part(extra.attention_of), task.files.named.get("attention")
+    if attention:
+        require_attention(selection.model, part, job.extraction.device)
+    drawing = (attention, part) if attention and job.writes else None
+    return plan_summary(task.path, selection, job.shots, job.extraction, attention=drawing)
+
+
+def _make(job: SummaryJob, task: Task, plan: "Plan[Summary]", progress: "Progress | None") -> Result:
+    from vidsum.results.clock import to_player_time
+
+    summary = plan.run(progress)
+    if job.writes:
+        return _write(job, task.files, summary, progress)
+    document, lines = summary.to_dict(), (_describe(task.path, summary),)
+    if job.outputs.to_stdout:
+        return Result(data=document, lines=lines, document=document, messages=summary.warnings)
+    table = interval_table("segment", to_player_time(summary).segments)
+    return Result(data=document, lines=lines, table=table, messages=summary.warnings)
+
+
+def _write(job: SummaryJob, files: Files, summary: "Summary", progress: "Progress | None") -> Result:
+    from vidsum.pipelines import export
+    from vidsum.pipelines.said import export_subtitles
+    from vidsum.results.result import write_document
+
+    named, extra, messages = files.named, job.extra, list(summary.warnings)
+    if "subtitles" in named:
+        export_subtitles(summary, named["subtitles"], job.extraction, progress)
+    if "video" in named:
+        messages += export.write_video(
+            summary,
+            named["video"],
+            encoding=extra.mp4_encoding,
+            chapters=extra.chapters,
+            extraction=job.extraction,
+            progress=progress,
+            **asdict(extra.shorts),
+        )
+    if "storyboard" in named:
+        export.write_storyboard(summary, named["storyboard"], named["key_frames"])
+    if "plot" in named:
+        export.write_plot(summary, named["plot"])
+    document = summary.to_dict()
+    write_document(document, files.record)  # the last: it says that the others are there
+    return Result(
+        data={**files.facts(), **document},
+        lines=(_describe(", ".join(map(str, files.all)), summary),),
+        messages=tuple(dict.fromkeys(messages)),  # reader and writer may warn of the same
+    )
 
 
 def _from_first_picture(selection: Selection, source: str, extraction: Extraction) -> Selection:
@@ -209,25 +259,7 @@ def _refuse_video_of_features(
             refuse(targets, source, UsageError(fault, hint="give the video"))
 
 
-def _write(
-    summary: "Summary", named: Mapping[str, Path], progress: "Progress | None", **how: Any
-) -> tuple[str, ...]:
-    """Write the MP4, `how` it is asked for, and the pictures; return all warnings."""
-    from vidsum.pipelines import export
-
-    messages = list(summary.warnings)
-    if "video" in named:
-        messages += export.write_video(summary, named["video"], progress=progress, **how)
-    if "storyboard" in named:
-        export.write_storyboard(summary, named["storyboard"], named["key_frames"])
-    if "plot" in named:
-        export.write_plot(summary, named["plot"])
-    return tuple(dict.fromkeys(messages))  # reader and writer may warn of the same
-
-
-def _in_words(name: str, summary: "Summary") -> str:
+def _describe(name: str, summary: "Summary") -> str:
     count = len(summary.segments)
-    segments = f"{count} segment{'s' if count > 1 else ''}"
     used, whole = format_time(summary.duration_s), format_time(summary.video_duration_s)
-    reason = f" ({summary.model_reason})" if summary.model_reason.startswith("auto") else ""
-    return f"{name}: {used} of {whole} in {segments}, by {summary.model}{reason}"
+    return f"{name}: {used} of {whole} in {count} segment{'s' if count > 1 else ''}"

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from vidsum.commands.batch import run_batch
+from vidsum.commands.batch import Verb, run_verb
+from vidsum.commands.jobs import Task
 from vidsum.commands.options import Chosen, CommandGroup, Without, command
 from vidsum.commands.result import Result, View, render
 from vidsum.errors import UsageError
@@ -139,7 +140,7 @@ def mrnet(
     vidsum train mrnet --recipe captions --data train.jsonl --head live --out runs/live
     """
 
-    def step(folder: str, progress: "Progress | None") -> Result:
+    def step(task: Task, progress: "Progress | None") -> Result:
         from vidsum.lab.training.mrnet import train_mrnet
         from vidsum.lab.training.mrnet_live import train_live
         from vidsum.lab.training.sources import moment_data, preset_of
@@ -148,11 +149,11 @@ def mrnet(
         settings, is_live = build(MRNetSettings, chosen, preset), choice.head == "live"
         examples = moment_data(data, settings, progress, live=is_live)
         train = train_live if is_live else train_mrnet
-        fitted = train(examples, settings, Path(folder), overwrite=run.overwrite, progress=progress)
+        fitted = train(examples, settings, Path(task.path), overwrite=run.overwrite, progress=progress)
         use = "watch SOURCE" if is_live else "ground VIDEO"
-        return _run_result(folder, fitted, examples, use)
+        return _run_result(task.path, fitted, examples, use)
 
-    run_batch("train mrnet", [str(run.out)], view, step)
+    run_verb(Verb("train mrnet", step), [str(run.out)], view)
 
 
 @command(app)
@@ -172,7 +173,7 @@ def detr(
     vidsum train detr --data toy --size light --out runs/try
     """
 
-    def step(folder: str, progress: "Progress | None") -> Result:
+    def step(task: Task, progress: "Progress | None") -> Result:
         from vidsum.lab.training.detr import train_detr
         from vidsum.lab.training.sources import highlight_data, preset_of
 
@@ -180,11 +181,11 @@ def detr(
         settings = build(DETRSettings, chosen, preset)
         examples = highlight_data(data, settings, progress)
         fitted = train_detr(
-            examples, choice.model, settings, Path(folder), overwrite=run.overwrite, progress=progress
+            examples, choice.model, settings, Path(task.path), overwrite=run.overwrite, progress=progress
         )
-        return _run_result(folder, fitted, examples)
+        return _run_result(task.path, fitted, examples)
 
-    run_batch("train detr", [str(run.out)], view, step)
+    run_verb(Verb("train detr", step), [str(run.out)], view)
 
 
 @command(app)
@@ -236,18 +237,18 @@ def _train_on_pictures(
 ) -> None:
     """Train on pictures; `fit` returns what was trained, its measures of validation, and these in words."""
 
-    def step(folder: str, progress: "Progress | None") -> Result:
-        trained, validation, words = fit(Path(folder), progress)
+    def step(task: Task, progress: "Progress | None") -> Result:
+        trained, validation, words = fit(Path(task.path), progress)
         facts = {
             "up_to_date": trained.up_to_date,
             "checkpoint": str(trained.checkpoint),
             "n_validation": trained.n_validation,
             "validation": validation,
         }
-        line = f"{folder}: {words}{' (up to date)' if trained.up_to_date else ''}"
+        line = f"{task.path}: {words}{' (up to date)' if trained.up_to_date else ''}"
         return Result(data=facts, lines=(line,), messages=trained.warnings)
 
-    run_batch(command, [str(run.out)], view, step)
+    run_verb(Verb(command, step), [str(run.out)], view)
 
 
 def _train_splits(
@@ -275,12 +276,12 @@ def _train_splits(
     numbers = sorted(set(data.split)) or range(len(splits))
     number_of = {str(prepared.folder(number)): number for number in numbers}
 
-    def step(folder: str, progress: "Progress | None") -> Result:
-        result = train(prepared, number_of[folder], progress)
+    def step(task: Task, progress: "Progress | None") -> Result:
+        result = train(prepared, number_of[task.path], progress)
         use = f"use it with: vidsum summarize VIDEO --model {quote(result.data['checkpoint'])}"
         return replace(result, lines=(*result.lines, use)) if data.captions else result
 
-    run_batch(command, list(number_of), view, step)
+    run_verb(Verb(command, step), list(number_of), view)
     left = unfinished_splits(run.out)
     evaluate = _evaluation(data, splits, pairs, run.out)
     todo = f"still to train: {' '.join(f'--split {number}' for number in left)}"

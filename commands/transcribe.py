@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from vidsum.commands.batch import Batch, run_batch
+from vidsum.commands.batch import Batch, Verb, run_verb
+from vidsum.commands.jobs import Task
 from vidsum.commands.options import Only, command
 from vidsum.commands.outputs import Files, Outputs, destinations, require_one_text
-from vidsum.commands.progress import Facts
+from vidsum.commands.progress import Columns
 from vidsum.commands.records import OptionalPart, unless_up_to_date
 from vidsum.commands.result import Result, View, text_table
 from vidsum.features.settings import Extraction
@@ -18,15 +20,16 @@ from vidsum.options import option
 from vidsum.speech.settings import Transcription
 
 if TYPE_CHECKING:
+    from vidsum.pipelines.plan import Plan
     from vidsum.results.transcript import Transcript
     from vidsum.types import Progress
 
 app = typer.Typer(add_completion=False)
 
 _Format = Literal["json", "srt", "vtt", "txt"]
-_OF_ENDINGS: dict[str, _Format] = {".srt": "srt", ".vtt": "vtt", ".txt": "txt"}
+_SUFFIXES: dict[str, _Format] = {".srt": "srt", ".vtt": "vtt", ".txt": "txt"}
 
-_FACTS: Facts = {
+_COLUMNS: Columns = {
     "length_s": lambda data: data["duration_s"],
     "segments": lambda data: len(data["segments"]),
     "language": lambda data: data["language"],
@@ -79,65 +82,81 @@ def transcribe(
     vidsum transcribe rede.mp4 --language de --translate --format txt -o -
     """
     sources = batch.inputs(sources)
-    form = _form(outputs, extra.format)
-    if form != "json":
+    format = _choose_format(outputs, extra.format)
+    if format != "json":
         require_one_text(sources, outputs)
-    targets = _targets(sources, outputs, form)
-    words = OptionalPart("words", "--words", extra.words, lambda document: _has_words(document, extra.words))
-
-    def step(source: str, progress: "Progress | None") -> Result:
-        from vidsum.pipelines.speech import format_segments, plan_transcript, write_text
-        from vidsum.results.clock import to_player_time
-        from vidsum.results.result import write_document
-
-        plan, files = plan_transcript(source, settings, extraction), targets[source]
-
-        def make() -> Result:
-            transcript = plan.run(progress)
-            document = transcript.to_dict(with_words=extra.words)
-            if outputs.to_stdout:
-                text: Any = document
-                if form != "json":
-                    text = format_segments(to_player_time(transcript).segments, form, with_words=extra.words)
-                return Result(data=document, document=text, messages=transcript.warnings)
-            if form != "json":
-                write_text(transcript, files.named[form], form, with_words=extra.words)
-            write_document(document, files.record)
-            data, line = {**files.facts(), **document}, _line(files, transcript)
-            texts = to_player_time(transcript).segments
-            table = text_table((one.start_s, one.end_s, one.probability, one.displayed) for one in texts)
-            return Result(data=data, lines=(line,), table=table, messages=transcript.warnings)
-
-        return unless_up_to_date(source, files, plan.provenance, make, outputs, part=words)
-
-    run_batch("transcribe", sources, view, step, batch=batch, outputs=outputs, targets=targets, facts=_FACTS)
+    targets = _targets(sources, outputs, format)
+    job = TranscriptJob(settings, extraction, outputs, format, with_words=extra.words)
+    device = "cpu" if extraction.device == "auto" else extraction.device
+    verb = Verb("transcribe", partial(transcribe_one, job), device, _COLUMNS)
+    run_verb(verb, sources, view, batch, outputs, targets)
 
 
-def _form(outputs: Outputs, form: _Format) -> _Format:
-    """Return the format asked for, or the one that the ending of `--output` stands for."""
-    return _OF_ENDINGS.get(Path(outputs.output or "").suffix, form) if form == "json" else form
+@dataclass(frozen=True)
+class TranscriptJob:
+    """Settings of `transcribe_one`."""
+
+    settings: Transcription
+    extraction: Extraction
+    outputs: Outputs
+    format: _Format
+    with_words: bool
 
 
-def _targets(sources: list[str], outputs: Outputs, form: str) -> dict[str, Files]:
-    """Return where the JSON of each source goes, and the text beside it; either may be named by
-    `--output`.
-    """
-    suffixes = (".json",) if form == "json" else (f".{form}", ".json")
+def transcribe_one(job: TranscriptJob, task: Task, progress: "Progress | None") -> Result:
+    """Transcribe the speech of a video or audio file."""
+    from vidsum.pipelines.speech import plan_transcript
+
+    plan = plan_transcript(task.path, job.settings, job.extraction)
+    words = OptionalPart("words", "--words", job.with_words, partial(_has_words, job.with_words))
+    make = partial(_make, job, task.files, plan, progress)
+    return unless_up_to_date(task.path, task.files, plan.provenance, make, job.outputs, part=words)
+
+
+def _make(job: TranscriptJob, files: Files, plan: "Plan[Transcript]", progress: "Progress | None") -> Result:
+    from vidsum.pipelines.speech import format_segments, write_text
+    from vidsum.results.clock import to_player_time
+    from vidsum.results.result import write_document
+
+    transcript = plan.run(progress)
+    document = transcript.to_dict(with_words=job.with_words)
+    segments = to_player_time(transcript).segments
+    if job.outputs.to_stdout:
+        text: Any = document
+        if job.format != "json":
+            text = format_segments(segments, job.format, with_words=job.with_words)
+        return Result(data=document, document=text, messages=transcript.warnings)
+    if job.format != "json":
+        write_text(transcript, files.named[job.format], job.format, with_words=job.with_words)
+    write_document(document, files.record)
+    table = text_table((part.start_s, part.end_s, part.probability, part.displayed) for part in segments)
+    lines = (_line(files, transcript),)
+    return Result(data={**files.facts(), **document}, lines=lines, table=table, messages=transcript.warnings)
+
+
+def _choose_format(outputs: Outputs, format: _Format) -> _Format:
+    """Return the format of `--format`, or of the suffix of `--output`."""
+    return _SUFFIXES.get(Path(outputs.output or "").suffix, format) if format == "json" else format
+
+
+def _targets(sources: list[str], outputs: Outputs, format: str) -> dict[str, Files]:
+    """Return the JSON and the text file of each source; `--output` may name either."""
+    suffixes = (".json",) if format == "json" else (f".{format}", ".json")
     targets = {}
     for source, named in destinations(sources, outputs, "_transcript.json", suffixes).items():
-        texts = {} if form == "json" else {form: named.with_suffix(f".{form}")}
+        texts = {} if format == "json" else {format: named.with_suffix(f".{format}")}
         targets[source] = Files({"json": named.with_suffix(".json"), **texts})
     outputs.check(targets)
     return targets
 
 
-def _has_words(document: Mapping[str, Any], if_empty: bool) -> bool:
+def _has_words(if_empty: bool, document: Mapping[str, Any]) -> bool:
     segments = document["segments"]
     return "words" in segments[0] if segments else if_empty
 
 
 def _line(files: Files, transcript: "Transcript") -> str:
-    """Return the files, and what they hold in short."""
+    """Name the files, and summarize their contents."""
     names = ", ".join(map(str, files.all))
     if not transcript.segments:
         return f"{names}: no segments"

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from vidsum.commands.batch import run_batch
+from vidsum.commands.batch import Verb, run_verb
+from vidsum.commands.jobs import Task
 from vidsum.commands.options import CommandGroup, command, complete
 from vidsum.commands.result import Problem, Result, Table, View, run_alone
 from vidsum.errors import UsageError
@@ -87,11 +88,11 @@ def pull(options: PullOptions, view: View, names: Names) -> None:
     every = [status.entry.name for status in checkpoints.entries()]
     wanted = every if options.all else names or [DEFAULT_EXTRACTOR]
 
-    def step(name: str, progress: "Progress | None") -> Result:
-        path = checkpoints.fetch(name, progress)
-        return Result(data={"path": str(path)}, lines=(f"{name}: {path}",))
+    def step(task: Task, progress: "Progress | None") -> Result:
+        path = checkpoints.fetch(task.path, progress)
+        return Result(data={"path": str(path)}, lines=(f"{task.path}: {path}",))
 
-    run_batch("weights pull", wanted, view, step)
+    run_verb(Verb("weights pull", step), wanted, view)
 
 
 @command(app)
@@ -101,15 +102,15 @@ def verify(view: View, names: Names) -> None:
 
     wanted = names or [status.entry.name for status in checkpoints.entries() if status.state != "missing"]
 
-    def step(name: str, progress: "Progress | None") -> Result:
-        status = checkpoints.verify(name)
-        line = f"{name}: {'verified' if status.state == 'present' else status.reason or status.state}"
+    def step(task: Task, progress: "Progress | None") -> Result:
+        status = checkpoints.verify(task.path)
+        line = f"{task.path}: {'verified' if status.state == 'present' else status.reason or status.state}"
         if status.state == "present":
             return Result(data=_facts(status), lines=(line,))
-        problem = Problem("WeightsError", line, f"vidsum weights pull {name}")
+        problem = Problem("WeightsError", line, f"vidsum weights pull {task.path}")
         return Result(data=_facts(status), errors=(problem,), exit_code=4)
 
-    run_batch("weights verify", wanted, view, step)
+    run_verb(Verb("weights verify", step), wanted, view)
 
 
 @command(app)

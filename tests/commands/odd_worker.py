@@ -6,16 +6,23 @@ import time
 from pathlib import Path
 from typing import Any
 
-from vidsum.commands.jobs import main
+from vidsum.commands.jobs import _begin
 from vidsum.pipelines import sources
 
 _probe, _replace = sources.probe, Path.replace
 
 
-def _probe_or_die(path: Any, **how: Any) -> Any:
+def begin(pipe: Any, n_threads: int) -> None:
+    """Start as any worker, and spoil it."""
+    _begin(pipe, n_threads)
+    sources.probe = _probe_or_die
+    Path.replace = _replace_slowly  # type: ignore[assignment, method-assign]
+
+
+def _probe_or_die(path: Any, **settings: Any) -> Any:
     if "deadly" in str(path):
         os.kill(os.getpid(), signal.SIGKILL)
-    return _probe(path, **how)
+    return _probe(path, **settings)
 
 
 def _replace_slowly(part: Path, target: Any) -> Path:
@@ -24,8 +31,3 @@ def _replace_slowly(part: Path, target: Any) -> Path:
         for _ in range(1200):  # two minutes, in steps in which a signal is seen
             time.sleep(0.1)
     return _replace(part, target)
-
-
-sources.probe = _probe_or_die
-Path.replace = _replace_slowly  # type: ignore[assignment, method-assign]
-work = main

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from tests.commands.conftest import Run
-from vidsum.commands.cluster import _as_they_finish
+from vidsum.commands.cluster import _finish_next
+from vidsum.commands.result import Result
 
 pytestmark = [
     pytest.mark.deep,
@@ -28,17 +29,17 @@ import psutil
 from vidsum.commands import cluster
 from vidsum.commands.app import main
 
-def watched(*given):
-    for finished in really(*given):
-        process = psutil.Process()
-        for each in (process, *process.children(recursive=True)):
-            for one in each.net_connections("inet"):
-                if one.status == psutil.CONN_LISTEN:
-                    print("listens:", one.laddr.ip, file=sys.stderr)
-        os.write(1, b"what C++ prints")
-        yield finished
+def watched(*arguments):
+    finished = really(*arguments)
+    process = psutil.Process()
+    for member in (process, *process.children(recursive=True)):
+        for connection in member.net_connections("inet"):
+            if connection.status == psutil.CONN_LISTEN:
+                print("listens:", connection.laddr.ip, file=sys.stderr)
+    os.write(1, b"what C++ prints")
+    return finished
 
-really, cluster._as_they_finish = cluster._as_they_finish, watched
+really, cluster._finish_next = cluster._finish_next, watched
 main()
 """
 
@@ -76,15 +77,14 @@ def test_a_lost_node_costs_nothing_and_nothing_is_done_twice(
     nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
     finished = list[int]()
 
-    def lose_the_node(*given: Any) -> Iterator[Any]:
-        for number, result in really(*given):
-            yield number, result
-            finished.append(number)
-            if len(finished) == len(nodes):  # what the node does next is under way, or about to be
-                cluster.remove_node(nodes[0], allow_graceful=False)
+    def lose_the_node(*arguments: Any) -> tuple[int, Result]:
+        number, result = _finish_next(*arguments)
+        finished.append(number)
+        if len(finished) == len(nodes):  # what the node does next is under way, or about to be
+            cluster.remove_node(nodes[0], allow_graceful=False)
+        return number, result
 
-    really = _as_they_finish
-    monkeypatch.setattr("vidsum.commands.cluster._as_they_finish", lose_the_node)
+    monkeypatch.setattr("vidsum.commands.cluster._finish_next", lose_the_node)
     many = run("shots", *films, *options, "--output-dir", "out", "--ray", cluster.address)
     assert len(cluster.worker_nodes) == 1
     assert many.code == 0

@@ -4,6 +4,7 @@ import os
 import pickle
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,12 +12,10 @@ from tests.commands import stub_ray
 from tests.commands.conftest import Run
 from tests.commands.stub_ray import StubRay
 from vidsum.commands.cluster import on_cluster
-from vidsum.commands.jobs import Call, Queue, Task
+from vidsum.commands.jobs import Queue, Task
 from vidsum.commands.result import Result
-from vidsum.features.settings import Extraction
 
-TASKS = [Task(f"{number}.mp4") for number in range(30)]
-INFO = Call("info", {})
+TASKS = [Task(number, f"{number}.mp4") for number in range(30)]
 
 
 @pytest.fixture
@@ -25,13 +24,20 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> StubRay:
     return stub_ray.install(monkeypatch)
 
 
-def go_through(call: Call = INFO, address: str = "local") -> tuple[list[str], list[int]]:
-    """The paths of the results in their order, and the places in the order in which they were done."""
+def queue(done: list[int]) -> Queue:
+    """Tasks that the stub answers; it notes those that are done."""
+    return Queue("info", _work, TASKS, lambda _: None, lambda task, _: done.append(task.number))
+
+
+def _work(task: Task, progress: Any) -> Result:
+    raise NotImplementedError
+
+
+def go_through(address: str = "local", device: str = "cpu") -> tuple[list[str], list[int]]:
+    """The paths of the results in their order, and the numbers in the order in which they were done."""
     done: list[int] = []
     results: list[Result] = []
-    for result in on_cluster(
-        Queue(call, TASKS, lambda _: None, lambda number, _: done.append(number)), address
-    ):
+    for result in on_cluster(queue(done), address, device):
         results.append(result)
         assert set(done) >= set(range(len(results)))
     return [result.input or "" for result in results], done
@@ -42,7 +48,7 @@ def test_a_long_input_holds_up_its_successors_and_nothing_else(ray: StubRay) -> 
     paths, done = go_through()
     assert paths == [task.path for task in TASKS]
     assert done == [*range(1, 30), 0]
-    assert ray.under_way == [8] * 23 + [7, 6, 5, 4, 3, 2, 1]  # four for each core, as long as there are any
+    assert ray.under_way == [*range(30, 0, -1)]  # Ray has them all
 
 
 @pytest.mark.parametrize("order", [min, max])
@@ -52,7 +58,7 @@ def test_results_come_in_the_order_of_the_inputs(ray: StubRay, order: type) -> N
 
 
 def test_a_batch_may_be_left_in_the_middle(ray: StubRay, capsys: pytest.CaptureFixture[str]) -> None:
-    results = on_cluster(Queue(INFO, TASKS, lambda _: None, lambda number, result: None), "local")
+    results = on_cluster(queue([]), "local", "cpu")
     assert next(results).input == "0.mp4"
     stdout = sys.stdout
     results.close()
@@ -64,33 +70,41 @@ def test_only_what_a_task_needs_is_sent(ray: StubRay, monkeypatch: pytest.Monkey
     monkeypatch.setenv("VIDSUM_HOME", "/weights")
     monkeypatch.setenv("SECRET_KEY", "k3y")
     go_through()
-    call, folder, environment = pickle.loads(ray.shared)
-    assert (call, folder) == (INFO, str(Path.cwd()))
+    folder, environment = pickle.loads(ray.shared)
+    assert folder == str(Path.cwd())
     assert environment["VIDSUM_HOME"] == "/weights"
     assert {name[:7] for name in environment} == {"VIDSUM_"}
     assert [pickle.loads(sent) for sent in ray.tasks] == TASKS
-    assert max(map(len, ray.tasks)) < 100
+    assert max(map(len, ray.tasks)) < 500
 
 
 @pytest.mark.parametrize(
-    ("command", "device", "resources", "expected"),
+    ("device", "resources", "expected"),
     [
-        ("shots", "auto", {"CPU": 8, "GPU": 2}, 1),
-        ("shots", "cuda", {"CPU": 8, "GPU": 2}, 1),
-        ("shots", "cuda:0", {"CPU": 8, "GPU": 2}, 1),
-        ("shots", "cpu", {"CPU": 8, "GPU": 2}, 0),
-        ("shots", "auto", {"CPU": 8}, 0),
-        ("transcribe", "auto", {"CPU": 8, "GPU": 2}, 0),
-        ("transcribe", "cuda", {"CPU": 8, "GPU": 2}, 1),
+        ("auto", {"CPU": 8, "GPU": 2}, 1),
+        ("cuda", {"CPU": 8, "GPU": 2}, 1),
+        ("cuda:0", {"CPU": 8, "GPU": 2}, 1),
+        ("cpu", {"CPU": 8, "GPU": 2}, 0),
+        ("auto", {"CPU": 8}, 0),
     ],
 )
 def test_a_task_asks_for_a_gpu_where_the_command_takes_one(
-    ray: StubRay, command: str, device: str, resources: dict[str, float], expected: int
+    ray: StubRay, device: str, resources: dict[str, float], expected: int
 ) -> None:
     ray.resources = resources
-    go_through(Call(command, {"sources": [], "extraction": Extraction(device=device)}))
+    go_through(device=device)
     assert (ray.options["num_cpus"], ray.options["num_gpus"]) == (1, expected)
-    assert ray.under_way[0] == min(len(TASKS), 4 * (2 if expected else 8))
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"), [([], 0), (["--device", "cuda"], 1), (["--device", "cpu"], 0)]
+)
+def test_speech_is_recognized_on_a_gpu_only_if_asked_to(
+    run: Run, ray: StubRay, words: list[str], expected: int
+) -> None:
+    ray.resources = {"CPU": 8, "GPU": 2}
+    run("transcribe", "a.mp4", *words, "--ray", "local")
+    assert ray.options["num_gpus"] == expected
 
 
 def test_ray_chooses_among_gpus(run: Run, ray: StubRay) -> None:

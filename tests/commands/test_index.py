@@ -372,7 +372,7 @@ def test_watching_looks_again_at_what_was_left_to_a_process_that_was_killed(
         change = "UPDATE claims SET until_s = {}"
         monkeypatch.setattr(
             index_command,
-            "_tell_gone",
+            "_report_missing",
             lambda *_, **__: archive._connection.execute(change.format(0 if len(looks) > 2 else "until_s")),
         )
 

@@ -10,26 +10,29 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.commands import odd_worker
 from tests.commands.conftest import Run
 from tests.conftest import real_weights
 from tests.speech import stub
 from tests.voices import write_wav
 from vidsum.commands import jobs
-from vidsum.commands.jobs import Call, Task, Worker
+from vidsum.commands.jobs import Task, Work, Worker
 from vidsum.commands.outputs import Files
+from vidsum.commands.result import Result
 
 ROOT = Path(__file__).parents[2]
-ODD_PROGRAM = "import sys; sys.path[:] = {path}; from tests.commands.odd_worker import work; work()"
-ODD_PARENT = (
-    "from vidsum.commands import jobs\n"
-    f"jobs._PROGRAM = {ODD_PROGRAM!r}\n"
-    "from vidsum.commands.app import main\n"
-    "main()"
-)
+ODD_PARENT = """
+from tests.commands import odd_worker
+from vidsum.commands import jobs
+from vidsum.commands.app import main
+jobs._begin = odd_worker.begin
+main()
+"""
 UNIFORM = ("--shots", "uniform", "--output-dir", "out")
 pytestmark = [pytest.mark.weights, pytest.mark.skipif(os.name != "posix", reason="signals are sent")]
 
@@ -61,59 +64,51 @@ def test_several_processes_print_and_write_what_one_does(run: Run, film: Path) -
 
 
 @pytest.fixture
-def sent(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """What workers were sent: a `Call`, and tasks."""
-    messages: list[object] = []
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bytes, bytes]]:
+    """What workers were sent, as it is pickled: the work, and a task."""
+    messages: list[tuple[bytes, bytes]] = []
 
-    def send(self: Worker, message: object) -> None:
-        messages.append(message)
-        really_send(self, message)
+    def send(self: Worker, work: Work, task: Task, progress: Any) -> Result:
+        messages.append((pickle.dumps(work), pickle.dumps(task)))
+        return really_send(self, work, task, progress)
 
-    really_send = Worker._send
-    monkeypatch.setattr(Worker, "_send", send)
+    really_send = Worker.run
+    monkeypatch.setattr(Worker, "run", send)
     return messages
 
 
-def test_a_worker_is_sent_one_input_at_a_time(run: Run, film: Path, sent: list[object]) -> None:
+def test_a_worker_is_sent_one_input_at_a_time(run: Run, film: Path, sent: list[tuple[bytes, bytes]]) -> None:
     Path("films").mkdir()
     make_films(film, *(f"films/film{number}.mp4" for number in range(4)), "other.mp4")
     Path("list").write_text("other.mp4\n")
-    how = ("-o", "out/{n}.json", "--shots", "uniform", "--no-cache")
-    ran = run("shots", "films", "--from-file", "list", *how, "--json", "--jobs", "2")
-    assert [line["data"]["output"] for line in ran.json_lines] == [
-        f"out/{number}.json" for number in range(1, 6)
-    ]
-    calls = [message for message in sent if isinstance(message, Call)]
-    assert 1 <= len(calls) <= 2
-    assert b".mp4" not in pickle.dumps(calls)
-    tasks = [pickle.dumps(message) for message in sent if not isinstance(message, Call)]
-    assert [task.count(b".mp4") for task in tasks] == [1] * 5
+    options = ("-o", "out/{n}.json", "--shots", "uniform", "--no-cache")
+    ran = run("shots", "films", "--from-file", "list", *options, "--json", "--jobs", "2")
+    outputs = [line["data"]["output"] for line in ran.json_lines]
+    assert outputs == [f"out/{number}.json" for number in range(1, 6)]
+    assert len({work for work, _ in sent}) == 1
+    assert [work.count(b".mp4") + task.count(b".mp4") for work, task in sent] == [1] * 5
 
 
-def test_workers_read_no_configuration(run: Run, film: Path, sent: list[object]) -> None:
+def test_workers_read_no_configuration(run: Run, film: Path, sent: list[tuple[bytes, bytes]]) -> None:
     Path("config.yaml").write_text("shots:\n  shots: uniform\n")
-    how = ("--config", "config.yaml", "--jobs", "2", "--json")
+    options = ("--config", "config.yaml", "--jobs", "2", "--json")
     films = make_films(film, "a.mp4", "b.mp4")
-    told = run("info", *films, *how).json_lines
-    assert [line["data"]["config"] for line in told] == ["config.yaml"] * 2
-    sent.clear()
-    run("shots", *films, *how, "--output-dir", "out")
-    call = next(message for message in sent if isinstance(message, Call))
+    lines = run("info", *films, *options).json_lines
+    assert [line["data"]["config"] for line in lines] == ["config.yaml"] * 2
+    run("shots", *films, *options, "--output-dir", "out")
     Path("config.yaml").unlink()
-    worker = Worker(call, {})
-    result = worker.run(Task("a.mp4", Files({"output": Path("c.json")}, nested=False)), None)
-    worker.stop()
+    work = pickle.loads(sent[-1][0])
+    result = work(Task(0, "a.mp4", Files({"output": Path("c.json")}, nested=False)), None)
     assert (result.exit_code, result.data["output"], result.data["method"]) == (0, "c.json", "uniform")
 
 
 def test_queries_on_stdin_are_read_once(
-    run: Run, sent: list[object], monkeypatch: pytest.MonkeyPatch
+    run: Run, sent: list[tuple[bytes, bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a man chops wood\n")))
     ran = run("ground", "none.mp4", "no.mp4", "--queries", "-", "--json", "--jobs", "2")
     assert ["no such file" in line["errors"][0]["message"] for line in ran.json_lines] == [True, True]
-    queries, first = next(message for message in sent if isinstance(message, Call)).found
-    assert (queries.texts, first) == (("a man chops wood",), "none.mp4")
+    assert all(b"a man chops wood" in work for work, _ in sent)
 
 
 def test_spoken_queries_are_heard_once(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +124,7 @@ def test_spoken_queries_are_heard_once(run: Run, film: Path, monkeypatch: pytest
 
 
 def test_a_killed_worker_costs_its_input_only(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "_PROGRAM", ODD_PROGRAM)
+    monkeypatch.setattr(jobs, "_begin", odd_worker.begin)
     films = make_films(film, "a.mp4", "deadly.mp4", "b.mp4", "deadly2.mp4", "c.mp4")
     ran = run("info", *films, "--json", "--jobs", "2")
     assert ran.code == 1
@@ -206,25 +201,27 @@ def test_workers_end_with_the_process_that_started_them(held: "subprocess.Popen[
 
 def test_workers_share_the_threads(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "6")
-    given = []
+    shares = []
 
-    def started(call: Call, environment: dict[str, str]) -> Worker:
-        given.append(environment)
-        return Worker(call, environment)
+    def start(command: str, n_threads: int) -> Worker:
+        shares.append(n_threads)
+        return Worker(command, n_threads)
 
-    monkeypatch.setattr(jobs, "Worker", started)
+    monkeypatch.setattr(jobs, "Worker", start)
     films = make_films(film, *(f"{letter}.mp4" for letter in "abcd"))
     ran = run("info", *films, "--json", "--jobs", "4")
     assert [line["input"] for line in ran.json_lines] == [str(path) for path in films]
-    assert {each["OMP_NUM_THREADS"] for each in given} == {"1"}
+    assert set(shares) == {1}
 
 
-def test_what_fails_in_a_worker_before_its_batch_fails_for_each_input(film: Path) -> None:
-    worker = Worker(Call("shots", {"nonsense": True}), {})
-    results = [worker.run(Task(path), None) for path in ("a.mp4", "b.mp4")]
-    worker.stop()
-    assert [(result.input, result.exit_code) for result in results] == [("a.mp4", 1), ("b.mp4", 1)]
-    assert all("nonsense" in result.errors[0].message for result in results)
+def test_a_script_without_a_guard_is_run_once(film: Path) -> None:
+    Path("script.py").write_text("print('begun')\nfrom vidsum.commands.app import main\nmain()\n")
+    make_films(film, "a.mp4", "b.mp4")
+    command = [sys.executable, "script.py", "info", "a.mp4", "b.mp4", "--json", "--jobs", "2"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True)
+    begun, *lines = ran.stdout.splitlines()
+    assert (begun, [json.loads(line)["ok"] for line in lines]) == ("begun", [True, True]), ran.stderr
 
 
 def _is_running(pid: int) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 PROGRAM = """
 import os, subprocess, sys
 from threading import Thread
-from vidsum.commands.cluster import own_stdout
+from vidsum.commands.result import redirect_stdout
 
 def in_thread(text):
     thread = Thread(target=print, args=(text,))
@@ -15,7 +15,7 @@ def in_thread(text):
     thread.join()
 
 print("before")
-with own_stdout() as out:
+with redirect_stdout() as out:
     print("noise")
     in_thread("noise")
     with out.open():

@@ -27,8 +27,9 @@ from vidsum.grounding.find import (
     resolve_precision,
 )
 from vidsum.grounding.proposals import MAX_IOU, snap_moments, suppress
-from vidsum.grounding.queries import Queries, query_warnings, quote_queries, unreadable_queries
+from vidsum.grounding.queries import Queries as Queries
 from vidsum.grounding.queries import parse_queries as parse_queries
+from vidsum.grounding.queries import query_warnings, quote_queries, unreadable_queries
 from vidsum.grounding.queries import read_queries as read_queries
 from vidsum.grounding.queries import shorten as shorten
 from vidsum.grounding.said import ENCODER
