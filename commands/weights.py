@@ -170,7 +170,7 @@ def add(
 
         name, format = options.name, options.format
         if options.network is None and (format is not None or _is_official(name)):
-            from vidsum.checkpoints.named import add_official
+            from vidsum.lab.importers import add_official
 
             path = add_official(file, name, format)
             return Result(input=name, data={"name": name, "path": str(path)}, lines=(f"{name}: {path}",))
@@ -207,7 +207,7 @@ def _is_official(name: str) -> bool:
 
     if name in builtin_entries():
         return False
-    from vidsum.checkpoints.named import OFFICIAL  # with PyTorch, which the names of the registry need not
+    from vidsum.checkpoints.named import OFFICIAL
 
     return name in OFFICIAL
 

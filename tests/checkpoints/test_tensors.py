@@ -9,11 +9,12 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 import torch
 
-from tests.checkpoints.published_detr import at_random, moment_detr
-from vidsum.checkpoints.named import OFFICIAL, add_official
+from tests.lab.importers.published_detr import at_random, moment_detr
+from vidsum.checkpoints.named import OFFICIAL
 from vidsum.checkpoints.tensors import convert
 from vidsum.errors import InputError, OutputError, WeightsError
 from vidsum.lab.datasets.published_features import read_parts
+from vidsum.lab.importers import add_official
 
 
 def quantized() -> torch.Tensor:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from tests.checkpoints.published_mrnet import CONFIGS, state_dict
 from tests.commands.conftest import Run
+from tests.lab.importers.published_mrnet import CONFIGS, state_dict
 from tests.media import make_video
 from vidsum.checkpoints.trained import read_trained
 from vidsum.features import describe, load_extractor

@@ -18,8 +18,8 @@ import torch
 from torch import Tensor, nn
 
 import vidsum as library
-from tests.checkpoints import published_detr, published_mrnet
 from tests.golden.stored import REGENERATE, ExactDraws, Program, assert_close, numbers
+from tests.lab.importers import published_detr, published_mrnet
 
 STORED = Path(__file__).with_name("checkpoints.json")
 SUMMARIZERS = ("ridge", "fulltransnet")

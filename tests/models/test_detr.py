@@ -161,7 +161,7 @@ def test_a_static_mask_is_of_self_attention_and_not_of_mrnets_blocks() -> None:
 
 def test_published_sizes() -> None:
     sizes = {name: sum(one.numel() for one in build(name, DETRConfig()).parameters()) for name in MODELS}
-    # of the first two, see tests/checkpoints/test_detr_official.py
+    # of the first two, see tests/lab/importers/test_detr.py
     assert sizes == {"moment-detr": 4_814_601, "qd-detr": 7_576_869, "mrnet-detr": 6_400_787}
 
 

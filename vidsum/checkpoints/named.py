@@ -1,18 +1,12 @@
 """Checkpoints of trained models by name: from the registry, from other authors, or as files."""
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from vidsum import checkpoints
-from vidsum.checkpoints.detr_official import moment_detr_checkpoint, qd_detr_checkpoint
-from vidsum.checkpoints.mrnet_official import CONFIGURATIONS, mrnet_checkpoint
 from vidsum.checkpoints.registry import builtin_entries, weights_folder
-from vidsum.checkpoints.tensors import Published, read_published
-from vidsum.checkpoints.trained import Trained, save_trained
-from vidsum.errors import InputError, UsageError, WeightsError
-from vidsum.outputs import make_folder
+from vidsum.errors import InputError, WeightsError
 from vidsum.provenance import identify_file
 
 BEST = "best.safetensors"
@@ -22,10 +16,9 @@ OfficialFormat = Literal["mrnet-official", "detr-official"]
 
 
 class OfficialModel(NamedTuple):
-    """A published model."""
+    """A published model that only its authors distribute."""
 
     format: OfficialFormat
-    checkpoint: Callable[[Published], Trained]
     hint: str
     """The file that it is read from, for messages."""
 
@@ -34,47 +27,18 @@ _MRNET_HINT = "give a state dict of xian-sh/MRNet for {}, as its trainer saves i
 _DETR_HINT = "give model_best.ckpt of {}"
 
 OFFICIAL: Mapping[str, OfficialModel] = {
-    name: OfficialModel("mrnet-official", partial(mrnet_checkpoint, name=name), _MRNET_HINT.format(dataset))
-    for name, (dataset, *_) in CONFIGURATIONS.items()
-} | {
-    name: OfficialModel("detr-official", checkpoint, _DETR_HINT.format(repository))
-    for name, checkpoint, repository in (
-        ("moment-detr-qvhighlights", moment_detr_checkpoint, "jayleicn/moment_detr"),
-        ("qd-detr-qvhighlights", qd_detr_checkpoint, "wjun0830/QD-DETR"),
-    )
+    "mrnet-activitynet": OfficialModel("mrnet-official", _MRNET_HINT.format("ActivityNet Captions")),
+    "mrnet-charades": OfficialModel("mrnet-official", _MRNET_HINT.format("Charades-STA")),
+    "mrnet-tacos": OfficialModel("mrnet-official", _MRNET_HINT.format("TACoS")),
+    "moment-detr-qvhighlights": OfficialModel("detr-official", _DETR_HINT.format("jayleicn/moment_detr")),
+    "qd-detr-qvhighlights": OfficialModel("detr-official", _DETR_HINT.format("wjun0830/QD-DETR")),
 }
-"""The published models by their names here."""
-
-
-def add_official(file: Path, name: str, format: OfficialFormat | None = None) -> Path:
-    """Store a published model, `name` of OFFICIAL, as a checkpoint in the folder of weights; return its path.
-
-    Raises UsageError: no published model of the format has that name. WeightsError: the file does not hold
-    that model. OutputError: it cannot be stored.
-    """
-    known = [other for other, official in OFFICIAL.items() if format in (None, official.format)]
-    if name not in known:
-        hint = f"known are {', '.join(known)}"
-        raise UsageError(f"{name} cannot be read from the authors' format", hint=hint)
-    official = OFFICIAL[name]
-    published = read_published(file, official.hint)
-    try:
-        trained = official.checkpoint(published)
-    except WeightsError as error:
-        raise WeightsError(f"{file}: {error.message}", hint=error.hint or official.hint) from error
-    except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
-        # what indexing and reshaping raise at tensors of other shapes, and numbers at other options
-        fault = f"{file}: its tensors or options do not have the form of {name}"
-        raise WeightsError(fault, hint=official.hint) from error
-    path = _path_of(name)
-    make_folder(path.parent)
-    save_trained(path, trained)
-    return path
+"""The published models by their names here; `vidsum.lab.importers` reads their files."""
 
 
 def official_file(name: str) -> Path:
-    """Return the checkpoint that `add_official` stored. Raises WeightsError where it was never added."""
-    path = _path_of(name)
+    """Return the checkpoint that was added. Raises WeightsError where it was never added."""
+    path = official_path(name)
     if not path.is_file():
         official = OFFICIAL[name]
         raise WeightsError(
@@ -84,7 +48,8 @@ def official_file(name: str) -> Path:
     return path
 
 
-def _path_of(name: str) -> Path:
+def official_path(name: str) -> Path:
+    """Return where a published model is stored once it was added."""
     return weights_folder() / name / f"{name}.safetensors"
 
 

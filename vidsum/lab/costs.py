@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from vidsum.models.audio_description import AudioDescription, AudioDescriptionConfig
+from vidsum.lab.models.audio_description import AudioDescription, AudioDescriptionConfig
 from vidsum.models.configs import FullTransNetConfig, MaskConfig, MRNetConfig
 from vidsum.models.fulltransnet import FullTransNet
 from vidsum.models.mrnet import MRNet

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from vidsum.lab.models.vit import ONE_LAYER, ViT, ViTConfig
 from vidsum.models.configs import MaskConfig, MaskKind
-from vidsum.models.vit import ONE_LAYER, ViT, ViTConfig
 
 TINY = ViTConfig(channels=1, image=8, patch=2, d=16, layers=2, heads=4, classes=10)
 
@@ -36,9 +36,9 @@ def with_weights_of(model: nn.Module, names: dict[str, str], config: ViTConfig) 
             }
         else:
             weights[name] = value
-    ours = ViT(config).eval()
-    ours.load_state_dict(weights)
-    return ours
+    network = ViT(config).eval()
+    network.load_state_dict(weights)
+    return network
 
 
 def test_without_masks_it_is_timms() -> None:

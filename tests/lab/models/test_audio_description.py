@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from vidsum.models.audio_description import (
+from vidsum.lab.models.audio_description import (
     SMALL,
     STAMP,
     AudioDescription,

@@ -172,10 +172,10 @@ def _retain(w: dict[str, Tensor], how: Theirs, name: str, x: Tensor, m: int) -> 
     if how.att_mode == "all":
         whole = torch.ones(len(x), len(x))
         whole[m:, m:] = mask
-        return _attend(w, how, name, *(torch.cat(pair) for pair in inputs.values()), whole, is_shared)
-    return torch.cat(
-        [inputs["V"][0], _attend(w, how, name, *(pair[1] for pair in inputs.values()), mask, is_shared)]
-    )
+        q, k, v = (torch.cat(pair) for pair in inputs.values())
+        return _attend(w, how, name, q, k, v, whole, is_shared)
+    q, k, v = (pair[1] for pair in inputs.values())
+    return torch.cat([inputs["V"][0], _attend(w, how, name, q, k, v, mask, is_shared)])
 
 
 def _attend(

@@ -10,14 +10,15 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from tests.checkpoints.published_mrnet import CONFIGS, averaged, moments, score_map, state_dict
-from vidsum.checkpoints.mrnet_official import mrnet_checkpoint
-from vidsum.checkpoints.named import OFFICIAL, add_official
-from vidsum.checkpoints.tensors import Published, read_published
+from tests.lab.importers.published_mrnet import CONFIGS, averaged, moments, score_map, state_dict
+from vidsum.checkpoints.named import OFFICIAL
 from vidsum.checkpoints.trained import Trained
 from vidsum.errors import UsageError, WeightsError
 from vidsum.grounding.grounder import build_moment_model, ground_video, load_moment_model
 from vidsum.grounding.spaces import ClipEmbeddings
+from vidsum.lab.importers import add_official
+from vidsum.lab.importers.mrnet import mrnet_checkpoint
+from vidsum.lab.importers.published import Published, read_published
 from vidsum.models.configs import MRNetConfig
 from vidsum.models.mrnet import MRNet, match_scores
 

@@ -9,13 +9,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import layer_norm, linear, prelu
 
-from tests.checkpoints import published_detr
-from vidsum.checkpoints.detr_official import moment_detr_checkpoint, qd_detr_checkpoint
-from vidsum.checkpoints.named import OFFICIAL, add_official, official_file
-from vidsum.checkpoints.tensors import Published, read_published
+from tests.lab.importers import published_detr
+from vidsum.checkpoints.named import OFFICIAL, official_file
 from vidsum.checkpoints.trained import Trained, build_trained, read_trained
 from vidsum.errors import UsageError, WeightsError
 from vidsum.grounding.find import resolve_model
+from vidsum.lab.importers import add_official
+from vidsum.lab.importers.detr import moment_detr_checkpoint, qd_detr_checkpoint
+from vidsum.lab.importers.published import Published, read_published
 from vidsum.models.configs import DETRConfig
 from vidsum.models.detr import Detections
 from vidsum.models.detr_models import MODELS, DETRModel, build

@@ -21,19 +21,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding, linear, pad, rms_norm, scaled_dot_product_attention, silu
 
+from vidsum.lab.models.vit import ViTBlock
 from vidsum.models.attention.heads import join_heads, sines, split_heads
 from vidsum.models.attention.learned_mask import learned_masks, shared_mask
 from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr import EncoderLayer, mlp
-from vidsum.models.vit import ViTBlock
-
-PROMPT: Final = (
-    "Below is an instruction that describes a task\n### Instruction:\nGenerate caption of this video.\n"
-    "### Response:\n"
-)
-"""Fig. S3 of STAMP, S7 of LAM."""
-TOKENS_PER_S: Final = 5
-"""Of either kind."""
 
 Phase = Literal["language", "align", "tune"]
 
@@ -55,7 +47,7 @@ class AudioDescriptionConfig:
     mask: MaskConfig | None = None
     """Table 2: none is full attention."""
     linear_layers: int = 0
-    """Of width d behind each layer: "+ Linear Layers" of Table 3, so many as a mask has but the last."""
+    """Extra layers of width d after each layer ("+ Linear Layers" of Table 3)."""
     dropout: float = 0.1
 
     d_adapter: int = 512
@@ -187,11 +179,11 @@ class LanguageLayer(nn.Module):
         adapted.
         """
         normed = _rms(x, self.norms[0])
-        q, k, v = (split_heads(each(normed), self.heads) for each in (self.q, self.k, self.v))
+        q, k, v = (split_heads(layer(normed), self.heads) for layer in (self.q, self.k, self.v))
         q, k = rotated(q), rotated(k)
         heads = scaled_dot_product_attention(q, k, v, is_causal=True)
         if queries is not None:
-            keys, values = (split_heads(each(queries), self.heads) for each in (self.k, self.v))
+            keys, values = (split_heads(layer(queries), self.heads) for layer in (self.k, self.v))
             gate = self.gate.tanh()[:, None, None]
             heads = heads + gate * scaled_dot_product_attention(q, keys, values)
         x = x + self.out(join_heads(heads))

@@ -6,9 +6,9 @@ docs/algorithms/detr.md has the table of names of tensors.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from vidsum.checkpoints.tensors import Published, TensorReader
 from vidsum.checkpoints.trained import Trained
 from vidsum.errors import WeightsError
+from vidsum.lab.importers.published import Published, TensorReader
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -1,0 +1,46 @@
+"""Import checkpoints in the formats of other authors' code."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+from vidsum.checkpoints.named import OFFICIAL, OfficialFormat, official_path
+from vidsum.checkpoints.trained import Trained, save_trained
+from vidsum.errors import UsageError, WeightsError
+from vidsum.lab.importers.detr import moment_detr_checkpoint, qd_detr_checkpoint
+from vidsum.lab.importers.mrnet import CONFIGURATIONS, mrnet_checkpoint
+from vidsum.lab.importers.published import Published, read_published
+from vidsum.outputs import make_folder
+
+IMPORTERS: Mapping[str, Callable[[Published], Trained]] = {
+    **{name: partial(mrnet_checkpoint, name=name) for name in CONFIGURATIONS},
+    "moment-detr-qvhighlights": moment_detr_checkpoint,
+    "qd-detr-qvhighlights": qd_detr_checkpoint,
+}
+"""Converters of the models of `OFFICIAL`."""
+
+
+def add_official(file: Path, name: str, format: OfficialFormat | None = None) -> Path:
+    """Store a published model, `name` of OFFICIAL, as a checkpoint in the folder of weights; return its path.
+
+    Raises UsageError: no published model of the format has that name. WeightsError: the file does not hold
+    that model. OutputError: it cannot be stored.
+    """
+    known = [other for other, official in OFFICIAL.items() if format in (None, official.format)]
+    if name not in known:
+        hint = f"known are {', '.join(known)}"
+        raise UsageError(f"{name} cannot be read from the authors' format", hint=hint)
+    hint = OFFICIAL[name].hint
+    published = read_published(file, hint)
+    try:
+        trained = IMPORTERS[name](published)
+    except WeightsError as error:
+        raise WeightsError(f"{file}: {error.message}", hint=error.hint or hint) from error
+    except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        # what indexing and reshaping raise at tensors of other shapes, and numbers at other options
+        fault = f"{file}: its tensors or options do not have the form of {name}"
+        raise WeightsError(fault, hint=hint) from error
+    path = official_path(name)
+    make_folder(path.parent)
+    save_trained(path, trained)
+    return path

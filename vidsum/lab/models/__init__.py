@@ -1,0 +1,1 @@
+"""Networks that no command runs: the papers' own tables are made with them."""
