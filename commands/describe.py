@@ -114,7 +114,7 @@ def _make(
 
     result = plan.run(progress)
     if job.speaker is not None:
-        from vidsum.pipelines.spoken import write_audio_description
+        from vidsum.pipelines.audio_description import write_audio_description
 
         result = write_audio_description(result, files.named["video"], job.speaker, progress=progress)
     document = result.to_dict()
@@ -141,7 +141,7 @@ def _targets(sources: list[str], outputs: Outputs, *, with_video: bool) -> dict[
 
 def _require_speaker(name: str, outputs: Outputs) -> None:
     """Raise a UsageError where the program is not there, or no file would be written."""
-    from vidsum.pipelines.spoken import find_speaker
+    from vidsum.pipelines.audio_description import find_speaker
 
     if outputs.to_stdout:
         raise UsageError("-o - writes JSON only", hint="-o FILE.json, with --speak")

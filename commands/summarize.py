@@ -177,7 +177,7 @@ def _make(job: SummaryJob, task: Task, plan: "Plan[Summary]", progress: "Progres
 
 def _write(job: SummaryJob, files: Files, summary: "Summary", progress: "Progress | None") -> Result:
     from vidsum.pipelines import export
-    from vidsum.pipelines.said import export_subtitles
+    from vidsum.pipelines.speech_evidence import export_subtitles
     from vidsum.results.result import write_document
 
     named, extra, messages = files.named, job.extra, list(summary.warnings)

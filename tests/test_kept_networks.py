@@ -54,7 +54,7 @@ def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(checkpoints, "load_arrays", load_arrays)
     monkeypatch.setattr(checkpoints, "find", lambda name: None if name == "clip" else Path(name))
     monkeypatch.setattr("vidsum.checkpoints.trained.read_trained", read_trained)
-    monkeypatch.setattr("vidsum.summary.summarizer.read_trained", read_trained)
+    monkeypatch.setattr("vidsum.summary.importance_model.read_trained", read_trained)
     monkeypatch.setattr(Extractor, "encode", _rows)
     monkeypatch.setattr(TransNetV2, "forward", lambda self, x: (torch.full(x.shape[:2], -9.0), None))
     monkeypatch.setitem(text._LOADERS, "minilm", minilm)

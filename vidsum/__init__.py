@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from vidsum.features.extractor import CustomExtractor as CustomExtractor
     from vidsum.features.extractor import OwnExtractor as OwnExtractor
     from vidsum.features.extractor import register_extractor as register_extractor
+    from vidsum.pipelines.audio_description import write_audio_description as write_audio_description
     from vidsum.pipelines.clips import write_clips as write_clips
     from vidsum.pipelines.description import describe as describe
     from vidsum.pipelines.download import download as download
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from vidsum.pipelines.sources import Video as Video
     from vidsum.pipelines.sources import read_frames as read_frames
     from vidsum.pipelines.speech import transcribe as transcribe
-    from vidsum.pipelines.spoken import write_audio_description as write_audio_description
     from vidsum.pipelines.summary import find_shots as find_shots
     from vidsum.pipelines.summary import summarize as summarize
     from vidsum.pipelines.timelines import write_timeline as write_timeline

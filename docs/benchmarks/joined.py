@@ -20,8 +20,8 @@ from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings
 from vidsum.lab.datasets.moments import MomentVideo, Query
+from vidsum.pipelines.embedding import open_in_space, plan_embedding
 from vidsum.pipelines.plan import Input
-from vidsum.pipelines.sight import open_in_space, plan_embedding
 from vidsum.results.features import Features
 from vidsum.video.probe import probe
 

@@ -15,8 +15,8 @@ from vidsum.archive.texts import Texts
 from vidsum.features.extractor import Extractor
 from vidsum.features.settings import Extraction
 from vidsum.grounding.conse import ClassMixture
-from vidsum.grounding.said import Passage, iter_passages
 from vidsum.grounding.spaces import ClipEmbeddings
+from vidsum.grounding.speech import Passage, iter_passages
 from vidsum.grounding.windows import grid, to_grid
 from vidsum.models.scaling import softmax, unit_rows
 from vidsum.models.vse import CLASSES
@@ -38,7 +38,7 @@ def use_archive(monkeypatch: pytest.MonkeyPatch) -> None:
         "cohort.weight": np.diag([0.16, 0.15, 0.14]).astype(np.float32),
         CLASSES: rng.random((16, len(COLOURS))).astype(np.float32),
     }
-    monkeypatch.setattr("vidsum.pipelines.sight.embed_video", embed_video)
+    monkeypatch.setattr("vidsum.pipelines.embedding.embed_video", embed_video)
     for module in ("archive.index", "grounding.presence", "grounding.vse"):
         monkeypatch.setattr(f"vidsum.{module}.load_map", lambda: SimpleNamespace(tensors=tensors))
     monkeypatch.setattr("vidsum.archive.archive.embed_queries", lambda space, texts: ENCODER.encode(texts))

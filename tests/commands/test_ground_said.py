@@ -11,7 +11,7 @@ from tests import media
 from tests.commands.conftest import Run
 from tests.grounding.colours import use_colours
 from tests.speech import stub
-from vidsum.grounding import said
+from vidsum.grounding import speech
 from vidsum.results.feature_files import write_features
 from vidsum.results.features import Features
 from vidsum.results.load import load
@@ -31,7 +31,7 @@ def model(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> stub.StubModel:
         def encode(self, texts: list[str]) -> np.ndarray:
             return np.array([[float("word3" in text), 0.01] for text in texts], np.float32)
 
-    monkeypatch.setattr(said, "load_text_encoder", lambda name, device: Encoder())
+    monkeypatch.setattr(speech, "load_text_encoder", lambda name, device: Encoder())
     return stub.install(monkeypatch, language=("en", 0.99))
 
 

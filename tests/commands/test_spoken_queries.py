@@ -37,7 +37,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         plans.append(queries)
         curve = np.zeros(2, np.float32)
         answers = [QueryMoments(text, (Moment(0.0, 1.0, 0.5),), curve, 0.5) for text in queries.texts]
-        found = Grounding(queries.told_apart(answers), np.arange(2.0), 1.0, 2.0, "similarity", "vse")
+        found = Grounding(queries.attach_spoken(answers), np.arange(2.0), 1.0, 2.0, "similarity", "vse")
         return SimpleNamespace(run=lambda progress: found, provenance={})
 
     monkeypatch.setattr("vidsum.pipelines.moments.plan_moments", plan)

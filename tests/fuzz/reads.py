@@ -200,7 +200,7 @@ def read_weights(path: Path) -> None:
 
 def read_checkpoint(path: Path) -> None:
     from vidsum.checkpoints.trained import read_trained
-    from vidsum.grounding.grounder import build_moment_model
+    from vidsum.grounding.moment_model import build_moment_model
 
     grounder = build_moment_model(read_trained(path), str(path), "cpu")
     finite(*(weights.detach().numpy() for weights in grounder.model.parameters()))

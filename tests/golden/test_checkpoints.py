@@ -34,8 +34,8 @@ DETR_OPTIONS = {"nheads": 4, "max_v_l": 7, "max_q_l": 5, "clip_length": 2}
 def load(path: str) -> tuple[Any, Any]:
     """The model of a checkpoint's file, and what finds moments with it (None for models of summaries)."""
     from vidsum.checkpoints.trained import read_trained
-    from vidsum.grounding.grounder import build_moment_model
-    from vidsum.summary.summarizer import build_importance_model
+    from vidsum.grounding.moment_model import build_moment_model
+    from vidsum.summary.importance_model import build_importance_model
 
     trained = read_trained(path)
     if trained.model in SUMMARIZERS:
@@ -56,7 +56,7 @@ def ask(
         queries: [M, D].
         words: [W, D] of each query.
     """
-    from vidsum.grounding.grounder import ground_video
+    from vidsum.grounding.moment_model import ground_video
     from vidsum.grounding.spaces import ClipEmbeddings
 
     times = np.arange(len(clips), dtype=np.float64) * step_s

@@ -25,8 +25,8 @@ def use_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     # the map reads no colours
     spec = replace(describe("efficientnet_lite0"), inner=0)
     monkeypatch.setattr("vidsum.features.extractors.efficientnet_lite0.SPEC", spec)
-    monkeypatch.setattr("vidsum.pipelines.sight.extractions_for", _extractions_of)
-    monkeypatch.setattr("vidsum.pipelines.sight.embed_video", _embed_video)
+    monkeypatch.setattr("vidsum.pipelines.embedding.extractions_for", _extractions_of)
+    monkeypatch.setattr("vidsum.pipelines.embedding.embed_video", _embed_video)
     monkeypatch.setattr("vidsum.pipelines.moments.embed_queries", lambda space, texts, device: _encode(texts))
     monkeypatch.setattr(
         "vidsum.grounding.find.embed_words", lambda space, texts, device: _encode_words(texts)

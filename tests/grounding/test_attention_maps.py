@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from tests.grounding.test_grounder import DETR, MRNET, QUERIES, VECTORS, noisy
+from tests.grounding.test_moment_model import DETR, MRNET, QUERIES, VECTORS, noisy
 from vidsum.grounding.attention_maps import attention_of, has_mask
 from vidsum.grounding.attention_plot import BINS, LayerAttention, share_by_weight
-from vidsum.grounding.grounder import MomentModel, ground_video
+from vidsum.grounding.moment_model import MomentModel, ground_video
 from vidsum.models.attention.learned_mask import LearnedMask
 from vidsum.models.attention.retention import MaskRetention, xpos
 from vidsum.models.configs import MaskConfig

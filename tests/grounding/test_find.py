@@ -15,7 +15,7 @@ from vidsum.device import PrecisionChoice
 from vidsum.errors import InputError, UsageError, WeightsError
 from vidsum.grounding import find
 from vidsum.grounding.find import EncodedQueries
-from vidsum.grounding.grounder import ground_video
+from vidsum.grounding.moment_model import ground_video
 from vidsum.grounding.proposals import find_moments
 from vidsum.grounding.spaces import ClipEmbeddings, similarity
 from vidsum.models.configs import HEADS, DETRConfig, MaskConfig, MaskKind, MRNetConfig

@@ -19,12 +19,12 @@ from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import InputError, UsageError, WeightsError
 from vidsum.features.settings import Extraction
 from vidsum.grounding import find
-from vidsum.grounding.grounder import Prediction
+from vidsum.grounding.moment_model import Prediction
 from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr_models import build
-from vidsum.pipelines import decoding, sight, sources
+from vidsum.pipelines import decoding, embedding, sources
 from vidsum.pipelines import moments as pipeline
 from vidsum.results.feature_files import write_features
 from vidsum.results.features import Features
@@ -191,7 +191,7 @@ def test_a_video_is_probed_and_hashed_once(
 
     sources._probe_unchanged.cache_clear()
     monkeypatch.setattr(sources, "probe", counted("probe", probe))
-    monkeypatch.setattr(sight, "extraction_job", counted("hash", sight.extraction_job))
+    monkeypatch.setattr(embedding, "extraction_job", counted("hash", embedding.extraction_job))
     pipeline.ground(film, "green", device="cpu")
     assert calls == ["probe", "hash"]
 
@@ -274,7 +274,7 @@ def test_a_trained_model_gives_the_moments_and_says_what_it_reads(
     path = tmp_path / "best.safetensors"
     path.write_bytes(b"weights")
     monkeypatch.setattr(find, "_load_checkpoint", lambda model, device, sha256: Reader())
-    monkeypatch.setattr("vidsum.grounding.grounder.ground_video", answer)
+    monkeypatch.setattr("vidsum.grounding.moment_model.ground_video", answer)
     ask = {"model": str(path), "device": "cpu"}
     found = pipeline.ground(film, ["green", "red"], 3, precision="bf16", **ask)
     exact = pipeline.ground(film, ["green", "red"], 3, precision="fp32", **ask)

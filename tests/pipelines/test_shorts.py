@@ -19,10 +19,10 @@ from tests.grounding.colours import use_colours
 from tests.media import make_video
 from tests.speech import stub
 from vidsum.errors import UsageError
-from vidsum.grounding.places import STEP, normalise
+from vidsum.grounding.saliency import STEP, normalise
 from vidsum.pipelines import shorts
 from vidsum.pipelines.export import write_video
-from vidsum.pipelines.said import protected_words
+from vidsum.pipelines.speech_evidence import protected_words
 from vidsum.results.transcript import Segment, Transcript, Word
 from vidsum.summary.settings import Selection
 from vidsum.types import Picture

@@ -74,7 +74,7 @@ def test_an_alert_that_lasts_to_the_end_is_ended(colours: Path) -> None:
 def test_alerts_are_the_long_runs(present: list[float], at_least: float, for_s: int) -> None:
     """Against the definition: an alert begins with a likely run of `for_s`, and ends with an unlikely one."""
     alarm = _Alarm("a dog", Watching(min_present=at_least, for_s=float(for_s)), None, None)
-    found = [alarm.hear(float(t), p) for t, p in enumerate(present)]
+    found = [alarm.update(float(t), p) for t, p in enumerate(present)]
     found.append(alarm.end(float(len(present))))
     alerts = [(alert.start_s, alert.end_s) for alert in found if alert and alert.end_s is not None]
     expected, t, length = [], 0, max(1, for_s)

@@ -19,7 +19,7 @@ from vidsum.results.shots import Shots
 from vidsum.summary import attention_maps as module
 from vidsum.summary.attention_maps import attention_maps, pooled
 from vidsum.summary.fulltransnet import decode_samples
-from vidsum.summary.summarizer import ImportanceModel
+from vidsum.summary.importance_model import ImportanceModel
 
 N_SAMPLES = 40
 SMALL = FullTransNetConfig(dim_in=12, d=8, layers=2, heads=2, d_ff=16, window=5, t_max=64)

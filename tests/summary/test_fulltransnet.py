@@ -17,7 +17,7 @@ from vidsum.models.fulltransnet import FullTransNet, global_tokens
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.summary.fulltransnet import Decoded, average_windows, decode, shot_curve, windows
-from vidsum.summary.summarizer import ImportanceModel, importance, load_importance_model, require_kind
+from vidsum.summary.importance_model import ImportanceModel, importance, load_importance_model, require_kind
 
 CONFIG = FullTransNetConfig(dim_in=6, d=16, layers=1, heads=2, d_ff=8, window=3, t_max=24)
 

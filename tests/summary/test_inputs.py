@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.lab.datasets.made import use_stand_ins
 from vidsum.errors import InputError
 from vidsum.results.features import Features
-from vidsum.summary.summarizer import FeatureTransform, read_transform
+from vidsum.summary.importance_model import FeatureTransform, read_transform
 
 
 @given(

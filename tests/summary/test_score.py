@@ -15,6 +15,7 @@ from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.summary import score as module
 from vidsum.summary.importance import SCORERS
+from vidsum.summary.importance_model import ImportanceModel, importance, load_importance_model
 from vidsum.summary.score import (
     best_score,
     candidate_models,
@@ -24,7 +25,6 @@ from vidsum.summary.score import (
     score,
 )
 from vidsum.summary.settings import SHIPPED_MODEL, SHIPPED_MODELS, SUMMARIZERS, Selection
-from vidsum.summary.summarizer import ImportanceModel, importance, load_importance_model
 
 SMALL = FullTransNetConfig(dim_in=6, d=8, layers=1, heads=2, d_ff=8)
 FEATURES = Features.from_array(np.random.default_rng(0).normal(size=(12, 6)))

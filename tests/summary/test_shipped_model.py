@@ -20,6 +20,7 @@ from vidsum.pipelines.summary import summarize
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.summary.importance import contrastive
+from vidsum.summary.importance_model import FeatureTransform, importance, load_importance_model
 from vidsum.summary.liveness import liveness
 from vidsum.summary.score import (
     best_score,
@@ -30,7 +31,6 @@ from vidsum.summary.score import (
     score,
 )
 from vidsum.summary.settings import SHIPPED_MODELS, Selection
-from vidsum.summary.summarizer import FeatureTransform, importance, load_importance_model
 
 CLIPS = 12
 

@@ -223,7 +223,7 @@ class Archive:
                     asked = (text, search.vectors[0])
                     found += found_in(self._connection, space, why, asked, {*files}, wishes.per_video)
             if wishes.evidence not in ("said", "described"):
-                # as `vidsum.grounding.said.fuse` ranks them: said, and not seen
+                # as `vidsum.grounding.speech.fuse` ranks them: said, and not seen
                 found = [one for one in found if one.present >= UNLIKELY]
                 seen = {video: search.present(video) for video in {one.video for one in found}}
                 found = [replace(one, present=one.present * (1 - seen[one.video])) for one in found]

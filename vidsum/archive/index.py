@@ -21,8 +21,8 @@ from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.vse import load_map
+from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedding
 from vidsum.pipelines.plan import Plan
-from vidsum.pipelines.sight import EmbeddedVideo, open_in_space, plan_embedding
 from vidsum.pipelines.sources import probe_video
 from vidsum.pipelines.speech import cached_transcript
 from vidsum.provenance import identify_file

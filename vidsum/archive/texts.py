@@ -16,7 +16,7 @@ from vidsum.archive.search import Found
 from vidsum.archive.store import Database
 from vidsum.errors import InputError
 from vidsum.features.settings import Extraction
-from vidsum.grounding.said import (
+from vidsum.grounding.speech import (
     ENCODER,
     Passage,
     iter_passages,

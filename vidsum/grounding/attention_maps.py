@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from vidsum.grounding.attention_plot import LayerAttention, QueryAttention
-from vidsum.grounding.grounder import Model, MomentModel, whole_video
+from vidsum.grounding.moment_model import Model, MomentModel, whole_video
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.models.attention.learned_mask import LearnedMask, StaticMask, attention_weights
 from vidsum.models.attention.retention import MaskRetention
@@ -45,7 +45,7 @@ def attention_of(
 ) -> list[QueryAttention]:
     """Return the attention of each query; the whole video goes through the model as one window.
 
-    `texts` are each query with its tokens as words; for the rest see `vidsum.grounding.grounder`.
+    `texts` are each query with its tokens as words; for the rest see `vidsum.grounding.moment_model`.
     """
     calls: list[_Call] = []
 

@@ -43,11 +43,11 @@ def _load(sha256: str) -> Captioner:
 
 def write(seen: SegmentFeatures) -> list[Sentence]:
     """Of the sentences that beam search finds, the one that is likely and near to the segment on the map."""
-    encode, found = load_text_encoder("minilm").encode, load_captioner().write(seen.features, BEAMS)
+    encode, beams = load_text_encoder("minilm").encode, load_captioner().write(seen.features, BEAMS)
     said = []
-    for beam, embedding in zip(found, seen.embeddings, strict=True):
-        chances = np.array([each.log_probability for each in beam])
-        cosines = encode([each.text for each in beam]) @ embedding
+    for beam, embedding in zip(beams, seen.embeddings, strict=True):
+        chances = np.array([sentence.log_probability for sentence in beam])
+        cosines = encode([sentence.text for sentence in beam]) @ embedding
         best = int(np.argmax(chances + COSINE_WEIGHT * cosines))
         sure = CONFIDENCE[0] * chances[best] + CONFIDENCE[1] * cosines[best] + CONFIDENCE[2]
         said.append(Sentence(beam[best].text, float(logistic(sure))))

@@ -32,7 +32,7 @@ from vidsum.types import FloatArray
 
 if TYPE_CHECKING:
     from vidsum.grounding.attention_plot import QueryAttention
-    from vidsum.grounding.grounder import MomentModel
+    from vidsum.grounding.moment_model import MomentModel
 
 _DETR = ("moment-detr", "qd-detr", "mrnet-detr")
 
@@ -66,7 +66,7 @@ class AttentionCapture:
     """What a trained model attends to, for plots of it."""
 
     plots: Sequence[AttentionPlot]
-    found: list["QueryAttention"] = field(default_factory=list)
+    attentions: list["QueryAttention"] = field(default_factory=list)
     """Of the first `SAMPLES` queries, once they are answered."""
 
     def checked(self, model: str, evidence: Evidence, device: str) -> "AttentionCapture":
@@ -94,7 +94,9 @@ class AttentionCapture:
         some = EncodedQueries(request.texts[:SAMPLES], request.vectors[:SAMPLES])
         split = load_text_encoder(text_encoder_name(grounder.space), device).split
         texts = [(text, split(text)) for text in some.texts]
-        self.found.extend(attention_of(grounder, video, texts, _tokens(grounder, some, device), some.vectors))
+        self.attentions.extend(
+            attention_of(grounder, video, texts, _tokens(grounder, some, device), some.vectors)
+        )
 
 
 def resolve_model(
@@ -153,7 +155,7 @@ def locate(
     if model == "similarity":
         curves = _curves(video, request)
     else:
-        from vidsum.grounding.grounder import ground_video
+        from vidsum.grounding.moment_model import ground_video
 
         in_bf16 = resolve_precision(model, device, precision) == "bf16"
         grounder = replace(_load_model(model, device), in_bf16=in_bf16)
@@ -162,12 +164,12 @@ def locate(
         )
         if grounder.guided and not alone:
             weight = FUSION_WEIGHTS["mrnet" if grounder.is_mrnet else "detr"]
-            terms = (weight * standardise(each.curve[None])[0] for each in predictions)
+            terms = (weight * standardise(prediction.curve[None])[0] for prediction in predictions)
             curves = [np.add(*pair) for pair in zip(_curves(video, request), terms, strict=True)]
         else:
-            moments = [each.moments for each in predictions]
-            own = [each.saliency for each in predictions if each.saliency is not None]
-            curves = own or _curves(video, request)
+            moments = [prediction.moments for prediction in predictions]
+            saliency = [prediction.saliency for prediction in predictions if prediction.saliency is not None]
+            curves = saliency or _curves(video, request)
     if not moments:
         where = (video.timestamps, video.step_s, video.duration_s)
         moments = [find_moments(curve, *where, top_k, shots_s=video.shots_s) for curve in curves]
@@ -233,16 +235,20 @@ def _shipped_models() -> list[str]:
 
 
 def _check_mask(grounder: "MomentModel", mask: MaskKind) -> None:
-    own = grounder.model.config.mask
-    if own is None:
+    config = grounder.model.config.mask
+    if config is None:
         raise UsageError(f"{grounder.name} has no mask, not {mask}", hint="leave out --mask")
-    if own.kind != mask:
-        raise UsageError(f"{grounder.name} has the mask {own.kind}, not {mask}", hint=f"--mask {own.kind}")
+    if config.kind != mask:
+        raise UsageError(
+            f"{grounder.name} has the mask {config.kind}, not {mask}", hint=f"--mask {config.kind}"
+        )
 
 
 def _load_model(model: str, device: str) -> "MomentModel":
     if model in _FEATURE_MODELS:
-        fault = f"{model} reads published features, not videos: vidsum.grounding.grounder runs it on those"
+        fault = (
+            f"{model} reads published features, not videos: vidsum.grounding.moment_model runs it on those"
+        )
         raise UsageError(fault, hint="--model similarity, or a checkpoint of `vidsum train` (.safetensors)")
     if model not in (*_shipped_models(), *OFFICIAL) and not model.endswith(".safetensors"):
         best = Path(model) / "best.safetensors"
@@ -263,7 +269,7 @@ def _load_model(model: str, device: str) -> "MomentModel":
 def _load_checkpoint(model: str, device: str, sha256: str) -> "MomentModel":
     """Kept for the next video of a batch, unless the file has changed."""
     from vidsum.checkpoints.trained import read_trained
-    from vidsum.grounding.grounder import build_moment_model
+    from vidsum.grounding.moment_model import build_moment_model
 
     trained = read_trained(checkpoint_file(model))
     space = str(trained.features.get("space", "clip"))  # `build_moment_model` refuses a model without one

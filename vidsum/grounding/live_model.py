@@ -38,7 +38,7 @@ def live_rows(video: ClipEmbeddings, query: FloatArray) -> FloatArray:
     """Return [T, D + 2] the rows of a video and the running guide of one query [D], by the map alone."""
     mean, spread = cohort_cosines(query[None])
     guide, z = RunningGuide(1), (query[None] @ video.rows.T - mean) / spread
-    return np.concatenate([video.rows, np.concatenate([guide.add(each) for each in z.T])], axis=1)
+    return np.concatenate([video.rows, np.concatenate([guide.add(column) for column in z.T])], axis=1)
 
 
 class LiveModel:

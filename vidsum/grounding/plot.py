@@ -35,11 +35,11 @@ def moments_plot(grounding: Grounding, target: str | os.PathLike[str]) -> tuple[
     The same moments give the same bytes. Returns a warning where there are more queries than rows. Raises
     UsageError: another suffix. OutputError: the file cannot be written.
     """
-    shown, n_queries = grounding.queries[:MAX_ROWS], len(grounding.queries)
-    figure = new_figure(11, 0.9 + 1.45 * len(shown))
-    panels = figure.subplots(len(shown), sharex=True, squeeze=False)[:, 0]
+    queries, n_queries = grounding.queries[:MAX_ROWS], len(grounding.queries)
+    figure = new_figure(11, 0.9 + 1.45 * len(queries))
+    panels = figure.subplots(len(queries), sharex=True, squeeze=False)[:, 0]
     edges_s = [*grounding.timestamps.tolist(), grounding.video_duration_s]
-    for axes, query in zip(panels, shown, strict=True):
+    for axes, query in zip(panels, queries, strict=True):
         _draw_row(axes, query.saliency, edges_s, query.moments)
         if query.said is not None:
             axes.stairs(query.said, edges_s, baseline=None, color=_SPEECH_COLOUR, linewidth=1.0)

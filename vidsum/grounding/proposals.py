@@ -2,7 +2,7 @@
 
 A run is a sequence of clips above a threshold. docs/algorithms/grounding.md explains the rules:
 
-`shots`     that of `vidsum ground`: runs of clips cut at the edges of shots (vidsum/grounding/pieces.py)
+`shots`     that of `vidsum ground`: runs of clips cut at the edges of shots (`salient_runs`)
 `contrast`  runs above many thresholds, ranked by how far they stand out from the rest
 `hybrid`    the published rule, tuned on 75 clips: first the best run above the highest threshold that enough
             clips pass (the number grows with the video), then the others
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.errors import UsageError
-from vidsum.grounding.pieces import salient_runs, split_curve
+from vidsum.grounding.salient_runs import salient_runs, split_curve
 from vidsum.models.scaling import unit_range
 from vidsum.results.moments import Moment
 from vidsum.types import FloatArray, TimeArray, iou
@@ -109,14 +109,14 @@ def suppress(moments: Iterable[Moment], max_iou: float, top_k: int) -> list[Mome
     over union, in [0, 1], with a moment that stays. Raises UsageError where it or `top_k` is out of range.
     """
     _check(max_iou, top_k)
-    kept: list[Moment] = []
+    selected: list[Moment] = []
     for moment in moments:
-        intervals = [(other.start_s, other.end_s) for other in kept]
-        if not kept or iou([(moment.start_s, moment.end_s)], intervals).max() <= max_iou:
-            kept.append(moment)
-            if len(kept) == top_k:
+        intervals = [(other.start_s, other.end_s) for other in selected]
+        if not selected or iou([(moment.start_s, moment.end_s)], intervals).max() <= max_iou:
+            selected.append(moment)
+            if len(selected) == top_k:
                 break
-    return kept
+    return selected
 
 
 def _check(max_iou: float, top_k: int) -> None:

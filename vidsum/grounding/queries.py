@@ -42,7 +42,7 @@ class Queries:
     refused: tuple[UsageError, ...] = ()
     """Faults of queries that are left out."""
 
-    def told_apart(self, answers: Sequence[QueryMoments]) -> tuple[QueryMoments, ...]:
+    def attach_spoken(self, answers: Sequence[QueryMoments]) -> tuple[QueryMoments, ...]:
         """Return the answers to all of them, the spoken ones with what was heard."""
         return tuple(
             replace(answer, spoken=asdict(self.spoken[number]) if number in self.spoken else None)
@@ -74,16 +74,16 @@ def read_queries(
     `skip`, queries without text are left out where there are others. Raises UsageError: no query is given, or
     one holds no text. InputError: the file cannot be read, or holds no text.
     """
-    given: list[tuple[str, str, SpokenQuery | None]]
-    given = [(f"query {number}", text, None) for number, text in enumerate(texts, 1)]
-    given += [(one.file, one.text, one) for one in spoken]
+    entries: list[tuple[str, str, SpokenQuery | None]]
+    entries = [(f"query {number}", text, None) for number, text in enumerate(texts, 1)]
+    entries += [(recording.file, recording.text, recording) for recording in spoken]
     if file is not None:
-        given += [(*line, None) for line in _read_lines(file)]
-    if not given:
+        entries += [(*line, None) for line in _read_lines(file)]
+    if not entries:
         raise UsageError("no query given", hint='--query "a person opens a door", or --queries FILE')
-    read = [(_clean(place, text), text, one) for place, text, one in given]
+    read = [(_clean(place, text), text, recording) for place, text, recording in entries]
     refused = [query for query, *_ in read if isinstance(query, UsageError)]
-    pairs = [(query, text, one) for query, text, one in read if isinstance(query, str)]
+    pairs = [(query, text, recording) for query, text, recording in read if isinstance(query, str)]
     if refused and not (skip and pairs):
         raise refused[0]
     cleaned = [query for query, *_ in pairs]
@@ -96,8 +96,8 @@ def read_queries(
         ),
     }
     warnings = tuple(f"{quote_queries(queries)}: {fault}" for fault, queries in faults.items() if queries)
-    heard = {number: one for number, (*_, one) in enumerate(pairs) if one}
-    return Queries(tuple(cleaned), warnings, heard, tuple(refused))
+    recordings = {number: recording for number, (*_, recording) in enumerate(pairs) if recording}
+    return Queries(tuple(cleaned), warnings, recordings, tuple(refused))
 
 
 def shorten(query: str, most: int = _MAX_LETTERS) -> str:
@@ -107,9 +107,9 @@ def shorten(query: str, most: int = _MAX_LETTERS) -> str:
 
 def quote_queries(queries: Sequence[str]) -> str:
     """Queries for a message: the first few in quotes, and how many more there are."""
-    shown = ", ".join(repr(shorten(query)) for query in queries[:_MAX_QUOTED])
+    quoted = ", ".join(repr(shorten(query)) for query in queries[:_MAX_QUOTED])
     more = len(queries) - _MAX_QUOTED
-    return f"{shown} and {more} more" if more > 0 else shown
+    return f"{quoted} and {more} more" if more > 0 else quoted
 
 
 def _read_lines(file: str | os.PathLike[str]) -> list[tuple[str, str]]:

@@ -101,12 +101,12 @@ def embed_video(space: str, features: Sequence[Features], device: str = "auto") 
     rows = mapped_rows(pictures) if space == "vse" else pictures.array
     rows = unit_rows(to_grid(rows, pictures, times, STEP_S))
     mixtures = []
-    for each in reversed(features) if space == "vse" else ():
-        if each.logits is None:
-            fault = f"the features of {each.extractor} have no class scores"
+    for part in reversed(features) if space == "vse" else ():
+        if part.logits is None:
+            fault = f"the features of {part.extractor} have no class scores"
             raise UsageError(fault, hint="extract them with --logits")
-        probabilities = to_grid(class_probabilities(each.logits), each, times, STEP_S)
-        mixtures.append(ClassMixture(probabilities, name_embeddings(each.extractor, device)))
+        probabilities = to_grid(class_probabilities(part.logits), part, times, STEP_S)
+        mixtures.append(ClassMixture(probabilities, name_embeddings(part.extractor, device)))
     return ClipEmbeddings(rows, times, STEP_S, duration_s, tuple(mixtures))
 
 

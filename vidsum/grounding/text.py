@@ -49,12 +49,12 @@ class TextEncoder:
     `glove` the known words."""
     split: Callable[[str], list[str]] = field(repr=False)
     """The tokens of a text, start and end marks included; for `glove` the known words."""
-    most_tokens: int | None = None
+    max_tokens: int | None = None
     """Maximum number that is read; None for all."""
 
     def cuts(self, text: str) -> bool:
         """Return whether a text has more tokens than the encoder reads."""
-        return self.most_tokens is not None and len(self.split(text)) > self.most_tokens
+        return self.max_tokens is not None and len(self.split(text)) > self.max_tokens
 
 
 def load_text_encoder(name: str, device: str = "auto") -> TextEncoder:

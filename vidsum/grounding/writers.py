@@ -110,9 +110,9 @@ def retrieve(seen: SegmentFeatures, bank: Bank) -> list[Sentence]:
             votes = bank.vectors[nearest] @ bank.vectors[nearest].T @ weights
             # its own vote too: else a list in which nothing else is like the right sentence never says it
             chosen = int(np.argmax(votes))
-            own = float(weights[chosen])
-            agreement = (float(votes[chosen]) - own) / max(1 - own, 1e-6)
-            backing = agreement if curve is CONFIDENCE else own
+            weight = float(weights[chosen])
+            agreement = (float(votes[chosen]) - weight) / max(1 - weight, 1e-6)
+            backing = agreement if curve is CONFIDENCE else weight
             sure = curve[0] * row[nearest[chosen]] + curve[1] * backing + curve[2]
             said.append(Sentence(bank.texts[nearest[chosen]], float(logistic(sure))))
     return said

@@ -48,9 +48,9 @@ def write_report(
         OutputError: the file cannot be written.
     """
     several = results if isinstance(results, Sequence) else [results]
-    for one in several or (None,):
-        require_type(one, PageResult)
-    named = [(f"result {number}", one) for number, one in enumerate(several, 1)]
+    for result in several or (None,):
+        require_type(result, PageResult)
+    named = [(f"result {number}", result) for number, result in enumerate(several, 1)]
     if Path(path).suffix.lower() != ".html":
         return write_bundle(named, Path(path), title)[1]
     text, warnings = report_text(named, Path(path), title, embed=embed)
@@ -139,7 +139,7 @@ def _is_bundle_of(files: Mapping[str, File], target: Path) -> bool:
     try:
         if _is_zip(target):
             with zipfile.ZipFile(target) as archive:
-                sizes = {each.filename: each.file_size for each in archive.infolist()}
+                sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
                 page = archive.read(_PAGE)
         else:
             sizes = {name: (target / name).stat().st_size for name in files}
@@ -169,17 +169,17 @@ def _write(files: Mapping[str, File], target: Path, place: Path) -> None:
 
 def _fill(folder: Path, files: Mapping[str, File]) -> None:
     """Write all files. Raises OutputError: one would replace a video that is to be shown."""
-    shown = {
+    media = {
         name: os.path.realpath(file if isinstance(file, Path) else file.path)
         for name, file in files.items()
         if not isinstance(file, str)
     }
     places = {name: os.path.realpath(folder / name) for name in files}
     for name, place in places.items():
-        if place in shown.values() and (place != shown.get(name) or isinstance(files[name], VideoInfo)):
+        if place in media.values() and (place != media.get(name) or isinstance(files[name], VideoInfo)):
             raise OutputError(f"{folder / name}: is to be shown itself", hint="name a new folder")
     for name, file in files.items():
-        if places[name] != shown.get(name):
+        if places[name] != media.get(name):
             make_folder((folder / name).parent)
             _put(file, folder / name)
 

@@ -104,7 +104,7 @@ def clip_paths(
     else:
         gets = [query for query in result.queries if query.moments and _is_exported(query)]
         moments = [(_slug(query.query), moment) for query in gets for moment in query.moments]
-    counts, found = Counter[str](), []
+    counts, paths = Counter[str](), []
     for words, moment in moments:
         minutes, seconds = divmod(int(moment.start_s), 60)
         clock = f"{minutes // 60}h{minutes % 60:02}m" if minutes >= 60 else f"{minutes}m"
@@ -112,8 +112,8 @@ def clip_paths(
         name = f"{words}_{place}_{clock}{seconds:02}s"
         counts[name] += 1
         number = f"-{counts[name]}" if counts[name] > 1 else ""
-        found.append((Path(folder) / f"{name}{number}.mp4", (moment.start_s, moment.end_s)))
-    return found
+        paths.append((Path(folder) / f"{name}{number}.mp4", (moment.start_s, moment.end_s)))
+    return paths
 
 
 def _slug(text: str) -> str:

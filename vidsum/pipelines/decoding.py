@@ -51,88 +51,99 @@ class Job:
     """
 
 
-def resolve_spec(how: Extraction, video: VideoInfo | None = None) -> Spec:
+def resolve_spec(extraction: Extraction, video: VideoInfo | None = None) -> Spec:
     """Return what the extractor sees of a video and gives.
 
     Single frames of a video at a constant rate are sampled at that rate if it is lower: a second sample of a
     frame would say that the picture stands still. Raises UsageError: there is no such extractor, or it cannot
     take such clips.
     """
-    spec = describe(how.extractor, fps=how.fps, clip_frames=how.clip_frames, stride_frames=how.stride_frames)
+    spec = describe(
+        extraction.extractor,
+        fps=extraction.fps,
+        clip_frames=extraction.clip_frames,
+        stride_frames=extraction.stride_frames,
+    )
     is_slow = video is not None and not video.is_vfr and video.n_frames > 1 and video.fps < spec.fps
     return replace(spec, fps=video.fps) if video and is_slow and spec.clip_frames == 1 else spec
 
 
-def extraction_job(video: VideoInfo, how: Extraction) -> Job:
+def extraction_job(video: VideoInfo, extraction: Extraction) -> Job:
     """Extracting features, as the settings say.
 
     Raises UsageError: the choices do not go together; said before anything is fetched.
     """
-    spec = resolve_spec(how, video)
-    precision = _resolve_precision(how, spec)
+    spec = resolve_spec(extraction, video)
+    precision = _resolve_precision(extraction, spec)
     backend = (
-        "own" if spec.custom else choose_backend(spec, how.backend, device=how.device, precision=precision)
+        "own"
+        if spec.custom
+        else choose_backend(spec, extraction.backend, device=extraction.device, precision=precision)
     )
 
     def consumer(progress: Progress | None) -> Consumer[Features]:
         if not spec.custom and checkpoints.find(spec.checkpoint) is None:
             checkpoints.fetch(spec.checkpoint, progress)
-        extractor = replace(load_extractor(how), spec=spec)
-        seen = partial(extract_features, extractor=extractor, video=video, with_logits=how.logits)
+        extractor = replace(load_extractor(extraction), spec=spec)
+        seen = partial(extract_features, extractor=extractor, video=video, with_logits=extraction.logits)
         return partial(seen, embed=vse.load_map() if spec.inner else None, progress=progress)
 
     parameters = {
         "fps": spec.fps,
         "clip_frames": spec.clip_frames,
         "stride_frames": spec.stride_frames,
-        "logits": how.logits,
+        "logits": extraction.logits,
         "precision": precision,
         "backend": backend,
         **({"network": spec.network} if spec.network else {}),
         **({vse.RECORDED: checkpoints.sha256_of(vse.NAME)} if spec.inner else {}),
     }
-    provenance = _job_provenance(video, how, [spec.sampling], how.extractor, weights_sha256(spec), parameters)
+    provenance = _job_provenance(
+        video, extraction, [spec.sampling], extraction.extractor, weights_sha256(spec), parameters
+    )
     return Job(provenance, spec.sampling, consumer)
 
 
-def transitions_job(video: VideoInfo, how: Extraction) -> Job:
+def transitions_job(video: VideoInfo, extraction: Extraction) -> Job:
     """Seeing every frame of a video with TransNetV2."""
     from vidsum.shots import transnetv2
 
     def consumer(progress: Progress | None) -> Consumer[Features]:
-        model = transnetv2.load_model(how.device, progress)
+        model = transnetv2.load_model(extraction.device, progress)
         return partial(transnetv2.predict_transitions, model=model, video=video, progress=progress)
 
     sha256 = checkpoints.sha256_of(transnetv2.CHECKPOINT)
-    provenance = _job_provenance(video, how, [transnetv2.SAMPLING], _TRANSITIONS, sha256, {})
+    provenance = _job_provenance(video, extraction, [transnetv2.SAMPLING], _TRANSITIONS, sha256, {})
     return Job(provenance, transnetv2.SAMPLING, consumer)
 
 
-def changes_job(video: VideoInfo, how: Extraction, jobs: Sequence[Job]) -> Job | None:
+def changes_job(video: VideoInfo, extraction: Extraction, jobs: Sequence[Job]) -> Job | None:
     """Measuring how the pictures change that are decoded for other jobs; None with readers that do not tell,
     and where TransNetV2 finds the cuts.
 
     Which pictures are decoded depends on what all of the jobs sample.
     """
-    if how.reader != "pyav" or any(job.provenance["extractor"] == _TRANSITIONS for job in jobs):
+    if extraction.reader != "pyav" or any(job.provenance["extractor"] == _TRANSITIONS for job in jobs):
         return None
     samplings = [job.sampling for job in jobs if job.sampling]
     rates = sorted({sampling.fps or 0.0 for sampling in samplings})
-    return Job(_job_provenance(video, how, samplings, changes.NAME, None, {"rates": rates}), None, None)
+    return Job(
+        _job_provenance(video, extraction, samplings, changes.NAME, None, {"rates": rates}), None, None
+    )
 
 
 def _job_provenance(
     video: VideoInfo,
-    how: Extraction,
+    extraction: Extraction,
     samplings: Sequence[Sampling],
     extractor: str,
     weights_sha256: str | None,
     parameters: Mapping[str, Any],
 ) -> dict[str, Any]:
     path = Path(video.path)
-    if hardware := choose_hardware(video, how):  # its colours may differ in the last digit
+    if hardware := choose_hardware(video, extraction):  # its colours may differ in the last digit
         parameters = {**parameters, "hwaccel": hardware}
-    if how.fast and allow_key_frames(samplings):
+    if extraction.fast and allow_key_frames(samplings):
         parameters = {**parameters, "fast": True}
     return {
         "vidsum": __version__,
@@ -140,10 +151,10 @@ def _job_provenance(
         **({"weights_sha256": weights_sha256} if weights_sha256 else {}),
         "parameters": {
             **parameters,
-            "device": device_type(how.device),
-            "reader": how.reader,
-            "strict": how.strict,
-            **without_defaults(how, *_RECORDED_BY_EFFECT),
+            "device": device_type(extraction.device),
+            "reader": extraction.reader,
+            "strict": extraction.strict,
+            **without_defaults(extraction, *_RECORDED_BY_EFFECT),
         },
         "video": {
             **provenance.identify_files(files_of(path) if is_playlist(video) else (path,)),
@@ -152,51 +163,55 @@ def _job_provenance(
     }
 
 
-def choose_hardware(video: VideoInfo, how: Extraction) -> str | None:
+def choose_hardware(video: VideoInfo, extraction: Extraction) -> str | None:
     """What decodes the video in place of the CPU, if that is asked for and there is some."""
-    if how.hwaccel == "none":
+    if extraction.hwaccel == "none":
         return None
     from vidsum.video.hardware import choose_hardware
 
-    return choose_hardware(video, how.hwaccel)
+    return choose_hardware(video, extraction.hwaccel)
 
 
 def run_jobs(
     video: VideoInfo,
     jobs: Sequence[Job],
-    how: Extraction,
+    extraction: Extraction,
     progress: Progress | None,
-    kept: dict[str, Any] | None = None,
+    memo: dict[str, Any] | None = None,
 ) -> list[Features]:
     """Return the features of each job: from `kept` or the cache, and those not there in one decode pass.
 
     With `how.fast`, no job may need more than key frames, or the others would get more than they say, too.
     """
     digests = [digest_of(job.provenance) for job in jobs]
-    found: list[Features | None] = [(kept or {}).get(digest) for digest in digests]
-    if how.cache:
-        found = [features or cache.get(job.provenance) for features, job in zip(found, jobs, strict=True)]
-    missing = [number for number, features in enumerate(found) if features is None]
-    for number, features in _decode(video, jobs, missing, how, progress).items():
-        found[number] = features
-        if how.cache and not features.warnings:  # of a damaged video the warning must come every time
+    results: list[Features | None] = [(memo or {}).get(digest) for digest in digests]
+    if extraction.cache:
+        results = [features or cache.get(job.provenance) for features, job in zip(results, jobs, strict=True)]
+    missing = [number for number, features in enumerate(results) if features is None]
+    for number, features in _decode(video, jobs, missing, extraction, progress).items():
+        results[number] = features
+        if extraction.cache and not features.warnings:  # of a damaged video the warning must come every time
             cache.put(features)
     notes = describe_used(video.path, "video", video.video_track)
     made = [
         replace(features, video=video, provenance=job.provenance, warnings=(*notes, *features.warnings))
-        for features, job in zip(found, jobs, strict=True)
+        for features, job in zip(results, jobs, strict=True)
         if features is not None
     ]
-    if kept is not None:
-        kept |= zip(digests, made, strict=True)
-    if how.hwaccel == "none" or choose_hardware(video, how):
+    if memo is not None:
+        memo |= zip(digests, made, strict=True)
+    if extraction.hwaccel == "none" or choose_hardware(video, extraction):
         return made
-    note = f"{video.path}: the CPU decodes it, for no hardware here does (--hwaccel {how.hwaccel})"
+    note = f"{video.path}: the CPU decodes it, for no hardware here does (--hwaccel {extraction.hwaccel})"
     return [replace(features, warnings=(*features.warnings, note)) for features in made]
 
 
 def _decode(
-    video: VideoInfo, jobs: Sequence[Job], missing: Sequence[int], how: Extraction, progress: Progress | None
+    video: VideoInfo,
+    jobs: Sequence[Job],
+    missing: Sequence[int],
+    extraction: Extraction,
+    progress: Progress | None,
 ) -> dict[int, Features]:
     """Return the features of the jobs that are missing, by their numbers, in one decode pass; none for
     none.
@@ -212,10 +227,10 @@ def _decode(
     with read_frames(
         video,
         [sampling for sampling, _ in readers.values()],
-        reader=how.reader,
-        strict=how.strict,
-        hardware=choose_hardware(video, how),
-        fast=how.fast,
+        reader=extraction.reader,
+        strict=extraction.strict,
+        hardware=choose_hardware(video, extraction),
+        fast=extraction.fast,
         meter=meter,
     ) as frames:  # which decodes from now on, while the networks are loaded
         consumers = [
@@ -238,16 +253,19 @@ def _drain(frames: Iterable[Frame]) -> None:
         pass
 
 
-def load_extractor(how: Extraction) -> Extractor:
+def load_extractor(extraction: Extraction) -> Extractor:
     """Return an extractor, kept for the next video of a batch."""
-    spec = resolve_spec(how)
+    spec = resolve_spec(extraction)
     return get_extractor(
-        spec, device=how.device, precision=_resolve_precision(how, spec), backend=how.backend
+        spec,
+        device=extraction.device,
+        precision=_resolve_precision(extraction, spec),
+        backend=extraction.backend,
     )
 
 
-def _resolve_precision(how: Extraction, spec: Spec) -> Precision:
-    if how.precision != "auto":
-        return how.precision
-    is_int8 = can_be_int8(spec, how.backend) and prefers_int8(how.device)
+def _resolve_precision(extraction: Extraction, spec: Spec) -> Precision:
+    if extraction.precision != "auto":
+        return extraction.precision
+    is_int8 = can_be_int8(spec, extraction.backend) and prefers_int8(extraction.device)
     return "int8" if is_int8 else "fp32"

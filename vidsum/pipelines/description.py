@@ -90,30 +90,36 @@ def plan_descriptions(
     if isinstance(source, Features) or not has_pictures(source):
         raise UsageError("descriptions are of a video, not of features", hint="give the video")
     facts = _facts(settings)
-    given = open_video_input(source, extractions_for("vse", extraction)[-1])
-    assert given.video is not None
-    film = given.video
+    source_input = open_video_input(source, extractions_for("vse", extraction)[-1])
+    assert source_input.video is not None
+    film = source_input.video
     models: tuple[str, ...] = ()
     if settings.in_gaps:
         facts["in_gaps"] = [MIN_PAUSE_S, MARGIN_S, WORDS_A_MINUTE]
     if settings.in_gaps and settings.texts is None:
-        models = candidate_models(Selection().model, *given.kind, extraction.device, given.film_fps)
+        models = candidate_models(
+            Selection().model, *source_input.kind, extraction.device, source_input.film_fps
+        )
         facts |= {"candidates": list(models), **weights_sha256(models)}
     if speaker is not None:
         facts["speak"] = speaker
     cut = ShotSettings(max_shot_s=MAX_SHOT_S)
-    provenance = {**given.provenance, "shots": without_defaults(cut), "descriptions": facts}
+    provenance = {**source_input.provenance, "shots": without_defaults(cut), "descriptions": facts}
 
     def take(progress: Progress | None) -> Descriptions:
-        found = read_corrected(Path(str(settings.texts)), film)
-        gaps = tuple(find_gaps(_speech_spans(given, progress), film.duration_s)) if settings.in_gaps else None
-        warnings = () if gaps is None else _overlap_warnings(found, gaps, start_offset_s(film))
-        made = (found, facts["writer"], film.duration_s, 0, gaps)
+        descriptions = read_corrected(Path(str(settings.texts)), film)
+        gaps = (
+            tuple(find_gaps(_speech_spans(source_input, progress), film.duration_s))
+            if settings.in_gaps
+            else None
+        )
+        warnings = () if gaps is None else _overlap_warnings(descriptions, gaps, start_offset_s(film))
+        made = (descriptions, facts["writer"], film.duration_s, 0, gaps)
         return Descriptions(*made, video=film, provenance=provenance, warnings=warnings)
 
     def make(progress: Progress | None) -> Descriptions:
         write = _choose_writer(settings, facts, progress)  # first: what is missing shows before decoding
-        (features,), pictures = given.read(progress)
+        (features,), pictures = source_input.read(progress)
         every_s, warnings, gaps = settings.every_s, list(features.warnings), None
         segments = (
             _split_evenly(every_s, features.duration_s)
@@ -121,17 +127,17 @@ def plan_descriptions(
             else find(features, cut, pictures).intervals
         )
         said = write(segment_features(features, segments))
-        found = join_descriptions(segments, said, settings.min_sure)
+        descriptions = join_descriptions(segments, said, settings.min_sure)
         if settings.in_gaps:
-            gaps = tuple(find_gaps(_speech_spans(given, progress), features.duration_s))
+            gaps = tuple(find_gaps(_speech_spans(source_input, progress), features.duration_s))
             importance = best_score(models, features, None, Selection(), 1.0, extraction.device).importance
-            found, about = _fit_into_gaps(found, gaps, features, importance)
+            descriptions, about = _fit_into_gaps(descriptions, gaps, features, importance)
             warnings += about
         return Descriptions(
-            descriptions=tuple(found),
+            descriptions=tuple(descriptions),
             writer=facts["writer"],
             video_duration_s=features.duration_s,
-            n_unsure=sum(one.confidence < settings.min_sure for one in said),
+            n_unsure=sum(description.confidence < settings.min_sure for description in said),
             gaps=gaps,
             video=features.video,
             provenance=provenance,
@@ -151,26 +157,27 @@ def read_corrected(path: Path, film: VideoInfo) -> tuple[Description, ...]:
     cues = shift_times(parse_subtitles(read_text(path)), -offset_s)
     if not cues:
         raise InputError(f"{path}: has no cue of SubRip or WebVTT")
-    found = []
+    descriptions = []
     for (start_s, end_s, text), (next_s, *_) in pairwise([*cues, (duration_s, 0.0, "")]):
         end_s = min(end_s, next_s)
         if not start_s < end_s:
             fault = "begins after the film's end" if start_s >= duration_s else "does not end after it begins"
             cue = f"the cue at {format_timestamp(start_s + offset_s)}"
             raise InputError(f"{path}: {cue} {fault}, or before the next one begins")
-        found.append(Description(start_s, end_s, text, 1.0))
-    return tuple(found)
+        descriptions.append(Description(start_s, end_s, text, 1.0))
+    return tuple(descriptions)
 
 
 def _overlap_warnings(
-    found: Sequence[Description], gaps: Sequence[Interval], offset_s: float
+    descriptions: Sequence[Description], gaps: Sequence[Interval], offset_s: float
 ) -> tuple[str, ...]:
     """Warnings of descriptions that people put where somebody speaks."""
     over = [
-        format_timestamp(one.start_s + offset_s)
-        for one in found
+        format_timestamp(description.start_s + offset_s)
+        for description in descriptions
         if not any(
-            low - MARGIN_S <= one.start_s + 1e-3 and one.end_s <= high + MARGIN_S + 1e-3 for low, high in gaps
+            low - MARGIN_S <= description.start_s + 1e-3 and description.end_s <= high + MARGIN_S + 1e-3
+            for low, high in gaps
         )
     ]
     begin = f"descriptions at {', '.join(over[:3])}{' and later' * (len(over) > 3)}"
@@ -217,12 +224,12 @@ def _split_evenly(every_s: float, duration_s: float) -> list[Interval]:
     return list(pairwise([*edges, duration_s]))
 
 
-def _speech_spans(given: Input, progress: Progress | None) -> list[Interval]:
+def _speech_spans(source_input: Input, progress: Progress | None) -> list[Interval]:
     """Return [start_s, end_s) of each piece of speech; none of a video without sound."""
-    assert given.video is not None
-    if given.video.audio_codec is None:
+    assert source_input.video is not None
+    if source_input.video.audio_codec is None:
         return []
-    sound = probe_sound(given.video.path, given.video)
+    sound = probe_sound(source_input.video.path, source_input.video)
 
     def listen() -> FloatArray:
         spans = [
@@ -231,24 +238,30 @@ def _speech_spans(given: Input, progress: Progress | None) -> list[Interval]:
         ]
         return np.array(spans, np.float32).reshape(-1, 2)
 
-    provenance = {"vidsum": __version__, "video": given.provenance["video"], "rate": RATE}
-    spans = cached_rows("voices", provenance, listen) if given.extraction.cache else listen()
+    provenance = {"vidsum": __version__, "video": source_input.provenance["video"], "rate": RATE}
+    spans = cached_rows("voices", provenance, listen) if source_input.extraction.cache else listen()
     return [(float(start_s), float(end_s)) for start_s, end_s in spans]
 
 
 def _fit_into_gaps(
-    found: Sequence[Description], gaps: Sequence[Interval], features: Features, importance: FloatArray
+    descriptions: Sequence[Description], gaps: Sequence[Interval], features: Features, importance: FloatArray
 ) -> tuple[list[Description], list[str]]:
     """Return the descriptions that fit into pauses, with the times at which they are spoken, and warnings."""
     if not gaps:
         return [], [f"the speech has no pause of {MIN_PAUSE_S:g} s: nothing can be said in between"]
-    if not found:
+    if not descriptions:
         return [], []
-    means = _segment_means(importance[:, None], features, [(one.start_s, one.end_s) for one in found])[:, 0]
-    spoken = fit_descriptions(found, means.tolist(), gaps)
-    lost = len(found) - len(spoken)
+    means = _segment_means(
+        importance[:, None],
+        features,
+        [(description.start_s, description.end_s) for description in descriptions],
+    )[:, 0]
+    spoken = fit_descriptions(descriptions, means.tolist(), gaps)
+    lost = len(descriptions) - len(spoken)
     have = "has" if lost == 1 else "have"
-    about = [f"{lost} of {len(found)} descriptions {have} no pause that is long enough"] if lost else []
+    about = (
+        [f"{lost} of {len(descriptions)} descriptions {have} no pause that is long enough"] if lost else []
+    )
     return spoken, about
 
 
@@ -262,9 +275,9 @@ class _SentenceFile:
 
 
 @cached_model(maxsize=1)
-def _bank(asked: _SentenceFile) -> Bank:
+def _bank(file: _SentenceFile) -> Bank:
     """Return the sentences of a file, kept for the next video of a batch."""
-    return read_bank(asked.path, asked.progress)
+    return read_bank(file.path, file.progress)
 
 
 def segment_features(features: Features, segments: Sequence[Interval]) -> SegmentFeatures:
@@ -293,22 +306,22 @@ def join_descriptions(
 
     Its confidence is the mean of theirs.
     """
-    found = []
+    descriptions = []
     rows = zip(segments, said, strict=True)
     for (text, is_sure), group in groupby(rows, lambda row: (row[1].text, row[1].confidence >= min_sure)):
         if is_sure:
             times, sentences = zip(*group, strict=True)
-            confidence = float(np.mean([each.confidence for each in sentences]))
-            found.append(Description(times[0][0], times[-1][1], text, confidence))
-    return found
+            confidence = float(np.mean([sentence.confidence for sentence in sentences]))
+            descriptions.append(Description(times[0][0], times[-1][1], text, confidence))
+    return descriptions
 
 
-def write_descriptions(found: Descriptions, paths: Mapping[str, Path]) -> None:
+def write_descriptions(descriptions: Descriptions, paths: Mapping[str, Path]) -> None:
     """Write the files of descriptions: `vtt`, `srt`, and last `json`, which tells that the others are there.
 
     Raises OutputError: a file cannot be written.
     """
     for form in ("vtt", "srt"):
         with atomic_write(paths[form]) as part:
-            part.write_text(to_player_time(found).as_text(form), encoding="utf-8")
-    write_json(found, paths["json"])
+            part.write_text(to_player_time(descriptions).as_text(form), encoding="utf-8")
+    write_json(descriptions, paths["json"])

@@ -270,12 +270,12 @@ class _Transfer:
         except subprocess.TimeoutExpired:
             fault = f"{self.url}: yt-dlp did not end within {self.bounds.seconds:g} s"
             raise InputError(fault, hint="--max-download-time TIME") from None
-        found = [path for path in self.target.parent.glob("page.*") if path.suffix != ".part"]
-        if ran.returncode or len(found) != 1:
+        files = [path for path in self.target.parent.glob("page.*") if path.suffix != ".part"]
+        if ran.returncode or len(files) != 1:
             said = ran.stderr.decode(errors="replace").strip().splitlines()
             reason = said[-1].removeprefix("ERROR: ") if said else "live, or larger than --max-download"
             raise InputError(f"{self.url}: yt-dlp got no video ({self.url.hide(reason)})")
-        found[0].replace(self.target)
+        files[0].replace(self.target)
         self.note.write_text(json.dumps({"by": "yt-dlp"}))
 
 
@@ -322,14 +322,14 @@ def _yt_dlp() -> list[str] | None:
 
 def _evict(used: Path) -> None:
     """Remove the copies that were not asked for longest, while all take more than their share of the disk."""
-    kept = []
+    folders = []
     for folder in used.parent.glob("[0-9a-f]" * _DIGITS):  # others are not ours
         with contextlib.suppress(OSError):  # another process may remove it
             (folder / _LOCK).stat()
             size = sum(file.stat().st_size for file in folder.iterdir())
-            kept.append((folder.stat().st_mtime, size, folder))
-    total = sum(size for _, size, _ in kept)
-    for asked_at, size, folder in sorted(kept):
+            folders.append((folder.stat().st_mtime, size, folder))
+    total = sum(size for _, size, _ in folders)
+    for asked_at, size, folder in sorted(folders):
         if total > _MAX_CACHE_BYTES and time.time() - asked_at > _IN_USE_S:
             shutil.rmtree(folder, ignore_errors=True)
             total -= size

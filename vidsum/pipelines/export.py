@@ -87,7 +87,7 @@ def write_video(
     shorts = from_keywords(write_video, Shorts, options)
     shorts.require_encoder(encoding)
     video, segments = result_video(summary), summary.segments
-    how: dict[str, Any] = {
+    write_options: dict[str, Any] = {
         "comment": label_of(summary.provenance, encoding.form(chapters=chapters, shorts=shorts)),
         "chapters": chapters,
         "progress": progress,
@@ -95,12 +95,14 @@ def write_video(
     is_whole = len(segments) == 1 and segments[0][0] <= 0 and segments[0][1] >= video.duration_s
     if is_whole and encoding == Encoding() and shorts == Shorts() and has_default_streams(video):
         with suppress(InputError, UsageError):  # as its time stamps jump, for example
-            return copy_segments(video, segments, path, **how).warnings
+            return copy_segments(video, segments, path, **write_options).warnings
     if encoding.codec != "copy":
         look, warnings = style_for(video, shorts, extraction, progress)
-        written = write_segments(video, segments, path, **asdict(encoding), **how, style=look(segments))
+        written = write_segments(
+            video, segments, path, **asdict(encoding), **write_options, style=look(segments)
+        )
         return (*warnings, *written.warnings)
-    written = copy_segments(video, segments, path, **how)
+    written = copy_segments(video, segments, path, **write_options)
     chosen, copied = format_time(summary.duration_s), format_time(written.duration_s)
     note = f"copied segments begin and end at key frames: {copied} instead of {chosen}"
     return (note, *written.warnings)
@@ -172,8 +174,8 @@ def write_storyboard(summary: Summary, path: PathLike, folder: PathLike) -> None
     video = result_video(summary)
     images = [frame.image for frame in read_frames_at(video, times)]
     save_key_frames(images, times, folder)
-    found = load_text_for(Path(path), summary.video, Descriptions) if summary.video else None
-    captions = [found.at(time_s) for time_s in times] if found else ()
+    descriptions = load_text_for(Path(path), summary.video, Descriptions) if summary.video else None
+    captions = [descriptions.at(time_s) for time_s in times] if descriptions else ()
     save_picture(storyboard(to_player_time(summary), images, captions), path, label_of(summary.provenance))
 
 
@@ -191,12 +193,14 @@ def write_sheet(result: Grounding | Highlights | Shots, path: PathLike) -> None:
     from vidsum.summary.storyboard import contact_sheet, save_picture
 
     video, cuts = result_video(result), cuts_of(result)
-    shown, length = cuts[:_MAX_PICTURES], format_time(video.duration_s)
-    times = [(cut.start_s + cut.end_s) / 2 for cut in shown]
+    pictured, length = cuts[:_MAX_PICTURES], format_time(video.duration_s)
+    times = [(cut.start_s + cut.end_s) / 2 for cut in pictured]
     images = [frame.image for frame in read_frames_at(video, times, _size(video))]
-    facts = f"{result.kind}: {f'{len(shown)} of ' if cuts[len(shown) :] else ''}{len(cuts)}, of {length}"
-    header, captions = (as_utf8(Path(video.path).name), facts), [cut.label for cut in shown]
-    begin_s, played = start_offset_s(video), cuts_of(to_player_time(result))[: len(shown)]
+    facts = (
+        f"{result.kind}: {f'{len(pictured)} of ' if cuts[len(pictured) :] else ''}{len(cuts)}, of {length}"
+    )
+    header, captions = (as_utf8(Path(video.path).name), facts), [cut.label for cut in pictured]
+    begin_s, played = start_offset_s(video), cuts_of(to_player_time(result))[: len(pictured)]
     end_s = begin_s + video.duration_s
     sheet = contact_sheet(header, played, images, captions, [(begin_s, end_s)], end_s)
     save_picture(sheet, path, label_of(result.provenance))
@@ -206,7 +210,7 @@ def write_attention(result: Grounding, look: AttentionCapture, files: Mapping[st
     """Plot what a model attended to; `files` are by the kind of plot, for the rest see `write_plot`."""
     from vidsum.grounding.attention_plot import attention_plot
 
-    plots = (attention_plot(result, look.found, kind, files[kind]) for kind in look.plots)
+    plots = (attention_plot(result, look.attentions, kind, files[kind]) for kind in look.plots)
     return tuple(warning for warnings in plots for warning in warnings)
 
 

@@ -74,14 +74,14 @@ def plan_highlights(source: Source, top_k: int, extraction: Extraction) -> Plan[
             f"{source}: highlights are found in a video",
             hint="give the video, or in Python vidsum.find_highlights(vidsum.read_features(FILE))",
         )
-    given = open_input(source, extraction)
-    models = candidate_models(Selection().model, *given.kind, extraction.device, given.film_fps)
+    video_input = open_input(source, extraction)
+    models = candidate_models(Selection().model, *video_input.kind, extraction.device, video_input.film_fps)
     models = tuple(name for name in models if name != _SCALED_SCORER)
     facts = {"top_k": top_k, "clip_s": CLIP_S, "candidates": list(models), **weights_sha256(models)}
-    provenance = {**given.provenance, "highlights": facts}
+    provenance = {**video_input.provenance, "highlights": facts}
 
     def make(progress: Progress | None) -> Highlights:
-        (features,), pictures = given.read(progress)
+        (features,), pictures = video_input.read(progress)
         n_clips = max(1, int(features.duration_s / CLIP_S + 0.5))  # the last one, if it is half of a clip
         times = grid(features.duration_s, CLIP_S)[:n_clips]
         scored = best_score(models, features, None, Selection(), 1.0, extraction.device)

@@ -32,17 +32,17 @@ from vidsum.grounding.queries import parse_queries as parse_queries
 from vidsum.grounding.queries import query_warnings, quote_queries, unreadable_queries
 from vidsum.grounding.queries import read_queries as read_queries
 from vidsum.grounding.queries import shorten as shorten
-from vidsum.grounding.said import ENCODER
 from vidsum.grounding.settings import DEFAULT_MODEL, Retrieval
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, embed_queries, text_encoder_name
+from vidsum.grounding.speech import ENCODER
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.windows import grid
 from vidsum.models.scaling import unit_rows
 from vidsum.options import all_from_keywords, without_defaults
+from vidsum.pipelines.embedding import open_in_space, plan_embedding
 from vidsum.pipelines.plan import Input, Plan, embed_in_batches, open_input, report_step
-from vidsum.pipelines.said import merge_speech, plan_moment_speech
-from vidsum.pipelines.sight import open_in_space, plan_embedding
 from vidsum.pipelines.sources import Source, has_pictures
+from vidsum.pipelines.speech_evidence import merge_speech, plan_moment_speech
 from vidsum.results.features import Features
 from vidsum.results.moments import Grounding, Moment, QueryMoments
 from vidsum.types import FloatArray, Progress
@@ -92,14 +92,16 @@ def ground(
     return plan_moments(source, parse_queries(queries), retrieval, extraction, encode_text).run(progress)
 
 
-def moment_settings(function: Callable[..., Any], given: Mapping[str, Any]) -> tuple[Retrieval, Extraction]:
+def moment_settings(
+    function: Callable[..., Any], video_input: Mapping[str, Any]
+) -> tuple[Retrieval, Extraction]:
     """Return the settings that keyword arguments stand for. Raises TypeError, UsageError: see
     `from_keywords`.
     """
-    if chosen := [name for name in given if name in _SET_BY_SPACE]:
+    if chosen := [name for name in video_input if name in _SET_BY_SPACE]:
         raise UsageError(f"{chosen[0]} is chosen by the space", hint="space='clip' or space='vse'")
-    given = {**given, "model": os.fspath(given["model"])}
-    retrieval, extraction = all_from_keywords(function, (Retrieval, Extraction), given)
+    video_input = {**video_input, "model": os.fspath(video_input["model"])}
+    retrieval, extraction = all_from_keywords(function, (Retrieval, Extraction), video_input)
     return retrieval, extraction
 
 
@@ -126,7 +128,7 @@ class MomentSearch:
         facts |= {"model": self.model, "space": self.space}
         facts["queries"] = {"count": len(self.queries.texts), "sha256": hashlib.sha256(texts).hexdigest()}
         if self.queries.spoken:
-            facts["queries"]["spoken"] = [one.sha256 for one in self.queries.spoken.values()]
+            facts["queries"]["spoken"] = [query.sha256 for query in self.queries.spoken.values()]
         if self.space != "own":
             facts["text_weights_sha256"] = checkpoints.sha256_of(text_encoder_name(self.space))
         if self.space == "vse":
@@ -140,14 +142,14 @@ class MomentSearch:
         """Return whether the text encoder's weights are here; their check may still go on."""
         return self.encode_text is None and checkpoints.find(text_encoder_name(self.space)) is not None
 
-    def vectors(self, given: Input, progress: Progress | None) -> FloatArray:
+    def vectors(self, video_input: Input, progress: Progress | None) -> FloatArray:
         """Return [M, D] of the queries."""
         texts, device = (*self.queries.texts, *self.retrieval.without), self.extraction.device
         if self.encode_text is None:
             return embed_in_batches(texts, lambda some: embed_queries(self.space, some, device), progress)
         vectors = np.asarray(self.encode_text(texts), np.float32)
-        assert given.features is not None
-        if vectors.shape != (expected := (len(texts), given.features.dim)):
+        assert video_input.features is not None
+        if vectors.shape != (expected := (len(texts), video_input.features.dim)):
             raise UsageError(f"encode_text gave vectors of shape {list(vectors.shape)}, not {list(expected)}")
         return unit_rows(vectors)
 
@@ -158,13 +160,13 @@ class MomentSearch:
         request, alone = EncodedQueries(self.queries.texts, vectors, without), retrieval.alone
         if self.look:
             self.look.at(self.model, clips, request, extraction.device)
-        how = (extraction.device, extraction.precision)
-        answers = locate(self.model, clips, request, retrieval.top_k, *how, alone=alone)
+        devices = (extraction.device, extraction.precision)
+        answers = locate(self.model, clips, request, retrieval.top_k, *devices, alone=alone)
         if retrieval.snap != "none":
             answers = [replace(answer, moments=self._snapped(answer, clips)) for answer in answers]
         present = presence.probabilities(self.space, clips, vectors, without)
         if present is not None:
-            answers = [self._judged(*each) for each in zip(answers, present.tolist(), strict=True)]
+            answers = [self._judged(*pair) for pair in zip(answers, present.tolist(), strict=True)]
         return answers
 
     def _snapped(self, answer: QueryMoments, clips: ClipEmbeddings) -> tuple[Moment, ...]:
@@ -189,10 +191,10 @@ class MomentSearch:
             return self.queries.warnings
         encoder = load_text_encoder(text_encoder_name(self.space), self.extraction.device)
         if (most := max_words(self.model, self.extraction.device)) is not None:
-            encoder = replace(encoder, most_tokens=min(most, encoder.most_tokens or most))
+            encoder = replace(encoder, max_tokens=min(most, encoder.max_tokens or most))
         cut = [text for text in self.queries.texts if encoder.cuts(text)]
         about_length = (
-            [f"{quote_queries(cut)}: only the first {encoder.most_tokens} tokens are read"] if cut else []
+            [f"{quote_queries(cut)}: only the first {encoder.max_tokens} tokens are read"] if cut else []
         )
         return (*self.queries.warnings, *query_warnings(self.queries.texts, self._unread), *about_length)
 
@@ -219,15 +221,15 @@ def plan_moments(
     """
     retrieval = _check_texts(retrieval)
     if isinstance(source, Features) or not has_pictures(source):
-        given = open_input(source, extraction)
-        search = _search_in_features(given, queries, retrieval, encode_text)
+        video_input = open_input(source, extraction)
+        search = _search_in_features(video_input, queries, retrieval, encode_text)
     elif encode_text:
         raise UsageError("encode_text reads queries for features of your own", hint="give Features")
     else:
         search = _search_in_video(queries, retrieval, extraction)
-        given = open_in_space(search.space, source, extraction, retrieval)
-    sight = plan_embedding(given, search.space, retrieval.snap)
-    speech = plan_moment_speech(retrieval, given)
+        video_input = open_in_space(search.space, source, extraction, retrieval)
+    sight = plan_embedding(video_input, search.space, retrieval.snap)
+    speech = plan_moment_speech(retrieval, video_input)
     search = replace(search, look=look and look.checked(search.model, retrieval.evidence, extraction.device))
     evidence = "seen" if speech is None else "said" if retrieval.evidence == "said" else "both"
     provenance: dict[str, Any] = {**sight.provenance, "grounding": search.facts()}
@@ -240,15 +242,15 @@ def plan_moments(
     result = partial(Grounding, model=search.model, space=search.space, provenance=provenance, step_s=STEP_S)
 
     def in_pictures(progress: Progress | None) -> Grounding:
-        vectors = None if search.has_encoder() else search.vectors(given, progress)  # faults come first
+        vectors = None if search.has_encoder() else search.vectors(video_input, progress)  # faults come first
         clips, features = sight.run(progress)
-        vectors = search.vectors(given, progress) if vectors is None else vectors
+        vectors = search.vectors(video_input, progress) if vectors is None else vectors
         report_step(progress, "comparing queries")
-        warnings = [warning for each in features for warning in each.warnings]
-        if extraction.fast and given.video:
+        warnings = [warning for pair in features for warning in pair.warnings]
+        if extraction.fast and video_input.video:
             warnings.append("only key frames were decoded: moments between them may be missed")
         return result(
-            queries=queries.told_apart(search.answers(clips, vectors)),
+            queries=queries.attach_spoken(search.answers(clips, vectors)),
             timestamps=clips.timestamps,
             step_s=clips.step_s,
             video_duration_s=clips.duration_s,
@@ -261,16 +263,16 @@ def plan_moments(
             queries=(),
             timestamps=grid(duration_s, STEP_S),
             video_duration_s=duration_s,
-            video=given.video,
+            video=video_input.video,
             warnings=queries.warnings,
         )
 
     def make(progress: Progress | None) -> Grounding:
         if speech is None:
             return in_pictures(progress)
-        heard = speech.run(progress)
-        grounding = in_no_picture(heard.duration_s) if evidence == "said" else in_pictures(progress)
-        return merge_speech(grounding, heard, queries, evidence, retrieval.top_k, extraction.device)
+        transcript = speech.run(progress)
+        grounding = in_no_picture(transcript.duration_s) if evidence == "said" else in_pictures(progress)
+        return merge_speech(grounding, transcript, queries, evidence, retrieval.top_k, extraction.device)
 
     return Plan(provenance, make)
 
@@ -299,10 +301,10 @@ def _search_in_video(queries: Queries, retrieval: Retrieval, extraction: Extract
 
 
 def _search_in_features(
-    given: Input, queries: Queries, retrieval: Retrieval, encode_text: EncodeText | None
+    video_input: Input, queries: Queries, retrieval: Retrieval, encode_text: EncodeText | None
 ) -> MomentSearch:
     """In features that exist: those of CLIP, or any with their own text encoder."""
-    extractor, _, _ = given.kind
+    extractor, _, _ = video_input.kind
     if encode_text is None and extractor != "clip":
         raise UsageError(
             f"{extractor}: no text encoder is known for these features",
@@ -313,4 +315,4 @@ def _search_in_features(
     space = "own" if encode_text else "clip"
     if retrieval.space not in ("auto", space) or retrieval.min_present:
         raise UsageError(f"these features are in the space {space}, without presence", hint="--space auto")
-    return MomentSearch(queries, retrieval, given.extraction, "similarity", space, encode_text)
+    return MomentSearch(queries, retrieval, video_input.extraction, "similarity", space, encode_text)

@@ -62,7 +62,7 @@ class Input:
     video: VideoInfo | None = None
     jobs: tuple[Job, ...] = ()
     features: Features | None = None
-    kept: dict[str, Any] | None = None
+    memo: dict[str, Any] | None = None
     """Where a `Video` keeps what was made of it."""
 
     @cached_property
@@ -98,18 +98,18 @@ class Input:
         assert self.video is not None
         measured = changes_job(self.video, self.extraction, self.jobs)
         jobs = [*self.jobs, measured] if measured else self.jobs
-        made = run_jobs(self.video, jobs, self.extraction, progress, self.kept)
+        made = run_jobs(self.video, jobs, self.extraction, progress, self.memo)
         changes = made.pop() if measured else None
         return made, ShotPictures(changes, None if self.extraction.fast else self._look_closer)
 
     def once(self, provenance: Mapping[str, Any], make: Callable[[], Made]) -> Made:
         """What `make` makes, once for all runs on one `Video`."""
-        if self.kept is None:
+        if self.memo is None:
             return make()
         digest = digest_of(provenance)
-        if digest not in self.kept:
-            self.kept[digest] = make()
-        made: Made = self.kept[digest]
+        if digest not in self.memo:
+            self.memo[digest] = make()
+        made: Made = self.memo[digest]
         return made
 
     def _look_closer(self, segments: Sequence[Interval]) -> Features | None:
@@ -124,18 +124,18 @@ class Input:
             "parameters": {"segments": [list(segment) for segment in segments]},
             "video": self.jobs[0].provenance["video"],
         }
-        found = cache.get(provenance) if self.extraction.cache else None
-        if found is None:
+        changes = cache.get(provenance) if self.extraction.cache else None
+        if changes is None:
             with suppress(InputError):
-                found = self.once(
+                changes = self.once(
                     provenance,
                     lambda: replace(
                         changes_to_features(measure_changes(video, segments), video), provenance=provenance
                     ),
                 )
                 if self.extraction.cache:
-                    cache.put(found)
-        return found
+                    cache.put(changes)
+        return changes
 
 
 def report_step(progress: Progress | None, step: str) -> None:
@@ -180,7 +180,7 @@ def open_video_input(source: VideoPath | Video, extraction: Extraction) -> Input
     """
     resolve_spec(extraction)  # an unknown extractor is told before the file is looked at
     video = probe_video(source_path(source), extraction)
-    return Input(extraction, video, (extraction_job(video, extraction),), kept=memo_of(source))
+    return Input(extraction, video, (extraction_job(video, extraction),), memo=memo_of(source))
 
 
 def extract(
@@ -212,8 +212,8 @@ def extract(
 
 def plan_extraction(source: VideoPath | Video, extraction: Extraction) -> Plan[Features]:
     """Plan the features of a video. Raises InputError, UsageError: see `extract`."""
-    given = open_video_input(source, extraction)
-    return Plan(given.jobs[0].provenance, lambda progress: given.read(progress)[0][0])
+    video_input = open_video_input(source, extraction)
+    return Plan(video_input.jobs[0].provenance, lambda progress: video_input.read(progress)[0][0])
 
 
 def save_features(features: Features, path: Path) -> None:

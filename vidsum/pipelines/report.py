@@ -193,9 +193,9 @@ def _duration_s(result: PageResult) -> float:
 
 def _find_text(group: Sequence[tuple[str, PageResult]], kind: type[Text]) -> Text | None:
     """Return the transcript or the descriptions of a video: one of the results, or beside one of them."""
-    given = (result for _, result in group if isinstance(result, kind))
-    beside = (load_text_for(Path(name), result.video, kind) for name, result in group if result.video)
-    return next(filter(None, chain(given, beside)), None)
+    texts = (result for _, result in group if isinstance(result, kind))
+    nearby = (load_text_for(Path(name), result.video, kind) for name, result in group if result.video)
+    return next(filter(None, chain(texts, nearby)), None)
 
 
 def _shot_starts(film: PageVideo, begin_s: float) -> tuple[list[float], bool]:

@@ -50,7 +50,7 @@ class Summarizer:
         shots: ShotMethod = ShotSettings.shots,
         **options: Unpack[SummarizerOptions],
     ) -> None:
-        name, self._own = resolve_scorer(model)
+        name, self._custom_scorer = resolve_scorer(model)
         self._options: dict[str, Any] = {"model": name, "shots": shots, **options}
         self._settings()  # refuses what is wrong at once
 
@@ -63,12 +63,12 @@ class Summarizer:
         **options: Unpack[SummaryOptions],
     ) -> Summary:
         """Return the summary of a video, with options of its own in place of the summarizer's."""
-        given = {**options, **({} if budget is None else {"budget": budget})}
-        return plan_summary(source, *self._settings(**given), self._own).run(progress)
+        overrides = {**options, **({} if budget is None else {"budget": budget})}
+        return plan_summary(source, *self._settings(**overrides), self._custom_scorer).run(progress)
 
-    def _settings(self, **given: Any) -> tuple[Selection, ShotSettings, Extraction]:
+    def _settings(self, **overrides: Any) -> tuple[Selection, ShotSettings, Extraction]:
         kinds = (Selection, ShotSettings, Extraction)
-        selection, shots, extraction = all_from_keywords(Summarizer, kinds, {**self._options, **given})
+        selection, shots, extraction = all_from_keywords(Summarizer, kinds, {**self._options, **overrides})
         return selection, shots, extraction
 
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from vidsum.device import cached_model
 from vidsum.features.settings import Extraction
-from vidsum.grounding.places import SIDE, SaliencyModel, motion_curve
-from vidsum.pipelines.said import cut_subtitles
+from vidsum.grounding.saliency import SIDE, SaliencyModel, motion_curve
 from vidsum.pipelines.speech import plan_transcript
+from vidsum.pipelines.speech_evidence import cut_subtitles
 from vidsum.results.cues import make_cues
 from vidsum.results.transcript import Transcript, to_cue_words
 from vidsum.speech.settings import Transcription
@@ -125,10 +125,10 @@ class _ShotEvidence:
             [np.interp(starts + share, edges, row) - np.interp(starts, edges, row) for row in total]
         )
         places = plan_path(times_s, scores, share)
-        shown = np.mean(
+        gain = np.mean(
             [np.interp(place, starts / (1 - share), row) for place, row in zip(places, scores, strict=True)]
         )
-        return CropPath(self.start_s, times_s, places if shown >= share + _MIN_GAIN else None)
+        return CropPath(self.start_s, times_s, places if gain >= share + _MIN_GAIN else None)
 
 
 @cached_model(maxsize=1)
@@ -173,25 +173,25 @@ def _scan_shots(
     with open_source(video) as container:
         stream = video_stream(container, video)
         ticks = in_ticks(segments, stream.time_base or Fraction(1))
-        for shown in segment_frames(container, stream, ticks, read_jumps(video), DecodeLog()):
-            time_s, change = shown.decoded.time_s, meter.add(shown.decoded.time_s, shown.decoded.frame)
+        for frame in segment_frames(container, stream, ticks, read_jumps(video), DecodeLog()):
+            time_s, change = frame.decoded.time_s, meter.add(frame.decoded.time_s, frame.decoded.frame)
             is_cut = len(changes) >= _MIN_SHOT_FRAMES and change >= max(
                 _CUT, _CLEAR * max(changes[-_BESIDE:])
             )
             changes.append(change)
-            if is_new := shown.segment != segment or is_cut:
+            if is_new := frame.segment != segment or is_cut:
                 if seen.looked:
                     yield seen
-                segment, seen, changes = shown.segment, _ShotEvidence(time_s, time_s), []
+                segment, seen, changes = frame.segment, _ShotEvidence(time_s, time_s), []
             if progress and is_new:
                 progress("looking", time_s - segments[0][0], segments[-1][1] - segments[0][0])
             if is_new or time_s >= seen.end_s + _MOTION_S - _EARLY_S:
-                grey = small(shown.decoded).mean(axis=2, dtype=np.float32)
+                grey = small(frame.decoded).mean(axis=2, dtype=np.float32)
                 if not is_new:
                     seen.moved.append((time_s, motion_curve(before, grey, len(seen.looked[0][1]))))
                 before, seen.end_s = grey, time_s
             if is_new or time_s >= seen.looked[-1][0] + _LOOK_S - _EARLY_S:
-                seen.looked.append((time_s, looker.curve(large(shown.decoded))))
+                seen.looked.append((time_s, looker.curve(large(frame.decoded))))
     if seen.looked:
         yield seen
 

@@ -38,7 +38,7 @@ class Video:
     """
 
     path: VideoPath
-    kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+    memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
     """What was made of the video, by the digest of what that was made from."""
 
     def __fspath__(self) -> str:
@@ -73,7 +73,7 @@ def source_path(source: VideoPath | Video) -> str:
 
 def memo_of(source: Source) -> dict[str, Any] | None:
     """Return where a source keeps what was made of it, if it does."""
-    return source.kept if isinstance(source, Video) else None
+    return source.memo if isinstance(source, Video) else None
 
 
 def has_pictures(source: VideoPath | Video) -> bool:
@@ -87,17 +87,17 @@ def probe_video(source: VideoPath, extraction: Extraction) -> VideoInfo:
     Raises InputError: see `vidsum.probe`.
     """
     names = ("allow_playlists", "video_track", "audio_track")
-    how = tuple((name, getattr(extraction, name)) for name in names)
+    options = tuple((name, getattr(extraction, name)) for name in names)
     try:
         status = Path(source).stat()
     except (OSError, ValueError):  # probing names the fault
-        return probe(source, **dict(how))
-    return _probe_unchanged(os.fspath(source), how, status.st_size, status.st_mtime_ns)
+        return probe(source, **dict(options))
+    return _probe_unchanged(os.fspath(source), options, status.st_size, status.st_mtime_ns)
 
 
 @lru_cache(maxsize=64)
-def _probe_unchanged(path: str, how: tuple[tuple[str, Any], ...], size: int, mtime_ns: int) -> VideoInfo:
-    return probe(path, **dict(how))
+def _probe_unchanged(path: str, options: tuple[tuple[str, Any], ...], size: int, mtime_ns: int) -> VideoInfo:
+    return probe(path, **dict(options))
 
 
 def expand(paths: Iterable[str], *, recursive: bool = False, allow_playlists: bool = False) -> list[str]:
@@ -194,7 +194,7 @@ def read_frames(
     if max_side is not None and max_side < 1:
         raise UsageError(f"max_side must be at least 1, not {max_side!r}")
     info = probe_video(source_path(source), Extraction(allow_playlists=allow_playlists))
-    shown = max(info.display_width, info.display_height)
-    size = None if max_side is None else LongSide(min(max_side, shown))
+    longest = max(info.display_width, info.display_height)
+    size = None if max_side is None else LongSide(min(max_side, longest))
     frames = read_frames_at(info, times.tolist(), size)
     return [frame.image for frame in frames]

@@ -134,12 +134,15 @@ def plan_transcript(
 
 
 def to_english(
-    heard: Transcript, path: str | os.PathLike[str], extraction: Extraction, progress: Progress | None = None
+    transcript: Transcript,
+    path: str | os.PathLike[str],
+    extraction: Extraction,
+    progress: Progress | None = None,
 ) -> Transcript:
     """What a file says in English, the only language that queries are in, where `heard` is what it says."""
-    if set(heard.languages) <= {"en"}:
-        return heard
-    return plan_transcript(path, Transcription(translate=True), extraction, heard.video).run(progress)
+    if set(transcript.languages) <= {"en"}:
+        return transcript
+    return plan_transcript(path, Transcription(translate=True), extraction, transcript.video).run(progress)
 
 
 def cached_transcript(
@@ -165,9 +168,9 @@ def cached_transcript(
     if offset_s is None:
         offset_s = file_offset_s(path, source["bytes"])
     identify_file = partial(_transcript_provenance, source, device=extraction.device, offset_s=offset_s)
-    found = _find_cached(identify_file(settings=Transcription()))
-    if not english or found is None or set(found.languages) <= {"en"}:
-        return found
+    cached = _find_cached(identify_file(settings=Transcription()))
+    if not english or cached is None or set(cached.languages) <= {"en"}:
+        return cached
     return _find_cached(identify_file(settings=Transcription(translate=True)))
 
 
@@ -181,8 +184,8 @@ def _recognize(
         windows = trimming(
             pack_windows(find_speech(read_blocks(sound, log, progress, -sound.ahead_s))), every_s=0.0
         )
-        heard = transcribe_windows(model, windows, settings.language, translate=settings.translate)
-    language, probability, segments = heard
+        recognized = transcribe_windows(model, windows, settings.language, translate=settings.translate)
+    language, probability, segments = recognized
     segments = shift_times(segments, -sound.ahead_s, -inf)
     transcript = Transcript(
         segments=segments,
@@ -231,23 +234,26 @@ def transcribe_query(
         fault = f"{name}: is {sound.duration_s:.0f} s long, and a spoken query is a sentence"
         raise InputError(fault, hint="--force transcribes all of it")
     plan = plan_transcript(file, Transcription(), extraction, sound.video)
-    heard = plan.run(progress)
-    if not heard.segments or heard.language is None:
+    transcript = plan.run(progress)
+    if not transcript.segments or transcript.language is None:
         raise InputError(f"{name}: {_NO_SPEECH}", hint="--query TEXT")
-    english = to_english(heard, file, extraction, progress)
-    confidence, probability = min(heard.confidence, english.confidence), heard.language_probability or 0.0
+    english = to_english(transcript, file, extraction, progress)
+    confidence, probability = (
+        min(transcript.confidence, english.confidence),
+        transcript.language_probability or 0.0,
+    )
     is_clear = (
         confidence >= _MIN_CONFIDENCE
         and probability >= _MIN_LANGUAGE_PROBABILITY
-        and heard.no_speech <= _MAX_NO_SPEECH
+        and transcript.no_speech <= _MAX_NO_SPEECH
     )
     if not is_clear and not force:
-        language = f"{heard.language}, {probability:.0%} sure"
+        language = f"{transcript.language}, {probability:.0%} sure"
         fault = f"{name}: not clear: {english.text!r} ({confidence:.0%} sure; language {language})"
         raise InputError(fault, hint="--force to accept it anyway, or --query TEXT")
     sha256 = plan.provenance["video"]["sha256"]
     return SpokenQuery(
-        name, sha256, english.text, heard.language, round(probability, 4), round(confidence, 4)
+        name, sha256, english.text, transcript.language, round(probability, 4), round(confidence, 4)
     )
 
 
@@ -270,9 +276,9 @@ def _find_cached(provenance: Mapping[str, Any]) -> Transcript | None:
     content = cache.find_bytes(_FOLDER, provenance)
     if content is None:
         return None
-    found = json.loads(content)
-    found |= {"segments": parse_segments(found["segments"]), "warnings": tuple(found.get("warnings", ()))}
-    return Transcript(**found, provenance=provenance)
+    cached = json.loads(content)
+    cached |= {"segments": parse_segments(cached["segments"]), "warnings": tuple(cached.get("warnings", ()))}
+    return Transcript(**cached, provenance=provenance)
 
 
 def _store(transcript: Transcript) -> None:

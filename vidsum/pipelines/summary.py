@@ -19,8 +19,8 @@ from vidsum.grounding.queries import read_queries
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.decoding import extraction_job, transitions_job
 from vidsum.pipelines.plan import Input, Plan, open_input, report_step
-from vidsum.pipelines.said import plan_summary_speech, protected_words, quoted_passages
 from vidsum.pipelines.sources import Source, has_pictures, memo_of, probe_video, source_path
+from vidsum.pipelines.speech_evidence import plan_summary_speech, protected_words, quoted_passages
 from vidsum.provenance import label_of
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
@@ -72,8 +72,8 @@ def find_shots(
 
     Raises InputError, WeightsError, UsageError: see `extract`.
     """
-    kinds, given = (ShotSettings, Extraction), {"shots": shots, **options}
-    settings, extraction = all_from_keywords(find_shots, kinds, given)
+    kinds, video_input = (ShotSettings, Extraction), {"shots": shots, **options}
+    settings, extraction = all_from_keywords(find_shots, kinds, video_input)
     return plan_shots(source, settings, extraction).run(progress)
 
 
@@ -100,20 +100,20 @@ def summarize(
 
     Raises InputError, WeightsError, UsageError: see `extract`.
     """
-    name, own = resolve_scorer(model)
-    given = {"budget": budget, "model": name, "shots": shots, **options}
+    name, scorer = resolve_scorer(model)
+    video_input = {"budget": budget, "model": name, "shots": shots, **options}
     selection, settings, extraction = all_from_keywords(
-        summarize, (Selection, ShotSettings, Extraction), given
+        summarize, (Selection, ShotSettings, Extraction), video_input
     )
-    return plan_summary(source, selection, settings, extraction, own).run(progress)
+    return plan_summary(source, selection, settings, extraction, scorer).run(progress)
 
 
 def resolve_scorer(model: str | os.PathLike[str] | CustomScores) -> tuple[str, CustomScorer | None]:
     """Return the name of a model, and what gives the scores where that is not found by its name."""
     if isinstance(model, str | os.PathLike):
         return os.fspath(model), None
-    own = wrap_scorer(model)
-    return own.name, own
+    scorer = wrap_scorer(model)
+    return scorer.name, scorer
 
 
 def plan_shots(source: Source, settings: ShotSettings, extraction: Extraction) -> Plan[Shots]:
@@ -121,11 +121,11 @@ def plan_shots(source: Source, settings: ShotSettings, extraction: Extraction) -
 
     Raises InputError, UsageError: see `find_shots`.
     """
-    given = open_for_shots(source, settings, extraction, with_features=False)
-    provenance = {**given.provenance, "shots": without_defaults(settings)}
+    video_input = open_for_shots(source, settings, extraction, with_features=False)
+    provenance = {**video_input.provenance, "shots": without_defaults(settings)}
 
     def make(progress: Progress | None) -> Shots:
-        features, pictures = given.read(progress)
+        features, pictures = video_input.read(progress)
         report_step(progress, "finding shots")
         shots = find(features[-1], settings, pictures, "only")
         return replace(shots, provenance=provenance, warnings=features[-1].warnings)
@@ -144,7 +144,7 @@ def open_for_shots(
     extraction = replace(extraction, fast=False)  # key frames are not enough
     video = probe_video(source_path(source), extraction)
     jobs = [extraction_job(video, extraction)] if with_features else []
-    return Input(extraction, video, (*jobs, transitions_job(video, extraction)), kept=memo_of(source))
+    return Input(extraction, video, (*jobs, transitions_job(video, extraction)), memo=memo_of(source))
 
 
 def plan_summary(
@@ -152,7 +152,7 @@ def plan_summary(
     selection: Selection,
     settings: ShotSettings,
     extraction: Extraction,
-    own: CustomScorer | None = None,
+    scorer: CustomScorer | None = None,
     attention: Attention | None = None,
 ) -> Plan[Summary]:
     """Plan the summary of a video or of features.
@@ -165,29 +165,35 @@ def plan_summary(
     Raises InputError, WeightsError, UsageError: see `summarize`.
     """
     require_type(selection.budget, str, int, float)
-    given = open_for_shots(source, settings, extraction)
-    selection = _resolve_ends(selection, given)
+    video_input = open_for_shots(source, settings, extraction)
+    selection = _resolve_ends(selection, video_input)
     if texts := guide_texts(selection):
-        require_readable(given.kind[0])
+        require_readable(video_input.kind[0])
         read_queries(texts)
-    speech = plan_summary_speech(selection, given)
-    own = own or installed_scorer(selection.model)
+    speech = plan_summary_speech(selection, video_input)
+    scorer = scorer or installed_scorer(selection.model)
     device = extraction.device
-    models = (own.name,) if own else candidate_models(selection.model, *given.kind, device, given.film_fps)
-    facts = _facts(selection, models, own, speech)
-    provenance = {**given.provenance, "shots": without_defaults(settings), "summary": facts}
+    models = (
+        (scorer.name,)
+        if scorer
+        else candidate_models(selection.model, *video_input.kind, device, video_input.film_fps)
+    )
+    facts = _facts(selection, models, scorer, speech)
+    provenance = {**video_input.provenance, "shots": without_defaults(settings), "summary": facts}
 
     def make(progress: Progress | None) -> Summary:
-        heard = speech.run(progress) if speech else None
-        said = quoted_passages(heard, selection.keep_said, given, progress) if heard else []
-        (features, *transitions), pictures = given.read(progress)
+        transcript = speech.run(progress) if speech else None
+        said = quoted_passages(transcript, selection.keep_said, video_input, progress) if transcript else []
+        (features, *transitions), pictures = video_input.read(progress)
         report_step(progress, "finding shots")
         shots = find(transitions[0] if transitions else features, settings, pictures)
         budget_s, warnings = _budget(selection, features.duration_s)
         fraction = budget_s / features.duration_s
         report_step(progress, "scoring frames")
         scored = (
-            own.scored(features) if own else best_score(models, features, shots, selection, fraction, device)
+            scorer.scored(features)
+            if scorer
+            else best_score(models, features, shots, selection, fraction, device)
         )
         importance = scored.importance
         if texts:
@@ -206,7 +212,7 @@ def plan_summary(
             budget_s,
             keep=(*selection.keep, *said),
             drop=selection.drop,
-            words=protected_words(selection, heard) if heard else [],
+            words=protected_words(selection, transcript) if transcript else [],
             limits_s=(selection.min_segment_s, selection.max_segment_s),
         )
         return Summary(
@@ -228,9 +234,9 @@ def plan_summary(
     return Plan(provenance, make)
 
 
-def _resolve_ends(selection: Selection, given: Input) -> Selection:
+def _resolve_ends(selection: Selection, video_input: Input) -> Selection:
     """Return a selection whose segments up to the end have a number there."""
-    known = given.video if given.features is None else given.features
+    known = video_input.video if video_input.features is None else video_input.features
     assert known is not None
     keep, drop = (
         tuple(
@@ -243,7 +249,7 @@ def _resolve_ends(selection: Selection, given: Input) -> Selection:
 
 
 def _facts(
-    selection: Selection, models: Sequence[str], own: CustomScorer | None, speech: Plan[Transcript] | None
+    selection: Selection, models: Sequence[str], scorer: CustomScorer | None, speech: Plan[Transcript] | None
 ) -> dict[str, Any]:
     """What a summary depends on beside the features and shots."""
     facts = without_defaults(selection, *([] if speech else ["snap"]))
@@ -251,10 +257,10 @@ def _facts(
         facts["speech"] = speech.provenance["speech"]
     if list(models) != [selection.model]:
         facts["candidates"] = list(models)
-    if own is None:
+    if scorer is None:
         facts |= weights_sha256(models)
-    elif own.sha256:
-        facts["model_sha256"] = own.sha256
+    elif scorer.sha256:
+        facts["model_sha256"] = scorer.sha256
     return facts
 
 

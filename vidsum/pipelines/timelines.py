@@ -81,11 +81,11 @@ def timeline_text(
         UsageError: the result is of features and the format names frames.
         InputError: the video is missing or another one, or the format cannot express it.
     """
-    played, how = to_player_time(result, video), FORMATS[format]
+    played, writer = to_player_time(result, video), FORMATS[format]
     cuts = cuts_of(played)
-    if isinstance(how, ListFormat):
+    if isinstance(writer, ListFormat):
         try:
-            return how.write(cuts, length_of(played), start_offset_s(result.video, video)), ()
+            return writer.write(cuts, length_of(played), start_offset_s(result.video, video)), ()
         except InputError as error:
             raise InputError(f"{target}: cannot be written: {error.message}", error.hint) from error
     if not cuts:
@@ -98,8 +98,8 @@ def timeline_text(
     text = _editor_text(format, [(cut, media, place) for cut in cuts], target)
     if not media.is_conformed:
         return text, ()
-    own = "a variable frame rate" if info.is_vfr else f"{info.fps:g} frames per second"
-    return text, (f"{info.path}: has {own}: the timeline runs at {media.fps:g}",)
+    rate = "a variable frame rate" if info.is_vfr else f"{info.fps:g} frames per second"
+    return text, (f"{info.path}: has {rate}: the timeline runs at {media.fps:g}",)
 
 
 def write_chaptered(result: Cutting, path: PathLike, video: PathLike | None = None) -> None:
@@ -143,11 +143,13 @@ def joint_format(path: PathLike) -> str:
     format.
     """
     offered = [
-        format for format, how in FORMATS.items() if isinstance(how, TimelineFormat) and how.allows_several
+        format
+        for format, writer in FORMATS.items()
+        if isinstance(writer, TimelineFormat) and writer.allows_several
     ]
     format = format_of(path, offered)
     if format not in offered:
-        known = ", ".join(FORMATS[each].ending for each in offered)
+        known = ", ".join(FORMATS[clip].ending for clip in offered)
         raise UsageError(f"{os.fspath(path)}: is not for several videos", hint=f"one of {known}")
     return format
 
@@ -187,14 +189,16 @@ def require_expressible(format: str, *, has_video: bool) -> None:
     Raises UsageError: it names frames, and there is no video.
     """
     if not has_video and isinstance(FORMATS[format], TimelineFormat):
-        hint = f"one of {', '.join(name for name, how in FORMATS.items() if isinstance(how, ListFormat))}"
+        hint = (
+            f"one of {', '.join(name for name, writer in FORMATS.items() if isinstance(writer, ListFormat))}"
+        )
         raise UsageError(f"cannot write .{format}: the result was computed from features only", hint=hint)
 
 
 def require_nameable(format: str, video: PathLike, target: Path, paths: MediaPaths) -> None:
     """See to it that a format can name a video. Raises InputError where it cannot."""
-    how = FORMATS[format]
-    if isinstance(how, TimelineFormat) and how.has_plain_paths:
+    writer = FORMATS[format]
+    if isinstance(writer, TimelineFormat) and writer.has_plain_paths:
         check_path(format, media_path(video, target, paths))
 
 
@@ -206,7 +210,7 @@ def media_path(video: PathLike, target: Path, paths: MediaPaths) -> str:
 def _editor_text(format: str, clips: Sequence[tuple[Cut, Media, str]], target: Path) -> str:
     name = one_line(target.name.removesuffix(FORMATS[format].ending))
     try:
-        return format_timeline(format, [Clip(*each) for each in clips], name)
+        return format_timeline(format, [Clip(*clip) for clip in clips], name)
     except ValueError as error:
         raise InputError(f"{clips[0][1].path}: cannot be written as .{format} ({error})") from error
 

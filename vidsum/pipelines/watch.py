@@ -98,29 +98,29 @@ def watch(
         UsageError: there is no query, or a setting is out of range.
         WeightsError: weights are missing and cannot be fetched.
     """
-    how = from_keywords(watch, Watching, options)
+    settings = from_keywords(watch, Watching, options)
     warn, texts = warn or _ignore, tuple[str, ...]()
     if queries:
         checked = read_queries(queries)
         texts = checked.texts
         for message in checked.warnings:
             warn(message)
-    if not texts and not how.like:
+    if not texts and not settings.like:
         raise UsageError("nothing to watch for", hint='--query "a person falls", or --like PICTURE')
-    stream = parse_source(source, follow=how.follow, idle_s=how.idle_s)
+    stream = parse_source(source, follow=settings.follow, idle_s=settings.idle_s)
     stream = replace(stream, video_track=video_track, audio_track=audio_track)
     if is_offline() and not stream.works_offline:
         hint = "unset VIDSUM_OFFLINE, or watch a file, a camera, or http, tcp or udp at 127.0.0.1"
         raise InputError(f"{stream.name}: VIDSUM_OFFLINE forbids connections", hint=hint)
     extraction = Extraction(device=device)
     rows = [embed_queries("vse", texts, device)] if texts else []
-    evidence = LiveEvidence(np.concatenate([*rows, *map(embed_picture, how.like)]), device, model)
+    evidence = LiveEvidence(np.concatenate([*rows, *map(embed_picture, settings.like)]), device, model)
     extractor = load_extractor(extractions_for("vse", extraction)[-1])
     if clips:
         make_folder(clips)
     label = label_of({"vidsum": __version__, "watch": stream.name})
-    recorder = PreRoll(stream.name, how.pre_roll_s, label) if clips else None
-    alarms = [_Alarm(text, how, recorder, clips) for text in (*texts, *how.like)]
+    recorder = PreRoll(stream.name, settings.pre_roll_s, label) if clips else None
+    alarms = [_Alarm(text, settings, recorder, clips) for text in (*texts, *settings.like)]
     return _iter_alerts(_seconds(stream, extractor, evidence, warn, recorder), alarms, recorder)
 
 
@@ -135,7 +135,7 @@ def _iter_alerts(
         for second in seconds:
             yield second
             for alarm, present in zip(alarms, second.present, strict=True):
-                if alert := alarm.hear(second.time_s, present):
+                if alert := alarm.update(second.time_s, present):
                     yield alert
         for alarm in alarms:
             if alert := alarm.end(second.time_s + 1.0):
@@ -179,23 +179,23 @@ def _second(frames: Sequence[LiveFrame], extractor: Extractor, evidence: LiveEvi
 class _Alarm:
     """Of one query: whether it has been likely for long enough, and the clip of it."""
 
-    def __init__(self, query: str, how: Watching, recorder: PreRoll | None, clips: Path | None) -> None:
-        self._query, self._how, self._recorder, self._clips = query, how, recorder, clips
+    def __init__(self, query: str, settings: Watching, recorder: PreRoll | None, clips: Path | None) -> None:
+        self._query, self._settings, self._recorder, self._clips = query, settings, recorder, clips
         self._since_s: float | None = None
         """Since when it has been likely or, while there is an alert, unlikely."""
         self._alert: Alert | None = None
         self._clip: LiveClip | None = None
 
-    def hear(self, time_s: float, present: float) -> Alert | None:
+    def update(self, time_s: float, present: float) -> Alert | None:
         """Return the alert that begins or ends with a second, if one does."""
         if self._alert and present > self._alert.present:
             self._alert = replace(self._alert, present=present)
-        if (present >= self._how.min_present) == (self._alert is not None):
+        if (present >= self._settings.min_present) == (self._alert is not None):
             self._since_s = None
             return None
         if self._since_s is None:
             self._since_s = time_s
-        if time_s + 1.0 - self._since_s < self._how.for_s:
+        if time_s + 1.0 - self._since_s < self._settings.for_s:
             return None
         changed_s, self._since_s = self._since_s, None
         return self._begin(changed_s, present) if self._alert is None else self.end(changed_s)
@@ -206,7 +206,7 @@ class _Alarm:
             return None
         alert, self._alert = replace(self._alert, end_s=end_s), None
         if self._clip:
-            self._clip.until_s = end_s + self._how.pre_roll_s
+            self._clip.until_s = end_s + self._settings.pre_roll_s
         return alert
 
     def _begin(self, start_s: float, present: float) -> Alert:
@@ -214,19 +214,9 @@ class _Alarm:
         if self._recorder and self._clips:
             names = clip_names(self._query, start_s)
             path = next(path for path in map(self._clips.joinpath, names) if self._recorder.is_free(path))
-            self._clip = self._recorder.start(path, start_s - self._how.pre_roll_s)
+            self._clip = self._recorder.start(path, start_s - self._settings.pre_roll_s)
         self._alert = Alert(self._query, start_s, None, present, path)
         return self._alert
-
-
-def alerts_in(present: Sequence[float], how: Watching) -> list[tuple[float, float]]:
-    """When each alert of a query begins, and when it is told, by its probability in each second."""
-    alarm, alerts = _Alarm("", how, None, None), []
-    for second, value in enumerate(present):
-        alert = alarm.hear(float(second), value)
-        if alert and alert.end_s is None:
-            alerts.append((alert.start_s, second + 1.0))
-    return alerts
 
 
 def clip_names(query: str, start_s: float) -> Iterator[str]:

@@ -19,8 +19,8 @@ from vidsum.models.fulltransnet import DecoderLayer, EncoderLayer, FullTransNet,
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.summary.fulltransnet import IntArray, decode_samples, windows
+from vidsum.summary.importance_model import ImportanceModel
 from vidsum.summary.settings import AttentionPart
-from vidsum.summary.summarizer import ImportanceModel
 from vidsum.times import format_short_time
 from vidsum.types import FloatArray, TimeArray
 

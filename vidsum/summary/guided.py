@@ -14,8 +14,8 @@ from vidsum.grounding.spaces import embed_queries
 from vidsum.models.scaling import logistic, unit_rows
 from vidsum.results.features import Features
 from vidsum.summary.importance import smooth
+from vidsum.summary.importance_model import SENTENCES
 from vidsum.summary.settings import Selection
-from vidsum.summary.summarizer import SENTENCES
 from vidsum.types import FloatArray, TimeArray
 
 READS = (vse.EXTRACTOR, *SENTENCES)

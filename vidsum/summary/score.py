@@ -22,14 +22,14 @@ from vidsum.results.clock import shift_times
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.summary.importance import SCORERS
+from vidsum.summary.importance_model import RIDGE_RATES
 from vidsum.summary.liveness import liveness, motion
 from vidsum.summary.settings import SHIPPED_MODEL, SHIPPED_MODELS, AttentionPart, Selection
-from vidsum.summary.summarizer import RIDGE_RATES
 from vidsum.types import FloatArray
 from vidsum.video.clock import start_offset_s
 
 if TYPE_CHECKING:
-    from vidsum.summary.summarizer import ImportanceModel
+    from vidsum.summary.importance_model import ImportanceModel
 
 
 _SHIPPED_READS = ("efficientnet_lite0", 2.0)
@@ -92,7 +92,7 @@ def candidate_models(
         return tuple(name for name in AUTO_ORDER if is_read or name != SHIPPED_MODEL)
     if model not in SCORERS:
         summarizer = _load_model(model, device)
-        from vidsum.summary.summarizer import require_kind
+        from vidsum.summary.importance_model import require_kind
 
         require_kind(summarizer, extractor, rate, film_fps)
     return (model,)
@@ -190,7 +190,7 @@ def score(
     """
     if selection.model in SCORERS:
         return SCORERS[selection.model](features, selection.seed)
-    from vidsum.summary.summarizer import importance
+    from vidsum.summary.importance_model import importance
 
     curve = importance(_load_model(selection.model, device), features, shots, fraction, selection.beams)
     return curve * liveness(features) if selection.model in SHIPPED_MODELS else curve
@@ -260,7 +260,7 @@ def _load_model(model: str, device: str) -> "ImportanceModel":
 @cached_model(maxsize=2)
 def _load_checkpoint(model: str, device: str, sha256: str) -> "ImportanceModel":
     """Kept for the next video of a batch, unless the file has changed."""
-    from vidsum.summary.summarizer import load_importance_model
+    from vidsum.summary.importance_model import load_importance_model
 
     return load_importance_model(model, device)
 
@@ -311,10 +311,10 @@ def installed_scorer(name: str) -> CustomScorer | None:
     return None if entry is None else CustomScorer(name, entry.load())
 
 
-def _curve(given: npt.ArrayLike, features: Features, name: str) -> FloatArray:
+def _curve(values: npt.ArrayLike, features: Features, name: str) -> FloatArray:
     """Return [T] in [0, 1]: as given where all lie there, else scaled to its range."""
     try:
-        scores = np.asarray(given, np.float32)
+        scores = np.asarray(values, np.float32)
     except (TypeError, ValueError) as error:
         raise UsageError(f"{name}: not an array of numbers ({error})") from error
     if scores.shape != (len(features),):

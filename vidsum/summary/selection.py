@@ -13,7 +13,7 @@ from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.results.summary import ScoredShot
 from vidsum.summary.knapsack import knapsack, values_of
-from vidsum.summary.pieces import (
+from vidsum.summary.segments import (
     Candidate,
     CandidateFinder,
     allowed_cuts,
@@ -52,7 +52,7 @@ class _Video:
 
     edges: IntArray
     """[S + 1] of the shots, cut where `keep` and `drop` begin and end."""
-    kept: BoolArray
+    required: BoolArray
     dropped: BoolArray
     capacity: int
     """Frames of the summary."""
@@ -99,12 +99,12 @@ def select(
     """
     video, messages = _in_frames(features, shots, budget_s, keep, drop), []
     if video.n_left <= video.capacity:
-        video = replace(video, kept=~video.dropped, capacity=video.n_left)
+        video = replace(video, required=~video.dropped, capacity=video.n_left)
         exception = " except --drop" if video.dropped.any() else ""
         messages.append(
             f"the video is not longer than the budget ({format_time(budget_s)}): keeping all of it{exception}"
         )
-    places = allowed_cuts(words, features.video_fps, len(video.kept))
+    places = allowed_cuts(words, features.video_fps, len(video.required))
     chosen, scores = _choose(video, features, importance, places, limits_s)
     is_joined = limits_s[1] is None or 2 * video.capacity > video.n_left
     breaks = _frames(shots.edges_s[1:-1], features.video_fps)
@@ -118,19 +118,19 @@ def _in_frames(
 ) -> _Video:
     fps = features.video_fps
     n_frames = max(1, round(features.duration_s * fps))
-    kept = _mark(keep, features, n_frames, "keep")
+    required = _mark(keep, features, n_frames, "keep")
     # a frame in which one segment ends and the other begins is kept
-    dropped = _mark(drop, features, n_frames, "drop") & ~kept
+    dropped = _mark(drop, features, n_frames, "drop") & ~required
     if any(start < stop and begin < end for start, end in keep for begin, stop in drop):
         raise UsageError("--keep and --drop overlap")
     if dropped.all():
         raise UsageError("--drop leaves nothing of the video")
     # a budget of the video's length holds its last frame, of which only a part may be left
     capacity = n_frames if budget_s >= features.duration_s else max(1, int(budget_s * fps + 1e-6))
-    if kept.sum() > capacity:
-        needed = format_time(float(kept.sum()) / fps)
+    if required.sum() > capacity:
+        needed = format_time(float(required.sum()) / fps)
         raise UsageError(f"--keep takes {needed}, more than the budget", hint=f"--budget {needed}")
-    return _Video(_edges(_frames(shots.edges_s, fps), kept, dropped), kept, dropped, capacity)
+    return _Video(_edges(_frames(shots.edges_s, fps), required, dropped), required, dropped, capacity)
 
 
 def _choose(
@@ -138,14 +138,14 @@ def _choose(
 ) -> tuple[BoolArray, TimeArray]:
     """Return which frames are in, and the score of each shot."""
     fps, (shortest_s, longest_s) = features.video_fps, limits_s
-    room = video.capacity - int(video.kept.sum())
+    room = video.capacity - int(video.required.sum())
     shortest, sizes = 1, [max(room, 1)]
     if longest_s is not None:
         longest = min(max(int(longest_s * fps + 1e-6), 1), video.capacity)
         shortest = min(max(round(shortest_s * fps), 1), longest)
         if 2 * video.capacity <= video.n_left:
             sizes = _sizes(segment_size(room, fps, shortest, longest), longest)
-    sampled = np.minimum(_frames(features.timestamps, fps), len(video.kept) - 1)
+    sampled = np.minimum(_frames(features.timestamps, fps), len(video.required) - 1)
     curve = frame_importance(importance, sampled, video.edges)
     sums = np.concatenate([[0.0], np.cumsum(curve if curve.any() else curve + 1)])
     best, scores, most = list[Candidate](), np.zeros(0), -1
@@ -154,12 +154,14 @@ def _choose(
         if longest_s is None:
             pieces = _knapsack(pieces, room)
         elif pieces:
-            pieces = choose_segments(windows, pieces, features, sampled, _runs(video.kept), room, size, least)
+            pieces = choose_segments(
+                windows, pieces, features, sampled, _runs(video.required), room, size, least
+            )
         if (taken := sum(piece.size for piece in pieces)) > most:
             best, scores, most = pieces, of_shots, taken
         if room - taken < shortest:
             break
-    chosen = video.kept.copy()
+    chosen = video.required.copy()
     for piece in best:
         chosen[piece.start : piece.end] = True
     return chosen, scores
@@ -182,16 +184,16 @@ def _best_candidates(
     cells = dict(enumerate(pairwise(video.edges.tolist())))
     anywhere = np.arange(len(sums))
     ideal = CandidateFinder(sums, anywhere, 1)
-    scores = np.array([piece.score for each in cells.items() if (piece := ideal.best(*each, size))])
-    free = {shot: cell for shot, cell in cells.items() if not (video.kept | video.dropped)[cell[0]]}
+    scores = np.array([piece.score for cell in cells.items() if (piece := ideal.best(*cell, size))])
+    free = {shot: cell for shot, cell in cells.items() if not (video.required | video.dropped)[cell[0]]}
     # where speech leaves no place to cut, or no shot is long enough, something is taken all the same
     for allowed, least_size in (places, shortest), (anywhere, shortest), (anywhere, 1):
         windows = CandidateFinder(sums, allowed, least_size)
-        if pieces := [piece for each in free.items() if (piece := windows.best(*each, size))]:
+        if pieces := [piece for cell in free.items() if (piece := windows.best(*cell, size))]:
             break
     least = _WORTHLESS * scores[~video.dropped[video.edges[:-1]]].max()
     worth = [piece for piece in pieces if piece.score >= least]
-    return worth if worth or video.kept.any() else pieces, windows, scores, least  # never empty
+    return worth if worth or video.required.any() else pieces, windows, scores, least  # never empty
 
 
 def _knapsack(pieces: Sequence[Candidate], room: int) -> list[Candidate]:
@@ -236,10 +238,10 @@ def _mark(segments: Sequence[Interval], features: Features, n_frames: int, optio
     return marked
 
 
-def _edges(shot_edges: IntArray, kept: BoolArray, dropped: BoolArray) -> IntArray:
+def _edges(shot_edges: IntArray, required: BoolArray, dropped: BoolArray) -> IntArray:
     """Edges, in frames, of shots cut where `keep` and `drop` begin and end."""
-    n_frames = len(kept)
-    changes = [np.flatnonzero(np.diff(mask)) + 1 for mask in (kept, dropped)]
+    n_frames = len(required)
+    changes = [np.flatnonzero(np.diff(mask)) + 1 for mask in (required, dropped)]
     inside = np.concatenate([shot_edges, *changes])
     return np.unique(np.concatenate([[0], inside[(inside > 0) & (inside < n_frames)], [n_frames]]))
 
@@ -249,22 +251,22 @@ def _times(edges: IntArray, shots: Shots, features: Features) -> TimeArray:
     times: TimeArray = np.minimum(edges / features.video_fps, features.duration_s)
     if features.video is None:
         return times
-    own = shots.edges_s[1:-1]
-    place = np.searchsorted(edges, _frames(own, features.video_fps)).clip(0, len(edges) - 1)
-    off_s = np.abs(times[place] - own)
+    video_edges = shots.edges_s[1:-1]
+    place = np.searchsorted(edges, _frames(video_edges, features.video_fps)).clip(0, len(edges) - 1)
+    off_s = np.abs(times[place] - video_edges)
     moved = (off_s > _SAME_S) & (off_s * features.video_fps <= 0.5)
-    times[place[moved]] = own[moved]
+    times[place[moved]] = video_edges[moved]
     return times
 
 
 def _shorten(segments: Sequence[Interval], budget_s: float) -> tuple[Interval, ...]:
     """Return segments that are not longer than the budget: the last ones end a little earlier."""
-    kept, excess_s = list[Interval](), sum(end_s - start_s for start_s, end_s in segments) - budget_s
+    shortened, excess_s = list[Interval](), sum(end_s - start_s for start_s, end_s in segments) - budget_s
     for start_s, end_s in reversed(segments):
         cut_s = max(0.0, min(excess_s, end_s - start_s - _SAME_S))
-        kept.append((start_s, end_s - cut_s))
+        shortened.append((start_s, end_s - cut_s))
         excess_s -= cut_s
-    return tuple(reversed(kept))
+    return tuple(reversed(shortened))
 
 
 def _build_selection(
@@ -276,7 +278,7 @@ def _build_selection(
     features: Features,
     messages: tuple[str, ...],
 ) -> SelectedSegments:
-    inside_kept = np.flatnonzero(video.kept[1:] & video.kept[:-1]) + 1
+    inside_kept = np.flatnonzero(video.required[1:] & video.required[:-1]) + 1
     runs = _runs(chosen, np.setdiff1d(breaks, inside_kept))
     edges = np.union1d(video.edges, np.array(runs, np.int64))
     times = _times(edges, shots, features)

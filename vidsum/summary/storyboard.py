@@ -167,8 +167,8 @@ def contact_sheet(
         below = top + layout.cell_height + 8
         _draw_caption(draw, cut, (left, below, cell_width))
         if text := captions[number] if captions else None:
-            shown = _fit_text(draw, text, cell_width)
-            draw.text((left, below + _LINE_HEIGHT), shown, _SOFT_INK, _font(15))
+            fitted = _fit_text(draw, text, cell_width)
+            draw.text((left, below + _LINE_HEIGHT), fitted, _SOFT_INK, _font(15))
     _draw_strip(draw, cuts, shots, duration_s, (_MARGIN, layout.width - _MARGIN), layout.strip_top)
     return np.asarray(sheet)
 
@@ -206,11 +206,11 @@ def _draw_caption(draw: ImageDraw.ImageDraw, cut: Cut, box: tuple[int, int, int]
 
 def _fit_text(draw: ImageDraw.ImageDraw, text: str, width: int) -> str:
     """Return a text, cut at a word where it is wider."""
-    shown, words = text, text.split()
-    while draw.textlength(shown, _font(15)) > width and len(words) > 1:
+    fitted, words = text, text.split()
+    while draw.textlength(fitted, _font(15)) > width and len(words) > 1:
         words.pop()
-        shown = " ".join(words).rstrip(",.;") + " …"
-    return shown
+        fitted = " ".join(words).rstrip(",.;") + " …"
+    return fitted
 
 
 def _draw_strip(

@@ -14,7 +14,7 @@ from tests.lab.importers.published_mrnet import CONFIGS, averaged, moments, scor
 from vidsum.checkpoints.named import OFFICIAL
 from vidsum.checkpoints.trained import Trained
 from vidsum.errors import UsageError, WeightsError
-from vidsum.grounding.grounder import build_moment_model, ground_video, load_moment_model
+from vidsum.grounding.moment_model import build_moment_model, ground_video, load_moment_model
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.lab.importers import add_official
 from vidsum.lab.importers.mrnet import mrnet_checkpoint

@@ -20,7 +20,12 @@ from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSett
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.frame_scores import frame_loss
 from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss
-from vidsum.summary.summarizer import FeatureTransform, ImportanceModel, importance, load_importance_model
+from vidsum.summary.importance_model import (
+    FeatureTransform,
+    ImportanceModel,
+    importance,
+    load_importance_model,
+)
 
 VIDEO = toy_video("made/video_1")
 SMALL = FullTransNetConfig(

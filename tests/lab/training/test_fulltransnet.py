@@ -25,7 +25,7 @@ from vidsum.lab.training.summary_settings import FullTransNetSettings
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.fulltransnet import FullTransNet
 from vidsum.provenance import hash_file
-from vidsum.summary.summarizer import importance, load_importance_model
+from vidsum.summary.importance_model import importance, load_importance_model
 
 SMALL = FullTransNetConfig(d=8, layers=1, heads=2, d_ff=16, window=5, t_max=64)
 SETTINGS = FullTransNetSettings(model=SMALL, loop=LoopSettings(epochs=2, seed=1), device="cpu")

@@ -16,7 +16,7 @@ from vidsum.lab.training.predict import predict_run
 from vidsum.lab.training.settings import LoopSettings
 from vidsum.lab.training.summary_settings import FullTransNetSettings
 from vidsum.models.configs import FullTransNetConfig
-from vidsum.summary.summarizer import importance, load_importance_model
+from vidsum.summary.importance_model import importance, load_importance_model
 
 SMALL = FullTransNetConfig(d=8, layers=1, heads=2, d_ff=16, window=5, t_max=64)
 SETTINGS = FullTransNetSettings(model=SMALL, loop=LoopSettings(epochs=1), device="cpu")

@@ -18,7 +18,7 @@ from vidsum.lab.training.run import read_run
 from vidsum.lab.training.summary_settings import RidgeSettings
 from vidsum.models.configs import RidgeConfig
 from vidsum.results.features import Features
-from vidsum.summary.summarizer import ImportanceModel, load_importance_model
+from vidsum.summary.importance_model import ImportanceModel, load_importance_model
 
 DIM, N_VIDEOS, WINDOW = 12, 9, 3
 MODEL = RidgeConfig(window=WINDOW)

@@ -13,7 +13,7 @@ import numpy as np
 
 from vidsum.checkpoints.trained import Trained, read_trained
 from vidsum.errors import InputError, UsageError, WeightsError
-from vidsum.grounding.grounder import MomentModel, Prediction, build_moment_model, ground_video
+from vidsum.grounding.moment_model import MomentModel, Prediction, build_moment_model, ground_video
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.text import load_text_encoder
 from vidsum.lab.datasets.moments import CLIP_S, MomentVideo, Query

@@ -32,8 +32,8 @@ from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSett
 from vidsum.models.configs import RidgeConfig
 from vidsum.models.frame_scores import frame_loss
 from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss, global_tokens
+from vidsum.summary.importance_model import ImportanceModel, importance
 from vidsum.summary.knapsack import knapsack, values_of
-from vidsum.summary.summarizer import ImportanceModel, importance
 from vidsum.types import FloatArray, Progress
 
 _VALIDATION_SEED, _TRAINING_SEED = 0, 1

@@ -18,7 +18,7 @@ from vidsum.lab.training.run import read_run
 from vidsum.lab.training.state import BEST
 from vidsum.models.fulltransnet import FullTransNet
 from vidsum.summary.fulltransnet import Decoded, shot_curve
-from vidsum.summary.summarizer import (
+from vidsum.summary.importance_model import (
     FeatureTransform,
     ImportanceModel,
     build_importance_model,

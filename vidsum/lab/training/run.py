@@ -22,7 +22,7 @@ from vidsum.lab.training.state import BEST, CURVES, LAST, clear, make_folder, re
 from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings
 from vidsum.outputs import as_utf8, atomic_write
 from vidsum.provenance import identify_file
-from vidsum.summary.summarizer import SENTENCES, FeatureTransform
+from vidsum.summary.importance_model import SENTENCES, FeatureTransform
 
 SCHEMA: Final = "vidsum.training_run/1"
 NAME: Final = "run.json"

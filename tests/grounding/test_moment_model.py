@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import InputError, UsageError
-from vidsum.grounding.grounder import MomentModel, Prediction, ground_video, load_moment_model
+from vidsum.grounding.moment_model import MomentModel, Prediction, ground_video, load_moment_model
 from vidsum.grounding.proposals import find_moments
 from vidsum.grounding.spaces import ClipEmbeddings, guided_rows
 from vidsum.grounding.windows import resample

@@ -27,7 +27,7 @@ _AIM, _NEAR = 150, 0.02
 
 
 def write_audio_description(
-    found: Descriptions,
+    descriptions: Descriptions,
     path: str | os.PathLike[str],
     speaker: str | Speaker = "espeak-ng",
     *,
@@ -54,47 +54,55 @@ def write_audio_description(
         InputError: the film is not there any more.
         OutputError: the program hangs or speaks no text at all, or the file cannot be written.
     """
-    require_type(found, Descriptions)
-    if found.gaps is None or found.video is None:
+    require_type(descriptions, Descriptions)
+    if descriptions.gaps is None or descriptions.video is None:
         raise UsageError("only descriptions for pauses can be spoken", hint="--in-gaps, or in_gaps=True")
     if isinstance(speaker, str):
         speaker = find_speaker(speaker)
-    info = reopen_video(found.video)
+    info = reopen_video(descriptions.video)
     rate = sound_rate(info)
     with TemporaryDirectory() as folder:
-        spoken, kept, lost = list[SpokenText](), list[Description](), list[str]()
-        is_corrected = found.writer == "people"
-        for number, one in enumerate(found.descriptions):
+        spoken, included, lost = list[SpokenText](), list[Description](), list[str]()
+        is_corrected = descriptions.writer == "people"
+        for number, description in enumerate(descriptions.descriptions):
             if progress:
-                progress("speaking", number, len(found.descriptions))
-            texts = [one.text] if is_corrected else shorten(one.text)
-            room_s = _room_s(found, number)
+                progress("speaking", number, len(descriptions.descriptions))
+            texts = [description.text] if is_corrected else shorten(description.text)
+            room_s = _room_s(descriptions, number)
             try:
                 text, samples = _speak_fitting(texts, room_s, speaker, rate, Path(folder))
             except InputError as error:
-                time = format_timestamp(one.start_s + start_offset_s(info))
-                lost.append(f"{quote(one.text)} ({time}): {error.message}")
+                time = format_timestamp(description.start_s + start_offset_s(info))
+                lost.append(f"{quote(description.text)} ({time}): {error.message}")
             else:
                 # on disk: those of a long film would fill the memory
                 np.save(file := Path(folder) / f"{number}.npy", samples)
-                spoken.append(SpokenText(one.start_s, np.load(file, mmap_mode="r")))
-                kept.append(replace(one, end_s=one.start_s + len(samples) / rate, text=text))
-        if lost and not kept:
+                spoken.append(SpokenText(description.start_s, np.load(file, mmap_mode="r")))
+                included.append(
+                    replace(description, end_s=description.start_s + len(samples) / rate, text=text)
+                )
+        if lost and not included:
             raise OutputError(f"{speaker.name} speaks none of the descriptions, such as {lost[0]}")
-        written = write_described(info, spoken, path, comment=label_of(found.provenance), progress=progress)
+        written = write_described(
+            info, spoken, path, comment=label_of(descriptions.provenance), progress=progress
+        )
     return replace(
-        found, descriptions=tuple(kept), warnings=(*found.warnings, *written.warnings, *_loss_warnings(lost))
+        descriptions,
+        descriptions=tuple(included),
+        warnings=(*descriptions.warnings, *written.warnings, *_loss_warnings(lost)),
     )
 
 
-def _room_s(found: Descriptions, number: int) -> float:
+def _room_s(descriptions: Descriptions, number: int) -> float:
     """Return seconds from where a description begins to the next one, or to the end of its pause or of its
     own time, which people may have set beyond it.
     """
-    own = found.descriptions[number]
-    ends = [end_s for low_s, end_s in found.gaps or () if low_s <= own.start_s + 1e-6 <= end_s]
-    starts = [one.start_s - MARGIN_S for one in found.descriptions[number + 1 : number + 2]]
-    return min([max([own.end_s, *ends]), *starts]) - own.start_s
+    current = descriptions.descriptions[number]
+    ends = [end_s for low_s, end_s in descriptions.gaps or () if low_s <= current.start_s + 1e-6 <= end_s]
+    starts = [
+        description.start_s - MARGIN_S for description in descriptions.descriptions[number + 1 : number + 2]
+    ]
+    return min([max([current.end_s, *ends]), *starts]) - current.start_s
 
 
 def _speak_fitting(

@@ -96,8 +96,8 @@ def motion_curve(before: FloatArray, after: FloatArray, n_places: int) -> FloatA
     window = cv2.createHanningWindow(before.shape[::-1], cv2.CV_32F)
     (right, down), _ = cv2.phaseCorrelate(before, after, window)
     shift = np.array([[1, 0, -right], [0, 1, -down]], np.float32)
-    kept = cv2.warpAffine(after, shift, before.shape[::-1], borderMode=cv2.BORDER_REPLICATE)
-    change = np.minimum(np.abs(after - before), np.abs(kept - before))
+    aligned = cv2.warpAffine(after, shift, before.shape[::-1], borderMode=cv2.BORDER_REPLICATE)
+    change = np.minimum(np.abs(after - before), np.abs(aligned - before))
     columns = np.maximum(change - _NOISE, 0).mean(axis=0)
     at = (np.arange(n_places) + 0.5) * len(columns) / n_places - 0.5
     curve = np.interp(at, np.arange(len(columns)), columns)

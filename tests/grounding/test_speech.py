@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import real_weights
-from vidsum.grounding import said
-from vidsum.grounding.said import (
+from vidsum.grounding import speech
+from vidsum.grounding.speech import (
     MATCH_EVIDENCE,
     SLOPE,
     Passage,
@@ -60,7 +60,7 @@ def test_what_is_uncertain_counts_less(monkeypatch: pytest.MonkeyPatch) -> None:
         def encode(self, texts: list[str]) -> np.ndarray:
             return np.ones((len(texts), 1), np.float32)
 
-    monkeypatch.setattr(said, "load_text_encoder", lambda name, device: Encoder())
+    monkeypatch.setattr(speech, "load_text_encoder", lambda name, device: Encoder())
     words = (Word(0, 1, "of", 0.9), Word(1, 2, "it.", 0.9), Word(2, 3, "we", 0.3), Word(3, 4, "are.", 0.3))
     segments = (
         Segment(0, 2, "of it.", 0.9, 0.0, words[:2]),
@@ -87,7 +87,7 @@ def no_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
         def encode(self, texts: list[str]) -> np.ndarray:
             return np.tile(np.array([[1.0, 0.0]], np.float32), (len(texts), 1))
 
-    monkeypatch.setattr(said, "load_text_encoder", lambda name, device: Encoder())
+    monkeypatch.setattr(speech, "load_text_encoder", lambda name, device: Encoder())
 
 
 def test_exact_words_count_the_more_the_rarer_they_are(no_meaning: None) -> None:

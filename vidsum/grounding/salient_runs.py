@@ -76,12 +76,12 @@ def salient_runs(pieces: SplitCurve, step_s: float, top_k: int) -> list[Moment]:
     Each is the best run of pieces in what those before it have left, and stands out of that. A shot beside a
     better one is a run of its own only then: every threshold that it reaches, the better one reaches too.
     """
-    kept = list[Moment]()
+    moments = list[Moment]()
     is_left = np.ones(len(pieces.levels), np.bool_)
-    while len(kept) < top_k and (best := best_run(pieces, step_s, is_left)):
-        kept.append(replace(best, score=min(best.score, kept[-1].score)) if kept else best)
+    while len(moments) < top_k and (best := best_run(pieces, step_s, is_left)):
+        moments.append(replace(best, score=min(best.score, moments[-1].score)) if moments else best)
         is_left &= (pieces.edges_s[1:] <= best.start_s) | (pieces.edges_s[:-1] >= best.end_s)
-    return kept
+    return moments
 
 
 def best_run(pieces: SplitCurve, step_s: float, is_left: npt.NDArray[np.bool_]) -> Moment | None:
@@ -144,10 +144,10 @@ def _above(levels: TimeArray, is_left: npt.NDArray[np.bool_]) -> tuple[Positions
 
     Thresholds are of what is left: what is low beside better moments can be found once these are taken.
     """
-    own = levels[is_left]
-    n_steps = 1 + int(np.log(max(1.0, _WIDEST * len(own))) / -np.log(_NARROWER))
-    by_rank = np.quantile(own, 1 - _WIDEST * _NARROWER ** np.arange(n_steps))
-    even = by_rank[0] + _EVEN * (own.max() - by_rank[0])
+    remaining = levels[is_left]
+    n_steps = 1 + int(np.log(max(1.0, _WIDEST * len(remaining))) / -np.log(_NARROWER))
+    by_rank = np.quantile(remaining, 1 - _WIDEST * _NARROWER ** np.arange(n_steps))
+    even = by_rank[0] + _EVEN * (remaining.max() - by_rank[0])
     reached = (levels >= np.union1d(by_rank, even)[:, None]) & is_left
     turns = np.diff(np.pad(reached, ((0, 0), (1, 1))).astype(np.int8), axis=1)
     first, after = np.nonzero(turns > 0)[1], np.nonzero(turns < 0)[1]

@@ -29,26 +29,28 @@ EmbeddedVideo = tuple[ClipEmbeddings, list[Features]]
 """A video in a space, and the features that it was made from."""
 
 
-def plan_embedding(given: Input, space: str, snap: Snap = Retrieval.snap) -> Plan[EmbeddedVideo]:
+def plan_embedding(video_input: Input, space: str, snap: Snap = Retrieval.snap) -> Plan[EmbeddedVideo]:
     """Plan a video in a space, with its shots, from an input of `open_in_space`; one `Video` is seen once.
 
     A video that is only looked at needs no queries: archives keep what this gives.
     """
-    provenance: dict[str, Any] = given.provenance
-    if given.features is None:
-        own = [{key: job.provenance[key] for key in _EXTRACTION_KEYS} for job in given.jobs]
-        provenance = {"vidsum": __version__, "video": provenance["video"], "extractions": own}
+    provenance: dict[str, Any] = video_input.provenance
+    if video_input.features is None:
+        extractions = [{key: job.provenance[key] for key in _EXTRACTION_KEYS} for job in video_input.jobs]
+        provenance = {"vidsum": __version__, "video": provenance["video"], "extractions": extractions}
     by_transitions = snap == "transnetv2"
 
     def make(progress: Progress | None) -> EmbeddedVideo:
-        features, pictures = given.read(progress)
+        features, pictures = video_input.read(progress)
         settings = ShotSettings(shots="transnetv2" if by_transitions else "kts")
 
         def see() -> ClipEmbeddings:
             edges_s = find(features[-1], settings, pictures).edges_s
-            return embed(space, features[: len(features) - by_transitions], edges_s, given.extraction.device)
+            return embed(
+                space, features[: len(features) - by_transitions], edges_s, video_input.extraction.device
+            )
 
-        return given.once({**provenance, "seen": [space, snap]}, see), features
+        return video_input.once({**provenance, "seen": [space, snap]}, see), features
 
     return Plan(provenance, make)
 
@@ -65,7 +67,7 @@ def open_in_space(
     jobs = [extraction_job(video, part) for part in wanted]
     if retrieval.snap == "transnetv2":
         jobs.append(transitions_job(video, extraction))
-    return Input(extraction, video, tuple(jobs), kept=memo_of(source))
+    return Input(extraction, video, tuple(jobs), memo=memo_of(source))
 
 
 def embed(

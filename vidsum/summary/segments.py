@@ -157,7 +157,7 @@ class _Coverage:
         pictures = self._picture[self._samples(piece.start, piece.end)]
         return not (self._is_new[pictures] | ~self._is_still[pictures]).any()
 
-    def show(self, start: int, end: int) -> None:
+    def add(self, start: int, end: int) -> None:
         self._is_new[self._picture[self._samples(start, end)]] = False
         self._most_alike = np.maximum(self._most_alike, self._alike(start, end))
 
@@ -167,7 +167,7 @@ def choose_segments(
     firsts: Sequence[Candidate],
     features: Features,
     sampled: IntArray,
-    kept: Sequence[tuple[int, int]],
+    fixed: Sequence[tuple[int, int]],
     room: int,
     size: int,
     least: float = 0.0,
@@ -188,16 +188,16 @@ def choose_segments(
         size: maximum frames of a piece.
         least: a piece with a lower score is not taken.
     """
-    shown, taken = _Coverage(features, sampled, firsts), list[Candidate]()
-    for start, end in kept:
-        shown.show(start, end)
+    coverage, taken = _Coverage(features, sampled, firsts), list[Candidate]()
+    for start, end in fixed:
+        coverage.add(start, end)
     highest = max(firsts, key=lambda piece: piece.score)
 
     def entry(piece: Candidate) -> tuple[int, float, int, int, int, Candidate]:
         is_highest = piece.is_first and piece.shot == highest.shot
         is_good = piece.is_first and piece.score >= _GOOD * highest.score
         rank, left = 2 - is_highest - is_good, piece.cell[0] - piece.cell[1]
-        gain = shown.gain(piece) * (_AGAIN if shown.repeats(piece) else 1)
+        gain = coverage.gain(piece) * (_AGAIN if coverage.repeats(piece) else 1)
         return rank, -gain, left, piece.start, len(taken), piece
 
     waiting = [entry(piece) for piece in firsts]
@@ -210,7 +210,7 @@ def choose_segments(
         parts = [(piece.cell, piece.is_first)]
         if piece.size <= room:
             taken.append(piece)
-            shown.show(piece.start, piece.end)
+            coverage.add(piece.start, piece.end)
             room -= piece.size
             start, end = piece.cell
             parts = [((start, piece.start - size), False), ((piece.end + size, end), False)]

@@ -135,7 +135,9 @@ def speech_moments(passages: Sequence[Passage], evidence: FloatArray, top_k: int
     """
     order = np.argsort(-evidence, kind="stable").tolist()
     apart = [
-        one for one, value in zip(passages, evidence, strict=True) if one.n_sentences == 1 and value < _FITS
+        passage
+        for passage, value in zip(passages, evidence, strict=True)
+        if passage.n_sentences == 1 and value < _FITS
     ]
     certain = logistic(SLOPE * (evidence - MATCH_EVIDENCE))
     grown = ((_expand_passage(passages[at], passages, apart), float(certain[at])) for at in order)
@@ -143,10 +145,14 @@ def speech_moments(passages: Sequence[Passage], evidence: FloatArray, top_k: int
     return suppress(ranked, MAX_IOU, top_k)
 
 
-def _expand_passage(own: Passage, passages: Sequence[Passage], apart: Sequence[Passage]) -> Passage:
+def _expand_passage(core: Passage, passages: Sequence[Passage], apart: Sequence[Passage]) -> Passage:
     """Return the longest passage that holds another one, and beside it no sentence that stands apart."""
-    beside = [one for one in apart if not own.holds(one)]
-    around = [one for one in passages if one.holds(own) and not any(one.holds(other) for other in beside)]
+    excluded = [passage for passage in apart if not core.holds(passage)]
+    around = [
+        passage
+        for passage in passages
+        if passage.holds(core) and not any(passage.holds(other) for other in excluded)
+    ]
     return max(around, key=lambda passage: passage.end_s - passage.start_s)
 
 
@@ -158,8 +164,8 @@ def speech_curve(
     """
     curve = np.zeros(len(timestamps), np.float32)
     for passage, value in zip(passages, unit_range(evidence), strict=True):
-        heard = (timestamps < passage.end_s) & (timestamps + step_s > passage.start_s)
-        curve[heard] = np.maximum(curve[heard], value)
+        overlaps = (timestamps < passage.end_s) & (timestamps + step_s > passage.start_s)
+        curve[overlaps] = np.maximum(curve[overlaps], value)
     return curve
 
 
@@ -172,21 +178,25 @@ def fuse(seen: QueryMoments, said: QueryMoments, top_k: int) -> QueryMoments:
     sure, sign of it: noisy-or. Passages that are probably not what the query means are left out.
     """
     present = _UNKNOWN if seen.present is None else seen.present
-    heard = [passage for passage in said.moments if passage.score >= UNLIKELY]
+    passages = [passage for passage in said.moments if passage.score >= UNLIKELY]
     best = max((moment.score for moment in seen.moments), default=0.0)
 
     def with_narration(moment: Moment) -> Moment:
-        own = present * (max(0.0, moment.score) / best if best > 0 else 1.0)
-        told = [one.score for one in heard if one.score >= 0.5 and _overlap_by_half(one, moment)]
-        return replace(moment, score=1 - (1 - own) * (1 - max(told, default=0.0) * own))
+        probability = present * (max(0.0, moment.score) / best if best > 0 else 1.0)
+        narration = [
+            passage.score
+            for passage in passages
+            if passage.score >= 0.5 and _overlap_by_half(passage, moment)
+        ]
+        return replace(moment, score=1 - (1 - probability) * (1 - max(narration, default=0.0) * probability))
 
-    found = [replace(passage, score=passage.score * (1 - present)) for passage in heard]
-    found += map(with_narration, seen.moments)
-    kept = tuple(sorted(found, key=lambda moment: -moment.score)[:top_k])
-    return replace(seen, moments=kept, said=said.said)
+    moments = [replace(passage, score=passage.score * (1 - present)) for passage in passages]
+    moments += map(with_narration, seen.moments)
+    best_moments = tuple(sorted(moments, key=lambda moment: -moment.score)[:top_k])
+    return replace(seen, moments=best_moments, said=said.said)
 
 
-def _overlap_by_half(one: Moment, other: Moment) -> bool:
+def _overlap_by_half(passage: Moment, other: Moment) -> bool:
     """Return whether two moments share half of the shorter one."""
-    shared_s = min(one.end_s, other.end_s) - max(one.start_s, other.start_s)
-    return shared_s >= min(one.end_s - one.start_s, other.end_s - other.start_s) / 2
+    shared_s = min(passage.end_s, other.end_s) - max(passage.start_s, other.start_s)
+    return shared_s >= min(passage.end_s - passage.start_s, other.end_s - other.start_s) / 2

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from vidsum.grounding.places import SIDE, STEP, SaliencyModel, motion_curve, normalise
+from vidsum.grounding.saliency import SIDE, STEP, SaliencyModel, motion_curve, normalise
 
 
 @given(arrays(np.float64, st.integers(2, 90), elements=st.floats(-5, 5)))

@@ -14,8 +14,8 @@ from tests.commands.conftest import own_home as own_home
 from tests.commands.conftest import run as run
 from tests.speech import stub
 from vidsum.errors import UsageError
-from vidsum.grounding import said
-from vidsum.pipelines.said import cut_subtitles
+from vidsum.grounding import speech
+from vidsum.pipelines.speech_evidence import cut_subtitles
 from vidsum.results.transcript import Segment, Transcript, Word
 
 
@@ -27,7 +27,7 @@ def model(loads: list[str], monkeypatch: pytest.MonkeyPatch) -> stub.StubModel:
         def encode(self, texts: list[str]) -> np.ndarray:
             return np.array([[float("word7" in text), float("word0" in text)] for text in texts], np.float32)
 
-    monkeypatch.setattr(said, "load_text_encoder", lambda name, device: Encoder())
+    monkeypatch.setattr(speech, "load_text_encoder", lambda name, device: Encoder())
     return stub.install(monkeypatch, language=("en", 0.99))
 
 

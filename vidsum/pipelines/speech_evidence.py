@@ -15,7 +15,9 @@ import numpy as np
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.queries import Queries
-from vidsum.grounding.said import (
+from vidsum.grounding.settings import Retrieval
+from vidsum.grounding.spaces import STEP_S
+from vidsum.grounding.speech import (
     MATCH_EVIDENCE,
     fuse,
     iter_passages,
@@ -24,8 +26,6 @@ from vidsum.grounding.said import (
     speech_moments,
     split_sentences,
 )
-from vidsum.grounding.settings import Retrieval
-from vidsum.grounding.spaces import STEP_S
 from vidsum.outputs import atomic_write
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.speech import cached_transcript, plan_transcript, to_english
@@ -39,7 +39,7 @@ from vidsum.types import Interval, Progress, TimeArray, VideoInfo, clip_interval
 from vidsum.video.clock import start_offset_s
 
 
-def plan_moment_speech(retrieval: Retrieval, given: Input) -> Plan[Transcript] | None:
+def plan_moment_speech(retrieval: Retrieval, video_input: Input) -> Plan[Transcript] | None:
     """Return the transcript, in English, that moments are found in: where that is asked for, or by default
     where one with speech is in the cache.
 
@@ -47,7 +47,7 @@ def plan_moment_speech(retrieval: Retrieval, given: Input) -> Plan[Transcript] |
         InputError: what is said is asked for, and the video has no sound.
         UsageError: it is asked for of features, or it alone with a least `present`.
     """
-    evidence, video, extraction = retrieval.evidence, given.video, given.extraction
+    evidence, video, extraction = retrieval.evidence, video_input.video, video_input.extraction
     if evidence == "said" and retrieval.min_present:
         raise UsageError("--min-present needs the picture: speech has no match probability", hint="--in both")
     if video is None and evidence in ("said", "both"):
@@ -55,8 +55,8 @@ def plan_moment_speech(retrieval: Retrieval, given: Input) -> Plan[Transcript] |
     if video is None or evidence == "seen":
         return None
     if evidence == "auto":
-        found = cached_transcript(video.path, extraction, **_cache_arguments(video), english=True)
-        if found is None or not found.segments:
+        cached = cached_transcript(video.path, extraction, **_cache_arguments(video), english=True)
+        if cached is None or not cached.segments:
             return None
     path, plan = video.path, plan_transcript(video.path, Transcription(), extraction, video)
     return replace(plan, make=lambda progress: to_english(plan.run(progress), path, extraction, progress))
@@ -75,7 +75,7 @@ def merge_speech(
         answers = [fuse(*pair, top_k) for pair in zip(grounding.queries, answers, strict=True)]
     return replace(
         grounding,
-        queries=queries.told_apart(answers),
+        queries=queries.attach_spoken(answers),
         evidence=evidence,
         warnings=tuple(dict.fromkeys([*grounding.warnings, *transcript.warnings])),
     )
@@ -96,14 +96,14 @@ def _speech_answers(
     return answers
 
 
-def plan_summary_speech(selection: Selection, given: Input) -> Plan[Transcript] | None:
+def plan_summary_speech(selection: Selection, video_input: Input) -> Plan[Transcript] | None:
     """Return the transcript that a summary needs; by default one only where it is in the cache.
 
     Raises:
         InputError: it is asked for, and the video has no sound.
         UsageError: it is asked for of features.
     """
-    video, extraction = given.video, given.extraction
+    video, extraction = video_input.video, video_input.extraction
     is_asked = selection.snap in ("speech", "sentence") or bool(selection.keep_said)
     if selection.snap == "none" and not is_asked:
         return None
@@ -129,26 +129,28 @@ def protected_words(selection: Selection, transcript: Transcript) -> list[Interv
 
 
 def quoted_passages(
-    heard: Transcript, texts: Sequence[str], given: Input, progress: Progress | None
+    transcript: Transcript, texts: Sequence[str], video_input: Input, progress: Progress | None
 ) -> list[Interval]:
     """(start_s, end_s) of the passage that each text describes, of what was heard in a video.
 
     Raises UsageError: nothing of what is said fits one of the texts.
     """
-    if not texts or given.video is None:
+    if not texts or video_input.video is None:
         return []
-    english = to_english(heard, given.video.path, given.extraction, progress)
+    english = to_english(transcript, video_input.video.path, video_input.extraction, progress)
     passages = list(iter_passages(split_sentences(english)))
     if not passages:
-        raise UsageError(f"--keep-said {texts[0]!r}: no speech in {Path(given.video.path).name}")
-    kept = []
-    for text, row in zip(texts, score_passages(passages, texts, given.extraction.device), strict=True):
+        raise UsageError(f"--keep-said {texts[0]!r}: no speech in {Path(video_input.video.path).name}")
+    spans = []
+    for text, row in zip(texts, score_passages(passages, texts, video_input.extraction.device), strict=True):
         best = int(row.argmax())
         if row[best] < MATCH_EVIDENCE:
             nearest = passages[best].text
             raise UsageError(f"--keep-said {text!r}: no speech matches; the nearest is {nearest!r}")
-        kept.append(clip_interval((passages[best].start_s, passages[best].end_s), given.video.duration_s))
-    return kept
+        spans.append(
+            clip_interval((passages[best].start_s, passages[best].end_s), video_input.video.duration_s)
+        )
+    return spans
 
 
 def cut_subtitles(transcript: Transcript, segments: Sequence[Interval]) -> tuple[Segment, ...]:
@@ -158,19 +160,19 @@ def cut_subtitles(transcript: Transcript, segments: Sequence[Interval]) -> tuple
     cut: list[Segment] = []
     offset_s = 0.0
     for start_s, end_s in segments:
-        for heard in transcript.segments:
+        for segment in transcript.segments:
             shift_s = offset_s - start_s
-            if not heard.words:
-                low, high = max(heard.start_s, start_s), min(heard.end_s, end_s)
+            if not segment.words:
+                low, high = max(segment.start_s, start_s), min(segment.end_s, end_s)
                 if low < high:
-                    cut.append(replace(heard, start_s=low + shift_s, end_s=high + shift_s))
+                    cut.append(replace(segment, start_s=low + shift_s, end_s=high + shift_s))
                 continue
             if words := [
-                shift_times(word, shift_s, -inf) for word in heard.words if _is_in(word, start_s, end_s)
+                shift_times(word, shift_s, -inf) for word in segment.words if _is_in(word, start_s, end_s)
             ]:
                 text = " ".join(word.text for word in words)
                 start, end = max(words[0].start_s, offset_s), words[-1].end_s
-                cut.append(replace(heard, start_s=start, end_s=end, text=text, words=tuple(words)))
+                cut.append(replace(segment, start_s=start, end_s=end, text=text, words=tuple(words)))
         offset_s += end_s - start_s
     return tuple(cut)
 

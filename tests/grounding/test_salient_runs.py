@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from vidsum.errors import UsageError
-from vidsum.grounding.pieces import SplitCurve, salient_runs, split_curve
 from vidsum.grounding.proposals import find_moments
+from vidsum.grounding.salient_runs import SplitCurve, salient_runs, split_curve
 from vidsum.types import FloatArray, TimeArray
 
 CURVES = arrays(np.float32, st.integers(2, 40), elements=st.floats(0, 1, width=16))
@@ -100,11 +100,11 @@ def test_each_moment_is_the_best_of_what_those_before_it_left(
             assert best < 1e-5
             return
         moment = found[rank]
-        run = tuple(np.searchsorted(pieces.edges_s, [moment.start_s, moment.end_s]).tolist())
-        assert scores[run] == pytest.approx(best, abs=1e-5)
-        of_all = slow_score(pieces, *run, np.ones(len(left), np.bool_))
+        first, after = np.searchsorted(pieces.edges_s, [moment.start_s, moment.end_s]).tolist()
+        assert scores[first, after] == pytest.approx(best, abs=1e-5)
+        of_all = slow_score(pieces, first, after, np.ones(len(left), np.bool_))
         assert moment.score == pytest.approx(min([of_all, *(one.score for one in found[:rank])]), abs=1e-5)
-        left[run[0] : run[1]] = False
+        left[first:after] = False
 
 
 def test_a_long_take_gives_five_moments_that_do_not_overlap() -> None:

@@ -317,7 +317,9 @@ def _inputs(
     family, config = grounder.family, grounder.model.config
 
     def resampled(rows: FloatArray) -> list[FloatArray]:
-        lengths = [family.length(one.stop - one.start, video.step_s, grounder.clip_s) for one in windows]
+        lengths = [
+            family.length(window.stop - window.start, video.step_s, grounder.clip_s) for window in windows
+        ]
         return [resample(rows[window], length) for window, length in zip(windows, lengths, strict=True)]
 
     def clips(guide: FloatArray) -> list[FloatArray]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
-from vidsum.summary.pieces import (
+from vidsum.summary.segments import (
     UNSHOWN,
     Candidate,
     CandidateFinder,
