@@ -122,7 +122,7 @@ def _read_defaults(context: Any, words: Sequence[str], path: Path, names: set[st
 
     Raises UsageError: the file cannot be read, or has a key that is no option, in any section.
     """
-    from vidsum.io.yaml import read_yaml  # PyYAML is slow to load, and most runs have no file
+    from vidsum.io.text import read_yaml  # PyYAML is slow to load, and most runs have no file
 
     try:
         document = read_yaml(path)

@@ -132,12 +132,9 @@ def test_a_template_pads_with_a_few_places_only(run: Run, film: Path, template: 
 
 def test_queries_without_end_are_refused(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.io.text.MAX_BYTES", 2**20)
-    monkeypatch.setattr("vidsum.io.text._WAIT_FOR_WRITER_S", 0.1)
-    os.mkfifo("pipe")
-    for source, fault in {"/dev/zero": "longer than 1 MiB", "pipe": "no process writes to"}.items():
-        for words in (["ground", film, "--queries", source], ["shots", "--from-file", source]):
-            ran = run(*words)
-            assert (ran.code, fault in ran.err) == (3, True)
+    for words in (["ground", film, "--queries", "/dev/zero"], ["shots", "--from-file", "/dev/zero"]):
+        ran = run(*words)
+        assert (ran.code, "longer than 1 MiB" in ran.err) == (3, True)
 
 
 def test_a_plot_that_is_not_ours_is_not_drawn_over(run: Run, film: Path, tmp_path: Path) -> None:

@@ -1,16 +1,14 @@
-"""Text and JSON that anyone may have written: read, or refused in one line."""
+"""Text, JSON and YAML that anyone may have written: read, or refused in one line."""
 
 import json
-import os
-import threading
-import time
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from vidsum.errors import InputError, quote
-from vidsum.io.text import is_json_lines, json_lines, parse_json, read_json, read_text
+from vidsum.io.text import is_json_lines, json_lines, parse_json, parse_yaml, read_json, read_text, read_yaml
 
 
 def one_line(error: InputError) -> str:
@@ -98,21 +96,6 @@ def test_values_are_quoted_in_short() -> None:
     assert quote([2, 1.5, None]) == "[2, 1.5, None]"
 
 
-def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-
-    def write_slowly() -> None:
-        with (tmp_path / "pipe").open("w") as pipe:
-            for part in ("a", "b", "c"):
-                pipe.write(part)
-                pipe.flush()
-                time.sleep(0.02)
-
-    writer = threading.Thread(target=write_slowly, daemon=True)
-    writer.start()
-    assert read_text(tmp_path / "pipe") == "abc"
-
-
 @pytest.mark.parametrize("name", ["/dev/zero", "long"])
 def test_no_more_is_read_than_anybody_writes(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
@@ -123,3 +106,40 @@ def test_no_more_is_read_than_anybody_writes(
         read_text(tmp_path / name)
     (tmp_path / "long").write_bytes(b"a" * 2**20)
     assert len(read_text(tmp_path / "long")) == 2**20
+
+
+def test_plain_values_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(
+        "a: &a {x: 1, y: [2.5, no, null]}\nb: {<<: *a, x: 3}\nc: 2001-09-09\nd: '2001-99-99'\ne: [*a, *a]\n"
+    )
+    a = {"x": 1, "y": [2.5, False, None]}
+    assert read_yaml(path) == {
+        "a": a, "b": {**a, "x": 3}, "c": date(2001, 9, 9), "d": "2001-99-99", "e": [a, a]
+    }  # fmt: skip
+    assert parse_yaml("", "a.yaml") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("a: [1", "line 1"),
+        ("a: 1\nb: 2001-99-99", "such as the date"),
+        ("a: !!bool maybe", "form or tag"),
+        ("a: !!timestamp soon", "form or tag"),
+        ("a: !!pairs [1]", "cannot be read as YAML"),
+        ("a: !!python/object/apply:os.system [ls]", "python/object"),
+        ("[" * 100_000, "nested too deep"),
+        ("a: " + "{b: " * 20_000, "nested too deep"),
+        ("- " * 20_000, "nested too deep"),
+        ("\n".join(" " * depth + "a:" for depth in range(2000)), "nested too deep"),
+        ("a: 1\nb: {c: 1, d: 2, c: 3}", "line 2: a mapping has the key 'c' twice"),
+        ("a: 1\n--- \nb: 2", "document"),
+        ("a: \x07", "not allowed"),
+        ("? {a: 1}\n: 2", "unhashable"),
+    ],
+)
+def test_yaml_that_cannot_be_used_is_refused_in_one_line(text: str, word: str) -> None:
+    with pytest.raises(InputError, match=r"^mine\.yaml: ") as caught:
+        parse_yaml(text, "mine.yaml")
+    assert word in one_line(caught.value)

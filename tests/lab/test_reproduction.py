@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from vidsum.errors import UsageError
-from vidsum.io.yaml import read_yaml
+from vidsum.io.text import read_yaml
 from vidsum.lab.costs import costs
 from vidsum.lab.made_up import KINDS
 from vidsum.lab.reproduction import FOLDER, figure, find_tables, folder_name, read_tables

@@ -18,8 +18,7 @@ from urllib.parse import urlsplit
 
 from vidsum.errors import InputError, WeightsError, unknown_name_error
 from vidsum.io.cache import home
-from vidsum.io.text import read_json
-from vidsum.io.yaml import parse_yaml
+from vidsum.io.text import parse_yaml, read_json
 from vidsum.provenance import hash_file
 
 Format = Literal["torch", "torchscript", "numpy_pickle", "safetensors", "plain"]

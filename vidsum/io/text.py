@@ -1,7 +1,7 @@
-"""Text, JSON and JSON lines from files that anyone may have written: whatever is wrong is one InputError.
+"""Text, JSON, JSON lines and YAML from files that anyone may have written: any fault is one InputError.
 
-A key that an object has twice is an error: Python would drop the first value. NaN and Infinity, which JSON
-does not have, are read as Python does, so that whoever needs the number can say where it is; see
+A key that occurs twice in an object or mapping is an error: Python would drop the first value. NaN and
+Infinity, which JSON does not have, are read as Python does, so that the reader of a number can say where it is; see
 `vidsum.lab.datasets.entries.number_of`.
 """
 
@@ -9,21 +9,20 @@ import codecs
 import gzip
 import json
 import os
-import select
 import sys
-import time
 import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vidsum.errors import InputError, quote
 
+if TYPE_CHECKING:
+    import yaml
+
 MAX_BYTES = 256 * 2**20
 """No list, annotation or configuration is longer; a device such as /dev/zero has no end."""
-_BLOCK_BYTES = 2**16
-_WAIT_FOR_WRITER_S, _POLL_S = 5.0, 0.05
 STDIN = "-"
 """The name of stdin among files."""
 
@@ -77,12 +76,10 @@ def _decoded(content: bytes, name: str) -> str:
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
     """Return the content of a file, or of a pipe such as `<(command)`; `MAX_BYTES` at most.
 
-    Raises InputError: it cannot be read, is too large, or is a pipe that no process writes to.
+    Raises InputError: it cannot be read or is too large.
     """
     source = Path(path)
     try:
-        if source.is_fifo():
-            return _read_pipe(source)
         with source.open("rb") as file:
             return _bounded(file.read(MAX_BYTES + 1), str(source))
     except FileNotFoundError as error:
@@ -97,29 +94,6 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         raise InputError(f"{source}: is too large for the memory of this machine") from error
     except ValueError as error:
         raise InputError(f"{source}: cannot be read ({error})") from error
-
-
-def _read_pipe(path: Path) -> bytes:
-    """Read a pipe until its writers have closed it, without blocking where no writer opens it."""
-    content, deadline = bytearray(), time.monotonic() + _WAIT_FOR_WRITER_S
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    try:
-        while len(content) <= MAX_BYTES:
-            try:
-                block = os.read(descriptor, _BLOCK_BYTES)
-            except BlockingIOError:  # it has a writer, which takes its time
-                select.select([descriptor], [], [])
-                continue
-            content += block
-            if not block and content:
-                break
-            if not block and time.monotonic() > deadline:
-                raise InputError(f"{path}: is a pipe that no process writes to")
-            if not block:
-                time.sleep(_POLL_S)
-    finally:
-        os.close(descriptor)
-    return _bounded(bytes(content), str(path))
 
 
 def _bounded(content: bytes, name: str) -> bytes:
@@ -199,3 +173,75 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _JSON = json.JSONDecoder(object_pairs_hook=_object)
+
+
+_MAX_DEPTH_IN_C = 1000
+
+
+def read_yaml(path: str | os.PathLike[str]) -> Any:
+    """Return the value in a YAML file. Raises InputError: it cannot be read, or is not YAML."""
+    return parse_yaml(read_text(path), str(path))
+
+
+def parse_yaml(text: str, where: str) -> Any:
+    """Return the value of a YAML text: plain values, no objects of Python; `where` is the file, for messages.
+
+    Raises InputError: it is not YAML, a mapping has a key twice, or it is too deep or too large.
+    """
+    import yaml
+
+    try:
+        loader = _new_yaml_loader(text)
+        try:
+            node = loader.get_single_node()
+            if node is None:
+                return None
+            _check_keys(node, where)
+            return loader.construct_document(node)
+        finally:
+            loader.dispose()
+    except yaml.YAMLError as error:
+        reason = " ".join(str(error).split())
+    except RecursionError:
+        reason = "nested too deep"
+    except MemoryError:
+        reason = "too large for the memory of this machine"
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        reason = "a value is not what its form or tag says, such as the date 2001-99-99"
+    raise InputError(f"{where}: cannot be read as YAML ({reason})")
+
+
+def _new_yaml_loader(text: str) -> "yaml.SafeLoader":
+    """Return the loader in C, or the one in Python where nested values could overflow the stack of C.
+
+    Of nested blocks, two at most begin in one column, and each bracket opens one value.
+    """
+    import yaml
+
+    columns = max(map(len, text.splitlines()), default=0)
+    depth = 2 * columns + text.count("[") + text.count("{")
+    # PyYAML may have been built without the loader in C
+    loader = yaml.SafeLoader if depth > _MAX_DEPTH_IN_C else getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    kind: type[yaml.SafeLoader] = loader
+    return kind(text)
+
+
+def _check_keys(root: "yaml.Node", where: str) -> None:
+    """Raise InputError where a mapping has a key twice."""
+    import yaml
+
+    waiting, checked = [root], set[int]()
+    while waiting:
+        node = waiting.pop()
+        if id(node) in checked or not isinstance(node.value, list):
+            continue
+        checked.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            waiting += node.value
+            continue
+        keys = [(key.tag, key.value) for key, _ in node.value if isinstance(key.value, str)]
+        if (counts := Counter(keys).most_common(1)) and counts[0][1] > 1:
+            line = node.start_mark.line + 1
+            key = quote(counts[0][0][1])
+            raise InputError(f"{where}: line {line}: a mapping has the key {key} twice")
+        waiting += [part for pair in node.value for part in pair]

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from vidsum.errors import UsageError, unknown_name_error
-from vidsum.io.yaml import read_yaml
+from vidsum.io.text import read_yaml
 
 State = Literal["here", "small", "not here"]
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from vidsum.errors import InputError, UsageError, safe_name, unknown_name_error
-from vidsum.io.text import read_json
-from vidsum.io.yaml import read_yaml
+from vidsum.io.text import read_json, read_yaml
 from vidsum.lab.datasets.summaries import dataset_name
 
 Setting = Literal["canonical", "augmented", "transfer"]
