@@ -31,6 +31,8 @@ _MAX_NAME_LETTERS = 100
 _quoted = Repr()
 _quoted.maxlevel, _quoted.maxstring, _quoted.maxlong, _quoted.maxother = 3, 60, 40, 60
 _MAX_GUESSES, _MAX_LETTERS = 3, 100
+_MIN_LIKENESS = 0.75
+"""Ratio of difflib."""
 
 
 class VidsumError(Exception):
@@ -157,38 +159,20 @@ def did_you_mean(name: str, known: Iterable[str], *, quoted: bool = True) -> str
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:
-    """Return the known names within the fewest typing errors: at most two, and one in three letters.
+    """Return the known names that are most alike; case and leading dashes do not count.
 
-    Without any, return those that begin with the name or have it as a word (`dir` of `--output-dir`). Case
-    and leading dashes do not count.
+    Without any, return those that begin with the name or have it as a word (`dir` of `--output-dir`).
     """
-    typed, plain = _plain(name), {known_name: _plain(known_name) for known_name in known}
+    from difflib import get_close_matches
+
+    typed, meant = _plain(name), {_plain(candidate): candidate for candidate in known}
     if len(typed) > _MAX_LETTERS:
         return []
-    errors = {known_name: _typing_errors(typed, meant) for known_name, meant in plain.items()}
-    fewest = min(errors.values(), default=0)
-    if fewest <= min(2, len(typed) // 3):
-        return [known_name for known_name, count in errors.items() if count == fewest][:_MAX_GUESSES]
-    matches = [
-        known_name
-        for known_name, meant in plain.items()
-        if typed in (meant[: len(typed)], *re.split("[-_]", meant))
-    ]
-    return matches if len(typed) > 2 and len(matches) <= _MAX_GUESSES else []
+    if matches := get_close_matches(typed, meant, n=_MAX_GUESSES, cutoff=_MIN_LIKENESS):
+        return [meant[match] for match in matches]
+    words = [plain for plain in meant if typed in (plain[: len(typed)], *re.split("[-_]", plain))]
+    return [meant[word] for word in words] if len(typed) > 2 and len(words) <= _MAX_GUESSES else []
 
 
 def _plain(name: str) -> str:
     return name.lower().lstrip("-")
-
-
-def _typing_errors(typed: str, meant: str) -> int:
-    """Return letters left out, added or changed, and neighbours swapped, between two names."""
-    before: list[int] = []
-    row = list(range(len(meant) + 1))
-    for i, letter in enumerate(typed, 1):
-        before, above, row = row, before, [i]
-        for j, other in enumerate(meant, 1):
-            row.append(min(before[j] + 1, row[-1] + 1, before[j - 1] + (letter != other)))
-            if i > 1 and j > 1 and letter == meant[j - 2] and typed[i - 2] == other:
-                row[j] = min(row[j], above[j - 2] + 1)
-    return row[-1]

@@ -1,8 +1,8 @@
 """Text, JSON, JSON lines and YAML from files that anyone may have written: any fault is one InputError.
 
 A key that occurs twice in an object or mapping is an error: Python would drop the first value. NaN and
-Infinity, which JSON does not have, are read as Python does, so that the reader of a number can say where it is; see
-`vidsum.lab.datasets.entries.number_of`.
+Infinity, which JSON does not have, are read as Python does, so that the reader of a number can say where
+it is; see `vidsum.lab.datasets.entries.number_of`.
 """
 
 import codecs
