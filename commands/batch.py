@@ -16,7 +16,7 @@ from typer import Exit
 from vidsum.commands.cluster import on_cluster
 from vidsum.commands.jobs import Queue, Task, Work, in_workers
 from vidsum.commands.outputs import Files, Outputs
-from vidsum.commands.paths import copy_of, register_input, reserve_output, urls
+from vidsum.commands.paths import copy_of, register_input, reserve_output, url_of
 from vidsum.commands.progress import BatchFile, Columns, Display, Outcome, batch_files, tally
 from vidsum.commands.records import existing
 from vidsum.commands.result import LOG, Result, Table, View, print_table, printable, render, run_one
@@ -154,7 +154,7 @@ def run_verb(
     """
     files = targets or {}
     tasks = [
-        Task(number, path, files.get(path, Files({})), urls.get(path)) for number, path in enumerate(inputs)
+        Task(number, path, files.get(path, Files({})), url_of(path)) for number, path in enumerate(inputs)
     ]
     outcomes = [Outcome(redact(task.url or task.path)) for task in tasks]
     status = batch_files(verb.name, outcomes, verb.columns, batch.summary_json, batch.table) if batch else []
@@ -221,8 +221,8 @@ def _prepare(
             task.url, Path(task.path), DownloadLimits(batch.max_download, batch.max_download_time), progress
         )
     elif is_folder(task.path):
-        hints = [] if batch.recursive else ["--recursive, for those below it"]
-        hints += ["name recordings one by one"] if command == "transcribe" else []
+        hints = [] if batch.recursive else ["--recursive includes subfolders"]
+        hints += ["name audio files one by one"] if command == "transcribe" else []
         raise InputError(f"{task.path}: is a folder without a video", hint="; ".join(hints) or None)
     return None
 

@@ -119,9 +119,7 @@ def ground(
 
     if retrieval.space != "clip":
         checkpoints.hash_in_background("minilm", "vse")
-    if [batch.from_file, query_options.queries, *query_options.query_audio].count("-") > 1:
-        fault = "only one of --from-file, --queries and --query-audio can read stdin"
-        raise UsageError(fault, hint="write the others to files")
+    _require_one_stdin(batch, query_options)
     sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
     _suggest_clip_weights(retrieval, view)
     queries = _read_queries(query_options, extraction, view)
@@ -131,17 +129,18 @@ def ground(
     outputs, table = one_table(outputs, exports, asks_more=_has_more(extra))
     targets = exports.with_exports(_targets(sources, outputs, extra), outputs)
     job = GroundJob(queries, retrieval, extraction, outputs, exports, extra, table is None, len(sources) > 1)
-    verb = Verb(
-        "ground",
-        partial(ground_one, job),
-        extraction.device,
-        _COLUMNS,
-        rank=partial(_rank_videos, queries.texts),
-        collect=table,
-    )
+    rank = partial(_rank_videos, queries.texts)
+    verb = Verb("ground", partial(ground_one, job), extraction.device, _COLUMNS, rank, table)
     run_verb(verb, sources, view, batch, outputs, targets)
     if refused:
         raise Exit(1)
+
+
+def _require_one_stdin(batch: Batch, options: QueryOptions) -> None:
+    """Raise a UsageError where several options would read stdin."""
+    if [batch.from_file, options.queries, *options.query_audio].count("-") > 1:
+        fault = "only one of --from-file, --queries and --query-audio can read stdin"
+        raise UsageError(fault, hint="write the others to files")
 
 
 def _has_more(extra: GroundOutputs) -> bool:
@@ -274,11 +273,11 @@ def _low_confidence_notes(grounding: "Grounding", *, has_clips: bool) -> Iterato
             continue
         nothing = "" if query.moments else ", below --min-present: no moments"
         if query.present < UNLIKELY:
-            without = ": no clips" if has_clips and query.moments else ""
-            what = f"probably not in this video ({_percent(query.present)}{nothing}){without}"
+            skipped = "; no clips saved" if has_clips and query.moments else ""
+            match = f"weak match ({_percent(query.present)}{nothing}), probably not in this video{skipped}"
         else:
-            what = f"matches this video with {_percent(query.present)} probability{nothing}"
-        yield f"'{shorten(query.query)}': {what}"
+            match = f"matches this video with {_percent(query.present)} probability{nothing}"
+        yield f"'{shorten(query.query)}': {match}"
 
 
 def _rank_videos(texts: Sequence[str], results: Sequence[Result]) -> Table | None:

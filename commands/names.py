@@ -7,7 +7,7 @@ from glob import escape
 from pathlib import Path, PurePath
 from typing import Any
 
-from vidsum.commands.paths import read_mark, urls
+from vidsum.commands.paths import read_mark, url_of
 from vidsum.errors import InputError, UsageError
 from vidsum.io.text import STDIN, read_json
 from vidsum.outputs import shortened, stems_of
@@ -123,8 +123,8 @@ def fields_of(source: str, number: int) -> dict[str, object]:
 
 def folder_of(source: str) -> Path:
     """Return that of a file; for an address, one named after its host, and its path there."""
-    if source in urls:
-        place = urls[source].partition("//")[2].partition("?")[0].rpartition("/")[0]
+    if url := url_of(source):
+        place = url.partition("//")[2].partition("?")[0].rpartition("/")[0]
         return Path.cwd().joinpath(*[part for part in place.split("/") if part not in ("", ".", "..")])
     return Path(os.path.normpath(Path(source).absolute())).parent
 

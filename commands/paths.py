@@ -10,6 +10,8 @@ import hashlib
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +21,30 @@ from vidsum.io.urls import Url, is_url, local_path
 from vidsum.outputs import check_name, is_special
 
 _Key = str | tuple[int, int]
-_read: dict[_Key, str] = {}
-"""What the command reads, with the option that names it; empty for an input."""
-_written: dict[_Key, str] = {}
-"""What it writes, with the input or option that it is for."""
-urls: dict[str, Url] = {}
-"""The address of each input that is a copy in the cache."""
+
+
+@dataclass(frozen=True)
+class RunPaths:
+    """Paths that a run of a command reads and writes."""
+
+    read: dict[_Key, str] = field(default_factory=dict)
+    """The option that names each file that is read; empty for an input."""
+    written: dict[_Key, str] = field(default_factory=dict)
+    """The input or option that each output is for."""
+    urls: dict[str, Url] = field(default_factory=dict)
+    """The URL of each input that is a copy in the cache."""
+
+
+_run_paths: ContextVar[RunPaths] = ContextVar("run_paths")
+
+
+def _current() -> RunPaths:
+    return _run_paths.get(None) or begin(())
+
+
+def url_of(path: str) -> Url | None:
+    """Return the URL of an input that is a copy in the cache; None for other inputs."""
+    return _current().urls.get(path)
 
 
 def copy_of(name: str) -> str:
@@ -38,31 +58,33 @@ def copy_of(name: str) -> str:
     if not is_web(name):  # opening it names the fault
         return url
     path = str(copy_path(url))
-    urls[path] = url
+    _current().urls[path] = url
     return path
 
 
-def begin(named: Iterable[tuple[str, object]]) -> None:
-    """Forget the command before this one in the process, and note which files this one reads.
+def begin(named: Iterable[tuple[str, object]]) -> RunPaths:
+    """Start the paths of a run, with the files that its options read.
 
     Args:
         named: each value on the command line that is not the name of an output, with its option; arguments
             have an empty one. Those that lead to a file are files to read.
     """
-    for noted in (_read, _written, urls):
-        noted.clear()
+    _run_paths.set(paths := RunPaths())
     for option, value in named:
-        for each in value if isinstance(value, list | tuple) else (value,):
-            if isinstance(each, str | Path) and is_file(each):
-                register_input(each, option)
+        for path in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(path, str | Path) and is_file(path):
+                register_input(path, option)
+    return paths
 
 
 def register_input(path: str | Path, option: str = "") -> None:
     """Note that a file is read. Raises UsageError: it is to be written too."""
+    paths = _current()
     for key in _keys(path):
-        _read.setdefault(key, option)
-        if key in _written:
-            raise UsageError(f"{path}: is read, and would be written for {_written[key]}", hint=_OTHER_NAME)
+        paths.read.setdefault(key, option)
+        if key in paths.written:
+            fault = f"{path}: is read, and would be written for {paths.written[key]}"
+            raise UsageError(fault, hint=_OTHER_NAME)
 
 
 def register_output(path: Path, owner: str) -> str | None:
@@ -74,14 +96,14 @@ def register_output(path: Path, owner: str) -> str | None:
     """
     if is_special(path):
         return None
-    keys = _keys(path)
+    keys, paths = _keys(path), _current()
     for key in keys:
-        if key in _read:
-            what = f"the file of {_read[key]}" if _read[key] else "the input"
+        if key in paths.read:
+            what = f"the file of {paths.read[key]}" if paths.read[key] else "the input"
             raise UsageError(f"{path}: would be written over {what}", hint=_OTHER_NAME)
-    before = next((_written[key] for key in keys if key in _written), None)
+    before = next((paths.written[key] for key in keys if key in paths.written), None)
     for key in keys:
-        _written.setdefault(key, owner)
+        paths.written.setdefault(key, owner)
     return before
 
 

@@ -98,49 +98,81 @@ def search(
     """
 
     target = _target(outputs, extra)
+    run_alone("search", view, partial(search_archive, text, where.archive, filters, outputs, extra, target))
 
-    def step() -> Result:
-        from vidsum import checkpoints
 
-        checkpoints.hash_in_background("minilm", "vse")
-        from vidsum.archive.answers import cuts_of, page
-        from vidsum.archive.archive import Archive
-        from vidsum.pipelines.timelines import joint_format, joint_timeline_text
+def search_archive(
+    text: str | None,
+    name: str | None,
+    filters: Wishes,
+    outputs: Outputs,
+    extra: SearchOutputs,
+    target: Path | None,
+) -> Result:
+    """Find moments, and write the requested files."""
+    from vidsum import checkpoints
 
-        with Archive(where.archive, create=False) as archive:
-            matches = archive.find(text, filters)
-            rows = _rows(matches, extra)
-            asked = {"like": filters.like, "and": filters.also, "not": filters.without, "then": filters.then}
-            facts = {"schema": SCHEMA, "archive": archive.name, "query": text, **asked}
-            document = {**facts, "moments": rows}
-            messages, problems = [*archive.doubts(text, filters)], list[Problem]()
-            if outdated := archive.n_outdated():
-                messages.append(f"{outdated} videos were indexed with other weights: run vidsum index again")
-            texts = dict[Path, str]()
-            if extra.export:
-                cuts = _nameable(cuts_of(matches, text or ""), extra.export, problems)
-                made = attempt(partial(joint_timeline_text, cuts, joint_format(extra.export), extra.export))
-                if isinstance(made, VidsumError):
-                    problems.append(Problem.of(made))
-                else:
-                    texts[extra.export], messages = made[0], [*messages, *made[1]]
-            if extra.report:
-                texts[extra.report] = page(archive, _title(text, filters), matches, extra.report)
-            if target:  # of rows without a clip, it is written anew
-                texts[target] = _content(document, target)
-            for path, content in texts.items():  # refused, if at all, before there are clips
-                is_saved(content.encode(), path, outputs.replaces, path.parent)
-            more, faults = _save_files(archive, matches, rows, outputs)
-        messages, problems = [*messages, *more], [*problems, *faults]
-        texts |= {target: _content(document, target)} if target else {}
-        lines = _closing_lines(matches, rows, extra)
-        lines += [save_text(content, path, replaces=outputs.replaces) for path, content in texts.items()]
-        shown = document if outputs.to_stdout else None
-        code = 1 if problems else 0
-        told = (tuple(dict.fromkeys(messages)), tuple(dict.fromkeys(problems)), code)
-        return Result("search", text, document, tuple(lines), _table(matches), shown, *told)
+    checkpoints.hash_in_background("minilm", "vse")
+    from vidsum.archive.archive import Archive
 
-    run_alone("search", view, step)
+    messages, problems = list[str](), list[Problem]()
+    with Archive(name, create=False) as archive:
+        matches = archive.find(text, filters)
+        rows = _rows(matches, extra)
+        terms = {"like": filters.like, "and": filters.also, "not": filters.without, "then": filters.then}
+        facts = {"schema": SCHEMA, "archive": archive.name, "query": text, **terms}
+        document = {**facts, "moments": rows}
+        messages += archive.doubts(text, filters)
+        if outdated := archive.n_outdated():
+            messages.append(f"{outdated} videos were indexed with other weights: run vidsum index again")
+        texts = _texts(archive, matches, text, filters, extra, messages, problems)
+        if target:
+            texts[target] = _content(document, target)
+        for path, content in texts.items():  # existing files are refused before clips are written
+            is_saved(content.encode(), path, outputs.replaces, path.parent)
+        _save_files(archive, matches, rows, outputs, messages, problems)
+    if target:  # rows of failed clips have changed
+        texts[target] = _content(document, target)
+    lines = _closing_lines(matches, rows, extra)
+    lines += [save_text(content, path, replaces=outputs.replaces) for path, content in texts.items()]
+    return Result(
+        "search",
+        text,
+        document,
+        tuple(lines),
+        _table(matches),
+        document if outputs.to_stdout else None,
+        messages=tuple(dict.fromkeys(messages)),
+        errors=tuple(dict.fromkeys(problems)),
+        exit_code=1 if problems else 0,
+    )
+
+
+def _texts(
+    archive: "Archive",
+    matches: Sequence["Match"],
+    text: str | None,
+    filters: Wishes,
+    extra: SearchOutputs,
+    messages: list[str],
+    problems: list[Problem],
+) -> dict[Path, str]:
+    """Return the contents of the timeline and the page; add warnings and errors to the lists."""
+    from vidsum.archive.answers import cuts_of, page
+    from vidsum.pipelines.timelines import joint_format, joint_timeline_text
+
+    texts = dict[Path, str]()
+    if extra.export:
+        cuts = _nameable(cuts_of(matches, text or ""), extra.export, problems)
+        timeline = attempt(partial(joint_timeline_text, cuts, joint_format(extra.export), extra.export))
+        if isinstance(timeline, VidsumError):
+            problems.append(Problem.of(timeline))
+        else:
+            texts[extra.export] = timeline[0]
+            messages += timeline[1]
+    if extra.report:
+        texts[extra.report] = page(archive, _title(text, filters), matches, extra.report)
+    return texts
 
 
 def _nameable(
@@ -196,20 +228,23 @@ def _rows(matches: Sequence["Match"], extra: SearchOutputs) -> list[dict[str, An
 
 
 def _save_files(
-    archive: "Archive", matches: Sequence["Match"], rows: Sequence[dict[str, Any]], outputs: Outputs
-) -> tuple[list[str], list[Problem]]:
-    """Write pictures and clips; return warnings, and the faults of videos, whose rows have no clip then."""
-    warnings, problems = list[str](), list[Problem]()
+    archive: "Archive",
+    matches: Sequence["Match"],
+    rows: Sequence[dict[str, Any]],
+    outputs: Outputs,
+    messages: list[str],
+    problems: list[Problem],
+) -> None:
+    """Write pictures and clips; the row of a video that fails loses its file."""
     for match, row in zip(matches, rows, strict=True):
         for kind in ("picture", "clip"):
             if kind in row:
-                made = attempt(partial(_save_file, archive, match, kind, Path(row[kind]), outputs))
-                if isinstance(made, VidsumError):
+                warnings = attempt(partial(_save_file, archive, match, kind, Path(row[kind]), outputs))
+                if isinstance(warnings, VidsumError):
                     del row[kind]
-                    problems.append(Problem.of(made))
+                    problems.append(Problem.of(warnings))
                 else:
-                    warnings += made
-    return warnings, problems
+                    messages += warnings
 
 
 def _save_file(
@@ -227,7 +262,7 @@ def _save_file(
 def _closing_lines(
     matches: Sequence["Match"], rows: Sequence[dict[str, Any]], extra: SearchOutputs
 ) -> list[str]:
-    lines = [] if matches else ["nothing found"]
+    lines = [] if matches else ["no moments found"]
     if any(match.present is not None and match.present < UNLIKELY for match in matches):
         lines.append(f"matches below {100 * UNLIKELY:.0f} % are unlikely to show it")
     for kind, folder in (("picture", extra.pictures), ("clip", extra.clips)):

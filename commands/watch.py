@@ -1,9 +1,11 @@
 """`vidsum watch`: alerts from a camera, a stream, or files as they are recorded."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +17,9 @@ from vidsum.grounding.settings import Watching
 from vidsum.io.urls import Url, is_url
 from vidsum.options import option
 from vidsum.times import format_time
+
+if TYPE_CHECKING:
+    from vidsum.pipelines.watch import Alert, Second
 
 app = typer.Typer(add_completion=False)
 
@@ -62,64 +67,64 @@ def watch(
 
     ffmpeg ... -f mpegts - | vidsum watch - --like parcel.jpg
     """
-
     source = Url(source) if is_url(source) else source
-
-    def step() -> Result:
-        from vidsum.pipelines.watch import Second
-        from vidsum.pipelines.watch import watch as watch_source
-
-        if view.quiet and not view.json and options.clips is None:
-            raise UsageError("--quiet would print nothing", hint="--json, or --clips FOLDER")
-        counts, lags = {"seconds": 0, "alerts": 0}, [0.0]
-        queries = [*options.query, *settings.like]
-        events = watch_source(
-            source,
-            options.query,
-            clips=None if options.clips is None else Path(options.clips),
-            device=extraction.device,
-            video_track=extraction.video_track,
-            audio_track=extraction.audio_track,
-            warn=_warn,
-            **vars(settings),
-        )
-        try:
-            for event in events:
-                if isinstance(event, Second):
-                    counts["seconds"] += 1
-                    lags[0] = max(lags[0], event.lag_s)
-                    present = {query: round(p, 3) for query, p in zip(queries, event.present, strict=True)}
-                    data: dict[str, Any] = {"time_s": event.time_s, "present": present}
-                    _print(Result("watch", source, {**data, "lag_s": round(event.lag_s, 3)}), view)
-                    continue
-                counts["alerts"] += event.end_s is None
-                data = {**vars(event), "present": round(event.present, 3)}
-                data["clip"] = None if event.clip is None else str(event.clip)
-                _print(Result("watch", source, {"alert": data}, (_in_words(event, data["clip"]),)), view)
-        except KeyboardInterrupt:  # the way to stop it
-            events.close()
-        data = {**counts, "longest_lag_s": round(lags[0], 3)}
-        return Result("watch", source, {"ended": data}, (_ending(counts),))
-
-    run_alone("watch", view, step)
+    run_alone("watch", view, partial(watch_one, source, options, settings, extraction, view))
 
 
-def _print(result: Result, view: View) -> None:
-    if view.json or result.lines:
-        render(result, view)
+def watch_one(
+    source: str, options: AlertOptions, settings: Watching, extraction: Extraction, view: View
+) -> Result:
+    """Print alerts until the source ends, or until Ctrl-C."""
+    from vidsum.pipelines.watch import Second
+    from vidsum.pipelines.watch import watch as watch_source
+
+    if view.quiet and not view.json and options.clips is None:
+        raise UsageError("--quiet would print nothing", hint="--json, or --clips FOLDER")
+    events = watch_source(
+        source,
+        options.query,
+        clips=None if options.clips is None else Path(options.clips),
+        device=extraction.device,
+        video_track=extraction.video_track,
+        audio_track=extraction.audio_track,
+        warn=_warn,
+        **vars(settings),
+    )
+    seconds, alerts, longest_lag_s = 0, 0, 0.0
+    try:
+        for event in events:
+            if isinstance(event, Second):
+                seconds += 1
+                longest_lag_s = max(longest_lag_s, event.lag_s)
+                result = _second_result(source, (*options.query, *settings.like), event)
+            else:
+                alerts += event.end_s is None
+                result = _alert_result(source, event)
+            if view.json or result.lines:
+                render(result, view)
+    except KeyboardInterrupt:  # the way to stop it
+        events.close()
+    data = {"seconds": seconds, "alerts": alerts, "longest_lag_s": round(longest_lag_s, 3)}
+    count = "1 alert" if alerts == 1 else f"{alerts} alerts"
+    return Result("watch", source, {"ended": data}, (f"{seconds} s watched, {count}",))
 
 
-def _in_words(alert: Any, clip: str | None) -> str:
+def _second_result(source: str, queries: Sequence[str], second: "Second") -> Result:
+    present = {query: round(p, 3) for query, p in zip(queries, second.present, strict=True)}
+    data = {"time_s": second.time_s, "present": present, "lag_s": round(second.lag_s, 3)}
+    return Result("watch", source, data)
+
+
+def _alert_result(source: str, alert: "Alert") -> Result:
+    clip = None if alert.clip is None else str(alert.clip)
+    data = {**vars(alert), "present": round(alert.present, 3), "clip": clip}
     start, query = format_time(alert.start_s), printable(alert.query)
     if alert.end_s is None:
-        return f"{start}  {query} ({alert.present:.2f})"
-    file = f"; {clip}" if clip else ""
-    return f"{start}-{format_time(alert.end_s)}  {query}: over (at most {alert.present:.2f}){file}"
-
-
-def _ending(counts: dict[str, int]) -> str:
-    alerts = "1 alert" if counts["alerts"] == 1 else f"{counts['alerts']} alerts"
-    return f"{counts['seconds']} s watched, {alerts}"
+        line = f"{start}  {query} ({alert.present:.2f})"
+    else:
+        file = f"; {clip}" if clip else ""
+        line = f"{start}-{format_time(alert.end_s)}  {query}: over (at most {alert.present:.2f}){file}"
+    return Result("watch", source, {"alert": data}, (line,))
 
 
 def _warn(message: str) -> None:

@@ -42,7 +42,7 @@ def test_a_folder_without_videos_is_a_bad_input(run: Run, tmp_path: Path, comman
     ran = run(command, tmp_path / "empty")
     assert (ran.code, "without a video" in ran.err, "--recursive" in ran.err) == (3, True, True)
     assert "try:" not in run(command, tmp_path / "empty", "--recursive").err
-    assert "name recordings" in run("transcribe", tmp_path / "empty", "--recursive").err
+    assert "name audio files" in run("transcribe", tmp_path / "empty", "--recursive").err
 
 
 def test_inputs_come_from_a_list_too(run: Run, folder: Path, film: Path) -> None:

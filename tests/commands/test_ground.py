@@ -99,7 +99,7 @@ def test_how_likely_a_query_is_present_is_written_and_said(
     head, green, red, doubt, _ = ran.out.splitlines()
     assert head.split() == ["query", "match", "rank", "start", "end", "seconds", "score"]
     assert [line.split()[:4] for line in (green, red)] == [["green", "12", "%", "1"], ["red", "90", "%", "1"]]
-    assert doubt == "'green': probably not in this video (12 %)"
+    assert doubt == "'green': weak match (12 %), probably not in this video"
     document = json.loads(Path("film_moments.json").read_text())
     jsonschema.validate(document, SCHEMA)
     assert [one["present"] for one in document["queries"]] == pytest.approx([0.124, 0.9])
@@ -122,7 +122,7 @@ def test_a_query_that_is_probably_absent_gets_no_clips(
 
 def test_clips_that_are_left_out_are_told(run: Run, film: Path, likely: dict[str, float]) -> None:
     ran = run("ground", film, *ASK, "--query", "red", "-k", "1", "--clips")
-    assert "'green': probably not in this video (12 %): no clips" in ran.out.splitlines()
+    assert "'green': weak match (12 %), probably not in this video; no clips saved" in ran.out.splitlines()
 
 
 def test_a_query_that_is_not_present_enough_has_no_moments(
@@ -130,7 +130,9 @@ def test_a_query_that_is_not_present_enough_has_no_moments(
 ) -> None:
     ran = run("ground", film, *ASK, "--query", "red", "--min-present", "0.89", "--plot", "--clips")
     assert ran.code == 0, ran.err
-    assert "'green': probably not in this video (12 %, below --min-present: no moments)" in ran.out
+    assert (
+        "'green': weak match (12 %, below --min-present: no moments), probably not in this video" in ran.out
+    )
     assert "'red': " not in ran.out
     document = json.loads(Path("film_moments.json").read_text())
     jsonschema.validate(document, SCHEMA)
