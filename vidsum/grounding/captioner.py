@@ -20,11 +20,11 @@ from vidsum.models.scaling import logistic
 NAME: Final = "captioner"
 """In the registry."""
 BEAMS: Final = 5
-"""Of the beam search."""
+"""Width of the beam search."""
 COSINE_WEIGHT: Final = 4.0
-"""Weight of a sentence's cosine with the picture beside its mean log-probability."""
+"""Weight of a sentence's cosine with the picture, relative to its mean log-probability."""
 CONFIDENCE: Final = (3.1, 17.5, -5.4)
-"""Weights of both and the offset of the confidence."""
+"""Weights of log-probability and cosine, and the offset, in the logit of the confidence."""
 
 
 def load_captioner() -> Captioner:
@@ -42,7 +42,7 @@ def _load(sha256: str) -> Captioner:
 
 
 def write(seen: SegmentFeatures) -> list[Sentence]:
-    """Of the sentences that beam search finds, the one that is likely and near to the segment on the map."""
+    """Write the sentence of the beam search that is likely and close to the segment in the space."""
     encode, beams = load_text_encoder("minilm").encode, load_captioner().write(seen.features, BEAMS)
     said = []
     for beam, embedding in zip(beams, seen.embeddings, strict=True):

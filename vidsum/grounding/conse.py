@@ -1,5 +1,5 @@
 """Class probabilities as a bridge from video to text (ConSE; Norouzi et al., "Zero-Shot Learning by Convex
-Combination of Semantic Embeddings", 2014), and the likelihood that it is a first-order form of.
+Combination of Semantic Embeddings", 2014), and the likelihood whose first-order form it is.
 
 docs/algorithms/grounding-spaces.md explains how the constants were chosen.
 """
@@ -54,7 +54,7 @@ def log_likelihood(mixture: ClassMixture, queries: FloatArray, sharpness: float 
         log p(q | clip) = log sum_k p(k | clip) exp(sharpness * cos(q, name of k)) + a constant
 
     With a small sharpness this is the mean cosine of the classes, which ConSE measures. A larger one gives
-    more weight to classes near the query, so that a wrong class beside the right one does no harm.
+    more weight to classes near the query, so that a wrong class next to the right one does no harm.
     """
     nearness = np.exp(np.float32(sharpness) * (queries @ mixture.names.T))
     return np.asarray(np.log(nearness @ mixture.probabilities.T), np.float32)

@@ -40,7 +40,7 @@ MODELS = ("auto", "similarity", SHIPPED_GROUNDER, *_DETR)
 """Models that have a name; a checkpoint of `vidsum train mrnet` or `train detr` is given by its path."""
 
 _FEATURE_MODELS = [name for name, official in OFFICIAL.items() if official.format == "mrnet-official"]
-"""Those of OFFICIAL whose features vidsum cannot extract."""
+"""Published models whose features vidsum cannot extract."""
 
 FUSION_WEIGHTS = MappingProxyType({"mrnet": 0.05, "detr": 0.1})
 """Weight of the curve of a model with a guide beside similarity's, both of deviation 1; chosen on simulated
@@ -63,11 +63,11 @@ class EncodedQueries:
 
 @dataclass(frozen=True, eq=False)
 class AttentionCapture:
-    """What a trained model attends to, for plots of it."""
+    """The attention of a trained model, for plots."""
 
     plots: Sequence[AttentionPlot]
     attentions: list["QueryAttention"] = field(default_factory=list)
-    """Of the first `SAMPLES` queries, once they are answered."""
+    """Attention for the first `SAMPLES` queries, filled in when they are answered."""
 
     def checked(self, model: str, evidence: Evidence, device: str) -> "AttentionCapture":
         """Return the same. Raises UsageError, before a video is decoded: there is no such attention."""
@@ -130,7 +130,7 @@ def resolve_model(
 
 
 def resolve_precision(model: str, device: str = "auto", choice: PrecisionChoice = "auto") -> Precision:
-    """What a model multiplies in: MRNet in bf16 where `takes_bf16`, others in fp32."""
+    """Return the precision of a model: bf16 for MRNet where `takes_bf16`, else fp32."""
     is_mrnet = model != "similarity" and _load_model(model, device).is_mrnet
     return "bf16" if is_mrnet and takes_bf16(choice, device) else "fp32"
 

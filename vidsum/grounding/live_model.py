@@ -1,4 +1,4 @@
-"""mrnet-live on a source: what it remembers of each query, and how likely that is true of the next second."""
+"""The model mrnet-live: match probabilities of queries, second by second, with the state between seconds."""
 
 import numpy as np
 import torch
@@ -14,8 +14,8 @@ from vidsum.models.mrnet_live import NAME, LiveMRNet
 from vidsum.types import FloatArray
 
 _DECAY, _PRIOR_SECONDS = 0.98, 8.0
-"""What is left of a second's weight in the running mean and deviation after another one; and the seconds that
-count as seen before the first, with the mean 0 and the deviation 1 of photographs."""
+"""Factor by which a second's weight in the running mean and deviation falls each second, and the number of
+seconds of mean 0 and deviation 1, as photographs have, that precede the first one."""
 
 
 class RunningGuide:
@@ -45,7 +45,9 @@ class LiveModel:
     """A trained model with what it has read of M queries: memory does not grow with the seconds."""
 
     def __init__(self, checkpoint: str, queries: FloatArray, device: str = "auto") -> None:
-        """Of queries [M, D] in `vse`. Raises InputError where the checkpoint is of no such model."""
+        """Load the model for queries [M, D] in `vse`. Raises InputError: the checkpoint is of another
+        model.
+        """
         trained = read_trained(checkpoint_file(checkpoint))
         if trained.model != NAME or trained.features.get("space") != "vse":
             fault = (

@@ -313,7 +313,7 @@ def _inputs(
     tokens: Sequence[FloatArray],
     vectors: FloatArray | None,
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """What the model reads for all windows of each query in turn."""
+    """Yield the clips and the query of every window, query by query."""
     family, config = grounder.family, grounder.model.config
 
     def resampled(rows: FloatArray) -> list[FloatArray]:
@@ -368,7 +368,7 @@ def _proposal_curve(
 def _place_spans(
     video: ClipEmbeddings, windows: Sequence[slice], outputs: Sequence[WindowOutput]
 ) -> WindowProposals:
-    """Return where the predicted spans lie, brought inside the video and drawn out to a clip of the grid."""
+    """Return the predicted spans as intervals of the video, at least one clip of the grid long."""
     n_rows = np.array([[window.stop - window.start] for window in windows], np.float64)
     starts = np.array([[window.start] for window in windows], np.float64)
     n_clips = np.array([[len(output.saliency)] for output in outputs if output.saliency is not None])

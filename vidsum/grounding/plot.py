@@ -23,7 +23,7 @@ from vidsum.types import FloatArray
 
 MAX_ROWS = 12
 _SPEECH_COLOUR, _BEST_SPEECH_COLOUR, _OTHER_SPEECH_COLOUR = "#c2410c", "#ea580c", "#fdba74"
-"""Of what is said."""
+"""Colours of speech."""
 _MAX_LETTERS = 110
 _BAR = 0.13
 """Height of a moment, of a curve's; the moments stand below the curve, one above the other."""
@@ -89,6 +89,6 @@ def _draw_row(axes: Axes, saliency: FloatArray, edges_s: Sequence[float], moment
 
 
 def _label_time_axis(last: Axes, duration_s: float) -> None:
-    """The axis of time below the last row."""
+    """Draw the time axis below the last row."""
     draw_time_axis(last, duration_s)
     last.set_xlabel("time (min:s)")

@@ -10,7 +10,7 @@ Normalization for Text-Independent Speaker Verification Systems", 2000: z-norm):
 m and C are mean and covariance of the map's rows for photographs: the cosine is linear in the picture. l is
 the log-likelihood by what the network names, of clip t or photograph u, and w its weight in `similarity`.
 
-docs/algorithms/presence.md tells how the probability was fitted, and how well it holds.
+docs/algorithms/presence.md describes how the probability was fitted, and its accuracy.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from vidsum.models.vse import CLASSES
 from vidsum.types import FloatArray
 
 SLOPE, OFFSET = 0.78, -2.92
-"""Of the logistic curve, from the largest z to the probability."""
+"""Logistic curve from the largest z to the probability."""
 _QUERIES_PER_BATCH = 256
 """Queries whose evidence is computed together: this bounds the memory beside the result."""
 _SMOOTHED = 3
@@ -66,12 +66,12 @@ class Cohort:
 
     mean: FloatArray
     deviation: FloatArray
-    """Of the cosines."""
+    """Deviation of the cosines."""
     usual: FloatArray
     spread: FloatArray
     """Mean and deviation of the log-likelihoods by what is named."""
     weight: FloatArray
-    """Of the second part."""
+    """Weight of the log-likelihoods."""
 
     def z(self, cosines: FloatArray, likelihoods: FloatArray) -> FloatArray:
         """Return [M, T] z(q, t) of cosines and log-likelihoods [M, T], not smoothed."""
@@ -119,5 +119,5 @@ def smooth(curves: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
 
 
 def _positive(deviation: FloatArray) -> FloatArray:
-    """Deviations; 1 where there is none."""
+    """Replace deviations of zero by 1."""
     return np.where(deviation > 1e-6, deviation, np.float32(1))

@@ -103,7 +103,7 @@ def find_moments(
 
 
 def suppress(moments: Iterable[Moment], max_iou: float, top_k: int) -> list[Moment]:
-    """Greedy temporal non-maximum suppression: of moments that overlap too much, the best stays.
+    """Apply greedy temporal non-maximum suppression: of moments that overlap too much, keep the best.
 
     `moments` are best first; no more of them are drawn than needed. `max_iou` is the largest intersection
     over union, in [0, 1], with a moment that stays. Raises UsageError where it or `top_k` is out of range.
@@ -154,7 +154,7 @@ def _first_run(saliency: FloatArray) -> ClipRun:
 
 
 def _rank_runs(saliency: FloatArray, grouping: Grouping) -> list[tuple[float, ClipRun]]:
-    """Runs at all thresholds, with how far they stand out: best first."""
+    """Return the runs at all thresholds with their scores, best first."""
     runs = {run for threshold in _THRESHOLDS for run in _find_runs(saliency >= threshold, _APART[grouping])}
     ordered = sorted(runs)
     scores = _contrast(saliency, ordered, grouping)
@@ -175,7 +175,7 @@ def _contrast(saliency: FloatArray, runs: list[ClipRun], grouping: Grouping) -> 
 
 
 def _find_runs(passes: npt.NDArray[np.bool_], apart: int) -> list[ClipRun]:
-    """Runs of the clips that pass; runs at most `apart` clips from each other are joined."""
+    """Return the runs of clips that pass; runs at most `apart` clips from each other are joined."""
     clips = np.flatnonzero(passes)
     if not len(clips):
         return []

@@ -38,12 +38,12 @@ class Queries:
     """At least one; each has a letter or digit and no control characters."""
     warnings: tuple[str, ...] = ()
     spoken: Mapping[int, SpokenQuery] = field(default_factory=dict)
-    """Those that were spoken, by their number from 0."""
+    """Recordings of spoken queries, by the number of the query from 0."""
     refused: tuple[UsageError, ...] = ()
     """Faults of queries that are left out."""
 
     def attach_spoken(self, answers: Sequence[QueryMoments]) -> tuple[QueryMoments, ...]:
-        """Return the answers to all of them, the spoken ones with what was heard."""
+        """Return the answers to all queries, with the recordings of spoken ones."""
         return tuple(
             replace(answer, spoken=asdict(self.spoken[number]) if number in self.spoken else None)
             for number, answer in enumerate(answers)
@@ -51,7 +51,7 @@ class Queries:
 
 
 def parse_queries(queries: str | Sequence[str]) -> Queries:
-    """One query or several. Raises UsageError where one is not a text, or holds none."""
+    """Check one query or several. Raises UsageError where one is not a text, or holds none."""
     texts: Any = [queries] if isinstance(queries, str) else queries
     if not isinstance(texts, Iterable) or isinstance(texts, bytes):
         raise UsageError(f"queries must be a text or several, not {queries!r}")
@@ -106,7 +106,7 @@ def shorten(query: str, most: int = _MAX_LETTERS) -> str:
 
 
 def quote_queries(queries: Sequence[str]) -> str:
-    """Queries for a message: the first few in quotes, and how many more there are."""
+    """Quote the first few queries for a message, and count the others."""
     quoted = ", ".join(repr(shorten(query)) for query in queries[:_MAX_QUOTED])
     more = len(queries) - _MAX_QUOTED
     return f"{quoted} and {more} more" if more > 0 else quoted
@@ -162,7 +162,7 @@ def _seems_english(query: str) -> bool:
 
 
 def _short_words(query: str) -> set[str]:
-    """Return the words but for abbreviations, such as UN and MIT."""
+    """Return the words, except abbreviations such as UN and MIT."""
     return {word.lower() for word in re.findall(r"\w+", query) if not (word.isupper() and len(word) > 1)}
 
 

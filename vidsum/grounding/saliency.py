@@ -1,4 +1,4 @@
-"""What matters in a picture, by place along one axis: what the network sees, people, and what moves.
+"""Saliency of a picture along one axis: features of the network, people, and motion.
 
 The network's last layer, before its mean over the picture, has features for each of 7 x 7 places. Their sum
 tells where things are; means over parts of the picture, through the visual-semantic map, where people are.
@@ -16,7 +16,7 @@ from vidsum.grounding.vse import EXTRACTOR, load_map
 from vidsum.types import FloatArray, Picture
 
 SIDE = 224
-"""Of the squares that the network sees."""
+"""Pixels of the squares that the network reads."""
 STEP = 8
 """Pixels from one place to the next."""
 _PEOPLE = ("a person", "a woman", "a man", "a child", "the face of a person")

@@ -31,7 +31,7 @@ _SHORTEST = 0.2
 _LEAST_SCORE = 1e-6
 """A run that stands out by less does so by rounding alone."""
 _NORMAL_MAD, _NORMAL_RANGE = 0.6745, 2.073
-"""Of a normal distribution: the median of the distance from its middle, and from its 15th to its 85th
+"""In a normal distribution: the median of the distance from its middle, and from its 15th to its 85th
 percentile, in deviations."""
 
 

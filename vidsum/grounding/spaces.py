@@ -30,12 +30,12 @@ STEP_S = 1.0
 MOTION = "i3d_128"
 """The network that names actions."""
 MIXTURE_WEIGHT_LINE = (0.67, -0.05)
-"""Slope and offset of a network's weight beside the map's 1, over how near the query is to a class name.
+"""Slope and offset of a network's weight (the map's is 1) over the cosine of the query and a class name.
 Learned on photographs of topics that the map had not seen (docs/algorithms/grounding-spaces.md)."""
 _MOSTLY_STILL = 0.2
 """Fraction of still clips above which they are the video's content, as slides are."""
 GUIDE_SCALE = 0.25
-"""Factor of the guide's curve, whose deviation is 1, beside embeddings of length 1."""
+"""Factor of the guide's curve, whose deviation is 1, relative to embeddings of length 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class ClipEmbeddings:
     duration_s: float
     """Length of the whole video."""
     mixtures: tuple[ClassMixture, ...] = ()
-    """What networks name in the clips of a video in `vse`: objects, and actions where motion was seen."""
+    """Classes that networks see in the clips of a video in `vse`: objects, and actions if motion was read."""
     shots_s: TimeArray | None = None
     """[S + 1] edges of the video's shots, where they are known."""
     is_still: npt.NDArray[np.bool_] | None = None
@@ -111,7 +111,7 @@ def embed_video(space: str, features: Sequence[Features], device: str = "auto") 
 
 
 def embed_queries(space: str, texts: Sequence[str], device: str = "auto") -> FloatArray:
-    """Texts in a space, [M, D], each of length 1. Raises WeightsError, see `embed_video`."""
+    """Embed texts in a space, [M, D], each of length 1. Raises WeightsError, see `embed_video`."""
     return load_text_encoder(text_encoder_name(space), device).encode(texts)
 
 
@@ -155,7 +155,7 @@ def similarity_curves(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
 
 
 def mixture_weights(mixture: ClassMixture, queries: FloatArray) -> FloatArray:
-    """Return [M] the weight of what a network names, for each query [M, D], beside the map's 1; see
+    """Return [M] the weight of what a network names, for each query [M, D], where the map's is 1; see
     `MIXTURE_WEIGHT_LINE`.
     """
     slope, offset = MIXTURE_WEIGHT_LINE

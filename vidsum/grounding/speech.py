@@ -1,4 +1,4 @@
-"""What is said as evidence: passages of a transcript, how well they fit queries, and the moments they make.
+"""Speech as evidence: passages of a transcript, how well they match queries, and moments of them.
 
 A passage is one sentence, or a few that follow each other without a long pause, and so is a moment of
 speech: its edges are those of sentences. docs/algorithms/speech.md explains the rules.
@@ -28,7 +28,7 @@ _LONGEST_S = 30.0
 _LONGEST_SENTENCE_S = 20.0
 """Speech without full stops is cut here."""
 _EXACT = 0.3
-"""Weight of exact words beside the cosine of meanings."""
+"""Weight of exact words, relative to the cosine of the embeddings."""
 _DOUBT = 0.25
 """Fraction of its evidence that a passage loses if all of it is uncertain."""
 _FITS = 0.15
@@ -36,14 +36,14 @@ _FITS = 0.15
 MATCH_EVIDENCE = 0.46
 """Evidence from which a passage is likelier than not what a query means."""
 SLOPE = 7.1
-"""Of the logistic curve, from evidence to that probability."""
+"""Slope of the logistic curve from evidence to that probability."""
 _UNKNOWN = 1 / 3
-"""Stands for `present` where it is not known: what is likelier said than not then comes first."""
+"""Match probability where none is known: likely passages then come first."""
 
 
 @dataclass(frozen=True)
 class Passage:
-    """A text that is said over [start_s, end_s)."""
+    """A text spoken in [start_s, end_s)."""
 
     start_s: float
     end_s: float
@@ -53,7 +53,7 @@ class Passage:
     """Fraction of the text that is not in uncertain segments."""
 
     def holds(self, other: "Passage") -> bool:
-        """Return whether another one is said in it."""
+        """Return whether another passage lies within it."""
         return self.start_s <= other.start_s and other.end_s <= self.end_s
 
 
@@ -109,7 +109,7 @@ def score_passages(
 
     Text that is uncertain counts less. `meanings` [M, P] are the cosines, where they are known.
 
-    Raises WeightsError where the text encoder's weights cannot be had.
+    Raises WeightsError where the text encoder's weights are unavailable.
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -146,7 +146,7 @@ def speech_moments(passages: Sequence[Passage], evidence: FloatArray, top_k: int
 
 
 def _expand_passage(core: Passage, passages: Sequence[Passage], apart: Sequence[Passage]) -> Passage:
-    """Return the longest passage that holds another one, and beside it no sentence that stands apart."""
+    """Return the longest passage that contains `core` and no sentence outside it that does not fit."""
     excluded = [passage for passage in apart if not core.holds(passage)]
     around = [
         passage
@@ -170,7 +170,7 @@ def speech_curve(
 
 
 def fuse(seen: QueryMoments, said: QueryMoments, top_k: int) -> QueryMoments:
-    """What is seen and what is said, by probability, which becomes the score.
+    """Fuse moments of pictures and of speech by probability, which becomes the score.
 
     A query is about pictures if they show it: the first moment that is seen keeps `present`, those after it
     have it in proportion to their scores, and a passage has the probability that it is said and not seen.

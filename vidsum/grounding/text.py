@@ -58,7 +58,7 @@ class TextEncoder:
 
 
 def load_text_encoder(name: str, device: str = "auto") -> TextEncoder:
-    """One of `TEXT_ENCODERS`, its weights fetched on first use; kept for the next call.
+    """Load one of `TEXT_ENCODERS`, fetching its weights on first use; it stays in memory.
 
     `device` is for MiniLM; CLIP reads text on the CPU, and word vectors need no device. Raises UsageError:
     unknown encoder or device, or a package is missing. WeightsError: the weights are missing, cannot be
@@ -133,7 +133,7 @@ def _minilm(_device: str) -> TextEncoder:
 
 
 def _pad(tokenizer: "Tokenizer", texts: Texts) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """Tokens [B, L] of the texts, and [B, L] bool, False for padding."""
+    """Return the tokens [B, L] of the texts, and [B, L] bool, False for padding."""
     rows = [encoding.ids for encoding in tokenizer.encode_batch(list(texts))]
     # a cut text keeps its last token, which marks the end
     rows = [row if len(row) <= MINILM_TOKENS else row[: MINILM_TOKENS - 1] + row[-1:] for row in rows]

@@ -120,7 +120,7 @@ def best_at(intervals_s: TimeArray, scores: FloatArray, times: TimeArray) -> Flo
 
 
 def clamp_spans(spans: FloatArray, shortest: TimeArray, ends: TimeArray) -> TimeArray:
-    """Spans [W, N, 2], as fractions of windows, brought inside [0, ends] and drawn out to `shortest`."""
+    """Clip spans [W, N, 2], as fractions of windows, to [0, ends], and lengthen them to `shortest`."""
     starts, stops = np.moveaxis(spans.astype(np.float64), -1, 0).clip(0, ends)
     lengths = np.minimum(np.maximum(stops - starts, shortest), ends)
     starts = ((starts + stops - lengths) / 2).clip(0, ends - lengths)
@@ -140,7 +140,7 @@ def merge_curves(windows: Sequence[slice], curves: Sequence[FloatArray]) -> Floa
 
 
 def _block_to_grid(rows: FloatArray, features: Features, times: TimeArray, step_s: float) -> TimeArray:
-    """Return the same as `to_grid` in float64, for a few clips of the grid."""
+    """Resample rows to a few clips of the grid, in float64; see `to_grid`."""
     starts, ends = features.timestamps, features.timestamps + features.covers_s
     first = np.searchsorted(ends, times, side="right")
     after = np.searchsorted(starts, times + step_s, side="left")
@@ -167,7 +167,9 @@ def _nearest(times: TimeArray, candidates: TimeArray) -> npt.NDArray[np.int64]:
 
 
 def _windows_of_length(length: int, n_rows: int) -> list[slice]:
-    """Windows of `length` rows, spread evenly: a moment of up to half of that is strictly inside one."""
+    """Return windows of `length` rows, spread evenly: a moment of up to half of that is strictly inside
+    one.
+    """
     if n_rows <= length:
         return [slice(0, n_rows)]
     n_windows = int(np.ceil((n_rows - length) / max(1, length // 2 - 1))) + 1

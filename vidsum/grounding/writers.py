@@ -31,8 +31,8 @@ CONFIDENCE: Final = (5.8, 12.8, -10.5)
 """Weights of cosine and agreement and the offset of `retrieve`'s confidence; docs/algorithms/describe.md."""
 MAX_SHORT_LIST: Final = 500
 SHORT_LIST_CONFIDENCE: Final = (14.8, 2.2, -7.5)
-"""Of a list of up to so many sentences, which are hardly about the same things: weights of cosine and of the
-sentence's own weight among the votes, and the offset."""
+"""For lists of at most `MAX_SHORT_LIST` sentences, which hardly ever agree: weights of the cosine and of the
+sentence's share of the votes, and the offset."""
 _MAX_TAGS, _MIN_TAG_PROBABILITY = 3, 0.05
 _SEGMENTS_PER_BATCH = 64
 """Segments that are compared with a bank together: this bounds the memory."""
@@ -41,7 +41,7 @@ _COLUMNS = ("caption", "sentence", "text")
 
 @dataclass(frozen=True, eq=False)
 class SegmentFeatures:
-    """What is seen of N segments."""
+    """Features of N segments."""
 
     features: FloatArray
     """[N, 1280] mean of each segment's EfficientNet-Lite0 features."""
@@ -53,7 +53,7 @@ class SegmentFeatures:
 
 @dataclass(frozen=True)
 class Sentence:
-    """What is said of a segment."""
+    """A sentence written for a segment."""
 
     text: str
     confidence: float
@@ -94,7 +94,7 @@ def tags(seen: SegmentFeatures) -> list[Sentence]:
 
 
 def retrieve(seen: SegmentFeatures, bank: Bank) -> list[Sentence]:
-    """Of the nearest sentences, the one that the others resemble most: a consensus, as in Devlin et al.,
+    """Choose the nearest sentence that the others resemble most: a consensus, as in Devlin et al.,
     "Exploring Nearest Neighbor Approaches for Image Captioning" (2015), weighted by nearness.
 
     Its agreement with the others, and its cosine with the picture, give the confidence; of a short list, its

@@ -1,1 +1,1 @@
-"""What the public functions do: plan a result from its parts, then make it."""
+"""The public functions: each plans a result from its parts, then makes it."""

@@ -26,7 +26,7 @@ _MARK = '<meta name="generator" content="vidsum">'
 _ENDINGS = {"captions": ".vtt", "subtitles": ".descriptions.vtt"}
 
 File = Path | VideoInfo | str
-"""What becomes a file of a bundle: a copy, a video as an MP4 that browsers play, or a text."""
+"""Source of a file in a bundle: a copy, a video as an MP4 that browsers play, or a text."""
 
 
 def write_report(
@@ -35,7 +35,7 @@ def write_report(
     """Write one or more results as a page, which names videos by relative paths; see docs/report.md.
 
     Args:
-        results: of one or several videos; transcripts and descriptions stand beside the player.
+        results: of one or several videos; transcripts and descriptions appear next to the player.
         path: of the page, ending in `.html`; else see `write_bundle`.
         title: of the page; the name of the video, or the number of videos, if not given.
         embed: put small videos into the page.
@@ -177,7 +177,7 @@ def _fill(folder: Path, files: Mapping[str, File]) -> None:
     places = {name: os.path.realpath(folder / name) for name in files}
     for name, place in places.items():
         if place in media.values() and (place != media.get(name) or isinstance(files[name], VideoInfo)):
-            raise OutputError(f"{folder / name}: is to be shown itself", hint="name a new folder")
+            raise OutputError(f"{folder / name}: is one of the videos to show", hint="name a new folder")
     for name, file in files.items():
         if places[name] != media.get(name):
             make_folder((folder / name).parent)

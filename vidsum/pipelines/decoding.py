@@ -1,4 +1,4 @@
-"""What is made of a video's frames, all of it in one decode pass: features, transitions, changes."""
+"""Features, transitions and changes of a video, all made in one decode pass."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _RECORDED_BY_EFFECT = (
 
 @dataclass(frozen=True)
 class Job:
-    """One thing to be made of a video's frames: from what, of which frames, and how."""
+    """Features to make from the frames of a video."""
 
     provenance: dict[str, Any]
     sampling: Sampling | None
@@ -69,7 +69,7 @@ def resolve_spec(extraction: Extraction, video: VideoInfo | None = None) -> Spec
 
 
 def extraction_job(video: VideoInfo, extraction: Extraction) -> Job:
-    """Extracting features, as the settings say.
+    """Return the job that extracts features.
 
     Raises UsageError: the choices do not go together; said before anything is fetched.
     """
@@ -105,7 +105,7 @@ def extraction_job(video: VideoInfo, extraction: Extraction) -> Job:
 
 
 def transitions_job(video: VideoInfo, extraction: Extraction) -> Job:
-    """Seeing every frame of a video with TransNetV2."""
+    """Return the job that reads every frame with TransNetV2."""
     from vidsum.shots import transnetv2
 
     def consumer(progress: Progress | None) -> Consumer[Features]:
@@ -118,8 +118,8 @@ def transitions_job(video: VideoInfo, extraction: Extraction) -> Job:
 
 
 def changes_job(video: VideoInfo, extraction: Extraction, jobs: Sequence[Job]) -> Job | None:
-    """Measuring how the pictures change that are decoded for other jobs; None with readers that do not tell,
-    and where TransNetV2 finds the cuts.
+    """Return the job that measures changes between the pictures decoded for other jobs; None with other
+    readers than PyAV, and where TransNetV2 finds the cuts.
 
     Which pictures are decoded depends on what all of the jobs sample.
     """
@@ -164,7 +164,7 @@ def _job_provenance(
 
 
 def choose_hardware(video: VideoInfo, extraction: Extraction) -> str | None:
-    """What decodes the video in place of the CPU, if that is asked for and there is some."""
+    """Return the hardware that decodes the video, if requested and available."""
     if extraction.hwaccel == "none":
         return None
     from vidsum.video.hardware import choose_hardware
@@ -248,7 +248,7 @@ def _decode(
 
 
 def _drain(frames: Iterable[Frame]) -> None:
-    """For features that exist: what the decoder leaves out depends on their frames."""
+    """Read frames whose features exist: what the decoder leaves out depends on them."""
     for _ in frames:
         pass
 

@@ -1,4 +1,4 @@
-"""What is seen in a video, in words: plan (what the descriptions would be made from), then run."""
+"""Describe a video in words: plan (what the descriptions depend on), then run."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def plan_descriptions(
 
 
 def read_corrected(path: Path, film: VideoInfo) -> tuple[Description, ...]:
-    """Descriptions of a film that people wrote or corrected, of a SubRip or WebVTT file for players.
+    """Read descriptions that people wrote or corrected, from a SubRip or WebVTT file for players.
 
     One that lasts into the next ends there. Raises InputError: the file cannot be read, has no cue, or one
     that is not within the film.
@@ -171,7 +171,7 @@ def read_corrected(path: Path, film: VideoInfo) -> tuple[Description, ...]:
 def _overlap_warnings(
     descriptions: Sequence[Description], gaps: Sequence[Interval], offset_s: float
 ) -> tuple[str, ...]:
-    """Warnings of descriptions that people put where somebody speaks."""
+    """Return warnings of descriptions that overlap speech."""
     over = [
         format_timestamp(description.start_s + offset_s)
         for description in descriptions
@@ -185,7 +185,7 @@ def _overlap_warnings(
 
 
 def _facts(settings: Describing) -> dict[str, Any]:
-    """What the sentences depend on. Raises UsageError, InputError: a writer lacks its sentences."""
+    """Return what the sentences depend on. Raises UsageError, InputError: a writer lacks its sentences."""
     writer: str = settings.writer
     if settings.texts is not None:
         if (writer, settings.every_s, settings.sentences) != ("auto", None, None):
@@ -281,7 +281,9 @@ def _bank(file: _SentenceFile) -> Bank:
 
 
 def segment_features(features: Features, segments: Sequence[Interval]) -> SegmentFeatures:
-    """What is seen in segments, from features of `vidsum.grounding.vse.EXTRACTOR` with class scores."""
+    """Return the features of segments, from features of `vidsum.grounding.vse.EXTRACTOR` with class
+    scores.
+    """
     logits = None if features.logits is None else _segment_means(features.logits, features, segments)
     embeddings = unit_rows(_segment_means(mapped_rows(features), features, segments))
     return SegmentFeatures(_segment_means(features.array, features, segments), embeddings, logits)

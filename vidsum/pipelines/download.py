@@ -45,12 +45,12 @@ from vidsum.types import Progress
 
 MAX_GB, MAX_TIME_S = 8.0, 7200.0
 _MAX_CACHE_BYTES = 32 * 10**9
-"""Of all copies; beyond that, those least recently used are removed."""
+"""Maximum size of all copies; beyond that, those least recently used are removed."""
 _IN_USE_S = 86_400.0
 """A copy that was asked for within this time is not removed."""
 _LOCK = ".lock"
 _DIGITS = 16
-"""Of the name of a copy's folder, hexadecimal."""
+"""Hexadecimal digits in the name of a copy's folder."""
 _NOTE = ".version.json"
 _OF_PARTS = (requests.codes.partial_content, requests.codes.requested_range_not_satisfiable)
 _PAGES = ("text/html", "application/xhtml", "mpegurl", "dash+xml")
@@ -63,7 +63,7 @@ class _OtherPartError(requests.RequestException):
 
 @dataclass(frozen=True)
 class DownloadLimits:
-    """What a download may take at most."""
+    """Maximum size and time of a download."""
 
     gigabytes: float = MAX_GB
     seconds: float = MAX_TIME_S
@@ -157,16 +157,16 @@ class _Transfer:
 
     @property
     def part(self) -> Path:
-        """What has come so far."""
+        """File of the bytes received so far."""
         return self.target.with_name(".part")
 
     @property
     def note(self) -> Path:
-        """Which version the copy, or the part, is of: the server's headers."""
+        """File with the server's headers, which identify the version of the copy or part."""
         return self.target.with_name(_NOTE)
 
     def run(self) -> None:
-        """Raises InputError: see `download`; OSError: the copy cannot be written."""
+        """Bring the copy up to date. Raises InputError: see `download`; OSError: it cannot be written."""
         deadline = time.monotonic() + self.bounds.seconds
         with Session() as session:  # it has no file://: no redirection reaches the files of this machine
             try:
@@ -313,7 +313,7 @@ def _version_in(headers: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _yt_dlp() -> list[str] | None:
-    """How yt-dlp is called, if it is here."""
+    """Return the command of yt-dlp, if it is installed."""
     if importlib.util.find_spec("yt_dlp"):
         return [sys.executable, "-m", "yt_dlp"]
     program = shutil.which("yt-dlp")

@@ -1,4 +1,4 @@
-"""See a video in a space: its clips, its shots, and which clips are still pictures."""
+"""Embed a video in a space: its clips, its shots, and which clips are still pictures."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ from vidsum.version import __version__
 _STILL = 0.5
 """Clips that are less surely moving are still pictures."""
 _EXTRACTION_KEYS = ("extractor", "weights_sha256", "parameters")
-"""What the provenance holds of each extraction; the rest is the same for all."""
+"""Entries of the provenance that differ between extractions."""
 
 EmbeddedVideo = tuple[ClipEmbeddings, list[Features]]
 """A video in a space, and the features that it was made from."""
 
 
 def plan_embedding(video_input: Input, space: str, snap: Snap = Retrieval.snap) -> Plan[EmbeddedVideo]:
-    """Plan a video in a space, with its shots, from an input of `open_in_space`; one `Video` is seen once.
+    """Plan a video in a space, with its shots, from an input of `open_in_space`; one `Video` is embedded
+    once.
 
-    A video that is only looked at needs no queries: archives keep what this gives.
+    This needs no queries: archives store the result.
     """
     provenance: dict[str, Any] = video_input.provenance
     if video_input.features is None:

@@ -111,7 +111,7 @@ def write_video(
 def style_for(
     video: VideoInfo, shorts: Shorts, extraction: Extraction, progress: Progress | None
 ) -> tuple[Callable[[Sequence[Interval]], ClipStyle], list[str]]:
-    """What gives the look of each clip, and the warnings, which grow as it does."""
+    """Return a function that gives the style of each clip, and a list that it adds warnings to."""
     if shorts == Shorts():
         return lambda _: ClipStyle(), []
     from vidsum.pipelines.shorts import ClipStyler
@@ -141,7 +141,7 @@ def read_label(path: PathLike) -> str | None:
 
 
 def read_result_record(path: Path) -> dict[str, Any]:
-    """What a result file says about itself, with its provenance.
+    """Read the record in a result file, with its provenance.
 
     Raises InputError: it is missing, was not made by vidsum, or was changed since; the message does not name
     it.
@@ -283,7 +283,7 @@ def _named_cuts(result: Cutting) -> list[tuple[str, Cut]]:
 
 
 def _size(info: VideoInfo) -> Exact:
-    """Of even sides, as H.264 needs them, and no larger than the video."""
+    """Return the size of previews: even sides, as H.264 requires, and no larger than the video."""
     scale = min(1.0, _SIDE / max(info.display_width, info.display_height))
     width, height = (
         max(2, 2 * round(scale * side / 2)) for side in (info.display_width, info.display_height)

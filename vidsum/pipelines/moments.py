@@ -107,7 +107,7 @@ def moment_settings(
 
 @dataclass(frozen=True, eq=False)
 class MomentSearch:
-    """How queries are answered: by which model, in which space."""
+    """Queries with the model and the space that answer them."""
 
     queries: Queries
     retrieval: Retrieval
@@ -116,12 +116,12 @@ class MomentSearch:
     """The model and the space that `auto` stands for."""
     space: str
     encode_text: EncodeText | None = None
-    """What reads the queries in place of the space's text encoder."""
+    """Encodes the queries instead of the space's text encoder."""
     look: AttentionCapture | None = None
     """See `plan_moments`."""
 
     def facts(self) -> dict[str, Any]:
-        """What moments depend on beside the video and its features."""
+        """Return what moments depend on in addition to the video and its features."""
         texts = json.dumps(self.queries.texts).encode()
         # the model tells which mask, the extractions how thorough; `plan_moments` adds what is not seen
         facts = without_defaults(self.retrieval, "mask", "thorough", "evidence")
@@ -186,7 +186,7 @@ class MomentSearch:
         return dict.fromkeys(unreadable_queries(texts, encoder.split) if self.space == "vse" else ())
 
     def warnings(self) -> tuple[str, ...]:
-        """What to say of the queries: among others, which are longer than the model reads."""
+        """Return warnings about the queries, such as those that are longer than the model reads."""
         if self.encode_text:
             return self.queries.warnings
         encoder = load_text_encoder(text_encoder_name(self.space), self.extraction.device)
@@ -303,7 +303,7 @@ def _search_in_video(queries: Queries, retrieval: Retrieval, extraction: Extract
 def _search_in_features(
     video_input: Input, queries: Queries, retrieval: Retrieval, encode_text: EncodeText | None
 ) -> MomentSearch:
-    """In features that exist: those of CLIP, or any with their own text encoder."""
+    """Plan a search in existing features: those of CLIP, or any with their own text encoder."""
     extractor, _, _ = video_input.kind
     if encode_text is None and extractor != "clip":
         raise UsageError(

@@ -43,10 +43,10 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True)
 class Plan(Generic[Made]):
-    """A result that is to be made."""
+    """A result to make."""
 
     provenance: dict[str, Any]
-    """What it would be made from: the video, the weights, and the settings that are not at their defaults."""
+    """Provenance of the result: the video, the weights, and the settings that are not at their defaults."""
     make: Callable[[Progress | None], Made]
 
     def run(self, progress: Progress | None = None) -> Made:
@@ -56,7 +56,7 @@ class Plan(Generic[Made]):
 
 @dataclass(frozen=True)
 class Input:
-    """What a pipeline works on: a probed video with the jobs to run on it, or features that exist already."""
+    """The input of a pipeline: a probed video with the jobs to run on it, or existing features."""
 
     extraction: Extraction
     video: VideoInfo | None = None
@@ -67,7 +67,7 @@ class Input:
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
-        """What the first job's features would be made from, or what those that exist were made from."""
+        """Provenance of the first job's features, or of the existing ones."""
         if self.features is not None:
             return self.features.effective_provenance
         provenance, track = self.jobs[0].provenance, self.video and self.video.audio_track
@@ -103,7 +103,7 @@ class Input:
         return made, ShotPictures(changes, None if self.extraction.fast else self._look_closer)
 
     def once(self, provenance: Mapping[str, Any], make: Callable[[], Made]) -> Made:
-        """What `make` makes, once for all runs on one `Video`."""
+        """Return the result of `make`, which runs once for each `Video`."""
         if self.memo is None:
             return make()
         digest = digest_of(provenance)
@@ -203,8 +203,8 @@ def extract(
 
     Raises:
         InputError: the file cannot be read or holds no video.
-        WeightsError: the extractor's weights cannot be had.
-        UsageError: a setting makes no sense.
+        WeightsError: the extractor's weights are unavailable.
+        UsageError: a setting is invalid.
     """
     plan = plan_extraction(path, from_keywords(extract, Extraction, {"extractor": extractor, **options}))
     return plan.run(progress)
@@ -230,5 +230,5 @@ def save_features(features: Features, path: Path) -> None:
 
 
 def cache_state() -> CacheState:
-    """How full the cache of features is."""
+    """Return the state of the cache of features."""
     return cache.state()

@@ -46,7 +46,7 @@ _JPEG_QUALITY = 72
 
 
 PageResult = Cutting | Texts
-"""What a page shows: results, and the texts of their videos."""
+"""Results on a page, and the transcripts and descriptions of their videos."""
 
 
 MediaLink = Callable[[VideoInfo | Path], str | None]
@@ -106,7 +106,7 @@ def _link(target: Path, file: VideoInfo | Path) -> str:
 
 
 def _embed_videos(results: Sequence[tuple[str, PageResult]]) -> MediaLink:
-    """What puts small videos into a page. Raises UsageError: they are too long for it."""
+    """Return a function that embeds small videos in the page. Raises UsageError: they are too long for it."""
     lengths = {result.video.path: result.video.duration_s for _, result in results if result.video}
     total_s = sum(lengths.values())
     if total_s > MAX_EMBEDDED_S:
@@ -142,7 +142,7 @@ def _report_video(
     is_copied: Callable[[VideoInfo], bool],
     warnings: list[str],
 ) -> PageVideo:
-    """What results of one video say, with the video, its pictures and clips; a warning if it is missing."""
+    """Collect the results of one video, its pictures and clips; add a warning if the video is missing."""
     name, first = group[0]
     video = first.video
     film = PageVideo(
@@ -192,14 +192,14 @@ def _duration_s(result: PageResult) -> float:
 
 
 def _find_text(group: Sequence[tuple[str, PageResult]], kind: type[Text]) -> Text | None:
-    """Return the transcript or the descriptions of a video: one of the results, or beside one of them."""
+    """Return the transcript or the descriptions of a video: one of the results, or a file next to one."""
     texts = (result for _, result in group if isinstance(result, kind))
     nearby = (load_text_for(Path(name), result.video, kind) for name, result in group if result.video)
     return next(filter(None, chain(texts, nearby)), None)
 
 
 def _shot_starts(film: PageVideo, begin_s: float) -> tuple[list[float], bool]:
-    """When each shot begins, and True; evenly spaced times and False where no result has shots."""
+    """Return when each shot begins, and True; evenly spaced times and False where no result has shots."""
     for _, result in film.results:
         if isinstance(result, Shots):
             return [start_s for start_s, _ in result.intervals], True
@@ -233,7 +233,9 @@ def _jpeg(picture: Picture) -> bytes:
 
 
 def _clips(record: Path, result: Cutting, place: MediaLink) -> list[str | None]:
-    """URLs of the MP4 files of moments that `--clips` wrote beside a result; None for missing ones."""
+    """Return the URLs of the MP4 files of moments that `--clips` wrote next to a result; None for missing
+    ones.
+    """
     if not isinstance(result, Grounding | Highlights):
         return []
     clips = clip_paths(result, record.parent, record.stem.removesuffix(f"_{result.kind}"))

@@ -97,10 +97,10 @@ class Transcriber:
 def iter_results(
     step: Callable[[Given], Made], sources: Iterable[Given]
 ) -> Iterator[tuple[Given, Made | VidsumError]]:
-    """What a step, such as a `Summarizer`, makes of each source, as soon as it is made.
+    """Yield each source and the result of a step, such as a `Summarizer`, as soon as it is made.
 
-    A VidsumError stands in the place of its result, and the others follow; one that they would all meet, such
-    as missing weights, is raised. Raises UsageError: the step cannot be called.
+    A VidsumError takes the place of its result, and the others follow; an error that all would meet, such as
+    missing weights, is raised. Raises UsageError: the step cannot be called.
     """
     if not callable(step):
         raise UsageError("the step cannot be called", hint="vidsum.iter_results(step, sources)")

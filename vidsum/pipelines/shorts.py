@@ -37,26 +37,26 @@ _MOTION_S, _LOOK_S = 0.25, 1.0
 """Times between pictures that are compared, and between those that the network sees."""
 _EARLY_S = 1e-3
 _NEAR_S = 0.5
-"""What matters at a time is the mean over so long on either side."""
+"""Saliency at a time is the mean over this long on either side."""
 _CUT, _CLEAR, _BESIDE = 12.0, 3.0, 8
 """A shot begins where the picture changes by so many levels, and by so many times more than any of the last
 pictures did, so many of them."""
 _MIN_SHOT_FRAMES = 3
 """Frames of a shot."""
 _CROP_POSITIONS = 65
-"""Of the crop, that are compared."""
+"""Positions of the crop that are compared."""
 _MIN_GAIN = 0.08
-"""A crop shows so much more of what matters than of the picture, or the whole picture is shown."""
+"""Minimum excess of the share of saliency in a crop over its share of the picture; else all is shown."""
 
 
 class ClipStyler:
-    """What clips of a video look and sound like; what several share is found out once."""
+    """Styles of the clips of a video; what they share is computed once."""
 
     def __init__(
         self, video: VideoInfo, shorts: Shorts, extraction: Extraction, progress: Progress | None = None
     ) -> None:
         self.warnings: list[str] = []
-        """Of what cannot be done."""
+        """Messages about what cannot be done."""
         self._video, self._shorts, self._extraction, self._progress = video, shorts, extraction, progress
         self._said = self._transcript() if shorts.burn else None
 
@@ -98,7 +98,7 @@ class ClipStyler:
 
 @dataclass(eq=False)
 class _ShotEvidence:
-    """What is known of the pictures of a shot."""
+    """Motion and saliency of the pictures of a shot."""
 
     start_s: float
     end_s: float
@@ -197,7 +197,7 @@ def _scan_shots(
 
 
 def _picture_maker(length: int, across: int, shape: Shape) -> Callable[[DecodedFrame], Picture]:
-    """Makes pictures [across, length, 3] whose second axis is that along which the crop moves."""
+    """Return a function that makes pictures [across, length, 3]; the crop moves along the second axis."""
     maker = PictureMaker(across, length) if shape.is_upright else PictureMaker(length, across)
 
     def made(decoded: DecodedFrame) -> Picture:

@@ -1,4 +1,4 @@
-"""What a pipeline can work on: the path of a video, a `Video` that keeps what was made of it, features."""
+"""Inputs of pipelines: the path of a video, a `Video` that keeps results in memory, features."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Video:
 
     path: VideoPath
     memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
-    """What was made of the video, by the digest of what that was made from."""
+    """Results in memory, by the digest of their provenance."""
 
     def __fspath__(self) -> str:
         """Return its path, for all that reads a file."""
@@ -51,7 +51,7 @@ Source = VideoPath | Video | Features
 
 
 def describe_jumps(video: VideoInfo) -> tuple[str, ...]:
-    """Notes on a video's time stamps, if they jump."""
+    """Return notes on a video's time stamps, if they jump."""
     return read_jumps(video).describe(video.path)
 
 
@@ -82,7 +82,7 @@ def has_pictures(source: VideoPath | Video) -> bool:
 
 
 def probe_video(source: VideoPath, extraction: Extraction) -> VideoInfo:
-    """What is known of a video; asked again in one run, it is not probed again unless the file changed.
+    """Probe a video; a second call in the same process reads it again only if the file changed.
 
     Raises InputError: see `vidsum.probe`.
     """

@@ -1,4 +1,4 @@
-"""What is said in a video or a recording: plan (what the transcript would be made from), then run."""
+"""Transcribe a video or a recording: plan (what the transcript depends on), then run."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from vidsum.pipelines.keywords import SpeechOptions
 
 _FOLDER = "transcripts"
-"""Of the cache; transcripts are small, and stay until removed."""
+"""Folder in the cache; transcripts are small, and stay until removed."""
 _BLOCK_S = 30.0
 """Sound that is in memory at once."""
 _MIN_LANGUAGE_PROBABILITY = 0.5
@@ -139,7 +139,7 @@ def to_english(
     extraction: Extraction,
     progress: Progress | None = None,
 ) -> Transcript:
-    """What a file says in English, the only language that queries are in, where `heard` is what it says."""
+    """Return a transcript of a file in English, the language of queries, given its transcript."""
     if set(transcript.languages) <= {"en"}:
         return transcript
     return plan_transcript(path, Transcription(translate=True), extraction, transcript.video).run(progress)
@@ -177,7 +177,7 @@ def cached_transcript(
 def _recognize(
     sound: SoundInfo, settings: Transcription, device: str, progress: Progress | None
 ) -> tuple[Transcript, int]:
-    """What is said, and the number of packets that are damaged."""
+    """Return the transcript, and the number of damaged packets."""
     model, log = load_recognizer(device, progress), DecodeLog()
     with returning_blocks():
         # before each: what the last one leaves, and the detector, would add to what Whisper needs

@@ -1,6 +1,4 @@
-"""What is said, as evidence: moments that are said; for summaries cuts that keep clear of words, passages to
-keep, and subtitles.
-"""
+"""Speech as evidence: moments of speech; for summaries, words to protect, passages to keep, and subtitles."""
 
 import math
 import os
@@ -69,7 +67,7 @@ def _cache_arguments(video: VideoInfo) -> dict[str, Any]:
 def merge_speech(
     grounding: Grounding, transcript: Transcript, queries: Queries, evidence: str, top_k: int, device: str
 ) -> Grounding:
-    """Return moments with those that are said; with the evidence `said` these alone."""
+    """Add moments of speech; with the evidence `said`, return these alone."""
     answers = _speech_answers(transcript, queries.texts, grounding.timestamps, top_k, device)
     if evidence == "both":
         answers = [fuse(*pair, top_k) for pair in zip(grounding.queries, answers, strict=True)]
@@ -84,7 +82,7 @@ def merge_speech(
 def _speech_answers(
     transcript: Transcript, texts: Sequence[str], times: TimeArray, top_k: int, device: str
 ) -> list[QueryMoments]:
-    """Return the answers by what is said alone, with a curve at `times`."""
+    """Return the answers by speech alone, with a curve at `times`."""
     passages = list(iter_passages(split_sentences(transcript)))
     if not passages:
         silent = np.zeros(len(times), np.float32)
@@ -117,7 +115,7 @@ def plan_summary_speech(selection: Selection, video_input: Input) -> Plan[Transc
 
 
 def protected_words(selection: Selection, transcript: Transcript) -> list[Interval]:
-    """(start_s, end_s) of the words, or sentences, that no cut may fall into."""
+    """Return (start_s, end_s) of the words, or sentences, that no cut may fall into."""
     if selection.snap == "none":
         return []
     spans = [(word.start_s, word.end_s) for word in transcript.words]
@@ -131,7 +129,7 @@ def protected_words(selection: Selection, transcript: Transcript) -> list[Interv
 def quoted_passages(
     transcript: Transcript, texts: Sequence[str], video_input: Input, progress: Progress | None
 ) -> list[Interval]:
-    """(start_s, end_s) of the passage that each text describes, of what was heard in a video.
+    """Return (start_s, end_s) of the passage of a transcript that each text describes.
 
     Raises UsageError: nothing of what is said fits one of the texts.
     """

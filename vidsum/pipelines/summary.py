@@ -251,7 +251,7 @@ def _resolve_ends(selection: Selection, video_input: Input) -> Selection:
 def _facts(
     selection: Selection, models: Sequence[str], scorer: CustomScorer | None, speech: Plan[Transcript] | None
 ) -> dict[str, Any]:
-    """What a summary depends on beside the features and shots."""
+    """Return what a summary depends on in addition to the features and shots."""
     facts = without_defaults(selection, *([] if speech else ["snap"]))
     if speech:
         facts["speech"] = speech.provenance["speech"]

@@ -1,4 +1,4 @@
-"""Watch a source as it comes: how likely each query is true, each second, and alerts where that lasts."""
+"""Watch a live source: match probabilities each second, and alerts where a match lasts."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from vidsum.pipelines.keywords import WatchOptions
 
 _MAX_NAME_LETTERS = 40
-"""Of a query, in the name of a clip."""
+"""Letters of a query in the name of a clip."""
 
 
 @dataclass(frozen=True)
 class Second:
-    """What is known of one second of a source."""
+    """Match probabilities of one second of a source."""
 
     time_s: float
     """When it begins, from the source's first picture."""
@@ -53,7 +53,7 @@ class Second:
 
 @dataclass(frozen=True)
 class Alert:
-    """A query that has been likely for long enough: told when it is so, and again when it is over."""
+    """A match that has lasted long enough; reported when it begins and when it ends."""
 
     query: str
     start_s: float
@@ -83,11 +83,11 @@ def watch(
         source: a file, a folder of segments, the URL of a stream, `camera`, or `-` for stdin.
         queries: what to look for, in English.
         model: a checkpoint of `train mrnet --head live`, which gives the match probability; by default the
-            present rule does.
+            built-in matching.
         clips: a folder for an MP4 of each alert; made if needed.
         device: where the network runs.
         video_track, audio_track: number or language of the tracks; FFmpeg's choice by default.
-        warn: told of connections that break off, and of segments that cannot be read.
+        warn: called with messages about broken connections and unreadable segments.
         **options: fields of `vidsum.grounding.settings.Watching`.
 
     Yields:
@@ -125,7 +125,7 @@ def watch(
 
 
 def _ignore(message: str) -> None:
-    """Tells nobody."""
+    """Ignore a warning."""
 
 
 def _iter_alerts(
@@ -177,7 +177,7 @@ def _second(frames: Sequence[LiveFrame], extractor: Extractor, evidence: LiveEvi
 
 
 class _Alarm:
-    """Of one query: whether it has been likely for long enough, and the clip of it."""
+    """State of one query: whether it has been likely for long enough, and its clip."""
 
     def __init__(self, query: str, settings: Watching, recorder: PreRoll | None, clips: Path | None) -> None:
         self._query, self._settings, self._recorder, self._clips = query, settings, recorder, clips

@@ -27,7 +27,7 @@ _NEIGHBOURS = 0.1
 _SMOOTHING = 1.0
 """Standard deviation of the Gaussian over time, in samples."""
 _HIGHLIGHT_SMOOTHING_S = 0.5
-"""The same of `highlights`, in seconds."""
+"""Standard deviation for `highlights`, in seconds."""
 _MIN_EVIDENCE_RANGE, _MIN_CHANGE_RANGE = 0.1, 0.02
 """Smaller differences of `highlights` are not scaled up: noise of a still video must not fill [0, 1]."""
 _BLOCK = 128
@@ -37,7 +37,7 @@ _ROUNDING = 1e-5
 
 
 def contrastive(features: Features, seed: int = 0) -> FloatArray:
-    """Local dissimilarity times global consistency.
+    """Return local dissimilarity times global consistency.
 
     Pang et al., "Contrastive Losses Are Natural Criteria for Unsupervised Video Summarization", WACV 2023, on
     the features as they are. With D the squared distances of the features made unit length: a_t is the mean D
@@ -58,11 +58,12 @@ def contrastive(features: Features, seed: int = 0) -> FloatArray:
 
 
 def cluster(features: Features, seed: int = 0) -> FloatArray:
-    """Closeness to the centre of the sample's k-means cluster, in the manner of VSUMM (de Avila et al. 2011).
+    """Return the closeness to the centre of the sample's k-means cluster, in the manner of VSUMM (de Avila
+    et al. 2011).
 
     The sqrt(T) clusters are of features made unit length. 1 is a sample in the centre of a cluster, 0 the one
     farthest from its own. In a cluster smaller than the mean, scores are lower by as much: what is seen once
-    is in the centre of its cluster, but stands for nothing.
+    is in the centre of its cluster, but represents nothing.
     """
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
@@ -98,12 +99,12 @@ def highlights(features: Features, seed: int = 0) -> FloatArray:
 
 
 def uniform(features: Features, seed: int = 0) -> FloatArray:
-    """Return the same for every sample."""
+    """Return 1 for every sample."""
     return np.ones(len(features), np.float32)
 
 
 def random(features: Features, seed: int = 0) -> FloatArray:
-    """Random, the same for the same seed and number of samples."""
+    """Return random scores; the same for the same seed and number of samples."""
     return np.random.default_rng(seed).random(len(features), dtype=np.float32)
 
 
@@ -117,7 +118,7 @@ SCORERS: Final[dict[str, Scorer]] = {
 
 
 def smooth(curve: Curve, deviation: float) -> Curve:
-    """Averaged by a Gaussian of this standard deviation, in samples, up to four of them away.
+    """Smooth by a Gaussian of this standard deviation, in samples, up to four of them away.
 
     The curve is mirrored beyond its ends. `scipy.ndimage.gaussian_filter1d` does the same, but takes 0.5 s to
     import, a third of a command that finds its features in the cache.
@@ -139,13 +140,15 @@ def _change(features: Features, lengths: Curve) -> Curve:
 
 
 def _scale_from_lowest(values: Curve, least: float) -> Curve:
-    """Values from 0 at the lowest to 1 at the highest, or to less where those differ by less than `least`."""
+    """Scale values from 0 at the lowest to 1 at the highest, or to less where those differ by less than
+    `least`.
+    """
     low = values.min()
     return np.asarray((values - low) / max(float(values.max() - low), least))
 
 
 def _scale(values: Curve) -> Curve:
-    """Values scaled to [0, 1]; all 1 where they are equal, or differ by rounding only."""
+    """Scale values to [0, 1]; all 1 where they are equal, or differ by rounding only."""
     low, high = values.min(), values.max()
     if high - low < _ROUNDING:
         return np.ones_like(values)

@@ -40,7 +40,7 @@ positions, and was trained on every 15th frame at 24 to 30 frames a second."""
 _END_S = 60.0
 """Time from the start and to the end is counted up to so many seconds: beyond, it says nothing."""
 _EVIDENCE: Final = "efficientnet_lite0-evidence"
-"""What older versions trained on in place of the space of sentences, or folded into a model (`centred`)."""
+"""Extractor in checkpoints of older versions, before the space of sentences (also `centred`)."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class FeatureTransform:
 
     @property
     def recorded(self) -> dict[str, Any]:
-        """Of the fields, those that are not at their default."""
+        """Fields that are not at their default."""
         return {name: value for name, value in vars(self).items() if value}
 
     @property
@@ -80,7 +80,7 @@ class FeatureTransform:
 
 
 def read_transform(recorded: Mapping[str, Any], name: str) -> FeatureTransform:
-    """Those that a checkpoint has recorded of its features.
+    """Read the transform that a checkpoint records.
 
     Raises InputError where they are of another kind, or of an older version.
     """

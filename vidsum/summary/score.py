@@ -39,9 +39,9 @@ MODELS = ("auto", *SCORERS, *SHIPPED_MODELS)
 """Models with a name; a checkpoint of `vidsum train` goes by its path."""
 
 AUTO_ORDER = (SHIPPED_MODEL, "highlights", "contrastive")
-"""What `auto` tries: what was fitted to people's scores (FullTransNet is level with ridge, and needs torch:
-docs/results.md), then by the live footage in summaries of films of which half was made dull
-(docs/benchmarks.md). `random` beat `cluster` there."""
+"""Models in the order in which `auto` tries them: first the one that was fitted to people's scores
+(FullTransNet is level with ridge, and needs torch: docs/results.md), then by the live footage in summaries
+of films of which half was made dull (docs/benchmarks.md). `random` beat `cluster` there."""
 
 _REQUESTED = "it was asked for"
 _REASONS = {
@@ -242,7 +242,9 @@ def checkpoint_sha256(model: str) -> str | None:
 
 
 def weights_sha256(models: Sequence[str]) -> dict[str, str]:
-    """`model_sha256` of the trained model among these, `map_sha256` where it reads the space of sentences."""
+    """Return `model_sha256` of the trained model among these, and `map_sha256` where it reads the space of
+    sentences.
+    """
     trained = next((model for model in models if model not in SCORERS), None)
     if trained is None:
         return {}
@@ -259,7 +261,7 @@ def _load_model(model: str, device: str) -> "ImportanceModel":
 
 @cached_model(maxsize=2)
 def _load_checkpoint(model: str, device: str, sha256: str) -> "ImportanceModel":
-    """Kept for the next video of a batch, unless the file has changed."""
+    """Load a checkpoint, which stays in memory for the next video unless the file changes."""
     from vidsum.summary.importance_model import load_importance_model
 
     return load_importance_model(model, device)

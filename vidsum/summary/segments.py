@@ -25,7 +25,7 @@ IntArray = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 UNSHOWN = 0.2
-"""What a look that has not been shown counts, beside the importance of the shots that have it."""
+"""Weight of a look that is not covered yet, relative to the importance of the shots that have it."""
 _DENSITY = 3.0
 """A summary of B seconds has about the square root of this many times B pieces."""
 _GOOD = 0.8
@@ -148,7 +148,7 @@ class _Coverage:
         return np.asarray(np.maximum(self._looks @ self._look(start, end), 0))
 
     def gain(self, piece: Candidate) -> float:
-        """What F gains by a piece, for each of its frames."""
+        """Return the gain in F by a candidate, per frame."""
         unshown = np.maximum(self._alike(piece.start, piece.end) - self._most_alike, 0)
         return piece.score + UNSHOWN * float(self._weights @ unshown) / piece.size
 

@@ -30,7 +30,7 @@ BoolArray = npt.NDArray[np.bool_]
 Limits = tuple[float, float | None]
 
 _WORTHLESS = 0.05
-"""What has a score below this fraction of the highest does not fill what is left of the budget."""
+"""Segments that score below this fraction of the highest never fill up the budget."""
 _SAME_S = 0.001
 """Times that differ by less are those of one frame: containers round."""
 

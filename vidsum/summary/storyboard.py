@@ -95,7 +95,7 @@ class _Layout:
     columns: int
     cell_width: int
     cell_height: int
-    """Of the picture alone."""
+    """Height of the picture, without its caption."""
     caption_height: int
 
     @property
