@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Exit
 
-from vidsum.archive.wishes import ArchiveFile, find_secrets, is_server
+from vidsum.archive.settings import ArchiveFile, find_secrets, is_server
 from vidsum.commands.batch import Batch, Verb, run_verb
 from vidsum.commands.jobs import Task
 from vidsum.commands.options import Videos, Without, command
@@ -104,7 +104,7 @@ def index_one(
     from vidsum.archive.archive import Archive
 
     with Archive(name) as archive:
-        added = archive.add_one(task.path, extraction, transcribe=transcribe, progress=progress)
+        added = archive.add_video(task.path, extraction, transcribe=transcribe, progress=progress)
         name = archive.name
     is_left, is_unchanged = added.state == "claimed", added.state == "unchanged"
     data = {

@@ -106,7 +106,7 @@ def _own_file(path: str) -> Result:
     """Return facts of a record or archive, with a warning of secrets. Raises InputError: it is neither."""
     if path.endswith(".vidsum"):
         from vidsum.archive.archive import Archive
-        from vidsum.archive.wishes import find_secrets
+        from vidsum.archive.settings import find_secrets
 
         with Archive(path, create=False) as archive:
             kind, secrets = "archive", find_secrets(archive)

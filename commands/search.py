@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vidsum.archive.wishes import ArchiveFile, Wishes
+from vidsum.archive.settings import ArchiveFile, SearchOptions
 from vidsum.commands.export import is_saved, save, save_text
 from vidsum.commands.options import Only, command
 from vidsum.commands.outputs import Outputs, attempt, check_outputs, require_suffix
@@ -78,7 +78,7 @@ class ListOutputs(Outputs):
 @command(app)
 def search(
     where: ArchiveFile,
-    filters: Wishes,
+    filters: SearchOptions,
     outputs: Annotated[ListOutputs, Only(("output", "overwrite"))],
     extra: SearchOutputs,
     view: View,
@@ -104,7 +104,7 @@ def search(
 def search_archive(
     text: str | None,
     name: str | None,
-    filters: Wishes,
+    filters: SearchOptions,
     outputs: Outputs,
     extra: SearchOutputs,
     target: Path | None,
@@ -122,7 +122,7 @@ def search_archive(
         terms = {"like": filters.like, "and": filters.also, "not": filters.without, "then": filters.then}
         facts = {"schema": SCHEMA, "archive": archive.name, "query": text, **terms}
         document = {**facts, "moments": rows}
-        messages += archive.doubts(text, filters)
+        messages += archive.query_warnings(text, filters)
         if outdated := archive.n_outdated():
             messages.append(f"{outdated} videos were indexed with other weights: run vidsum index again")
         texts = _texts(archive, matches, text, filters, extra, messages, problems)
@@ -152,18 +152,18 @@ def _texts(
     archive: "Archive",
     matches: Sequence["Match"],
     text: str | None,
-    filters: Wishes,
+    filters: SearchOptions,
     extra: SearchOutputs,
     messages: list[str],
     problems: list[Problem],
 ) -> dict[Path, str]:
     """Return the contents of the timeline and the page; add warnings and errors to the lists."""
-    from vidsum.archive.answers import cuts_of, page
+    from vidsum.archive.answers import make_cuts, render_page
     from vidsum.pipelines.timelines import joint_format, joint_timeline_text
 
     texts = dict[Path, str]()
     if extra.export:
-        cuts = _nameable(cuts_of(matches, text or ""), extra.export, problems)
+        cuts = _nameable(make_cuts(matches, text or ""), extra.export, problems)
         timeline = attempt(partial(joint_timeline_text, cuts, joint_format(extra.export), extra.export))
         if isinstance(timeline, VidsumError):
             problems.append(Problem.of(timeline))
@@ -171,7 +171,7 @@ def _texts(
             texts[extra.export] = timeline[0]
             messages += timeline[1]
     if extra.report:
-        texts[extra.report] = page(archive, _title(text, filters), matches, extra.report)
+        texts[extra.report] = render_page(archive, _title(text, filters), matches, extra.report)
     return texts
 
 
@@ -208,7 +208,7 @@ def _target(outputs: Outputs, extra: SearchOutputs) -> Path | None:
     return target
 
 
-def _title(text: str | None, filters: Wishes) -> str:
+def _title(text: str | None, filters: SearchOptions) -> str:
     """Describe the search in a line."""
     parts = [text or "", *(f"like {Path(like).name}" for like in filters.like)]
     named = (("and", filters.also), ("not", filters.without), ("then", filters.then))
@@ -271,11 +271,11 @@ def _closing_lines(
 
 
 def _table(matches: Sequence["Match"]) -> Table:
-    from vidsum.archive.answers import played
+    from vidsum.archive.answers import to_player_time
 
     has_texts = any(match.text for match in matches)
     rows = []
-    for rank, match in enumerate(map(played, matches), 1):
+    for rank, match in enumerate(map(to_player_time, matches), 1):
         is_probable = match.present is not None
         score = f"{100 * match.score:.0f} %" if is_probable else f"{match.score:.2f}"
         times = (format_time(match.start_s), format_time(match.end_s))
@@ -293,6 +293,6 @@ def _content(document: Mapping[str, Any], target: Path) -> str:
     """Return the text of the list in the format of its file."""
     if target.suffix == ".json":
         return json.dumps(document, indent=1) + "\n"
-    from vidsum.archive.answers import as_csv
+    from vidsum.archive.answers import to_csv
 
-    return as_csv(document["moments"])
+    return to_csv(document["moments"])

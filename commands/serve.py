@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import typer
 
-from vidsum.archive.wishes import ArchiveFile
+from vidsum.archive.settings import ArchiveFile
 from vidsum.commands.options import command
 from vidsum.commands.result import Result, View, render, run_alone
 from vidsum.options import option

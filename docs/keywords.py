@@ -6,7 +6,7 @@ python -m docs.keywords > vidsum/pipelines/keywords.py
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
-from vidsum.archive.wishes import Wishes
+from vidsum.archive.settings import SearchOptions
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Describing, Retrieval, Watching
 from vidsum.options import item_of, leaves, required
@@ -34,7 +34,11 @@ _TYPES: dict[str, tuple[str, type[Any], tuple[str, ...]]] = {
     "ClipOptions": ("TypedDict", Shorts, ()),
     "MomentClipOptions": ("ClipOptions", Clips, ("pad_s", "least_s")),
     "SpeechOptions": ("TypedDict", Transcription, ()),
-    "WishOptions": ("TypedDict", Wishes, tuple(leaf.name for leaf in leaves(Wishes) if leaf.name != "top_k")),
+    "ArchiveSearchOptions": (
+        "TypedDict",
+        SearchOptions,
+        tuple(leaf.name for leaf in leaves(SearchOptions) if leaf.name != "top_k"),
+    ),
 }
 """Base and options of each type; without names, the options that no other type has."""
 _PARAMETERS = ("shots", "model", "language")

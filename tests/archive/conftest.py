@@ -65,7 +65,7 @@ def server(folder: Path) -> Iterator[Server]:
         use_archive(patch)
         with Archive(folder / "a.vidsum") as archive:
             archive.add(film(folder / "videos" / "film.mp4"))
-            patch.setattr(index, "hear", lambda *_, **__: spoken("Blue <b>blue</b>.", "Green yellow."))
+            patch.setattr(index, "read_speech", lambda *_, **__: spoken("Blue <b>blue</b>.", "Green yellow."))
             archive.add(sea := film(folder / "videos" / "the sea.mp4", ("blue", "blue", "green"), seed=2))
             save_summary(sea, (1, 2), (4, 5))
         with serving(folder / "a.vidsum") as started:

@@ -67,7 +67,7 @@ def test_a_claim_holds_while_its_owner_may_be_alive(
     video = film(tmp_path / "a.mp4")
     with Archive(place) as archive:
         claim(archive, video, owner(), left_s)
-        assert archive.add_one(str(video), Extraction()).state == state
+        assert archive.add_video(str(video), Extraction()).state == state
         assert len(archive.rows("SELECT path FROM claims")) == (state == "claimed")
 
 
@@ -86,10 +86,10 @@ def test_a_claim_of_elsewhere_is_watched_in_the_end(
 
 def test_a_slow_owner_keeps_its_claim(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claims, "_LEASE_S", 3.0)
-    monkeypatch.setattr(claims, "_RENEWED_S", 0.05)
+    monkeypatch.setattr(claims, "_RENEW_S", 0.05)
     monkeypatch.setattr(claims, "_identity", lambda: "token")  # without /proc
-    goes_on, see, video = Event(), index._see, film(tmp_path / "a.mp4")
-    monkeypatch.setattr(index, "_see", lambda *values: (goes_on.wait(20), see(*values))[1])
+    goes_on, see, video = Event(), index._embed_video, film(tmp_path / "a.mp4")
+    monkeypatch.setattr(index, "_embed_video", lambda *values: (goes_on.wait(20), see(*values))[1])
     with Archive(place) as archive, Archive(place) as other:
         added: list[Any] = []
         slow = Thread(target=lambda: added.extend(archive.add(video)))
@@ -99,7 +99,7 @@ def test_a_slow_owner_keeps_its_claim(place: str, tmp_path: Path, monkeypatch: p
             time.sleep(0.01)
         while other._connection.clock() < rows[0][0] + 0.5:
             time.sleep(0.2)
-            assert other.add_one(str(video), Extraction()).state == "claimed"
+            assert other.add_video(str(video), Extraction()).state == "claimed"
         goes_on.set()
         slow.join()
         assert [video.state for video in added] == ["added"]
@@ -125,8 +125,8 @@ from vidsum.archive import index
 from vidsum.archive.archive import Archive
 from tests.archive.made import use_archive
 use_archive(pytest.MonkeyPatch())
-see = index._see
-index._see = lambda *values: time.sleep(0.2) or see(*values)
+see = index._embed_video
+index._embed_video = lambda *values: time.sleep(0.2) or see(*values)
 print(flush=True)
 with Archive(sys.argv[1]) as archive:
     print([video.state for video in archive.add(sys.argv[2])], flush=True)

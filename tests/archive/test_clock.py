@@ -26,13 +26,13 @@ def test_pages_tables_and_ranges_are_by_the_clock_of_players(archive: Archive, t
     shown_s = match.start_s + match.start_offset_s
     found = answers.search(archive, {"q": ["blue"], "k": ["1"]})["moments"][0]
     assert found["start_s"] == pytest.approx(shown_s)
-    (row,) = csv.DictReader(answers.as_csv([{"rank": 1, **asdict(match)}]).splitlines())
+    (row,) = csv.DictReader(answers.to_csv([{"rank": 1, **asdict(match)}]).splitlines())
     assert float(row["start_s"]) == pytest.approx(shown_s)
     about = answers.video(archive, found["id"])
     assert about["duration_s"] == pytest.approx(11.0, abs=0.03)
     assert about["shots"][0]["start_s"] == pytest.approx(3.0, abs=0.03)
     wanted = {"id": found["id"], "start_s": found["start_s"], "end_s": found["end_s"]}
-    (saved,) = answers.moments_of(archive, {"moments": [wanted]})
+    (saved,) = answers.parse_moments(archive, {"moments": [wanted]})
     assert (saved.start_s, saved.end_s) == pytest.approx((match.start_s, match.end_s))
     (alike,) = archive.search(like=(f"{path}@{shown_s:.2f}-{shown_s + 2:.2f}",), top_k=1)
     assert alike.start_s == match.start_s

@@ -76,7 +76,7 @@ def test_a_file_that_moved_and_a_copy_are_not_decoded(
     (videos / "below").mkdir()
     (videos / "a.mp4").rename(videos / "below" / "new.mp4")
     shutil.copy(videos / "b.mp4", videos / "copy.mp4")
-    monkeypatch.setattr(index, "_see", lambda *rest: pytest.fail("is decoded"))
+    monkeypatch.setattr(index, "_embed_video", lambda *rest: pytest.fail("is decoded"))
     added = {Path(one.video).name: one for one in archive.add(videos, recursive=True)}
     assert {name: one.state for name, one in added.items()} == {
         "new.mp4": "moved",
@@ -183,7 +183,7 @@ def test_other_networks_see_the_videos_again(
 ) -> None:
     archive.add(videos)
     for module in ("archive", "index"):
-        monkeypatch.setattr(f"vidsum.archive.{module}.made_from", lambda: "newer")
+        monkeypatch.setattr(f"vidsum.archive.{module}.networks_digest", lambda: "newer")
     assert archive.n_outdated() == 2
     assert archive.search("red") == []
     assert set(states(archive, videos).values()) == {"changed"}
@@ -243,7 +243,7 @@ def test_transcripts_that_came_to_the_cache_are_taken(
     ) -> object:
         return "something" if source["sha256"] in transcripts else None
 
-    monkeypatch.setattr(index, "hear", hear)
+    monkeypatch.setattr(index, "read_speech", hear)
     monkeypatch.setattr(index, "cached_transcript", cached_transcript)
     archive.add(videos)
     assert set(states(archive, videos).values()) == {"unchanged"}
@@ -259,7 +259,7 @@ def test_transcripts_are_added_when_they_are_asked_for(
     def hear(video: str, extraction: Extraction, progress: object, *, transcribe: bool) -> object:
         return spoken("we paint it green.", "then red.") if transcribe else None
 
-    monkeypatch.setattr(index, "hear", hear)
+    monkeypatch.setattr(index, "read_speech", hear)
     archive.add(videos)
     assert count(archive, "sentences") == 0
     archive.add(videos / "a.mp4", transcribe=True)
@@ -272,7 +272,7 @@ def test_transcripts_are_added_when_they_are_asked_for(
 def test_two_processes_that_index_one_folder_decode_no_file_twice(
     archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen, see = get_context("fork").Value("i", 0), index._see
+    seen, see = get_context("fork").Value("i", 0), index._embed_video
 
     def counted(*how: Any) -> object:
         with seen.get_lock():
@@ -280,7 +280,7 @@ def test_two_processes_that_index_one_folder_decode_no_file_twice(
         time.sleep(0.3)
         return see(*how)
 
-    monkeypatch.setattr(index, "_see", counted)
+    monkeypatch.setattr(index, "_embed_video", counted)
     processes = [get_context("fork").Process(target=_index, args=(archive.path, videos)) for _ in range(2)]
     for process in processes:
         process.start()
@@ -352,7 +352,7 @@ def test_other_tracks_make_another_row(
     assert [archive.add(path)[0].state for _ in range(2)] == ["added", "unchanged"]
     other = [archive.add(path, audio_track=1)[0].state for _ in range(2)]
     assert other == ["changed", "unchanged"]
-    monkeypatch.setattr(index, "hear", lambda *_, **__: spoken("Blue."))
+    monkeypatch.setattr(index, "read_speech", lambda *_, **__: spoken("Blue."))
     (changed,) = archive.add(path, transcribe=True)
     assert changed.state == "changed"
     assert any("used audio track 2 of 2" in warning for warning in changed.warnings)

@@ -13,9 +13,9 @@ from vidsum.archive.packed import (
     pack_pieces,
     pack_rows,
     row_type,
-    rows_of,
-    shares_of,
     unpack_clips,
+    unpack_rows,
+    unpack_shares,
 )
 from vidsum.grounding.conse import ClassMixture
 from vidsum.grounding.spaces import ClipEmbeddings
@@ -42,7 +42,7 @@ def video(seed: int, count: int = 20, classes: int = 30) -> ClipEmbeddings:
 @given(ROWS)
 def test_rows_come_back_to_half_a_step(rows: FloatArray) -> None:
     content = pack_rows(rows).tobytes()
-    back = rows_of(np.frombuffer(content, row_type(rows.shape[1])))
+    back = unpack_rows(np.frombuffer(content, row_type(rows.shape[1])))
     steps = np.abs(rows).max(axis=1, keepdims=True) / 127
     assert (np.abs(back - rows) <= steps / 2 + 1e-6).all()
 
@@ -65,8 +65,8 @@ def test_a_piece_of_a_shot_keeps_the_mean_and_its_likeliest_classes() -> None:
     assert records["shot"].tolist() == [0, 0, 0, 1, 2, 2, 2, 2]
     edges = [0, 3, 6, 7, 8, 11, 14, 17, 20]
     for number, (start, end) in enumerate(pairwise(edges)):
-        assert np.allclose(rows_of(records)[number], given_video.rows[start:end].mean(axis=0), atol=0.01)
+        assert np.allclose(unpack_rows(records)[number], given_video.rows[start:end].mean(axis=0), atol=0.01)
         mean = given_video.mixtures[0].probabilities[start:end].mean(axis=0)
         kept = records["class"][number]
         assert set(kept) == set(np.argsort(-mean)[:16])
-        assert np.allclose(shares_of(records)[number], mean[kept], rtol=0.06, atol=1e-6)
+        assert np.allclose(unpack_shares(records)[number], mean[kept], rtol=0.06, atol=1e-6)

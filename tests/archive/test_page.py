@@ -9,7 +9,7 @@ import pytest
 
 from tests.archive.made import use_archive
 from tests.browsing import TIME, chromium, faults_of_looks, needs_chromium, until
-from vidsum.archive.answers import page
+from vidsum.archive.answers import render_page
 from vidsum.archive.archive import Archive
 from vidsum.archive.serve import Server
 
@@ -228,7 +228,7 @@ def stored(server: Server, folder: Path) -> Path:
         use_archive(patch)
         found = archive.search("blue", duplicates=True)
         lost = replace(found[0], text="</script><b>lost</b>")
-        path.write_text(page(archive, "blue <b>", [*found, lost], path), "utf-8")
+        path.write_text(render_page(archive, "blue <b>", [*found, lost], path), "utf-8")
     return path
 
 

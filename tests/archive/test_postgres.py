@@ -16,7 +16,7 @@ from tests.archive.servers import new_database, started
 from tests.archive.serving import ask, serving
 from vidsum.archive import index, postgres
 from vidsum.archive.archive import Archive, Match
-from vidsum.archive.postgres import name_of
+from vidsum.archive.postgres import public_name
 from vidsum.archive.store import connect
 from vidsum.errors import InputError, OutputError, UsageError
 
@@ -57,7 +57,7 @@ def videos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def hear(video: str, *rest: object, transcribe: bool) -> object:
         return spoken(*texts.get(Path(video).name, ("silence.",))) if transcribe else None
 
-    monkeypatch.setattr(index, "hear", hear)
+    monkeypatch.setattr(index, "read_speech", hear)
     return folder
 
 
@@ -81,11 +81,11 @@ def test_the_answers_are_those_of_a_file(url: str, videos: Path, tmp_path: Path)
             assert [one.state for one in archive.add(videos, transcribe=True)] == ["added"] * 4
             assert [one.state for one in archive.add(videos)] == ["unchanged"] * 4
         assert file.videos() == server.videos()
-        for wishes in SEARCHES:
-            expected = file.search(**wishes)
-            assert rounded(server.search(**wishes)) == rounded(expected), wishes
+        for options in SEARCHES:
+            expected = file.search(**options)
+            assert rounded(server.search(**options)) == rounded(expected), options
             assert [*map(server.picture, expected)] == [*map(file.picture, expected)]
-        assert any(file.search(**wishes) for wishes in SEARCHES)
+        assert any(file.search(**options) for options in SEARCHES)
 
 
 def test_what_moves_changes_or_goes_is_noticed(url: str, videos: Path) -> None:
@@ -138,10 +138,10 @@ def test_an_index_of_the_server_finds_the_same(
         if not archive._connection.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").fetchall():
             pytest.skip("the server has no pgvector")
         asked = ({"text": "red"}, {"text": "blue", "path": ["sea.mp4"]}, {"text": "green", "then": ["blue"]})
-        scanned = [archive.search(**wishes) for wishes in asked]
-        monkeypatch.setattr(postgres, "_SCANNED", 0)
-        assert [archive.search(**wishes) for wishes in asked] == scanned
-        monkeypatch.setattr(postgres, "_NEAR", 1)
+        scanned = [archive.search(**options) for options in asked]
+        monkeypatch.setattr(postgres, "_MAX_SCANNED_VIDEOS", 0)
+        assert [archive.search(**options) for options in asked] == scanned
+        monkeypatch.setattr(postgres, "_N_NEAREST", 1)
         (nearest,) = {Path(one.video).name for one in archive.search("red", per_video=1)}
         assert nearest == "film.mp4"
         archive.remove(*videos.iterdir())
@@ -182,8 +182,8 @@ def test_a_server_that_ends_the_connection_is_told(url: str, videos: Path) -> No
 
 
 def test_an_address_is_shown_without_user_and_password() -> None:
-    assert name_of("postgresql://me:secret@host:5433/db?password=x") == "postgresql://host:5433/db"
-    assert name_of("postgresql:///db?host=/run") == "postgresql:///db"
+    assert public_name("postgresql://me:secret@host:5433/db?password=x") == "postgresql://host:5433/db"
+    assert public_name("postgresql:///db?host=/run") == "postgresql:///db"
     pytest.importorskip("psycopg")
     with pytest.raises(UsageError, match="no address") as raised:
         Archive("postgresql://me:secret@host:port/db?nonsense=1")

@@ -15,7 +15,7 @@ import vidsum
 from tests.archive.made import COLOURS, film, spoken, unit
 from vidsum.archive import index
 from vidsum.archive.archive import Archive, Match
-from vidsum.archive.packed import pack_rows, rows_of
+from vidsum.archive.packed import pack_rows, unpack_rows
 from vidsum.errors import InputError, UsageError
 
 
@@ -80,7 +80,7 @@ def test_a_part_of_an_indexed_video_is_not_decoded_again(
     kept = archive.search(like=like, duplicates=True)
     assert (Path(kept[0].video).name, kept[0].start_s) == ("film.mp4", 0)
     with monkeypatch.context() as patch:
-        patch.setattr(index, "plan_of", None)
+        patch.setattr(index, "plan_video", None)
         assert archive.search(like=like, duplicates=True) == kept
     os.utime(videos / "film.mp4")  # as if it had changed
     decoded = archive.search(like=like, duplicates=True)
@@ -157,10 +157,10 @@ def test_a_glob_matches_a_path_or_its_end(archive: Archive, videos: Path, glob: 
 def test_identical_files_are_listed_each_if_asked_for(archive: Archive, videos: Path) -> None:
     shutil.copy(videos / "grass.mp4", videos / "copy.mp4")
     archive.add(videos)
-    wishes = {"path": ["grass.mp4", "copy.mp4"], "per_video": 1}
-    (one,) = archive.search("yellow", **wishes)  # type: ignore[arg-type]
+    options = {"path": ["grass.mp4", "copy.mp4"], "per_video": 1}
+    (one,) = archive.search("yellow", **options)  # type: ignore[arg-type]
     assert len(one.also) == 1
-    found = archive.search("yellow", duplicates=True, **wishes)  # type: ignore[arg-type]
+    found = archive.search("yellow", duplicates=True, **options)  # type: ignore[arg-type]
     assert names(found) == ["copy.mp4", "grass.mp4"]
     assert [match.also for match in found] == [(), ()]
 
@@ -195,7 +195,9 @@ def test_what_is_said_is_found_by_words_and_meaning(
     archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = {"film.mp4": ("the sky is blue today.", "nothing else."), "sea.mp4": ("unrelated talk.",)}
-    monkeypatch.setattr(index, "hear", lambda video, *rest, transcribe: spoken(*texts[Path(video).name]))
+    monkeypatch.setattr(
+        index, "read_speech", lambda video, *rest, transcribe: spoken(*texts[Path(video).name])
+    )
     archive.add([videos / name for name in texts], transcribe=True)
     found = archive.search("blue", evidence="said")
     assert (Path(found[0].video).name, found[0].evidence, found[0].start_s) == ("film.mp4", "said", 0)
@@ -215,7 +217,7 @@ def test_what_is_said_is_found_by_words_and_meaning(
 
 
 @pytest.mark.parametrize(
-    ("wishes", "fault"),
+    ("options", "fault"),
     [
         ({"text": None}, "nothing to search"),
         ({"text": "  ?! "}, "nothing to search"),
@@ -233,10 +235,10 @@ def test_what_is_said_is_found_by_words_and_meaning(
     ],
 )
 def test_a_request_that_makes_no_sense_is_one_line(
-    archive: Archive, videos: Path, wishes: dict[str, object], fault: str
+    archive: Archive, videos: Path, options: dict[str, object], fault: str
 ) -> None:
     with pytest.raises((UsageError, InputError), match=fault) as raised:
-        archive.search(**wishes)  # type: ignore[arg-type]
+        archive.search(**options)  # type: ignore[arg-type]
     assert "\n" not in raised.value.message
 
 
@@ -261,7 +263,7 @@ def test_the_library_has_it(tmp_path: Path) -> None:
 def test_small_integers_keep_the_nearest_rows(seed: int) -> None:
     rng = np.random.default_rng(seed)
     rows, queries = unit(rng, 5000, 128), unit(rng, 20, 128)
-    exact, packed = queries @ rows.T, queries @ rows_of(pack_rows(rows)).T
+    exact, packed = queries @ rows.T, queries @ unpack_rows(pack_rows(rows)).T
     best, found = (np.argsort(-each, axis=1) for each in (exact, packed))
     recall = np.mean([np.isin(best[row, :20], found[row, :40]).mean() for row in range(len(queries))])
     assert recall >= 0.99

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from tests.archive.made import film
 from tests.archive.serving import ask, serving
 from vidsum.archive.archive import Archive
-from vidsum.archive.serve import Server, span_of
+from vidsum.archive.serve import Server, parse_range
 from vidsum.errors import InputError, UsageError
 
 
@@ -43,7 +43,7 @@ def test_the_page_and_its_parts_come_from_here_alone(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "wishes"),
+    ("asked", "options"),
     [
         ({"q": "red"}, {}),
         ({"q": "blue", "k": "1"}, {"top_k": 1}),
@@ -62,10 +62,10 @@ def test_the_page_and_its_parts_come_from_here_alone(server: Server) -> None:
     ],
 )
 def test_a_search_answers_what_the_archive_finds(
-    server: Server, archive: Archive, asked: dict[str, Any], wishes: dict[str, Any]
+    server: Server, archive: Archive, asked: dict[str, Any], options: dict[str, Any]
 ) -> None:
     answer = ask(server, f"/api/search?{urlencode(asked, doseq=True)}").json
-    found = archive.search(asked["q"], **wishes)
+    found = archive.search(asked["q"], **options)
     expected = [{"rank": rank, **asdict(match)} for rank, match in enumerate(found, 1)]
     for row in expected:
         row["parts"], row["also"] = [list(part) for part in row["parts"]], list(row["also"])
@@ -167,7 +167,7 @@ def test_ranges_are_slices_of_the_file(server: Server, first: str, last: str, un
 def test_whatever_a_range_says_it_lies_in_the_file(text: str, size: int) -> None:
     for header in (text, f"bytes={text}"):
         try:
-            span = span_of(header, size)
+            span = parse_range(header, size)
         except ValueError:
             continue
         assert span is None or 0 <= span[0] < span[1] <= size

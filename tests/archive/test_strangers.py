@@ -176,7 +176,7 @@ def test_half_a_request_ends_in_time_and_the_oldest_go_first(
         client.sendall(b"GET / HTTP/1.1\r\n")
         return client
 
-    monkeypatch.setattr(connections, "_MOST_WAITING", 4)
+    monkeypatch.setattr(connections, "_MAX_WAITING", 4)
     clients = [half() for _ in range(12)]
     assert [client.recv(1) for client in clients[:7]] == [b""] * 7
     assert ask(server, "/api/archive").status == 200

@@ -10,8 +10,8 @@ import pytest
 
 from tests.commands.conftest import Run
 from vidsum.archive.archive import Archive
+from vidsum.archive.settings import SearchOptions
 from vidsum.archive.store import connect
-from vidsum.archive.wishes import Wishes
 from vidsum.commands.config import Choices
 from vidsum.options import Leaf, Option
 from vidsum.version import __version__
@@ -76,7 +76,7 @@ def test_info_tells_the_file_in_force_and_where_it_looked(
 def words_and_place(run: Run) -> tuple[list[str], list[str], str]:
     """What `vidsum search` looks for with `--and` and `--not`, and where."""
     connect(Path("new.vidsum"), create=True).close()
-    found: list[Wishes] = []
+    found: list[SearchOptions] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Archive, "find", lambda archive, text, wishes: found.append(wishes) or [])
         patch.setattr(Archive, "doubts", lambda *_: [])

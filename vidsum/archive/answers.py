@@ -1,4 +1,4 @@
-"""What the page of an archive asks of it: moments and videos as data, their files, clips and timelines."""
+"""Answers to the page of an archive: moments and videos as data, their files, clips and timelines."""
 
 import csv
 import io
@@ -18,9 +18,9 @@ from stat import S_ISREG
 from typing import Any, BinaryIO
 
 from vidsum.archive.archive import Archive, Match
+from vidsum.archive.settings import SearchOptions
 from vidsum.archive.store import require_copy
 from vidsum.archive.texts import TABLES
-from vidsum.archive.wishes import Wishes
 from vidsum.errors import ForeignFileError, InputError, MissingError, UsageError, quote
 from vidsum.grounding.settings import UNLIKELY
 from vidsum.options import Leaf, item_of, leaves, required
@@ -36,20 +36,20 @@ from vidsum.types import Interval
 from vidsum.version import __version__
 from vidsum.video.probe import holds_video
 
-_CSV = ("rank", "video", "start_s", "end_s", "present", "score", "evidence", "text")
-_PICTURED = 16
-"""Shots of a video that a page without a server shows, beside those of its moments."""
-_LATEST = 24
-"""Videos that the page shows before a search."""
-_MOST_MOMENTS = 200
-"""Moments that are saved at a time."""
+_CSV_COLUMNS = ("rank", "video", "start_s", "end_s", "present", "score", "evidence", "text")
+_MAX_PAGE_SHOTS = 16
+"""Shots per video on a page without a server, in addition to those of its moments."""
+_N_LATEST = 24
+"""Videos on the page before a search."""
+_MAX_SAVED = 200
+"""Maximum number of moments to save at once."""
 _SPAN = ("start_s", "end_s")
-_LIVE = "FROM videos JOIN files ON video = videos.id WHERE gone_s IS NULL"
+_FROM_PRESENT = "FROM videos JOIN files ON video = videos.id WHERE gone_s IS NULL"
 
 
 @dataclass(frozen=True)
-class Source:
-    """A video, by the first of its files that is there; its times count from the first picture."""
+class VideoFile:
+    """The first existing file of a video; its times count from the first picture."""
 
     path: str
     sha256: str
@@ -61,10 +61,10 @@ class Source:
     start_offset_s: float
 
     def open(self) -> BinaryIO:
-        """Open the file. Raises MissingError: it is gone, or another one.
+        """Open the file. Raises MissingError if it is gone or another one.
 
-        Whoever writes into the archive can name any file of this machine and its size. So it must be a video
-        too, which was last changed when the archive says, or has the content that it says.
+        Other users may write to the archive and name any file. So the file must be a video whose modification
+        time or SHA-256 is the recorded one.
         """
         path = Path(self.path)
         require_copy(self.path)
@@ -83,7 +83,7 @@ class Source:
         return file
 
     def _is_verified(self, file: io.BufferedReader, status: os.stat_result) -> bool:
-        """Tell whether a file is what its row says; a first request hashes it if its time differs."""
+        """Return whether a file matches its row; the first request hashes it if its time differs."""
         state = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
         facts = (self.sha256, self.mtime_ns, *state)
         if facts not in _verified:
@@ -97,62 +97,66 @@ class Source:
 
 
 _verified: dict[tuple[object, ...], bool] = {}
-"""Requested files, and whether each is the video of its row."""
+"""Whether requested files match their rows."""
 
 
-def source_of(archive: Archive, number: int) -> Source:
+def find_video(archive: Archive, number: int) -> VideoFile:
     """Return a video by its id. Raises MissingError: the archive has none."""
     facts = "path, sha256, files.bytes, mtime_ns, duration_s, first_shot, n_shots"
-    rows = archive.rows(f"SELECT {facts} {_LIVE} AND videos.id = ? ORDER BY path", number)
+    rows = archive.rows(f"SELECT {facts} {_FROM_PRESENT} AND videos.id = ? ORDER BY path", number)
     if not rows:
         raise MissingError(f"the archive has no video {number}")
     key, *about = next((row for row in rows if Path(os.fsdecode(row[0])).is_file()), rows[0])
     path = os.fsdecode(key)
-    return Source(*(path, *about, archive.start_offset_s(path)))
+    return VideoFile(*(path, *about, archive.start_offset_s(path)))
 
 
-def _verified_source(archive: Archive, number: int) -> Source:
-    """Find a video that is to be read. Raises MissingError: as `source_of` and `Source.open`."""
-    source = source_of(archive, number)
+def _find_verified(archive: Archive, number: int) -> VideoFile:
+    """Find a video and check its file; errors as `find_video` and `VideoFile.open`."""
+    source = find_video(archive, number)
     source.open().close()
     return source
 
 
-def search(archive: Archive, asked: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def search(archive: Archive, parameters: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """Return the answer to a search by the parameters of a URL: `q`, and the flags of `vidsum search`.
 
     Raises UsageError where one is unknown or not allowed, MissingError where a shot is not in the archive.
     """
-    asked = {name.replace("-", "_"): values for name, values in asked.items()}
-    known = {flag.lstrip("-").replace("-", "_"): leaf for leaf in leaves(Wishes) for flag in leaf.flags}
-    if unknown := sorted({*asked} - {*known, "q"}):
+    parameters = {name.replace("-", "_"): values for name, values in parameters.items()}
+    known = {
+        flag.lstrip("-").replace("-", "_"): leaf for leaf in leaves(SearchOptions) for flag in leaf.flags
+    }
+    if unknown := sorted({*parameters} - {*known, "q"}):
         raise UsageError(f"unknown parameter {quote(unknown[0])}")
-    values = {known[name].name: _value(known[name], name, asked[name]) for name in asked if name != "q"}
+    values = {
+        known[name].name: _parse_value(known[name], name, parameters[name])
+        for name in parameters
+        if name != "q"
+    }
     if "like" in values:
-        values["like"] = tuple(_stretch(archive, shot) for shot in values["like"])
-    text, wishes = " ".join(asked.get("q", ())) or None, Wishes(**values)
-    moments = _placed(archive, archive.find(text, wishes))
-    return {"query": text, "moments": moments, "warnings": archive.doubts(text, wishes)}
+        values["like"] = tuple(_segment_spec(archive, shot) for shot in values["like"])
+    text, options = " ".join(parameters.get("q", ())) or None, SearchOptions(**values)
+    moments = _describe_moments(archive, archive.find(text, options))
+    return {"query": text, "moments": moments, "warnings": archive.query_warnings(text, options)}
 
 
-def _placed(archive: Archive, matches: Sequence[Match]) -> list[dict[str, Any]]:
-    """Return moments as data by the clock of players, with the ids of video and shot, and the end of the
-    video.
-    """
+def _describe_moments(archive: Archive, matches: Sequence[Match]) -> list[dict[str, Any]]:
+    """Return moments as data in players' time, with the ids of video and shot, and the video's end."""
     placed = []
     for rank, match in enumerate(matches, 1):
-        number, shot, duration_s = archive.place_of(match)
+        number, shot, duration_s = archive.locate(match)
         place = {"id": number, "shot": shot, "duration_s": duration_s + match.start_offset_s}
-        placed.append({"rank": rank, **asdict(played(match)), **place})
+        placed.append({"rank": rank, **asdict(to_player_time(match)), **place})
     return placed
 
 
-def played(match: Match) -> Match:
-    """Return a moment with its times as players of its video count them."""
+def to_player_time(match: Match) -> Match:
+    """Return a moment with its times in players' time."""
     return replace(shift_times(match, match.start_offset_s), start_offset_s=0.0)
 
 
-def _value(leaf: Leaf, name: str, texts: Sequence[str]) -> Any:
+def _parse_value(leaf: Leaf, name: str, texts: Sequence[str]) -> Any:
     if item_of(leaf.kind):
         return tuple(texts)
     kinds: dict[Any, Any] = {bool: {"0": False, "1": True}.__getitem__, int: int, float: float}
@@ -162,8 +166,8 @@ def _value(leaf: Leaf, name: str, texts: Sequence[str]) -> Any:
         raise UsageError(f"{name} cannot be {quote(texts[-1])}") from error
 
 
-def _stretch(archive: Archive, shot: str) -> str:
-    """Return the part of a video that a shot is, as `--like` takes it. Raises MissingError: there is none."""
+def _segment_spec(archive: Archive, shot: str) -> str:
+    """Return a shot as `--like` takes it, VIDEO@START-END. Raises MissingError: there is none."""
     number = int(shot) if re.fullmatch("[0-9]{1,17}", shot) else 0
     rows = archive.rows(
         "SELECT videos.id, start_s, end_s FROM shots JOIN videos ON shots.id >= first_shot "
@@ -172,33 +176,35 @@ def _stretch(archive: Archive, shot: str) -> str:
     )
     if not rows:
         raise MissingError(f"the archive has no shot {quote(shot)}")
-    source, span = _verified_source(archive, rows[0][0]), rows[0][1:]
+    source, span = _find_verified(archive, rows[0][0]), rows[0][1:]
     return "{}@{:f}-{:f}".format(source.path, *shift_times(span, source.start_offset_s))
 
 
-def overview(archive: Archive) -> dict[str, Any]:
-    """What the page says before a search."""
-    latest = f"SELECT videos.id, path, duration_s, first_shot {_LIVE} ORDER BY 1 DESC, path DESC LIMIT ?"
-    videos = {row[0]: (row[0], os.fsdecode(row[1]), *row[2:]) for row in archive.rows(latest, _LATEST)}
+def describe_archive(archive: Archive) -> dict[str, Any]:
+    """Return the totals and latest videos, which the page shows before a search."""
+    latest = (
+        f"SELECT videos.id, path, duration_s, first_shot {_FROM_PRESENT} ORDER BY 1 DESC, path DESC LIMIT ?"
+    )
+    videos = {row[0]: (row[0], os.fsdecode(row[1]), *row[2:]) for row in archive.rows(latest, _N_LATEST)}
     spoken = "sum(CASE WHEN length(spoken) > 0 THEN 1 ELSE 0 END)"
     sums = f"count(*), coalesce(sum(duration_s), 0), coalesce({spoken}, 0)"
-    (totals,) = archive.rows(f"SELECT {sums} FROM videos WHERE id IN (SELECT videos.id {_LIVE})")
+    (totals,) = archive.rows(f"SELECT {sums} FROM videos WHERE id IN (SELECT videos.id {_FROM_PRESENT})")
     return {
         "version": __version__,
         "archive": archive.name,
         "outdated": archive.n_outdated(),
         "unlikely": UNLIKELY,
-        "latest": _named([*videos.values()], "id", "video", "duration_s", "shot"),
+        "latest": _to_dicts([*videos.values()], "id", "video", "duration_s", "shot"),
         **dict(zip(("videos", "seconds", "spoken"), totals, strict=True)),
     }
 
 
 def video(archive: Archive, number: int) -> dict[str, Any]:
-    """Return a video with its shots and what is said in it, by the clock of players.
+    """Return a video with its shots and texts, in players' time.
 
     Raises MissingError: the archive has none.
     """
-    source = source_of(archive, number)
+    source = find_video(archive, number)
     of_shots = "SELECT id, start_s, end_s FROM shots WHERE id >= ? AND id < ?"
     shots = archive.rows(of_shots, source.first_shot, source.first_shot + source.n_shots)
     texts = "SELECT start_s, end_s, text FROM {} WHERE video = ? ORDER BY start_s"
@@ -208,15 +214,17 @@ def video(archive: Archive, number: int) -> dict[str, Any]:
         "id": number,
         "video": source.path,
         "duration_s": source.duration_s + offset_s,
-        "shots": _named([(shot, *shift_times(tuple(span), offset_s)) for shot, *span in shots], "id", *_SPAN),
-        "said": _named(shift_times(said, offset_s), *_SPAN, "text"),
-        "described": _named(shift_times(described, offset_s), *_SPAN, "text"),
-        "summary": _named(shift_times(_summary(source), offset_s), *_SPAN),
+        "shots": _to_dicts(
+            [(shot, *shift_times(tuple(span), offset_s)) for shot, *span in shots], "id", *_SPAN
+        ),
+        "said": _to_dicts(shift_times(said, offset_s), *_SPAN, "text"),
+        "described": _to_dicts(shift_times(described, offset_s), *_SPAN, "text"),
+        "summary": _to_dicts(shift_times(_read_summary(source), offset_s), *_SPAN),
     }
 
 
-def _summary(source: Source) -> Sequence[Interval]:
-    """Return the segments of the summary of a video whose JSON is beside it; none where there is none."""
+def _read_summary(source: VideoFile) -> Sequence[Interval]:
+    """Return the segments of the summary whose JSON is next to a video, if any."""
     try:
         source.open().close()
         summary = read_result(f"{Path(source.path).with_suffix('')}_summary.json")
@@ -226,22 +234,22 @@ def _summary(source: Source) -> Sequence[Interval]:
     return summary.segments if isinstance(summary, Summary) and is_of_it else ()
 
 
-def page(archive: Archive, title: str, matches: Sequence[Match], target: Path) -> str:
-    """Return the moments of a search as a page that needs no server; links to videos begin at its folder."""
-    moments, videos, thumbs = _placed(archive, matches), dict[int, Any](), dict[int, str]()
+def render_page(archive: Archive, title: str, matches: Sequence[Match], target: Path) -> str:
+    """Return the moments of a search as a page that needs no server; links are relative to its folder."""
+    moments, videos, thumbs = _describe_moments(archive, matches), dict[int, Any](), dict[int, str]()
     for number in {moment["id"] for moment in moments}:
         about = videos[number] = video(archive, number)
         is_there = Path(about["video"]).is_file()
         about["source"] = url_of(relative_path(about["video"], target)) if is_there else None
         shots = [shot["id"] for shot in about["shots"]]
-        shots = shots[:: -(-len(shots) // _PICTURED)]
+        shots = shots[:: -(-len(shots) // _MAX_PAGE_SHOTS)]
         shots += [moment["shot"] for moment in moments if moment["id"] == number]
-        thumbs |= {shot: data_url(picture(archive, shot)) for shot in shots}
+        thumbs |= {shot: data_url(read_picture(archive, shot)) for shot in shots}
     facts = {"version": __version__, "unlikely": UNLIKELY, "title": title, "warnings": []}
     stored = json.dumps({**facts, "moments": moments, "videos": videos, "thumbs": thumbs}).replace(
         "<", "\\u003c"
     )
-    html, *scripts, base, own = (
+    html, *scripts, base, style = (
         files("vidsum").joinpath(name).read_text("utf-8")
         for name in (
             *("archive/templates/page.html", "results/templates/player.js", "archive/templates/page.js"),
@@ -250,52 +258,50 @@ def page(archive: Archive, title: str, matches: Sequence[Match], target: Path) -
     )
     script = "".join(scripts)
     policy = f'<meta http-equiv="Content-Security-Policy" content="{policy_of(script)}">'
-    head = f"{policy}\n<style>{base}{own}</style>"
+    head = f"{policy}\n<style>{base}{style}</style>"
     end = f'<script type="application/json" id="stored">{stored}</script>\n<script>{script}</script>\n</body>'
     html = re.sub('<link rel="stylesheet".*defer></script>', lambda _: head, html, flags=re.DOTALL)
     return as_utf8(html.replace("<title>vidsum", f"<title>{escape(title)}").replace("</body>", end))
 
 
-def _named(rows: Sequence[tuple[Any, ...]], *names: str) -> list[dict[str, Any]]:
+def _to_dicts(rows: Sequence[tuple[Any, ...]], *names: str) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
-def picture(archive: Archive, shot: int) -> bytes:
+def read_picture(archive: Archive, shot: int) -> bytes:
     """Return the JPEG of a shot. Raises MissingError: the archive has none."""
     for (jpeg,) in archive.rows("SELECT jpeg FROM pictures WHERE shot = ?", shot):
         return bytes(jpeg)
     raise MissingError(f"the archive has no shot {shot}")
 
 
-def moments_of(archive: Archive, document: Any) -> list[Match]:
-    """Return the moments that a page wants to save.
+def parse_moments(archive: Archive, document: Any) -> list[Match]:
+    """Return the moments of a request to save some.
 
-    Raises UsageError where these are none, MissingError as `source_of` and `Source.open`.
+    Raises UsageError where the request has none, MissingError as `find_video` and `VideoFile.open`.
     """
     moments = []
     try:
-        for each in document["moments"]:
-            source = _verified_source(archive, int(each["id"]))
-            start_s, end_s, offset_s = each["start_s"], each["end_s"], source.start_offset_s
+        for item in document["moments"]:
+            source = _find_verified(archive, int(item["id"]))
+            start_s, end_s, offset_s = item["start_s"], item["end_s"], source.start_offset_s
             span = float(start_s) - offset_s, float(end_s) - offset_s
             moments.append(Match(source.path, *span, None, 0.0, start_offset_s=offset_s))
-            if not 0 <= start_s < end_s <= source.duration_s + offset_s + 1 or len(moments) > _MOST_MOMENTS:
+            if not 0 <= start_s < end_s <= source.duration_s + offset_s + 1 or len(moments) > _MAX_SAVED:
                 raise ValueError
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        fault = f"moments must be up to {_MOST_MOMENTS}, each with the id of a video, start_s and end_s in it"
+        fault = f"moments must be up to {_MAX_SAVED}, each with the id of a video, start_s and end_s in it"
         raise UsageError(fault) from error
     if not moments:
         raise UsageError("no moments")
     return moments
 
 
-def clips(archive: Archive, moments: Sequence[Match]) -> tuple[BinaryIO, str]:
-    """Return moments as a file and its name: the MP4 of one, a ZIP of several; errors as
-    `vidsum.write_clips`.
-    """
+def write_clips(archive: Archive, moments: Sequence[Match]) -> tuple[BinaryIO, str]:
+    """Write moments to a temporary file, an MP4 or a ZIP of several; return it with a name for it."""
     file = tempfile.TemporaryFile()  # noqa: SIM115  # the caller closes it
     with tempfile.TemporaryDirectory() as folder:
-        paths = [Path(folder, f"{n:02}_{Path(one.video).stem}.mp4") for n, one in enumerate(moments, 1)]
+        paths = [Path(folder, f"{n:02}_{Path(moment.video).stem}.mp4") for n, moment in enumerate(moments, 1)]
         for moment, path in zip(moments, paths, strict=True):
             archive.write_clip(moment, path)
         if len(paths) == 1:
@@ -308,32 +314,39 @@ def clips(archive: Archive, moments: Sequence[Match]) -> tuple[BinaryIO, str]:
     return file, "clips.zip"
 
 
-def timeline(moments: Sequence[Match], document: Mapping[str, Any]) -> tuple[str, str]:
-    """Return moments as a timeline or table in the `format` that a page wants, and a name for its file.
+def render_timeline(moments: Sequence[Match], document: Mapping[str, Any]) -> tuple[str, str]:
+    """Return moments as a timeline or table in the requested `format`, and a name for its file.
 
-    Raises UsageError where the format is none, or cannot name several videos; InputError:
-    see `joint_timeline_text`.
+    Raises UsageError for an unknown format, or one for single videos; InputError: see
+    `joint_timeline_text`.
     """
     target = Path(f"moments.{document.get('format')}")
     if target.suffix == ".csv":
-        return as_csv([{"rank": rank, **asdict(one)} for rank, one in enumerate(moments, 1)]), target.name
-    cuts = cuts_of(moments, str(document.get("query") or ""))
+        return to_csv(
+            [{"rank": rank, **asdict(moment)} for rank, moment in enumerate(moments, 1)]
+        ), target.name
+    cuts = make_cuts(moments, str(document.get("query") or ""))
     return joint_timeline_text(cuts, joint_format(target), target)[0], target.name
 
 
-def cuts_of(moments: Sequence[Match], query: str) -> list[tuple[str, Cut]]:
-    """What a timeline shows of moments: the video of each, and the cut."""
+def make_cuts(moments: Sequence[Match], query: str) -> list[tuple[str, Cut]]:
+    """Return the video and the cut of each moment, for a timeline."""
     text = as_utf8(" ".join(query.split())) or "moment"
     return [
-        (one.video, Cut(one.start_s, one.end_s, f"{text} ({rank})", query, rank, one.present, one.evidence))
-        for rank, one in enumerate(map(played, moments), 1)
+        (
+            moment.video,
+            Cut(
+                moment.start_s, moment.end_s, f"{text} ({rank})", query, rank, moment.present, moment.evidence
+            ),
+        )
+        for rank, moment in enumerate(map(to_player_time, moments), 1)
     ]
 
 
-def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return moments with their ranks as a table, by the clock of players."""
+def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return moments with their ranks as a table, in players' time."""
     text = io.StringIO()
-    table = csv.DictWriter(text, _CSV, extrasaction="ignore", lineterminator="\n")
+    table = csv.DictWriter(text, _CSV_COLUMNS, extrasaction="ignore", lineterminator="\n")
     table.writeheader()
     for row in rows:
         table.writerow({**row, **{name: shift_times(row[name], row["start_offset_s"]) for name in _SPAN}})

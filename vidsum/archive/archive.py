@@ -1,4 +1,4 @@
-"""`vidsum.Archive`: many videos in one file, and what can be asked of them.
+"""`vidsum.Archive`: many videos in one database, and searches over them.
 
 with vidsum.Archive("videos.vidsum") as archive:
     archive.add("holiday", recursive=True)
@@ -20,12 +20,20 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from vidsum.archive.like import row_of
-from vidsum.archive.postgres import name_of
-from vidsum.archive.search import Found, Search, Step
-from vidsum.archive.store import Database, connect, default_path, faults, made_from, require_copy, space_of
-from vidsum.archive.texts import found_in, kinds_in
-from vidsum.archive.wishes import Wishes, has_words, is_server
+from vidsum.archive.like import embed_example
+from vidsum.archive.postgres import public_name
+from vidsum.archive.search import ArchiveSearch, Hit, SearchStep
+from vidsum.archive.settings import SearchOptions, has_words, is_server
+from vidsum.archive.store import (
+    Database,
+    connect,
+    default_path,
+    faults,
+    get_space,
+    networks_digest,
+    require_copy,
+)
+from vidsum.archive.texts import list_text_kinds, search_texts
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.conse import name_embeddings
@@ -44,29 +52,29 @@ from vidsum.video.clock import file_offset_s
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from vidsum.archive.index import Added
-    from vidsum.pipelines.keywords import ReadingOptions, WishOptions
+    from vidsum.archive.index import IndexedVideo
+    from vidsum.pipelines.keywords import ArchiveSearchOptions, ReadingOptions
 
 
 @dataclass(frozen=True)
 class Match:
-    """A moment [start_s, end_s) of a video that an archive holds."""
+    """A moment [start_s, end_s) of a video in an archive."""
 
     video: str
     """Absolute path."""
     start_s: float
     end_s: float
     present: float | None
-    """Probability that the moment is what is asked for; None for pictures (`like`)."""
+    """Probability that the moment matches; None for pictures (`like`)."""
     score: float
-    """Orders moments: `present`, or how alike they are."""
+    """`present`, or the similarity to a picture; the order of the moments."""
     evidence: Literal["seen", "said", "described"] = "seen"
     text: str = ""
-    """What is said or described."""
+    """The spoken or written text."""
     parts: tuple[Interval, ...] = ()
     """The moments of the steps that follow each other (`then`)."""
     also: tuple[str, ...] = ()
-    """Other videos that show the same."""
+    """Other videos with a near-identical moment."""
     start_offset_s: float = 0.0
     """Seconds to add to its times, which count from the first picture, for those of players."""
 
@@ -91,12 +99,12 @@ class Archive:
 
     @property
     def name(self) -> str:
-        """Its path, or its address without user and password."""
-        return name_of(str(self.path)) if is_server(self.path) else str(self.path)
+        """The path, or the address without user and password."""
+        return public_name(str(self.path)) if is_server(self.path) else str(self.path)
 
     @property
     def is_there(self) -> bool:
-        """Whether its file has been made: it is once a video is to be added."""
+        """Whether the file exists; it is made when the first video is added."""
         return not isinstance(self.path, Path) or self.path.exists()
 
     @cached_property
@@ -104,7 +112,7 @@ class Archive:
         return connect(self.path, create=True)
 
     def close(self) -> None:
-        """Close it."""
+        """Close the database."""
         if "_connection" in self.__dict__:
             self._connection.close()
 
@@ -115,8 +123,8 @@ class Archive:
         recursive: bool = False,
         transcribe: bool = False,
         progress: Progress | None = None,
-        **how: Unpack[ReadingOptions],
-    ) -> list[Added]:
+        **options: Unpack[ReadingOptions],
+    ) -> list[IndexedVideo]:
         """Add videos, or those of folders, to the archive; skip unchanged ones.
 
         Args:
@@ -130,23 +138,23 @@ class Archive:
         """
         from vidsum.pipelines.sources import expand
 
-        given = [videos] if isinstance(videos, str | os.PathLike) else videos
-        extraction = from_keywords(Archive.add, Extraction, how)
-        paths = expand([os.fspath(path) for path in given], recursive=recursive)
-        add = partial(self.add_one, extraction=extraction, transcribe=transcribe, progress=progress)
+        videos = [videos] if isinstance(videos, str | os.PathLike) else videos
+        extraction = from_keywords(Archive.add, Extraction, options)
+        paths = expand([os.fspath(path) for path in videos], recursive=recursive)
+        add = partial(self.add_video, extraction=extraction, transcribe=transcribe, progress=progress)
         added = {path: add(path) for path in paths}
         left = [path for path, video in added.items() if video.state == "claimed"]
         return [*(added | {path: add(path) for path in self.wait_for(left)}).values()]
 
-    def add_one(
+    def add_video(
         self, path: str, extraction: Extraction, *, transcribe: bool = False, progress: Progress | None = None
-    ) -> Added:
-        """`add` of one video with its settings."""
+    ) -> IndexedVideo:
+        """Add one video; see `add`."""
         from vidsum.archive import index
 
         with faults(self.path):
-            if not self.is_there:  # what holds no video makes no archive
-                index.plan_of(path, extraction)
+            if not self.is_there:  # a file without video makes no archive
+                index.plan_video(path, extraction)
             try:
                 return index.add(self._connection, path, extraction, transcribe=transcribe, progress=progress)
             except InputError:
@@ -154,7 +162,7 @@ class Archive:
                 raise
 
     def wait_for(self, paths: Sequence[str]) -> list[str]:
-        """Wait until it is known which claimed videos live processes are adding; return the others."""
+        """Wait until claims on videos are known to be live; return the videos whose claims are not."""
         from vidsum.archive import index
 
         with faults(self.path):
@@ -177,63 +185,68 @@ class Archive:
     def videos(self) -> list[str]:
         """Return the absolute paths of the videos that can be found."""
         with faults(self.path):
-            return sorted(path for paths in self._files(Wishes()).values() for path in paths)
+            return sorted(path for paths in self._filter_files(SearchOptions()).values() for path in paths)
 
     def n_outdated(self) -> int:
-        """Return number of videos indexed with other networks, which searches skip."""
+        """Return the number of videos indexed with other networks, which searches skip."""
         query = "SELECT count(*) FROM videos JOIN spaces ON spaces.id = space WHERE made_from != ?"
         with faults(self.path):
-            return int(self._connection.execute(query, (made_from(),)).fetchone()[0])
+            return int(self._connection.execute(query, (networks_digest(),)).fetchone()[0])
 
     def search(
-        self, text: str | None = None, top_k: int = Wishes.top_k, **wishes: Unpack[WishOptions]
+        self,
+        text: str | None = None,
+        top_k: int = SearchOptions.top_k,
+        **options: Unpack[ArchiveSearchOptions],
     ) -> list[Match]:
         """Return moments in all videos that match a text query, best first.
 
         Args:
             text: the query, in English; None with `like`.
             top_k: maximum number of moments.
-            **wishes: other fields of `vidsum.archive.wishes.Wishes`, such as `per_video=1`.
+            **options: other fields of `vidsum.archive.settings.SearchOptions`, such as `per_video=1`.
 
         Raises UsageError: there is no query, or a value is out of range. InputError: a picture or video of
         `like` cannot be read, or the archive is damaged.
         """
-        return self.find(text, from_keywords(Archive.search, Wishes, {"top_k": top_k, **wishes}))
+        return self.find(text, from_keywords(Archive.search, SearchOptions, {"top_k": top_k, **options}))
 
-    def find(self, text: str | None, wishes: Wishes) -> list[Match]:
-        """`search` with its settings."""
-        if not (has_words(text) if text else wishes.like):
+    def find(self, text: str | None, options: SearchOptions) -> list[Match]:
+        """Search with options; see `search`."""
+        if not (has_words(text) if text else options.like):
             raise UsageError("nothing to search for", hint='vidsum search "a sailing boat", or --like FILE')
         # on a busy machine, threads of matrix products wait for each other longer than they compute
         with faults(self.path), self._connection.snapshot(), threadpool_limits(1):
-            space, axes = space_of(self._connection, made_from(), DIMS["minilm"])
-            files = self._files(wishes)
+            space, axes = get_space(self._connection, networks_digest(), DIMS["minilm"])
+            files = self._filter_files(options)
             if not space or not files:
                 return []
-            search, found = self._search(text, wishes), list[Found]()
-            kinds = kinds_in(self._connection, space)
-            if wishes.evidence == "seen" or not text or wishes.is_of_pictures:
+            search, hits = self._build_search(text, options), list[Hit]()
+            kinds = list_text_kinds(self._connection, space)
+            if options.evidence == "seen" or not text or options.is_of_pictures:
                 kinds = []
-            elif wishes.evidence not in ("auto", *kinds) and not (wishes.evidence == "both" and kinds):
-                hint = f"vidsum index FOLDER{'' if wishes.evidence == 'described' else ' --transcribe'}"
-                texts = "descriptions" if wishes.evidence == "described" else "a transcript"
+            elif options.evidence not in ("auto", *kinds) and not (options.evidence == "both" and kinds):
+                hint = f"vidsum index FOLDER{'' if options.evidence == 'described' else ' --transcribe'}"
+                texts = "descriptions" if options.evidence == "described" else "a transcript"
                 raise InputError(f"{self.name}: none of its videos has {texts}", hint=hint)
-            for why in kinds:
-                if text and wishes.evidence in ("auto", "both", why):
-                    asked = (text, search.vectors[0])
-                    found += found_in(self._connection, space, why, asked, {*files}, wishes.per_video)
-            if wishes.evidence not in ("said", "described"):
+            for kind in kinds:
+                if text and options.evidence in ("auto", "both", kind):
+                    query = (text, search.vectors[0])
+                    hits += search_texts(self._connection, space, kind, query, {*files}, options.per_video)
+            if options.evidence not in ("said", "described"):
                 # as `vidsum.grounding.speech.fuse` ranks them: said, and not seen
-                found = [one for one in found if one.present >= UNLIKELY]
-                seen = {video: search.present(video) for video in {one.video for one in found}}
-                found = [replace(one, present=one.present * (1 - seen[one.video])) for one in found]
-                found += search.run(space, axes, {*files})
-            best = _best((match for one in found for match in _matches(one, files, wishes)), wishes)
-        best = [replace(match, present=None) for match in best] if _unread(text, wishes) else best
+                hits = [hit for hit in hits if hit.present >= UNLIKELY]
+                seen = {video: search.present(video) for video in {hit.video for hit in hits}}
+                hits = [replace(hit, present=hit.present * (1 - seen[hit.video])) for hit in hits]
+                hits += search.run(space, axes, {*files})
+            best = _select_best(
+                (match for hit in hits for match in _to_matches(hit, files, options)), options
+            )
+        best = [replace(match, present=None) for match in best] if _unknown_words(text, options) else best
         return [replace(match, start_offset_s=self.start_offset_s(match.video)) for match in best]
 
     def start_offset_s(self, video: str | os.PathLike[str]) -> float:
-        """Return the time from the start of a file that the archive holds to its first picture."""
+        """Return the time from the start of a file to its first picture."""
         query = (
             "SELECT start_offset_s, files.bytes FROM files JOIN videos ON videos.id = video WHERE path = ?"
         )
@@ -242,20 +255,22 @@ class Archive:
         return 0.0
 
     @staticmethod
-    def doubts(text: str | None, wishes: Wishes) -> tuple[str, ...]:
-        """Warnings of texts that are not understood well."""
-        texts = _texts(text, wishes)
-        return (*read_queries(texts).warnings, *query_warnings(texts, _unread(text, wishes))) if texts else ()
+    def query_warnings(text: str | None, options: SearchOptions) -> tuple[str, ...]:
+        """Return warnings about texts that are not well understood."""
+        texts = _query_texts(text, options)
+        return (
+            (*read_queries(texts).warnings, *query_warnings(texts, _unknown_words(text, options)))
+            if texts
+            else ()
+        )
 
     def picture(self, match: Match) -> bytes:
         """Return a small JPEG of the shot in the middle of a moment; empty where the archive has none."""
-        rows = self.rows("SELECT jpeg FROM pictures WHERE shot = ?", self.place_of(match)[1])
+        rows = self.rows("SELECT jpeg FROM pictures WHERE shot = ?", self.locate(match)[1])
         return bytes(rows[0][0]) if rows else b""
 
-    def place_of(self, match: Match) -> tuple[int, int, float]:
-        """Return the ids of the video and of the shot in the middle of a moment, and the length of the
-        video.
-        """
+    def locate(self, match: Match) -> tuple[int, int, float]:
+        """Return the ids of the video and of the shot in the middle of a moment, and the video's length."""
         query = (
             "SELECT videos.id, shots.id, duration_s FROM files JOIN videos ON videos.id = video "
             "JOIN shots ON shots.id >= first_shot AND shots.id < first_shot + n_shots "
@@ -265,7 +280,7 @@ class Archive:
         return rows[0] if rows else (0, 0, 0.0)
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """What a query in SQL finds in the file; docs/formats.md has the tables."""
+        """Return the rows of an SQL query; docs/formats.md has the tables."""
         with faults(self.path):
             return self._connection.execute(query, values).fetchall()
 
@@ -283,56 +298,56 @@ class Archive:
         segments = [clip_interval((match.start_s, match.end_s), video.duration_s)]
         return write_segments(video, segments, path, comment=label_of(facts)).warnings
 
-    def _files(self, wishes: Wishes) -> dict[int, list[str]]:
+    def _filter_files(self, options: SearchOptions) -> dict[int, list[str]]:
         """Return the paths of each video that passes the filters, by its id."""
-        found: dict[int, list[str]] = {}
+        files: dict[int, list[str]] = {}
         query = "SELECT video, path FROM files WHERE gone_s IS NULL AND mtime_ns / 1e9 >= ? ORDER BY path"
-        for video, path in self._connection.execute(query, (wishes.after_s,)):
+        for video, path in self._connection.execute(query, (options.after_s,)):
             name = os.fsdecode(path)
-            globs = [part for glob in wishes.path for part in (glob, f"*/{glob.removeprefix('./')}")]
+            globs = [part for glob in options.path for part in (glob, f"*/{glob.removeprefix('./')}")]
             if not globs or any(fnmatchcase(name, glob) for glob in globs):
-                found.setdefault(video, []).append(name)
-        return found
+                files.setdefault(video, []).append(name)
+        return files
 
-    def _search(self, text: str | None, wishes: Wishes) -> Search:
-        vectors = [row_of(self._connection, like) for like in wishes.like]
-        if texts := _texts(text, wishes):
+    def _build_search(self, text: str | None, options: SearchOptions) -> ArchiveSearch:
+        vectors = [embed_example(self._connection, like) for like in options.like]
+        if texts := _query_texts(text, options):
             vectors.append(embed_queries("vse", read_queries(texts).texts))
         rows, names = np.concatenate(vectors), name_embeddings(EXTRACTOR)
-        after = len(rows) - len(wishes.then)
-        first = after - len(wishes.without)
-        steps = [Step(tuple(range(first)), tuple(range(first, after)))]
-        steps += [Step((number,)) for number in range(after, len(rows))]
-        return Search(self._connection, wishes, tuple(steps), rows, names, build_cohort(names, rows))
+        after = len(rows) - len(options.then)
+        first = after - len(options.without)
+        steps = [SearchStep(tuple(range(first)), tuple(range(first, after)))]
+        steps += [SearchStep((number,)) for number in range(after, len(rows))]
+        return ArchiveSearch(self._connection, options, tuple(steps), rows, names, build_cohort(names, rows))
 
 
-def _matches(found: Found, files: dict[int, list[str]], wishes: Wishes) -> list[Match]:
-    """Return a moment in the first of some identical files, the others beside; or one in each of them."""
-    paths, also = files[found.video], [path for video in found.also for path in files[video]]
-    is_like = wishes.like and found.evidence == "seen"
-    present = None if is_like else found.present
-    facts = (found.start_s, found.end_s, present, found.present, found.evidence, found.text, found.parts)
-    if wishes.duplicates:
+def _to_matches(hit: Hit, files: dict[int, list[str]], options: SearchOptions) -> list[Match]:
+    """Return a moment in the first of identical files with the others in `also`, or a moment in each."""
+    paths, also = files[hit.video], [path for video in hit.also for path in files[video]]
+    is_like = options.like and hit.evidence == "seen"
+    present = None if is_like else hit.present
+    facts = (hit.start_s, hit.end_s, present, hit.present, hit.evidence, hit.text, hit.parts)
+    if options.duplicates:
         return [Match(path, *facts, tuple(also)) for path in paths]
     return [Match(paths[0], *facts, (*paths[1:], *also))]
 
 
-def _best(matches: Iterable[Match], wishes: Wishes) -> list[Match]:
-    """Return the best moments of what is seen and what is said, in order."""
-    kept, counts = list[Match](), Counter[str]()
+def _select_best(matches: Iterable[Match], options: SearchOptions) -> list[Match]:
+    """Return the best moments of pictures and texts, in order."""
+    best, counts = list[Match](), Counter[str]()
     for match in sorted(matches, key=lambda match: -match.score):
-        is_short = match.end_s - match.start_s < wishes.min_length_s
-        if is_short or (match.present is not None and match.present < wishes.min_present):
+        is_short = match.end_s - match.start_s < options.min_length_s
+        if is_short or (match.present is not None and match.present < options.min_present):
             continue
         counts[match.video] += 1
-        if counts[match.video] <= wishes.per_video:
-            kept.append(match)
-    return kept[: wishes.top_k]
+        if counts[match.video] <= options.per_video:
+            best.append(match)
+    return best[: options.top_k]
 
 
-def _texts(text: str | None, wishes: Wishes) -> list[str]:
-    return [*([text] if text else []), *wishes.also, *wishes.without, *wishes.then]
+def _query_texts(text: str | None, options: SearchOptions) -> list[str]:
+    return [*([text] if text else []), *options.also, *options.without, *options.then]
 
 
-def _unread(text: str | None, wishes: Wishes) -> list[str]:
-    return unreadable_queries(_texts(text, wishes), load_text_encoder("minilm").split)
+def _unknown_words(text: str | None, options: SearchOptions) -> list[str]:
+    return unreadable_queries(_query_texts(text, options), load_text_encoder("minilm").split)

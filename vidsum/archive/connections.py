@@ -1,4 +1,4 @@
-"""A server whose connections are bounded before anybody knows who asks."""
+"""A server that bounds its connections before any authentication."""
 
 import time
 from contextlib import suppress
@@ -7,12 +7,12 @@ from socket import SHUT_RDWR, SHUT_WR, socket
 from threading import Lock
 from typing import Any
 
-_MOST_WAITING = 64
-"""Connections without a whole request; beyond that, those that wait longest are closed."""
+_MAX_WAITING = 64
+"""Maximum number of connections without a whole request; the oldest are closed first."""
 _HEAD_S = 20.0
-"""A request, or the next one, must have begun and its head be whole within this time."""
+"""Time limit for the whole head of the next request."""
 _REST_S, _REST_BYTES = 1.0, 1 << 20
-"""Limits of reading what a client still sends: it would lose the answer otherwise."""
+"""Limits for reading the rest of a request; unread bytes would make the client lose the answer."""
 
 
 class BoundedServer(ThreadingHTTPServer):
@@ -30,19 +30,19 @@ class BoundedServer(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def wait(self, connection: socket) -> None:
-        """Count a connection as one that waits for a request."""
+        """Mark a connection as waiting for a request."""
         with self._lock:
             self._waiting[connection] = time.monotonic()
-            excess = [*self._waiting][:-_MOST_WAITING]
+            excess = [*self._waiting][:-_MAX_WAITING]
         self._hang_up(excess)
 
     def begin(self, connection: socket) -> None:
-        """Count a connection as one that is answered."""
+        """Mark a connection as being answered."""
         with self._lock:
             self._waiting.pop(connection, None)
 
     def service_actions(self) -> None:
-        """Close what waits too long, however often a byte comes."""
+        """Close connections that wait too long, however often a byte arrives."""
         begin_s = time.monotonic() - _HEAD_S
         with self._lock:
             late = [connection for connection, since in self._waiting.items() if since < begin_s]

@@ -1,4 +1,4 @@
-"""Videos into an archive: what is new, has changed, moved or is gone."""
+"""Add videos to an archive, and track those that changed, moved or are gone."""
 
 import io
 import os
@@ -12,10 +12,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from vidsum.archive.claims import claimed, free_of
+from vidsum.archive.claims import claim_file, wait_for_claims
 from vidsum.archive.packed import AXES, pack_clips, pack_pieces
-from vidsum.archive.store import Database, made_from, space_of
-from vidsum.archive.texts import describe, descriptions_beside, hear, set_texts
+from vidsum.archive.store import Database, get_space, networks_digest
+from vidsum.archive.texts import parse_descriptions, read_descriptions, read_speech, store_texts
 from vidsum.errors import InputError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Retrieval
@@ -36,14 +36,14 @@ State = Literal["added", "changed", "moved", "unchanged", "claimed"]
 """Claimed: another process is adding it."""
 
 _SIDE, _JPEG_QUALITY = 160, 75
-"""Of the pictures of shots."""
-_ONLY = "0,0"
+"""Longest side and JPEG quality of the pictures of shots."""
+_ONLY_TRACKS = "0,0"
 """The tracks of a video that has no others."""
 
 
 @dataclass(frozen=True)
-class Added:
-    """What became of a video that was to be in an archive."""
+class IndexedVideo:
+    """The outcome of adding a video to an archive."""
 
     video: str
     """Its absolute path."""
@@ -55,12 +55,12 @@ class Added:
 
 
 @dataclass(frozen=True, eq=False)
-class _Seen:
-    """What an archive keeps of the pictures of a video."""
+class _VideoContent:
+    """The pictures of a video as an archive stores them."""
 
     clips: ClipEmbeddings
     starts: Sequence[int]
-    """The first clip of each shot; shots without the middle of a clip have no part in it."""
+    """The first clip of each shot; shots that contain no middle of a clip are left out."""
     pictures: Sequence[bytes]
     fast: bool
     """Whether key frames alone were read."""
@@ -68,7 +68,7 @@ class _Seen:
     warnings: tuple[str, ...]
 
 
-class _Known(NamedTuple):
+class _StoredVideo(NamedTuple):
     """A video that an archive holds."""
 
     id: int
@@ -80,7 +80,7 @@ class _Known(NamedTuple):
     start_offset_s: float | None
 
 
-_KNOWN = "videos.id, n_shots, duration_s, spoken IS NULL, described_by, start_offset_s"
+_STORED_COLUMNS = "videos.id, n_shots, duration_s, spoken IS NULL, described_by, start_offset_s"
 
 
 def add(
@@ -90,45 +90,49 @@ def add(
     *,
     transcribe: bool = False,
     progress: Progress | None = None,
-) -> Added:
-    """Bring a video into the archive, unless the same is there or another process is at it.
+) -> IndexedVideo:
+    """Add a video to the archive, unless it is there or another process is adding it.
 
-    A file is known by its size and time, else by its SHA-256: one that moved, or a copy, is not decoded.
+    A file is recognised by its size and time, else by its SHA-256: moved files and copies are not decoded.
     Raises InputError: it cannot be read, or holds no video. WeightsError: weights are missing and cannot be
     fetched.
     """
     path = os.fspath(path)
-    key, space, video = _key(path), made_from(), os.fsdecode(_key(path))
+    key, space, video = _key(path), networks_digest(), os.fsdecode(_key(path))
     try:
         status = Path(path).stat()
     except (OSError, ValueError):  # planning names the fault
-        plan_of(path, extraction)
+        plan_video(path, extraction)
         raise
-    facts, content = (status.st_size, status.st_mtime_ns), descriptions_beside(video)
+    facts, content = (status.st_size, status.st_mtime_ns), read_descriptions(video)
     described_by = sha256(content).hexdigest() if content else None
     before = connection.execute(
-        f"SELECT files.bytes, mtime_ns, made_from, fast, sha256, tracks, {_KNOWN} FROM files "
+        f"SELECT files.bytes, mtime_ns, made_from, fast, sha256, tracks, {_STORED_COLUMNS} FROM files "
         "JOIN videos ON videos.id = files.video JOIN spaces ON spaces.id = space WHERE path = ?",
         (key,),
     ).fetchone()
-    known = _Known(*before[6:]) if before else None
+    known = _StoredVideo(*before[6:]) if before else None
     if known and before[:3] == (*facts, space) and before[3] <= extraction.fast:
-        tracks, source = _tracks(path, extraction, before[5]), {"bytes": facts[0], "sha256": before[4]}
+        tracks, source = _find_tracks(path, extraction, before[5]), {"bytes": facts[0], "sha256": before[4]}
         if audio_track := int(tracks.split(",")[1]):
             source["audio_track"] = audio_track
-        heard = partial(cached_transcript, path, extraction, source, offset_s=known.start_offset_s)
-        is_heard = not known.is_silent or not (transcribe or heard())
-        if tracks == (before[5] or _ONLY) and is_heard and described_by in (None, known.described_by):
+        find_transcript = partial(cached_transcript, path, extraction, source, offset_s=known.start_offset_s)
+        is_complete = not known.is_silent or not (transcribe or find_transcript())
+        if (
+            tracks == (before[5] or _ONLY_TRACKS)
+            and is_complete
+            and described_by in (None, known.described_by)
+        ):
             with connection.transaction():
                 if (offset_s := known.start_offset_s) is None:
                     offset_s = file_offset_s(path, facts[0])
                 renewed = "UPDATE videos SET tracks = ?, start_offset_s = ? WHERE id = ?"
                 connection.execute(renewed, (tracks, offset_s, known.id))
                 connection.execute("UPDATE files SET gone_s = NULL WHERE path = ?", (key,))
-            return Added(video, "unchanged", known.duration_s, known.shots)
-    with claimed(connection, key) as is_ours:
+            return IndexedVideo(video, "unchanged", known.duration_s, known.shots)
+    with claim_file(connection, key) as is_ours:
         if not is_ours:
-            return Added(video, "claimed", 0.0, 0)
+            return IndexedVideo(video, "claimed", 0.0, 0)
         return _renew(connection, path, facts, known, extraction, transcribe, content, progress)
 
 
@@ -136,33 +140,33 @@ def _renew(
     connection: Database,
     path: str,
     facts: tuple[int, int],
-    before: _Known | None,
+    before: _StoredVideo | None,
     extraction: Extraction,
     transcribe: bool,
     descriptions: bytes,
     progress: Progress | None,
-) -> Added:
-    """`add` of a file that is new, has changed, or of which more is to be known."""
-    key, space = _key(path), made_from()
+) -> IndexedVideo:
+    """Add or update a file that is new, has changed, or lacks texts or tracks."""
+    key, space = _key(path), networks_digest()
     digest = identify_file(Path(path))["sha256"]
-    tracks = _tracks(path, extraction)
-    known = _known(connection, digest, space, tracks, fast=extraction.fast)
-    seen = _see(path, extraction, progress) if known is None else None
+    tracks = _find_tracks(path, extraction)
+    known = _find_stored(connection, digest, space, tracks, fast=extraction.fast)
+    embedded = _embed_video(path, extraction, progress) if known is None else None
     is_silent = known is None or known.is_silent
-    spoken = hear(path, extraction, progress, transcribe=transcribe) if is_silent else None
+    spoken = read_speech(path, extraction, progress, transcribe=transcribe) if is_silent else None
     described_by = known.described_by if known else None
-    described, warnings = describe((path, digest), descriptions, described_by, extraction)
+    described, warnings = parse_descriptions((path, digest), descriptions, described_by, extraction)
     with connection.transaction():
         # another process may have been first
-        known = _known(connection, digest, space, tracks, fast=extraction.fast)
+        known = _find_stored(connection, digest, space, tracks, fast=extraction.fast)
         if known is None:
-            if seen is None:
+            if embedded is None:
                 raise InputError(f"{path}: was removed from the archive meanwhile", hint="try again")
-            known = _insert(connection, digest, facts[0], space, seen, tracks)
+            known = _insert(connection, digest, facts[0], space, embedded, tracks)
         if spoken and known.is_silent:
-            set_texts(connection, known.id, spoken)
+            store_texts(connection, known.id, spoken)
         if described:
-            set_texts(connection, known.id, described)
+            store_texts(connection, known.id, described)
         moved_from = None if before else _forget_moved(connection, known.id)
         connection.execute(
             "INSERT INTO files VALUES (?, ?, ?, ?, NULL) ON CONFLICT (path) DO UPDATE SET "
@@ -171,26 +175,26 @@ def _renew(
         )
         drop_orphans(connection)
     state: State = "changed" if before else "moved" if moved_from else "added"
-    if before and before.id == known.id and not (seen or described or (spoken and spoken.sentences)):
+    if before and before.id == known.id and not (embedded or described or (spoken and spoken.sentences)):
         state = "unchanged"
     about_track = describe_used(path, "audio", int(tracks.split(",")[1]) or None) if spoken else ()
-    warnings = (*(seen.warnings if seen else ()), *about_track, *warnings)
-    return Added(os.fsdecode(key), state, known.duration_s, known.shots, moved_from, warnings)
+    warnings = (*(embedded.warnings if embedded else ()), *about_track, *warnings)
+    return IndexedVideo(os.fsdecode(key), state, known.duration_s, known.shots, moved_from, warnings)
 
 
 def wait_for(connection: Database, paths: Sequence[str]) -> list[str]:
-    """Wait for claims on files; see `vidsum.archive.claims.free_of`."""
-    free = free_of(connection, [*map(_key, paths)])
+    """Wait for claims on files; see `wait_for_claims`."""
+    free = wait_for_claims(connection, [*map(_key, paths)])
     return [path for path in paths if _key(path) in free]
 
 
-def plan_of(video: str, extraction: Extraction) -> Plan[EmbeddedVideo]:
-    """What an archive asks of a video: the clips that `ground` sees."""
+def plan_video(video: str, extraction: Extraction) -> Plan[EmbeddedVideo]:
+    """Plan the clips of a video, the same that `ground` embeds."""
     return plan_embedding(open_in_space("vse", video, extraction, Retrieval()), "vse")
 
 
 def mark_gone(connection: Database, folders: Iterable[str]) -> list[str]:
-    """Mark the files below some folders that are not there any more, and return all so marked."""
+    """Mark the missing files below some folders, and return them."""
     gone = []
     with connection.transaction():
         for folder in folders:
@@ -200,17 +204,17 @@ def mark_gone(connection: Database, folders: Iterable[str]) -> list[str]:
             ).fetchall():
                 if not os.path.lexists(path):
                     gone.append(os.fsdecode(path))
-                    _mark(connection, path)
+                    _mark_missing(connection, path)
     return gone
 
 
 def mark_failed(connection: Database, path: str | os.PathLike[str]) -> None:
-    """Mark a file that cannot be read any more: what the archive has of it is gone."""
+    """Mark a file that can no longer be read as gone."""
     with connection.transaction():
-        _mark(connection, _key(path))
+        _mark_missing(connection, _key(path))
 
 
-def _mark(connection: Database, key: bytes) -> None:
+def _mark_missing(connection: Database, key: bytes) -> None:
     query = "UPDATE files SET gone_s = coalesce(gone_s, ?) WHERE path = ?"
     connection.execute(query, (time.time(), key))
 
@@ -244,40 +248,40 @@ def _drop_shots(connection: Database, first: int, count: int) -> None:
         connection.execute(f"DELETE FROM {table} WHERE {key} >= ? AND {key} < ?", (first, first + count))
 
 
-def _tracks(path: str, extraction: Extraction, known: str | None = None) -> str:
-    """Return the tracks that are to be read, as the archive has them; `known` are those of an unchanged
-    file.
-    """
-    if known == _ONLY and extraction.video_track is None and extraction.audio_track is None:
+def _find_tracks(path: str, extraction: Extraction, known: str | None = None) -> str:
+    """Return the tracks to read, as "video,audio"; `known` are those of an unchanged file."""
+    if known == _ONLY_TRACKS and extraction.video_track is None and extraction.audio_track is None:
         return known
     video = probe_video(path, extraction)
     return f"{video.video_track or 0},{video.audio_track or 0}"
 
 
-def _known(connection: Database, digest: str, space: str, tracks: str, *, fast: bool) -> _Known | None:
-    """Return a video; None if it is new, or was seen by its key frames alone, or by other tracks."""
+def _find_stored(
+    connection: Database, digest: str, space: str, tracks: str, *, fast: bool
+) -> _StoredVideo | None:
+    """Find a stored video; None if it is new, or only its key frames or other tracks were read."""
     row = connection.execute(
-        f"SELECT {_KNOWN} FROM videos JOIN spaces ON spaces.id = space "
-        f"WHERE sha256 = ? AND made_from = ? AND fast <= ? AND coalesce(tracks, '{_ONLY}') = ?",
+        f"SELECT {_STORED_COLUMNS} FROM videos JOIN spaces ON spaces.id = space "
+        f"WHERE sha256 = ? AND made_from = ? AND fast <= ? AND coalesce(tracks, '{_ONLY_TRACKS}') = ?",
         (digest, space, int(fast), tracks),
     ).fetchone()
-    return _Known(*row) if row else None
+    return _StoredVideo(*row) if row else None
 
 
-def _see(video: str, extraction: Extraction, progress: Progress | None) -> _Seen:
-    clips, features = plan_of(video, extraction).run(progress)
+def _embed_video(video: str, extraction: Extraction, progress: Progress | None) -> _VideoContent:
+    clips, features = plan_video(video, extraction).run(progress)
     info = features[-1].video
     assert info is not None
     assert clips.shots_s is not None
     shot_of = np.searchsorted(clips.shots_s[1:-1], clips.timestamps + clips.step_s / 2, side="right")
     shots, starts = np.unique(shot_of, return_index=True)
     middles = (clips.shots_s[shots] + clips.shots_s[shots + 1]) / 2
-    warnings = tuple(dict.fromkeys(warning for one in features for warning in one.warnings))
-    pictures = _pictures(info, middles.tolist())
-    return _Seen(clips, starts.tolist(), pictures, extraction.fast, start_offset_s(info), warnings)
+    warnings = tuple(dict.fromkeys(warning for feature in features for warning in feature.warnings))
+    pictures = _read_pictures(info, middles.tolist())
+    return _VideoContent(clips, starts.tolist(), pictures, extraction.fast, start_offset_s(info), warnings)
 
 
-def _pictures(info: VideoInfo, times_s: Sequence[float]) -> list[bytes]:
+def _read_pictures(info: VideoInfo, times_s: Sequence[float]) -> list[bytes]:
     from PIL import Image
 
     pictures = []
@@ -288,54 +292,58 @@ def _pictures(info: VideoInfo, times_s: Sequence[float]) -> list[bytes]:
     return pictures
 
 
-def _insert(connection: Database, digest: str, size: int, made: str, seen: _Seen, tracks: str) -> _Known:
-    """Write a video, in place of what its key frames or other tracks gave."""
-    clips, shots_s = seen.clips, seen.clips.shots_s
+def _insert(
+    connection: Database, digest: str, size: int, networks: str, embedded: _VideoContent, tracks: str
+) -> _StoredVideo:
+    """Write a video, replacing what was read of its key frames or other tracks."""
+    clips, shots_s = embedded.clips, embedded.clips.shots_s
     assert shots_s is not None
-    space, axes = space_of(connection, made, clips.rows.shape[1], _axes)
+    space, axes = get_space(connection, networks, clips.rows.shape[1], _compute_axes)
     coarse = "SELECT first_shot, n_shots FROM videos WHERE sha256 = ? AND space = ?"
     for span in connection.execute(coarse, (digest, space)).fetchall():
         _drop_shots(connection, *span)
-    others = f"sha256 = ? AND space = ? AND coalesce(tracks, '{_ONLY}') != ?"
+    others = f"sha256 = ? AND space = ? AND coalesce(tracks, '{_ONLY_TRACKS}') != ?"
     for statement in (
         f"DELETE FROM sentences WHERE video IN (SELECT id FROM videos WHERE {others})",
         f"UPDATE videos SET spoken = NULL WHERE {others}",
     ):
         connection.execute(statement, (digest, space, tracks))
     (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM shots").fetchone()
-    pieces = pack_pieces(clips, np.array(seen.starts), axes)
+    pieces = pack_pieces(clips, np.array(embedded.starts), axes)
     columns = "sha256, bytes, duration_s, space, fast, added_s, edges"
     columns += ", first_shot, n_shots, scan, tracks, start_offset_s"
     renewed = ", ".join(f"{name} = excluded.{name}" for name in columns.split(", "))
-    facts = (digest, size, clips.duration_s, space, int(seen.fast), time.time(), shots_s.tobytes())
+    facts = (digest, size, clips.duration_s, space, int(embedded.fast), time.time(), shots_s.tobytes())
     connection.execute(
         f"INSERT INTO videos ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
         f"ON CONFLICT (sha256, space) DO UPDATE SET {renewed}",
-        (*facts, last + 1, len(seen.starts), pieces.tobytes(), tracks, seen.start_offset_s),
+        (*facts, last + 1, len(embedded.starts), pieces.tobytes(), tracks, embedded.start_offset_s),
     )
-    records, ends = pack_clips(clips), [*seen.starts[1:], len(clips)]
-    for number, (start, end, picture) in enumerate(zip(seen.starts, ends, seen.pictures, strict=True), 1):
+    records, ends = pack_clips(clips), [*embedded.starts[1:], len(clips)]
+    for number, (start, end, picture) in enumerate(
+        zip(embedded.starts, ends, embedded.pictures, strict=True), 1
+    ):
         end_s = min(clips.timestamps[end - 1] + clips.step_s, clips.duration_s)
         connection.execute(
             "INSERT INTO shots VALUES (?, ?, ?, ?)",
             (last + number, float(clips.timestamps[start]), float(end_s), records[start:end].tobytes()),
         )
         connection.execute("INSERT INTO pictures VALUES (?, ?)", (last + number, picture))
-    known = _known(connection, digest, made, tracks, fast=seen.fast)
+    known = _find_stored(connection, digest, networks, tracks, fast=embedded.fast)
     assert known is not None
     connection.add_pieces(space, known.id, pieces)
     return known
 
 
-def _axes() -> FloatArray:
-    """Return [D, d] the directions in which the map's rows for photographs vary most."""
+def _compute_axes() -> FloatArray:
+    """Return [D, d] the principal directions of the map's rows for photographs."""
     factor = load_map().tensors["cohort.weight"]
     _, directions = np.linalg.eigh(factor @ factor.T)
     return np.ascontiguousarray(directions[:, ::-1][:, :AXES], np.float32)
 
 
 def _forget_moved(connection: Database, video: int) -> str | None:
-    """Remove a file of a video that is gone, and return its path: the video has moved."""
+    """Remove a missing file of a video that has moved, and return its path."""
     paths = connection.execute("SELECT path FROM files WHERE video = ? ORDER BY path", (video,)).fetchall()
     for (path,) in paths:
         if not os.path.lexists(path):

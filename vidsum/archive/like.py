@@ -1,12 +1,12 @@
-"""Rows of the pictures and parts of videos that a search is to find the like of."""
+"""Embed example pictures and parts of videos, for searches by similarity."""
 
 import os
 from pathlib import Path
 
 import numpy as np
 
-from vidsum.archive.packed import clip_type, read_records, rows_of
-from vidsum.archive.store import Database, made_from, space_of
+from vidsum.archive.packed import clip_type, read_records, unpack_rows
+from vidsum.archive.store import Database, get_space, networks_digest
 from vidsum.errors import InputError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.conse import name_embeddings
@@ -22,7 +22,7 @@ from vidsum.video.clock import file_offset_s
 _PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 
 
-def row_of(connection: Database, like: str) -> FloatArray:
+def embed_example(connection: Database, like: str) -> FloatArray:
     """Return the row [1, D] of a picture, or of a part of a video. Raises InputError: it cannot be read."""
     from vidsum.archive import index
 
@@ -40,7 +40,7 @@ def row_of(connection: Database, like: str) -> FloatArray:
         return embed_picture(path)
     if (stored := _stored_row(connection, path, start_s, end_s)) is not None:
         return stored
-    clips, _ = index.plan_of(path, Extraction()).run()
+    clips, _ = index.plan_video(path, Extraction()).run()
     if start_s >= clips.duration_s:
         raise InputError(f"{like}: starts after the video's end ({clips.duration_s:.1f} s)")
     within = (clips.timestamps + clips.step_s > start_s) & (clips.timestamps < end_s)
@@ -48,8 +48,8 @@ def row_of(connection: Database, like: str) -> FloatArray:
 
 
 def _stored_row(connection: Database, path: str, start_s: float, end_s: float) -> FloatArray | None:
-    """Return the row of a video that the archive holds as it is now: it need not be decoded."""
-    status, space = Path(path).stat(), space_of(connection, made_from(), DIMS["minilm"])[0]
+    """Return the row of a video that is unchanged in the archive, without decoding it."""
+    status, space = Path(path).stat(), get_space(connection, networks_digest(), DIMS["minilm"])[0]
     query = (
         "SELECT clips FROM files JOIN videos ON videos.id = video JOIN shots ON shots.id >= first_shot "
         "AND shots.id < first_shot + n_shots WHERE path = ? AND space = ? AND files.bytes = ? "
@@ -57,7 +57,7 @@ def _stored_row(connection: Database, path: str, start_s: float, end_s: float) -
     )
     facts = (os.fsencode(Path(path).absolute()), space, status.st_size, status.st_mtime_ns)
     content = b"".join(clips for (clips,) in connection.execute(query, facts))
-    rows = rows_of(read_records(content, clip_type(DIMS["minilm"], len(name_embeddings(EXTRACTOR)))))
+    rows = unpack_rows(read_records(content, clip_type(DIMS["minilm"], len(name_embeddings(EXTRACTOR)))))
     times = STEP_S * np.arange(len(rows))
     within = rows[(times + STEP_S > start_s) & (times < end_s)]
     return unit_rows(within.mean(axis=0, keepdims=True)) if len(within) else None

@@ -2,7 +2,7 @@
 
 A row of length 1 takes a byte per number and a scale; class probabilities a byte each, on a logarithmic
 scale, since the likelihood of a text depends on ratios. Records of pieces of shots, which every search reads,
-hold a projection of the row and the most likely classes alone. docs/archive.md tells what is lost.
+hold a projection of the row and the most likely classes alone. docs/archive.md describes what is lost.
 """
 
 from typing import Any
@@ -20,34 +20,34 @@ Records = npt.NDArray[np.void]
 AXES = 128
 """Numbers of a piece's vector: 99 % of the variance of the map's rows for photographs."""
 CLASSES = 16
-"""Classes that a piece keeps."""
-PIECE = 3
-"""Seconds of a piece of a shot, at most: as many as count for a probability."""
-_LEAST = float(np.log(1e-6))
-_STEP = -_LEAST / 255
-"""Of the logarithm of a probability."""
+"""Classes stored per piece."""
+PIECE_S = 3
+"""Maximum seconds of a piece of a shot: a probability is smoothed over as many."""
+_MIN_LOG = float(np.log(1e-6))
+_LOG_STEP = -_MIN_LOG / 255
+"""Step of the logarithm of a probability."""
 
 
 def clip_type(dim: int, classes: int) -> np.dtype[np.void]:
-    """Return a second of a video: its row [D] in the space, class probabilities [K], whether it is still."""
+    """Return the record of a second: its row [D], class probabilities [K], and whether it is still."""
     return np.dtype([("row", "i1", dim), ("scale", "<f4"), ("classes", "u1", classes), ("still", "?")])
 
 
 def piece_type(axes: int, classes: int) -> np.dtype[np.void]:
-    """Return a piece of a shot: the shot's number in its video, the mean row on the axes [d], and the
-    likeliest classes [C] with their probabilities.
+    """Return the record of a piece of a shot: the shot's number in its video, the mean row on the axes [d],
+    and the likeliest classes [C] with their probabilities.
     """
     row = [("shot", "<u4"), ("row", "i1", axes), ("scale", "<f4")]
     return np.dtype([*row, ("class", "<u2", classes), ("share", "u1", classes)])
 
 
 def row_type(dim: int) -> np.dtype[np.void]:
-    """Return a row alone, of a passage."""
+    """Return the record of a passage: a row."""
     return np.dtype([("row", "i1", dim), ("scale", "<f4")])
 
 
 def read_records(content: bytes, layout: npt.DTypeLike) -> npt.NDArray[Any]:
-    """Records of an archive. Raises InputError where their length does not fit."""
+    """Return the records in a BLOB. Raises InputError where its length does not fit."""
     try:
         return np.frombuffer(content, layout)
     except ValueError as error:
@@ -62,8 +62,8 @@ def pack_clips(video: ClipEmbeddings) -> Records:
     """Return [T] records of the clips of a video."""
     (mixture,) = video.mixtures
     records = np.zeros(len(video), clip_type(video.rows.shape[1], mixture.probabilities.shape[1]))
-    set_rows(records, video.rows)
-    records["classes"] = _levels(mixture.probabilities)
+    write_rows(records, video.rows)
+    records["classes"] = _quantise(mixture.probabilities)
     records["still"] = False if video.is_still is None else video.is_still
     return records
 
@@ -76,14 +76,16 @@ def unpack_clips(
     probabilities /= probabilities.sum(axis=1, keepdims=True)
     times = np.arange(len(records), dtype=np.float64) * step_s
     mixture = ClassMixture(probabilities, names)
-    return ClipEmbeddings(rows_of(records), times, step_s, duration_s, (mixture,), shots_s, records["still"])
+    return ClipEmbeddings(
+        unpack_rows(records), times, step_s, duration_s, (mixture,), shots_s, records["still"]
+    )
 
 
 def pack_pieces(video: ClipEmbeddings, first: npt.NDArray[np.int64], axes: FloatArray) -> Records:
     """Return [P] records of the pieces of the shots that begin with the clips `first` [S]."""
     (mixture,) = video.mixtures
     ends = np.append(first[1:], len(video))
-    parts = [np.arange(start, end, PIECE) for start, end in zip(first, ends, strict=True)]
+    parts = [np.arange(start, end, PIECE_S) for start, end in zip(first, ends, strict=True)]
     starts = np.concatenate(parts)
     counts = np.diff(np.append(starts, len(video)))[:, None]
     shares = np.asarray(np.add.reduceat(mixture.probabilities, starts) / counts, np.float32)
@@ -91,13 +93,13 @@ def pack_pieces(video: ClipEmbeddings, first: npt.NDArray[np.int64], axes: Float
     likeliest = np.argpartition(-shares, n_classes - 1, axis=1)[:, :n_classes]
     records = np.zeros(len(starts), piece_type(axes.shape[1], n_classes))
     records["shot"] = np.repeat(np.arange(len(first)), [len(part) for part in parts])
-    set_rows(records, np.asarray(np.add.reduceat(video.rows, starts) / counts @ axes, np.float32))
+    write_rows(records, np.asarray(np.add.reduceat(video.rows, starts) / counts @ axes, np.float32))
     records["class"] = likeliest
-    records["share"] = _levels(np.take_along_axis(shares, likeliest, 1))
+    records["share"] = _quantise(np.take_along_axis(shares, likeliest, 1))
     return records
 
 
-def shares_of(records: Records) -> FloatArray:
+def unpack_shares(records: Records) -> FloatArray:
     """Return [P, C] probabilities of the likeliest classes of pieces."""
     return np.asarray(_PROBABILITIES.take(records["share"]))
 
@@ -105,25 +107,25 @@ def shares_of(records: Records) -> FloatArray:
 def pack_rows(rows: FloatArray) -> Records:
     """Return [N] records of rows [N, D]."""
     records = np.zeros(len(rows), row_type(rows.shape[1]))
-    set_rows(records, rows)
+    write_rows(records, rows)
     return records
 
 
-def set_rows(records: Records, rows: FloatArray) -> None:
+def write_rows(records: Records, rows: FloatArray) -> None:
     """Write rows [N, D] into records; each number is off by at most 1/254 of the row's largest."""
     scales = np.abs(rows).max(axis=1, initial=0) / 127
     records["scale"] = scales
     records["row"] = np.rint(rows / np.where(scales > 0, scales, 1)[:, None])
 
 
-def rows_of(records: Records) -> FloatArray:
+def unpack_rows(records: Records) -> FloatArray:
     """Return [N, D] rows of records."""
     return np.asarray(records["row"].astype(np.float32) * records["scale"][:, None], np.float32)
 
 
-def _levels(probabilities: FloatArray) -> npt.NDArray[np.uint8]:
+def _quantise(probabilities: FloatArray) -> npt.NDArray[np.uint8]:
     logs = np.log(np.maximum(probabilities, np.float32(1e-6)))
-    return np.rint((logs - _LEAST) / _STEP).clip(0, 255).astype(np.uint8)
+    return np.rint((logs - _MIN_LOG) / _LOG_STEP).clip(0, 255).astype(np.uint8)
 
 
-_PROBABILITIES = np.exp(_LEAST + _STEP * np.arange(256)).astype(np.float32)
+_PROBABILITIES = np.exp(_MIN_LOG + _LOG_STEP * np.arange(256)).astype(np.float32)

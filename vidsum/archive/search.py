@@ -1,4 +1,4 @@
-"""The moments of all videos of an archive that a request describes, by what is seen.
+"""Search the pictures of all videos of an archive for moments.
 
 All shots are scanned by their records; the clips of the likeliest are then scored exactly; last, the edges of
 moments are found in the best videos as `ground` finds them. docs/archive.md has the rules.
@@ -20,11 +20,11 @@ from vidsum.archive.packed import (
     clip_type,
     piece_type,
     read_records,
-    shares_of,
     unpack_clips,
+    unpack_shares,
 )
+from vidsum.archive.settings import SearchOptions
 from vidsum.archive.store import Database
-from vidsum.archive.wishes import Wishes
 from vidsum.grounding.conse import SHARPNESS, log_likelihood
 from vidsum.grounding.presence import OFFSET, SLOPE, Cohort
 from vidsum.grounding.proposals import find_moments
@@ -32,50 +32,50 @@ from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, similarity
 from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray, Interval
 
-_BYTES_AT_ONCE = 800_000
-"""Of records that are read at a time."""
+_BLOCK_BYTES = 800_000
+"""Bytes of records per block."""
 _BLOCKS_AHEAD = 4
 """Blocks that wait for the thread that computes."""
-_NAMED = 10_000
-"""Up to so many videos are named to the database; of more, all are read."""
-_VIDEOS, _PIECES = 400, 5
-"""Videos of which clips are scored exactly: the shots of so many pieces of each, per step."""
-_VIDEOS_AT_ONCE = 50
-"""Of those: this bounds the memory."""
-_MOMENTS = 10
-"""Moments of each step of several that are tried."""
-_SAME = 0.95
-"""Moments of two videos show the same where the cosine of their mean rows is larger, ..."""
-_SAME_LENGTH = 0.5
+_MAX_LISTED_VIDEOS = 10_000
+"""Largest number of videos listed in a query; for more, all are read and filtered here."""
+_N_CANDIDATES, _N_PIECES = 400, 5
+"""Videos whose clips are scored exactly, and pieces per video and step whose shots are."""
+_BLOCK_VIDEOS = 50
+"""Candidates scored at once: this bounds the memory."""
+_STEP_MOMENTS = 10
+"""Moments per step that are tried in chains."""
+_MIN_COSINE = 0.95
+"""Moments of two videos are near-identical if the cosine of their mean rows is larger, ..."""
+_MIN_LENGTH_RATIO = 0.5
 """... and the shorter has at least this fraction of the other's length."""
 
 
 @dataclass(frozen=True)
-class Step:
-    """One thing to be seen: numbers of the vectors that must be there, and of those that must not."""
+class SearchStep:
+    """One step of a search: indices of the vectors that must match, and of those that must not."""
 
     wanted: tuple[int, ...]
     unwanted: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """A moment of a video."""
+class Hit:
+    """A moment of a video that matches."""
 
     video: int
     start_s: float
     end_s: float
     present: float
-    """Probability that the request is true of it."""
+    """Probability that it matches."""
     row: FloatArray | None
-    """[D] of length 1, the mean of its clips; None of texts."""
+    """[D] of length 1, the mean of its clips; None for texts."""
     evidence: Literal["seen", "said", "described"] = "seen"
     text: str = ""
-    """What is said or described."""
+    """The spoken or written text."""
     parts: tuple[Interval, ...] = ()
-    """The moments of the steps, where there are several."""
+    """The moments of the steps, if there are several."""
     also: tuple[int, ...] = ()
-    """Videos that show the same."""
+    """Videos with a near-identical moment."""
 
 
 _Row = tuple[int, int, bytes]
@@ -83,7 +83,7 @@ _Row = tuple[int, int, bytes]
 
 
 @dataclass(frozen=True, eq=False)
-class _Scanned:
+class _ScannedPieces:
     """The pieces [P] of some videos."""
 
     block: list[_Row]
@@ -96,88 +96,86 @@ class _Scanned:
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
-    """Steps that follow each other in a video, and what their vectors are compared with."""
+class ArchiveSearch:
+    """A search for steps that follow each other in a video."""
 
     connection: Database
-    wishes: Wishes
-    steps: tuple[Step, ...]
+    options: SearchOptions
+    steps: tuple[SearchStep, ...]
     vectors: FloatArray
     """[M, D] of length 1."""
     names: FloatArray
     """[K, D] of the classes."""
     cohort: Cohort
 
-    def run(self, space: int, axes: FloatArray, videos: set[int]) -> list[Found]:
+    def run(self, space: int, axes: FloatArray, videos: set[int]) -> list[Hit]:
         """Return the moments of some videos of a space with its axes [D, d], most probable first."""
-        wishes, kept = self.wishes, list[Found]()
-        for video, present in self._exact(self._candidates(space, axes, videos)):
-            surer = sum(each.present >= present for each in kept)
-            if surer >= wishes.top_k or present < wishes.min_present:
+        options, hits = self.options, list[Hit]()
+        for video, present in self._rank_exactly(self._find_candidates(space, axes, videos)):
+            surer = sum(hit.present >= present for hit in hits)
+            if surer >= options.top_k or present < options.min_present:
                 break
-            kept = self._ranked([*kept, *self._moments(video)])
-        return kept[: wishes.top_k]
+            hits = self._merge_duplicates([*hits, *self._find_moments(video)])
+        return hits[: options.top_k]
 
-    def _candidates(self, space: int, axes: FloatArray, videos: set[int]) -> dict[int, list[int]]:
-        """Return the likeliest videos by the records of pieces, with the ids of the likeliest shots of
-        each.
-        """
+    def _find_candidates(self, space: int, axes: FloatArray, videos: set[int]) -> dict[int, list[int]]:
+        """Return the likeliest videos by their pieces, with the ids of the likeliest shots of each."""
         wanted = [number for step in self.steps for number in step.wanted]
-        near = self.connection.near(space, self.vectors[wanted] @ axes, videos)
+        nearest = self.connection.nearest_videos(space, self.vectors[wanted] @ axes, videos)
         best, candidates = dict[int, float](), dict[int, list[int]]()
-        for scanned in self._scanned(space, axes, videos if near is None else videos & near):
+        for scanned in self._iter_scanned(space, axes, videos if nearest is None else videos & nearest):
             bests = np.maximum.reduceat(scanned.log_present, scanned.edges[:-1], axis=1).sum(axis=0)
             best |= zip((video for video, *_ in scanned.block), bests.tolist(), strict=True)
-        likeliest = sorted(best, key=lambda video: (-best[video], video))[:_VIDEOS]
-        for scanned in self._scanned(space, axes, {*likeliest}):
+        likeliest = sorted(best, key=lambda video: (-best[video], video))[:_N_CANDIDATES]
+        for scanned in self._iter_scanned(space, axes, {*likeliest}):
             for (video, first, _), (start, end) in zip(scanned.block, pairwise(scanned.edges), strict=True):
                 order = np.argsort(-scanned.log_present[:, start:end], axis=1, kind="stable")
-                candidates[video] = (first + np.unique(scanned.shots[start:end][order[:, :_PIECES]])).tolist()
+                candidates[video] = (
+                    first + np.unique(scanned.shots[start:end][order[:, :_N_PIECES]])
+                ).tolist()
         return candidates
 
-    def _scanned(self, space: int, axes: FloatArray, videos: set[int]) -> Iterator[_Scanned]:
-        """Blocks of videos; one thread reads while another computes."""
+    def _iter_scanned(self, space: int, axes: FloatArray, videos: set[int]) -> Iterator[_ScannedPieces]:
+        """Yield blocks of scanned videos; one thread reads while another computes."""
         with ThreadPoolExecutor(1) as worker:
-            waiting = deque[Future[_Scanned]]()
+            waiting = deque[Future[_ScannedPieces]]()
             for block in self._blocks(space, videos):
                 waiting.append(worker.submit(self._scan, block, axes))
                 if len(waiting) > _BLOCKS_AHEAD:
                     yield waiting.popleft().result()
-            yield from (each.result() for each in waiting)
+            yield from (future.result() for future in waiting)
 
     def _blocks(self, space: int, videos: set[int]) -> Iterator[list[_Row]]:
         block, size = list[_Row](), 0
         # numbers, not parameters: of those, SQLite takes some thousands at most
-        only = f" AND id IN ({', '.join(map(str, videos))})" if 0 < len(videos) <= _NAMED else ""
+        only = f" AND id IN ({', '.join(map(str, videos))})" if 0 < len(videos) <= _MAX_LISTED_VIDEOS else ""
         query = f"SELECT id, first_shot, scan FROM videos WHERE space = ?{only} ORDER BY id"
         for row in self.connection.stream(query, (space,)) if videos else ():
             if row[0] in videos:
                 block.append(row)
                 size += len(row[2])
-            if size >= _BYTES_AT_ONCE:
+            if size >= _BLOCK_BYTES:
                 yield block
                 block, size = [], 0
         if block:
             yield block
 
-    def _scan(self, block: list[_Row], axes: FloatArray) -> _Scanned:
+    def _scan(self, block: list[_Row], axes: FloatArray) -> _ScannedPieces:
         layout = piece_type(axes.shape[1], min(CLASSES, len(self.names)))
         records = read_records(b"".join(content for *_, content in block), layout)
         edges = np.cumsum([0, *(len(content) // layout.itemsize for *_, content in block)])
         # the scale comes last: one pass over the rows less
         cosines = np.asarray((self.vectors @ axes) @ records["row"].astype(np.float32).T, np.float32)
         cosines *= records["scale"]
-        shares, classes = shares_of(records), records["class"]
+        shares, classes = unpack_shares(records), records["class"]
         left = np.maximum(1 - shares @ np.ones(shares.shape[1], np.float32), 0)
-        near = np.exp(np.float32(SHARPNESS) * (self.vectors @ self.names.T))
-        named = [np.einsum("pc,pc->p", row.take(classes), shares) + left * row.mean() for row in near]
+        similarities = np.exp(np.float32(SHARPNESS) * (self.vectors @ self.names.T))
+        named = [np.einsum("pc,pc->p", row.take(classes), shares) + left * row.mean() for row in similarities]
         z = self.cohort.z(cosines, np.asarray(np.log(np.stack(named)), np.float32))
-        return _Scanned(block, edges, self._log_present(z), records["shot"])
+        return _ScannedPieces(block, edges, self._log_present(z), records["shot"])
 
     def _log_present(self, z: FloatArray) -> FloatArray:
-        """Return [steps, T] log-probability of each step, of z [M, T]: all that is wanted, and nothing
-        unwanted.
-        """
+        """Return [steps, T] log-probability of each step, of z [M, T]: all wanted, nothing unwanted."""
         logits = SLOPE * z + OFFSET
         steps = []
         for step in self.steps:
@@ -185,37 +183,37 @@ class Search:
             steps.append(-np.sum([np.log1p(np.exp(np.minimum(row, 80))) for row in signed], axis=0))
         return np.asarray(np.stack(steps), np.float32)
 
-    def _exact(self, candidates: dict[int, list[int]]) -> Iterator[tuple[int, float]]:
+    def _rank_exactly(self, candidates: dict[int, list[int]]) -> Iterator[tuple[int, float]]:
         """Yield the candidates with their probability by the clips of their shots, best first."""
         present, videos = dict[int, float](), list(candidates)
-        for start in range(0, len(videos), _VIDEOS_AT_ONCE):
-            block = videos[start : start + _VIDEOS_AT_ONCE]
+        for start in range(0, len(videos), _BLOCK_VIDEOS):
+            block = videos[start : start + _BLOCK_VIDEOS]
             shots = [shot for video in block for shot in candidates[video]]
             query = f"SELECT id, clips FROM shots WHERE id IN ({', '.join(map(str, shots))})"
             clips_of = dict(self.connection.execute(query))
             lengths = [len(clips_of[shot]) // self._clip_bytes for shot in shots]
-            clips = self._clips(b"".join(clips_of[shot] for shot in shots))
-            log_present = self._smoothed(unpack_clips(clips, self.names, 0.0, STEP_S), lengths)
+            clips = self._read_clips(b"".join(clips_of[shot] for shot in shots))
+            log_present = self._smooth(unpack_clips(clips, self.names, 0.0, STEP_S), lengths)
             ends = np.cumsum([0, *lengths])[np.cumsum([0, *(len(candidates[video]) for video in block)])]
             best = np.exp(np.maximum.reduceat(log_present, ends[:-1], axis=1).sum(axis=0))
             present |= zip(block, best.tolist(), strict=True)
-        yield from sorted(present.items(), key=lambda each: (-each[1], each[0]))
+        yield from sorted(present.items(), key=lambda item: (-item[1], item[0]))
 
     def present(self, video: int) -> float:
         """Return probability that the request is true of a video."""
         query = "SELECT first_shot, n_shots FROM videos WHERE id = ?"
         first, count = self.connection.execute(query, (video,)).fetchone()
-        ((_, present),) = self._exact({video: list(range(first, first + count))})
+        ((_, present),) = self._rank_exactly({video: list(range(first, first + count))})
         return present
 
-    def _clips(self, content: bytes) -> Records:
+    def _read_clips(self, content: bytes) -> Records:
         return read_records(content, clip_type(self.vectors.shape[1], len(self.names)))
 
     @property
     def _clip_bytes(self) -> int:
         return clip_type(self.vectors.shape[1], len(self.names)).itemsize
 
-    def _smoothed(self, clips: ClipEmbeddings, lengths: Sequence[int]) -> FloatArray:
+    def _smooth(self, clips: ClipEmbeddings, lengths: Sequence[int]) -> FloatArray:
         """Return [steps, T] log-probability about each clip, by the mean z of three in a row, as in
         `presence`.
 
@@ -231,74 +229,76 @@ class Search:
         means = (sums[:, first + widths] - sums[:, first]) / widths
         return self._log_present(np.asarray(means, np.float32))
 
-    def _moments(self, video: int) -> list[Found]:
+    def _find_moments(self, video: int) -> list[Hit]:
         """Return the moments of a video; their edges and order are those of `ground`."""
         query = "SELECT duration_s, edges, first_shot, n_shots FROM videos WHERE id = ?"
         duration_s, edges, first, count = self.connection.execute(query, (video,)).fetchone()
         query = "SELECT clips FROM shots WHERE id >= ? AND id < ? ORDER BY id"
         content = b"".join(row[0] for row in self.connection.execute(query, (first, first + count)))
         shots_s = read_records(edges, np.float64)
-        clips = unpack_clips(self._clips(content), self.names, duration_s, STEP_S, shots_s)
-        log_present = self._smoothed(clips, [len(clips)])
+        clips = unpack_clips(self._read_clips(content), self.names, duration_s, STEP_S, shots_s)
+        log_present = self._smooth(clips, [len(clips)])
         curves, several = similarity(clips, self.vectors), len(self.steps) > 1
         by_step = []
         for step, logs in zip(self.steps, log_present, strict=True):
             curve = curves[list(step.wanted)].sum(axis=0) - curves[list(step.unwanted)].sum(axis=0)
-            top_k = _MOMENTS if several else self.wishes.per_video
+            top_k = _STEP_MOMENTS if several else self.options.per_video
             moments = find_moments(curve, clips.timestamps, STEP_S, duration_s, top_k, shots_s=shots_s)
-            found, most = list[Found](), float(np.exp(logs.max()))
+            hits, most = list[Hit](), float(np.exp(logs.max()))
             for moment in moments:
                 # the first is what the video is ranked by, and no other comes before it
-                own = _within(clips, moment.start_s, moment.end_s)
-                present = min(most, float(np.exp(logs[own].max()))) if found or several else most
+                clips_inside = _clips_within(clips, moment.start_s, moment.end_s)
+                present = min(most, float(np.exp(logs[clips_inside].max()))) if hits or several else most
                 most = present if not several else most
-                (row,) = unit_rows(clips.rows[own].mean(axis=0, keepdims=True))
-                found.append(Found(video, moment.start_s, moment.end_s, present, row))
-            by_step.append(found)
-        found, wishes = _chained(by_step) if several else by_step[0], self.wishes
-        long = (each for each in found if each.end_s - each.start_s >= wishes.min_length_s)
-        return [each for each in long if each.present >= wishes.min_present]
+                (row,) = unit_rows(clips.rows[clips_inside].mean(axis=0, keepdims=True))
+                hits.append(Hit(video, moment.start_s, moment.end_s, present, row))
+            by_step.append(hits)
+        hits, options = _best_chain(by_step) if several else by_step[0], self.options
+        long = (hit for hit in hits if hit.end_s - hit.start_s >= options.min_length_s)
+        return [hit for hit in long if hit.present >= options.min_present]
 
-    def _ranked(self, found: Sequence[Found]) -> list[Found]:
-        """Most probable first; what several videos show alike is listed once."""
-        kept = list[Found]()
-        for each in sorted(found, key=lambda one: -one.present):
-            same = () if self.wishes.duplicates else (n for n, one in enumerate(kept) if _is_same(one, each))
+    def _merge_duplicates(self, hits: Sequence[Hit]) -> list[Hit]:
+        """Sort by probability, and list near-identical moments of several videos once."""
+        merged = list[Hit]()
+        for hit in sorted(hits, key=lambda other: -other.present):
+            same = (
+                ()
+                if self.options.duplicates
+                else (n for n, other in enumerate(merged) if _is_same(other, hit))
+            )
             if (number := next(iter(same), None)) is None:
-                kept.append(each)
+                merged.append(hit)
             else:
-                also = dict.fromkeys([*kept[number].also, each.video, *each.also])
-                kept[number] = replace(kept[number], also=tuple(also))
-        return kept
+                also = dict.fromkeys([*merged[number].also, hit.video, *hit.also])
+                merged[number] = replace(merged[number], also=tuple(also))
+        return merged
 
 
-def _within(clips: ClipEmbeddings, start_s: float, end_s: float) -> slice:
+def _clips_within(clips: ClipEmbeddings, start_s: float, end_s: float) -> slice:
     """Return the clips whose middles lie in a moment, one at least."""
     first, after = np.searchsorted(clips.timestamps + clips.step_s / 2, [start_s, end_s]).tolist()
     first = min(first, len(clips) - 1)
     return slice(first, max(after, first + 1))
 
 
-def _is_same(one: Found, other: Found) -> bool:
-    lengths = sorted([one.end_s - one.start_s, other.end_s - other.start_s])
-    is_as_long = lengths[0] >= _SAME_LENGTH * lengths[1]
-    if one.video == other.video or not is_as_long or one.row is None or other.row is None:
+def _is_same(hit: Hit, other: Hit) -> bool:
+    lengths = sorted([hit.end_s - hit.start_s, other.end_s - other.start_s])
+    is_as_long = lengths[0] >= _MIN_LENGTH_RATIO * lengths[1]
+    if hit.video == other.video or not is_as_long or hit.row is None or other.row is None:
         return False
-    return float(one.row @ other.row) > _SAME
+    return float(hit.row @ other.row) > _MIN_COSINE
 
 
-def _chained(by_step: Sequence[Sequence[Found]]) -> list[Found]:
-    """Return the most probable chain with a moment of each step, none before the end of the last; none if
-    there is none.
-    """
-    chains = [replace(one, parts=((one.start_s, one.end_s),)) for one in by_step[0]]
+def _best_chain(by_step: Sequence[Sequence[Hit]]) -> list[Hit]:
+    """Return the most probable chain of one moment per step, in order of time, if there is one."""
+    chains = [replace(hit, parts=((hit.start_s, hit.end_s),)) for hit in by_step[0]]
     for moments in by_step[1:]:
-        longer = list[Found]()
-        for one in moments:
-            before = [chain for chain in chains if chain.end_s <= one.start_s]
+        longer = list[Hit]()
+        for hit in moments:
+            before = [chain for chain in chains if chain.end_s <= hit.start_s]
             if before:
                 best = max(before, key=lambda chain: chain.present)
-                parts = (*best.parts, (one.start_s, one.end_s))
-                longer.append(replace(best, end_s=one.end_s, present=best.present * one.present, parts=parts))
+                parts = (*best.parts, (hit.start_s, hit.end_s))
+                longer.append(replace(best, end_s=hit.end_s, present=best.present * hit.present, parts=parts))
         chains = longer
     return [max(chains, key=lambda chain: chain.present)] if chains else []

@@ -1,4 +1,4 @@
-"""The page of an archive over HTTP: what a browser asks, and who may ask. docs/serve.md has the rules."""
+"""Serve the page of an archive over HTTP, and check requests. docs/serve.md has the rules."""
 
 import errno
 import hmac
@@ -21,12 +21,12 @@ from urllib.parse import parse_qs, quote, urlsplit
 from vidsum.archive import answers
 from vidsum.archive.archive import Archive
 from vidsum.archive.connections import BoundedServer
-from vidsum.archive.wishes import Wishes
+from vidsum.archive.settings import SearchOptions
 from vidsum.errors import ForeignFileError, InputError, MissingError, UsageError, VidsumError
 from vidsum.io.text import parse_json
 from vidsum.io.urls import is_loopback
 
-_PROMISES = {
+_HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; img-src 'self' data:; media-src 'self'; "
     "style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -35,7 +35,7 @@ _PROMISES = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-_PAGE = {
+_ASSETS = {
     "/": ("html", "archive/templates/page.html"),
     "/base.css": ("css", "results/templates/base.css"),
     "/page.css": ("css", "archive/templates/page.css"),
@@ -45,7 +45,7 @@ _PAGE = {
 
 
 class _ForeignError(Exception):
-    """Who asks may not."""
+    """A request that is not allowed."""
 
 
 _STATUS = ((_ForeignError, 403), (MissingError, 404), (UsageError, 400), (InputError, 400))
@@ -54,7 +54,7 @@ _STATUS = ((_ForeignError, 403), (MissingError, 404), (UsageError, 400), (InputE
 class Server(BoundedServer):
     """An archive at an address; searches and clips are made one at a time.
 
-    `warn` is told once of each file that the archive names and that is not the video it describes.
+    `warn` gets one message per file that is no longer the indexed video.
 
     Raises UsageError: the port is taken, or the host is no address of this machine. InputError, OutputError,
     WeightsError: the archive cannot be searched.
@@ -77,7 +77,7 @@ class Server(BoundedServer):
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self.archive = Archive(archive, create=False)  # stays open: others open it faster
         try:
-            self.archive.find("a video", Wishes(top_k=1))  # loads what a search needs
+            self.archive.find("a video", SearchOptions(top_k=1))  # loads what a search needs
             super().__init__((host, port), _Handler)
         except VidsumError:
             self.archive.close()
@@ -89,36 +89,35 @@ class Server(BoundedServer):
             raise UsageError(fault, hint=hint) from error
 
     def server_bind(self) -> None:
-        """Without asking for the name of the address, which may take seconds."""
+        """Bind without resolving the name of the address, which may take seconds."""
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = self.host, self.server_address[1]
 
     def server_close(self) -> None:
-        """End, and close the archive."""
+        """Close the server and the archive."""
         super().server_close()
         self.archive.close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Nothing: a browser that goes away is no fault."""
+        """Ignore errors of connections: a browser may go away."""
 
     def warn_once(self, message: str) -> None:
-        """Tell who runs the server."""
+        """Warn the user who runs the server."""
         if message not in self._warned:
             self._warned.add(message)
             self._warn(message)
 
     @property
     def url(self) -> str:
-        """What to open, with the token."""
+        """The address to open, with the token."""
         host = socket.gethostname() if self.host in ("0.0.0.0", "::") else self.host
         token = f"?token={quote(self.token)}" if self.token else ""
         return f"http://{f'[{host}]' if ':' in host else host}:{self.server_port}/{token}"
 
-    def is_own(self, host: str) -> bool:
-        """Return whether a Host header names this server: any other may be a foreign page's name, bound to
-        us.
+    def is_this_server(self, host: str) -> bool:
+        """Return whether a Host header names this server; others may be a foreign site bound to its address.
 
-        Of a server that other machines reach, all numbers and this machine's name are its own.
+        A server that other machines can reach accepts all IP addresses and this machine's name.
         """
         parts = re.fullmatch(r"(?:\[([0-9a-f:.]+)\]|([^][:/?#@\\\s]+))(?::([0-9]{1,5}))?", host.lower())
         if parts is None:  # with a user, a path or the like, it is no host
@@ -136,32 +135,32 @@ def _is_number(host: str) -> bool:
         return False
 
 
-def span_of(header: str | None, size: int) -> tuple[int, int] | None:
-    """Return [start, end) of the bytes that a Range header asks for; None for all of them.
+def parse_range(header: str | None, size: int) -> tuple[int, int] | None:
+    """Return [start, end) of the bytes of a Range header; None for all of them.
 
-    What is malformed, or asks for several parts, counts for nothing (RFC 9110, 14.2). Raises ValueError: the
-    file has none of the bytes.
+    Malformed headers and several ranges are ignored (RFC 9110, 14.2). Raises ValueError: the file has none of
+    the bytes.
     """
-    found = re.fullmatch(r"(?i:bytes)= *([0-9]{0,18})-([0-9]{0,18}) *", header or "")
-    if found is None or not (found[1] or found[2]) or (all(found.groups()) and int(found[2]) < int(found[1])):
+    match = re.fullmatch(r"(?i:bytes)= *([0-9]{0,18})-([0-9]{0,18}) *", header or "")
+    if match is None or not (match[1] or match[2]) or (all(match.groups()) and int(match[2]) < int(match[1])):
         return None
-    start = int(found[1]) if found[1] else max(size - int(found[2]), 0)
-    end = min(int(found[2]) + 1, size) if all(found.groups()) else size
+    start = int(match[1]) if match[1] else max(size - int(match[2]), 0)
+    end = min(int(match[2]) + 1, size) if all(match.groups()) else size
     if start >= end:
         raise ValueError("the video has no such bytes")
     return start, end
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One connection."""
+    """The requests of one connection."""
 
     server: Server
     protocol_version, server_version, sys_version = "HTTP/1.1", "vidsum", ""
     timeout, disable_nagle_algorithm = 60, True  # a player that rests asks again
-    cookie, begun = "", False
+    cookie, has_answered = "", False
 
     def parse_request(self) -> bool:
-        """Read the head of a request; one with a body that is not read ends the connection."""
+        """Parse the head of a request; close the connection after a body that is not read."""
         if not super().parse_request():
             return False
         self.server.begin(self.connection)
@@ -178,13 +177,13 @@ class _Handler(BaseHTTPRequestHandler):
         return True
 
     def do_GET(self) -> None:
-        """Answer what a page reads, and what it wants to have saved."""
-        self.cookie, self.begun = "", False
+        """Answer a request."""
+        self.cookie, self.has_answered = "", False
         try:
-            path, asked = self._checked()
-            return self._save(path) if self.command == "POST" else self._read(path, asked)
+            path, parameters = self._check_request()
+            return self._answer_post(path) if self.command == "POST" else self._answer_get(path, parameters)
         except (ConnectionError, TimeoutError):  # the browser went away
-            self.begun = True
+            self.has_answered = True
         except Exception as error:
             status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
             is_known = isinstance(error, VidsumError | _ForeignError)
@@ -192,7 +191,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection |= status == 403
             if isinstance(error, ForeignFileError):
                 self.server.warn_once(message)
-        if self.begun:  # too late to say so
+        if self.has_answered:  # too late for an error
             self.close_connection = True
             return None
         return self._send({"error": " ".join(message.split())}, status=status)
@@ -206,80 +205,82 @@ class _Handler(BaseHTTPRequestHandler):
     do_HEAD = do_POST = do_GET  # noqa: N815
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing."""
+        """Log nothing."""
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """One line, of what is no request too."""
+        """Send one line, even without a valid request."""
         self.close_connection, self.request_version = True, self.protocol_version
         self._send({"error": message or "not understood"}, status=code)
 
-    def _checked(self) -> tuple[str, dict[str, list[str]]]:
-        """Return path and parameters of a request, if who sends it may ask."""
+    def _check_request(self) -> tuple[str, dict[str, list[str]]]:
+        """Return path and parameters of a request that is allowed."""
         hosts, origin = self.headers.get_all("Host", []), self.headers.get("Origin")
-        if len(hosts) != 1 or not self.server.is_own(hosts[0]):
+        if len(hosts) != 1 or not self.server.is_this_server(hosts[0]):
             raise _ForeignError("not this server's name: open the address that it printed")
         try:
             url = urlsplit(self.path)
-            asked = parse_qs(url.query, max_num_fields=100)
+            parameters = parse_qs(url.query, max_num_fields=100)
         except ValueError as error:
             raise UsageError("the address cannot be read") from error
         is_visit = url.path == "/" and self.headers.get("Sec-Fetch-Mode") == "navigate"
         is_near = is_visit or self.headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin")
         if origin not in (None, f"http://{hosts[0]}") or not is_near:
             raise _ForeignError("a page of another site asks")
-        given = asked.pop("token", [""])[-1]
-        if self.server.token and not self._knows(self.server.token.encode(), given):
+        token = parameters.pop("token", [""])[-1]
+        if self.server.token and not self._is_authorised(self.server.token.encode(), token):
             raise _ForeignError("open the address with the token that the server printed")
-        return url.path, asked
+        return url.path, parameters
 
-    def _knows(self, token: bytes, given: str) -> bool:
-        """Return whether a token, or the cookie that it leaves, is right."""
+    def _is_authorised(self, token: bytes, attempt: str) -> bool:
+        """Return whether a token, or the cookie set after it, is right."""
         name, digest = f"vidsum_{self.server.server_port}", hmac.new(token, b"page", "sha256").hexdigest()
-        if hmac.compare_digest(given.encode(errors="replace"), token):
+        if hmac.compare_digest(attempt.encode(errors="replace"), token):
             self.cookie = f"{name}={digest}; HttpOnly; SameSite=Lax; Path=/"
             return True
-        kept = re.findall(rf"(?:^|;\s*){name}=([^;\s]*)", self.headers.get("Cookie", ""))
-        return any(hmac.compare_digest(each.encode(errors="replace"), digest.encode()) for each in kept)
+        cookies = re.findall(rf"(?:^|;\s*){name}=([^;\s]*)", self.headers.get("Cookie", ""))
+        return any(
+            hmac.compare_digest(cookie.encode(errors="replace"), digest.encode()) for cookie in cookies
+        )
 
-    def _read(self, path: str, asked: dict[str, list[str]]) -> None:
+    def _answer_get(self, path: str, parameters: dict[str, list[str]]) -> None:
         if path == "/" and self.cookie:  # the token goes out of the address
             return self._send(b"", status=303, headers={"Location": "/"})
-        if path in _PAGE:
-            kind, part = _PAGE[path]
+        if path in _ASSETS:
+            kind, part = _ASSETS[path]
             return self._send(files("vidsum").joinpath(part).read_bytes(), f"text/{kind}; charset=utf-8")
-        found = re.fullmatch(
+        match = re.fullmatch(
             r"/(api/archive|api/search|(?:api/video|thumb|video)/[0-9]{1,17})(?:[.]jpg)?", path
         )
-        what, _, number = found[1].rpartition("/") if found else ("", "", "")
+        what, _, number = match[1].rpartition("/") if match else ("", "", "")
         with Archive(self.server.archive.path, create=False) as archive:
-            content: dict[str, Any] | bytes | answers.Source
+            content: dict[str, Any] | bytes | answers.VideoFile
             if what == "video":
-                content = answers.source_of(archive, int(number))
+                content = answers.find_video(archive, int(number))
             elif what == "thumb":
-                content = answers.picture(archive, int(number))
+                content = answers.read_picture(archive, int(number))
             elif what == "api/video":
                 content = answers.video(archive, int(number))
             elif number == "archive":
-                content = answers.overview(archive)
+                content = answers.describe_archive(archive)
             elif number == "search":
                 with self.server.searching:
-                    content = answers.search(archive, asked)
+                    content = answers.search(archive, parameters)
             else:
                 raise MissingError("no such page")
-        if isinstance(content, answers.Source):
+        if isinstance(content, answers.VideoFile):
             with content.open() as file:
                 return self._send_video(content, file)
         if isinstance(content, bytes):
             return self._send(content, "image/jpeg", headers={"Cache-Control": "private, max-age=600"})
         return self._send(content)
 
-    def _send_video(self, source: answers.Source, file: BinaryIO) -> None:
+    def _send_video(self, source: answers.VideoFile, file: BinaryIO) -> None:
         tag, kind = f'"{source.sha256[:32]}-{source.mtime_ns:x}"', mimetypes.guess_type(source.path)[0] or ""
         kind = kind if kind.startswith("video/") else "application/octet-stream"
         headers = {"ETag": tag, "Accept-Ranges": "bytes", "Cache-Control": "private, no-cache"}
         is_part = self.command == "GET" and self.headers.get("If-Range", tag) == tag
         try:
-            span = span_of(self.headers.get("Range"), source.bytes) if is_part else None
+            span = parse_range(self.headers.get("Range"), source.bytes) if is_part else None
         except ValueError as error:
             headers["Content-Range"] = f"bytes */{source.bytes}"
             return self._send({"error": str(error)}, status=416, headers=headers)
@@ -289,7 +290,7 @@ class _Handler(BaseHTTPRequestHandler):
         file.seek(start)
         return self._send(file, kind, 206 if span else 200, headers, end - start)
 
-    def _save(self, path: str) -> None:
+    def _answer_post(self, path: str) -> None:
         if path not in ("/api/clip", "/api/timeline"):
             raise MissingError("no such page")
         if self.headers.get_content_type() != "application/json":  # pages of other sites must ask to send it
@@ -302,16 +303,16 @@ class _Handler(BaseHTTPRequestHandler):
         except (UnicodeDecodeError, InputError) as error:
             raise UsageError("the request is not JSON") from error
         with Archive(self.server.archive.path, create=False) as archive, self.server.writing:
-            moments = answers.moments_of(archive, document)
+            moments = answers.parse_moments(archive, document)
             if path == "/api/clip":
-                file, name = answers.clips(archive, moments)
+                file, name = answers.write_clips(archive, moments)
             else:
-                text, name = answers.timeline(moments, document)
+                text, name = answers.render_timeline(moments, document)
                 file = io.BytesIO(text.encode())
         with file:
             size, _ = file.seek(0, os.SEEK_END), file.seek(0)
-            shown = quote(name.encode(errors="replace"))
-            headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{shown}"}
+            filename = quote(name.encode(errors="replace"))
+            headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{filename}"}
             self._send(file, mimetypes.guess_type(name)[0] or "text/plain", 200, headers, size)
 
     def _send(
@@ -322,8 +323,8 @@ class _Handler(BaseHTTPRequestHandler):
         headers: dict[str, str] | None = None,
         length: int = 0,
     ) -> None:
-        """An answer: a document, bytes, or so many of a file from where it is."""
-        self.begun = True
+        """Send a document, bytes, or `length` bytes of a file from its position."""
+        self.has_answered = True
         content = json.dumps(content).encode() if isinstance(content, dict) else content
         facts = {
             "Content-Type": kind,
@@ -333,7 +334,7 @@ class _Handler(BaseHTTPRequestHandler):
         closing = {"Connection": "close"} if self.close_connection else {}
         stream, self.wfile = self.wfile, io.BytesIO()  # head and body go out in one packet
         self.send_response(status)
-        for name, value in {**_PROMISES, **facts, **cookie, **closing, **(headers or {})}.items():
+        for name, value in {**_HEADERS, **facts, **cookie, **closing, **(headers or {})}.items():
             self.send_header(name, str(value))
         self.end_headers()
         head, self.wfile = self.wfile.getvalue(), stream

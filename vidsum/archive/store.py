@@ -1,8 +1,8 @@
-"""Where an archive is kept: its tables and versions, in an SQLite file or on a server.
+"""The database of an archive: its tables and migrations, in an SQLite file or on a server.
 
-docs/formats.md lists the tables. A writer changes one video per transaction, so that a run that is killed
-leaves whole videos, and several processes can write and read at once. Faults of a file are one line here,
-those of a server in `vidsum.archive.postgres`.
+docs/formats.md lists the tables. A writer changes one video per transaction, so that a killed run leaves
+whole videos, and several processes can write and read at once. `vidsum.archive.postgres` is the same for a
+server.
 """
 
 import os
@@ -17,8 +17,8 @@ import numpy as np
 from vidsum import checkpoints
 from vidsum.archive import postgres
 from vidsum.archive.packed import Records, read_records
-from vidsum.archive.postgres import ANEW, require_known
-from vidsum.archive.wishes import is_server
+from vidsum.archive.postgres import REINDEX_HINT, require_known
+from vidsum.archive.settings import is_server
 from vidsum.errors import InputError, MissingError, OutputError, VidsumError
 from vidsum.features import describe, weights_sha256
 from vidsum.grounding.vse import EXTRACTOR, NAME
@@ -95,7 +95,7 @@ _MIGRATIONS = (
 
 
 class SQLite(sqlite3.Connection):
-    """The file of an archive. `vidsum.archive.postgres` has the same of a server."""
+    """A connection to the file of an archive."""
 
     stream = sqlite3.Connection.execute
     where: Path
@@ -105,24 +105,24 @@ class SQLite(sqlite3.Connection):
         return time.time()
 
     def transaction(self, begin: str = "BEGIN IMMEDIATE") -> AbstractContextManager[object]:
-        """Return all changes, or none; no other process writes meanwhile."""
+        """Apply all changes or none, as the only writer."""
         self.execute(begin)
         return self
 
     def snapshot(self) -> AbstractContextManager[object]:
-        """Whoever reads sees nothing of what others write meanwhile."""
+        """Read from a consistent snapshot."""
         return self.transaction("BEGIN")
 
-    def with_words(self, table: str, words: Sequence[str]) -> Iterable[tuple[int]]:
-        """Return the videos of the texts that hold some words, best first."""
+    def find_words(self, table: str, words: Sequence[str]) -> Iterable[tuple[int]]:
+        """Return the videos whose texts contain some words, best first."""
         query = f"SELECT video FROM {table} WHERE {table} MATCH ? ORDER BY rank"
         return self.execute(query, (" OR ".join(f'"{word}"' for word in words),))
 
     def add_pieces(self, space: int, video: int, pieces: Records) -> None:
-        """Index the pieces of a video: a file needs no index, for all are scanned."""
+        """Do nothing: all pieces of a file are scanned, without an index."""
 
-    def near(self, space: int, vectors: FloatArray, videos: set[int]) -> set[int] | None:
-        """Return the videos of the pieces that are next to [M, d]; None: all are scanned."""
+    def nearest_videos(self, space: int, vectors: FloatArray, videos: set[int]) -> set[int] | None:
+        """Return None: scan all pieces."""
         return None
 
 
@@ -153,9 +153,9 @@ def connect(path: Path | str, *, create: bool) -> Database:
     elif not path.is_file() or (not create and not path.stat().st_size):
         raise InputError(f"{path}: no such archive", hint="vidsum index FOLDER")
     elif path.stat().st_size:
-        _require_ours(path)  # before it is changed
+        _require_archive(path)  # before it is changed
     may_write = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-    # without permission to write, SQLite reads what nobody is writing
+    # read-only: open as immutable unless a WAL file exists
     log = Path(f"{path}-wal")
     has_log = log.exists() and log.stat().st_size > 0
     if has_log and not (may_write or Path(f"{path}-shm").exists()):
@@ -186,12 +186,12 @@ def require_copy(video: str) -> None:
 
 @contextmanager
 def _faults_of_opening(path: Path) -> Iterator[None]:
-    """Turn errors into those of vidsum; until a file is open, whatever SQLite makes of it is its damage."""
+    """Turn errors into those of vidsum; any error while a file is opened means damage."""
     try:
         with faults(path):
             yield
     except (sqlite3.Error, ValueError, OverflowError) as error:
-        fault = InputError(f"{path}: is damaged ({error})", hint=ANEW)
+        fault = InputError(f"{path}: is damaged ({error})", hint=REINDEX_HINT)
         fault.ends_batch = True
         raise fault from error
 
@@ -214,12 +214,12 @@ def _faults(path: Path) -> Iterator[None]:
             raise OutputError(reason, hint="try again when it is done") from error
         fault: VidsumError = OutputError(f"{path}: cannot be used ({reason})")
         if not is_whole:
-            fault = InputError(f"{path}: is damaged ({reason})", hint=ANEW)
+            fault = InputError(f"{path}: is damaged ({reason})", hint=REINDEX_HINT)
         fault.ends_batch = True
         raise fault from error
 
 
-def _require_ours(path: Path) -> None:
+def _require_archive(path: Path) -> None:
     """Refuse a file that another program made, by its header.
 
     SQLite reads it: when a process closes any other descriptor of a file, POSIX ends the locks of all its
@@ -258,27 +258,26 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
     return int(version)
 
 
-def made_from() -> str:
-    """Digest of the networks that vectors of today's archives come from."""
+def networks_digest() -> str:
+    """Return the digest of the networks that make the vectors of new videos."""
     names = {"vse": NAME, "text": "minilm"}
     sha256 = {what: checkpoints.sha256_of(name) for what, name in names.items()}
     return digest_of({**sha256, "pictures": weights_sha256(describe(EXTRACTOR))})
 
 
-def space_of(
-    connection: Database, made_from: str, dim: int, axes: Callable[[], FloatArray] | None = None
+def get_space(
+    connection: Database, networks_digest: str, dim: int, axes: Callable[[], FloatArray] | None = None
 ) -> tuple[int, FloatArray]:
-    """Return the number and the axes [D, d] of a space; `axes` makes those of a new one, inside a
-    transaction.
+    """Return the id and the axes [D, d] of a space; `axes` makes those of a new one, inside a transaction.
 
-    Number 0, without axes, where no video is in it.
+    The id is 0, without axes, where no video is in it.
     """
     query = "SELECT id, axes FROM spaces WHERE made_from = ?"
-    row = connection.execute(query, (made_from,)).fetchone()
+    row = connection.execute(query, (networks_digest,)).fetchone()
     if row is None and axes is not None:
         connection.execute(
-            "INSERT INTO spaces (made_from, axes) VALUES (?, ?)", (made_from, axes().tobytes())
+            "INSERT INTO spaces (made_from, axes) VALUES (?, ?)", (networks_digest, axes().tobytes())
         )
-        row = connection.execute(query, (made_from,)).fetchone()
+        row = connection.execute(query, (networks_digest,)).fetchone()
     number, content = row or (0, b"")
     return number, read_records(content, np.float32).reshape(dim, -1)

@@ -1,4 +1,4 @@
-"""What is said or described in the videos of an archive: where it comes from, and the moments that it finds.
+"""Transcripts and descriptions of the videos of an archive, and searches in them.
 
 A transcript comes from the cache, or is made; descriptions from the file that `vidsum describe` wrote.
 """
@@ -11,8 +11,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, Literal
 
-from vidsum.archive.packed import pack_rows, read_records, row_type, rows_of
-from vidsum.archive.search import Found
+from vidsum.archive.packed import pack_rows, read_records, row_type, unpack_rows
+from vidsum.archive.search import Hit
 from vidsum.archive.store import Database
 from vidsum.errors import InputError
 from vidsum.features.settings import Extraction
@@ -35,30 +35,32 @@ from vidsum.results.transcript import Transcript
 from vidsum.speech.settings import Transcription
 from vidsum.types import FloatArray, Progress
 
-Why = Literal["said", "described"]
+TextKind = Literal["said", "described"]
 
-TABLES: Final[dict[Why, tuple[str, str]]] = {
+TABLES: Final[dict[TextKind, tuple[str, str]]] = {
     "said": ("sentences", "spoken"),
     "described": ("descriptions", "described"),
 }
 """The table of texts, and the column of `videos` with the records of their meanings."""
-_VIDEOS = 100
-"""Videos that are looked at closely: the likeliest by meaning, and as many by exact words."""
+_N_CANDIDATES = 100
+"""Videos searched exactly: the likeliest by meaning, and as many by exact words."""
 
 
 @dataclass(frozen=True)
 class Texts:
-    """What is said or described in a video."""
+    """The transcript or the descriptions of a video."""
 
     sentences: Sequence[Passage]
     rows: bytes
     """Records of the passages of a transcript, or of the sentences of descriptions."""
-    made_from: str = ""
+    source_sha256: str = ""
     """SHA-256 of the file of descriptions."""
 
 
-def hear(video: str, extraction: Extraction, progress: Progress | None, *, transcribe: bool) -> Texts | None:
-    """What is said, in English; None where that is not known, and is not to be found out."""
+def read_speech(
+    video: str, extraction: Extraction, progress: Progress | None, *, transcribe: bool
+) -> Texts | None:
+    """Return the transcript in English; None if there is none and `transcribe` is off."""
     try:
         plan = plan_transcript(video, Transcription(), extraction, probe_video(video, extraction))
     except InputError:  # no sound
@@ -69,17 +71,19 @@ def hear(video: str, extraction: Extraction, progress: Progress | None, *, trans
         english = cached_transcript(video, extraction, plan.provenance["video"], english=True)
     if english is None:
         return None
-    return _texts(split_sentences(english), "said", extraction)
+    return _embed_texts(split_sentences(english), "said", extraction)
 
 
-def _texts(sentences: Sequence[Passage], why: Why, extraction: Extraction, made_from: str = "") -> Texts:
-    texts = [passage.text for passage in passages_in(sentences, why)]
+def _embed_texts(
+    sentences: Sequence[Passage], kind: TextKind, extraction: Extraction, source_sha256: str = ""
+) -> Texts:
+    texts = [passage.text for passage in split_passages(sentences, kind)]
     rows = pack_rows(load_text_encoder(ENCODER, extraction.device).encode(texts)) if texts else None
-    return Texts(sentences, b"" if rows is None else rows.tobytes(), made_from)
+    return Texts(sentences, b"" if rows is None else rows.tobytes(), source_sha256)
 
 
-def descriptions_beside(video: str) -> bytes:
-    """What `vidsum describe` wrote, beside a video or into the current folder; empty where it did not."""
+def read_descriptions(video: str) -> bytes:
+    """Read the output of `vidsum describe`, next to a video or in the current folder; empty if missing."""
     for stem in reversed(stems_of(video)):
         for folder in (Path(video).parent, Path()):
             with suppress(OSError, InputError):
@@ -87,13 +91,13 @@ def descriptions_beside(video: str) -> bytes:
     return b""
 
 
-def describe(
+def parse_descriptions(
     source: tuple[str, str], content: bytes, known: str | None, extraction: Extraction
 ) -> tuple[Texts | None, tuple[str, ...]]:
     """Return the sentences of a file of descriptions, and warnings.
 
-    None where there are none, they are of another video than the `source` (its path and SHA-256), or those
-    of the digest `known`.
+    None if there are none, they belong to another video than `source` (path and SHA-256), or their digest is
+    `known`.
     """
     digest = sha256(content).hexdigest()
     if not content or digest == known:
@@ -109,64 +113,71 @@ def describe(
         fault = " ".join(str(error).split())
     if fault is not None:
         return None, (f"{source[0]}: its descriptions are not used ({fault})",)
-    found = Descriptions.from_dict(document).descriptions
-    sentences = [Passage(one.start_s, one.end_s, one.text, certain=one.confidence) for one in found]
-    return _texts(sentences, "described", extraction, digest), ()
+    descriptions = Descriptions.from_dict(document).descriptions
+    sentences = [
+        Passage(description.start_s, description.end_s, description.text, certain=description.confidence)
+        for description in descriptions
+    ]
+    return _embed_texts(sentences, "described", extraction, digest), ()
 
 
-def set_texts(connection: Database, video: int, texts: Texts) -> None:
-    """Write what is said or described, in place of what was."""
-    table, column = TABLES["described" if texts.made_from else "said"]
-    facts = {column: texts.rows, **({"described_by": texts.made_from} if texts.made_from else {})}
+def store_texts(connection: Database, video: int, texts: Texts) -> None:
+    """Store a transcript or descriptions, replacing earlier ones."""
+    table, column = TABLES["described" if texts.source_sha256 else "said"]
+    facts = {column: texts.rows, **({"described_by": texts.source_sha256} if texts.source_sha256 else {})}
     connection.execute(f"DELETE FROM {table} WHERE video = ?", (video,))
     columns = "text, video, start_s, end_s, certain"
-    for one in texts.sentences:
-        row = (one.text, video, one.start_s, one.end_s, one.certain)
+    for sentence in texts.sentences:
+        row = (sentence.text, video, sentence.start_s, sentence.end_s, sentence.certain)
         connection.execute(f"INSERT INTO {table} ({columns}) VALUES (?, ?, ?, ?, ?)", row)
     values = ", ".join(f"{name} = ?" for name in facts)
     connection.execute(f"UPDATE videos SET {values} WHERE id = ?", (*facts.values(), video))
 
 
-def kinds_in(connection: Database, space: int) -> list[Why]:
-    """Return which kinds of texts the videos of an archive have."""
+def list_text_kinds(connection: Database, space: int) -> list[TextKind]:
+    """Return the kinds of texts that the videos of an archive have."""
     query = "SELECT 1 FROM videos WHERE space = ? AND length({}) > 0 LIMIT 1"
-    return [why for why in TABLES if connection.execute(query.format(TABLES[why][1]), (space,)).fetchone()]
+    return [kind for kind in TABLES if connection.execute(query.format(TABLES[kind][1]), (space,)).fetchone()]
 
 
-def found_in(
+def search_texts(
     connection: Database,
     space: int,
-    why: Why,
+    kind: TextKind,
     query: tuple[str, FloatArray],
     videos: set[int],
     per_video: int,
-) -> list[Found]:
+) -> list[Hit]:
     """Return the moments of some videos in which a text with its vector [D] is said or described, surest
     first.
     """
-    (text, vector), (table, column) = query, TABLES[why]
+    (text, vector), (table, column) = query, TABLES[kind]
     cosines = dict[int, FloatArray]()
     rows = f"SELECT id, {column} FROM videos WHERE space = ? AND length({column}) > 0"
     for video, content in connection.stream(rows, (space,)):
         if video in videos:
-            cosines[video] = rows_of(read_records(content, row_type(len(vector)))) @ vector
-    by_meaning = sorted(cosines, key=lambda video: -float(cosines[video].max()))[:_VIDEOS]
-    with_words = dict.fromkeys(video for (video,) in connection.with_words(table, re.findall(r"\w+", text)))
-    by_words = [video for video in with_words if video in cosines][:_VIDEOS]
-    found = list[Found]()
+            cosines[video] = unpack_rows(read_records(content, row_type(len(vector)))) @ vector
+    by_meaning = sorted(cosines, key=lambda video: -float(cosines[video].max()))[:_N_CANDIDATES]
+    find_words = dict.fromkeys(video for (video,) in connection.find_words(table, re.findall(r"\w+", text)))
+    by_words = [video for video in find_words if video in cosines][:_N_CANDIDATES]
+    hits = list[Hit]()
     of_video = f"SELECT start_s, end_s, text, certain FROM {table} WHERE video = ? ORDER BY start_s, end_s"
     for video in dict.fromkeys([*by_meaning, *by_words]):
         lines = connection.execute(of_video, (video,))
         sentences = [Passage(start_s, end_s, line, certain=sure) for start_s, end_s, line, sure in lines]
-        passages = passages_in(sentences, why)
+        passages = split_passages(sentences, kind)
         (evidence,) = score_passages(passages, [text], meanings=cosines[video][None])
         for moment in speech_moments(passages, evidence, per_video):
-            words = (each for each in sentences if Passage(moment.start_s, moment.end_s, "").holds(each))
-            content = " ".join(each.text for each in words)
-            found.append(Found(video, moment.start_s, moment.end_s, moment.score, None, why, content))
-    return sorted(found, key=lambda one: -one.present)
+            words = (
+                sentence
+                for sentence in sentences
+                if Passage(moment.start_s, moment.end_s, "").holds(sentence)
+            )
+            content = " ".join(sentence.text for sentence in words)
+            hits.append(Hit(video, moment.start_s, moment.end_s, moment.score, None, kind, content))
+    return sorted(hits, key=lambda hit: -hit.present)
 
 
-def passages_in(sentences: Sequence[Passage], why: Why) -> list[Passage]:
-    """What is compared with a query: a run of spoken sentences, a description alone."""
-    return [*iter_passages(sentences)] if why == "said" else [*sentences]
+def split_passages(sentences: Sequence[Passage], kind: TextKind) -> list[Passage]:
+    """Return the passages to compare with a query: runs of spoken sentences, or single descriptions."""
+    return [*iter_passages(sentences)] if kind == "said" else [*sentences]

@@ -127,8 +127,8 @@ class SpeechOptions(TypedDict, total=False):
     translate: bool
 
 
-class WishOptions(TypedDict, total=False):
-    """Options of `vidsum.archive.wishes.Wishes`."""
+class ArchiveSearchOptions(TypedDict, total=False):
+    """Options of `vidsum.archive.settings.SearchOptions`."""
 
     evidence: Literal["auto", "seen", "said", "described", "both"]
     like: str | Sequence[str]

@@ -1,4 +1,4 @@
-"""What can be chosen about an archive and a search; the fields are the options of the command line."""
+"""Settings of archives and searches; the fields are the options of the command line."""
 
 import math
 import os
@@ -14,7 +14,7 @@ from vidsum.times import TIME
 
 @dataclass(frozen=True)
 class ArchiveFile:
-    """Which archive."""
+    """The choice of an archive."""
 
     PANEL = "Search"
 
@@ -32,8 +32,8 @@ def is_server(archive: object) -> bool:
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """Which moments of an archive are looked for."""
+class SearchOptions:
+    """Options of a search."""
 
     PANEL = "Search"
 
@@ -87,7 +87,7 @@ class Wishes:
 
     @property
     def is_of_pictures(self) -> bool:
-        """Whether more is asked for than one text, which only pictures can show."""
+        """Whether conditions other than one text are set, which only pictures can meet."""
         return bool(self.like or self.also or self.without or self.then)
 
     @property
