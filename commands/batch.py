@@ -91,7 +91,7 @@ class Batch:
         if self.ray and self.jobs > 1:
             raise UsageError("--ray and --jobs exclude each other", hint="Ray runs a task per core")
 
-    def inputs(self, paths: Sequence[str], *, allow_playlists: bool = False) -> list[str]:
+    def inputs(self, paths: Sequence[str]) -> list[str]:
         """Return the named inputs, then those of `--from-file`, with folders replaced by their videos.
 
         URLs are replaced by the paths of their copies in the cache, which `run_verb` downloads.
@@ -109,7 +109,7 @@ class Batch:
         if not paths and not listed:
             raise UsageError("no input given", hint="a video or a folder; --help lists the options")
         named = [copy_of(name) for name in (*paths, *listed)]
-        return expand(named, recursive=self.recursive, allow_playlists=allow_playlists)
+        return expand(named, recursive=self.recursive)
 
 
 @dataclass(frozen=True)

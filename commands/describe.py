@@ -73,7 +73,7 @@ def describe(
 
     vidsum describe film.mp4 --texts corrected.srt --speak espeak-ng
     """
-    sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
+    sources = batch.inputs(sources)
     if settings.texts is not None:
         if len(sources) > 1:
             raise UsageError(f"--texts has the descriptions of one film, not of {len(sources)}")

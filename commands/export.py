@@ -10,7 +10,7 @@ import typer
 
 from vidsum.commands.batch import Verb, run_verb
 from vidsum.commands.jobs import Task
-from vidsum.commands.options import Only, command
+from vidsum.commands.options import command
 from vidsum.commands.outputs import (
     Files,
     Outputs,
@@ -24,7 +24,6 @@ from vidsum.commands.outputs import (
 from vidsum.commands.paths import HINT, has_label, is_as_written, note
 from vidsum.commands.result import Problem, Result, View
 from vidsum.errors import OutputError, UsageError, VidsumError
-from vidsum.features.settings import Extraction
 from vidsum.options import ADVANCED, Option, option
 from vidsum.outputs import atomic_write, is_special, make_folder
 from vidsum.results.settings import ExportFormat, ExportName, MediaPaths
@@ -198,13 +197,7 @@ class Exports:
 
 
 @command(app)
-def export(
-    results: Results,
-    outputs: Outputs,
-    settings: ExportSettings,
-    extraction: Annotated[Extraction, Only(("allow_playlists",))],
-    view: View,
-) -> None:
+def export(results: Results, outputs: Outputs, settings: ExportSettings, view: View) -> None:
     """Turn results into timelines for editors, or lists.
 
     Writes {result}.otio into the current folder, or what the ending of -o stands for: .otio (OpenTimelineIO),
@@ -228,7 +221,7 @@ def export(
         from vidsum.pipelines.timelines import timeline_text
         from vidsum.results.load import read_result
 
-        result = read_result(task.path, allow_playlists=extraction.allow_playlists)
+        result = read_result(task.path)
         target = bases[task.path]
         data = {"output": str(target), "format": format}
         if settings.chapters:

@@ -52,7 +52,7 @@ def extract(
 
     vidsum extract film.mp4 --extractor i3d --logits -o film.h5
     """
-    videos = batch.inputs(videos, allow_playlists=extraction.allow_playlists)
+    videos = batch.inputs(videos)
     ending = f"_{extraction.extractor}.{file.format}"
     bases = destinations(videos, outputs, ending, (".npz", ".h5", ".hdf5"))
     targets = {video: Files({"output": base}, nested=False) for video, base in bases.items()}

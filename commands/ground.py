@@ -120,7 +120,7 @@ def ground(
     if retrieval.space != "clip":
         checkpoints.hash_in_background("minilm", "vse")
     _require_one_stdin(batch, query_options)
-    sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
+    sources = batch.inputs(sources)
     _suggest_clip_weights(retrieval, view)
     queries = _read_queries(query_options, extraction, view)
     refused = tuple(map(Problem.of, queries.refused))

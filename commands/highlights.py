@@ -78,7 +78,7 @@ def highlights(
 
     vidsum highlights *.mp4 --top-k 3 --plot --clips
     """
-    sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
+    sources = batch.inputs(sources)
     is_more = extra.clips is not None or extra.plot or extra.sheet
     outputs, table = one_table(outputs, exports, asks_more=is_more)
     more = {"plot": "highlights.png"} if extra.plot else {}

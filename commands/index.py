@@ -55,7 +55,7 @@ def index(
     where: ArchiveFile,
     settings: IndexOptions,
     extraction: Annotated[
-        Extraction, Without(("extractor", "fps", "clip_frames", "stride_frames", "logits", "allow_playlists"))
+        Extraction, Without(("extractor", "fps", "clip_frames", "stride_frames", "logits"))
     ],
     view: View,
 ) -> None:

@@ -58,7 +58,7 @@ def info(
     videos: Videos,
     batch: Batch,
     settings: InfoOptions,
-    extraction: Annotated[Extraction, Only(("allow_playlists", "video_track", "audio_track"))],
+    extraction: Annotated[Extraction, Only(("video_track", "audio_track"))],
     view: View,
 ) -> None:
     """Show versions, devices, weights and cache; or details of video files.
@@ -68,7 +68,7 @@ def info(
     vidsum info film.mp4
     """
     if videos or batch.from_file:
-        videos = batch.inputs(videos, allow_playlists=extraction.allow_playlists)
+        videos = batch.inputs(videos)
         config = str(file) if (file := config_file(view.config)) else None
         verb = Verb("info", partial(_describe_video, extraction, config), columns=_COLUMNS)
         run_verb(verb, videos, view, batch)

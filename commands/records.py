@@ -1,6 +1,5 @@
 """Make outputs, unless they are up to date; refuse to replace those that were made otherwise."""
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -116,7 +115,6 @@ def _up_to_date(
     document = _recorded(files, provenance, form)
     if document is None:
         return None
-    _refuse_other_playlist(document, source, files.record)
     clips = files.clips(document)
     require_made_from(clips, document["provenance"], files.clip_settings.form)
     is_whole = read_mark(files.record) is None and all(path.exists() for path in (*files.all, *clips))
@@ -208,15 +206,6 @@ def _files_before(files: Files, besides: Sequence[Path]) -> list[Path]:
     ours = [*besides, *files.all]
     old = [path for path in (*files.clips(before), *pictures) if path not in ours and path.is_file()]
     return [path for path in old if read_encoding_tag(path, before["provenance"]) is not None]
-
-
-def _refuse_other_playlist(document: Mapping[str, Any], source: str, record: Path) -> None:
-    """Raise an OutputError where a record names a playlist that the user did not: exports would read it."""
-    from vidsum.results.load import names_playlist
-
-    realpath = os.path.realpath
-    if names_playlist(document) and realpath(document["video"]["path"]) != realpath(source):
-        raise OutputError(f"{record}: already exists, and names a playlist as its video", hint=HINT)
 
 
 def _recorded(files: Files, provenance: Mapping[str, Any], form: str) -> dict[str, Any] | None:

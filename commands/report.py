@@ -2,16 +2,14 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from vidsum.commands.export import Results, save_text
-from vidsum.commands.options import Only, command
+from vidsum.commands.options import command
 from vidsum.commands.outputs import check_outputs, require_suffix
 from vidsum.commands.result import Result, View, run_alone
 from vidsum.errors import UsageError
-from vidsum.features.settings import Extraction
 from vidsum.io.text import STDIN
 from vidsum.options import option
 
@@ -47,9 +45,7 @@ class Page:
 
 
 @command(app)
-def report(
-    results: Results, page: Page, extraction: Annotated[Extraction, Only(("allow_playlists",))], view: View
-) -> None:
+def report(results: Results, page: Page, view: View) -> None:
     """Show results in a browser.
 
     Writes report.html: a player, the curves with shots and selection, a picture of each segment to click on,
@@ -74,9 +70,8 @@ def report(
             if page.bundle is None:
                 require_suffix(target, (".html",))
             check_outputs(results[0], [page.bundle or target])
-        allowed = extraction.allow_playlists
         named = {"stdin" if path == STDIN else path: path for path in results}
-        made = [(name, read_displayable(path, allow_playlists=allowed)) for name, path in named.items()]
+        made = [(name, read_displayable(path)) for name, path in named.items()]
         if page.bundle is not None:
             is_new, warnings = write_bundle(made, page.bundle, page.title, overwrite=page.overwrite)
             line = f"{page.bundle}{'' if is_new else ': up to date'}"

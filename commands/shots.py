@@ -82,7 +82,7 @@ def shots(
 
     vidsum shots film.mp4 --shots transnetv2 --clips cuts --images 3 --stats
     """
-    sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
+    sources = batch.inputs(sources)
     outputs, table = one_table(outputs, exports, asks_more=extra != ShotOutputs())
     more = {"images": f"shots_images_{extra.images}"} if extra.images else {}
     more |= {"stats": "shots.stats.csv"} if extra.stats else {}

@@ -106,7 +106,7 @@ def summarize(
 
     vidsum summarize film.mp4 --keep 1:00-1:10 --drop 5:00-6:00 --dry-run
     """
-    sources = batch.inputs(sources, allow_playlists=extraction.allow_playlists)
+    sources = batch.inputs(sources)
     extra.shorts.require_encoder(extra.mp4_encoding)
     bases = destinations(sources, outputs, "_summary.mp4", (".mp4", ".json"))
     targets = {source: _files(source, base, extra) for source, base in bases.items()}

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -47,18 +47,6 @@ def identify_file(path: Path) -> dict[str, Any]:
         return {"bytes": status.st_size, "sha256": _hash_unchanged(path, status.st_size, status.st_mtime_ns)}
     except OSError as error:
         raise InputError(f"{path.name}: cannot be read ({(error.strerror or str(error)).lower()})") from error
-
-
-def identify_files(paths: Sequence[Path]) -> dict[str, Any]:
-    """Identify the files that make one source, such as a playlist and the files that it names."""
-    parts = [identify_file(path) for path in paths]
-    if len(parts) == 1:
-        return parts[0]
-    hashes = "".join(part["sha256"] for part in parts)
-    return {
-        "bytes": sum(part["bytes"] for part in parts),
-        "sha256": hashlib.sha256(hashes.encode()).hexdigest(),
-    }
 
 
 def label_of(provenance: Mapping[str, Any], form: str = "") -> str:

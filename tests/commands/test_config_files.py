@@ -54,11 +54,8 @@ def test_flags_beat_variables_beat_the_users_file(
 
 def test_a_file_beside_the_inputs_or_in_the_current_folder_sets_nothing(run: Run, films: Path) -> None:
     for folder in (films, Path()):
-        (folder / "vidsum.yaml").write_text("summarize:\n  seed: 2\nallow-playlists: true\nnonsense: 1\n")
+        (folder / "vidsum.yaml").write_text("summarize:\n  seed: 2\nnonsense: 1\n")
     assert seed_of(run, films / "a.mp4") == 0
-    list_of_films = films / "list.ffconcat"
-    list_of_films.write_text("ffconcat version 1.0\nfile a.mp4\n")
-    assert run("shots", list_of_films).code == 3
 
 
 def test_info_tells_the_file_in_force_and_where_it_looked(

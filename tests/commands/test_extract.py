@@ -49,21 +49,6 @@ def test_a_rate_that_no_video_has_is_wrong_usage(run: Run, film: Path, fps: str)
     assert "fps" in ran.err
 
 
-def test_a_playlist_is_read_only_if_that_is_allowed(run: Run, film: Path) -> None:
-    playlist = film.with_name("list.mp4")
-    playlist.write_text(f"ffconcat version 1.0\nfile '{film}'\n")
-    refused = run("extract", playlist)
-    assert refused.code == 3
-    assert "--allow-playlists" in refused.err
-    assert run("extract", playlist, "--allow-playlists").code == 0
-    before = read_features("list_efficientnet_lite0.npz").provenance["video"]
-    film.write_bytes(film.read_bytes() + bytes(8))  # MP4 may end in anything
-    assert run("extract", playlist, "--allow-playlists", "--overwrite").code == 0
-    after = read_features("list_efficientnet_lite0.npz").provenance["video"]
-    assert after.keys() == before.keys()
-    assert after["sha256"] != before["sha256"]
-
-
 @pytest.mark.parametrize("arguments", [["f" * 300 + ".mp4"], ["film.mp4", "-o", "f" * 300 + ".npz"]])
 def test_a_name_that_is_too_long_is_told_in_one_line(run: Run, film: Path, arguments: list[str]) -> None:
     ran = run("extract", *[str(film) if word == "film.mp4" else word for word in arguments])

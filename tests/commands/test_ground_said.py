@@ -134,13 +134,6 @@ def test_a_video_without_sound(run: Run, tmp_path: Path) -> None:
     assert run("ground", mute, *ASK, "--query", "green", "-o", "-").code == 0
 
 
-def test_a_playlist_is_searched_for_what_is_seen(run: Run, film: Path) -> None:
-    Path("two.ffconcat").write_text(f"ffconcat version 1.0\nfile {film.name}\n")
-    Path(film.name).write_bytes(film.read_bytes())
-    ask = (*ASK, "--query", "green", "--allow-playlists", "-o", "-")
-    assert run("ground", "two.ffconcat", *ask).code == 0
-
-
 def test_features_do_not_tell_what_is_said(run: Run, tmp_path: Path) -> None:
     rows = np.random.default_rng(0).normal(size=(20, 512))
     write_features(Features.from_array(rows, fps=1.0, extractor="clip"), tmp_path / "clip.npz")

@@ -91,11 +91,6 @@ def test_a_song_with_a_cover_is_not_a_video(folder: Path) -> None:
     assert "song.mka" not in names(expand([str(folder)]), folder)
 
 
-def test_playlists_are_videos_where_they_are_allowed(folder: Path) -> None:
-    found = names(expand([str(folder)], allow_playlists=True), folder)
-    assert found == ["film.mp4", "list.txt"]
-
-
 def test_each_input_comes_once_and_what_is_no_folder_stays(folder: Path) -> None:
     film = str(folder / "film.mp4")
     assert expand(["no.mp4", film, str(folder), "n" * 300, film]) == ["no.mp4", film, "n" * 300]

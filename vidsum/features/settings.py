@@ -76,9 +76,6 @@ class Extraction:
     strict: bool = option("Treat a truncated or damaged video as an error (exit 3).", False, panel=ADVANCED)
     """Otherwise what decodes is used."""
     cache: bool = option("Do not read or write the feature cache.", True, flags=("--no-cache",))
-    allow_playlists: bool = option(
-        "Allow ffconcat lists and local .m3u8 playlists as input.", False, panel=ADVANCED
-    )
 
     def __post_init__(self) -> None:
         check(self)

@@ -24,7 +24,6 @@ from vidsum.version import __version__
 from vidsum.video import changes
 from vidsum.video.changes import ChangeMeter
 from vidsum.video.frames import Frame, Sampling
-from vidsum.video.playlist import files_of, is_playlist
 from vidsum.video.read import read_frames
 from vidsum.video.skipping import allow_key_frames
 from vidsum.video.threads import Consumer, fan_out
@@ -33,7 +32,7 @@ from vidsum.video.used_track import describe_used
 _TRANSITIONS = "transnetv2"
 _RECORDED_BY_EFFECT = (
     *("extractor", "fps", "clip_frames", "stride_frames", "logits", "precision", "backend", "device"),
-    *("reader", "hwaccel", "fast", "strict", "cache", "allow_playlists", "video_track", "audio_track"),
+    *("reader", "hwaccel", "fast", "strict", "cache", "video_track", "audio_track"),
 )
 """Options of which `_job_provenance` records what they do to the features, or which do nothing to them."""
 
@@ -157,7 +156,7 @@ def _job_provenance(
             **without_defaults(extraction, *_RECORDED_BY_EFFECT),
         },
         "video": {
-            **provenance.identify_files(files_of(path) if is_playlist(video) else (path,)),
+            **provenance.identify_file(path),
             **({"video_track": video.video_track} if video.video_track else {}),
         },
     }

@@ -17,7 +17,6 @@ class ReadingOptions(TypedDict, total=False):
     fast: bool
     strict: bool
     cache: bool
-    allow_playlists: bool
 
 
 class SamplingOptions(ReadingOptions, total=False):

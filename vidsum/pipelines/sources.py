@@ -86,7 +86,7 @@ def probe_video(source: VideoPath, extraction: Extraction) -> VideoInfo:
 
     Raises InputError: see `vidsum.probe`.
     """
-    names = ("allow_playlists", "video_track", "audio_track")
+    names = ("video_track", "audio_track")
     options = tuple((name, getattr(extraction, name)) for name in names)
     try:
         status = Path(source).stat()
@@ -100,28 +100,27 @@ def _probe_unchanged(path: str, options: tuple[tuple[str, Any], ...], size: int,
     return probe(path, **dict(options))
 
 
-def expand(paths: Iterable[str], *, recursive: bool = False, allow_playlists: bool = False) -> list[str]:
+def expand(paths: Iterable[str], *, recursive: bool = False) -> list[str]:
     """Return the inputs, each once, folders replaced by the videos in them; a folder without any stays.
 
     Args:
         paths: files and folders.
         recursive: go into the folders below, but not through links.
-        allow_playlists: playlists of local files are videos too.
     """
     inputs: dict[str, None] = {}
     for path in paths:
-        videos = list(videos_in(path, recursive, allow_playlists)) if is_folder(path) else []
+        videos = list(videos_in(path, recursive)) if is_folder(path) else []
         inputs |= dict.fromkeys(videos or [path])
     return list(inputs)
 
 
-def videos_in(folder: str, recursive: bool, allow_playlists: bool) -> Iterator[str]:
+def videos_in(folder: str, recursive: bool) -> Iterator[str]:
     """Yield the videos of a folder (see `is_video`) by name, without hidden files and folders."""
     for place, below, names in os.walk(folder):
         below[:] = sorted(name for name in below if not name.startswith(".")) if recursive else []
         for name in sorted(name for name in names if not name.startswith(".")):
             path = Path(place) / name
-            if is_video(path, allow_playlists=allow_playlists):
+            if is_video(path):
                 yield str(path)
 
 
@@ -160,11 +159,7 @@ def is_folder(path: str) -> bool:
 
 
 def read_frames(
-    source: VideoPath | Video,
-    times_s: Sequence[float] | TimeArray,
-    *,
-    max_side: int | None = None,
-    allow_playlists: bool = False,
+    source: VideoPath | Video, times_s: Sequence[float] | TimeArray, *, max_side: int | None = None
 ) -> list[Picture]:
     """Return the frames of a video that are on screen at some times.
 
@@ -174,7 +169,6 @@ def read_frames(
             the end the last.
         max_side: maximum length of the longer side in pixels; the size that the video is shown at if not
             given.
-        allow_playlists: read ffconcat lists and .m3u8 playlists of local files.
 
     Returns:
         One [H, W, 3] array of RGB for each time: upright, with square pixels.
@@ -193,7 +187,7 @@ def read_frames(
         raise UsageError(f"times_s must be a list of finite numbers, not {times_s!r}")
     if max_side is not None and max_side < 1:
         raise UsageError(f"max_side must be at least 1, not {max_side!r}")
-    info = probe_video(source_path(source), Extraction(allow_playlists=allow_playlists))
+    info = probe_video(source_path(source), Extraction())
     longest = max(info.display_width, info.display_height)
     size = None if max_side is None else LongSide(min(max_side, longest))
     frames = read_frames_at(info, times.tolist(), size)

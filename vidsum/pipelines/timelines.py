@@ -21,7 +21,6 @@ from vidsum.results.settings import MediaPaths
 from vidsum.times import Cue
 from vidsum.types import VideoInfo
 from vidsum.video.clock import start_offset_s
-from vidsum.video.playlist import is_playlist
 
 PathLike = str | os.PathLike[str]
 
@@ -245,9 +244,7 @@ def reopen_video(known: VideoInfo, video: PathLike | None = None) -> VideoInfo:
     path = known.path if video is None else os.fspath(video)
     try:
         tracks = known.video_track, known.audio_track
-        info = probe_video(
-            path, Extraction(allow_playlists=is_playlist(known), video_track=tracks[0], audio_track=tracks[1])
-        )
+        info = probe_video(path, Extraction(video_track=tracks[0], audio_track=tracks[1]))
     except InputError as error:
         raise InputError(error.message, hint=error.hint or "--video FILE, if it has moved") from error
     if info.bytes != known.bytes:

@@ -27,7 +27,6 @@ from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
 from vidsum.types import VideoInfo
-from vidsum.video.playlist import HINT, PLAYLISTS
 
 _CUTTING: dict[str, type[Cutting]] = {kind.kind: kind for kind in (Summary, Shots, Grounding, Highlights)}
 
@@ -35,16 +34,12 @@ Texts = Descriptions | Transcript
 Text = TypeVar("Text", Descriptions, Transcript)
 
 
-def load(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Result:
+def load(path: str | os.PathLike[str]) -> Result:
     """Return the result in a file that vidsum wrote: JSON, or features.
 
     Moments written without their saliency (`vidsum ground` without `--saliency`) have empty curves.
 
-    Args:
-        path: the file.
-        allow_playlists: its video may be a playlist of other files.
-
-    Raises InputError: the file is missing, was not written by vidsum, was changed since, or names a playlist.
+    Raises InputError: the file is missing, was not written by vidsum, or was changed since.
     """
     require_type(path, str, os.PathLike)
     if is_feature_file(os.fspath(path)):
@@ -55,8 +50,6 @@ def load(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Resu
         document = read_record(path)
     except InputError as error:
         raise InputError(f"{os.fspath(path)}: {error.message}") from error
-    if not allow_playlists:
-        refuse_playlist(document, path)
     kind = str(kind_of(document))
     if kind == Transcript.kind:
         return Transcript.from_dict(document)
@@ -74,7 +67,7 @@ def load_text_for(path: Path, video: VideoInfo, kind: type[Text]) -> Text | None
     """
     for stem in stems_of(video.path):
         with suppress(InputError):
-            text = load(path.with_name(f"{stem}_{kind.kind}.json"), allow_playlists=True)
+            text = load(path.with_name(f"{stem}_{kind.kind}.json"))
             if isinstance(text, kind) and text.video and text.video.bytes == video.bytes:
                 return text
     return None
@@ -85,11 +78,11 @@ def result_of(document: Mapping[str, Any]) -> Cutting:
     return _CUTTING[str(kind_of(document))].from_dict(document)
 
 
-def read_displayable(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Cutting | Texts:
+def read_displayable(path: str | os.PathLike[str]) -> Cutting | Texts:
     """Return the result of `read_result`, or an unedited transcript or descriptions; errors as of `load`."""
     kind = kind_of(read_document(path)) if Path(path).is_file() else None
     is_text = kind in (Transcript.kind, Descriptions.kind)
-    result = (load if is_text else read_result)(path, allow_playlists=allow_playlists)
+    result = (load if is_text else read_result)(path)
     assert isinstance(result, Cutting | Texts)
     return result
 
@@ -130,11 +123,10 @@ def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     return document
 
 
-def read_result(path: str | os.PathLike[str], *, allow_playlists: bool = False) -> Cutting:
+def read_result(path: str | os.PathLike[str]) -> Cutting:
     """Return the result in a document of summarize, shots, ground or highlights, as written or edited since.
 
-    Raises InputError: it cannot be read, is a document of another kind, or see `find_fault` and
-    `refuse_playlist`.
+    Raises InputError: it cannot be read, is a document of another kind, or see `find_fault`.
     """
     document = read_document(path)
     if kind_of(document) not in RESULTS:
@@ -144,23 +136,7 @@ def read_result(path: str | os.PathLike[str], *, allow_playlists: bool = False) 
         )
     if fault := find_fault(document):
         raise InputError(f"{os.fspath(path)}: {fault}", hint="undo the edit, or run the command again")
-    if not allow_playlists:
-        refuse_playlist(document, path)
     return result_of(document)
-
-
-def refuse_playlist(document: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
-    """Raise an InputError where the video of a document is a playlist: a document may come from anybody, and
-    must not make FFmpeg open the files that a playlist names.
-    """
-    if names_playlist(document):
-        raise InputError(f"{os.fspath(path)}: was made from a playlist of other files", hint=HINT)
-
-
-def names_playlist(document: Mapping[str, Any]) -> bool:
-    """Return whether the video of a document is a playlist of others, by what the document says."""
-    video = document.get("video")
-    return isinstance(video, Mapping) and video.get("container") in PLAYLISTS
 
 
 RESULTS = ("summary", "shots", "moments", "highlights")

@@ -17,7 +17,6 @@ from vidsum.types import VideoInfo
 from vidsum.video.damage import DecodeLog
 from vidsum.video.decode import read_packets
 from vidsum.video.open import open_source
-from vidsum.video.playlist import is_playlist
 from vidsum.video.timing import read_jumps
 from vidsum.video.write import set_chapters
 
@@ -38,17 +37,15 @@ def copy_with_chapters(
 ) -> None:
     """Copy a video with these chapters, by the clock of players, in place of its own; the file is only read.
 
-    Raises UsageError: the target's suffix is of no container with chapters, or the video is a playlist or has
-    time stamps that jump. InputError: the video cannot be read, or the container cannot hold its streams.
+    Raises UsageError: the target's suffix is of no container with chapters, or the video has time stamps
+    that jump. InputError: the video cannot be read, or the container cannot hold its streams.
     OutputError: the target cannot be written.
     """
     suffix = Path(target).suffix.lower()
     if suffix not in CONTAINERS:
         raise UsageError(f"{os.fspath(target)}: must end in {', '.join(CONTAINERS)}")
-    if is_playlist(info) or read_jumps(info):
-        raise UsageError(
-            f"{info.path}: is a playlist, or has time stamps that jump or are missing, and cannot be copied"
-        )
+    if read_jumps(info):
+        raise UsageError(f"{info.path}: has time stamps that jump or are missing, and cannot be copied")
     is_mp4 = CONTAINERS[suffix] in ("mp4", "mov")
     options = {"fflags": "+bitexact", **({"movflags": "+faststart"} if is_mp4 else {})}
     with open_source(info) as source, atomic_write(target) as part:

@@ -10,7 +10,6 @@ from vidsum.errors import InputError
 from vidsum.types import VideoInfo
 from vidsum.video.decode import first_pts_s
 from vidsum.video.open import open_video, video_stream
-from vidsum.video.playlist import is_playlist
 
 
 def container_offset_s(container: av.container.InputContainer, start_s: float) -> float:
@@ -29,24 +28,24 @@ def start_offset_s(video: VideoInfo | None, path: str | os.PathLike[str] | None 
         return 0.0
     if video.start_offset_s is not None:
         return video.start_offset_s
-    return file_offset_s(path or video.path, video.bytes, allow_playlists=is_playlist(video))
+    return file_offset_s(path or video.path, video.bytes)
 
 
-def file_offset_s(path: str | os.PathLike[str], n_bytes: int, *, allow_playlists: bool = False) -> float:
-    """Return the same of a file of this size, from its header alone; 0 where it is not there."""
+def file_offset_s(path: str | os.PathLike[str], n_bytes: int) -> float:
+    """Return `start_offset_s` of a file of this size, from its header alone; 0 where it is not there."""
     try:
         status = Path(path).stat()
     except (OSError, ValueError):
         return 0.0
     if status.st_size != n_bytes:
         return 0.0
-    return _offset_unchanged(os.fspath(path), allow_playlists, status.st_mtime_ns)
+    return _cached_offset_s(os.fspath(path), status.st_mtime_ns)
 
 
 @lru_cache(maxsize=1024)
-def _offset_unchanged(path: str, allow_playlists: bool, mtime_ns: int) -> float:
+def _cached_offset_s(path: str, mtime_ns: int) -> float:
     try:
-        with open_video(path, allow_playlists=allow_playlists) as container:
+        with open_video(path) as container:
             return container_offset_s(container, first_pts_s(video_stream(container, path)))
     except InputError:
         return 0.0

@@ -19,7 +19,6 @@ from vidsum.video.clock import start_offset_s
 from vidsum.video.damage import DecodeLog
 from vidsum.video.decode import first_pts_s, read_packets, seek
 from vidsum.video.open import open_source, open_video, video_stream
-from vidsum.video.playlist import is_playlist
 from vidsum.video.segments import in_ticks
 from vidsum.video.timing import read_jumps
 from vidsum.video.tracks import choose_track
@@ -54,14 +53,12 @@ def copy_segments(
     The clip plays wherever the source's codecs do. Sound is cut between its packets, some 20 ms long. The
     arguments are those of `vidsum.video.write.write_segments`; the segments grow, see the result's. `added`
     makes one more track of the file. Raises UsageError: see `normalise_segments`; an MP4 cannot hold a codec;
-    time stamps are missing or jump; or the source is a playlist. InputError: the source cannot be read, has
+    time stamps are missing or jump. InputError: the source cannot be read, has
     no key frame to begin at, or ends before the segments. OutputError: the target cannot be written.
     """
     source = Path(info.path)
     if read_jumps(info):
         raise UsageError(f"{source}: has time stamps that jump, and cannot be copied", hint=_ENCODE_INSTEAD)
-    if is_playlist(info):
-        raise UsageError(f"{source}: is a playlist, and cannot be copied", hint=_ENCODE_INSTEAD)
     chosen = normalise_segments(segments, info.duration_s)
     total_s, done_s = sum(end - start for start, end in chosen), 0.0
     with (

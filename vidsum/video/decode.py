@@ -17,7 +17,6 @@ from av.stream import Stream
 from vidsum.video.damage import DecodeLog
 from vidsum.video.frames import TOLERANCE_S
 from vidsum.video.jumps import Jumps, PacketShifter
-from vidsum.video.playlist import PLAYLISTS
 from vidsum.video.skipping import FrameSkipper
 
 _STEPS_BACK_S = (0.0, 1.0, 4.0, 16.0, 64.0)
@@ -59,16 +58,14 @@ def first_pts_s(stream: Stream) -> float:
 
 
 def can_seek(container: av.container.InputContainer, stream: Stream, jumps: Jumps) -> bool:
-    """Return whether a seek lands right: not without time stamps (raw H.264), where they jump, or in a
-    playlist.
+    """Return whether a seek lands right: not without time stamps (raw H.264) or where they jump.
 
-    In H.264 of 4:4:4 neither: FFmpeg decodes what x264 wrote before build 151 only after it has read the
+    Nor in H.264 of 4:4:4: FFmpeg decodes what x264 wrote before build 151 only after it has read the
     build number, which stands at the very start of the file.
     """
     picture = stream.codec_context if isinstance(stream, av.VideoStream) else None
     is_444 = picture is not None and picture.name == "h264" and (picture.pix_fmt or "").startswith("yuv444")
-    is_plain = container.format.name not in PLAYLISTS and not is_444
-    return stream.start_time is not None and not jumps and is_plain
+    return stream.start_time is not None and not jumps and not is_444
 
 
 def seek(container: av.container.InputContainer, stream: Stream, ticks: int) -> None:

@@ -16,7 +16,6 @@ from vidsum.errors import UsageError
 from vidsum.types import Picture, VideoInfo
 from vidsum.video.damage import CannotReadError, DecodeLog, pictures_end_s
 from vidsum.video.jumps import Jumps
-from vidsum.video.playlist import looks_like_playlist
 
 # Bilinear with a support that grows as the picture shrinks, as in PIL's and torchvision's antialiased resize.
 # Without the other two, pictures of even width come out about 2 grey levels too dark: chroma is rounded down.
@@ -194,13 +193,10 @@ def sample_stream(
 def check_plain(info: VideoInfo, jumps: Jumps, reader: str) -> None:
     """Raise CannotReadError for a video that no reader but PyAV may be given.
 
-    Its time stamps jump; it has several video tracks; or it might be taken for a playlist or a series of
-    pictures, and nothing keeps other readers from opening other files.
+    Its time stamps jump, it has several video tracks, or its name is that of a series of pictures.
     """
     if jumps:
         raise CannotReadError(f"{reader} does not follow time stamps that jump")
-    if looks_like_playlist(Path(info.path)):
-        raise CannotReadError(f"{reader} may not read playlists")
     if info.video_track:
         raise CannotReadError(f"{reader} cannot choose among its video tracks")
     if "%" in Path(info.path).name:

@@ -24,8 +24,7 @@ from vidsum.types import Picture, TrackChoice
 from vidsum.video.damage import DecodeLog
 from vidsum.video.decode import DecodedFrame, decode_packet, usual_step_s
 from vidsum.video.frames import PictureMaker, Sampling, n_samples, pixel_size, samples_before
-from vidsum.video.open import open_video, video_stream
-from vidsum.video.playlist import open_options
+from vidsum.video.open import open_options, open_video, video_stream
 from vidsum.video.probe import display_size, is_video
 from vidsum.video.tracks import choose_track, describe_choice, track_number
 
@@ -229,7 +228,7 @@ def _connect_all(source: LiveSource, warn: Callable[[str], None]) -> Iterator[An
 
 
 def _open_bytes(source: LiveSource, file: "GrowingFile | IO[bytes]") -> Any:
-    options = open_options(Path(source.name), allow_playlists=False)  # it may name no other file or address
+    options = open_options(Path(source.name))  # it may name no other file or address
     try:
         return av.open(file, options=options, metadata_errors="replace")
     except (av.FFmpegError, ValueError) as error:
@@ -317,7 +316,7 @@ def _connect(source: LiveSource) -> Any:
         options = {"rtsp_transport": "tcp"} if raw.lower().startswith("rtsp") else {}
         if is_offline():
             raw = _loopback_url(raw) or ""
-            options = open_options(Path(), allow_playlists=False) | _OFFLINE
+            options = open_options(Path()) | _OFFLINE
         return av.open(raw, options=options, timeout=_TIMEOUT_S, metadata_errors="replace")
     form, name = _CAMERAS.get(sys.platform, _CAMERAS["linux"])
     return av.open(name.format(source.name.partition(":")[2] or "0"), format=form)

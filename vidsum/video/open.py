@@ -1,8 +1,9 @@
-"""Open video and sound files, and no other file or address that one of them may name."""
+"""Open video and sound files, and no other file or address that a playlist among them may name."""
 
 import os
 import re
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
 import av
@@ -10,24 +11,31 @@ from av.codec.hwaccel import HWAccel
 
 from vidsum.errors import InputError, nearest
 from vidsum.types import TrackChoice, VideoInfo
-from vidsum.video.playlist import HINT, is_playlist, is_text, looks_like_playlist, open_options
 from vidsum.video.tracks import choose_track, list_tracks
+
+_PLAYLIST_STARTS = (b"ffconcat version 1.0", b"#EXTM3U")
+_OPENERS = frozenset(
+    {"avisynth", "concat", "dash", "hls", "imf", "lavfi", "mlv", "rtp", "rtsp", "sap", "sdp"}
+    | {"vapoursynth", "vobsub", "webm_dash_manifest"}
+)
+"""Demuxers that open files or addresses other than the one they are given."""
+_ANALYZE_US = "600000000"
+"""Microseconds in which FFmpeg looks for the first packet of each track: after 5 s of other tracks, it would
+say that one starts at 0."""
+_HEAD_BYTES = 1024
 
 
 def open_source(info: VideoInfo, hardware: str | None = None) -> av.container.InputContainer:
-    """Open a video that has been probed, be it a playlist; see `open_video`."""
-    return open_video(info.path, allow_playlists=is_playlist(info), hardware=hardware)
+    """Open a video that has been probed; see `open_video`."""
+    return open_video(info.path, hardware=hardware)
 
 
-def open_video(
-    path: str | os.PathLike[str], *, allow_playlists: bool = False, hardware: str | None = None
-) -> av.container.InputContainer:
+def open_video(path: str | os.PathLike[str], *, hardware: str | None = None) -> av.container.InputContainer:
     """Open a video file; close it, or use it in a `with`.
 
-    No other file is opened, unless `allow_playlists` takes a playlist of local files for a video. Raises
-    InputError where it cannot be read, is not a video, or has no video stream.
+    Raises InputError where it cannot be read, is a playlist or no video, or has no video stream.
     """
-    container = open_media(path, allow_playlists=allow_playlists, hardware=hardware)
+    container = open_media(path, hardware=hardware)
     try:
         video_stream(container, path)
     except InputError:
@@ -40,13 +48,9 @@ def open_video(
 
 
 def open_media(
-    path: str | os.PathLike[str],
-    what: str = "a video",
-    *,
-    allow_playlists: bool = False,
-    hardware: str | None = None,
+    path: str | os.PathLike[str], what: str = "a video", *, hardware: str | None = None
 ) -> av.container.InputContainer:
-    """Return the same for any file that FFmpeg reads, whatever streams it has; messages call it `what`.
+    """Open any file that FFmpeg reads, whatever streams it has; messages call it `what`.
 
     `hardware` is a kind of FFmpeg's (`cuda`, `vaapi`); where it does not decode the file, PyAV raises errors
     of many kinds (see `vidsum.video.hardware`).
@@ -58,18 +62,21 @@ def open_media(
         raise InputError(f"{path}: is a URL, and only files can be read", hint=hint)
     path = Path(path)
     check_readable(path)
-    options = {"pattern_type": "none", **open_options(path, allow_playlists=allow_playlists)}
+    options = {"pattern_type": "none", **open_options(path)}
     try:
         # "file:" keeps a colon in a name from naming a protocol, pattern_type a % from naming a series
         accelerated = HWAccel(hardware, allow_software_fallback=False) if hardware else None
         return av.open(f"file:{path}", options=options, metadata_errors="replace", hwaccel=accelerated)
     except (av.FFmpegError, ValueError) as error:
         # "invalid argument" is what FFmpeg says where it knows a format, but may not use it
-        is_unused = isinstance(error, av.error.ArgumentError) and is_text(path)
-        if not allow_playlists and (is_unused or looks_like_playlist(path)):
-            raise InputError(f"{path}: is a playlist of other files, not a video", hint=HINT) from error
+        is_refused = isinstance(error, av.error.ArgumentError) and is_text(path)
         with path.open("rb") as file:
-            is_mp4 = file.read(12)[4:8] == b"ftyp"
+            head = file.read(_HEAD_BYTES)
+        if is_refused or head.startswith(_PLAYLIST_STARTS):
+            target = path.with_suffix(".mkv" if path.suffix == ".mp4" else ".mp4")
+            hint = f"ffmpeg -i {path} -c copy {target}"
+            raise InputError(f"{path}: is a playlist of other files, not a video", hint=hint) from error
+        is_mp4 = head[4:8] == b"ftyp"
         cut_short = "is cut short or damaged: the index that an MP4 file needs (moov) is missing"
         fault = cut_short if is_mp4 else f"is not {what}, or is damaged at its start"
         raise InputError(f"{path}: {fault}") from error
@@ -120,3 +127,30 @@ def video_stream(
     if not stream.codec_context:  # decoding it would crash
         raise InputError(f"{path}: FFmpeg has no decoder for its video")
     return stream
+
+
+def open_options(path: Path) -> dict[str, str]:
+    """Return the options by which FFmpeg opens a file, and no other file or address."""
+    options = {"protocol_whitelist": "file", "format_whitelist": _harmless_formats()}
+    with suppress(OSError), path.open("rb") as file:
+        head = file.read(197)
+        is_ts = b"G" == head[:1] == head[188:189] or b"G" == head[4:5] == head[196:197]
+        if is_ts or head[:4] == b"\x1aE\xdf\xa3":  # nor Matroska says in its header when each track begins
+            options["analyzeduration"] = _ANALYZE_US
+    return options
+
+
+@lru_cache(maxsize=1)
+def _harmless_formats() -> str:
+    names = set[str]()
+    for name in av.formats_available:
+        with suppress(ValueError):  # can only be written
+            names.add(av.format.ContainerFormat(name, "r").name)
+    return ",".join(sorted(name for name in names if not _OPENERS & set(name.split(","))))
+
+
+def is_text(path: Path) -> bool:
+    """Return whether a file begins as text: such a file that FFmpeg may not open is a list or a script."""
+    with path.open("rb") as file:
+        head = file.read(_HEAD_BYTES)
+    return b"\0" not in head and b"\xff" not in head and head.decode("utf-8", "ignore").strip() != ""

@@ -16,8 +16,7 @@ from vidsum.types import TrackChoice, VideoInfo
 from vidsum.video.clock import container_offset_s
 from vidsum.video.decode import DecodedFrame, decode_frames, first_pts_s
 from vidsum.video.frames import has_odd_pixels
-from vidsum.video.open import open_video, video_stream
-from vidsum.video.playlist import is_text, open_options
+from vidsum.video.open import is_text, open_options, open_video, video_stream
 from vidsum.video.timing import Timing, read_timing
 from vidsum.video.tracks import choose_track, track_number
 
@@ -32,7 +31,7 @@ _PICTURES = frozenset({"apng", "gif", "ico", "image2"})
 """FFmpeg's demuxers of pictures, still or moving; other names end in `_pipe`."""
 
 
-def is_video(path: Path, *, allow_playlists: bool = False) -> bool:
+def is_video(path: Path) -> bool:
     """Return whether a file of a folder is to be taken for a video: it is named as one, or its content is
     one.
 
@@ -42,7 +41,7 @@ def is_video(path: Path, *, allow_playlists: bool = False) -> bool:
     """
     is_named = path.suffix.lower() in _ENDINGS
     try:
-        with open_video(path, allow_playlists=allow_playlists) as container:
+        with open_video(path) as container:
             if is_label(container.metadata.get("comment", "")):
                 return False
             name, codec = container.format.name, video_stream(container, path).codec_context
@@ -57,7 +56,7 @@ def holds_video(file: BinaryIO) -> bool:
     content = SimpleNamespace(read=file.read, seek=file.seek, tell=file.tell)  # FFmpeg believes names
     file.seek(0)
     try:
-        with av.open(content, "r", options=open_options(Path(), allow_playlists=False)) as container:
+        with av.open(content, "r", options=open_options(Path())) as container:
             is_picture = container.format.name.endswith("_pipe")
             return not is_picture and video_stream(container, "").codec_context.width > 0
     except (av.FFmpegError, InputError, ValueError):
@@ -73,25 +72,20 @@ def _is_typescript(path: Path) -> bool:
 
 
 def probe(
-    path: str | os.PathLike[str],
-    *,
-    allow_playlists: bool = False,
-    video_track: TrackChoice = None,
-    audio_track: TrackChoice = None,
+    path: str | os.PathLike[str], *, video_track: TrackChoice = None, audio_track: TrackChoice = None
 ) -> VideoInfo:
     """Read the facts about a video file.
 
     A still image is a video of one frame. The number of frames is exact where the header lists them or the
     file is at most 512 MB; else it is duration times rate.
 
-    `video_track` and `audio_track` choose tracks by number or language; by default FFmpeg's rule does.
-    `allow_playlists` takes an ffconcat list or an .m3u8 playlist of local files for a video too. Raises
+    `video_track` and `audio_track` choose tracks by number or language; by default FFmpeg's rule does. Raises
     InputError where the file cannot be read, has no video or no such track, or none of its frames can be
     decoded.
     """
     require_type(path, str, os.PathLike)
     path = os.fspath(path)
-    with open_video(path, allow_playlists=allow_playlists) as container:
+    with open_video(path) as container:
         stream = video_stream(container, path, video_track)
         sound = choose_track(container, path, "audio", audio_track)
         first = next(decode_frames(container, stream), None)
@@ -101,7 +95,7 @@ def probe(
                 raise InputError(f"{path}: FFmpeg cannot read animated WebP", hint)
             raise InputError(f"{path}: none of its video can be decoded")
         tracks = track_number(container, stream), track_number(container, sound)
-        timing = read_timing(path, tracks, allow_playlists=allow_playlists)
+        timing = read_timing(path, tracks)
         start_s = first_pts_s(stream) - timing.jumps.lead_s
         aspect = float(stream.sample_aspect_ratio or 1)
         display_width, display_height = display_size(first, aspect)

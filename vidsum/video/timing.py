@@ -23,7 +23,6 @@ from vidsum.video.damage import DecodeLog
 from vidsum.video.decode import first_pts_s, read_packets
 from vidsum.video.jumps import MAX_FRAME_S, MIN_CLOCK_GAP_S, MIN_GAP_S, Jumps, Stamps, find_jumps, shift_times
 from vidsum.video.open import check_readable, open_source, open_video, video_stream
-from vidsum.video.playlist import is_playlist, looks_like_playlist
 from vidsum.video.tracks import choose_track, list_tracks
 
 Tracks = tuple[TrackChoice, TrackChoice]
@@ -55,25 +54,19 @@ class Timing:
     jumps: Jumps = field(default_factory=Jumps)
 
 
-def read_timing(
-    path: str | os.PathLike[str], tracks: Tracks = (None, None), *, allow_playlists: bool = False
-) -> Timing:
+def read_timing(path: str | os.PathLike[str], tracks: Tracks = (None, None)) -> Timing:
     """Return the timing of a video; read again in the same run only if the file changed. Errors as
     `open_video`.
     """
     path = Path(path)
     check_readable(path)
-    if allow_playlists and looks_like_playlist(path):
-        return _scan_file(path, tracks, allow_playlists=True)
     status = path.stat()
     return _cached_timing(path.absolute(), tracks, status.st_size, status.st_mtime_ns)
 
 
 def read_jumps(info: VideoInfo) -> Jumps:
     """Return the jumps of a video's time stamps."""
-    return read_timing(
-        info.path, (info.video_track, info.audio_track), allow_playlists=is_playlist(info)
-    ).jumps
+    return read_timing(info.path, (info.video_track, info.audio_track)).jumps
 
 
 def read_frame_times(info: VideoInfo) -> TimeArray:
@@ -88,17 +81,17 @@ def read_frame_times(info: VideoInfo) -> TimeArray:
 
 @lru_cache(maxsize=64)
 def _cached_timing(path: Path, tracks: Tracks, size: int, mtime_ns: int) -> Timing:
-    return _scan_file(path, tracks, allow_playlists=False)
+    return _scan_file(path, tracks)
 
 
-def _scan_file(path: Path, tracks: Tracks, *, allow_playlists: bool) -> Timing:
-    with open_video(path, allow_playlists=allow_playlists) as container:
+def _scan_file(path: Path, tracks: Tracks) -> Timing:
+    with open_video(path) as container:
         known = _timing_from_header(video_stream(container, path, tracks[0]))
     if known is not None:
         return known
     is_large = path.stat().st_size > _WHOLE_SCAN_BYTES
     for n_bytes in (_HEAD_SCAN_BYTES, None) if is_large else (None,):
-        with open_video(path, allow_playlists=allow_playlists) as container:
+        with open_video(path) as container:
             timing = _timing_from_packets(container, path, tracks, n_bytes if container.duration else None)
         if timing is not None:
             break

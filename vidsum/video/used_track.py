@@ -24,7 +24,7 @@ def describe_used(path: str | os.PathLike[str], kind: TrackKind, number: int | N
     """
     if number is None:
         return ()
-    with open_media(path, allow_playlists=True) as container:
+    with open_media(path) as container:
         message = describe_choice(container, path, kind, number)
         others = [other for other in range(1, len(list_tracks(container, kind)) + 1) if other != number]
     status = Path(path).stat()
@@ -40,7 +40,7 @@ def describe_used(path: str | os.PathLike[str], kind: TrackKind, number: int | N
 
 @lru_cache(maxsize=64)
 def _is_silent(path: str, number: int, state: tuple[int, int]) -> bool:
-    with open_media(path, allow_playlists=True) as container:
+    with open_media(path) as container:
         track = list_tracks(container, "audio")[number - 1]
         if track.codec_context is None:
             return True
