@@ -13,7 +13,6 @@ from vidsum.features import extractor
 from vidsum.features.extractor import CustomExtractor, register_extractor
 from vidsum.pipelines.plan import extract
 from vidsum.results.features import Features
-from vidsum.video import hardware
 from vidsum.video import open as opening
 from vidsum.video.probe import probe
 
@@ -48,8 +47,8 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(opening.av, "open", open_file)
     monkeypatch.setattr(opening, "HWAccel", lambda kind, allow_software_fallback: kind)
-    monkeypatch.setattr(hardware, "hwdevices_available", lambda: ["qsv", "vaapi", "cuda"])
-    hardware._decodes.cache_clear()
+    monkeypatch.setattr(opening, "hwdevices_available", lambda: ["qsv", "vaapi", "cuda"])
+    opening._can_decode.cache_clear()
     return kinds
 
 
@@ -70,7 +69,7 @@ def test_the_first_hardware_that_decodes_is_used_and_recorded(film: Path, opened
 def test_the_cpu_steps_in_and_it_is_said(
     film: Path, opened: list[str], monkeypatch: pytest.MonkeyPatch, wanted: Any
 ) -> None:
-    monkeypatch.setattr(hardware, "hwdevices_available", lambda: ["cuda"])
+    monkeypatch.setattr(opening, "hwdevices_available", lambda: ["cuda"])
     features = made(film, hwaccel=wanted)
     assert opened == []
     assert features.provenance == made(film).provenance
@@ -81,8 +80,8 @@ def test_the_cpu_steps_in_and_it_is_said(
 
 
 def test_what_pyav_says_of_missing_devices_is_a_no(film: Path) -> None:
-    hardware._decodes.cache_clear()
-    assert hardware.choose_hardware(probe(film), "d3d11va") is None  # Windows' own
+    opening._can_decode.cache_clear()
+    assert opening.choose_hardware(probe(film), "d3d11va") is None  # Windows' own
 
 
 def test_other_readers_have_no_hardware(film: Path, opened: list[str]) -> None:

@@ -16,9 +16,9 @@ from vidsum.types import VideoInfo
 from vidsum.video import used_track
 from vidsum.video.copy import copy_segments
 from vidsum.video.frames import Sampling
+from vidsum.video.listen import describe_used
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
-from vidsum.video.used_track import describe_used
 from vidsum.video.write import write_segments
 
 SMALL, LARGE, DEFAULT = (64, 48), (128, 96), Disposition.default

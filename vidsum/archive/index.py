@@ -29,8 +29,8 @@ from vidsum.provenance import identify_file
 from vidsum.types import FloatArray, Progress, VideoInfo
 from vidsum.video.clock import file_offset_s, start_offset_s
 from vidsum.video.frames import LongSide
+from vidsum.video.listen import describe_used
 from vidsum.video.read import read_frames_at
-from vidsum.video.used_track import describe_used
 
 State = Literal["added", "changed", "moved", "unchanged", "claimed"]
 """Claimed: another process is adding it."""

@@ -24,10 +24,10 @@ from vidsum.version import __version__
 from vidsum.video import changes
 from vidsum.video.changes import ChangeMeter
 from vidsum.video.frames import Frame, Sampling
+from vidsum.video.listen import describe_used
 from vidsum.video.read import read_frames
 from vidsum.video.skipping import allow_key_frames
 from vidsum.video.threads import Consumer, fan_out
-from vidsum.video.used_track import describe_used
 
 _TRANSITIONS = "transnetv2"
 _RECORDED_BY_EFFECT = (
@@ -166,7 +166,7 @@ def choose_hardware(video: VideoInfo, extraction: Extraction) -> str | None:
     """Return the hardware that decodes the video, if requested and available."""
     if extraction.hwaccel == "none":
         return None
-    from vidsum.video.hardware import choose_hardware
+    from vidsum.video.open import choose_hardware
 
     return choose_hardware(video, extraction.hwaccel)
 

@@ -40,8 +40,7 @@ from vidsum.types import FloatArray, Progress, TrackChoice, VideoInfo
 from vidsum.version import __version__
 from vidsum.video.clock import file_offset_s
 from vidsum.video.damage import CANCELLED, DecodeLog
-from vidsum.video.listen import SoundInfo, lead_in_s, probe_sound, read_sound
-from vidsum.video.used_track import describe_used
+from vidsum.video.listen import SoundInfo, describe_used, lead_in_s, probe_sound, read_sound
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

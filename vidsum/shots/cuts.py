@@ -82,10 +82,10 @@ def changes_to_features(changes: Changes, video: VideoInfo) -> Features:
 def add_cuts(
     features: Features, first: npt.NDArray[np.int64], pictures: ShotPictures | None, cuts: WithCuts
 ) -> TimeArray:
-    """Return [m] seconds, ascending, at which shots begin, of change points as in `place_starts`.
+    """Return [m] seconds, ascending, at which shots begin, given change points as in `place_starts`.
 
     `added`: at these, and at cuts between other samples. `only`: at cuts, and at change points where one
-    picture becomes another, but not where there is only motion. Where no picture is known, at these.
+    picture becomes another, not where there is only motion. Without known pictures, at change points.
     """
     if pictures is None or pictures.changes is None:
         return place_starts(features, first, pictures)
@@ -112,7 +112,7 @@ def place_starts(
 ) -> TimeArray:
     """Return [m] seconds at which the shots begin whose first samples are `first` [m], ascending and above 0.
 
-    A shot begins between its first sample and the one before: at the picture that changes most, if that is
+    Between its first sample and the one before, a shot begins at the picture that changes most, if that is
     clear; else where half of the change is done; where no picture is known, in the middle.
     """
     pictures = pictures or ShotPictures(None)

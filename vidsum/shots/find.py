@@ -37,19 +37,17 @@ def find(
     """Cut a video into shots.
 
     Args:
-        features: of the video; for `transnetv2` those that `see_transitions` makes.
-        settings: the method, `kts` (kernel temporal segmentation of the features, made unit length),
-            `uniform` (equal shots of about 5 s) or `transnetv2`, and its limits. The shortest shot is, unless
-            it is given, 1 s for `kts` (or half of `max_shot_s`, if that is less), else of any length; a video
-            shorter than this is one shot. The longest is 60 s for `kts` (or twice the mean length of
-            `max_shots` shots, if that is more), else of any length, as with `math.inf`.
-        pictures: for `kts`: what is known of the pictures between samples.
-        cuts: for `kts` without limits: what the pictures do beside placing the edges, see `add_cuts`.
+        features: of the video; for `transnetv2` those of `predict_transitions`.
+        settings: the method and its limits: `kts` (kernel temporal segmentation of the features, made unit
+            length), `uniform` (equal shots of about 5 s) or `transnetv2`. For `kts` the shortest shot is 1 s
+            (or half of `max_shot_s`, if that is less) by default, the longest 60 s (or twice the mean length
+            of `max_shots` shots, if that is more); else there is no limit, as with `math.inf`.
+        pictures: for `kts`: the known pictures between samples.
+        cuts: for `kts` without limits: see `add_cuts`.
 
     Returns:
-        Shots from 0 to the video's end. A change point of `kts` lies between two samples, where
-        `vidsum.shots.find` puts it; its lengths are counted in samples of `step_s`, but limits that are given
-        hold in seconds. The last shot reaches to the video's end.
+        Shots from 0 to the video's end; a video shorter than the shortest shot is one. Default limits of
+        `kts` count samples, limits that are given hold in seconds.
 
     Raises UsageError where the limits contradict each other for this video.
     """
@@ -187,12 +185,11 @@ def edges_between(
     min_shot_s: float = 0.0,
     max_shot_s: float = math.inf,
 ) -> TimeArray:
-    """Edges of the shots between cuts.
+    """Return the edges of the shots between cuts, which may be in any order and outside the video.
 
     While a shot is shorter than `min_shot_s`, or there are more than `max_shots`, the shortest shot (the
     first, if several are) is joined to its shorter neighbour (the one before, if both are equal). After that,
-    a shot longer than `max_shot_s` is split into the fewest equal shots that are not. `cuts_s` may be in any
-    order; those outside the video are left out.
+    a shot longer than `max_shot_s` is split into the fewest equal shots that are not.
     """
     inside = np.unique(cuts_s[(cuts_s > 0) & (cuts_s < duration_s)])
     edges = np.concatenate([[0.0], inside, [duration_s]])

@@ -167,11 +167,7 @@ def _first_least(totals: npt.NDArray[np.float64], slack: float) -> int:
 
 
 def _search_layers(band: Matrix, penalty: float, max_shots: int, total: float) -> _Cut:
-    """Return the best segmentation into at most `max_shots` shots: the paper's dynamic programme, layer by
-    layer.
-
-    It takes 8 n max_shots bytes.
-    """
+    """Return the best segmentation into at most `max_shots` shots, by the paper's dynamic programme."""
     n, longest = len(band) - 1, band.shape[1]
     layers = np.full((max_shots + 1, longest + n + 1), np.inf)
     layers[0, longest] = 0

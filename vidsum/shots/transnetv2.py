@@ -73,9 +73,7 @@ def predict_transitions(
 
 
 def find_cuts(transitions: Features, threshold: float = 0.5) -> TimeArray:
-    """Return seconds, ascending, at which a new shot starts: a frame is in a transition above the
-    threshold.
-    """
+    """Return seconds, ascending, at which shots start after transitions more likely than `threshold`."""
     cuts: TimeArray = transitions.timestamps[first_frames(transitions.array[:, 0] > threshold)]
     return cuts
 
@@ -110,11 +108,10 @@ def _windows(frames: Iterable[Frame], times: list[float]) -> Iterator[Picture]:
 def first_frames(
     in_transition: np.ndarray[tuple[int], np.dtype[np.bool_]],
 ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return number of the frame that starts each new shot.
+    """Return the frames that start new shots.
 
-    A hard cut marks one frame, the last of the old shot, and the new shot starts at the next. A gradual
-    transition marks several in a row; the middle one counts. Those that touch the first or last frame of the
-    video separate nothing.
+    A hard cut marks one frame, the last of the old shot. Of a gradual transition, the middle frame counts.
+    Transitions that touch the first or last frame of the video separate nothing.
     """
     steps = np.diff(in_transition.astype(np.int8), prepend=0, append=0)
     first, last = np.flatnonzero(steps == 1), np.flatnonzero(steps == -1) - 1

@@ -1,7 +1,6 @@
-"""Where descriptions can be spoken: pauses of the speech in a film, and texts that fit into them.
+"""Find pauses of the speech in a film, and fit descriptions into them.
 
-The bounds are those of audio description: only pauses count, of two seconds or more, and a listener follows
-about 160 words a minute. docs/describe.md has them with their sources.
+The bounds are those of audio description, see docs/describe.md.
 """
 
 import re
@@ -74,10 +73,10 @@ def shorten(text: str) -> Iterator[str]:
 def fit_descriptions(
     descriptions: Sequence[Description], importance: Sequence[float], gaps: Sequence[Interval]
 ) -> list[Description]:
-    """Descriptions of segments with the times at which they are spoken, in time order.
+    """Return descriptions of segments with the times at which they are spoken, in time order.
 
-    The most important comes first. A text begins while its segment is shown, may go on after it, and ends
-    within the gap; it is shortened where there is no room, or left out. None overlaps another.
+    The most important comes first. A text begins while its segment is shown and ends within the gap; it is
+    shortened where there is no room, or left out.
     """
     free, spoken = list(gaps), list[Description]()
     for number in sorted(range(len(descriptions)), key=lambda number: -importance[number]):

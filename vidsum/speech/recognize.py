@@ -108,11 +108,10 @@ it hears no words."""
 
 
 def load_recognizer(device: str = "auto", progress: Progress | None = None) -> "WhisperModel":
-    """Whisper base, kept for the next call; its weights are fetched on first use.
+    """Load Whisper base, cached; its weights are fetched on first use.
 
-    `device` is `cpu`, `cuda` or `cuda:N`; `auto` is the CPU, with weights of 8 bits, and so is `mps`, which
-    CTranslate2 does not know. Raises WeightsError: the weights are missing, cannot be fetched or fail their
-    check. UsageError: CTranslate2 does not run on the device.
+    `device` is `cpu`, `cuda` or `cuda:N`; `auto` and `mps` are the CPU, with weights of 8 bits. Raises
+    WeightsError: the weights are missing or fail their check. UsageError: CTranslate2 lacks the device.
     """
     folder = checkpoints.path_of(CHECKPOINT, progress)
     return _load(str(folder), device)
@@ -177,11 +176,9 @@ def language_probabilities(model: "WhisperModel", window: Window) -> dict[str, f
 
 
 def split_by_language(model: "WhisperModel", window: Window) -> Iterator[tuple[Window, dict[str, float]]]:
-    """Yield a window and the probabilities of its languages; or its two parts and theirs if the language
-    changes.
+    """Yield a window and the probabilities of its languages; or two parts where the language changes.
 
-    Only windows that are not clearly in one language are looked into: by their first and last piece, and then
-    by bisection.
+    Only a window without a clear language is split: its first and last piece are compared, then bisection.
     """
     whole = language_probabilities(model, window)
     main = max(whole, key=lambda language: whole[language])
@@ -223,13 +220,9 @@ def recognize(
 ) -> Iterator[Segment]:
     """Yield the segments of a window, with words unless they are translated; none if it holds no words.
 
-    If the text repeats itself, the window is transcribed again without repetitions: Whisper's own remedy is
-    to draw words at random. Text that still repeats itself is dropped.
-
-    Args:
-        language: code of the language that is spoken.
-        likelihood: probability of the most likely language, see `MAX_NO_WORDS_PROBABILITY`.
-        translate: translate to English.
+    Repetitive text is transcribed again without repetitions, then dropped: Whisper's remedy is to draw words
+    at random. `language` is spoken; `likelihood` is the probability of the most likely language, see
+    `MAX_NO_WORDS_PROBABILITY`.
     """
     segments = _decode(model, window, language, translate)
     if any(_is_repetitive(segment.text) for segment in segments):

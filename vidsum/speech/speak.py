@@ -51,9 +51,7 @@ class Speaker:
 
 
 def find_speaker(name: str) -> Speaker:
-    """Return the program of `--speak`. Raises UsageError: it is not installed, or the command lacks a
-    place.
-    """
+    """Return the program of `--speak`. Raises UsageError: it is not installed, or lacks a placeholder."""
     try:
         words = tuple(shlex.split(name))
     except ValueError as error:
@@ -74,17 +72,10 @@ def _placeholders(command: tuple[str, ...]) -> set[str]:
 
 
 def speak(speaker: Speaker, text: str, sample_rate: int, folder: Path, pace: float = 1.0) -> FloatArray:
-    """Return [N] a text as mono samples at `sample_rate`, without silence at its ends.
+    """Speak a text as mono samples [N] at `sample_rate`, without silence at its ends.
 
-    Args:
-        speaker: the program.
-        text: a sentence.
-        sample_rate: of the samples.
-        folder: for the sound file.
-        pace: factor of the speaker's usual pace, if it has one.
-
-    Raises InputError: the program cannot speak it: it fails, and says why, or writes no sound. OutputError:
-    the program hangs, or cannot be started.
+    `folder` is for the sound file; `pace` is a factor of the speaker's usual pace. Raises InputError: the
+    program fails, or writes no sound. OutputError: it hangs, or cannot be started.
     """
     output, errors = folder / "spoken.wav", folder / "errors.txt"
     output.unlink(missing_ok=True)

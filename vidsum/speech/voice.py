@@ -1,7 +1,6 @@
-"""Where somebody speaks: sound without speech is dropped before it is recognized, and costs little.
+"""Find speech: sound without it is dropped before it is recognized.
 
-Silero's voice-activity detection, which comes with faster-whisper, finds speech; pieces of it are packed into
-windows as long as those that Whisper hears.
+Silero's voice-activity detection, from faster-whisper, finds pieces of speech; they are packed into windows.
 """
 
 from collections.abc import Iterable, Iterator

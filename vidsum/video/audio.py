@@ -43,10 +43,10 @@ _Block = tuple[int, FloatArray]
 def open_sound(
     source: VideoInfo | Path, jumps: Jumps, mono_rate: int | None = None, track: TrackChoice = None
 ) -> "Iterator[SoundSource | None]":
-    """The sound of a video, or of a file without pictures; None where none of it can be decoded.
+    """Open the sound of a video, or of a file without pictures; None where none of it can be decoded.
 
-    It is counted from the video's first picture, or from the file's start. For `mono_rate` see `SoundSource`.
-    `track` chooses one of a file without pictures; a video has its own.
+    Times count from the video's first picture, or from the file's start. `mono_rate`: see `SoundSource`;
+    `track` chooses one of a file without pictures.
     """
 
     def opened() -> av.container.InputContainer:
@@ -84,10 +84,9 @@ def decode_sound(
 
 
 class SoundSource:
-    """The sound of a video as float samples, numbered from the video's first picture on.
+    """The sound of a video as float samples, numbered from the first picture; silence where it has none.
 
-    Where the source has no sound (before it starts, after it ends, in a gap) there is silence. The rate is
-    that of the source where AAC has it, mono stays mono, and more than two channels become stereo; with
+    The rate is the source's if AAC supports it. Mono stays mono, more than two channels become stereo; with
     `mono_rate` all is mono at that rate.
     """
 
@@ -236,8 +235,8 @@ class SoundTrack:
         self, source: SampleSource, container: av.container.OutputContainer, bits: int = BITS_PER_CHANNEL
     ) -> None:
         self._source, self._container = source, container
-        self.stream = self._stream = container.add_stream("aac", rate=source.rate, layout=source.layout)
-        self._stream.codec_context.bit_rate = bits * source.n_channels
+        self.stream = container.add_stream("aac", rate=source.rate, layout=source.layout)
+        self.stream.codec_context.bit_rate = bits * source.n_channels
         self._n_written = 0
         self._shift = 0
         self._fades_in = False
@@ -258,6 +257,11 @@ class SoundTrack:
         self.follow(clip_s - FADE_S)
         self._write(round(clip_s * self._source.rate) - self._n_written, fades_out=True)
 
+    def finish(self, clip_s: Fraction) -> None:
+        """End the last segment, and write what the encoder still holds."""
+        self.end_segment(clip_s)
+        self._container.mux(self.stream.encode(None))
+
     def _write(self, count: int, *, fades_out: bool) -> None:
         if count <= 0:
             return
@@ -272,8 +276,4 @@ class SoundTrack:
         frame.sample_rate, frame.time_base = self._source.rate, Fraction(1, self._source.rate)
         frame.pts = self._n_written
         self._n_written += count
-        self._container.mux(self._stream.encode(frame))
-
-    def finish(self) -> None:
-        """Write what the encoder still holds."""
-        self._container.mux(self._stream.encode(None))
+        self._container.mux(self.stream.encode(frame))

@@ -35,11 +35,10 @@ _KINDS = ("video", "audio", "subtitle")
 def copy_with_chapters(
     info: VideoInfo, target: str | os.PathLike[str], chapters: Sequence[Cue], comment: str
 ) -> None:
-    """Copy a video with these chapters, by the clock of players, in place of its own; the file is only read.
+    """Copy a video with these chapters, by the clock of players, in place of its own.
 
-    Raises UsageError: the target's suffix is of no container with chapters, or the video has time stamps
-    that jump. InputError: the video cannot be read, or the container cannot hold its streams.
-    OutputError: the target cannot be written.
+    Raises UsageError: the suffix is of no container with chapters, or time stamps jump. InputError: the video
+    cannot be read, or the container cannot hold its streams. OutputError: the target cannot be written.
     """
     suffix = Path(target).suffix.lower()
     if suffix not in CONTAINERS:

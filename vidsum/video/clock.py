@@ -19,10 +19,9 @@ def container_offset_s(container: av.container.InputContainer, start_s: float) -
 
 
 def start_offset_s(video: VideoInfo | None, path: str | os.PathLike[str] | None = None) -> float:
-    """Return what leads from times of a video to those of players: add it. 0 without a video.
+    """Return what to add to times of a video to get those of players; 0 without a video.
 
-    A video that an earlier version probed is opened again, at `path` if it has moved; one that is missing or
-    was replaced has 0.
+    A video that an earlier version probed is opened again, at `path` if it has moved.
     """
     if video is None:
         return 0.0

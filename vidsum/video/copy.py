@@ -1,8 +1,7 @@
 """Copy segments of a video without encoding them again: quick and lossless, but cut at key frames.
 
-A segment grows at its start to the key frame at or before it, as nothing later can be decoded by itself. At
-its end it grows until no frame is left that is stored later but shown earlier: a few frames at most. Segments
-that then touch are copied as one run. Times are counted from the source's first picture.
+A segment grows to the key frame at or before its start, and at its end until no frame is left that is stored
+later but shown earlier. Segments that then touch are copied as one run.
 """
 
 import os
@@ -10,19 +9,20 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from vidsum.errors import InputError, UsageError
 from vidsum.outputs import atomic_write
 from vidsum.types import Interval, Progress, VideoInfo
+from vidsum.video.audio import SoundTrack
 from vidsum.video.clock import start_offset_s
 from vidsum.video.damage import DecodeLog
 from vidsum.video.decode import first_pts_s, read_packets, seek
+from vidsum.video.listen import describe_used
 from vidsum.video.open import open_source, open_video, video_stream
 from vidsum.video.segments import in_ticks
 from vidsum.video.timing import read_jumps
 from vidsum.video.tracks import choose_track
-from vidsum.video.used_track import describe_used
 from vidsum.video.write import (
     WrittenVideo,
     add_chapters,
@@ -46,15 +46,14 @@ def copy_segments(
     comment: str | None = None,
     chapters: bool = False,
     progress: Progress | None = None,
-    added: Callable[[Any], "ExtraTrack"] | None = None,
+    added: Callable[[Any], SoundTrack] | None = None,
 ) -> WrittenVideo:
-    """Copy segments of a video one after the other into an MP4, pictures and sound as they are stored.
+    """Copy consecutive segments of a video into an MP4, pictures and sound as they are stored.
 
-    The clip plays wherever the source's codecs do. Sound is cut between its packets, some 20 ms long. The
-    arguments are those of `vidsum.video.write.write_segments`; the segments grow, see the result's. `added`
-    makes one more track of the file. Raises UsageError: see `normalise_segments`; an MP4 cannot hold a codec;
-    time stamps are missing or jump. InputError: the source cannot be read, has
-    no key frame to begin at, or ends before the segments. OutputError: the target cannot be written.
+    Sound is cut between its packets, some 20 ms long. See `vidsum.video.write.write_segments` for the
+    arguments; the segments grow, see the result's. `added` makes one more track of the file. Raises
+    UsageError: see `normalise_segments`; MP4 cannot hold a codec, or time stamps are missing or jump.
+    InputError: the source cannot be read, or has no key frame or picture there. OutputError: cannot write.
     """
     source = Path(info.path)
     if read_jumps(info):
@@ -72,8 +71,8 @@ def copy_segments(
         pictures = _PictureCopy(source, container, stream, info.rotation_deg, output)
         audio = choose_track(sound_container, source, "audio", info.audio_track)
         sound = _SoundCopy(source, sound_container, audio, first_pts_s(stream), output) if audio else None
-        more = added(output) if added else None
-        tracks: list[_SoundCopy | ExtraTrack] = [track for track in (sound, more) if track]
+        extra = added(output) if added else None
+        tracks: list[_SoundCopy | SoundTrack] = [track for track in (sound, extra) if track]
         for start, end in in_ticks(chosen, pictures.time_base):
             pictures.copy(start, end, tracks)
             done_s += float((end - start) * pictures.time_base)
@@ -81,8 +80,8 @@ def copy_segments(
                 progress("copying", min(done_s, total_s), total_s)
         if not pictures.n_frames:
             raise InputError(f"{source}: has no frame of the segments to copy")
-        if more:
-            more.finish(pictures.clip_s)
+        if extra:
+            extra.finish(pictures.clip_s)
         if chapters:
             add_chapters(
                 output, pictures.segments, pictures.starts_s, float(pictures.clip_s), start_offset_s(info)
@@ -94,26 +93,11 @@ def copy_segments(
 
 
 def has_default_streams(info: VideoInfo) -> bool:
-    """Return whether a video has what `write_segments` makes by default: H.264 in yuv420p, and AAC or no
-    sound.
-    """
+    """Return whether a video is H.264 in yuv420p with AAC or no sound, as `write_segments` makes it."""
     if info.codec != "h264" or info.audio_codec not in (None, "aac"):
         return False
     with open_source(info) as container:
         return video_stream(container, info).codec_context.pix_fmt == "yuv420p"
-
-
-class ExtraTrack(Protocol):
-    """A track that is written beside the pictures, as far as these go."""
-
-    def begin_run(self, source_s: Fraction, clip_s: Fraction) -> None:
-        """From `clip_s` on, the clip has what the source has from `source_s` on."""
-
-    def follow(self, clip_s: Fraction) -> None:
-        """Write up to `clip_s`."""
-
-    def finish(self, clip_s: Fraction) -> None:
-        """Write the rest, up to `clip_s`."""
 
 
 class _PictureCopy:
@@ -151,7 +135,7 @@ class _PictureCopy:
         """Length of the clip so far."""
         return (self.runs[-1][1] + self._shift) * self.time_base if self.runs else Fraction(0)
 
-    def copy(self, start: int, end: int, tracks: "Sequence[_SoundCopy | ExtraTrack]") -> None:
+    def copy(self, start: int, end: int, tracks: "Sequence[_SoundCopy | SoundTrack]") -> None:
         """Copy a segment, grown to where it can be cut, and the tracks beside it, if the file goes so far."""
         packets = _read_until_clean_cut(self._from_key_frame(start), end)
         key = next(packets, None)
@@ -160,7 +144,7 @@ class _PictureCopy:
         if not self.runs or key.pts >= self.runs[-1][1]:
             self._begin_run(key)
             for track in tracks:
-                track.begin_run(key.pts * self.time_base, self.clip_s)
+                track.start_segment(key.pts * self.time_base, self.clip_s)
         copied_dts = self._last_dts  # by earlier segments: some demuxers give two packets the same dts
         for packet in chain([key], packets):
             # pictures stored after the run's key frame but shown before it need some that are not there
@@ -187,11 +171,7 @@ class _PictureCopy:
         self._output.mux(packet)
 
     def _from_key_frame(self, start: int) -> Iterator[Any]:
-        """Return the packets from the last key frame shown at or before `start` on, in the order they are
-        stored.
-
-        There are none if the file ends before `start`.
-        """
+        """Return the stored packets from the last key frame at or before `start`; none if the file ends."""
         for back_s in _STEPS_BACK_S:
             tick = start - round(back_s / self.time_base)
             packets = _packets_from(self._container, self._stream, self._stream.start_time or 0, tick)
@@ -212,8 +192,7 @@ class _PictureCopy:
 def _read_until_clean_cut(packets: Iterator[Any], end: int) -> Iterator[Any]:
     """Yield the packets up to the first cut with all pictures shown before `end` ahead of it, and no hole.
 
-    A packet is stored no later than it is shown (dts <= pts): nothing shown before `reach` can follow one
-    with a dts of `reach`.
+    As dts <= pts, nothing shown before `reach` can follow a packet with a dts of `reach`.
     """
     reach, undecided = end, list[Any]()
     for packet in packets:
@@ -241,7 +220,7 @@ class _SoundCopy:
         self._end = _BEFORE_ALL
         """Clip tick up to which there is sound."""
 
-    def begin_run(self, source_s: Fraction, clip_s: Fraction) -> None:
+    def start_segment(self, source_s: Fraction, clip_s: Fraction) -> None:
         """From `clip_s` on, the clip has the sound that the source has from `source_s` on."""
         self._run_start = round(source_s / self._stream.time_base)
         self._shift = round(clip_s / self._stream.time_base) - self._run_start
@@ -304,9 +283,7 @@ def _complete_dts(packets: list[Any]) -> list[Any]:
 
 
 def add_copied_stream(source: object, stream: Any, output: Any) -> Any:
-    """Return a stream of the clip for packets of `stream`. Raises UsageError where MP4 cannot hold its
-    codec.
-    """
+    """Add a stream to a clip for packets of `stream`. Raises UsageError: MP4 cannot hold its codec."""
     name = stream.codec_context.codec.canonical_name if stream.codec_context is not None else "unknown"
     try:
         if stream.codec_context is None:

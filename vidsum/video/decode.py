@@ -1,7 +1,6 @@
-"""Decode frames and read packets with PyAV.
+"""Decode frames and read packets with PyAV; times count from the first picture.
 
-Times are counted from the first picture, whatever time stamp the file gives it. A packet that does not decode
-is counted and left out; the rest of the video is still read.
+A packet that does not decode is counted and left out; the rest of the video is still read.
 """
 
 import math
@@ -60,8 +59,7 @@ def first_pts_s(stream: Stream) -> float:
 def can_seek(container: av.container.InputContainer, stream: Stream, jumps: Jumps) -> bool:
     """Return whether a seek lands right: not without time stamps (raw H.264) or where they jump.
 
-    Nor in H.264 of 4:4:4: FFmpeg decodes what x264 wrote before build 151 only after it has read the
-    build number, which stands at the very start of the file.
+    Nor in H.264 of 4:4:4, which FFmpeg decodes only after reading x264's build number at the file's start.
     """
     picture = stream.codec_context if isinstance(stream, av.VideoStream) else None
     is_444 = picture is not None and picture.name == "h264" and (picture.pix_fmt or "").startswith("yuv444")
@@ -69,10 +67,9 @@ def can_seek(container: av.container.InputContainer, stream: Stream, jumps: Jump
 
 
 def seek(container: av.container.InputContainer, stream: Stream, ticks: int) -> None:
-    """Go to a key frame, at or before a time stamp where the file allows it.
+    """Seek to a key frame, at or before a time stamp where the file allows it.
 
-    AVI, FLV and GIF refuse times before their start: that goes to the start. A file in which no seek succeeds
-    stays where it is.
+    AVI, FLV and GIF refuse times before their start. A file in which no seek succeeds stays where it is.
     """
     for target in (ticks, stream.start_time or 0):
         with suppress(av.FFmpegError):
@@ -90,9 +87,8 @@ def decode_frames(
 ) -> Iterator[DecodedFrame]:
     """Decode from the frame on screen at `start_s` to the end of the file, in the order of presentation.
 
-    With `start_s` (from the first picture) above 0 this seeks in a file that `can_seek`; else it decodes from
-    where the container stands, which is the start of the file if it has just been opened. Frames that the
-    decoder marks as damaged are given like any other, and counted in `log`.
+    A `start_s` above 0 seeks in a file that `can_seek`; else decoding goes on from where the container is.
+    Frames that the decoder marks as damaged are included, and counted in `log`.
     """
     log = log if log is not None else DecodeLog()
     if start_s <= 0:
@@ -110,10 +106,9 @@ def decode_frames(
 def _seek_and_decode(
     container: av.container.InputContainer, stream: av.VideoStream, start_s: float, log: DecodeLog
 ) -> Iterator[DecodedFrame]:
-    """Decode from a frame at or before `start_s` on.
+    """Decode from a frame at or before `start_s`.
 
-    In MPEG-TS, and where a key frame is followed by frames shown before it, a seek lands too late: then seek
-    earlier, at last to the very start.
+    A seek may land late (MPEG-TS, frames shown before their key frame): seek earlier, at last to the start.
     """
     for back_s in (*(step for step in _STEPS_BACK_S if step < start_s), start_s + 10.0):
         ticks = round((first_pts_s(stream) + start_s - back_s) / (stream.time_base or 1))

@@ -33,7 +33,7 @@ _MIN_WIDTH = 96
 def read_samples(
     info: VideoInfo, samplings: Sequence[Sampling], jumps: Jumps, log: DecodeLog
 ) -> Iterator[tuple[int, Frame]]:
-    """(i, frame) of each sampling i, in time order.
+    """Yield (i, frame) of each sampling i, in time order.
 
     Raises CannotReadError: decord fails on the video, or is known to get it wrong.
     """

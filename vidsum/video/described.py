@@ -1,10 +1,10 @@
 """Audio description: a copy of a film with a second sound track into which descriptions are spoken."""
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
-from fractions import Fraction
+from functools import partial
 
 import av
 import numpy as np
@@ -62,24 +62,11 @@ class DescribedSound:
         return np.asarray(np.clip(film * gain + voice, -1, 1), np.float32)
 
 
-class _DescribedTrack:
-    """The track of a `DescribedSound` next to copied pictures; see `copy_segments`."""
-
-    def __init__(self, sound: DescribedSound, container: av.container.OutputContainer) -> None:
-        self._track = SoundTrack(sound, container)
-        stream = self._track.stream
-        stream.metadata.update(language="eng", title="Audio description")
-        stream.disposition = Disposition.descriptions | Disposition.visual_impaired
-
-    def begin_run(self, source_s: Fraction, clip_s: Fraction) -> None:
-        self._track.start_segment(source_s, clip_s)
-
-    def follow(self, clip_s: Fraction) -> None:
-        self._track.follow(clip_s)
-
-    def finish(self, clip_s: Fraction) -> None:
-        self._track.end_segment(clip_s)
-        self._track.finish()
+def _add_track(sound: DescribedSound, container: av.container.OutputContainer) -> SoundTrack:
+    track = SoundTrack(sound, container)
+    track.stream.metadata.update(language="eng", title="Audio description")
+    track.stream.disposition = Disposition.descriptions | Disposition.visual_impaired
+    return track
 
 
 def sound_rate(info: VideoInfo) -> int:
@@ -90,15 +77,6 @@ def sound_rate(info: VideoInfo) -> int:
         return source.rate if source else RATE
 
 
-@contextmanager
-def _replace_hint() -> Iterator[None]:
-    """Replace the hint of copying errors: here, encoding is no alternative."""
-    try:
-        yield
-    except UsageError as error:
-        raise UsageError(error.message, hint="leave out --speak, or convert the film to MP4") from error
-
-
 def write_described(
     info: VideoInfo,
     spoken: Sequence[SpokenText],
@@ -107,22 +85,21 @@ def write_described(
     comment: str | None = None,
     progress: Progress | None = None,
 ) -> WrittenVideo:
-    """Copy a film with a second sound track: its sound, lowered where texts are spoken, and these.
+    """Copy a film with a second sound track: its sound, lowered where texts are spoken, with these texts.
 
-    Pictures and first sound track are copied as they are. The second track is English, of the dispositions
-    `descriptions` and `visual_impaired`.
-
-    Raises UsageError, InputError, OutputError: see `copy_segments`.
+    The second track is English, of the dispositions `descriptions` and `visual_impaired`. Raises UsageError,
+    InputError, OutputError: see `copy_segments`.
     """
-    with ExitStack() as files:
-        files.enter_context(_replace_hint())
-        source = files.enter_context(open_sound(info, read_jumps(info))) if info.audio_codec else None
+    with open_sound(info, read_jumps(info)) if info.audio_codec else nullcontext() as source:
         sound = DescribedSound(source, spoken)
-        return copy_segments(
-            info,
-            [(0.0, info.duration_s)],
-            target,
-            comment=comment,
-            progress=progress,
-            added=lambda container: _DescribedTrack(sound, container),
-        )
+        try:
+            return copy_segments(
+                info,
+                [(0.0, info.duration_s)],
+                target,
+                comment=comment,
+                progress=progress,
+                added=partial(_add_track, sound),
+            )
+        except UsageError as error:  # about encoding instead, which is no alternative here
+            raise UsageError(error.message, hint="leave out --speak, or convert the film to MP4") from error

@@ -84,13 +84,12 @@ class EncoderChoice:
 def choose_encoder(
     codec: str, name: str | None, crf: int | None, preset: str | None, size: tuple[int, int]
 ) -> EncoderChoice:
-    """Return the encoder that is asked for, or that of the CPU where it cannot be used.
+    """Choose an encoder with its options, or that of the CPU where it cannot be used.
 
     Args:
         codec: h264, hevc or av1.
         name: an encoder's name; `auto` for one of the GPU, if there is one; None for that of the CPU.
-        crf: quality, 1 is best; None for the encoder's own.
-        preset: speed; None for the encoder's own.
+        crf, preset: quality, 1 is best, and speed; None for the encoder's default.
         size: (width, height) of the pictures.
 
     Raises UsageError: the encoder is unknown or of another codec, or does not take the quality or preset.
@@ -110,9 +109,7 @@ def choose_encoder(
 
 
 def can_encode(name: str, size: tuple[int, int]) -> bool:
-    """Return whether FFmpeg has an encoder, and this machine what it runs on, for pictures of (width,
-    height).
-    """
+    """Return whether an encoder works here for pictures of (width, height)."""
     try:
         encoder = av.CodecContext.create(name, "w")
     except (av.FFmpegError, ValueError):  # not in this build
@@ -131,11 +128,9 @@ _GIF_TICK_MS = 10
 
 
 def encode_preview(pictures: Sequence[Picture], format: PreviewFormat, fps: int) -> bytes:
-    """Return a file that shows pictures one after the other, without sound; GIF and WebP begin again at the
-    end.
+    """Return a silent animation of pictures [height, width, 3] RGB of one size; GIF and WebP loop.
 
-    The pictures [height, width, 3] RGB are one at least, all of one size, of even sides for MP4. GIF has
-    times of whole hundredths of a second: `fps` is kept on the average.
+    MP4 needs even sides. GIF has hundredths of a second, so that `fps` is met on average.
     """
     if format == "mp4":
         return _encode_mp4(pictures, fps)

@@ -44,8 +44,8 @@ class PictureMaker:
     def from_frame(self, frame: av.VideoFrame, turn_deg: int = 0) -> Picture:
         """Return the [height, width, 3] RGB picture of a frame that `turn_deg`, clockwise, shows upright.
 
-        Resizes before it turns: few pixels are turned faster than many. YUV is converted with the matrix and
-        range that the frame is tagged with; untagged is BT.601, as everywhere in FFmpeg.
+        Resizing comes first, as turning few pixels is quicker. YUV is converted with the matrix and range
+        that the frame is tagged with; untagged is BT.601, as everywhere in FFmpeg.
         """
         is_lying = turn_deg % 180 != 0
         width, height = (self.height, self.width) if is_lying else (self.width, self.height)
@@ -153,15 +153,13 @@ def sample_stream(
     log: DecodeLog,
     to_picture: Callable[[PictureMaker, T], Picture],
 ) -> Iterator[tuple[int, Frame]]:
-    """Pick the frames of several samplings as they come: sample k shows the last that is not after k / fps.
-
-    Yields (i, frame) for sampling i, in time order.
+    """Yield (i, frame) for sampling i in time order: sample k shows the last frame not after k / fps.
 
     Args:
         decoded: (time_s, frame) of every frame of the video, times increasing.
         samplings, info: samples end at the video's duration.
         log: counts of decoding, complete when `decoded` ends.
-        to_picture: turns a decoded frame into a picture by a sampling's maker; called for picked ones only.
+        to_picture: makes a picture of a decoded frame; called for sampled frames only.
     """
     makers = [PictureMaker(*pixel_size(s.size, info.display_width, info.display_height)) for s in samplings]
     n_given = [0] * len(samplings)

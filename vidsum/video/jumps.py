@@ -1,8 +1,8 @@
-"""Time stamps that start again or leap ahead, and the steady time line that is made of them.
+"""Repair time stamps that start again or leap ahead.
 
-Recordings that were joined byte by byte start their time stamps again; clocks that were set leave an empty
-hour between two frames. On the time line of vidsum a part that starts again follows the one ahead of it, and
-a gap is left out. docs/video.md has the rule. A file without either keeps its own time stamps to the bit.
+Recordings joined byte by byte start their time stamps again; clocks that were set leave an empty hour between
+two frames. On the steady time line a part that starts again follows the one before it, and a gap is left out
+(docs/video.md). A file without either keeps its time stamps to the bit.
 """
 
 from bisect import bisect_right
@@ -157,17 +157,17 @@ def find_jumps(
     sound_at: npt.NDArray[np.int64],
     start_s: float,
     step_s: float,
-    least_gap_s: float = MAX_FRAME_S,
+    min_gap_s: float = MAX_FRAME_S,
 ) -> Jumps:
-    """Return where the time stamps of a file jump, and how to repair that.
+    """Find where the time stamps of a file jump, and how to repair that.
 
     Args:
-        pictures: of the video's packets.
-        sound: of the packets of the first stream of sound; None where it has none, or no time stamps.
+        pictures: the video's packets.
+        sound: the packets of the first stream of sound; None where it has none, or no time stamps.
         sound_at: [N] number of the picture packet that is stored next after each packet of sound.
         start_s: the first picture's time stamp on the steady time line.
-        step_s: time from a frame to the next, where the file's own frames do not show it.
-        least_gap_s: see LEAST_GAP_S.
+        step_s: time from a frame to the next, where the frames do not show it.
+        min_gap_s: see MIN_GAP_S.
     """
     times_s = pictures.times_s
     if not len(times_s) or np.isnan(times_s[0]):
@@ -176,7 +176,7 @@ def find_jumps(
     steps = np.concatenate([np.diff(np.sort(times_s[first:last])) for first, last in parts])
     steps = steps[(steps > 0) & (steps <= MAX_FRAME_S)]
     step_s = float(np.median(steps)) if len(steps) else step_s
-    limit_s = min(MAX_FRAME_S, max(least_gap_s, _MIN_GAP_STEPS * step_s))
+    limit_s = min(MAX_FRAME_S, max(min_gap_s, _MIN_GAP_STEPS * step_s))
 
     pieces: list[TimeShift] = []
     restarts: list[float] = []
@@ -217,24 +217,23 @@ def _split_at_restarts(dts_s: TimeArray, n_packets: int) -> list[tuple[int, int]
 
 def _find_gaps(
     times_s: TimeArray,
-    ends: TimeArray,
+    ends_s: TimeArray,
     sound_s: TimeArray,
     limit_s: float,
     previous_s: float | None,
     following_s: float | None,
 ) -> list[tuple[float, float]]:
-    """Find the gaps between the first and the last of the sorted `times_s` that nothing fills: no sound,
-    and no frame that lasts that long by its own duration, up to `ends`.
+    """Find the gaps in the sorted `times_s` that neither sound nor a frame, which lasts to its end, fills.
 
     A few frames with wrong time stamps leave a hole on one side and a restart on the other, which undoes it:
-    such a hole is a gap too, however short. `previous_s` is the last time stamp of the part before,
-    `following_s` the first of the part behind.
+    such a hole is a gap too. `previous_s` is the last time stamp of the part before, `following_s` the first
+    of the part after.
     """
     sound_s = sound_s[(sound_s > times_s[0]) & (sound_s < times_s[-1])]
     times = np.sort(np.concatenate([times_s, sound_s]))
     lengths_s, number = np.diff(times), np.arange(1, len(times))
     last_frame = np.searchsorted(times_s, times[:-1], side="right") - 1
-    is_gap = times[1:] - np.maximum(times[:-1], ends[last_frame]) > limit_s
+    is_gap = times[1:] - np.maximum(times[:-1], ends_s[last_frame]) > limit_s
     if previous_s is not None:
         is_gap |= (number <= _MAX_STRAY_FRAMES) & (np.abs(times[1:] - previous_s) < BACK_S)
     if following_s is not None:
@@ -250,10 +249,10 @@ def _shift_sound(
     times_s: TimeArray,
     pieces: list[TimeShift],
 ) -> tuple[TimeShift, ...]:
-    """Return the moves of sound: those of the part of the pictures that it belongs to.
+    """Return the shifts of sound: those of the part of the pictures that it belongs to.
 
-    Each part of the sound goes with one of the parts of the pictures that are stored about where it begins:
-    the one with which it has most time in common, and never one before that of the sound ahead of it.
+    Of the parts stored near its beginning, a part of the sound belongs to the one with which it has most time
+    in common, and never to one before that of the preceding sound.
     """
     ranges = [(times_s[first:last].min(), times_s[first:last].max()) for first, last in parts]
     starts, by_part = [first for first, _ in parts], _group_by_part(pieces)

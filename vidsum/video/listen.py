@@ -1,25 +1,29 @@
-"""Read the sound of a file for a recognizer."""
+"""Read the sound of a file for a recognizer, and say which of several tracks is read."""
 
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import av
+import numpy as np
 
 from vidsum.errors import InputError
 from vidsum.types import FloatArray, TrackChoice, VideoInfo
-from vidsum.video.audio import open_sound
+from vidsum.video.audio import decode_sound, open_sound
 from vidsum.video.clock import start_offset_s
 from vidsum.video.damage import DecodeLog
 from vidsum.video.jumps import Jumps
 from vidsum.video.open import open_media
 from vidsum.video.probe import probe
 from vidsum.video.timing import read_jumps
-from vidsum.video.tracks import choose_track, track_number
+from vidsum.video.tracks import TrackKind, choose_track, describe_choice, list_tracks, track_number
 
 _LEAST_AHEAD_S = 0.2
 """Files begin with up to .1 s of sound alone, as encoders write them; no word is as short as this."""
+_SILENT = 1e-3
+"""Peaks of silence, -60 dB: a recorder's track without input holds at most dither."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +78,7 @@ def read_sound(
 ) -> Iterator[FloatArray]:
     """Yield blocks [N] of mono samples at `rate` from a time on; silence fills the last.
 
-    What cannot be decoded is silence, and counted in `log`.
-
-    Raises InputError: none of the sound can be decoded.
+    Undecodable sound is silence, counted in `log`. Raises InputError: none of the sound can be decoded.
     """
     source = sound.video or sound.path
     jumps = read_jumps(sound.video) if sound.video else Jumps()
@@ -89,3 +91,40 @@ def read_sound(
             first += count
         log.errors += samples.log.errors
         log.cancelled_s += samples.log.cancelled_s
+
+
+def describe_used(path: str | os.PathLike[str], kind: TrackKind, number: int | None) -> tuple[str, ...]:
+    """Return a message on a track that is used in place of others; none where `number` is None.
+
+    Sound is decoded until some is heard: all of it only where the track is silent.
+    """
+    if number is None:
+        return ()
+    with open_media(path) as container:
+        message = describe_choice(container, path, kind, number)
+        others = [other for other in range(1, len(list_tracks(container, kind)) + 1) if other != number]
+    status = Path(path).stat()
+    state = (status.st_size, status.st_mtime_ns)
+    if kind == "audio" and _is_silent(os.fspath(path), number, state):
+        loud = next((other for other in others if not _is_silent(os.fspath(path), other, state)), None)
+        if loud is not None:
+            return (
+                f"{path}: audio track {number} is silent, {loud} is not: choose it with --audio-track {loud}",
+            )
+    return (message,)
+
+
+@lru_cache(maxsize=64)
+def _is_silent(path: str, number: int, state: tuple[int, int]) -> bool:
+    with open_media(path) as container:
+        track = list_tracks(container, "audio")[number - 1]
+        if track.codec_context is None:
+            return True
+        resampler, made_for = av.AudioResampler("fltp"), None
+        for frame in decode_sound(container, track, Jumps(), DecodeLog()):
+            if made_for != (made_for := (frame.format.name, frame.layout.name, frame.sample_rate)):
+                resampler = av.AudioResampler("fltp")
+            for part in resampler.resample(frame):
+                if np.nan_to_num(np.abs(part.to_ndarray())).max(initial=0.0) > _SILENT:
+                    return False
+    return True

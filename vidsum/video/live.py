@@ -1,4 +1,4 @@
-"""Video that arrives while it is read: growing files, folders of segments, streams, pipes and cameras.
+"""Read video while it arrives: growing files, folders of segments, streams, pipes and cameras.
 
 A source is a series of connections: one for a file, one for each segment of a folder, and a new one whenever
 a stream breaks off. Times count from the first picture of the first connection, over all of them.
@@ -127,9 +127,8 @@ def read_live(
 ) -> Iterator[LiveFrame]:
     """Yield the frames on screen at k / fps of a source, as soon as the next frame has come.
 
-    The source comes from `parse_source`, the sampling has a rate. `warn` gets a message for each connection
-    that breaks off and each segment that cannot be read; `tap` gets all packets. Raises InputError where
-    nothing can be read.
+    `warn` gets a message for each connection that breaks off and each segment that cannot be read; `tap` gets
+    all packets. Raises InputError where nothing can be read.
     """
     assert sampling.fps is not None
     began_s, offset_s, next_k = time.monotonic(), 0.0, 0

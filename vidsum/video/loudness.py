@@ -47,8 +47,7 @@ def find_gain(
 ) -> float | None:
     """Find the decibels that bring segments of a video to a loudness; None where they are silent.
 
-    With `mono_rate` it is measured as it is written then. What rounding off peaks takes away is measured,
-    and made up for.
+    The effect of rounding off peaks is measured and made up for, with `mono_rate` on the mono mix.
     """
     gain = 0.0
     for number in range(_PASSES):

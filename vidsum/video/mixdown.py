@@ -1,8 +1,7 @@
 """Mix the channels of a sound down without losing what cancels out in the mix.
 
-Channels of opposite phase (R = -L, as a miswired microphone gives) leave nothing of a mono mix. The choice
-between the mix and the loudest channel is made for half a second at a time, so that sound of any length can
-be streamed; it changes in a cross-fade, and only where the levels differ clearly.
+Channels of opposite phase (R = -L, as a miswired microphone gives) leave nothing of a mono mix. For every
+half second, the mix or the loudest channel is chosen, with a cross-fade where the choice changes.
 """
 
 from collections.abc import Generator, Iterable, Iterator, Sequence

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import av
-from av.codec.hwaccel import HWAccel
+from av.codec.hwaccel import HWAccel, hwdevices_available
 
 from vidsum.errors import InputError, nearest
 from vidsum.types import TrackChoice, VideoInfo
@@ -23,6 +23,8 @@ _ANALYZE_US = "600000000"
 """Microseconds in which FFmpeg looks for the first packet of each track: after 5 s of other tracks, it would
 say that one starts at 0."""
 _HEAD_BYTES = 1024
+_HARDWARE = ("cuda", "videotoolbox", "d3d11va", "vaapi", "qsv")
+"""Kinds that `auto` tries, in order, if this FFmpeg was built with them."""
 
 
 def open_source(info: VideoInfo, hardware: str | None = None) -> av.container.InputContainer:
@@ -52,8 +54,7 @@ def open_media(
 ) -> av.container.InputContainer:
     """Open any file that FFmpeg reads, whatever streams it has; messages call it `what`.
 
-    `hardware` is a kind of FFmpeg's (`cuda`, `vaapi`); where it does not decode the file, PyAV raises errors
-    of many kinds (see `vidsum.video.hardware`).
+    `hardware` is a kind of FFmpeg's (`cuda`, `vaapi`), see `choose_hardware`.
     """
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", os.fspath(path)):
         hint = (
@@ -154,3 +155,19 @@ def is_text(path: Path) -> bool:
     with path.open("rb") as file:
         head = file.read(_HEAD_BYTES)
     return b"\0" not in head and b"\xff" not in head and head.decode("utf-8", "ignore").strip() != ""
+
+
+def choose_hardware(video: VideoInfo, wanted: str) -> str | None:
+    """Choose the hardware that decodes a video: `wanted`, or the first that can for `auto`; else None."""
+    kinds = [kind for kind in _HARDWARE if kind in hwdevices_available()] if wanted == "auto" else [wanted]
+    return next((kind for kind in kinds if _can_decode(video, kind)), None)
+
+
+@lru_cache(maxsize=64)
+def _can_decode(video: VideoInfo, kind: str) -> bool:
+    """Return whether it decodes the first picture of a video; drivers raise errors of many kinds."""
+    try:
+        with open_source(video, kind) as container:
+            return next(container.decode(video_stream(container, video)), None) is not None
+    except (av.FFmpegError, InputError, NotImplementedError, RuntimeError, ValueError):
+        return False

@@ -24,10 +24,10 @@ _MAX_FAILURES = 100
 def read_samples(
     info: VideoInfo, samplings: Sequence[Sampling], jumps: Jumps, log: DecodeLog
 ) -> Iterator[tuple[int, Frame]]:
-    """(i, frame) of each sampling i, in time order.
+    """Yield (i, frame) of each sampling i, in time order.
 
-    Raises CannotReadError: OpenCV does not open the file, gets no frame out of it (AV1 without hardware), or
-    gives all frames the same time (raw H.264).
+    Raises CannotReadError: OpenCV does not open the file, decodes no frame (AV1 without hardware), or gives
+    all frames the same time (raw H.264).
     """
     check_plain(info, jumps, "OpenCV")
     # a relative path with a colon would name a protocol

@@ -120,9 +120,7 @@ class _StoredPictures:
 
     @classmethod
     def of(cls, decoded: DecodedFrame, max_side: int) -> "_StoredPictures":
-        """Return the form of the video that has this frame, made smaller where a side is longer than
-        `max_side`.
-        """
+        """Derive the form from a frame, scaled down where a side is longer than `max_side`."""
         frame = decoded.frame
         name = frame.format.name
         is_full = frame.color_range == ColorRange.JPEG or (
@@ -144,11 +142,10 @@ class _StoredPictures:
 def _upright_yuv420p(
     frame: av.VideoFrame, stored: _StoredPictures, scaler: VideoReformatter
 ) -> av.VideoFrame:
-    """Return a decoded frame as yuv420p of `stored.clip_size`.
+    """Convert a decoded frame to yuv420p of `stored.clip_size`.
 
-    The last column or row of an odd size is repeated, so that nothing is rescaled or lost. YUV values stay as
-    they are, whatever their range and matrix; those of more than 8 bits are rounded. RGB becomes BT.709 of
-    limited range.
+    The last column or row of an odd size is repeated, so that nothing is rescaled or lost. YUV values keep
+    range and matrix, in 8 bits. RGB becomes BT.709 of limited range.
     """
     value_range = ColorRange.JPEG if stored.full_range else ColorRange.MPEG
     frame = scaler.reformat(

@@ -94,9 +94,7 @@ class PreRoll:
         return -math.inf if stamp is None else float(stamp * packet.time_base) + self._origin_s
 
     def _is_long(self) -> bool:
-        """Return whether the first packet is not needed: a later key frame is early enough, or memory is
-        short.
-        """
+        """Return whether the first packet can go: a later key frame is early enough, or memory is short."""
         later = next((packet for packet in islice(self._packets, 1, None) if self._is_key(packet)), None)
         is_early = later is not None and self._time_s(later) <= self._now_s - self._length_s
         return is_early or self._bytes > _MOST_BYTES

@@ -32,12 +32,10 @@ _PICTURES = frozenset({"apng", "gif", "ico", "image2"})
 
 
 def is_video(path: Path) -> bool:
-    """Return whether a file of a folder is to be taken for a video: it is named as one, or its content is
-    one.
+    """Return whether a file of a folder is taken for a video, by its name or else its content.
 
-    A file that is named as a video is taken whatever it holds, so that a damaged or empty one is reported. Of
-    the others, those in which FFmpeg finds a video stream with a size, and which are not pictures. MP4 files
-    that vidsum wrote are left out. Nothing is decoded that FFmpeg does not decode to know the format.
+    By name it is taken even if damaged or empty, so that this is reported. By content, FFmpeg must find a
+    video stream with a size, not a picture. MP4 files that vidsum wrote are left out.
     """
     is_named = path.suffix.lower() in _ENDINGS
     try:
@@ -74,14 +72,12 @@ def _is_typescript(path: Path) -> bool:
 def probe(
     path: str | os.PathLike[str], *, video_track: TrackChoice = None, audio_track: TrackChoice = None
 ) -> VideoInfo:
-    """Read the facts about a video file.
+    """Read the facts about a video file; a still image is a video of one frame.
 
-    A still image is a video of one frame. The number of frames is exact where the header lists them or the
-    file is at most 512 MB; else it is duration times rate.
-
-    `video_track` and `audio_track` choose tracks by number or language; by default FFmpeg's rule does. Raises
-    InputError where the file cannot be read, has no video or no such track, or none of its frames can be
-    decoded.
+    The number of frames is exact where the header lists them or the file is at most 512 MB; else it is
+    duration times rate. `video_track` and `audio_track` choose tracks by number or language; by default
+    FFmpeg's rule does. Raises InputError where the file cannot be read, has no video or no such track, or
+    none of its frames can be decoded.
     """
     require_type(path, str, os.PathLike)
     path = os.fspath(path)

@@ -1,7 +1,6 @@
-"""The one frame reader: sampled frames of a video, at given sizes, in one decode pass; a few single frames.
+"""Read sampled frames of a video, at given sizes, in one decode pass; or a few single frames.
 
-Decoding runs in a thread, a bounded number of pictures ahead: it overlaps with what the caller does, and
-memory does not grow with the video's length.
+Decoding runs in a thread, a bounded number of pictures ahead, so that memory does not grow with the video.
 """
 
 import math
@@ -88,10 +87,9 @@ def read_frames(
     Sample k shows the last frame whose time, counted from the first picture, is not after k / fps; before the
     first frame that decodes, that one. There is a sample for every k with k / fps before the pictures' end.
 
-    Where decord or OpenCV fails, PyAV steps in, with a warning.
-    With PyAV only, `hardware` decodes in place of the CPU (see `vidsum.video.hardware`), and `fast` decodes
-    key frames alone: a sample shows the last one before it (see `vidsum.video.skipping`); `meter` sees all
-    frames that are decoded.
+    Where decord or OpenCV fails, PyAV steps in, with a warning. With PyAV only, `hardware` decodes (see
+    `vidsum.video.open.choose_hardware`), `fast` decodes key frames alone (see `vidsum.video.skipping`), and
+    `meter` sees all decoded frames.
 
     Raises:
         UsageError: unknown reader, or decord is not installed; no sampling.
@@ -142,11 +140,7 @@ def _read_samples(
     fast: bool = False,
     meter: ChangeMeter | None = None,
 ) -> Iterator[tuple[int, Frame]]:
-    """(i, frame) of each sampling i, in time order; decoded by `hardware`, if that is named.
-
-    Frames that nobody sees are not decoded if FFmpeg can do without them, unless `strict`; for `fast` see
-    `vidsum.video.skipping`. `meter` sees all frames that are decoded.
-    """
+    """Read samples with PyAV; unless `strict`, frames that no sample shows need not be decoded."""
     with open_source(info, hardware) as container:
         stream = video_stream(container, info)
         # AVI is read by its decoding times, which are another order
@@ -211,13 +205,10 @@ _KEY_FRAME_GAP_S = 3.0
 
 
 def read_frames_at(info: VideoInfo, times_s: Sequence[float], size: Size = None) -> list[Frame]:
-    """Return the frame of a probed video on screen at each of some times, always read with PyAV.
+    """Return the frame of a probed video on screen at each of some times, in their order.
 
-    Jumps to a time that lies further ahead than key frames are apart, and decodes on to a nearer one. A time
-    before the start or after the end gives the first or last frame.
-
-    Returns:
-        One frame for each time, in their order; `index` counts them. Raises InputError where there is none.
+    Seeks only to times further ahead than key frames are apart. A time before the start or after the end
+    gives the first or last frame. Raises InputError where there is none.
     """
     maker = PictureMaker(*pixel_size(size, info.display_width, info.display_height))
     jumps = read_jumps(info)

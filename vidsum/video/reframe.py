@@ -1,7 +1,6 @@
-"""A clip of another shape than its video: a crop that follows what matters, or all of it between bars.
+"""Reshape a clip: a crop that follows what matters, or the whole picture between bars.
 
-A crop is as large as the picture allows, so that it moves along one axis only. Its place is chosen from the
-scores of all places, by a path that stays where it is unless moving pays.
+A crop is as large as the picture allows, so that it moves along one axis only.
 """
 
 from bisect import bisect_right
@@ -47,9 +46,7 @@ class Shape:
 
     @classmethod
     def of(cls, video: VideoInfo, aspect: Fraction) -> "Shape":
-        """Return the shape of clips of width / height `aspect`; the shorter side has `MIN_SIDE` pixels or
-        more.
-        """
+        """Return the shape of clips of width / height `aspect`; see `MIN_SIDE`."""
         wide, high = max(1, video.display_width), max(1, video.display_height)
         length, across = min(float(aspect * high), wide), min(float(wide / aspect), high)
         scale = max(1.0, MIN_SIDE / min(length, across))
@@ -91,16 +88,12 @@ class Framing:
         return None if shot.positions is None else float(np.interp(time_s, shot.times_s, shot.positions))
 
     def apply(self, frame: av.VideoFrame, time_s: float, scaler: VideoReformatter, full: bool) -> Any:
-        """Return the picture of the clip for an upright frame in yuv420p; `full` tells its range of
-        values.
-        """
+        """Return the clip's picture for an upright yuv420p frame; `full` as in `ClipStyle.apply`."""
         position, shape = self.position_at(time_s), self.shape
         if position is not None:
             return scaler.reformat(_crop(frame, position, shape), shape.width, shape.height)
         inner = scaler.reformat(frame, *shape.whole)
-        left, top = (
-            (size - part) // 4 * 2 for size, part in zip(shape_size(shape), shape.whole, strict=True)
-        )
+        left, top = (shape.width - shape.whole[0]) // 4 * 2, (shape.height - shape.whole[1]) // 4 * 2
         bars = av.VideoFrame(shape.width, shape.height, "yuv420p")
         for number, (target, source) in enumerate(zip(bars.planes, inner.planes, strict=True)):
             pixels, half = plane_array(target), 1 + (number > 0)
@@ -110,15 +103,8 @@ class Framing:
         return bars
 
 
-def shape_size(shape: Shape) -> tuple[int, int]:
-    """(width, height) of a clip."""
-    return shape.width, shape.height
-
-
 def plane_array(plane: Any) -> npt.NDArray[np.uint8]:
-    """Return the memory of a plane as [rows, bytes in a line]; a line may be longer than the picture is
-    wide.
-    """
+    """View a plane as [rows, bytes in a line]; a line may be longer than the picture is wide."""
     return np.frombuffer(plane, dtype=np.uint8).reshape(-1, plane.line_size)[: plane.height]
 
 
@@ -148,12 +134,12 @@ def _crop(frame: av.VideoFrame, position: float, shape: Shape) -> av.VideoFrame:
 def plan_path(times_s: TimeArray, scores: FloatArray, share: float) -> FloatArray:
     """Return [T] where a crop begins at each time of a shot, from 0 to 1 of its way.
 
-    It maximises what the crop shows less what moving costs (by Viterbi's algorithm), then moves are eased. It
-    is constant if the scores are, and never quicker than `SPEED`.
+    It maximises scores less the cost of moving (by Viterbi's algorithm), then eases moves. It is constant if
+    the scores are, and never quicker than `SPEED`.
 
     Args:
         times_s: [T] of one shot, rising.
-        scores: [T, P] what P places show, from one end of the way to the other, as shares of what matters.
+        scores: [T, P] share of what matters that P positions show, from one end of the way to the other.
         share: length of the crop over that of the picture.
     """
     n_times, n_places = scores.shape

@@ -39,10 +39,10 @@ class SegmentFrame:
 
 
 def in_ticks(segments: Sequence[Interval], time_base: Fraction) -> list[tuple[int, int]]:
-    """Return [first tick, end tick) of each segment: a tick at least.
+    """Return [first tick, end tick) of each segment, at least a tick long.
 
-    A frame up to half a tick or half a millisecond ahead of an edge counts as after it, so that an edge made
-    from a frame number falls before that frame though the file has rounded its time (Matroska: to 1 ms).
+    A frame up to half a tick or half a millisecond ahead of an edge counts as after it: an edge made from a
+    frame number stays before that frame though the file has rounded its time (Matroska: to 1 ms).
     """
     slack = min(Fraction(1, 2), Fraction(1, 2000) / time_base)
     rounded = [
@@ -60,10 +60,8 @@ def segment_frames(
 ) -> Iterator[SegmentFrame]:
     """Yield every frame whose time lies in one of the segments, once, in order.
 
-    The frame that is on screen where a segment begins comes first, from there on, if it stays for `_STAYS_S`
-    or for the whole segment. So slides are not lost, and cuts at usual frame rates are exact to the frame.
-
-    `segments` are from `in_ticks`: apart, in order. `log` counts damage.
+    The frame on screen where a segment begins comes first if it stays for `_STAYS_S` or for the whole
+    segment: slides are kept, and cuts at usual frame rates are exact. `segments` are from `in_ticks`.
     """
     time_base = stream.time_base or Fraction(1)
     frames = decode_frames(container, stream, jumps=jumps, log=log)
@@ -107,11 +105,9 @@ def _own_duration_s(decoded: DecodedFrame, stream: av.VideoStream) -> float:
 
 
 def clip_time_base(info: VideoInfo, stream: av.VideoStream, first: SegmentFrame) -> Fraction:
-    """Return seconds in a tick of the clip: one frame where the frame rate is constant, else the source's own
-    tick.
+    """Return seconds in a tick of the clip: one frame where the rate is constant, else the source's tick.
 
-    So a constant rate stays exactly that, even from a file that rounds its times to milliseconds, and frames
-    of a variable rate keep their times. A declared rate counts only if the first frame stays that long.
+    A declared rate counts only if the first frame stays that long.
     """
     base = stream.time_base or _FINE_BASE
     if not info.is_vfr:
@@ -170,10 +166,9 @@ class ClipTimeline:
 
 
 def measure_changes(video: VideoInfo, segments: Sequence[Interval]) -> Changes:
-    """Return the changes of the pictures on screen in segments of a video; see `ChangeMeter.result`.
+    """Measure the changes of the pictures on screen in segments [start_s, end_s), in any order.
 
-    `segments` are [start_s, end_s), in any order. The first picture of each has a change of 0. Raises
-    InputError where none can be decoded.
+    The first picture of each has a change of 0. Raises InputError where none can be decoded.
     """
     meter, segment, last_s = ChangeMeter(), -1, float("-inf")
     with open_source(video) as container:

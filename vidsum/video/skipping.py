@@ -1,12 +1,11 @@
-"""Pictures that no sample shows, and that no other picture is predicted from, need not be decoded.
+"""Skip the decoding of pictures that no sample shows and no other picture needs.
 
-Half of the pictures of common H.264 and HEVC are of that kind, and at two samples a second hardly any of them
-is seen. The samples are the same, bit by bit, as when all is decoded. There are two exceptions. In a damaged
-video the decoder fills holes with what it has; after the first hole, all is decoded. And where H.264 does not
-tell how far its pictures are out of order, FFmpeg finds out on the way, and drops the first to come too late.
+Half of the pictures of common H.264 and HEVC are of that kind. The samples stay the same, bit by bit, except
+in a damaged video, where after the first hole all is decoded, and where H.264 does not declare how far its
+pictures are out of order: FFmpeg finds out on the way, and drops the first to come too late.
 
-`fast` decodes key frames alone: a sample shows the last one before it, which may be seconds old. Samples that
-follow each other closely, as those of a network that sees motion, get all their pictures all the same.
+`fast` decodes key frames alone: a sample shows the last one before it, which may be seconds old. Dense
+samples, as for a network that sees motion, still get all pictures.
 """
 
 from bisect import bisect_right, insort
@@ -79,9 +78,7 @@ class FrameSkipper:
             yield self._marked(waiting.popleft())
 
     def count(self, until_s: float) -> int:
-        """Return number of pictures left out before one that is shown at `until_s`; the log counts them
-        too.
-        """
+        """Count and log the pictures left out before one that is shown at `until_s`."""
         n_before = bisect_right(self._left_out, (until_s, 0.0))
         for time_s, end_s in self._left_out[:n_before]:
             self._log.add_frame(time_s, end_s)

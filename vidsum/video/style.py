@@ -73,9 +73,7 @@ class CaptionPainter:
             pixels[:] = np.rint(mixed)
 
     def _masks(self, text: str) -> tuple[tuple[FloatArray, FloatArray], int]:
-        """Return [rows, width] how much edge and letters of a text cover pixels, and the first row; all
-        even.
-        """
+        """Return the cover [rows, width] of pixels by edge and letters, and the first row; all even."""
         width, height = self._size
         lines, room = text.split("\n"), _WIDEST * width
         size = min(_TALLEST * height, room / letters_in_line(width, height) / _LETTER)

@@ -26,7 +26,7 @@ class _End:
 
 
 class ReadAhead(Generic[T]):
-    """The items of a generator, made in a thread at most `capacity` ahead.
+    """Iterator over the items of a generator, made in a thread at most `capacity` ahead.
 
     An error of the generator is raised where its next item would have been. `close`, the end of a `with`, or
     dropping the object ends the thread and closes the generator, in that thread.
@@ -89,8 +89,7 @@ def _fill(source: Generator[T, None, None], items: "Queue[T | _End]", stop: Even
 def fan_out(numbered: Iterable[tuple[int, Frame]], consumers: Sequence[Consumer[T]]) -> list[T]:
     """Let consumer i go through the frames numbered i, all in one pass; return their results in order.
 
-    `numbered` are (i, frame) pairs in time order, from `read_frames`. A consumer goes through an iterator of
-    frames to its end. Several run in threads, so that none has to wait for another to finish.
+    `numbered` are (i, frame) pairs in time order, from `read_frames`. Several consumers run in threads.
     """
     if len(consumers) == 1:
         return [consumers[0](frame for _, frame in numbered)]

@@ -1,8 +1,7 @@
-"""Length of a video, number and rhythm of its frames, from its header or its packets.
+"""Read the length of a video, number and rhythm of its frames, from its header or its packets.
 
-An MP4 or AVI header lists every frame, so nothing more is read. Other files (Matroska, WebM, MPEG-TS,
-fragmented MP4) are read packet by packet without decoding, and of those above 512 MB only the first 64 MB and
-the last ten seconds.
+An MP4 or AVI header lists every frame. Other files (Matroska, WebM, MPEG-TS, fragmented MP4) are read packet
+by packet without decoding, and of those above 512 MB only the first 64 MB and the last ten seconds.
 """
 
 import math
@@ -55,9 +54,7 @@ class Timing:
 
 
 def read_timing(path: str | os.PathLike[str], tracks: Tracks = (None, None)) -> Timing:
-    """Return the timing of a video; read again in the same run only if the file changed. Errors as
-    `open_video`.
-    """
+    """Return the timing of a video, cached until the file changes. Errors as `open_video`."""
     path = Path(path)
     check_readable(path)
     status = path.stat()
@@ -70,9 +67,7 @@ def read_jumps(info: VideoInfo) -> Jumps:
 
 
 def read_frame_times(info: VideoInfo) -> TimeArray:
-    """Return [N] seconds at which each frame of a video is shown, from its packets. Errors as
-    `open_video`.
-    """
+    """Return [N] seconds at which each frame of a video is shown. Errors as `open_video`."""
     with open_source(info) as container:
         stream = video_stream(container, info)
         scan = _scan(_packets(container, stream, None), stream, None, 1 / info.fps)
@@ -81,16 +76,11 @@ def read_frame_times(info: VideoInfo) -> TimeArray:
 
 @lru_cache(maxsize=64)
 def _cached_timing(path: Path, tracks: Tracks, size: int, mtime_ns: int) -> Timing:
-    return _scan_file(path, tracks)
-
-
-def _scan_file(path: Path, tracks: Tracks) -> Timing:
     with open_video(path) as container:
         known = _timing_from_header(video_stream(container, path, tracks[0]))
     if known is not None:
         return known
-    is_large = path.stat().st_size > _WHOLE_SCAN_BYTES
-    for n_bytes in (_HEAD_SCAN_BYTES, None) if is_large else (None,):
+    for n_bytes in (_HEAD_SCAN_BYTES, None) if size > _WHOLE_SCAN_BYTES else (None,):
         with open_video(path) as container:
             timing = _timing_from_packets(container, path, tracks, n_bytes if container.duration else None)
         if timing is not None:
@@ -113,13 +103,10 @@ def _timing_from_header(stream: av.VideoStream) -> Timing | None:
 
 
 def _rhythm(frames_s: TimeArray, step_s: float) -> tuple[float, bool, int]:
-    """Return the rhythm of frames, which are `step_s` apart if that cannot be seen.
+    """Return mean time between frames without holes, whether it varies, and the frames missing in holes.
 
-    Returns the mean time from one frame to the next, holes left out; whether it varies; and the number of
-    frames that would fill the holes.
-
-    Long gaps in an otherwise steady row are holes that damage has left: demuxers drop what they cannot read
-    without a word.
+    Frames are `step_s` apart if that cannot be seen. Long gaps in a steady row are holes that damage has
+    left, as demuxers silently drop what they cannot read.
     """
     gaps_s = np.diff(frames_s)
     if not len(gaps_s):
@@ -248,13 +235,17 @@ def _scan(
             others_end_s = max(
                 others_end_s, float(((ticks or 0) + (packet.duration or 0)) * packet.time_base)
             )
-    stamps = pictures.stamps()
-    jumps = _jumps(stamps, sound.stamps(), sound_at, stream, step_s)
+    stamps, sound_stamps = pictures.stamps(), sound.stamps()
+    has_sound = len(sound) > 0 and not np.isnan(sound_stamps.times_s[0])
+    start_s = first_pts_s(stream)
+    min_gap_s = MIN_CLOCK_GAP_S if stream.container.format.name in ("mpegts", "mpeg") else MIN_GAP_S
+    jumps = find_jumps(
+        stamps, sound_stamps if has_sound else None, np.array(sound_at), start_s, step_s, min_gap_s
+    )
     times_s = shift_times(stamps.times_s, jumps.pictures)
     unknown = np.isnan(stamps.pts_s) & np.isnan(stamps.dts_s)
     if 0 < np.count_nonzero(unknown) < len(unknown):
-        lacking = _find_untimed(stamps, unknown)
-        jumps = _fill(times_s, *lacking, jumps, first_pts_s(stream), step_s)
+        jumps = _fill(times_s, *_find_untimed(stamps, unknown), jumps, start_s, step_s)
     else:
         times_s[unknown] = np.flatnonzero(unknown) * step_s
     is_shown = ~np.array(pictures.is_discard, dtype=bool)
@@ -270,8 +261,7 @@ def _scan(
 def _find_untimed(stamps: Stamps, unknown: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.bool_], int]:
     """Return [N] which packets get a time, and how many of them come before all others.
 
-    Matroska cannot express times before 0, and demuxers lose those of damaged packets. At the start, a time
-    to decode says nothing of when to show.
+    Matroska cannot express times before 0, and demuxers lose those of damaged packets.
     """
     no_pts, n_known, end = np.isnan(stamps.pts_s), 0, 0
     for number, is_unknown in enumerate(no_pts):  # packets are not in order of time
@@ -300,13 +290,3 @@ def _fill(
     for place in places[n_lead:]:
         times_s[place] = times_s[place - 1] + step_s
     return replace(jumps, untimed=len(places), lead_s=first_s - begin_s, step_s=step_s)
-
-
-def _jumps(
-    pictures: Stamps, sound: Stamps, sound_at: "array[int]", stream: av.VideoStream, step_s: float
-) -> Jumps:
-    has_sound = len(sound.times_s) > 0 and not np.isnan(sound.times_s[0])
-    least_gap_s = MIN_CLOCK_GAP_S if stream.container.format.name in ("mpegts", "mpeg") else MIN_GAP_S
-    return find_jumps(
-        pictures, sound if has_sound else None, np.array(sound_at), first_pts_s(stream), step_s, least_gap_s
-    )

@@ -46,16 +46,9 @@ def choose_track(
 ) -> Any:
     """Choose the stream of a kind to read; None where the file has none.
 
-    Without a choice it is the one that `ffmpeg -i` maps: the flag `default` counts most, then pixels or
-    channels; the first of equals. Tracks that are empty or that FFmpeg cannot decode come last.
-
-    Args:
-        container: the file.
-        name: what errors call it.
-        kind: `video` or `audio`.
-        choice: a number from 1 on, among the tracks of the kind, or a language.
-
-    Raises InputError: the file has no such track.
+    Without a choice (a number from 1, or a language) it is the one that `ffmpeg -i` maps: the flag `default`
+    counts most, then pixels or channels; the first of equals. Tracks that are empty or that FFmpeg cannot
+    decode come last. `name` is what errors call the file. Raises InputError: it has no such track.
     """
     tracks = list_tracks(container, kind)
     fitting = [
@@ -125,9 +118,7 @@ def _score(track: Any) -> tuple[bool, int]:
 
 
 def _is_empty(track: Any) -> bool:
-    """Return whether a Matroska file says that it has nothing of a track, as where a recorder had no
-    input.
-    """
+    """Return whether a Matroska file declares a track as empty, as where a recorder had no input."""
     lengths = [text for name, text in track.metadata.items() if name.upper().startswith("DURATION")]
     return bool(lengths) and not lengths[0].strip("0:.")
 

@@ -22,13 +22,13 @@ from vidsum.video.audio import BITS_PER_CHANNEL, SoundSource, SoundTrack, open_s
 from vidsum.video.clock import start_offset_s
 from vidsum.video.damage import CANCELLED, DecodeLog
 from vidsum.video.encoders import choose_encoder
+from vidsum.video.listen import describe_used
 from vidsum.video.loudness import AmplifiedSound, find_gain
 from vidsum.video.open import open_source, video_stream
 from vidsum.video.picture_track import MAX_SIDE, PictureTrack
 from vidsum.video.segments import ClipTimeline, SegmentFrame, clip_time_base, in_ticks, segment_frames
 from vidsum.video.style import ClipStyle
 from vidsum.video.timing import read_jumps
-from vidsum.video.used_track import describe_used
 
 _SMALL_CRF, _SMALL_SOUND, _SMALL_RATE = "28", 48_000, 32_000
 """Quality of small files, and the bits and samples of a second of their sound."""
@@ -52,11 +52,9 @@ class WrittenVideo:
 
 
 def normalise_segments(segments: Sequence[Interval], duration_s: float) -> list[Interval]:
-    """Return segments clipped to the video; those that touch are joined, as there is nothing to cut between
-    them.
+    """Clip segments to the video, and join those that touch.
 
-    Raises UsageError where one is empty, begins before 0 or before the previous one ends, or none is in the
-    video.
+    Raises UsageError: one is empty, begins before 0 or before the previous one ends, or none is in the video.
     """
     joined: list[Interval] = []
     previous_end = 0.0
@@ -103,9 +101,7 @@ def translate_ffmpeg_errors(message: str, hint: str | None = None) -> Iterator[N
 
 
 def open_mp4(path: Path, comment: str | None) -> av.container.OutputContainer:
-    """Return an MP4 that can play before all of it has arrived, and is the same bytes for the same
-    packets.
-    """
+    """Open an MP4 for writing that plays before all of it has arrived, with reproducible bytes."""
     options = {"movflags": "+faststart", "fflags": "+bitexact"}
     container = av.open(f"file:{path}", "w", format="mp4", options=options)
     if comment is not None:
@@ -122,8 +118,8 @@ def add_chapters(
 ) -> None:
     """Give an MP4 a chapter for each segment, named by its time in the source's player: `0:16.00-0:21.00`.
 
-    `starts_s` is when each begins in the MP4, `end_s` when the last one ends. MP4 has chapters in whole
-    milliseconds; rounded up, so that a player shows the segment's first picture.
+    `starts_s` is when each begins in the MP4, `end_s` when the last one ends; both are rounded up to
+    milliseconds, so that a player shows the segment's first picture.
     """
     edges_ms = [math.ceil(1000 * time_s - 1e-6) for time_s in (*starts_s, end_s)]
     titles = ["-".join(format_time(edge_s + offset_s) for edge_s in segment) for segment in segments]
@@ -158,25 +154,23 @@ def write_segments(
     style: ClipStyle = ClipStyle(),
     progress: Progress | None = None,
 ) -> WrittenVideo:
-    """Write segments of a video one after the other as MP4, with AAC; with H.264 it plays in any browser.
+    """Write consecutive segments of a video as MP4 with AAC; with H.264 it plays in any browser.
 
-    The frames written are those of `segment_frames`. Each stays on screen as long as it did in the source, or
-    to the segment's end; a constant frame rate stays constant. Sound fades for 5 ms at each cut. With
-    libx264, the default, the same input gives the same bytes.
+    The frames are those of `segment_frames`, each on screen as in the source, or to the segment's end. Sound
+    fades for 5 ms at each cut. With libx264, the default, the same input gives the same bytes.
 
     Args:
-        info: of the source.
-        segments: [start_s, end_s) in seconds from the first picture; apart and in order. What lies beyond the
-            video's end is left out.
+        info: the source.
+        segments: [start_s, end_s) from the first picture; apart and in order.
         codec, encoder, crf, preset: see `vidsum.video.encoders.choose_encoder`.
         comment: kept in the file's metadata.
-        chapters: see `vidsum.video.write.add_chapters`.
-        bits_per_s: for a small H.264 file of at most so many: 640 pixels wide or high, the sound mono.
-        style: what is changed of pictures and sound.
+        chapters: see `add_chapters`.
+        bits_per_s: rate limit of a small H.264 file: 640 pixels wide or high, the sound mono.
+        style: changes of pictures and sound.
         progress: called with the seconds of clip written.
 
     Raises UsageError: see `normalise_segments` and `choose_encoder`. InputError: the source cannot be read,
-    none of its frames in the segments, or it is too large. OutputError: the target cannot be written.
+    has no frame in the segments, or is too large. OutputError: the target cannot be written.
     """
     source = Path(info.path)
     size = style.size or (info.display_width, info.display_height)
@@ -260,8 +254,7 @@ def _write_tracks(
             sounds.follow(clip_s)
         pictures.write(frame.decoded, timeline.tick, starts_segment=starts_segment)
     if sounds is not None:
-        sounds.end_segment(timeline.end_s)
-        sounds.finish()
+        sounds.finish(timeline.end_s)
     pictures.finish(timeline.end_tick)
     return n_frames
 
