@@ -13,7 +13,7 @@ from tests.media import Track, make_tracks, read_number
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.types import VideoInfo
-from vidsum.video import used_track
+from vidsum.video import listen
 from vidsum.video.copy import copy_segments
 from vidsum.video.frames import Sampling
 from vidsum.video.listen import describe_used
@@ -92,8 +92,8 @@ def test_a_silent_track_beside_another_is_named(tmp_path: Path) -> None:
     assert "--audio-track 2" in message
     (message,) = copy_segments(probe(path, audio_track=2), [(0, 2)], tmp_path / "copy.mp4").warnings
     assert "used audio track 2 of 2 (und); others: 1 und" in message
-    assert not used_track._is_silent(str(tmp_path / "copy.mp4"), 1, (0, 0))
-    assert used_track._is_silent(str(tmp_path / "clip.mp4"), 1, (0, 0))
+    assert not listen._is_silent(str(tmp_path / "copy.mp4"), 1, (0, 0))
+    assert listen._is_silent(str(tmp_path / "clip.mp4"), 1, (0, 0))
     assert describe_used(path, "audio", None) == ()
 
 
