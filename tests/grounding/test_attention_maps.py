@@ -39,7 +39,7 @@ def grounder(name: str, mask: MaskConfig | None = None, **changes: Any) -> Momen
 
 
 def looked_at(reader: MomentModel) -> tuple[LayerAttention, ...]:
-    tokens = QUERIES[:1] if reader.is_mrnet else [WORDS]
+    tokens = QUERIES[:1] if reader.family == "mrnet" else [WORDS]
     (found,) = attention_of(reader, noisy(N_CLIPS), [ASKED], tokens, VECTORS[:1])
     assert found.query == "a dog runs"
     return found.layers

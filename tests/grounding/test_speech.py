@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from tests.conftest import real_weights
 from vidsum.grounding import speech
 from vidsum.grounding.speech import (
-    MATCH_EVIDENCE,
-    SLOPE,
+    PARAMS,
     Passage,
     fuse,
     iter_passages,
@@ -116,7 +115,7 @@ def test_moments_have_the_edges_of_passages_and_do_not_overlap() -> None:
 def test_a_moment_grows_by_a_sentence_that_fits_itself(beside: float, end_s: float) -> None:
     (found,) = speech_moments(PASSAGES, np.array([0.5, beside, 0.3, 0.3], np.float32), 1)
     assert (found.start_s, found.end_s) == (0, end_s)
-    assert found.score == pytest.approx(1 / (1 + np.exp(-SLOPE * (0.5 - MATCH_EVIDENCE))))
+    assert found.score == pytest.approx(1 / (1 + np.exp(-PARAMS.slope * (0.5 - PARAMS.match_evidence))))
 
 
 def test_a_moment_does_not_grow_past_a_sentence_that_does_not_fit() -> None:

@@ -261,7 +261,7 @@ def test_a_trained_model_gives_the_moments_and_says_what_it_reads(
     class Reader:
         space: str = "vse"
         max_words: int | None = None
-        is_mrnet: bool = True
+        family: str = "mrnet"
         in_bf16: bool = False
         guided: bool = False
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.summary.segments import (
-    UNSHOWN,
+    PARAMS,
     Candidate,
     CandidateFinder,
     allowed_cuts,
@@ -130,7 +130,7 @@ class Case:
             alike = sum(self.alike(first, other.start, other.end) for other in self.firsts)
             most = max((self.alike(first, *each) for each in taken + kept), default=0.0)
             shown += first.score * first.size / max(alike, 1) * most
-        return held + UNSHOWN * shown
+        return held + PARAMS.novelty_weight * shown
 
     def slow(self, room: int, least: float, kept: list[tuple[int, int]]) -> list[tuple[int, int]]:
         """The pieces by the rules, with every gain computed anew in each step."""

@@ -64,7 +64,7 @@ def attention_of(
         inputs = whole_video(grounder, video, tokens, vectors)
         for (text, words), (clips, query) in zip(texts, inputs, strict=True):
             calls.clear()
-            list(grounder.family.predict([clips], [query]))
+            list(grounder.predictor.predict([clips], [query]))
             found.append(QueryAttention(text, _layers(grounder.model, calls, words[: len(query)])))
     finally:
         for hook in hooks:

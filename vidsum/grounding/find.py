@@ -131,7 +131,7 @@ def resolve_model(
 
 def resolve_precision(model: str, device: str = "auto", choice: PrecisionChoice = "auto") -> Precision:
     """Return the precision of a model: bf16 for MRNet where `takes_bf16`, else fp32."""
-    is_mrnet = model != "similarity" and _load_model(model, device).is_mrnet
+    is_mrnet = model != "similarity" and _load_model(model, device).family == "mrnet"
     return "bf16" if is_mrnet and takes_bf16(choice, device) else "fp32"
 
 
@@ -163,7 +163,7 @@ def locate(
             grounder, video, _tokens(grounder, request, device), request.vectors, top_k
         )
         if grounder.guided and not alone:
-            weight = FUSION_WEIGHTS["mrnet" if grounder.is_mrnet else "detr"]
+            weight = FUSION_WEIGHTS[grounder.family]
             terms = (weight * standardise(prediction.curve[None])[0] for prediction in predictions)
             curves = [np.add(*pair) for pair in zip(_curves(video, request), terms, strict=True)]
         else:

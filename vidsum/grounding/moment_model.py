@@ -1,21 +1,21 @@
 """Moments, and saliency where the model gives it, by a trained model, in a video of any length.
 
-Families of models differ in their `Family`, which `_mrnet` and `_detr` make; all else here is common.
 docs/algorithms/mrnet.md and detr.md explain how the windows of a long video are joined.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice, repeat
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import torch
 
 from vidsum.checkpoints.named import checkpoint_file
 from vidsum.checkpoints.trained import Trained, build_trained, read_trained
 from vidsum.device import choose_device
 from vidsum.errors import InputError, UsageError, safe_name
+from vidsum.grounding.predictors import DETRPredictor, MRNetPredictor, WindowOutput
 from vidsum.grounding.proposals import MAX_IOU, Grouping, find_moments, suppress
 from vidsum.grounding.settings import SHIPPED_GROUNDER
 from vidsum.grounding.spaces import ClipEmbeddings, guide_column
@@ -24,7 +24,6 @@ from vidsum.grounding.windows import (
     WindowProposals,
     best_at,
     clamp_spans,
-    count_clips,
     merge_curves,
     place_proposals,
     resample,
@@ -32,12 +31,11 @@ from vidsum.grounding.windows import (
     with_endpoints,
 )
 from vidsum.models.configs import DETRConfig, MRNetConfig
-from vidsum.models.detr import inputs_of, start_end
 from vidsum.models.detr_models import MODELS as DETR_MODELS
 from vidsum.models.detr_models import DETRModel, build
-from vidsum.models.mrnet import MRNet, match_scores
+from vidsum.models.mrnet import MRNet
 from vidsum.results.moments import Moment
-from vidsum.types import FloatArray, TimeArray
+from vidsum.types import FloatArray
 
 Model = MRNet | DETRModel
 
@@ -61,36 +59,6 @@ class Prediction(NamedTuple):
     """[T] the same from every model: the saliency, or the score of the best proposal that has the clip."""
 
 
-class WindowOutput(NamedTuple):
-    """A model's output for one window and one query: N spans, t clips."""
-
-    scores: FloatArray
-    """[N] in [0, 1], the same in every window and video."""
-    spans: FloatArray | None = None
-    """[N, 2] start and end as fractions of the window; None for the family's proposals."""
-    saliency: FloatArray | None = None
-    """[t]"""
-
-
-class Family(NamedTuple):
-    """The inputs and outputs of a model: all that differs from one family of models to another."""
-
-    predict: Callable[[Sequence[FloatArray], Sequence[FloatArray]], Iterable[WindowOutput]]
-    """From B pairs of a window's clips [t, Dv] and a query [W, Dq]."""
-    length: Callable[[int, float, float], int]
-    """From the number of rows of a window, their step_s and the model's clip_s: t, the clips that the model
-    reads."""
-    batch: int
-    """Pairs of a window and a query at a time."""
-    proposals: TimeArray | None = None
-    """[N, 2] start and end of those of every window, as fractions of it; None for models that predict
-    spans."""
-    max_words: int | None = None
-    """Maximum number of tokens of a query; None where the model reads one vector for all of it."""
-    n_endpoints: int = 0
-    """Numbers that `with_endpoints` adds to each clip, if it does."""
-
-
 @dataclass(frozen=True, eq=False)
 class MomentModel:
     """A trained model that is ready to use, and what it reads."""
@@ -112,20 +80,24 @@ class MomentModel:
     in_bf16: bool = False
     """Whether MRNet multiplies in bf16."""
 
-    @property
-    def is_mrnet(self) -> bool:
-        """Whether the model is MRNet, and not of the DETR family."""
-        return isinstance(self.model, MRNet)
+    @cached_property
+    def predictor(self) -> MRNetPredictor | DETRPredictor:
+        """Runs the model."""
+        return (
+            MRNetPredictor(self.model, self.in_bf16)
+            if isinstance(self.model, MRNet)
+            else DETRPredictor(self.model)
+        )
 
     @property
-    def family(self) -> Family:
-        """The inputs and outputs of the model."""
-        return _mrnet(self.model, self.in_bf16) if isinstance(self.model, MRNet) else _detr(self.model)
+    def family(self) -> Literal["mrnet", "detr"]:
+        """The family of the model."""
+        return "mrnet" if isinstance(self.model, MRNet) else "detr"
 
     @property
     def max_words(self) -> int | None:
-        """See `Family`."""
-        return self.family.max_words
+        """Maximum number of tokens of a query; None where the model reads one vector for all of it."""
+        return self.predictor.max_words
 
     def tokens(self, encoder: TextEncoder, texts: Sequence[str]) -> list[FloatArray]:
         """Return each text as the model reads it, [W, Dq]: its tokens, or one vector."""
@@ -198,14 +170,14 @@ def ground_video(
 
     Raises UsageError where video or queries are of another size than those that the model reads.
     """
-    family, config = grounder.family, grounder.model.config
+    predictor, config = grounder.predictor, grounder.model.config
     grid = _grid(grounder, video)
     windows = sliding_windows(round(config.clips * grounder.clip_s / grid.step_s), len(grid))
     outputs = _outputs(grounder, grid, windows, tokens, vectors)
     fixed = None
-    if family.proposals is not None:
+    if predictor.proposals is not None:
         fixed = place_proposals(
-            windows, family.proposals, grid.step_s, grid.duration_s, margins=0.5 / config.clips
+            windows, predictor.proposals, grid.step_s, grid.duration_s, margins=0.5 / config.clips
         )
     rows = np.minimum((video.timestamps / grid.step_s + 1e-6).astype(np.int64), len(grid) - 1)
     overlap = grounder.max_iou if max_iou is None else max_iou
@@ -225,49 +197,6 @@ def ground_video(
         curve = _proposal_curve(video, located, by_window) if saliency is None else saliency
         predictions.append(Prediction(moments, saliency, curve))
     return predictions
-
-
-def _mrnet(model: MRNet, in_bf16: bool) -> Family:
-    """Proposals of every start and end clip, scored for one vector of a query."""
-    config, device = model.config, next(model.parameters()).device
-
-    @torch.inference_mode()
-    def predict(clips: Sequence[FloatArray], queries: Sequence[FloatArray]) -> list[WindowOutput]:
-        video, query = (torch.from_numpy(np.stack(rows)).to(device) for rows in (clips, queries))
-        with torch.autocast(device.type, torch.bfloat16, enabled=in_bf16):
-            scores = match_scores(model(video, query))[:, 0, model.valid]
-        return [WindowOutput(row) for row in scores.float().cpu().numpy()]
-
-    return Family(
-        predict,
-        lambda n_rows, step_s, clip_s: config.clips * config.pool,
-        batch=16,  # with the paper's head they take about 1 GB
-        proposals=(torch.nonzero(model.valid).cpu().numpy() + np.array([0, 1])) / config.clips,
-    )
-
-
-def _detr(model: DETRModel) -> Family:
-    """Spans that the decoder predicts from the words of a query, and saliency."""
-    config, device = model.config, next(model.parameters()).device
-
-    @torch.inference_mode()
-    def predict(clips: Sequence[FloatArray], queries: Sequence[FloatArray]) -> list[WindowOutput]:
-        output = model(*inputs_of(clips, queries, device))
-        scores = output.logits[-1].float().softmax(-1)[..., 0].cpu().numpy()
-        spans = start_end(output.spans[-1].float()).cpu().numpy()
-        saliency = output.saliency.float().cpu().numpy()
-        return [
-            WindowOutput(scores[number], spans[number], saliency[number, : len(rows)])
-            for number, rows in enumerate(clips)
-        ]
-
-    return Family(
-        predict,
-        lambda n_rows, step_s, clip_s: count_clips(n_rows, step_s, clip_s, config.clips),
-        batch=32,
-        max_words=config.words,
-        n_endpoints=2,
-    )
 
 
 def whole_video(
@@ -302,8 +231,8 @@ def _outputs(
 ) -> Iterator[WindowOutput]:
     """Yield the model's outputs for all windows of each query in turn; errors as `ground_video`."""
     pairs = _inputs(grounder, video, windows, tokens, vectors)
-    while batch := list(islice(pairs, grounder.family.batch)):
-        yield from grounder.family.predict(*zip(*batch, strict=True))
+    while batch := list(islice(pairs, grounder.predictor.batch_size)):
+        yield from grounder.predictor.predict(*zip(*batch, strict=True))
 
 
 def _inputs(
@@ -314,18 +243,18 @@ def _inputs(
     vectors: FloatArray | None,
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Yield the clips and the query of every window, query by query."""
-    family, config = grounder.family, grounder.model.config
+    predictor, config = grounder.predictor, grounder.model.config
 
     def resampled(rows: FloatArray) -> list[FloatArray]:
         lengths = [
-            family.length(window.stop - window.start, video.step_s, grounder.clip_s) for window in windows
+            predictor.n_clips(window.stop - window.start, video.step_s, grounder.clip_s) for window in windows
         ]
         return [resample(rows[window], length) for window, length in zip(windows, lengths, strict=True)]
 
     def clips(guide: FloatArray) -> list[FloatArray]:
-        _check(grounder, "clips", dim_rows + guide.shape[1], config.dim_video - family.n_endpoints)
+        _check(grounder, "clips", dim_rows + guide.shape[1], config.dim_video - predictor.n_endpoints)
         parts = [np.concatenate(pair, axis=1) for pair in zip(seen, resampled(guide), strict=True)]
-        return [with_endpoints(part) for part in parts] if family.n_endpoints else parts
+        return [with_endpoints(part) for part in parts] if predictor.n_endpoints else parts
 
     for query in tokens:
         _check(grounder, "queries", query.shape[1], config.dim_query)
@@ -340,7 +269,7 @@ def _inputs(
     else:
         by_query = (clips(guide_column(video, vector)) for vector in vectors)
     queries = zip(tokens, by_query, strict=True)
-    return ((clip, query[: family.max_words]) for query, by_window in queries for clip in by_window)
+    return ((clip, query[: predictor.max_words]) for query, by_window in queries for clip in by_window)
 
 
 def _check(grounder: MomentModel, what: str, size: int, right: int) -> None:

@@ -5,6 +5,8 @@ tells where things are; means over parts of the picture, through the visual-sema
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -21,17 +23,31 @@ STEP = 8
 """Pixels from one place to the next."""
 _PEOPLE = ("a person", "a woman", "a man", "a child", "the face of a person")
 _THINGS = ("an empty room", "a landscape", "a wall", "a table", "things on the ground")
-_PART = 10
-"""Places whose features are compared with these texts: about the width of a person."""
-_PEOPLE_COUNT = 3.0
-"""Weight of people beside what the network sees."""
-_BASE = 20
-"""Percentile of a curve that counts as nothing."""
-_NONE, _SURE, _ALL = 0.03, 0.04, 0.1
-"""Scales of how near parts are to people, less to things: where the nearest has 0.03, there are none,
-with 0.07 there are; where all have 0.1, they fill the picture, and the curve tells nothing."""
-_NOISE, _MUCH = 6.0, 1.0
-"""Levels that a pixel changes by itself, and the mean change at which motion counts fully."""
+
+
+@dataclass(frozen=True)
+class SaliencyParams:
+    """Tuned numbers (docs/tasks/make-shorts.md, tests/grounding/test_saliency.py)."""
+
+    part_width: int = 10
+    """Positions whose features are compared with texts about people: about the width of a person."""
+    people_weight: float = 3.0
+    """Weight of people, relative to the features of the network."""
+    base_percentile: float = 20
+    """Percentile of a curve that counts as nothing."""
+    min_people: float = 0.03
+    """Similarity to people, less that to things, of the best part: below this there are none."""
+    people_range: float = 0.04
+    """Range of that similarity over which people become certain."""
+    everywhere: float = 0.1
+    """Mean similarity at which people fill the picture: the curve then says nothing."""
+    pixel_noise: float = 6.0
+    """Levels that a pixel changes by itself."""
+    full_motion: float = 1.0
+    """Mean change in levels at which motion counts fully."""
+
+
+PARAMS: Final = SaliencyParams()
 
 
 class SaliencyModel:
@@ -53,14 +69,19 @@ class SaliencyModel:
         """
         columns = self._columns(picture)
         parts = np.stack(
-            [columns[first : first + _PART].mean(axis=0) for first in range(len(columns) - _PART + 1)]
+            [
+                columns[first : first + PARAMS.part_width].mean(axis=0)
+                for first in range(len(columns) - PARAMS.part_width + 1)
+            ]
         )
         near = self._map(parts) @ self._people
-        sure = np.clip((near.max() - _NONE) / _SURE, 0, 1) * np.clip(1.3 - near.mean() / _ALL, 0, 1)
+        sure = np.clip((near.max() - PARAMS.min_people) / PARAMS.people_range, 0, 1) * np.clip(
+            1.3 - near.mean() / PARAMS.everywhere, 0, 1
+        )
         places = np.arange(len(columns))
-        people = np.interp(places, np.arange(len(near)) + (_PART - 1) / 2, near)
+        people = np.interp(places, np.arange(len(near)) + (PARAMS.part_width - 1) / 2, near)
         return np.asarray(
-            normalise(columns[:, : self._dim].sum(axis=1)) + _PEOPLE_COUNT * sure * normalise(people)
+            normalise(columns[:, : self._dim].sum(axis=1)) + PARAMS.people_weight * sure * normalise(people)
         )
 
     def _columns(self, picture: Picture) -> FloatArray:
@@ -98,14 +119,14 @@ def motion_curve(before: FloatArray, after: FloatArray, n_places: int) -> FloatA
     shift = np.array([[1, 0, -right], [0, 1, -down]], np.float32)
     aligned = cv2.warpAffine(after, shift, before.shape[::-1], borderMode=cv2.BORDER_REPLICATE)
     change = np.minimum(np.abs(after - before), np.abs(aligned - before))
-    columns = np.maximum(change - _NOISE, 0).mean(axis=0)
+    columns = np.maximum(change - PARAMS.pixel_noise, 0).mean(axis=0)
     at = (np.arange(n_places) + 0.5) * len(columns) / n_places - 0.5
     curve = np.interp(at, np.arange(len(columns)), columns)
-    above = np.maximum(curve - np.percentile(curve, _BASE), 0)
-    return np.asarray(normalise(curve) * min(1.0, float(above.mean()) / _MUCH))
+    above = np.maximum(curve - np.percentile(curve, PARAMS.base_percentile), 0)
+    return np.asarray(normalise(curve) * min(1.0, float(above.mean()) / PARAMS.full_motion))
 
 
 def normalise(curve: FloatArray) -> FloatArray:
-    """Return a curve above its `_BASE`, so that the sum is 1; zeros where it is flat."""
-    above = np.maximum(curve - np.percentile(curve, _BASE), 0)
+    """Return a curve above its base percentile, so that the sum is 1; zeros where it is flat."""
+    above = np.maximum(curve - np.percentile(curve, PARAMS.base_percentile), 0)
     return np.asarray(above / max(float(above.sum()), 1e-9))

@@ -5,8 +5,8 @@ and its mean over the shot, so that a run of pieces above a threshold ends where
 no reason of its own. Ranks choose thresholds, and quantiles the unit: a few odd clips move neither.
 """
 
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,25 +14,36 @@ import numpy.typing as npt
 from vidsum.results.moments import Moment
 from vidsum.types import FloatArray, TimeArray
 
-_OF_SHOT = 0.75
-"""Weight of the shot's mean in a piece's level; the rest is the curve's own."""
-_WIDEST, _NARROWER = 0.75, 0.9
-"""Fraction of the pieces that reach the lowest threshold, and from one threshold to the next."""
-_EVEN = np.arange(1, 20) / 20
-"""Other thresholds, as fractions of the way from the lowest to the highest level: they part plateaus."""
-_USUAL = (0.1, 0.9)
-"""Quantiles to which levels outside a run are clipped before their mean is taken."""
-_CORRELATED = 200.0
-"""Clips that a run needs before its mean is as sure as that of one clip with independent noise."""
-_SLIVER = 0.1
-"""Fraction of a clip: a last piece that is shorter belongs to the one before."""
-_SHORTEST = 0.2
-"""Minimum length of a moment, in clips: between two cuts there may be only a frame or two."""
-_LEAST_SCORE = 1e-6
-"""A run that stands out by less does so by rounding alone."""
-_NORMAL_MAD, _NORMAL_RANGE = 0.6745, 2.073
-"""In a normal distribution: the median of the distance from its middle, and from its 15th to its 85th
-percentile, in deviations."""
+
+@dataclass(frozen=True)
+class RunParams:
+    """Tuned numbers (docs/algorithms/grounding.md, tests/grounding/test_salient_runs.py)."""
+
+    shot_weight: float = 0.75
+    """Weight of the shot's mean in a piece's level; the rest is the curve's own."""
+    widest: float = 0.75
+    """Fraction of the pieces that reach the lowest threshold."""
+    narrowing: float = 0.9
+    """Ratio of that fraction from one threshold to the next."""
+    even_steps: int = 20
+    """Other thresholds divide the way from the lowest to the highest level evenly: they separate plateaus."""
+    usual_quantiles: tuple[float, float] = (0.1, 0.9)
+    """Quantiles to which levels outside a run are clipped before their mean is taken."""
+    correlated_clips: float = 200.0
+    """Clips that a run needs before its mean is as sure as that of one clip with independent noise."""
+    min_piece: float = 0.1
+    """Fraction of a clip: a last piece that is shorter belongs to the one before."""
+    min_run: float = 0.2
+    """Minimum length of a moment, in clips: between two cuts there may be only a frame or two."""
+    min_score: float = 1e-6
+    """A run that stands out by less does so by rounding alone."""
+    mad_of_normal: float = 0.6745
+    """Median of the distance from the middle of a normal distribution, in deviations."""
+    range_of_normal: float = 2.073
+    """Distance from its 15th to its 85th percentile, in deviations."""
+
+
+PARAMS: Final = RunParams()
 
 
 Positions = npt.NDArray[np.int64]
@@ -53,12 +64,12 @@ def split_curve(
 ) -> SplitCurve:
     """Cut a curve [T] at the edges of shots [S + 1], which take the place of edges of clips that are near."""
     shots = np.array([0.0, end_s]) if shots_s is None else np.clip(shots_s, 0, end_s)
-    inside = shots[(shots > 0) & (shots < end_s - _SLIVER * step_s)]
+    inside = shots[(shots > 0) & (shots < end_s - PARAMS.min_piece * step_s)]
     shots = np.unique(np.concatenate([[0.0], inside, [end_s]]))
     cuts = np.concatenate([[-np.inf], shots[1:-1], [np.inf]])
     after = np.searchsorted(cuts, timestamps)
     is_apart = np.minimum(cuts[after] - timestamps, timestamps - cuts[after - 1]) >= step_s / 2
-    edges = np.union1d(shots, timestamps[is_apart & (timestamps < end_s - _SLIVER * step_s)])
+    edges = np.union1d(shots, timestamps[is_apart & (timestamps < end_s - PARAMS.min_piece * step_s)])
     ends = np.append(timestamps, timestamps[-1] + step_s)
     sums = np.append(0.0, np.cumsum(curve.astype(np.float64) * step_s))
 
@@ -67,7 +78,9 @@ def split_curve(
         return np.asarray(np.diff(integral) / np.diff(cuts))
 
     shot_of = np.searchsorted(shots, edges[:-1], side="right") - 1
-    return SplitCurve(edges, _OF_SHOT * means(shots)[shot_of] + (1 - _OF_SHOT) * means(edges))
+    return SplitCurve(
+        edges, PARAMS.shot_weight * means(shots)[shot_of] + (1 - PARAMS.shot_weight) * means(edges)
+    )
 
 
 def salient_runs(pieces: SplitCurve, step_s: float, top_k: int) -> list[Moment]:
@@ -95,21 +108,23 @@ def best_run(pieces: SplitCurve, step_s: float, is_left: npt.NDArray[np.bool_]) 
     levels, edges_s = pieces.levels, pieces.edges_s
     if np.ptp(levels) == 0 or not is_left.any():
         return None
-    spread = float(np.diff(np.quantile(levels, [0.15, 0.85]))[0]) / _NORMAL_RANGE or float(levels.std())
-    noise = float(np.median(np.abs(np.diff(levels)))) / _NORMAL_MAD
-    enough_s = _CORRELATED * step_s * noise**2 / 2 / spread**2
+    spread = float(np.diff(np.quantile(levels, [0.15, 0.85]))[0]) / PARAMS.range_of_normal or float(
+        levels.std()
+    )
+    noise = float(np.median(np.abs(np.diff(levels)))) / PARAMS.mad_of_normal
+    enough_s = PARAMS.correlated_clips * step_s * noise**2 / 2 / spread**2
     first, after = _above(levels, is_left)
     inside = edges_s[after] - edges_s[first]
     shrunk = np.sqrt(inside / (inside + enough_s)) / spread
     lengths = np.diff(edges_s)
     mean = _run_sums(levels * lengths, first, after) / inside
     of_left, of_all = (
-        shrunk * (mean - _mean_outside(levels, weights, first, after, mean, _SLIVER * step_s))
+        shrunk * (mean - _mean_outside(levels, weights, first, after, mean, PARAMS.min_piece * step_s))
         for weights in (lengths * is_left, lengths)
     )
-    of_left = np.where(inside < _SHORTEST * step_s, -np.inf, of_left)
+    of_left = np.where(inside < PARAMS.min_run * step_s, -np.inf, of_left)
     best = int(of_left.argmax())
-    if of_left[best] <= _LEAST_SCORE:
+    if of_left[best] <= PARAMS.min_score:
         return None
     return Moment(float(edges_s[first[best]]), float(edges_s[after[best]]), float(of_all[best]))
 
@@ -131,7 +146,7 @@ def _mean_outside(
     """Return [R] the mean of the usual levels [P] outside of runs, by weights; `otherwise` where hardly any
     is.
     """
-    usual = weights * np.clip(levels, *np.quantile(levels, _USUAL))
+    usual = weights * np.clip(levels, *np.quantile(levels, PARAMS.usual_quantiles))
     outside = weights.sum() - _run_sums(weights, first, after)
     others = usual.sum() - _run_sums(usual, first, after)
     means: TimeArray = np.divide(others, outside, out=otherwise.copy(), where=outside > least)
@@ -145,9 +160,9 @@ def _above(levels: TimeArray, is_left: npt.NDArray[np.bool_]) -> tuple[Positions
     Thresholds are of what is left: what is low beside better moments can be found once these are taken.
     """
     remaining = levels[is_left]
-    n_steps = 1 + int(np.log(max(1.0, _WIDEST * len(remaining))) / -np.log(_NARROWER))
-    by_rank = np.quantile(remaining, 1 - _WIDEST * _NARROWER ** np.arange(n_steps))
-    even = by_rank[0] + _EVEN * (remaining.max() - by_rank[0])
+    n_steps = 1 + int(np.log(max(1.0, PARAMS.widest * len(remaining))) / -np.log(PARAMS.narrowing))
+    by_rank = np.quantile(remaining, 1 - PARAMS.widest * PARAMS.narrowing ** np.arange(n_steps))
+    even = by_rank[0] + np.arange(1, PARAMS.even_steps) / PARAMS.even_steps * (remaining.max() - by_rank[0])
     reached = (levels >= np.union1d(by_rank, even)[:, None]) & is_left
     turns = np.diff(np.pad(reached, ((0, 0), (1, 1))).astype(np.int8), axis=1)
     first, after = np.nonzero(turns > 0)[1], np.nonzero(turns < 0)[1]

@@ -6,6 +6,7 @@ speech: its edges are those of sentences. docs/algorithms/speech.md explains the
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
@@ -17,28 +18,37 @@ from vidsum.results.moments import Moment, QueryMoments
 from vidsum.results.transcript import Segment, Transcript, Word
 from vidsum.types import FloatArray, TimeArray
 
-ENCODER = "minilm"
-"""Compares texts, whatever the space of the video."""
 _SENTENCE_END = (".", "?", "!", "。", "？", "！")
 _QUOTES = "\"'”’)»"
-_PAUSE_S = 1.5
-"""A longer pause ends a sentence, and a passage."""
-_MOST_SENTENCES = 4
-_LONGEST_S = 30.0
-_LONGEST_SENTENCE_S = 20.0
-"""Speech without full stops is cut here."""
-_EXACT = 0.3
-"""Weight of exact words, relative to the cosine of the embeddings."""
-_DOUBT = 0.25
-"""Fraction of its evidence that a passage loses if all of it is uncertain."""
-_FITS = 0.15
-"""A passage grows by sentences around it that have this evidence each."""
-MATCH_EVIDENCE = 0.46
-"""Evidence from which a passage is likelier than not what a query means."""
-SLOPE = 7.1
-"""Slope of the logistic curve from evidence to that probability."""
-_UNKNOWN = 1 / 3
-"""Match probability where none is known: likely passages then come first."""
+ENCODER = "minilm"
+"""Compares texts, whatever the space of the video."""
+
+
+@dataclass(frozen=True)
+class SpeechParams:
+    """Tuned numbers (docs/algorithms/speech.md, tests/grounding/test_speech.py)."""
+
+    pause_s: float = 1.5
+    """A longer pause ends a sentence, and a passage."""
+    max_sentences: int = 4
+    max_passage_s: float = 30.0
+    max_sentence_s: float = 20.0
+    """Speech without full stops is cut here."""
+    word_weight: float = 0.3
+    """Weight of exact words, relative to the cosine of the embeddings."""
+    uncertainty_cost: float = 0.25
+    """Fraction of its evidence that a passage loses if all of it is uncertain."""
+    min_neighbour_evidence: float = 0.15
+    """A passage grows by sentences around it that have this evidence each."""
+    match_evidence: float = 0.46
+    """Evidence at which a passage is as likely as not what a query means."""
+    slope: float = 7.1
+    """Slope of the logistic curve from evidence to that probability."""
+    unknown_match: float = 1 / 3
+    """Match probability of pictures where none is known: likely passages then come first."""
+
+
+PARAMS: Final = SpeechParams()
 
 
 @dataclass(frozen=True)
@@ -65,7 +75,8 @@ def split_sentences(transcript: Transcript) -> list[Passage]:
     held: list[Passage] = []
     for word in [_make_passage(word, segment) for segment in transcript.segments for word in segment.words]:
         if held and (
-            word.start_s - held[-1].end_s > _PAUSE_S or word.end_s - held[0].start_s > _LONGEST_SENTENCE_S
+            word.start_s - held[-1].end_s > PARAMS.pause_s
+            or word.end_s - held[0].start_s > PARAMS.max_sentence_s
         ):
             sentences.append(_join(held))
             held = []
@@ -89,10 +100,11 @@ def _join(parts: Sequence[Passage]) -> Passage:
 def iter_passages(sentences: Sequence[Passage]) -> Iterator[Passage]:
     """Yield each run of sentences that is short enough and has no long pause."""
     for first in range(len(sentences)):
-        for last in range(first, min(first + _MOST_SENTENCES, len(sentences))):
+        for last in range(first, min(first + PARAMS.max_sentences, len(sentences))):
             run = sentences[first : last + 1]
             if last > first and (
-                run[-1].start_s - run[-2].end_s > _PAUSE_S or run[-1].end_s - run[0].start_s > _LONGEST_S
+                run[-1].start_s - run[-2].end_s > PARAMS.pause_s
+                or run[-1].end_s - run[0].start_s > PARAMS.max_passage_s
             ):
                 break
             yield replace(_join(run), n_sentences=len(run))
@@ -114,7 +126,9 @@ def score_passages(
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     texts = [passage.text for passage in passages]
-    trust = np.array([1 - _DOUBT * (1 - passage.certain) for passage in passages], np.float32)
+    trust = np.array(
+        [1 - PARAMS.uncertainty_cost * (1 - passage.certain) for passage in passages], np.float32
+    )
     if meanings is None:
         encode = load_text_encoder(ENCODER, device).encode
         meanings = encode(list(queries)) @ encode(texts).T
@@ -124,7 +138,7 @@ def score_passages(
     except ValueError:  # all words are stop words
         return np.asarray(trust * meanings, np.float32)
     exact = (words.transform(list(queries)) @ counted.T).toarray()
-    return np.asarray(trust * (meanings + _EXACT * exact), np.float32)
+    return np.asarray(trust * (meanings + PARAMS.word_weight * exact), np.float32)
 
 
 def speech_moments(passages: Sequence[Passage], evidence: FloatArray, top_k: int) -> list[Moment]:
@@ -137,9 +151,9 @@ def speech_moments(passages: Sequence[Passage], evidence: FloatArray, top_k: int
     apart = [
         passage
         for passage, value in zip(passages, evidence, strict=True)
-        if passage.n_sentences == 1 and value < _FITS
+        if passage.n_sentences == 1 and value < PARAMS.min_neighbour_evidence
     ]
-    certain = logistic(SLOPE * (evidence - MATCH_EVIDENCE))
+    certain = logistic(PARAMS.slope * (evidence - PARAMS.match_evidence))
     grown = ((_expand_passage(passages[at], passages, apart), float(certain[at])) for at in order)
     ranked = (Moment(passage.start_s, passage.end_s, score, "said") for passage, score in grown)
     return suppress(ranked, MAX_IOU, top_k)
@@ -177,7 +191,7 @@ def fuse(seen: QueryMoments, said: QueryMoments, top_k: int) -> QueryMoments:
     Where a passage that is likelier said than not shares half of a moment that is seen, it is a second, as
     sure, sign of it: noisy-or. Passages that are probably not what the query means are left out.
     """
-    present = _UNKNOWN if seen.present is None else seen.present
+    present = PARAMS.unknown_match if seen.present is None else seen.present
     passages = [passage for passage in said.moments if passage.score >= UNLIKELY]
     best = max((moment.score for moment in seen.moments), default=0.0)
 

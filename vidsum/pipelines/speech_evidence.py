@@ -16,7 +16,7 @@ from vidsum.grounding.queries import Queries
 from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import STEP_S
 from vidsum.grounding.speech import (
-    MATCH_EVIDENCE,
+    PARAMS,
     fuse,
     iter_passages,
     score_passages,
@@ -142,7 +142,7 @@ def quoted_passages(
     spans = []
     for text, row in zip(texts, score_passages(passages, texts, video_input.extraction.device), strict=True):
         best = int(row.argmax())
-        if row[best] < MATCH_EVIDENCE:
+        if row[best] < PARAMS.match_evidence:
             nearest = passages[best].text
             raise UsageError(f"--keep-said {text!r}: no speech matches; the nearest is {nearest!r}")
         spans.append(

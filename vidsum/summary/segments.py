@@ -2,7 +2,7 @@
 
 `choose_segments` maximises what the pieces P hold of the importance curve and show of the video's looks,
 
-    F(P) = sum over p of c(p) + UNSHOWN * sum over shots s of w(s) max over p of sim(s, p)
+    F(P) = sum over p of c(p) + novelty_weight * sum over shots s of w(s) max over p of sim(s, p)
 
 c(p) is the sum of the curve in p, w(s) that of the best window of s, over the sum of the similarities of s to
 all shots. docs/algorithms/selection.md has the rules, a bound, and how the constants were chosen.
@@ -13,6 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -24,16 +25,26 @@ from vidsum.types import FloatArray, Interval
 IntArray = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-UNSHOWN = 0.2
-"""Weight of a look that is not covered yet, relative to the importance of the shots that have it."""
-_DENSITY = 3.0
-"""A summary of B seconds has about the square root of this many times B pieces."""
-_GOOD = 0.8
-"""A shot whose score is at least this fraction of the highest is in before another shot is in twice."""
-_AGAIN = 0.2
-"""Weight of another piece of a still picture."""
-_ROUNDING, _SAME_LOOK = 1e-9, 1e-4
-"""Sums per frame, and directions, that differ by less are equal."""
+
+@dataclass(frozen=True)
+class SelectionParams:
+    """Tuned numbers (docs/algorithms/selection.md, tests/summary/test_segments.py)."""
+
+    novelty_weight: float = 0.2
+    """Weight of a look that is not covered yet, relative to the importance of the shots that have it."""
+    density: float = 3.0
+    """A summary of B seconds has about the square root of this many times B segments."""
+    good: float = 0.8
+    """A shot that scores at least this fraction of the highest is in before another shot is in twice."""
+    repeat_weight: float = 0.2
+    """Weight of another segment of a still picture."""
+    rounding: float = 1e-9
+    """Sums per frame that differ by less are equal."""
+    min_direction: float = 1e-4
+    """A look is that of the whole video where it differs by less."""
+
+
+PARAMS: Final = SelectionParams()
 
 
 @dataclass(frozen=True)
@@ -77,7 +88,7 @@ class CandidateFinder:
             return None
         starts, ends = starts[is_long], ends[is_long]
         sums = self.sums[ends] - self.sums[starts]
-        equal = np.flatnonzero(sums >= sums.max() - _ROUNDING * size)
+        equal = np.flatnonzero(sums >= sums.max() - PARAMS.rounding * size)
         best = equal[len(equal) // 2]
         start, end = int(starts[best]), int(ends[best])
         return Candidate(shot, start, end, cell, float(sums[best]) / (end - start), is_first)
@@ -112,7 +123,7 @@ def allowed_cuts(words: Sequence[Interval], fps: float, n_frames: int) -> IntArr
 
 def segment_size(room: int, fps: float, shortest: int, longest: int) -> int:
     """Frames of a piece: the more room, the more pieces there are, and the longer they are."""
-    several = min(round(math.sqrt(_DENSITY * room / fps)), room // shortest)
+    several = min(round(math.sqrt(PARAMS.density * room / fps)), room // shortest)
     n_pieces = max(several, math.ceil(room / longest), 1)
     return min(max(math.ceil(room / n_pieces), shortest), longest)
 
@@ -141,7 +152,7 @@ class _Coverage:
         """Return [D] the mean feature of frames [start, end), of length 1; zeros where it is the video's."""
         mean = self._rows[self._samples(start, end)].mean(axis=0)
         length = float(np.linalg.norm(mean))
-        return np.asarray(mean / length if length > _SAME_LOOK else mean * 0, np.float32)
+        return np.asarray(mean / length if length > PARAMS.min_direction else mean * 0, np.float32)
 
     def _alike(self, start: int, end: int) -> FloatArray:
         """Return [S] how much frames look like the best window of each shot."""
@@ -150,7 +161,7 @@ class _Coverage:
     def gain(self, piece: Candidate) -> float:
         """Return the gain in F by a candidate, per frame."""
         unshown = np.maximum(self._alike(piece.start, piece.end) - self._most_alike, 0)
-        return piece.score + UNSHOWN * float(self._weights @ unshown) / piece.size
+        return piece.score + PARAMS.novelty_weight * float(self._weights @ unshown) / piece.size
 
     def repeats(self, piece: Candidate) -> bool:
         """Return whether a piece holds nothing but still pictures of which the summary has a piece."""
@@ -195,9 +206,9 @@ def choose_segments(
 
     def entry(piece: Candidate) -> tuple[int, float, int, int, int, Candidate]:
         is_highest = piece.is_first and piece.shot == highest.shot
-        is_good = piece.is_first and piece.score >= _GOOD * highest.score
+        is_good = piece.is_first and piece.score >= PARAMS.good * highest.score
         rank, left = 2 - is_highest - is_good, piece.cell[0] - piece.cell[1]
-        gain = coverage.gain(piece) * (_AGAIN if coverage.repeats(piece) else 1)
+        gain = coverage.gain(piece) * (PARAMS.repeat_weight if coverage.repeats(piece) else 1)
         return rank, -gain, left, piece.start, len(taken), piece
 
     waiting = [entry(piece) for piece in firsts]
