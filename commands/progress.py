@@ -39,8 +39,11 @@ class Display:
         self._is_quiet, self._is_logged = view.quiet, view.log_file is not None
         self._bars: Bars | None = None if view.quiet or not sys.stderr.isatty() else _make_bars(view)
         self._tasks: dict[tuple[str, str], TaskID] = {}
+        self._started: dict[str, float] = {}
+        """When each step began, by its name with its input."""
         self._timers: dict[str, Timer] = {}
         """By label of the input: prints the current step if it reports nothing more."""
+        self._printed = set[str]()
         self._lock = Lock()  # a batch may have a thread for each of several inputs
 
     def __enter__(self) -> "Display":
@@ -54,10 +57,7 @@ class Display:
 
     def reporter(self, label: str) -> "Progress | None":
         """Return the function that reports the progress of an input; `label` precedes the names of steps."""
-        report = None
-        if not self._is_quiet:
-            report = self._print_lines(label) if self._bars is None else self._draw_bars(self._bars, label)
-        return _log_steps(report, label) if report or self._is_logged else None
+        return None if self._is_quiet and not self._is_logged else partial(self._report, label)
 
     def end(self, label: str) -> None:
         """Remove the bars of an input."""
@@ -77,55 +77,30 @@ class Display:
                 self._bars.stop()
             yield
 
-    def _draw_bars(self, bars: "Bars", label: str) -> "Progress":
-        def report(step: str, done: float, total: float) -> None:
-            key = (label, step)
+    def _report(self, label: str, step: str, done: float, total: float) -> None:
+        name, now = printable(f"{label}: {step}" if label else step), time.monotonic()
+        is_new, started = name not in self._started, self._started.setdefault(name, now)
+        if is_new:
+            LOG.info(name)
+        if self._bars is not None:
             with self._lock:
-                if key not in self._tasks:
-                    self._tasks[key] = bars.add_task(printable(_join_label(label, step)), total=total or None)
-                bars.start()
-                bars.update(self._tasks[key], completed=done, total=total or None)
-
-        return report
-
-    def _print_lines(self, label: str) -> "Progress":
-        started: dict[str, float] = {}
-        printed = set[str]()
-
-        def print_step(step: str) -> None:
-            if step not in printed:
-                printed.add(step)
-                print(printable(_join_label(label, step)), file=sys.stderr, flush=True)
-
-        def report(step: str, done: float, total: float) -> None:
-            now = time.monotonic()
-            if step not in started:
+                if (key := (label, step)) not in self._tasks:
+                    self._tasks[key] = self._bars.add_task(name, total=total or None)
+                self._bars.start()
+                self._bars.update(self._tasks[key], completed=done, total=total or None)
+        elif not self._is_quiet:
+            if is_new:
                 self.end(label)  # the step before
-                timer = self._timers[label] = Timer(min(SLOW_S, TIMEOUT_MAX), print_step, (step,))
+                timer = self._timers[label] = Timer(min(SLOW_S, TIMEOUT_MAX), self._print, (name,))
                 timer.daemon = True
                 timer.start()
-            if now - started.setdefault(step, now) > SLOW_S:
-                print_step(step)
+            if now - started > SLOW_S:
+                self._print(name)
 
-        return report
-
-
-def _join_label(label: str, step: str) -> str:
-    return f"{label}: {step}" if label else step
-
-
-def _log_steps(display: "Progress | None", label: str) -> "Progress":
-    """Add a line to the log when a step begins."""
-    started = set[str]()
-
-    def report(step: str, done: float, total: float) -> None:
-        if step not in started:
-            started.add(step)
-            LOG.info(printable(_join_label(label, step)))
-        if display is not None:
-            display(step, done, total)
-
-    return report
+    def _print(self, name: str) -> None:
+        if name not in self._printed:
+            self._printed.add(name)
+            print(name, file=sys.stderr, flush=True)
 
 
 def _make_bars(view: View) -> "Bars":
@@ -172,27 +147,25 @@ class Outcome:
         values = {name: column(data) for name, column in columns.items()} if is_there else {}
         return cls(path, state, result.exit_code, outputs, values, result.messages, result.errors)
 
+    @property
+    def warning(self) -> str:
+        """All warnings, without the name of the input."""
+        return "; ".join(message.removeprefix(f"{self.input}: ") for message in self.messages)
+
+    @property
+    def error(self) -> str:
+        """All errors, without the name of the input."""
+        return "; ".join(problem.message.removeprefix(f"{self.input}: ") for problem in self.errors)
+
 
 def tally(outcomes: Sequence[Outcome]) -> Table:
     """Count the inputs by state, with a row for each that failed."""
     counts = Counter(outcome.state for outcome in outcomes)
     words = ", ".join(f"{counts[state]} {state}" for state in STATES if counts[state])
-    rows = [
-        (
-            outcome.input,
-            str(outcome.exit_code),
-            "; ".join(_strip_input(outcome.input, problem.message) for problem in outcome.errors),
-        )
-        for outcome in outcomes
-        if outcome.state == "failed"
-    ]
+    failed = [outcome for outcome in outcomes if outcome.state == "failed"]
+    rows = [(outcome.input, str(outcome.exit_code), outcome.error) for outcome in failed]
     columns = ("failed", "exit code", "error") if rows else ()
     return Table(columns, tuple(rows), f"{len(outcomes)} inputs: {words}")
-
-
-def _strip_input(path: str, message: str) -> str:
-    """Remove the name of the input from the start of a message."""
-    return message.removeprefix(f"{path}: ")
 
 
 @dataclass(frozen=True)
@@ -258,8 +231,7 @@ def _to_csv(outcomes: Sequence[Outcome], facts: Sequence[str]) -> str:
     rows.writerow((*_FIRST_COLUMNS, *facts, *_LAST_COLUMNS))
     for outcome in outcomes:
         output = next((path for path in outcome.outputs.values() if isinstance(path, str)), None)
-        warnings = "; ".join(_strip_input(outcome.input, message) for message in outcome.messages)
-        errors = "; ".join(_strip_input(outcome.input, problem.message) for problem in outcome.errors)
         values = (outcome.facts.get(name) for name in facts)
-        rows.writerow((outcome.input, outcome.state, outcome.exit_code, *values, output, warnings, errors))
+        first = (outcome.input, outcome.state, outcome.exit_code)
+        rows.writerow((*first, *values, output, outcome.warning, outcome.error))
     return text.getvalue()
