@@ -1,4 +1,4 @@
-"""What `commands/cluster.py` uses of Ray, without a cluster: tasks finish in the order that a test wants."""
+"""A stub of Ray without a cluster; tasks finish in the order that a test chooses."""
 
 import pickle
 import sys
@@ -33,8 +33,6 @@ class StubRay:
         self.options: dict[str, Any] = {}
         self.shared = b""
         self.tasks: list[bytes] = []
-        self.under_way: list[int] = []
-        """How many tasks were, each time that one was waited for."""
 
     def init(self, **settings: Any) -> None:
         self.settings = settings
@@ -60,9 +58,8 @@ class StubRay:
         return lambda function: SimpleNamespace(remote=hand_out)
 
     def wait(self, references: list[int]) -> tuple[list[int], list[int]]:
-        self.under_way.append(len(references))
         finished = self.finishes(references)
-        return [finished], [each for each in references if each != finished]
+        return [finished], [reference for reference in references if reference != finished]
 
     def get(self, reference: int) -> Result:
         print("Ray says this from its own code")

@@ -58,24 +58,27 @@ def test_the_summary_tells_what_became_of_each_input(run: Run, folder: Path) -> 
         document = json.loads(Path("batch.json").read_text())
         jsonschema.validate(document, SCHEMA)
         assert sum(document["counts"].values()) == 3
-        return {Path(each["input"]).name: each["state"] for each in document["inputs"]}
+        return {Path(row["input"]).name: row["state"] for row in document["inputs"]}
 
-    assert states() == {"a.mp4": "done", "bad.mp4": "failed", "b": "done"}
+    assert states("--export", "csv") == {"a.mp4": "done", "bad.mp4": "failed", "b": "done"}
+    (made, *_) = json.loads(Path("batch.json").read_text())["inputs"]
+    assert made["outputs"] == {"output": "out/a_shots.json", "exports": ["out/a_shots.csv"]}
     assert states() == {"a.mp4": "up to date", "bad.mp4": "failed", "b": "up to date"}
     assert states("--skip-existing") == {"a.mp4": "skipped", "bad.mp4": "failed", "b": "skipped"}
     failing = states("--fail-fast")
     assert failing == {"a.mp4": "up to date", "bad.mp4": "failed", "b": "not run"}
 
 
-def test_the_summary_is_written_after_an_interruption(
+def test_summary_and_table_are_written_after_an_interruption(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(path: str, **_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("vidsum.pipelines.sources.probe", interrupted)
-    assert run("shots", folder, "--summary-json", "batch.json").code == 130
+    assert run("shots", folder, "--summary-json", "batch.json", "--table", "table.csv").code == 130
     assert json.loads(Path("batch.json").read_text())["counts"]["not run"] == 2
+    assert [row["state"] for row in table()] == ["not run", "not run"]
 
 
 def test_no_summary_is_written_over_an_input(run: Run, folder: Path) -> None:
@@ -141,12 +144,6 @@ def test_bars_on_a_terminal_name_the_input(
     ran = run("shots", folder, "--recursive", "--json", "--output-dir", "out")
     assert "1/3 a.mp4: extracting features" in ran.err
     assert [line["ok"] for line in ran.json_lines] == [True, False, True]  # stdout has nothing else
-
-
-def test_the_summary_names_exports_too(run: Run, folder: Path) -> None:
-    run("shots", folder / "a.mp4", "--export", "csv", "--summary-json", "batch.json")
-    (made,) = json.loads(Path("batch.json").read_text())["inputs"]
-    assert made["outputs"] == {"output": "a_shots.json", "exports": ["a_shots.csv"]}
 
 
 @pytest.mark.parametrize("command", ["extract", "shots", "summarize", "highlights"])
@@ -230,17 +227,6 @@ def test_the_table_quotes_what_it_must_and_tells_warnings(run: Run, film: Path, 
     rows = table()
     assert rows[0]["input"] == str(odd)
     assert rows[1]["warnings"].startswith("copied segments")
-
-
-def test_the_table_is_written_after_an_interruption(
-    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(path: str, **_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("vidsum.pipelines.sources.probe", interrupted)
-    assert run("shots", folder, "--table", "table.csv").code == 130
-    assert [row["state"] for row in table()] == ["not run", "not run"]
 
 
 def test_a_table_replaces_nothing_but_a_table(run: Run, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,29 @@ from vidsum.commands.jobs import Queue, Task
 from vidsum.commands.result import Result
 
 TASKS = [Task(number, f"{number}.mp4") for number in range(30)]
+PATHS = [task.path for task in TASKS]
+PRINTING = """
+import os, subprocess, sys
+from threading import Thread
+from vidsum.commands.result import redirect_stdout
+
+def in_thread(text):
+    thread = Thread(target=print, args=(text,))
+    thread.start()
+    thread.join()
+
+print("before")
+with redirect_stdout() as out:
+    print("noise")
+    in_thread("noise")
+    with out.open():
+        print("result é")
+        in_thread("noise")
+        os.write(1, b"noise\\n")
+        subprocess.run([sys.executable, "-c", "print('noise')"])
+    os.write(1, b"noise\\n")
+print("after")
+"""
 
 
 @pytest.fixture
@@ -24,37 +48,30 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> StubRay:
     return stub_ray.install(monkeypatch)
 
 
+def _work(task: Task, progress: Any) -> Result:
+    raise NotImplementedError
+
+
 def queue(done: list[int]) -> Queue:
     """Tasks that the stub answers; it notes those that are done."""
     return Queue("info", _work, TASKS, lambda _: None, lambda task, _: done.append(task.number))
 
 
-def _work(task: Task, progress: Any) -> Result:
-    raise NotImplementedError
-
-
 def go_through(address: str = "local", device: str = "cpu") -> tuple[list[str], list[int]]:
     """The paths of the results in their order, and the numbers in the order in which they were done."""
     done: list[int] = []
-    results: list[Result] = []
-    for result in on_cluster(queue(done), address, device):
-        results.append(result)
-        assert set(done) >= set(range(len(results)))
-    return [result.input or "" for result in results], done
+    paths = []
+    for number, result in enumerate(on_cluster(queue(done), address, device)):
+        paths.append(result.input or "")
+        assert set(done) >= set(range(number + 1))
+    return paths, done
 
 
 def test_a_long_input_holds_up_its_successors_and_nothing_else(ray: StubRay) -> None:
     ray.finishes = lambda under_way: under_way[1] if len(under_way) > 1 else under_way[0]  # 0 is the last
-    paths, done = go_through()
-    assert paths == [task.path for task in TASKS]
-    assert done == [*range(1, 30), 0]
-    assert ray.under_way == [*range(30, 0, -1)]  # Ray has them all
-
-
-@pytest.mark.parametrize("order", [min, max])
-def test_results_come_in_the_order_of_the_inputs(ray: StubRay, order: type) -> None:
-    ray.finishes = order
-    assert go_through()[0] == [task.path for task in TASKS]
+    assert go_through() == (PATHS, [*range(1, 30), 0])
+    ray.finishes = max
+    assert go_through() == (PATHS, [*reversed(range(30))])
 
 
 def test_a_batch_may_be_left_in_the_middle(ray: StubRay, capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,54 +88,46 @@ def test_only_what_a_task_needs_is_sent(ray: StubRay, monkeypatch: pytest.Monkey
     monkeypatch.setenv("SECRET_KEY", "k3y")
     go_through()
     folder, environment = pickle.loads(ray.shared)
-    assert folder == str(Path.cwd())
-    assert environment["VIDSUM_HOME"] == "/weights"
+    assert (folder, environment["VIDSUM_HOME"]) == (str(Path.cwd()), "/weights")
     assert {name[:7] for name in environment} == {"VIDSUM_"}
     assert [pickle.loads(sent) for sent in ray.tasks] == TASKS
     assert max(map(len, ray.tasks)) < 500
 
 
 @pytest.mark.parametrize(
-    ("device", "resources", "expected"),
+    ("words", "gpus", "expected"),
     [
-        ("auto", {"CPU": 8, "GPU": 2}, 1),
-        ("cuda", {"CPU": 8, "GPU": 2}, 1),
-        ("cuda:0", {"CPU": 8, "GPU": 2}, 1),
-        ("cpu", {"CPU": 8, "GPU": 2}, 0),
-        ("auto", {"CPU": 8}, 0),
+        (["highlights"], 2, 1),
+        (["highlights", "--device", "cuda:0"], 2, 1),
+        (["highlights", "--device", "cpu"], 2, 0),
+        (["highlights"], 0, 0),
+        (["transcribe"], 2, 0),
+        (["transcribe", "--device", "cuda"], 2, 1),
+        (["info"], 2, 0),
     ],
 )
 def test_a_task_asks_for_a_gpu_where_the_command_takes_one(
-    ray: StubRay, device: str, resources: dict[str, float], expected: int
+    run: Run, ray: StubRay, words: list[str], gpus: int, expected: int
 ) -> None:
-    ray.resources = resources
-    go_through(device=device)
+    ray.resources = {"CPU": 8, "GPU": gpus}
+    run(*words, "a.mp4", "--ray", "local")
     assert (ray.options["num_cpus"], ray.options["num_gpus"]) == (1, expected)
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"), [([], 0), (["--device", "cuda"], 1), (["--device", "cpu"], 0)]
-)
-def test_speech_is_recognized_on_a_gpu_only_if_asked_to(
-    run: Run, ray: StubRay, words: list[str], expected: int
-) -> None:
-    ray.resources = {"CPU": 8, "GPU": 2}
-    run("transcribe", "a.mp4", *words, "--ray", "local")
-    assert ray.options["num_gpus"] == expected
-
-
-def test_ray_chooses_among_gpus(run: Run, ray: StubRay) -> None:
-    ran = run("shots", "a.mp4", "--device", "cuda:1", "--ray", "local")
-    assert (ran.code, "cuda:1" in ran.err) == (2, True)
 
 
 def test_stdout_has_results_only(run: Run, film: Path, ray: StubRay) -> None:
     ran = run("info", film, "lost.mp4", "--json", "--ray", "local")
     assert ran.code == 1
-    assert [line["ok"] for line in ran.json_lines] == [True, False]
+    assert [(line["command"], line["ok"]) for line in ran.json_lines] == [("info", True), ("info", False)]
     assert "the worker died" in ran.json_lines[1]["errors"][0]["message"]
     assert ran.err.splitlines()[0] == "Ray has begun"
     assert "(raylet)" in ran.err
+
+
+def test_what_threads_and_started_processes_print_goes_to_stderr() -> None:
+    environment = {"PYTHONPATH": str(Path(__file__).parents[2]), "PYTHONIOENCODING": "utf-8"}
+    ran = subprocess.run([sys.executable, "-c", PRINTING], capture_output=True, env=environment, check=True)
+    assert ran.stdout.decode().split("\n") == ["before", "result é", "after", ""]
+    assert ran.stderr.decode().split() == ["noise"] * 6
 
 
 def test_a_local_cluster_is_for_this_process_alone(ray: StubRay) -> None:
@@ -138,6 +147,20 @@ def test_a_cluster_that_runs_keeps_its_own_rules(ray: StubRay) -> None:
     assert ray.settings["address"] == "auto"
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--device", "cuda:1", "--ray", "local"], "cuda:1"),
+        (["--ray", "localhost:1", "--jobs", "2"], "--jobs"),
+    ],
+)
+def test_options_that_do_not_fit_a_cluster_are_refused(
+    run: Run, ray: StubRay, words: list[str], expected: str
+) -> None:
+    ran = run("shots", "a.mp4", *words)
+    assert (ran.code, expected in ran.err) == (2, True)
+
+
 def test_a_ray_that_would_listen_outside_is_not_started(run: Run, ray: StubRay) -> None:
     ray.host = "192.0.2.2"
     ran = run("info", "a.mp4", "--ray", "local")
@@ -149,8 +172,3 @@ def test_what_installs_ray_is_named_for_this_python(run: Run, monkeypatch: pytes
     monkeypatch.setitem(sys.modules, "ray", None)  # type: ignore[arg-type]
     ran = run("info", "a.mp4", "--ray", "auto")
     assert (ran.code, "-m pip install 'vidsum[ray]'" in ran.err) == (2, True)
-
-
-def test_a_cluster_and_jobs_exclude_each_other(run: Run, film: Path) -> None:
-    ran = run("shots", film, "--ray", "localhost:1", "--jobs", "2")
-    assert (ran.code, "--jobs" in ran.err) == (2, True)
