@@ -35,6 +35,13 @@ def videos(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.fixture
+def indexed(run: Run, videos: Path) -> Path:
+    """The videos, which are in the archive."""
+    assert run("index", videos, "-r", "--device", "cpu").code == 0
+    return videos
+
+
 def test_videos_are_indexed_and_found(run: Run, videos: Path) -> None:
     ran = run("index", videos, "--recursive", "--device", "cpu")
     assert ran.code == 0, ran.err
@@ -65,9 +72,7 @@ def test_json_is_one_object(run: Run, videos: Path) -> None:
 def test_a_bad_file_is_reported_and_the_rest_go_on(run: Run, videos: Path) -> None:
     (videos / "bad.mp4").write_bytes(b"no video")
     ran = run("index", videos, "--device", "cpu")
-    assert ran.code == 1
-    assert "1 done, 1 failed" in ran.out
-    assert "bad.mp4" in ran.err
+    assert (ran.code, "1 done, 1 failed" in ran.out, "bad.mp4" in ran.err) == (1, True, True)
     assert run("search", "red", "-k", "1").code == 0
 
 
@@ -94,32 +99,27 @@ def test_workers_fill_one_archive(run: Run, videos: Path, monkeypatch: pytest.Mo
     (videos / "bad.mp4").write_bytes(b"no video")  # real workers have no colours: they read, and fail alike
     (videos / "worse.mp4").write_bytes(b"no video")
     ran = run("index", videos / "bad.mp4", videos / "worse.mp4", "--jobs", "2", "--device", "cpu")
-    assert ran.code == 1
-    assert "2 failed" in ran.out
-    assert "bad.mp4" in ran.err
+    assert (ran.code, "2 failed" in ran.out, "bad.mp4" in ran.err) == (1, True, True)
 
 
-def test_what_is_gone_is_told_and_pruned(run: Run, videos: Path) -> None:
-    run("index", videos, "-r", "--device", "cpu")
-    (videos / "film.mp4").unlink()
-    ran = run("index", videos, "-r", "--device", "cpu")
-    assert f"{videos / 'film.mp4'}: missing" in ran.out
+def test_what_is_gone_is_told_and_pruned(run: Run, indexed: Path) -> None:
+    (indexed / "film.mp4").unlink()
+    ran = run("index", indexed, "-r", "--device", "cpu")
+    assert f"{indexed / 'film.mp4'}: missing" in ran.out
     assert "--prune" in ran.out
-    assert "missing" not in run("index", videos, "-r", "--device", "cpu").out  # once is enough
-    assert "film.mp4: removed" in run("index", videos, "-r", "--prune", "--device", "cpu").out
+    assert "missing" not in run("index", indexed, "-r", "--device", "cpu").out  # once is enough
+    assert "film.mp4: removed" in run("index", indexed, "-r", "--prune", "--device", "cpu").out
     assert "film" not in run("search", "red").out
 
 
-def test_pruning_keeps_what_has_moved(run: Run, videos: Path) -> None:
-    run("index", videos, "-r", "--device", "cpu")
-    (videos / "film.mp4").rename(videos / "new.mp4")
-    ran = run("index", videos, "-r", "--prune", "--device", "cpu")
-    assert f"new.mp4: moved from {videos / 'film.mp4'}" in ran.out
+def test_pruning_keeps_what_has_moved(run: Run, indexed: Path) -> None:
+    (indexed / "film.mp4").rename(indexed / "new.mp4")
+    ran = run("index", indexed, "-r", "--prune", "--device", "cpu")
+    assert f"new.mp4: moved from {indexed / 'film.mp4'}" in ran.out
     assert "removed" not in ran.out
 
 
-def test_a_list_and_files_are_written(run: Run, videos: Path) -> None:
-    run("index", videos, "-r", "--device", "cpu")
+def test_a_list_and_files_are_written(run: Run, indexed: Path) -> None:
     options = ("--pictures", "pictures", "--clips", "clips", "-k", "2", "--duplicates")
     ran = run("search", "blue", *options, "-o", "found.csv")
     assert ran.code == 0, ran.err
@@ -134,35 +134,26 @@ def test_a_list_and_files_are_written(run: Run, videos: Path) -> None:
     assert Path("found.csv").read_text() == "my own"
 
 
-def test_clips_of_others_are_not_replaced(run: Run, videos: Path) -> None:
-    run("index", videos, "-r", "--device", "cpu")
+def test_files_of_others_are_not_replaced(run: Run, indexed: Path) -> None:
     Path("clips").mkdir()
-    own = Path("clips") / "01_film.mp4"
-    own.write_bytes(b"mine")
+    Path("clips/01_film.mp4").write_bytes(b"mine")
     ran = run("search", "red", "-k", "1", "--clips", "clips")
-    assert ran.code == 1
-    assert "already exists" in ran.err
-    assert own.read_bytes() == b"mine"
-
-
-def test_a_list_of_others_is_not_replaced_and_no_clip_is_written(run: Run, videos: Path) -> None:
-    run("index", videos, "-r", "--device", "cpu")
+    assert (ran.code, "already exists" in ran.err) == (1, True)
+    assert Path("clips/01_film.mp4").read_bytes() == b"mine"
     Path("found.json").write_text("my own")
-    ran = run("search", "blue", "-o", "found.json", "--clips", "clips", "--pictures", "pictures")
-    assert ran.code == 1
-    assert "already exists" in ran.err
-    assert not Path("clips").exists()
+    ran = run("search", "blue", "-o", "found.json", "--clips", "none", "--pictures", "pictures")
+    assert (ran.code, "already exists" in ran.err) == (1, True)
+    assert not Path("none").exists()  # nothing is written before the list is refused
     assert not Path("pictures").exists()
 
 
-def test_clips_of_a_video_that_vanished_are_left_out(run: Run, videos: Path) -> None:
-    run("index", videos, "-r", "--device", "cpu")
-    (videos / "film.mp4").unlink()
+def test_clips_of_a_video_that_vanished_are_left_out(run: Run, indexed: Path) -> None:
+    (indexed / "film.mp4").unlink()
     options = ("--clips", "clips", "--pictures", "pictures", "--duplicates", "-o", "found.json")
     ran = run("search", "blue", *options)
     assert ran.code == 1
     assert [line for line in ran.err.splitlines() if "error" in line] == [
-        f"error: {videos / 'film.mp4'}: no such file"
+        f"error: {indexed / 'film.mp4'}: no such file"
     ]
     assert "film.mp4" in ran.out
     moments = json.loads(Path("found.json").read_text())["moments"]
@@ -171,21 +162,19 @@ def test_clips_of_a_video_that_vanished_are_left_out(run: Run, videos: Path) -> 
     assert len([*Path("pictures").glob("*.jpg")]) == len(moments)
 
 
-def test_the_list_tells_what_was_asked_for(run: Run, videos: Path) -> None:
-    run("index", videos, "-r", "--device", "cpu")
+def test_the_list_tells_what_was_asked_for(run: Run, indexed: Path) -> None:
     asked = ("--and", "blue", "--not", "red", "--then", "green")
-    found = run("search", "blue", *asked, "--like", f"{videos / 'film.mp4'}@4-6", "--json").json["data"]
+    found = run("search", "blue", *asked, "--like", f"{indexed / 'film.mp4'}@4-6", "--json").json["data"]
     texts = {"query": "blue", "and": ["blue"], "not": ["red"], "then": ["green"]}
-    assert found == found | texts | {"like": [f"{videos / 'film.mp4'}@4-6"]}
+    assert found == found | texts | {"like": [f"{indexed / 'film.mp4'}@4-6"]}
 
 
 @pytest.mark.parametrize("jobs", [(), ("--jobs", "2")])
-def test_a_damaged_archive_is_told_once(run: Run, videos: Path, jobs: tuple[str, ...]) -> None:
-    run("index", videos, "-r", "--device", "cpu")
+def test_a_damaged_archive_is_told_once(run: Run, indexed: Path, jobs: tuple[str, ...]) -> None:
     size = 4096 * 3
     content = Path("a.vidsum").read_bytes()
     Path("a.vidsum").write_bytes(content[:size] + b"\xa5" * (len(content) - size))
-    ran = run("index", videos, "-r", "--device", "cpu", *jobs)
+    ran = run("index", indexed, "-r", "--device", "cpu", *jobs)
     assert ran.code == 3
     assert [line for line in ran.err.splitlines() if "error" in line] == [ran.err.splitlines()[0]]
     assert "a.vidsum: is damaged" in ran.err
@@ -200,17 +189,14 @@ def test_a_missing_folder_is_named_once_beside_what_is_there(run: Run, videos: P
 
 def test_without_an_archive_a_line_tells_how_to_make_one(run: Run) -> None:
     ran = run("search", "red")
-    assert ran.code == 3
-    assert "no such archive" in ran.err
-    assert "vidsum index FOLDER" in ran.err
+    assert (ran.code, "no such archive" in ran.err, "vidsum index FOLDER" in ran.err) == (3, True, True)
     assert not Path("a.vidsum").exists()
 
 
 def test_videos_are_not_written_over_by_the_archive(run: Run, videos: Path) -> None:
     before = hash_file(videos / "film.mp4")
     ran = run("index", videos, "--archive", videos / "film.mp4", "--device", "cpu")
-    assert ran.code == 3
-    assert "not an archive" in ran.err
+    assert (ran.code, "not an archive" in ran.err) == (3, True)
     assert hash_file(videos / "film.mp4") == before
 
 
@@ -242,14 +228,12 @@ def test_bad_options_are_one_line(run: Run, videos: Path, arguments: tuple[str, 
 def test_a_text_that_is_not_english_is_warned_of(run: Run, videos: Path) -> None:
     run("index", videos / "film.mp4", "--device", "cpu")
     ran = run("search", "der rote Hund und die Katze")
-    assert ran.code == 0
-    assert "English" in ran.err
+    assert (ran.code, "English" in ran.err) == (0, True)
 
 
 def test_an_archive_is_not_spread_over_machines(run: Run, videos: Path) -> None:
     ran = run("index", videos, "--ray", "10.0.0.1:6379")
-    assert ran.code == 2
-    assert "one machine" in ran.err
+    assert (ran.code, "one machine" in ran.err) == (2, True)
 
 
 def test_an_archive_may_be_on_a_server(run: Run, videos: Path) -> None:
@@ -304,9 +288,8 @@ def test_one_timeline_of_all_moments(run: Run, videos: Path) -> None:
     assert run("search", "red", "--export", "blue.otio", "--overwrite").code == 0
 
 
-def test_a_page_of_all_moments(run: Run, videos: Path) -> None:
-    run("index", videos, "-r", "--device", "cpu")
-    (videos / "below" / "sea.mp4").unlink()
+def test_a_page_of_all_moments(run: Run, indexed: Path) -> None:
+    (indexed / "below" / "sea.mp4").unlink()
     assert "found.html" in run("search", "blue", "--not", "red", "--report", "found.html").out
     page = Path("found.html").read_text()
     assert page.count("<script") == 2
@@ -316,7 +299,7 @@ def test_a_page_of_all_moments(run: Run, videos: Path) -> None:
     assert [moment["video"] for moment in stored["moments"]] == [moment["video"] for moment in listed]
     assert all(str(moment["shot"]) in stored["thumbs"] for moment in stored["moments"])
     sources = {Path(each["video"]).name: each["source"] for each in stored["videos"].values()}
-    assert sources == {"film.mp4": os.path.relpath(videos / "film.mp4"), "sea.mp4": None}
+    assert sources == {"film.mp4": os.path.relpath(indexed / "film.mp4"), "sea.mp4": None}
     assert run("search", "red", "--report", "found.html").code == 1  # exists, and differs
     assert run("search", "red", "--report", "found.txt").code == 2
 
@@ -351,14 +334,7 @@ def test_what_another_process_is_adding_is_a_state_of_its_own(
     assert f"warning: {videos / 'film.mp4'}: left to another process" in ran.err
     summary = json.loads(Path("s.json").read_text())
     jsonschema.validate(summary, json.loads((SCHEMAS / "batch.schema.json").read_text()))
-    assert summary["counts"] == {
-        "done": 3,
-        "up to date": 0,
-        "skipped": 0,
-        "left": 1,
-        "failed": 0,
-        "not run": 0,
-    }
+    assert {state: count for state, count in summary["counts"].items() if count} == {"done": 3, "left": 1}
     assert [row["state"] for row in csv.DictReader(Path("t.csv").read_text().splitlines())].count("left") == 1
 
 
