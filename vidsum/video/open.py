@@ -133,12 +133,19 @@ def video_stream(
 def open_options(path: Path) -> dict[str, str]:
     """Return the options by which FFmpeg opens a file, and no other file or address."""
     options = {"protocol_whitelist": "file", "format_whitelist": _harmless_formats()}
-    with suppress(OSError), path.open("rb") as file:
-        head = file.read(197)
-        is_ts = b"G" == head[:1] == head[188:189] or b"G" == head[4:5] == head[196:197]
-        if is_ts or head[:4] == b"\x1aE\xdf\xa3":  # nor Matroska says in its header when each track begins
+    with suppress(OSError):
+        if _hides_starts(path, path.stat().st_mtime_ns):
             options["analyzeduration"] = _ANALYZE_US
     return options
+
+
+@lru_cache(maxsize=64)
+def _hides_starts(path: Path, mtime_ns: int) -> bool:
+    """Return whether a file is MPEG-TS or Matroska, whose headers do not say when each track begins."""
+    with path.open("rb") as file:
+        head = file.read(197)
+    is_ts = b"G" == head[:1] == head[188:189] or b"G" == head[4:5] == head[196:197]
+    return is_ts or head[:4] == b"\x1aE\xdf\xa3"
 
 
 @lru_cache(maxsize=1)

@@ -9,7 +9,6 @@ import os
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
 
 import av
@@ -39,6 +38,7 @@ _HOLE_STEPS = 3.5
 _CUT_SHORT_S = 1.0
 """A file is cut short where every stream ends this long before the end that the header declares."""
 _DEFAULT_FPS = 25.0
+_MAX_TIMINGS = 64
 _UNLIKELY_RATE = 2.0
 """If the head of a large file has so many times the bytes per second of the whole, its time stamps jump."""
 
@@ -53,12 +53,27 @@ class Timing:
     jumps: Jumps = field(default_factory=Jumps)
 
 
-def read_timing(path: str | os.PathLike[str], tracks: Tracks = (None, None)) -> Timing:
-    """Return the timing of a video, cached until the file changes. Errors as `open_video`."""
+_timings: dict[tuple[Path, Tracks, int, int], Timing] = {}
+"""Cache of the last timings, by path, tracks, size and time of change."""
+
+
+def read_timing(
+    path: str | os.PathLike[str], tracks: Tracks = (None, None), stream: av.VideoStream | None = None
+) -> Timing:
+    """Return the timing of a video, cached until the file changes. Errors as `open_video`.
+
+    If the header of its open `stream` is enough, the file is not opened again.
+    """
     path = Path(path)
     check_readable(path)
     status = path.stat()
-    return _cached_timing(path.absolute(), tracks, status.st_size, status.st_mtime_ns)
+    key = path.absolute(), tracks, status.st_size, status.st_mtime_ns
+    if key not in _timings:
+        header = None if stream is None else _timing_from_header(stream)
+        while len(_timings) >= _MAX_TIMINGS:
+            _timings.pop(next(iter(_timings)))
+        _timings[key] = header or _scan_file(path, tracks, status.st_size)
+    return _timings[key]
 
 
 def read_jumps(info: VideoInfo) -> Jumps:
@@ -74,18 +89,15 @@ def read_frame_times(info: VideoInfo) -> TimeArray:
         return scan.frames_s - first_pts_s(stream) + scan.jumps.lead_s
 
 
-@lru_cache(maxsize=64)
-def _cached_timing(path: Path, tracks: Tracks, size: int, mtime_ns: int) -> Timing:
-    with open_video(path) as container:
-        known = _timing_from_header(video_stream(container, path, tracks[0]))
-    if known is not None:
-        return known
-    for n_bytes in (_HEAD_SCAN_BYTES, None) if size > _WHOLE_SCAN_BYTES else (None,):
+def _scan_file(path: Path, tracks: Tracks, size: int) -> Timing:
+    for scan_bytes in (_HEAD_SCAN_BYTES, None) if size > _WHOLE_SCAN_BYTES else (None,):
         with open_video(path) as container:
-            timing = _timing_from_packets(container, path, tracks, n_bytes if container.duration else None)
+            n_bytes = scan_bytes if container.duration else None
+            timing = _timing_from_header(video_stream(container, path, tracks[0]))
+            timing = timing or _timing_from_packets(container, path, tracks, n_bytes)
         if timing is not None:
-            break
-    return timing or Timing(1, 1 / _DEFAULT_FPS, is_vfr=False)
+            return timing
+    return Timing(1, 1 / _DEFAULT_FPS, is_vfr=False)
 
 
 def _timing_from_header(stream: av.VideoStream) -> Timing | None:
