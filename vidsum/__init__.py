@@ -81,7 +81,7 @@ _NAMES = {
     "pipelines.reusable": "Grounder Summarizer Transcriber iter_results",
     "pipelines.sources": "read_frames Video",
     "pipelines.speech": "transcribe",
-    "pipelines.spoken": "write_audio_description",
+    "pipelines.audio_description": "write_audio_description",
     "pipelines.summary": "find_shots summarize",
     "pipelines.timelines": "write_timeline",
     "results.descriptions": "Description Descriptions",
