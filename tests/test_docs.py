@@ -4,11 +4,12 @@ import hashlib
 import json
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from docs import console, options
+from docs import console, man, options
 from tests.conftest import real_weights
 from tests.golden.test_options import facts_of
 from vidsum.checkpoints.registry import builtin_entries
@@ -16,6 +17,7 @@ from vidsum.checkpoints.trained import read_trained
 from vidsum.summary.settings import SHIPPED_MODELS
 
 ROOT = console.ROOT
+MAN_PAGES = dict(man.pages())
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("weights/**/*.md")])
 BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "python.md").read_text(), re.DOTALL)
 WEIGHTS = ("i3d", "efficientnet_lite0", "minilm")
@@ -211,3 +213,45 @@ def _flags(text: str) -> set[str]:
 def test_every_import_of_the_examples_works(page: Path) -> None:
     for line in re.findall(r"^from vidsum[.\w]* import [\w, ]+$", page.read_text(), re.MULTILINE):
         exec(line)
+
+
+def test_every_command_has_a_page_with_its_flags() -> None:
+    for words, command in options.commands():
+        page = MAN_PAGES[f"vidsum-{words.replace(' ', '-')}"].replace("\\-", "-")
+        flags = [flag for each in command.params if each.param_type_name == "option" for flag in each.opts]
+        assert [flag for flag in flags if flag not in page] == []
+        assert f"vidsum {words}" in MAN_PAGES["vidsum"].replace("\\-", "-")
+
+
+@pytest.mark.skipif(shutil.which("groff") is None, reason="no groff here")
+@pytest.mark.parametrize("name", MAN_PAGES)
+def test_groff_has_no_complaints(name: str) -> None:
+    command = ["groff", "-man", "-Kutf8", "-Tutf8", "-P-cbou", "-ww"]
+    ran = subprocess.run(command, input=MAN_PAGES[name], capture_output=True, text=True, check=True)
+    assert ran.stderr == ""
+    assert "NAME" in ran.stdout
+
+
+@pytest.mark.deep
+@pytest.mark.weights
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+def test_the_notebook_runs(default_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    client, formats = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+    pytest.importorskip("ipykernel")
+    for name in ("i3d", "efficientnet_lite0", "minilm"):
+        real_weights(name)
+    shutil.copy(ROOT / "docs" / "sample" / "big_buck_bunny.mp4", tmp_path / "film.mp4")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    notebook = formats.read(ROOT / "docs" / "tour.ipynb", as_version=4)
+    client.NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    duration_s, summary, _, segments, found, is_same = _texts(notebook)
+    assert (duration_s, is_same) == ("30.0", "True")
+    assert summary.startswith("Summary(film.mp4: ")
+    assert "30.0)" in segments  # the scores grow with time
+    assert "2 queries" in found
+
+
+def _texts(notebook: object) -> list[str]:
+    """The last output of each cell that has one, as text."""
+    cells = notebook.cells  # type: ignore[attr-defined]
+    return [cell.outputs[-1].data["text/plain"] for cell in cells if cell.get("outputs")]

@@ -1,12 +1,15 @@
 """Results of a video, made by hand, whose names and texts try to be more than text."""
 
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
+import av
 import numpy as np
 
 from vidsum.results.cuts import Cutting
 from vidsum.results.descriptions import Description, Descriptions
+from vidsum.results.media import Media
 from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
 from vidsum.results.shots import Shots
 from vidsum.results.summary import ScoredShot, Summary
@@ -77,4 +80,33 @@ def texts(film: Path) -> tuple[Transcript, Descriptions]:
     )
     seen = (Description(0.0, 4.0, "a bird", 0.9), Description(4.0, 10.0, QUOTED, 0.8))
     transcript = Transcript(said, "en", 0.9, 10.0, video=video, provenance=by)
-    return transcript, Descriptions(seen, "tags", 10.0, video=video, provenance=MADE_FROM)
+    facts = {"writer": "tags", "every_s": None, "min_sure": 0.3, "candidates": ["highlights"]}
+    digests = dict.fromkeys(("map_sha256", "text_weights_sha256", "sentences_sha256"), "0" * 64)
+    features = {"extractor": "x", "weights_sha256": "0" * 64, "parameters": {}, "shots": {}}
+    by = {"vidsum": "0", "video": by["video"], **features, "descriptions": {**facts, **digests}}
+    return transcript, Descriptions(seen, "tags", 10.0, 1, ((0.0, 1.75),), video=video, provenance=by)
+
+
+def media(
+    rate: Fraction | int,
+    *,
+    n_frames: int = 300_000,
+    is_conformed: bool = False,
+    time_code: str | None = None,
+    n_channels: int = 2,
+    path: Path = Path("/films/film.mp4"),
+) -> Media:
+    rate = Fraction(rate)
+    size, sound = (640, 360), (n_channels, 48_000)
+    return Media(path, rate, is_conformed, float(rate), n_frames, *size, *sound, time_code)
+
+
+def save_with_time_code(path: Path, rate: Fraction, code: str) -> None:
+    """A grey .mov of ten frames with a time code, as cameras write it."""
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("libx264", rate=rate)
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        stream.metadata["timecode"] = code
+        for _ in range(10):
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(np.full((48, 64, 3), 99, np.uint8))))
+        container.mux(stream.encode(None))

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.media import make_video, read_number
-from tests.results.timelines import media
+from tests.results.made import media
 from vidsum.errors import InputError
 from vidsum.results import formats
 from vidsum.results.cuts import Cut

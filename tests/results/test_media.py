@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.media import make_video
-from tests.results.timelines import media, save_with_time_code
+from tests.results.made import media, save_with_time_code
 from vidsum.results.media import read_media, timeline_rate
 from vidsum.video.probe import probe
 

@@ -1,214 +1,215 @@
-"""Results as data: JSON and back, tables, and what a notebook shows."""
+"""Results as data: their fields, JSON and back, tables, and their look in a notebook."""
 
+import json
+import os
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import vidsum
-from tests import media
-from vidsum.results.descriptions import Description, Descriptions
+from tests.media import make_video
+from tests.results.made import results, texts
+from vidsum.errors import InputError, UsageError
 from vidsum.results.features import Features
-from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
-from vidsum.results.result import Result
+from vidsum.results.load import read_document
+from vidsum.results.moments import Grounding
+from vidsum.results.result import Result, seal, to_text, write_document
 from vidsum.results.shots import Shots
-from vidsum.results.summary import ScoredShot, Summary
-from vidsum.results.transcript import Segment, Transcript, Word
-from vidsum.types import VideoInfo
+from vidsum.results.summary import Summary
 
-TIMES = np.array([0.0, 1.0, 2.0])
-CURVE = np.array([0.25, 1.0, 0.5], np.float32)
-MADE_FROM = {
-    "vidsum": "1",
-    "extractor": "none",
-    "features": {"bytes": 1, "sha256": 64 * "0"},
-    "highlights": {"top_k": 5, "clip_s": 2.0},
-}
-SHA256 = 64 * "0"
-MOMENTS_MADE_FROM = {
-    "vidsum": "1",
-    "video": {"bytes": 1, "sha256": SHA256},
-    "extractions": [{"extractor": "clip", "weights_sha256": SHA256, "parameters": {}}],
-    "grounding": {
-        "top_k": 5,
-        "model": "similarity",
-        "space": "clip",
-        "snap": "none",
-        "queries": {"count": 2, "sha256": SHA256},
-        "text_weights_sha256": SHA256,
-    },
-}
-
-HEARD = {
-    "vidsum": "1",
-    "video": {"bytes": 1, "sha256": SHA256},
-    "speech": {
-        "model": "whisper_base",
-        "weights_sha256": SHA256,
-        "language": None,
-        "translate": False,
-        "beams": 1,
-        "precision": "int8",
-    },
-}
-
-SEEN = {
-    "vidsum": "1",
-    "extractor": "efficientnet_lite0",
-    "weights_sha256": SHA256,
-    "parameters": {},
-    "video": {"bytes": 1, "sha256": SHA256},
-    "shots": {"max_shot_s": 10.0},
-    "descriptions": {
-        "writer": "retrieve",
-        "every_s": None,
-        "min_sure": 0.3,
-        "map_sha256": SHA256,
-        "text_weights_sha256": SHA256,
-        "sentences_sha256": SHA256,
-        "in_gaps": [2.0, 0.3, 160],
-        "candidates": ["highlights"],
-    },
-}
+GOLDEN = Path(__file__).parents[1] / "golden" / "documents"
+KINDS = ["summary", "moments", "highlights", "shots", "transcript", "descriptions"]
 
 
 @pytest.fixture(scope="module")
-def video(tmp_path_factory: pytest.TempPathFactory) -> VideoInfo:
-    film = media.make_video(tmp_path_factory.mktemp("film") / "<b>film.mp4", n_frames=75)
-    return vidsum.probe(film.path)
-
-
-@pytest.fixture
-def results(video: VideoInfo) -> dict[str, Result]:
-    common = {"video": video, "provenance": MADE_FROM, "warnings": ("one",)}
-    moments = (Moment(1.0, 2.5, 0.75), Moment(0.0, 1.0, 0.5))
-    queries = (QueryMoments("a <dog>", moments, CURVE, 0.5), QueryMoments("nothing", (), CURVE, None))
-    shots = (ScoredShot(0.0, 1.0, 0.25, False), ScoredShot(1.0, 3.0, 0.75, True))
-    return {
-        "summary": Summary(
-            ((1.0, 3.0),), shots, CURVE, TIMES, 2.0, 3.0, video.fps, "ridge", "kts", "why", **common
-        ),
-        "shots": Shots(np.array([0.0, 1.0, 3.0]), "kts", video_fps=25.0, **common),
-        "moments": Grounding(
-            queries, TIMES, 1.0, 3.0, "similarity", "clip", **{**common, "provenance": MOMENTS_MADE_FROM}
-        ),
-        "transcript": Transcript(
-            (
-                Segment(
-                    0.0, 1.5, "a <dog>", 0.75, 0.25, (Word(0.0, 0.5, "a", 0.5), Word(0.5, 1.5, "<dog>", 1.0))
-                ),
-                Segment(2.0, 3.0, "barks", 0.5, 0.125, ()),
-            ),
-            "en",
-            0.75,
-            3.0,
-            **{**common, "provenance": HEARD},
-        ),
-        "descriptions": Descriptions(
-            (Description(0.0, 1.0, "A <dog> runs.", 0.75), Description(1.25, 1.75, "It barks.", 0.5)),
-            "retrieve",
-            3.0,
-            1,
-            ((0.0, 1.75),),
-            **{**common, "provenance": SEEN},
-        ),
-        "highlights": Highlights(CURVE, TIMES, 1.0, moments, 3.0, "ridge", "why", **common),
-    }
-
-
-KINDS = ["summary", "shots", "moments", "transcript", "highlights", "descriptions"]
+def made(film: Path) -> dict[str, Result]:
+    return dict(
+        zip(KINDS, [*(made for _, made in results(film, with_saliency=True)), *texts(film)], strict=True)
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_saved_result_is_loaded_as_it_was(kind: str, results: dict[str, Result], tmp_path: Path) -> None:
-    result = results[kind]
-    result.save(tmp_path / "r.json")
+def test_a_result_survives_its_document(kind: str, made: dict[str, Result]) -> None:
+    result = made[kind]
+    assert type(result).from_dict(json.loads(to_text(result.to_dict()))) == result  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", ["summary_auto", "shots", "moments", "highlights"])
+def test_a_saved_result_is_loaded_as_it_was(name: str, tmp_path: Path) -> None:
+    document = json.loads((GOLDEN / f"{name}.json").read_text())
+    document = seal({key: value for key, value in document.items() if key != "digest"})
+    write_document(document, tmp_path / "r.json")
     loaded = vidsum.load(tmp_path / "r.json")
-    assert type(loaded) is type(result)
-    assert loaded.to_dict() == result.to_dict()
-    for name, value in vars(result).items():
-        if isinstance(value, np.ndarray):
-            np.testing.assert_array_equal(getattr(loaded, name), value)
-        elif name != "queries":  # they hold arrays
-            assert getattr(loaded, name) == value
+    assert loaded.kind == name.partition("_")[0]
+    rounded = {key: loaded.to_dict()[key] for key in ("budget", "digest") if key in document}
+    assert loaded.to_dict() == document | rounded  # what is used is added up from rounded times
+    loaded.save(tmp_path / "again.json")
+    assert vidsum.load(tmp_path / "again.json") == loaded
+
+
+@pytest.mark.parametrize("kind", ["transcript", "descriptions"])
+def test_saved_texts_are_loaded_as_they_were(kind: str, made: dict[str, Result], tmp_path: Path) -> None:
+    made[kind].save(tmp_path / "r.json")
+    assert vidsum.load(tmp_path / "r.json") == made[kind]
 
 
 def test_features_are_saved_too(tmp_path: Path) -> None:
     features = Features.from_array(np.eye(4), fps=2.0, extractor="mine")
     vidsum.write_features(features, tmp_path / "f.npz")
-    loaded = vidsum.load(tmp_path / "f.npz")
-    assert isinstance(loaded, Features)
-    np.testing.assert_array_equal(loaded.array, features.array)
+    assert vidsum.load(tmp_path / "f.npz") == features
     assert features.to_dict()["shape"] == [4, 4]
     with pytest.raises(vidsum.VidsumError, match="json"):
         features.save(tmp_path / "g.npz")
 
 
-def test_moments_written_without_their_curves_are_loaded(results: dict[str, Result], tmp_path: Path) -> None:
-    from vidsum.results.result import write_document
-
-    grounding = results["moments"]
+def test_moments_without_their_curves_are_read(made: dict[str, Result]) -> None:
+    grounding = made["moments"]
     assert isinstance(grounding, Grounding)
-    write_document(grounding.to_dict(with_saliency=False), tmp_path / "m.json")
-    loaded = vidsum.load(tmp_path / "m.json")
-    assert isinstance(loaded, Grounding)
-    assert [one.moments for one in loaded.queries] == [one.moments for one in grounding.queries]
-    assert loaded.queries[0].saliency.size == 0
+    read = Grounding.from_dict(grounding.to_dict(with_saliency=False))
+    assert [query.moments for query in read.queries] == [query.moments for query in grounding.queries]
+    assert read.queries[0].saliency.size == 0
 
 
-def test_other_files_are_refused_by_name(results: dict[str, Result], tmp_path: Path) -> None:
+def test_other_files_are_refused_by_name(made: dict[str, Result], tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text('{"schema": "vidsum.evaluation/1"}')
-    results["shots"].save(tmp_path / "changed.json")
+    made["transcript"].save(tmp_path / "changed.json")
     text = (tmp_path / "changed.json").read_text()
-    (tmp_path / "changed.json").write_text(text.replace('"kts"', '"kts2"'))
-    for name in ("other.json", "changed.json", "missing.json"):
+    (tmp_path / "changed.json").write_text(text.replace('"en"', '"de"'))
+    for name in ("other.json", "changed.json", r"missing.json: no such file"):
         with pytest.raises(vidsum.VidsumError, match=name):
-            vidsum.load(tmp_path / name)
+            vidsum.load(tmp_path / name.partition(":")[0])
     with pytest.raises(vidsum.VidsumError, match=r"must end in \.json"):
-        results["shots"].save(tmp_path / "shots.mp4")
+        made["shots"].save(tmp_path / "shots.mp4")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_result_prints_on_one_line_and_is_escaped_in_html(kind: str, results: dict[str, Result]) -> None:
-    shown, html = repr(results[kind]), results[kind]._repr_html_()
-    assert len(shown) < 120
-    assert "<b>film.mp4" in shown
-    assert "<b>" not in html
-    assert "&lt;b&gt;film.mp4" in html
-    assert "<dog>" not in html
-    assert html.count("<tr>") == 3
+def test_a_result_prints_on_one_line_and_is_escaped_in_html(kind: str, made: dict[str, Result]) -> None:
+    text, html = repr(made[kind]), made[kind]._repr_html_()
+    assert len(text) < 140
+    assert "<script>alert(1)<b>" in text
+    assert "&lt;script&gt;alert(1)&lt;b&gt;" in html
+    assert not {"<b>", "<script>", "<img"} & set(html.replace(">", "> ").split())
+    assert html.count("<tr>") == 1 + len(made[kind].rows())
 
 
-def test_long_tables_are_cut(video: VideoInfo) -> None:
-    html = Shots(np.arange(31.0), "uniform", video)._repr_html_()
+def test_long_tables_are_cut() -> None:
+    shots = Shots(np.arange(31.0), "uniform")
+    html = shots._repr_html_()
     assert html.count("<tr>") == 21
     assert "10 more" in html
-    assert repr(Shots(np.arange(31.0), "uniform")) == "Shots(30 by uniform, 30 s)"
+    assert repr(shots) == "Shots(30 by uniform, 30 s)"
 
 
-def test_tables_of_pandas(results: dict[str, Result]) -> None:
+def test_tables_of_pandas(made: dict[str, Result]) -> None:
     pytest.importorskip("pandas")
-    shots = results["summary"].to_pandas()
-    assert shots["selected"].tolist() == [False, True]
-    moments = results["moments"].to_pandas()
-    assert moments[["query", "rank", "start_s"]].to_numpy().tolist() == [
-        ["a <dog>", 1, 1.0],
-        ["a <dog>", 2, 0.0],
+    tables = {kind: result.to_pandas() for kind, result in made.items()}
+    assert tables["summary"]["selected"].tolist() == [False, False, True, False, False]
+    assert tables["moments"][["query", "rank", "start_s"]].to_numpy().tolist()[:2] == [
+        ["a bird", 1, 6.0],
+        ["a bird", 2, 1.0],
     ]
-    assert results["highlights"].to_pandas()["score"].tolist() == [0.75, 0.5]
-    assert results["transcript"].to_pandas()["text"].tolist() == ["a <dog>", "barks"]
-    assert results["shots"].to_pandas()["end_s"].tolist() == [1.0, 3.0]
+    assert tables["highlights"]["score"].tolist() == [0.5]
+    assert tables["transcript"]["text"].tolist()[0] == "<b> hello"
+    assert tables["shots"]["end_s"].tolist() == [3.0, 10.0]
     rows = Features.from_array(np.eye(3), fps=2.0).to_pandas()
     assert rows.index.tolist() == [0, 0.5, 1]
 
 
-def test_without_pandas_it_is_said(results: dict[str, Result], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pandas_the_error_names_it(made: dict[str, Result], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(vidsum.VidsumError, match="pandas is not installed"):
-        results["shots"].to_pandas()
+        made["shots"].to_pandas()
 
 
-def test_a_missing_result_is_named(tmp_path: Path) -> None:
-    with pytest.raises(vidsum.VidsumError, match=r"none\.json: no such file"):
-        vidsum.load(tmp_path / "none.json")
+@given(st.binary(max_size=20).map(os.fsdecode))
+def test_any_file_name_comes_back_from_valid_utf8(name: str) -> None:
+    assert json.loads(to_text({"path": name}).encode("utf-8")) == {"path": name}
+    assert "фильм 🎞.mp4" in to_text({"path": "фильм 🎞.mp4"})
+
+
+def test_a_document_is_written_and_read_whatever_the_name(tmp_path: Path) -> None:
+    document = {"path": os.fsdecode(b"caf\xe9.mp4"), "shots": [{"start_s": 0.5}]}
+    write_document(document, tmp_path / "d.json")
+    assert read_document(tmp_path / "d.json") == document
+
+
+NO_DOCUMENTS = [
+    b"",
+    b"[1]",
+    b"\xff\xfe",
+    b'{"a": NaN}',
+    b'{"a": 1e999}',
+    b'{"a": 1, "a": 2}',
+    b"[" * 100_000,
+    None,
+]
+
+
+@pytest.mark.parametrize("content", NO_DOCUMENTS)
+def test_a_file_without_a_document_is_refused_by_its_path(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "d.json"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InputError) as refused:
+        read_document(path)
+    assert refused.value.message.startswith(f"{path}: ")
+
+
+def test_features_made_elsewhere_get_the_times_of_their_rate() -> None:
+    features = Features.from_array(np.ones((5, 3)), fps=2.0)
+    assert features.timestamps.tolist() == [0, 0.5, 1, 1.5, 2]
+    assert (features.step_s, features.duration_s, features.dim, len(features)) == (0.5, 2.5, 3, 5)
+    assert features.array.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.ones(5), np.ones((0, 3)), np.ones((3, 0)), np.ones((2, 2, 2)), np.float32(1), [[np.nan]], [[np.inf]]],
+)
+def test_arrays_that_are_no_features_are_refused(array: object) -> None:
+    with pytest.raises(UsageError):
+        Features.from_array(array)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("fps", [0, -1, float("nan")])
+def test_a_rate_must_be_positive(fps: float) -> None:
+    with pytest.raises(UsageError, match="fps must be positive"):
+        Features.from_array(np.ones((5, 3)), fps=fps)
+
+
+def test_timestamps_must_increase() -> None:
+    with pytest.raises(UsageError, match="increase"):
+        Features(np.ones((2, 1), np.float32), np.array([1.0, 1.0]), 0.5, 0.5, 2.0, 30.0)
+
+
+def test_features_of_a_video_have_its_length_and_rate(tmp_path: Path) -> None:
+    film = make_video(tmp_path / "film.mp4", n_frames=50).path
+    video = vidsum.probe(film)
+    features = Features.from_array(np.ones((round(video.duration_s * 4), 3)), fps=4.0, video=film)
+    assert features.video == video
+    assert (features.duration_s, features.video_fps) == (video.duration_s, video.fps)
+    with pytest.raises(UsageError, match=r"3 features at 0\.1 a second are 30 s") as error:
+        Features.from_array(np.ones((3, 1)), fps=0.1, video=video)
+    assert error.value.hint == f"fps={3 / video.duration_s:.4g}"
+
+
+def test_shots_tile_the_video_in_frames_as_in_seconds() -> None:
+    shots = Shots(np.array([0.0, 1.0, 2.5]), method="uniform", video_fps=30.0)
+    assert shots.intervals == [(0.0, 1.0), (1.0, 2.5)]
+    assert shots.change_points.tolist() == [[0, 29], [30, 74]]
+
+
+@pytest.mark.parametrize("edges", [[0.0], [0.0, 0.0], [1.0, 0.5], [[0.0, 1.0]]])
+def test_edges_that_do_not_increase_are_refused(edges: list[float]) -> None:
+    with pytest.raises(UsageError):
+        Shots(np.array(edges), method="uniform")
+
+
+def test_a_summary_lasts_as_long_as_its_segments(made: dict[str, Result]) -> None:
+    summary = made["summary"]
+    assert isinstance(summary, Summary)
+    assert summary.duration_s == 3.0

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from tests.full_disk import files_up_to, small_disk
 from tests.media import video_info
 from vidsum.errors import InputError, OutputError, UsageError
 from vidsum.results.feature_files import is_feature_file, read_features, write_features
@@ -223,3 +224,30 @@ def test_unknown_suffixes_and_missing_folders_are_refused(features: Features, tm
 )
 def test_feature_files_are_known_by_name(name: str, answer: bool) -> None:
     assert is_feature_file(name) is answer
+
+
+LARGE = Features.from_array(np.random.default_rng(0).normal(size=(100, 50)))  # 20 KB
+
+
+@pytest.mark.parametrize("name", ["f.h5", "f.npz"])
+@pytest.mark.parametrize("n_bytes", range(1000, 22_000, 3500))
+def test_a_file_that_does_not_fit_is_told_and_leaves_nothing(tmp_path: Path, name: str, n_bytes: int) -> None:
+    target = tmp_path / name
+    target.write_bytes(b"old")
+    with files_up_to(n_bytes), pytest.raises(OutputError, match=rf"{name}: cannot be written"):
+        write_features(LARGE, target)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert target.read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("name", ["f.h5", "f.npz"])
+def test_on_a_disk_that_fills_up(tmp_path: Path, name: str) -> None:
+    """HDF5 used to crash the process: only a real disk shows it."""
+    for kib in range(4, 24, 4):
+        with small_disk(tmp_path / f"disk{kib}", kib) as disk:
+            with pytest.raises(OutputError, match="cannot be written"):
+                write_features(LARGE, disk / name)
+            assert not list(disk.iterdir())
+    with small_disk(tmp_path / "disk", 64) as disk:
+        write_features(LARGE, disk / name)
+        assert len(read_features(disk / name)) == len(LARGE)

@@ -1,7 +1,6 @@
 """Annotated videos: what is read of a published file, and round trips."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 from tests.lab.datasets.h5_files import N_FRAMES, STEPS, assert_same, changed, only, published, write
 from tests.synthetic import write_annotated
-from vidsum.errors import InputError, UsageError
+from vidsum.errors import InputError
 from vidsum.lab.datasets.summaries import AnnotatedVideo, dataset_name, read_annotated
 from vidsum.results.features import Features
 
@@ -142,11 +141,3 @@ def test_warnings_of_repairs_are_written_and_read_again(tmp_path: Path) -> None:
     video = only(changed(tmp_path, gtscore=np.linspace(1, 5, STEPS)))
     write_annotated({video.name: video}, tmp_path / "x.h5")
     assert only(tmp_path / "x.h5").features.warnings == video.features.warnings != ()
-
-
-def test_two_videos_under_one_name_are_refused(tmp_path: Path) -> None:
-    video = only(changed(tmp_path))
-    other = replace(video, name="other/video_3")
-    with pytest.raises(UsageError, match="two of the videos are called video_3"):
-        write_annotated({video.name: video, other.name: other}, tmp_path / "both.h5")
-    assert not (tmp_path / "both.h5").exists()
