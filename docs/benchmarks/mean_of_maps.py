@@ -19,14 +19,14 @@ from vidsum.lab.training.summary_settings import VSEData
 from vidsum.lab.training.vse import read_splits
 from vidsum.lab.training.vse_measured import FOLDS, cohort_classes, measure_map
 from vidsum.models.configs import VSEConfig
-from vidsum.models.vse import CLASSES, VisualSemanticMap, packed, unpacked
+from vidsum.models.vse import CLASSES, VisualSemanticMap, pack, unpack
 from vidsum.provenance import hash_file
 from vidsum.types import FloatArray
 
 
 def one_of(trained: Trained, number: int) -> dict[str, FloatArray]:
     """A map of those side by side, with its part of their bias."""
-    whole = unpacked({name: np.asarray(tensor) for name, tensor in trained.tensors.items()})
+    whole = unpack({name: np.asarray(tensor) for name, tensor in trained.tensors.items()})
     n_maps = int(str(trained.training["maps"]))
     width = len(whole["hidden.bias"]) // n_maps
     units = slice(number * width, (number + 1) * width)
@@ -63,14 +63,14 @@ def main() -> None:
     )
     layers["output.bias"] = np.sum([layers_of_map["output.bias"] for layers_of_map in maps], axis=0)
     config = VSEConfig(**{**runs[-1][0].config, "hidden": len(layers["hidden.bias"])})
-    tensors = packed(layers)
+    tensors = pack(layers)
 
     data = VSEData(captions=options.captions, pictures=options.pictures)
     [(pictures, features)], _ = read_splits(data, 1, {"val": FOLDS}, "auto", None)
     sentences = sentences_of(pictures)
-    embedded = VisualSemanticMap(config, unpacked(tensors))(features[0])
+    embedded = VisualSemanticMap(config, unpack(tensors))(features[0])
     vectors = embed_sentences(sentences.texts, "auto", None)
-    tensors |= packed(measure_map(embedded, vectors, sentences.picture_of))
+    tensors |= pack(measure_map(embedded, vectors, sentences.picture_of))
     tensors[CLASSES] = cohort_classes(features[0], EXTRACTOR, "auto")
     made_of = [{"sha256": sha256, "map": number, "training": run.training} for run, number, sha256 in runs]
     trained = replace(runs[-1][0], config=asdict(config), training={"mean_of": made_of}, tensors=tensors)

@@ -43,7 +43,7 @@ def simulation(videos: dict[str, MomentVideo], captions: Path) -> SimulationSett
     encode, sha256 = load_text_encoder(ENCODER).encode, checkpoints.sha256_of(ENCODER)
     described = {name: videos[name] for name in clips}
     known = captions_of(described, embed_sentences(described, encode, sha256), clips)
-    return SimulationSettings(known, load_map().seen, 75, 2.0)
+    return SimulationSettings(known, load_map().simulate, 75, 2.0)
 
 
 def simulate_dataset(

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from vidsum.lab.datasets.summaries import AnnotatedVideo
-from vidsum.models.ridge import averaged
+from vidsum.models.ridge import moving_average
 from vidsum.models.scaling import unit_rows
 from vidsum.results.features import Features
 from vidsum.summary.importance import contrastive
@@ -39,8 +39,8 @@ def repetition(features: Features) -> FloatArray:
 
 def change(features: Features) -> FloatArray:
     """[T] distance to the sample before, smoothed."""
-    steps = np.linalg.norm(np.diff(averaged(unit_rows(features.array), _SHORT), axis=0), axis=1)
-    return averaged(np.append(steps[:1], steps)[:, None], _LONG)[:, 0]
+    steps = np.linalg.norm(np.diff(moving_average(unit_rows(features.array), _SHORT), axis=0), axis=1)
+    return moving_average(np.append(steps[:1], steps)[:, None], _LONG)[:, 0]
 
 
 STATISTICS: Mapping[str, Callable[[Features], FloatArray]] = {

@@ -12,8 +12,8 @@ from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import WeightsError
 from vidsum.grounding import captioner
 from vidsum.grounding.writers import SegmentFeatures
-from vidsum.models.captioner import Found
-from vidsum.models.vse import packed
+from vidsum.models.captioner import ScoredSentence
+from vidsum.models.vse import pack
 from vidsum.types import FloatArray
 
 VECTORS = {"A dog.": (1.0, 0.0), "A cat.": (0.0, 1.0), "Cats.": (0.6, 0.8)}
@@ -26,7 +26,11 @@ def encode(texts: Sequence[str]) -> FloatArray:
 def test_the_map_chooses_among_likely_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(captioner, "load_text_encoder", lambda name: SimpleNamespace(encode=encode))
     near = 0.5 * captioner.COSINE_WEIGHT  # what a cosine that is larger by .5 outweighs
-    likely = [Found("A dog.", -1.0), Found("A cat.", -1.0 - near), Found("Cats.", -1.0 - 3 * near)]
+    likely = [
+        ScoredSentence("A dog.", -1.0),
+        ScoredSentence("A cat.", -1.0 - near),
+        ScoredSentence("Cats.", -1.0 - 3 * near),
+    ]
     writer = SimpleNamespace(write=lambda features, width: [likely] * len(features))
     monkeypatch.setattr(captioner, "load_captioner", lambda: writer)
     pictures = np.array([[1, 0], [0, 1], [0.6, 0.8]], np.float32)
@@ -46,7 +50,7 @@ def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_captioner_of_a_file(stored: Path) -> None:
     _, one = pair()
-    save_trained(stored, Trained("captioner", {**vars(CONFIG)}, {}, {}, packed(one.tensors)))
+    save_trained(stored, Trained("captioner", {**vars(CONFIG)}, {}, {}, pack(one.tensors)))
     features = np.random.default_rng(0).random((2, CONFIG.dim_in), np.float32)
     assert captioner.load_captioner().config == CONFIG
     assert len(captioner.load_captioner().write(features, 2)) == 2

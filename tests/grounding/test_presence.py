@@ -113,7 +113,7 @@ def test_what_is_shown_is_likelier_than_what_is_not() -> None:
     real_weights("minilm")
     shown = ["a dog runs through the snow", "two children jump on a bed", "a man climbs a rock face"]
     others = ["a plate of sushi", "an aeroplane lands at night", "a woman plays the violin"]
-    rows = load_map().seen(embed_queries("vse", shown, "cpu"), np.zeros((3, 384), np.float32))
+    rows = load_map().simulate(embed_queries("vse", shown, "cpu"), np.zeros((3, 384), np.float32))
     named = np.full((9, 1000), 1 / 1000, np.float32)
     mixture = ClassMixture(named, name_embeddings("efficientnet_lite0", "cpu"))
     video = ClipEmbeddings(np.repeat(rows, 3, axis=0), np.arange(9.0), 1.0, 9.0, (mixture,))

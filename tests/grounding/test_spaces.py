@@ -210,7 +210,7 @@ def test_where_all_clips_are_alike_the_curve_is_0(clips: int) -> None:
 def test_a_photograph_is_found_by_what_it_shows() -> None:
     """The sample's rows by the shipped map: its queries are answered where its own film shows them."""
     real_weights("minilm")
-    rows = load_map().seen(embed_queries("vse", SENTENCES, "cpu"), np.zeros((3, 384), np.float32))
+    rows = load_map().simulate(embed_queries("vse", SENTENCES, "cpu"), np.zeros((3, 384), np.float32))
     curves = similarity(ClipEmbeddings(rows, np.arange(3.0), 1.0, 3.0), embed_queries("vse", QUERIES, "cpu"))
     assert curves.argmax(axis=1).tolist() == [0, 1, 2]
 

@@ -15,15 +15,15 @@ from vidsum.models.captioner import (
     SPECIAL,
     UNKNOWN,
     Captioner,
-    captioner_of,
-    sentence_of,
-    shapes_of,
-    tokens_of,
-    words_of,
+    build_captioner,
+    join_words,
+    number_words,
+    split_words,
+    tensor_shapes,
 )
 from vidsum.models.configs import CaptionerConfig
 from vidsum.models.scaling import unit_rows
-from vidsum.models.vse import STEPS, packed
+from vidsum.models.vse import STEPS, pack
 
 CONFIG = CaptionerConfig(
     words=(*SPECIAL, "dog", "runs", "wet"), dim_in=6, d=8, layers=2, heads=2, d_ff=12, prefix=2, longest=3
@@ -40,7 +40,7 @@ def pair(config: CaptionerConfig = CONFIG, seed: int = 0) -> tuple[TrainedCaptio
     rng = np.random.default_rng(seed)
     standard = {"mean": rng.normal(size=config.dim_in), "scale": rng.uniform(1, 2, config.dim_in)}
     arrays = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
-    return model, captioner_of(config, {**arrays, **standard})
+    return model, build_captioner(config, {**arrays, **standard})
 
 
 def features(count: int) -> np.ndarray:
@@ -57,7 +57,7 @@ def chances_of(model: TrainedCaptioner, x: np.ndarray, words: list[int]) -> np.n
 
 def test_it_equals_pytorch_word_by_word() -> None:
     model, captioner = pair()
-    x = captioner.standardised(features(4))
+    x = captioner.standardise(features(4))
     chances, memory = captioner.begin(x)
     words = np.array([[2, 4, 3], [3, 3, 2], [4, 2, 2], [2, 2, 2]])
     said = np.arange(len(CONFIG.words)) != UNKNOWN
@@ -71,7 +71,7 @@ def test_it_equals_pytorch_word_by_word() -> None:
 def test_a_wide_search_finds_the_likeliest_of_all_sentences() -> None:
     model, captioner = pair(seed=3)
     seen = features(3)
-    for x, found in zip(captioner.standardised(seen), captioner.write(seen, 27), strict=True):
+    for x, found in zip(captioner.standardise(seen), captioner.write(seen, 27), strict=True):
         every = {}
         for words in (words for length in (1, 2, 3) for words in product((2, 3, 4), repeat=length)):
             chances = chances_of(model, x, list(words))
@@ -96,9 +96,9 @@ def test_a_narrow_search_keeps_its_width_and_pictures_do_not_touch() -> None:
 
 def test_eight_bits_lose_at_most_half_a_step() -> None:
     _, captioner = pair()
-    small = packed(captioner.tensors)
+    small = pack(captioner.tensors)
     assert all(small[name].dtype == np.int8 for name, whole in captioner.tensors.items() if whole.ndim == 2)
-    again = captioner_of(CONFIG, small)
+    again = build_captioner(CONFIG, small)
     for name, tensor in captioner.tensors.items():
         step = np.abs(tensor).max(axis=-1, keepdims=True) / STEPS if tensor.ndim == 2 else 0
         assert (np.abs(again.tensors[name] - tensor) <= 0.501 * step).all()
@@ -107,17 +107,17 @@ def test_eight_bits_lose_at_most_half_a_step() -> None:
 def test_tensors_that_do_not_fit_are_refused() -> None:
     _, captioner = pair()
     with pytest.raises(ValueError, match="shapes"):
-        captioner_of(replace(CONFIG, d=4), captioner.tensors)
+        build_captioner(replace(CONFIG, d=4), captioner.tensors)
     with pytest.raises(ValueError, match="finite"):
-        captioner_of(CONFIG, {**captioner.tensors, "bias": np.full(5, np.nan, np.float32)})
-    assert {name: each.shape for name, each in captioner.tensors.items()} == shapes_of(CONFIG)
+        build_captioner(CONFIG, {**captioner.tensors, "bias": np.full(5, np.nan, np.float32)})
+    assert {name: each.shape for name, each in captioner.tensors.items()} == tensor_shapes(CONFIG)
 
 
 def test_features_are_read_as_the_map_reads_them() -> None:
     _, captioner = pair()
     seen = -4 * unit_rows(features(2))
     want = (-2 * np.sqrt(-seen / 4) - captioner.tensors["mean"]) / captioner.tensors["scale"]
-    assert np.allclose(captioner.standardised(seen), want, atol=1e-6)
+    assert np.allclose(captioner.standardise(seen), want, atol=1e-6)
 
 
 @given(st.lists(st.from_regex(r"[a-z0-9]{1,5}(-[a-z]{1,4})?", fullmatch=True), min_size=1, max_size=8))
@@ -125,11 +125,11 @@ def test_words_there_and_back(words: list[str]) -> None:
     vocabulary = (*SPECIAL, *sorted({*words, "'s"}))
     numbers = {word: number for number, word in enumerate(vocabulary)}
     said = [*words, "'s", "end"]
-    tokens = tokens_of(sentence_of(said), numbers)
+    tokens = number_words(join_words(said), numbers)
     assert [vocabulary[token] for token in tokens] == [*words, "'s", vocabulary[numbers.get("end", UNKNOWN)]]
 
 
 def test_sentences_are_written_as_people_write_them() -> None:
-    assert words_of("A man 's T-shirt , 2 dogs !") == ["a", "man", "'s", "t-shirt", "2", "dogs"]
-    assert sentence_of(["a", "man", "'s", "dog"]) == "A man's dog."
-    assert sentence_of([]) == ""
+    assert split_words("A man 's T-shirt , 2 dogs !") == ["a", "man", "'s", "t-shirt", "2", "dogs"]
+    assert join_words(["a", "man", "'s", "dog"]) == "A man's dog."
+    assert join_words([]) == ""

@@ -12,7 +12,7 @@ from vidsum.errors import UsageError
 from vidsum.models.attention.learned_mask import LearnedMask
 from vidsum.models.attention.retention import xpos
 from vidsum.models.configs import DETRConfig, MaskConfig
-from vidsum.models.detr import EncoderLayer, clip_positions, mlp
+from vidsum.models.detr import DETREncoderLayer, clip_positions, mlp
 from vidsum.models.detr_models import MODELS, DETRModel, MRNetDETR, build
 from vidsum.models.qd_detr import CrossLayer, inverse_sigmoid
 
@@ -167,7 +167,7 @@ def test_published_sizes() -> None:
 
 def test_an_encoder_layer_without_positions_is_pytorchs() -> None:
     torch.manual_seed(0)
-    layer = EncoderLayer(DETRConfig(**SIZES), None, nn.ReLU()).eval()  # type: ignore[arg-type]
+    layer = DETREncoderLayer(DETRConfig(**SIZES), None, nn.ReLU()).eval()  # type: ignore[arg-type]
     theirs = nn.TransformerEncoderLayer(16, 2, 24, batch_first=True).eval()
     theirs.load_state_dict(pytorch_names(layer))
     x, is_token = torch.randn(2, 7, 16), torch.arange(7) < torch.tensor([[7], [4]])
@@ -176,7 +176,7 @@ def test_an_encoder_layer_without_positions_is_pytorchs() -> None:
     assert torch.allclose(found[is_token], expected[is_token], atol=1e-5)
 
 
-def pytorch_names(layer: EncoderLayer | CrossLayer) -> dict[str, Tensor]:
+def pytorch_names(layer: DETREncoderLayer | CrossLayer) -> dict[str, Tensor]:
     own, attention = layer.state_dict(), "attention"
     state = {
         f"self_attn.in_proj_{part}": torch.cat([own[f"{attention}.{one}.{part}"] for one in "qkv"])
@@ -194,7 +194,7 @@ def test_masks_act_on_the_logits_of_both_attentions() -> None:
     torch.manual_seed(0)
     config = DETRConfig(**{**SIZES, "heads": 1})  # type: ignore[arg-type]
     x, words, positions = torch.randn(1, 5, 16), torch.randn(1, 3, 16), torch.randn(1, 5, 16)
-    own = EncoderLayer(config, LearnedMask(MaskConfig(), 16, 6), nn.ReLU()).eval()
+    own = DETREncoderLayer(config, LearnedMask(MaskConfig(), 16, 6), nn.ReLU()).eval()
     cross = CrossLayer(config, LearnedMask(MaskConfig(), 16, 4, cross=True)).eval()
     for layer, keys, values in ((own, x + positions, x), (cross, words, words)):
         is_key = torch.ones(1, keys.shape[1], dtype=torch.bool)

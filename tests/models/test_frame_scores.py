@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from vidsum.errors import UsageError
 from vidsum.models import ridge
 from vidsum.models.configs import FullTransNetConfig, MaskConfig, RidgeConfig
-from vidsum.models.frame_scores import averaged, frame_loss
+from vidsum.models.frame_scores import frame_loss, moving_average
 from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss
 
 SMALL = FullTransNetConfig(dim_in=6, d=8, layers=2, heads=2, d_ff=8, window=3, t_max=32, head="frame")
@@ -55,7 +55,7 @@ def test_scores_are_a_linear_layer_on_the_memory_of_the_pointer_head(model: Full
     memory = whole.encode(features, is_global).memory
     linear = (memory * own["scores.network.weight"][0]).sum(dim=2) + own["scores.network.bias"]
     found = build_classifier(model, features, is_global)
-    torch.testing.assert_close(found, averaged(linear))
+    torch.testing.assert_close(found, moving_average(linear))
     assert found.std(dim=1).min() > 0
     frames = torch.tensor([[1, 5], [0, 7]])
     torch.testing.assert_close(model(features, is_global, frames), whole(features, is_global, frames))
@@ -78,8 +78,8 @@ def test_it_starts_as_ridge_regression() -> None:
 @given(st.integers(0, 1000), st.integers(1, 20))
 def test_averages_are_those_of_ridge_regression(seed: int, n_samples: int) -> None:
     scores = np.random.default_rng(seed).normal(size=(2, n_samples)).astype(np.float32)
-    wanted = np.stack([ridge.averaged(each[:, None], 7)[:, 0] for each in scores])
-    np.testing.assert_allclose(averaged(torch.from_numpy(scores)).numpy(), wanted, atol=1e-5)
+    wanted = np.stack([ridge.moving_average(each[:, None], 7)[:, 0] for each in scores])
+    np.testing.assert_allclose(moving_average(torch.from_numpy(scores)).numpy(), wanted, atol=1e-5)
 
 
 def test_all_weights_learn_but_ridge_regression(model: FullTransNet) -> None:

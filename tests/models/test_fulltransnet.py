@@ -157,10 +157,10 @@ def test_every_parameter_of_a_mask_learns(video, mask):
 
 
 def test_a_mask_reads_as_many_samples_as_it_has_columns():
-    assert FullTransNetConfig(t_max=9).most_samples == 9
-    assert FullTransNetConfig(t_max=9, head="pointer").most_samples is None
+    assert FullTransNetConfig(t_max=9).max_samples == 9
+    assert FullTransNetConfig(t_max=9, head="pointer").max_samples is None
     config = FullTransNetConfig(**{**SMALL, "t_max": 9}, head="pointer", mask=MaskConfig())
-    assert config.most_samples == 9
+    assert config.max_samples == 9
     with pytest.raises(ValueError, match="10 keys are more than the mask's 9"):
         FullTransNet(config).encode(torch.zeros(1, 10, 12), torch.zeros(1, 10, dtype=torch.bool))
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from vidsum.errors import UsageError
 from vidsum.models.configs import RidgeConfig
-from vidsum.models.ridge import RidgeScorer, averaged, scorer_of
+from vidsum.models.ridge import RidgeScorer, build_scorer, moving_average
 
 
 def slow_average(rows: np.ndarray, window: int) -> np.ndarray:
@@ -23,14 +23,14 @@ def slow_average(rows: np.ndarray, window: int) -> np.ndarray:
 @given(st.integers(1, 30), st.integers(1, 3), st.sampled_from([1, 3, 7, 21]))
 def test_windows_are_those_of_a_loop(n_samples: int, dim: int, window: int) -> None:
     rows = np.random.default_rng(n_samples).normal(size=(n_samples, dim))
-    np.testing.assert_allclose(averaged(rows, window), slow_average(rows, window), atol=1e-6)
+    np.testing.assert_allclose(moving_average(rows, window), slow_average(rows, window), atol=1e-6)
 
 
 @pytest.mark.parametrize("n_samples", [1, 2, 40])
 def test_scores_are_averages_before_and_after_the_weights(n_samples: int) -> None:
     rng = np.random.default_rng(0)
     weights = rng.normal(size=4)
-    model = scorer_of(RidgeConfig(dim_in=4, window=5), {"weights": weights, "spread": np.array(0.5)})
+    model = build_scorer(RidgeConfig(dim_in=4, window=5), {"weights": weights, "spread": np.array(0.5)})
     rows = rng.normal(size=(n_samples, 4)).astype(np.float32)
     wanted = slow_average(slow_average(rows, 5) @ weights, 5)
     np.testing.assert_allclose(model(rows), (wanted - wanted.mean()) / 0.5, atol=1e-5)
@@ -63,6 +63,6 @@ def test_a_config_is_checked() -> None:
 def test_arrays_that_do_not_fit_are_refused(changed: dict[str, np.ndarray]) -> None:
     arrays = {"weights": np.ones(4), "spread": np.array(1.0)}
     config = RidgeConfig(dim_in=4)
-    assert scorer_of(config, arrays).arrays.keys() == arrays.keys()
+    assert build_scorer(config, arrays).arrays.keys() == arrays.keys()
     with pytest.raises(ValueError, match=r"shapes|complex"):
-        scorer_of(config, arrays | changed)
+        build_scorer(config, arrays | changed)

@@ -5,14 +5,16 @@ import pytest
 
 from vidsum.models import vse
 from vidsum.models.configs import VSEConfig
-from vidsum.models.vse import CLASSES, STEPS, VisualSemanticMap, map_of, packed, shapes_of
+from vidsum.models.vse import CLASSES, STEPS, VisualSemanticMap, build_map, pack, tensor_shapes
 
 CONFIG = VSEConfig(dim_in=5, hidden=7, dim_out=3)
 
 
 def tensors(seed: int = 0) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(seed)
-    made = {name: rng.standard_normal(shape).astype(np.float32) for name, shape in shapes_of(CONFIG).items()}
+    made = {
+        name: rng.standard_normal(shape).astype(np.float32) for name, shape in tensor_shapes(CONFIG).items()
+    }
     return {**made, "scale": np.abs(made["scale"]) + 1}
 
 
@@ -33,11 +35,11 @@ def slow(tensors: dict[str, np.ndarray], features: np.ndarray) -> list[float]:
 def test_rows_are_those_of_a_plain_computation(monkeypatch: pytest.MonkeyPatch) -> None:
     given = tensors()
     features = np.random.default_rng(1).standard_normal((9, 5)).astype(np.float32)
-    found = map_of(CONFIG, given)(features)
+    found = build_map(CONFIG, given)(features)
     np.testing.assert_allclose(found, [slow(given, row) for row in features], atol=1e-5)
     monkeypatch.setattr(vse, "_BLOCK", 4)
-    np.testing.assert_allclose(map_of(CONFIG, given)(features), found, atol=1e-6)
-    assert map_of(CONFIG, given)(features[:0]).shape == (0, 3)
+    np.testing.assert_allclose(build_map(CONFIG, given)(features), found, atol=1e-6)
+    assert build_map(CONFIG, given)(features[:0]).shape == (0, 3)
 
 
 def test_what_captions_may_show_is_linear_in_them_with_noise() -> None:
@@ -46,37 +48,39 @@ def test_what_captions_may_show_is_linear_in_them_with_noise() -> None:
         np.random.default_rng(seed).standard_normal((4, 3)).astype(np.float32) for seed in (2, 3)
     )
     rows = captions @ given["answer.weight"].T + given["answer.bias"] + noise @ given["noise.weight"].T
-    found = VisualSemanticMap(CONFIG, given).seen(captions, noise)
+    found = VisualSemanticMap(CONFIG, given).simulate(captions, noise)
     np.testing.assert_allclose(found, rows / np.linalg.norm(rows, axis=1, keepdims=True), atol=1e-5)
 
 
 def test_matrices_of_8_bits_give_nearly_the_same() -> None:
     given, features = tensors(), np.random.default_rng(1).standard_normal((9, 5)).astype(np.float32)
-    small = packed({**given, CLASSES: np.ones((2, 4), np.uint8)})
+    small = pack({**given, CLASSES: np.ones((2, 4), np.uint8)})
     kinds = {name: str(tensor.dtype) for name, tensor in small.items()}
     assert {kinds[name] for name in given if given[name].ndim == 2} == {"int8"}
     assert kinds[CLASSES] == "uint8"
     assert kinds["hidden.weight.steps"] == "float32"
-    found = map_of(CONFIG, small)
+    found = build_map(CONFIG, small)
     for name, tensor in given.items():
         step = np.abs(tensor).max(axis=-1, keepdims=True) / STEPS * (tensor.ndim == 2)
         assert (np.abs(found.tensors[name] - tensor) <= step / 2 + 1e-6).all()
-    np.testing.assert_allclose(found(features), map_of(CONFIG, given)(features), atol=0.05)
+    np.testing.assert_allclose(found(features), build_map(CONFIG, given)(features), atol=0.05)
 
 
 def test_tensors_that_do_not_fit_are_refused() -> None:
     given = tensors()
     with pytest.raises(ValueError, match="shapes"):
-        map_of(CONFIG, {**given, "none.steps": np.ones(3, np.float32)})
-    assert map_of(CONFIG, {**given, CLASSES: np.ones((2, 4), np.uint8)}).tensors[CLASSES].dtype == np.float32
+        build_map(CONFIG, {**given, "none.steps": np.ones(3, np.float32)})
+    assert (
+        build_map(CONFIG, {**given, CLASSES: np.ones((2, 4), np.uint8)}).tensors[CLASSES].dtype == np.float32
+    )
     for wrong in (
         {**given, "mean": np.zeros(4, np.float32)},
         {name: tensor for name, tensor in given.items() if name != "cohort.mean"},
         {**given, "other": np.zeros(1, np.float32)},
     ):
         with pytest.raises(ValueError, match="shapes"):
-            map_of(CONFIG, wrong)
+            build_map(CONFIG, wrong)
     with pytest.raises(ValueError, match="one step for each row"):
-        map_of(CONFIG, {**packed(given), "hidden.weight.steps": np.ones(1, np.float32)})
+        build_map(CONFIG, {**pack(given), "hidden.weight.steps": np.ones(1, np.float32)})
     with pytest.raises(ValueError, match="finite"):
-        map_of(CONFIG, {**given, "mean": np.full(5, np.nan, np.float32)})
+        build_map(CONFIG, {**given, "mean": np.full(5, np.nan, np.float32)})

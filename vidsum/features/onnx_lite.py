@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vidsum.features.extractor import Preprocessing
-from vidsum.models.efficientnet_lite_layout import EPSILON, INNER, STAGES, own_name
+from vidsum.models.efficientnet_lite_layout import EPSILON, INNER, STAGES, layer_name
 from vidsum.types import FloatArray
 
 _OPSET, _IR = 17, 8
@@ -29,7 +29,7 @@ class LiteGraph:
     """Nodes and constants, in order; batch normalisations are folded into the convolutions before them."""
 
     def __init__(self, weights: Mapping[str, npt.NDArray[Any]]) -> None:
-        self.weights = {own_name(name): array for name, array in weights.items()}
+        self.weights = {layer_name(name): array for name, array in weights.items()}
         self.nodes: list[Any] = []
         self.clipped: dict[str, str] = {}
         """Outputs of ReLU6, by the name of the convolution before."""

@@ -17,7 +17,7 @@ from vidsum.grounding.moment_model import Model, MomentModel, whole_video
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.models.attention.learned_mask import LearnedMask, StaticMask, attention_weights
 from vidsum.models.attention.retention import MaskRetention
-from vidsum.models.detr import EncoderLayer
+from vidsum.models.detr import DETREncoderLayer
 from vidsum.models.mrnet import MRNet
 from vidsum.models.qd_detr import QDDETR, CrossLayer
 from vidsum.types import FloatArray
@@ -57,7 +57,7 @@ def attention_of(
             partial(keep, layer)
         )
         for layer in grounder.model.modules()
-        if isinstance(layer, MaskRetention | EncoderLayer | CrossLayer)
+        if isinstance(layer, MaskRetention | DETREncoderLayer | CrossLayer)
     ]
     found = []
     try:

@@ -13,7 +13,7 @@ from vidsum.device import cached_model
 from vidsum.errors import WeightsError
 from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.writers import SegmentFeatures, Sentence
-from vidsum.models.captioner import Captioner, captioner_of
+from vidsum.models.captioner import Captioner, build_captioner
 from vidsum.models.configs import CaptionerConfig
 from vidsum.models.scaling import logistic
 
@@ -36,7 +36,7 @@ def load_captioner() -> Captioner:
 def _load(sha256: str) -> Captioner:
     trained = read_trained(checkpoints.path_of(NAME))
     try:
-        return captioner_of(CaptionerConfig(**trained.config), trained.tensors)
+        return build_captioner(CaptionerConfig(**trained.config), trained.tensors)
     except (TypeError, ValueError) as error:
         raise WeightsError(f"the weights {NAME} are not those of a captioner ({error})") from error
 

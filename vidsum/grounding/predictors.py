@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from vidsum.grounding.windows import count_clips
-from vidsum.models.detr import inputs_of, start_end
+from vidsum.models.detr import pad_inputs, start_end
 from vidsum.models.detr_models import DETRModel
 from vidsum.models.mrnet import MRNet, match_scores
 from vidsum.types import FloatArray, TimeArray
@@ -79,7 +79,7 @@ class DETRPredictor:
     @torch.inference_mode()
     def predict(self, clips: Sequence[FloatArray], queries: Sequence[FloatArray]) -> list[WindowOutput]:
         """Return the outputs for B pairs of a window's clips [t, Dv] and a query [W, Dq]."""
-        output = self.model(*inputs_of(clips, queries, next(self.model.parameters()).device))
+        output = self.model(*pad_inputs(clips, queries, next(self.model.parameters()).device))
         scores = output.logits[-1].float().softmax(-1)[..., 0].cpu().numpy()
         spans = start_end(output.spans[-1].float()).cpu().numpy()
         saliency = output.saliency.float().cpu().numpy()

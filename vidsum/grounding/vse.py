@@ -10,7 +10,7 @@ from vidsum.checkpoints.trained import read_trained
 from vidsum.device import cached_model
 from vidsum.errors import InputError, UsageError, WeightsError
 from vidsum.models.configs import VSEConfig
-from vidsum.models.vse import VisualSemanticMap, map_of
+from vidsum.models.vse import VisualSemanticMap, build_map
 from vidsum.results.features import Features
 from vidsum.types import FloatArray
 
@@ -54,6 +54,6 @@ def embed_picture(path: str) -> FloatArray:
 def _load(sha256: str) -> VisualSemanticMap:
     trained = read_trained(checkpoints.path_of(NAME))
     try:
-        return map_of(VSEConfig(**trained.config), trained.tensors)
+        return build_map(VSEConfig(**trained.config), trained.tensors)
     except (TypeError, ValueError) as error:
         raise WeightsError(f"the weights {NAME} are not those of a map ({error})") from error

@@ -1,4 +1,4 @@
-"""A captioner: a small transformer decoder that writes a sentence about what a network saw of a picture.
+"""A captioner: a small transformer decoder that writes a sentence about the features of a picture.
 
     p(w_i | w_1 ... w_{i-1}, x) = softmax(E h_i + b),    h = decoder(P_1 x, ..., P_k x, e_{w_1}, e_{w_2}, ...)
 
@@ -19,25 +19,25 @@ import numpy.typing as npt
 
 from vidsum.models.configs import CaptionerConfig
 from vidsum.models.scaling import normalise_rows
-from vidsum.models.vse import rooted, unpacked
+from vidsum.models.vse import signed_root, unpack
 from vidsum.types import FloatArray
 
 END, UNKNOWN = 0, 1
 """Tokens that are not words: the end of a sentence, and a word that is not in the vocabulary."""
 SPECIAL: Final = ("", "?")
-"""What the vocabulary has in their places."""
+"""Their entries in the vocabulary."""
 _WORD = re.compile(r"'s\b|[a-z0-9]+(?:-[a-z0-9]+)*")
-_NEVER = np.float32(-1e9)
-"""The log-probability of what is not to be said."""
+_IMPOSSIBLE = np.float32(-1e9)
+"""Log-probability of forbidden tokens."""
 
-_AT_ONCE = 32
-"""Pictures of a search."""
+_BLOCK_PICTURES = 32
+"""Pictures per beam search."""
 
 Tokens = npt.NDArray[np.int64]
 Words = tuple[int, ...]
 
 
-class Found(NamedTuple):
+class ScoredSentence(NamedTuple):
     """A sentence that beam search found."""
 
     text: str
@@ -46,16 +46,15 @@ class Found(NamedTuple):
 
 
 @dataclass
-class Memory:
-    """What R beginnings of sentences keep of the tokens so far: keys and values [R, heads, L, d / heads]."""
+class DecoderCache:
+    """Cached keys and values [R, heads, L, d / heads] of R unfinished sentences."""
 
     keys: list[FloatArray]
-    """Of each layer."""
     values: list[FloatArray]
 
-    def of(self, rows: Tokens) -> "Memory":
-        """Return that of some of the rows."""
-        return Memory([each[rows] for each in self.keys], [each[rows] for each in self.values])
+    def select(self, rows: Tokens) -> "DecoderCache":
+        """Return the cache of some of the rows."""
+        return DecoderCache([layer[rows] for layer in self.keys], [layer[rows] for layer in self.values])
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,44 +65,44 @@ class Captioner:
     tensors: Mapping[str, FloatArray]
     """See `shapes_of`."""
 
-    def write(self, features: FloatArray, width: int) -> list[list[Found]]:
-        """Return up to `width` sentences of each picture, the likeliest first, by a beam search of that
-        width.
-        """
-        x = self.standardised(features)
-        starts = range(0, len(x), _AT_ONCE)
-        return [found for start in starts for found in self._search(x[start : start + _AT_ONCE], width)]
+    def write(self, features: FloatArray, width: int) -> list[list[ScoredSentence]]:
+        """Return up to `width` sentences of each picture by beam search, the likeliest first."""
+        x = self.standardise(features)
+        starts = range(0, len(x), _BLOCK_PICTURES)
+        return [
+            sentences
+            for start in starts
+            for sentences in self._search(x[start : start + _BLOCK_PICTURES], width)
+        ]
 
-    def standardised(self, features: FloatArray) -> FloatArray:
-        """Return [N, D] what the decoder reads of features [N, D]."""
-        return np.asarray((rooted(features) - self.tensors["mean"]) / self.tensors["scale"], np.float32)
+    def standardise(self, features: FloatArray) -> FloatArray:
+        """Return [N, D] standardised features, the input of the decoder."""
+        return np.asarray((signed_root(features) - self.tensors["mean"]) / self.tensors["scale"], np.float32)
 
-    def begin(self, x: FloatArray) -> tuple[FloatArray, Memory]:
-        """Return [N, W] log-probabilities of the first word, and the memory, of standardised features
-        [N, D].
-        """
+    def begin(self, x: FloatArray) -> tuple[FloatArray, DecoderCache]:
+        """Return [N, W] log-probabilities of the first word, and the cache, of standardised features."""
         c, t = self.config, self.tensors
         tokens = (x @ t["prefix.weight"].T + t["prefix.bias"]).reshape(len(x), c.prefix, c.d)
         empty = np.empty((len(x), c.heads, 0, c.d // c.heads), np.float32)
-        memory = Memory([empty] * c.layers, [empty] * c.layers)
+        memory = DecoderCache([empty] * c.layers, [empty] * c.layers)
         for place in range(c.prefix):
-            h = self._through(tokens[:, place], memory)
-        return self._chances(h), memory
+            h = self._advance(tokens[:, place], memory)
+        return self._log_probabilities(h), memory
 
-    def read(self, words: Tokens, memory: Memory) -> FloatArray:
-        """Return [R, W] log-probabilities of the next word after words [R], which the memory takes in."""
+    def read(self, words: Tokens, memory: DecoderCache) -> FloatArray:
+        """Return [R, W] log-probabilities of the next word after words [R], and extend the cache."""
         rows = self.tensors["words.weight"][words] * np.float32(np.sqrt(self.config.d))
-        return self._chances(self._through(rows, memory))
+        return self._log_probabilities(self._advance(rows, memory))
 
-    def _through(self, h: FloatArray, memory: Memory) -> FloatArray:
-        """Return [R, d] the last layer's output of one token [R, d] more."""
+    def _advance(self, h: FloatArray, memory: DecoderCache) -> FloatArray:
+        """Return [R, d] the last layer's output for one more token [R, d]."""
         heads = self.config.heads
         h = h + self.tensors["places"][memory.keys[0].shape[2]]
         for layer in range(self.config.layers):
             name = f"blocks.{layer}"
             q, k, v = (
-                each.reshape(len(h), heads, 1, -1)
-                for each in np.split(self._linear(self._norm(h, f"{name}.norm1"), f"{name}.qkv"), 3, axis=1)
+                part.reshape(len(h), heads, 1, -1)
+                for part in np.split(self._linear(self._norm(h, f"{name}.norm1"), f"{name}.qkv"), 3, axis=1)
             )
             memory.keys[layer] = keys = np.concatenate([memory.keys[layer], k], axis=2)
             memory.values[layer] = values = np.concatenate([memory.values[layer], v], axis=2)
@@ -113,9 +112,9 @@ class Captioner:
             h = h + self._linear(wide, f"{name}.down")
         return h
 
-    def _chances(self, h: FloatArray) -> FloatArray:
+    def _log_probabilities(self, h: FloatArray) -> FloatArray:
         logits = self._norm(h, "norm") @ self.tensors["words.weight"].T + self.tensors["bias"]
-        logits[:, UNKNOWN] = _NEVER
+        logits[:, UNKNOWN] = _IMPOSSIBLE
         return log_softmax(logits)
 
     def _linear(self, x: FloatArray, name: str) -> FloatArray:
@@ -124,38 +123,40 @@ class Captioner:
     def _norm(self, x: FloatArray, name: str) -> FloatArray:
         return normalise_rows(x) * self.tensors[f"{name}.weight"] + self.tensors[f"{name}.bias"]
 
-    def _search(self, x: FloatArray, width: int) -> list[list[Found]]:
-        """Return the sentences of pictures [N, D]: the `width` best beginnings of each grow by a word at a
-        time.
+    def _search(self, x: FloatArray, width: int) -> list[list[ScoredSentence]]:
+        """Search the sentences of pictures [N, D]: the `width` best beginnings grow word by word.
 
-        Whole sentences are compared by their mean log-probability, so that short ones are not preferred.
+        Sentences are ranked by their mean log-probability, so that short ones are not preferred.
         """
         chances, memory = self.begin(x)
         begun: list[Words] = [()] * len(x)
         sums = np.zeros(len(x), np.float32)
-        found: list[list[tuple[float, Words]]] = [[] for _ in x]
+        finished: list[list[tuple[float, Words]]] = [[] for _ in x]
         for length in range(1, self.config.longest + 2):
-            kept = len(sums) // len(x)
+            n_beams = len(sums) // len(x)
             for row, end in enumerate(((sums + chances[:, END]) / length).tolist()):
-                if begun[row] and end > _NEVER / length:
-                    found[row // kept].append((end, begun[row]))
+                if begun[row] and end > _IMPOSSIBLE / length:
+                    finished[row // n_beams].append((end, begun[row]))
             if length > self.config.longest:
                 break
-            chances[:, END] = _NEVER
+            chances[:, END] = _IMPOSSIBLE
             totals = (sums[:, None] + chances).reshape(len(x), -1)
             some = min(width, totals.shape[1])
             best = np.argpartition(-totals, some - 1, axis=1)[:, :some]
             rows, words = np.divmod(best, chances.shape[1])
-            rows += kept * np.arange(len(x))[:, None]
+            rows += n_beams * np.arange(len(x))[:, None]
             begun = [(*begun[row], word) for row, word in zip(rows.flat, words.flat, strict=True)]
-            sums, memory = np.take_along_axis(totals, best, axis=1).ravel(), memory.of(rows.ravel())
+            sums, memory = np.take_along_axis(totals, best, axis=1).ravel(), memory.select(rows.ravel())
             chances = self.read(words.ravel(), memory)
-        best_of = (sorted(own, reverse=True)[:width] for own in found)
-        return [[Found(self.sentence(words), chance) for chance, words in own] for own in best_of]
+        best_of = (sorted(candidates, reverse=True)[:width] for candidates in finished)
+        return [
+            [ScoredSentence(self.sentence(words), chance) for chance, words in candidates]
+            for candidates in best_of
+        ]
 
     def sentence(self, words: Iterable[int]) -> str:
         """Return the text of tokens, as it is printed."""
-        return sentence_of(self.config.words[word] for word in words)
+        return join_words(self.config.words[word] for word in words)
 
 
 def log_softmax(scores: FloatArray) -> FloatArray:
@@ -164,24 +165,24 @@ def log_softmax(scores: FloatArray) -> FloatArray:
     return np.asarray(scores - np.log(np.exp(scores).sum(axis=-1, keepdims=True)), np.float32)
 
 
-def words_of(sentence: str) -> list[str]:
+def split_words(sentence: str) -> list[str]:
     """Return the words of a sentence, in lower case, without punctuation."""
     return _WORD.findall(sentence.lower())
 
 
-def sentence_of(words: Iterable[str]) -> str:
+def join_words(words: Iterable[str]) -> str:
     """Return the text of words, with a capital and a full stop; empty where there are none."""
     text = " ".join(words).replace(" 's", "'s")
     return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
-def tokens_of(sentence: str, numbers: Mapping[str, int]) -> list[int]:
+def number_words(sentence: str, numbers: Mapping[str, int]) -> list[int]:
     """Return the numbers of a sentence's words; `UNKNOWN` of a word that has none."""
-    return [numbers.get(word, UNKNOWN) for word in words_of(sentence)]
+    return [numbers.get(word, UNKNOWN) for word in split_words(sentence)]
 
 
-def shapes_of(config: CaptionerConfig) -> dict[str, tuple[int, ...]]:
-    """Return the tensors of a captioner; those of `TrainedCaptioner` with the standard of its features."""
+def tensor_shapes(config: CaptionerConfig) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of a captioner's tensors, by name."""
     d, wide, n_prefix, n_words = config.d, config.d_ff, config.prefix, len(config.words)
     layers = {
         "norm1": (d,),
@@ -200,12 +201,10 @@ def shapes_of(config: CaptionerConfig) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def captioner_of(config: CaptionerConfig, tensors: Mapping[str, npt.NDArray[Any]]) -> Captioner:
-    """Return the captioner of a checkpoint. Raises ValueError where the tensors do not fit the
-    configuration.
-    """
-    whole = unpacked(tensors)
-    shapes = shapes_of(config)
+def build_captioner(config: CaptionerConfig, tensors: Mapping[str, npt.NDArray[Any]]) -> Captioner:
+    """Build the captioner of a checkpoint. Raises ValueError where the tensors do not fit the config."""
+    whole = unpack(tensors)
+    shapes = tensor_shapes(config)
     if {name: tensor.shape for name, tensor in whole.items()} != shapes:
         raise ValueError(f"tensors of the shapes {shapes} are needed")
     if not all(np.isfinite(tensor).all() for tensor in whole.values()):

@@ -21,11 +21,10 @@ MaskInit = Literal["default", "xavier", "he"]
 of 0."""
 Bound = Literal["none", "sigmoid"]
 Pattern = Literal["full", "local", "global", "local-global"]
-"""What an encoder's token attends to: the rows of FullTransNet's Table III."""
+"""The attention pattern of an encoder: the rows of FullTransNet's Table III."""
 Head = Literal["linear", "pointer", "frame"]
 Target = Literal["next", "same-step"]
-"""What a step of FullTransNet's decoder predicts: the key frame after those it has read, or the last of
-them."""
+"""Prediction of a step of FullTransNet's decoder: the key frame after its inputs, or the last input."""
 Decay = Literal["bidirectional", "forward", "none"]
 """MRNet's Eq. 4; `forward` lets a clip see only itself and those before it, as the original RetNet."""
 Region = Literal["vv", "qq", "vq", "qv"]
@@ -145,7 +144,7 @@ class FullTransNetConfig:
     """Longer videos are summarized in windows of t_max samples."""
     dropout: Dropout = 0.1
     mask: MaskConfig | None = None
-    """Of the encoder's attention; it has t_max columns, whatever the head."""
+    """Mask of the encoder's attention; it has t_max columns with any head."""
 
     def __post_init__(self) -> None:
         """Refuse with a UsageError what makes no model; a mask from JSON becomes a MaskConfig."""
@@ -164,7 +163,7 @@ class FullTransNetConfig:
         return self.target == "next"
 
     @property
-    def most_samples(self) -> int | None:
+    def max_samples(self) -> int | None:
         """Maximum number of samples in a window: t_max with the linear head or a mask, else None."""
         return self.t_max if self.head == "linear" or self.mask else None
 
@@ -181,7 +180,7 @@ class RidgeConfig:
     novelty: float = option(
         "Weight of the scorer contrastive's curve beside the model's, both of deviation 1.", 0.0, min=0
     )
-    """It is not fitted: captions, and features simulated from them, lack most of what it measures."""
+    """Not fitted: features simulated from captions lack most of what it measures."""
 
     def __post_init__(self) -> None:
         check(self)
@@ -197,7 +196,7 @@ class VSEConfig(Checked):
     dim_in: Dimension = 1280
     """D, of the features."""
     hidden: int = option("Units of the hidden layer.", 1024, min=1)
-    """Of all maps together, where several were averaged."""
+    """The sum over all maps, if several were averaged."""
     dim_out: Dimension = 384
     """E, of the sentences' embeddings."""
 
@@ -289,16 +288,16 @@ class MRNetConfig:
     dropout: Dropout = 0.1
     dropout_in: InputDropout = 0.5
     dim_map: Dimension = 256
-    """Of a proposal; clips are projected to it where it is not d."""
+    """Width of a proposal; clips are projected to it if it is not d."""
     hidden: Dimension = 512
     kernel: Dimension = 9
     convolutions: Dimension = 4
     dim_joint: Dimension = 256
-    """Of the space in which proposals and queries are compared."""
+    """Width of the space in which proposals and queries are compared."""
     counts: tuple[int, ...] = ()
     """Diagonals of the map at each stride; `pooling_counts` of T where empty."""
     diagonal: float = 1.0
-    """Of M_RD; 2 in the public code. This and what follows are for the authors' checkpoints."""
+    """Diagonal of M_RD; 2 in the public code. This and the fields below are for the authors' checkpoints."""
     positions: Positions = "after"
     bias: bool = False
     """Whether the projections of Eq. 1 have one."""
@@ -347,7 +346,7 @@ class DETRConfig:
     mask: MaskConfig | None = None
     """The learned mask of the encoders' attention."""
     gamma: Annotated[float, Limits(above=0, max=1)] = 0.98
-    """This and what follows are of mrnet-detr alone; see `MRNetConfig`."""
+    """This and the fields below are for mrnet-detr only; see `MRNetConfig`."""
     decay: Decay = "bidirectional"
     sparse: bool = True
     sparsity: Annotated[float, Limits(min=0, below=1)] = 0.25

@@ -1,4 +1,4 @@
-"""What the DETR models share: inputs, the base model, encoder layers, initialisation.
+"""Shared parts of the DETR models: inputs, the base model, encoder layers, initialisation.
 
 Moment-DETR (Lei et al. 2021) and QD-DETR (Moon et al. 2023) read the clips of a video and the words of a
 query, and predict a fixed number of moments and a saliency of each clip. See docs/algorithms/detr.md.
@@ -18,7 +18,7 @@ from vidsum.models.configs import DETRConfig
 from vidsum.types import FloatArray
 
 
-class Inputs(NamedTuple):
+class DETRInputs(NamedTuple):
     """B videos with one query each, on a device: the arguments of `DETR.forward` in their order."""
 
     video: Tensor
@@ -55,14 +55,12 @@ class Detections(NamedTuple):
     """[B, T], in no unit; clips of padding mean nothing."""
 
 
-def inputs_of(videos: Sequence[FloatArray], words: Sequence[FloatArray], device: torch.device) -> Inputs:
-    """Return a batch of B videos [T, Dv], with the endpoints of each clip, and the words [W, Dq] of B
-    queries.
-    """
-    return Inputs(*padded(videos, device), *padded(words, device))
+def pad_inputs(videos: Sequence[FloatArray], words: Sequence[FloatArray], device: torch.device) -> DETRInputs:
+    """Pad B videos [T, Dv], with endpoints of each clip, and the words [W, Dq] of B queries to a batch."""
+    return DETRInputs(*pad_rows(videos, device), *pad_rows(words, device))
 
 
-def padded(rows: Sequence[FloatArray], device: torch.device) -> tuple[Tensor, Tensor]:
+def pad_rows(rows: Sequence[FloatArray], device: torch.device) -> tuple[Tensor, Tensor]:
     """Return [B, N, D] of arrays [n, D], padded with zeros; and [B, N] bool, False for padding."""
     lengths = np.array([len(array) for array in rows])
     is_row = np.arange(lengths.max()) < lengths[:, None]
@@ -119,7 +117,7 @@ class DETR(nn.Module):
         raise NotImplementedError
 
 
-class EncoderLayer(nn.Module):
+class DETREncoderLayer(nn.Module):
     """Self-attention and a feed-forward network; a norm after each residual."""
 
     def __init__(self, config: DETRConfig, mask: Mask | None, activation: nn.Module) -> None:
@@ -143,7 +141,7 @@ class EncoderLayer(nn.Module):
         keys = x + positions
         q, k, v = self.attention.queries(keys), self.attention.keys(keys), self.attention.values(x)
         mask = self.mask(x, x.shape[1]) if self.mask and not shared else shared
-        heads = self.attend(q, k, v, mask, is_token, active(self.dropout))
+        heads = self.attend(q, k, v, mask, is_token, dropout_rate(self.dropout))
         x = self.norms[0](x + self.dropout(self.attention.join(heads)))
         out: Tensor = self.norms[1](x + self.dropout(self.feed_forward(x)))
         return out
@@ -168,8 +166,8 @@ def mlp(d_in: int, d: int, d_out: int, layers: int) -> nn.Sequential:
     return nn.Sequential(*modules[:-1])
 
 
-def active(dropout: nn.Dropout) -> float:
-    """Return the rate of dropout: 0 outside of training."""
+def dropout_rate(dropout: nn.Dropout) -> float:
+    """Return the current rate of a dropout layer: 0 outside of training."""
     return dropout.p if dropout.training else 0.0
 
 
@@ -187,7 +185,7 @@ def initialise(module: nn.Module) -> None:
         module.reset_parameters()
 
 
-_LEAST = 1e-9
+_MIN_LENGTH = 1e-9
 """Divisor in place of a length of 0: two empty spans at one position have an IoU of 0."""
 
 
@@ -204,8 +202,7 @@ def centre_width(spans: Tensor) -> Tensor:
 
 
 def generalized_iou_of_pairs(a: Tensor, b: Tensor) -> Tensor:
-    """Return [...] generalized IoU (Rezatofighi et al. 2019) of spans [..., 2] of starts and ends, in (-1,
-    1].
+    """Return [...] generalized IoU (Rezatofighi et al. 2019) in (-1, 1] of spans [..., 2].
 
     The IoU, less the uncovered fraction of the smallest span around both: it grows as spans that do not
     overlap come nearer.
@@ -214,7 +211,7 @@ def generalized_iou_of_pairs(a: Tensor, b: Tensor) -> Tensor:
     overlap = (low[..., 1] - high[..., 0]).clamp(min=0)
     union = (a[..., 1] - a[..., 0]) + (b[..., 1] - b[..., 0]) - overlap
     around = high[..., 1] - low[..., 0]
-    return overlap / union.clamp(min=_LEAST) - (around - union) / around.clamp(min=_LEAST)
+    return overlap / union.clamp(min=_MIN_LENGTH) - (around - union) / around.clamp(min=_MIN_LENGTH)
 
 
 def generalized_iou(a: Tensor, b: Tensor) -> Tensor:

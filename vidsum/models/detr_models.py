@@ -18,7 +18,7 @@ from torch.nn.functional import pad, scaled_dot_product_attention
 from vidsum.models.attention.heads import MultiHeadAttention
 from vidsum.models.attention.learned_mask import learned_masks, shared_mask
 from vidsum.models.configs import DETRConfig, MRNetConfig
-from vidsum.models.detr import DETR, Encoded, EncoderLayer, active, feed_forward, initialise, mlp
+from vidsum.models.detr import DETR, DETREncoderLayer, Encoded, dropout_rate, feed_forward, initialise, mlp
 from vidsum.models.mrnet import make_blocks, run_blocks, sparsity_loss
 from vidsum.models.qd_detr import QDDETR, AnchorDecoder, GlobalSaliency
 
@@ -29,7 +29,7 @@ class MomentDETR(DETR):
     def __init__(self, config: DETRConfig) -> None:
         super().__init__(config)
         masks = learned_masks(config.mask, config.d, config.clips + config.words, config.layers)
-        self.encoder = nn.ModuleList(EncoderLayer(config, mask, nn.ReLU()) for mask in masks)
+        self.encoder = nn.ModuleList(DETREncoderLayer(config, mask, nn.ReLU()) for mask in masks)
         self.encoder.apply(initialise)
         self.decoder = QueryDecoder(config)
         self.saliency_head = nn.Linear(config.d, 1)
@@ -85,10 +85,10 @@ class QueryLayer(nn.Module):
 
     def forward(self, x: Tensor, positions: Tensor, memory: Tensor, keys: Tensor, is_token: Tensor) -> Tensor:
         """Return [B, N, d] to the same, with their positions; `keys` are the memory with its positions."""
-        own, cross, rate = self.attention, self.cross, active(self.dropout)
-        q, k, v = own.queries(x + positions), own.keys(x + positions), own.values(x)
+        attention, cross, rate = self.attention, self.cross, dropout_rate(self.dropout)
+        q, k, v = attention.queries(x + positions), attention.keys(x + positions), attention.values(x)
         heads = scaled_dot_product_attention(q, k, v, dropout_p=rate)
-        x = self.norms[0](x + self.dropout(own.join(heads)))
+        x = self.norms[0](x + self.dropout(attention.join(heads)))
         q, k, v = cross.queries(x + positions), cross.keys(keys), cross.values(memory)
         attends = is_token[:, None, None, :]
         heads = scaled_dot_product_attention(q, k, v, attn_mask=attends, dropout_p=rate)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from vidsum.models.efficientnet_lite_layout import EPSILON, STAGES, own_name
+from vidsum.models.efficientnet_lite_layout import EPSILON, STAGES, layer_name
 
 STEM, WIDTH = 32, 1280
 
@@ -25,7 +25,7 @@ class EfficientNetLite0(nn.Module):
         blocks, inputs = [], STEM
         for count, kernel, stride, expansion, outputs in STAGES:
             for number in range(count):
-                blocks.append(Block(inputs, outputs, kernel, 1 if number else stride, expansion))
+                blocks.append(MBConvBlock(inputs, outputs, kernel, 1 if number else stride, expansion))
                 inputs = outputs
         self.blocks = nn.Sequential(*blocks)
         self.conv_head = nn.Conv2d(inputs, WIDTH, 1, bias=False)
@@ -39,10 +39,10 @@ class EfficientNetLite0(nn.Module):
             *within, x = block(x)
             inner += within
         x = self.relu(self.bn1(self.conv_head(x)))
-        return torch.cat([each.mean(dim=(2, 3)) for each in (x, inner[-4], inner[-1])], dim=1)
+        return torch.cat([layer.mean(dim=(2, 3)) for layer in (x, inner[-4], inner[-1])], dim=1)
 
 
-class Block(nn.Module):
+class MBConvBlock(nn.Module):
     """Widen, filter each channel by itself, narrow; added to its input where the shapes agree."""
 
     def __init__(self, inputs: int, outputs: int, kernel: int, stride: int, expansion: int) -> None:
@@ -53,16 +53,16 @@ class Block(nn.Module):
             self.expand_conv = nn.Conv2d(inputs, wide, 1, bias=False)
             self.bn0 = _norm(wide)
         # where the padding is even the convolution has it: a padded copy takes as long as the filter
-        own = kernel // 2 if stride == 1 else 0
-        self.pad = nn.Identity() if own else _padding(kernel, stride)
-        self.depthwise_conv = nn.Conv2d(wide, wide, kernel, stride, own, groups=wide, bias=False)
+        padding = kernel // 2 if stride == 1 else 0
+        self.pad = nn.Identity() if padding else _padding(kernel, stride)
+        self.depthwise_conv = nn.Conv2d(wide, wide, kernel, stride, padding, groups=wide, bias=False)
         self.bn1 = _norm(wide)
         self.project_conv = nn.Conv2d(wide, outputs, 1, bias=False)
         self.bn2 = _norm(outputs)
         self.relu = nn.ReLU6(inplace=True)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """What is widened, what is filtered, and what is added or narrow."""
+        """Return the widened, the filtered, and the output tensor."""
         widened = self.relu(self.bn0(self.expand_conv(x))) if self.widens else x
         filtered = self.relu(self.bn1(self.depthwise_conv(self.pad(widened))))
         y = self.bn2(self.project_conv(filtered))
@@ -85,6 +85,6 @@ def from_published(weights: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], nn
     classes, inputs = weights["_fc.weight"].shape
     head = nn.Linear(inputs, classes)
     head.load_state_dict({"weight": weights["_fc.weight"], "bias": weights["_fc.bias"]})
-    own = {name: tensor for name, tensor in weights.items() if not name.startswith("_fc.")}
-    state = {own_name(name): tensor for name, tensor in own.items()}
+    backbone = {name: tensor for name, tensor in weights.items() if not name.startswith("_fc.")}
+    state = {layer_name(name): tensor for name, tensor in backbone.items()}
     return state, head

@@ -1,4 +1,4 @@
-"""EfficientNet-Lite0 as its forms in PyTorch and in ONNX both need it, without importing torch."""
+"""The layout of EfficientNet-Lite0, for its PyTorch and ONNX forms, without importing torch."""
 
 import re
 
@@ -13,12 +13,12 @@ STAGES = (
 )
 """Blocks, kernel, stride of the first block, expansion, outputs."""
 EPSILON = 1e-3
-"""Of the batch normalisations."""
+"""Epsilon of the batch normalisations."""
 INNER = ("blocks.14.expand_conv", "blocks.15.depthwise_conv")
-"""Layers inside, of 1,152 channels each, whose means over space stand after the features: the map
-`vidsum.grounding.vse` reads more in them."""
+"""Inner layers of 1,152 channels, whose means over space are appended to the features for the map
+`vidsum.grounding.vse`."""
 
 
-def own_name(published: str) -> str:
+def layer_name(published: str) -> str:
     """Return the name here of a published tensor: `_blocks.0._bn1.weight` is `blocks.0.bn1.weight`."""
     return re.sub(r"(^|\.)_", r"\1", published)

@@ -34,17 +34,17 @@ class FrameScores(nn.Module):
         if self.has_ridge:
             nn.init.zeros_(self.network.weight)
 
-    def learned(self, memory: Tensor) -> Tensor:
+    def network_part(self, memory: Tensor) -> Tensor:
         """Return [B, T] the network's part, of the encoder's output [B, T, d]."""
-        return averaged(self.network(memory)[:, :, 0])
+        return moving_average(self.network(memory)[:, :, 0])
 
     def forward(self, features: Tensor, memory: Tensor) -> Tensor:
         """Return [B, T] scores of [B, T, D] features and the encoder's output."""
-        scores = self.learned(memory)
-        return scores + averaged(averaged(features @ self.ridge)) if self.has_ridge else scores
+        scores = self.network_part(memory)
+        return scores + moving_average(moving_average(features @ self.ridge)) if self.has_ridge else scores
 
 
-def averaged(scores: Tensor, window: int = RidgeConfig.window) -> Tensor:
+def moving_average(scores: Tensor, window: int = RidgeConfig.window) -> Tensor:
     """Return [B, T] means over windows, the ends repeated; see `vidsum.models.ridge.averaged`."""
     half = window // 2
     return avg_pool1d(pad(scores[:, None], (half, half), mode="replicate"), window, stride=1)[:, 0]

@@ -223,7 +223,7 @@ class MRNet(nn.Module):
         return sparsity_loss(self.blocks, self.config.sparsity)
 
 
-class Block(nn.Module):
+class MRTBlock(nn.Module):
     """Eq. 9, an MRT block; the norm before the attention is the public code's, the paper has none."""
 
     def __init__(self, config: MRNetConfig, mask: Mask | None) -> None:
@@ -262,7 +262,7 @@ class Block(nn.Module):
 def make_blocks(config: MRNetConfig) -> nn.ModuleList:
     """New blocks, each with a learned mask if the config has one; where it is shared, the first alone."""
     masks = learned_masks(config.mask, config.d, config.clips, config.layers)
-    return nn.ModuleList(Block(config, mask) for mask in masks)
+    return nn.ModuleList(MRTBlock(config, mask) for mask in masks)
 
 
 def run_blocks(blocks: nn.ModuleList, x: Tensor, n_queries: int, is_key: Tensor | None) -> Tensor:
@@ -277,7 +277,7 @@ def run_blocks(blocks: nn.ModuleList, x: Tensor, n_queries: int, is_key: Tensor 
     Returns:
         [B, M + T, d]
     """
-    shared = cast(Block, blocks[0]).shared_mask(x, n_queries) if len(blocks) else None
+    shared = cast(MRTBlock, blocks[0]).shared_mask(x, n_queries) if len(blocks) else None
     for block in blocks:
         x = block(x, n_queries, is_key, shared)
     return x
@@ -288,7 +288,7 @@ def sparsity_loss(blocks: nn.ModuleList, sparsity: float) -> Tensor:
 
     Its gradient is that of Eq. 6 until the mask is sparse enough (Sec. 4.4.3), and then 0.
     """
-    learned = [cast(Block, block).retention.sparse_weights for block in blocks]
+    learned = [cast(MRTBlock, block).retention.sparse_weights for block in blocks]
     means = [weights.sigmoid().mean() for weights in learned if weights is not None]
     if not means:
         return torch.zeros(())  # a number that any device adds

@@ -14,12 +14,12 @@ from torch.nn.functional import normalize
 
 from vidsum.models.attention.heads import input_projection
 from vidsum.models.configs import MRNetConfig
-from vidsum.models.mrnet import Block, make_blocks, run_blocks
+from vidsum.models.mrnet import MRTBlock, make_blocks, run_blocks
 
 NAME = "mrnet-live"
 """In checkpoints."""
 State = list[Tensor | None]
-"""Of each block, [B, h, d_k / 2, d_k] complex; see `recurrent_retention`. None before the first clip."""
+"""Per block, [B, h, d_k / 2, d_k] complex; see `recurrent_retention`. None before the first clip."""
 
 
 class LiveMRNet(nn.Module):
@@ -52,13 +52,11 @@ class LiveMRNet(nn.Module):
         return normalize(self.query_score(tokens), dim=2).view(*queries.shape[:2], -1)
 
     def step(self, clip: Tensor, query: Tensor, state: State) -> tuple[Tensor, State]:
-        """Return [B, M] logits of the next clip [B, dim_video], and the state after it; `query` is from
-        `read`.
-        """
+        """Return [B, M] logits of the next clip [B, dim_video], and the state; `query` is from `read`."""
         x, after = self.video_input(clip)[:, None], State()
         for block, before in zip(self.blocks, state, strict=True):
-            x, own = cast(Block, block).step(x, before)
-            after.append(own)
+            x, block_state = cast(MRTBlock, block).step(x, before)
+            after.append(block_state)
         return self._logits(x, query)[..., 0], after
 
     def _logits(self, x: Tensor, query: Tensor) -> Tensor:

@@ -20,7 +20,7 @@ from vidsum.models.attention.learned_mask import (
     shared_mask,
 )
 from vidsum.models.configs import DETRConfig
-from vidsum.models.detr import DETR, Encoded, EncoderLayer, active, feed_forward, initialise, mlp
+from vidsum.models.detr import DETR, DETREncoderLayer, Encoded, dropout_rate, feed_forward, initialise, mlp
 
 
 class QDDETR(DETR):
@@ -32,7 +32,7 @@ class QDDETR(DETR):
         self.cross = nn.ModuleList(CrossLayer(config, mask) for mask in across)
         # the global token is one of the sequence
         masks = learned_masks(config.mask, config.d, 1 + config.clips, config.layers)
-        self.encoder = nn.ModuleList(EncoderLayer(config, mask, nn.PReLU()) for mask in masks)
+        self.encoder = nn.ModuleList(DETREncoderLayer(config, mask, nn.PReLU()) for mask in masks)
         for layers in (self.cross, self.encoder):
             layers.apply(initialise)
         self.global_saliency = GlobalSaliency(config.d)
@@ -73,7 +73,7 @@ class CrossLayer(nn.Module):
         """Return [B, T, d] to the same; `shared` is the mask of all layers, if they share one."""
         q, (k, v) = self.attention.queries(clips + positions), self.attention.keys_values(words)
         mask = self.mask.of_attention(clips, q, k, is_word) if self.mask and not shared else shared
-        heads = self.attend(q, k, v, mask, is_word, active(self.dropout))
+        heads = self.attend(q, k, v, mask, is_word, dropout_rate(self.dropout))
         x = clips + self.dropout(self.attention.join(heads))
         x = x + self.dropout(self.feed_forward(self.norms[0](x)))
         out: Tensor = self.norms[1](x)
@@ -163,7 +163,7 @@ class AnchorLayer(nn.Module):
             x: contents of the anchors; places and sine: their positions, learned and not, each [B, N, d].
             memory, positions, is_token: see `Encoded`.
         """
-        rate = active(self.dropout)
+        rate = dropout_rate(self.dropout)
         x = self.norms[0](x + self.dropout(self.attention(x, places, rate)))
         attended = self.cross(x, places, sine, memory, positions, is_token, rate)
         x = self.norms[1](x + self.dropout(attended))
@@ -224,5 +224,5 @@ class AnchorCrossAttention(nn.Module):
 
 
 def inverse_sigmoid(fraction: Tensor) -> Tensor:
-    """Of fractions in [0, 1]; those nearer than 0.001 to an end count as that far from it."""
+    """Return the logit of fractions in [0, 1], clamped to 0.001 from both ends."""
     return torch.log(fraction.clamp(min=1e-3) / (1 - fraction).clamp(min=1e-3))

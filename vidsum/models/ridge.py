@@ -27,20 +27,18 @@ class RidgeScorer:
     def __call__(self, features: FloatArray) -> FloatArray:
         """Scores of a whole video, less their mean."""
         # the mean of products is the product of the mean, in a thousandth of the memory
-        scores = averaged((features @ self.weights)[:, None], self.config.window)
-        scores = averaged(scores, self.config.window)[:, 0]
+        scores = moving_average((features @ self.weights)[:, None], self.config.window)
+        scores = moving_average(scores, self.config.window)[:, 0]
         return np.asarray((scores - scores.mean()) / self.spread, np.float32)
 
     @property
     def arrays(self) -> dict[str, FloatArray]:
-        """What `scorer_of` makes it of again."""
+        """The tensors of a checkpoint; see `build_scorer`."""
         return {"weights": self.weights, "spread": np.array(self.spread, np.float32)}
 
 
-def scorer_of(config: RidgeConfig, arrays: Mapping[str, npt.NDArray[Any]]) -> RidgeScorer:
-    """Return the regression of a checkpoint. Raises ValueError where the arrays do not fit the
-    configuration.
-    """
+def build_scorer(config: RidgeConfig, arrays: Mapping[str, npt.NDArray[Any]]) -> RidgeScorer:
+    """Build the regression of a checkpoint. Raises ValueError where the arrays do not fit the config."""
     shapes: dict[str, tuple[int, ...]] = {"weights": (config.dim_in,), "spread": ()}
     if {name: array.shape for name, array in arrays.items()} != shapes:
         raise ValueError(f"arrays of the shapes {shapes} are needed")
@@ -49,7 +47,7 @@ def scorer_of(config: RidgeConfig, arrays: Mapping[str, npt.NDArray[Any]]) -> Ri
     return RidgeScorer(config, np.asarray(arrays["weights"], np.float32), float(arrays["spread"]))
 
 
-def averaged(rows: npt.NDArray[np.floating[Any]], window: int) -> FloatArray:
+def moving_average(rows: npt.NDArray[np.floating[Any]], window: int) -> FloatArray:
     """Return [T, D] means over windows [t - window // 2, t + window // 2]; the ends are repeated."""
     half = window // 2
     padded = np.pad(rows.astype(np.float64), ((half + 1, half), (0, 0)), mode="edge")

@@ -21,7 +21,7 @@ from vidsum.types import FloatArray
 _BLOCK = 1024
 """Rows that are mapped at a time."""
 STEPS = 127
-"""Of a weight in 8 bits, on either side of 0."""
+"""Steps of an 8-bit weight on either side of 0."""
 CLASSES, LEVELS = "cohort.classes", 255
 """A tensor [U, K], what the network names in U photographs of the cohort: the roots of its probabilities,
 which keep the small ones, in steps of 1 / LEVELS."""
@@ -38,16 +38,16 @@ class VisualSemanticMap:
     def __call__(self, features: FloatArray) -> FloatArray:
         """Return [T, E] of features [T, D]; a block at a time, since the hidden layer is wide."""
         starts = range(0, max(1, len(features)), _BLOCK)
-        return np.concatenate([self._mapped(features[start : start + _BLOCK]) for start in starts])
+        return np.concatenate([self._map(features[start : start + _BLOCK]) for start in starts])
 
-    def _mapped(self, features: FloatArray) -> FloatArray:
+    def _map(self, features: FloatArray) -> FloatArray:
         t = self.tensors
-        x = (rooted(features) - t["mean"]) / t["scale"]
+        x = (signed_root(features) - t["mean"]) / t["scale"]
         hidden = np.maximum(x @ t["hidden.weight"].T + t["hidden.bias"], 0)
         return unit_rows(hidden @ t["output.weight"].T + t["output.bias"])
 
-    def seen(self, captions: FloatArray, noise: FloatArray) -> FloatArray:
-        """Return [T, E] what the map might show of pictures that captions [T, E] of length 1 describe.
+    def simulate(self, captions: FloatArray, noise: FloatArray) -> FloatArray:
+        """Simulate [T, E] the rows of pictures that captions [T, E] of length 1 describe.
 
         Linear in the caption, with noise: both were measured on photographs that did not train the map.
         `noise` [T, E] is standard normal.
@@ -57,13 +57,13 @@ class VisualSemanticMap:
         return unit_rows(answer + noise @ t["noise.weight"].T)
 
 
-def rooted(features: FloatArray) -> FloatArray:
-    """Square roots, with the sign of the number: what networks pool has a long tail."""
+def signed_root(features: FloatArray) -> FloatArray:
+    """Return signed square roots: pooled features have a long tail."""
     return np.asarray(np.sign(features) * np.sqrt(np.abs(features)), np.float32)
 
 
-def packed(tensors: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
-    """Matrices of floats in 8 bits, each row with a scale `NAME.steps` [R]; the rest as it is."""
+def pack(tensors: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+    """Pack matrices of floats into 8 bits, each row with a scale `NAME.steps` [R]; keep the rest."""
     small = dict(tensors)
     for name, tensor in tensors.items():
         if tensor.ndim == 2 and tensor.dtype.kind == "f":
@@ -73,14 +73,14 @@ def packed(tensors: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any
     return small
 
 
-def unpacked(tensors: Mapping[str, npt.NDArray[Any]]) -> dict[str, FloatArray]:
-    """Return the numbers of `packed` tensors. Raises ValueError where they do not fit together."""
+def unpack(tensors: Mapping[str, npt.NDArray[Any]]) -> dict[str, FloatArray]:
+    """Unpack tensors of `pack`. Raises ValueError where they do not fit together."""
     whole = _Unpacked(tensors)
     return {name: whole[name] for name in _names_in(tensors)}
 
 
 class _Unpacked(dict[str, FloatArray]):
-    """The numbers of `packed` tensors, made when they are first read: many answers need no layer."""
+    """Unpacks tensors of `pack` on first access: many answers need no layer."""
 
     def __init__(self, tensors: Mapping[str, npt.NDArray[Any]]) -> None:
         super().__init__()
@@ -98,7 +98,7 @@ def _names_in(tensors: Mapping[str, npt.NDArray[Any]]) -> list[str]:
     return [name for name in tensors if (of := name.removesuffix(".steps")) == name or of not in tensors]
 
 
-def shapes_of(config: VSEConfig) -> dict[str, tuple[int, ...]]:
+def tensor_shapes(config: VSEConfig) -> dict[str, tuple[int, ...]]:
     """Return the tensors of a map: f(x), then what is measured of it on photographs that did not train it.
 
     `answer` and `noise` are those of `VisualSemanticMap.seen`; `cohort` has the mean of rows, a factor of
@@ -111,11 +111,14 @@ def shapes_of(config: VSEConfig) -> dict[str, tuple[int, ...]]:
     return {"mean": (d,), "scale": (d,), **layers, **measured}
 
 
-def map_of(config: VSEConfig, tensors: Mapping[str, npt.NDArray[Any]]) -> VisualSemanticMap:
-    """Return the map of a checkpoint. Raises ValueError where the tensors do not fit the configuration."""
+def build_map(config: VSEConfig, tensors: Mapping[str, npt.NDArray[Any]]) -> VisualSemanticMap:
+    """Build the map of a checkpoint. Raises ValueError where the tensors do not fit the configuration."""
     if not all(np.isrealobj(tensor) for tensor in tensors.values()):
         raise ValueError("weights must be real numbers")
-    shapes, rows = shapes_of(config), {f"{name}.steps": tensor.shape[:1] for name, tensor in tensors.items()}
+    shapes, rows = (
+        tensor_shapes(config),
+        {f"{name}.steps": tensor.shape[:1] for name, tensor in tensors.items()},
+    )
     if {name: tensors[name].shape for name in _names_in(tensors) if name != CLASSES} != shapes:
         raise ValueError(f"tensors of the shapes {shapes} are needed")
     if any(tensor.shape != rows[name] for name, tensor in tensors.items() if name in rows):

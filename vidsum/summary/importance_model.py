@@ -20,7 +20,7 @@ from vidsum.checkpoints.trained import Trained, build_trained, read_trained
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding import vse
 from vidsum.models.configs import FullTransNetConfig, RidgeConfig
-from vidsum.models.ridge import RidgeScorer, scorer_of
+from vidsum.models.ridge import RidgeScorer, build_scorer
 from vidsum.models.scaling import logistic
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
@@ -138,7 +138,7 @@ def _ridge(trained: Trained, name: str) -> RidgeScorer:
     try:
         # older ones name the number of random features, 0 where there are none
         config = {key: value for key, value in trained.config.items() if key != "components"}
-        model = scorer_of(RidgeConfig(**config), trained.tensors)
+        model = build_scorer(RidgeConfig(**config), trained.tensors)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name}: its tensors and its configuration do not fit together") from error
     if not all(np.isfinite(array).all() for array in model.arrays.values()):

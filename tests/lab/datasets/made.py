@@ -14,7 +14,7 @@ import pytest
 from vidsum.grounding.text import TextEncoder
 from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.models.configs import VSEConfig
-from vidsum.models.vse import VisualSemanticMap, map_of, shapes_of
+from vidsum.models.vse import VisualSemanticMap, build_map, tensor_shapes
 from vidsum.results.features import Features
 from vidsum.types import FloatArray
 
@@ -43,9 +43,9 @@ def visual_map(seed: int = 0) -> VisualSemanticMap:
     """A random map of EfficientNet-Lite0's features, with noise that leaves captions recognisable."""
     config = VSEConfig(dim_in=3584, hidden=48, dim_out=DIM)
     rng, identity = np.random.default_rng(seed), np.eye(DIM, dtype=np.float32)
-    tensors = {name: rng.standard_normal(shape, np.float32) for name, shape in shapes_of(config).items()}
+    tensors = {name: rng.standard_normal(shape, np.float32) for name, shape in tensor_shapes(config).items()}
     measured = {"answer.weight": identity, "answer.bias": np.full(DIM, 0.01), "noise.weight": identity / 40}
-    return map_of(config, {**tensors, "scale": np.ones(3584), **measured})
+    return build_map(config, {**tensors, "scale": np.ones(3584), **measured})
 
 
 def use_stand_ins(monkeypatch: pytest.MonkeyPatch) -> list[str]:

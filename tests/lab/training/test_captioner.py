@@ -15,7 +15,7 @@ from vidsum.lab.training.captioner import batches, train_captioner, vocabulary
 from vidsum.lab.training.captioner_model import IGNORED, TrainedCaptioner, likelihood_loss
 from vidsum.lab.training.settings import LoopSettings
 from vidsum.lab.training.summary_settings import CaptionerSettings, VSEData
-from vidsum.models.captioner import END, SPECIAL, captioner_of
+from vidsum.models.captioner import END, SPECIAL, build_captioner
 from vidsum.models.configs import CaptionerConfig
 
 SMALL = CaptionerConfig(d=16, layers=1, heads=2, d_ff=16, prefix=1, longest=12)
@@ -44,7 +44,7 @@ def test_it_learns_sentences_by_heart() -> None:
         likelihood_loss(model, x, words, 0.0, 0.0).backward()
         optimizer.step()
     arrays = {name: tensor.detach().numpy() for name, tensor in model.state_dict().items()}
-    captioner = captioner_of(config, {**arrays, "mean": np.zeros(4), "scale": np.ones(4)})
+    captioner = build_captioner(config, {**arrays, "mean": np.zeros(4), "scale": np.ones(4)})
     found = [each[0].text for each in captioner.write(np.eye(4, dtype=np.float32), 2)]
     assert found == ["Red cat.", "Blue cat.", "Dog.", "Blue dog."]
 
@@ -53,7 +53,7 @@ def test_a_run_writes_a_captioner_in_8_bits(data: VSEData, tmp_path: Path) -> No
     result = train_captioner(data, SETTINGS, tmp_path / "run")
     assert (result.n_validation, result.up_to_date, result.warnings) == (3, False, ())
     trained = read_trained(result.checkpoint)
-    captioner = captioner_of(CaptionerConfig(**trained.config), trained.tensors)
+    captioner = build_captioner(CaptionerConfig(**trained.config), trained.tensors)
     assert captioner.config.words[:4] == (*SPECIAL, "a", "bar")
     assert (trained.model, trained.features["extractor"], captioner.config.dim_in) == (
         "captioner",

@@ -20,7 +20,7 @@ from vidsum.lab.training.detr import (
 )
 from vidsum.lab.training.moments import DETRBatch
 from vidsum.lab.training.settings import DETRLossSettings, MatchWeights
-from vidsum.models.detr import Detections, Inputs
+from vidsum.models.detr import Detections, DETRInputs
 
 ONLY_SPAN, ONLY_GIOU, ONLY_LABEL = (
     MatchWeights(span=1, giou=0, label=0),
@@ -92,7 +92,7 @@ def test_without_any_window_all_moments_are_none() -> None:
 
 def _of(windows: Tensor, is_clip: Tensor, saliency: Tensor) -> DETRBatch:
     none = torch.zeros(len(is_clip), 1, 1)
-    inputs = Inputs(is_clip[..., None].float(), is_clip, none, none[..., 0].bool())
+    inputs = DETRInputs(is_clip[..., None].float(), is_clip, none, none[..., 0].bool())
     return DETRBatch(inputs, windows, windows.any(-1), saliency, inputs, none[:, 0, 0].bool())
 
 

@@ -28,7 +28,7 @@ from vidsum.lab.training.vse import (
     train_vse,
 )
 from vidsum.models.configs import VSEConfig
-from vidsum.models.vse import shapes_of
+from vidsum.models.vse import tensor_shapes
 
 SETTINGS = VSESettings(
     model=VSEConfig(hidden=32),
@@ -61,7 +61,7 @@ def test_it_learns_and_the_mean_of_the_maps_is_one_map(data: VSEData, tmp_path: 
     assert trained.features["extractor"] == EXTRACTOR
     assert trained.training["pictures"] == {"train": 78, "val": 6}
     assert trained.training["best"]["recall"] == list(result.recall)
-    seen = whole.seen(embedded(["a red circle"] * 3), np.zeros((3, 32), np.float32))
+    seen = whole.simulate(embedded(["a red circle"] * 3), np.zeros((3, 32), np.float32))
     assert np.allclose(np.linalg.norm(seen, axis=1), 1)
 
 
@@ -91,7 +91,7 @@ def test_a_map_of_another_standardisation_gives_the_same() -> None:
     rng = np.random.default_rng(0)
     drawn = {
         name: rng.standard_normal(shape).astype(np.float32)
-        for name, shape in shapes_of(VSEConfig(dim_in=6, hidden=9, dim_out=4)).items()
+        for name, shape in tensor_shapes(VSEConfig(dim_in=6, hidden=9, dim_out=4)).items()
     }
     drawn["scale"] = np.exp(drawn["scale"])
     trained = Trained(

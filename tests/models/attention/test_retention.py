@@ -17,8 +17,8 @@ from vidsum.models.attention.retention import (
     chunkwise_retention,
     decay_mask,
     recurrent_retention,
-    turn_of,
     xpos,
+    xpos_turn,
 )
 from vidsum.models.configs import Decay, Fusion, MRNetConfig, Region
 
@@ -109,7 +109,7 @@ def test_three_forms_of_retention_are_one(
 ) -> None:
     q, k, v = drawn(seed, length)
     expected = parallel_retention(q, k, v, gamma, "forward")
-    turn = turn_of(4)
+    turn = xpos_turn(4)
     recurrent, state = recurrent_retention(q, k, v, gamma, turn)
     assert torch.allclose(recurrent, expected, atol=1e-6)
     chunked, chunk_state = chunkwise_retention(q, k, v, gamma, turn, chunk=chunk)
@@ -131,18 +131,18 @@ def test_forms_of_retention_are_one_at_any_length(length: int, dtype: torch.dtyp
     weights = xpos(q) @ xpos(k, inverse=True).mT
     together = (weights * decay_mask(length, 0.98, "forward", dtype=dtype)) @ v
     for form in (recurrent_retention, chunkwise_retention):
-        found, _ = form(q, k, v, 0.98, turn_of(16))
+        found, _ = form(q, k, v, 0.98, xpos_turn(16))
         torch.testing.assert_close(found, together, atol=near, rtol=0)
     # Eq. A3-A4, which looks ahead, against pairs whose distance is what counts
     both = (weights * decay_mask(length, 0.98, dtype=dtype)) @ v
     behind, ahead = (
         together,
-        recurrent_retention(q.flip(-2), k.flip(-2), v.flip(-2), 0.98, 1 / turn_of(16))[0],
+        recurrent_retention(q.flip(-2), k.flip(-2), v.flip(-2), 0.98, 1 / xpos_turn(16))[0],
     )
     itself = (q * k).sum(-1, keepdim=True) * v
     torch.testing.assert_close(behind + ahead.flip(-2) - itself, both, atol=2 * near, rtol=0)
     n, m = length - 1, max(0, length - 40)  # one pair, directly
-    step = turn_of(16, 512) ** (n - m)
+    step = xpos_turn(16, 512) ** (n - m)
     own, other = (torch.view_as_complex(each.double().view(8, 2)) for each in (q[0, n], k[0, m]))
     assert weights[0, n, m].item() == pytest.approx((own * other.conj() * step).sum().real.item(), abs=near)
 
@@ -165,7 +165,7 @@ def test_a_block_of_any_size_reads_clip_by_clip_what_it_reads_at_once(clips: int
 def test_two_recurrences_are_the_form_that_looks_ahead_too(length: int, gamma: float, seed: int) -> None:
     """Eq. A3-A4, whose second sum starts at m = n + 1: the clip itself counts once."""
     q, k, v = drawn(seed, length)
-    turn = turn_of(4)
+    turn = xpos_turn(4)
     behind, _ = recurrent_retention(q, k, v, gamma, turn)
     ahead, _ = recurrent_retention(q.flip(-2), k.flip(-2), v.flip(-2), gamma, 1 / turn)
     itself = (q * k).sum(-1, keepdim=True) * v
@@ -179,7 +179,7 @@ def test_the_recurrence_is_the_module_that_reads_clips_alone() -> None:
     x = torch.randn(2, 9, 8)
     with torch.no_grad():
         q, k, v = module._split(module.video_projections, x, x, x)
-        retained, _ = recurrent_retention(q, k, v / 2, 0.7, turn_of(4))  # sqrt(d_k) = 2
+        retained, _ = recurrent_retention(q, k, v / 2, 0.7, xpos_turn(4))  # sqrt(d_k) = 2
         gated = silu(module.gate(x)) * join_heads(layer_norm(retained, retained.shape[3:]))  # type: ignore[misc]
         assert torch.allclose(module.out(gated), module(torch.cat([x[:, :1], x], dim=1), 1)[:, 1:], atol=1e-5)
 

@@ -116,7 +116,7 @@ class FeatureSimulator:
         """Return the video with other features in the space of its captions, drawn from a seed."""
         rng = np.random.default_rng([*seed, *video.name.encode()])
         captions = video.features.array
-        seen = self.visual.seen(captions, noise_of(captions, rng))
+        seen = self.visual.simulate(captions, noise_of(captions, rng))
         return replace(video, features=replace(video.features, array=seen, extractor=vse.NAME))
 
     @property

@@ -20,7 +20,7 @@ from vidsum.lab.datasets.captioned_pictures import CaptionedPicture, read_captio
 from vidsum.lab.evaluation.report import Measured, Report, Row, check_rows
 from vidsum.lab.evaluation.settings import VSERequest, checkpoint_of
 from vidsum.models.configs import VSEConfig
-from vidsum.models.vse import VisualSemanticMap, map_of
+from vidsum.models.vse import VisualSemanticMap, build_map
 from vidsum.provenance import identify_file
 from vidsum.types import FloatArray, Progress, TimeArray
 
@@ -219,7 +219,7 @@ def read_map(path: Path) -> tuple[VisualSemanticMap, Trained]:
     if trained.model != "vse":
         raise InputError(f"{path}: a checkpoint of {safe_name(trained.model)}, not of vse")
     try:
-        return map_of(VSEConfig(**trained.config), trained.tensors), trained
+        return build_map(VSEConfig(**trained.config), trained.tensors), trained
     except (TypeError, ValueError) as error:
         raise InputError(f"{path}: its tensors and its configuration do not fit together") from error
 

@@ -25,7 +25,7 @@ from vidsum.lab.models.vit import ViTBlock
 from vidsum.models.attention.heads import join_heads, sines, split_heads
 from vidsum.models.attention.learned_mask import learned_masks, shared_mask
 from vidsum.models.configs import DETRConfig, MaskConfig
-from vidsum.models.detr import EncoderLayer, mlp
+from vidsum.models.detr import DETREncoderLayer, mlp
 
 Phase = Literal["language", "align", "tune"]
 
@@ -100,7 +100,7 @@ class AudiovisualEncoder(nn.Module):
         self.kinds = nn.Parameter(torch.zeros(2, 1, config.d))
         sizes = DETRConfig(d=config.d, heads=config.heads, d_ff=config.d_ff, dropout=config.dropout)
         masks = learned_masks(config.mask, config.d, 2 * config.n_tokens, config.layers)
-        self.layers = nn.ModuleList(EncoderLayer(sizes, mask, nn.ReLU()) for mask in masks)
+        self.layers = nn.ModuleList(DETREncoderLayer(sizes, mask, nn.ReLU()) for mask in masks)
         self.linear = nn.ModuleList(
             mlp(config.d, config.d, config.d, config.linear_layers)
             for _ in range(config.layers if config.linear_layers else 0)

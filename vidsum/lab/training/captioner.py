@@ -28,9 +28,9 @@ from vidsum.lab.training.loop import Recipe, first_weights, fit
 from vidsum.lab.training.state import BEST, clear, make_folder, refuse_foreign
 from vidsum.lab.training.summary_settings import CaptionerSettings, VSEData
 from vidsum.lab.training.vse import describe_training, feature_standard, lr_share, read_splits, standardise
-from vidsum.models.captioner import END, SPECIAL, captioner_of, tokens_of, words_of
+from vidsum.models.captioner import END, SPECIAL, build_captioner, number_words, split_words
 from vidsum.models.configs import CaptionerConfig
-from vidsum.models.vse import packed
+from vidsum.models.vse import pack
 from vidsum.types import FloatArray, Progress
 
 _SMOOTHING, _LOST_WORDS = 0.1, 0.1
@@ -90,7 +90,7 @@ class _Judge:
     part: _Part
 
     def __call__(self, config: CaptionerConfig, tensors: Mapping[str, npt.NDArray[Any]]) -> float:
-        captions = captioner_of(config, tensors).write(self.part.features[0], _BEAM_WIDTH)
+        captions = build_captioner(config, tensors).write(self.part.features[0], _BEAM_WIDTH)
         said = [tokenize(ranked[0].text) for ranked in captions]
         people = [[tokenize(text) for text in texts] for texts in self.part.sentences]
         return float(cider(said, people).mean())
@@ -130,7 +130,7 @@ def train_captioner(
     judge = _Judge(validation)
     recipe = _recipe(train, standard, judge, about, settings)
     fitted = fit(recipe, settings.loop, out / FOLDER, overwrite=overwrite, progress=progress)
-    tensors = packed({**standard, **_arrays(read_trained(fitted.checkpoint).tensors)})
+    tensors = pack({**standard, **_arrays(read_trained(fitted.checkpoint).tensors)})
     score = judge(config, tensors)
     best = {"epoch": fitted.best.epoch, "cider": score}
     save_trained(
@@ -142,7 +142,7 @@ def train_captioner(
 
 def vocabulary(sentences: Sequence[str], least: int) -> tuple[str, ...]:
     """Return `SPECIAL`, then the words that occur at least `least` times, in alphabetical order."""
-    counts = Counter(word for sentence in sentences for word in words_of(sentence))
+    counts = Counter(word for sentence in sentences for word in split_words(sentence))
     return (*SPECIAL, *sorted(word for word, count in counts.items() if count >= least))
 
 
@@ -191,7 +191,7 @@ def _recipe(
 
 def encode_sentence(text: str, numbers: Mapping[str, int], config: CaptionerConfig) -> tuple[int, ...]:
     """Return the tokens of a sentence, with its end."""
-    return (*tokens_of(text, numbers)[: config.longest], END)
+    return (*number_words(text, numbers)[: config.longest], END)
 
 
 def batches(

@@ -97,7 +97,7 @@ def prepare_run(
         splits = [with_validation(split, settings.validation) for split in splits]
     else:
         settings = replace(settings, loop=replace(settings.loop, patience=None))
-    if (most := settings.model.most_samples) is not None:
+    if (most := settings.model.max_samples) is not None:
         _check_lengths([videos[name] for split in splits for name in split.train], most)
     return start_run(
         "fulltransnet",
@@ -292,7 +292,7 @@ def loss_of(model: FullTransNet, example: VideoExample, crop: float, noise: floa
     loss = fulltransnet_loss(model.taught(state, tokens).float(), part.key_frames)
     if model.scores is None:
         return loss
-    return loss + frame_loss(model.scores.learned(state.memory).float(), part.target)
+    return loss + frame_loss(model.scores.network_part(state.memory).float(), part.target)
 
 
 def random_part(video: AnnotatedVideo, least: float) -> AnnotatedVideo:

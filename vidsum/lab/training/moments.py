@@ -18,7 +18,7 @@ from vidsum.lab.training.data import MomentData
 from vidsum.lab.training.loop import FitResult, Recipe, first_weights, fit
 from vidsum.lab.training.settings import DETRSettings, MRNetSettings
 from vidsum.models.configs import MRNetConfig
-from vidsum.models.detr import Inputs, inputs_of, padded
+from vidsum.models.detr import DETRInputs, pad_inputs, pad_rows
 from vidsum.types import Progress
 
 Item = TypeVar("Item")
@@ -109,14 +109,14 @@ def collate_groups(groups: Sequence[Group], device: torch.device) -> MomentBatch
 class DETRBatch(NamedTuple):
     """Several examples, on a device."""
 
-    inputs: Inputs
+    inputs: DETRInputs
     gt_windows: Tensor
     """[B, n, 2] start and end as fractions of the video, padded with empty ones"""
     is_window: Tensor
     """[B, n] bool"""
     saliency: Tensor
     """[B, T] the annotators' scores of each clip, added up; padded with zeros"""
-    negative: Inputs
+    negative: DETRInputs
     """The negative pair of each example: a video and a query that does not describe it."""
     has_negative: Tensor
     """[B] bool; an example alone in its batch may have none, and is then its own negative."""
@@ -130,8 +130,8 @@ def collate_pairs(examples: Sequence[HighlightExample], device: torch.device) ->
         for example, other in zip(examples, [*pairs[1:], pairs[0]], strict=True)
     ]
     has_negative = [example.negative is not None or len(examples) > 1 for example in examples]
-    gt_windows, is_window = padded([example.windows.reshape(-1, 2) for example in examples], device)
-    saliency, _ = padded([example.saliency[:, None] for example in examples], device)
+    gt_windows, is_window = pad_rows([example.windows.reshape(-1, 2) for example in examples], device)
+    saliency, _ = pad_rows([example.saliency[:, None] for example in examples], device)
     return DETRBatch(
         inputs=_inputs(pairs, device),
         gt_windows=gt_windows,
@@ -142,8 +142,8 @@ def collate_pairs(examples: Sequence[HighlightExample], device: torch.device) ->
     )
 
 
-def _inputs(pairs: Sequence[Pair], device: torch.device) -> Inputs:
-    return inputs_of([pair.video for pair in pairs], [pair.words for pair in pairs], device)
+def _inputs(pairs: Sequence[Pair], device: torch.device) -> DETRInputs:
+    return pad_inputs([pair.video for pair in pairs], [pair.words for pair in pairs], device)
 
 
 Model = TypeVar("Model", bound=nn.Module)

@@ -100,7 +100,7 @@ def _scores(summarizer: ImportanceModel, video: AnnotatedVideo, protocol: Protoc
     model = summarizer.model
     if not isinstance(model, FullTransNet):
         raise UsageError(f"{summarizer.name} has no decoder to show labels to")
-    most, n_samples = model.config.most_samples, len(video.features)
+    most, n_samples = model.config.max_samples, len(video.features)
     if most is not None and n_samples > most:
         fault = f"{video.name} has {n_samples} samples; the model has positions for {most}"
         raise UsageError(fault, hint="only decoding without labels goes through longer videos in windows")

@@ -22,7 +22,7 @@ from vidsum.lab.evaluation.summary_metrics import spearman_rho
 from vidsum.lab.training.run import TrainingRun, split_facts, start_run
 from vidsum.lab.training.state import BEST, make_folder, refuse_foreign
 from vidsum.lab.training.summary_settings import RidgeSettings
-from vidsum.models.ridge import RidgeScorer, averaged
+from vidsum.models.ridge import RidgeScorer, moving_average
 from vidsum.types import FloatArray, Progress, TimeArray
 
 PENALTIES: Final = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
@@ -121,7 +121,7 @@ def _rows(run: TrainingRun[RidgeSettings], name: str, draw: int) -> FloatArray:
     mean.
     """
     features = run.drawn(name, run.settings.seed, draw).features
-    rows = averaged(run.inputs.of(features) * _scales(run.settings), run.settings.model.window)
+    rows = moving_average(run.inputs.of(features) * _scales(run.settings), run.settings.model.window)
     return np.asarray(rows - rows.mean(axis=0), np.float32)
 
 
@@ -163,4 +163,4 @@ def _choose(videos: Sequence[_Video], settings: RidgeSettings) -> tuple[float, f
 
 
 def _smooth(scores: TimeArray, window: int) -> FloatArray:
-    return averaged(scores[:, None], window)[:, 0]
+    return moving_average(scores[:, None], window)[:, 0]

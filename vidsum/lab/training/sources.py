@@ -134,7 +134,7 @@ def _simulate_data(
     clips = _captions_of_clips(source, videos, device, progress)
     held_out = held_out_of(videos, fraction, seed)
     train = {name: video for name, video in videos.items() if name not in held_out}
-    show = load_map().seen if space == "vse" else show_in_clip
+    show = load_map().simulate if space == "vse" else show_in_clip
     joined = _JOINED if source.joined is None else source.joined
     sizes = (show, n_clips, clip_s, n_queries, guided, joined)
     of_train = SimulationSettings(captions_of(train, sentences, clips), *sizes)

@@ -45,7 +45,7 @@ from vidsum.lab.training.state import BEST, clear, make_folder, refuse_foreign
 from vidsum.lab.training.summary_settings import CaptionerSettings, VSEData, VSESettings
 from vidsum.lab.training.vse_measured import FOLDS, cohort_classes, measure_map
 from vidsum.models.configs import VSEConfig
-from vidsum.models.vse import CLASSES, VisualSemanticMap, packed, rooted, unpacked
+from vidsum.models.vse import CLASSES, VisualSemanticMap, pack, signed_root, unpack
 from vidsum.provenance import identify_file
 from vidsum.types import FloatArray, Progress
 
@@ -145,12 +145,12 @@ def train_vse(
             replace(train, features=views), replace(validation, features=shown_features), about, map_settings
         )
         fits.append(fit(recipe, loop, out / f"map_{number}", progress=progress))
-    tensors = packed(
+    tensors = pack(
         {**standard, **average_maps([read_trained(fitted.checkpoint) for fitted in fits], views[0])}
     )
     config = replace(config, hidden=settings.maps * config.hidden)
-    embedded = VisualSemanticMap(config, unpacked(tensors))(validation.features[0])
-    tensors |= packed(measure_map(embedded, validation.vectors[0], validation.sentences.picture_of))
+    embedded = VisualSemanticMap(config, unpack(tensors))(validation.features[0])
+    tensors |= pack(measure_map(embedded, validation.vectors[0], validation.sentences.picture_of))
     if len(classes := cohort_classes(validation.features[0], data.extractor, settings.device)):
         tensors[CLASSES] = classes
     recall = _recall(embedded, validation)
@@ -310,7 +310,7 @@ def lr_share(done: float) -> float:
 
 def feature_standard(features: FloatArray) -> dict[str, FloatArray]:
     """Return [D] `mean` and `scale` of the roots of features [V, N, D]."""
-    moments = np.array([(view.mean(axis=0), view.var(axis=0)) for view in map(rooted, features)])
+    moments = np.array([(view.mean(axis=0), view.var(axis=0)) for view in map(signed_root, features)])
     mean, variance = moments.mean(axis=0)
     return {"mean": mean, "scale": np.sqrt(variance) + np.float32(_MIN_SCALE)}
 
@@ -320,7 +320,7 @@ def standardise(features: FloatArray, standard: Mapping[str, FloatArray]) -> Flo
     memory.
     """
     for view in features:
-        view[:] = (rooted(view) - standard["mean"]) / standard["scale"]
+        view[:] = (signed_root(view) - standard["mean"]) / standard["scale"]
     return features
 
 

@@ -1,4 +1,4 @@
-"""What the attention of several models is made of: tokens from features, positions, and heads."""
+"""Parts of the attention of several models: tokens from features, positions, and heads."""
 
 import math
 
@@ -7,9 +7,7 @@ from torch import Tensor, nn
 
 
 def input_projection(dim: int, d: int, dropout: float) -> nn.Sequential:
-    """Return features to tokens: two layers from dim to d numbers, each a norm, dropout and a linear
-    layer.
-    """
+    """Return two layers from features to tokens, dim to d numbers: each a norm, dropout and linear."""
     first = nn.LayerNorm(dim), nn.Dropout(dropout), nn.Linear(dim, d)
     return nn.Sequential(*first, nn.ReLU(), nn.LayerNorm(d), nn.Dropout(dropout), nn.Linear(d, d))
 
@@ -21,9 +19,7 @@ def sinusoid(position: Tensor, rates: Tensor) -> Tensor:
 
 
 def sines(fraction: Tensor, d: int) -> Tensor:
-    """Return [..., d] sinusoidal positions of fractions [...] of a video, at d / 2 rates from 1 to 1 /
-    10,000.
-    """
+    """Return [..., d] sinusoidal positions of fractions [...] of a video, at d / 2 rates to 1 / 10,000."""
     pair = torch.arange(0, d, 2, device=fraction.device, dtype=torch.float32) / d
     return sinusoid(fraction * (2 * math.pi), 10000.0**-pair)
 

@@ -17,9 +17,9 @@ from torch.nn.functional import pad, relu, scaled_dot_product_attention
 
 from vidsum.models.configs import Bound, Fusion, MaskConfig
 
-_OPEN = 6.0
-"""Sigmoid's argument where a bounded mask starts as none: 0.9975, which still has a gradient."""
-_HIDDEN = 10000.0
+_OPEN_LOGIT = 6.0
+"""Logit of a bounded mask that starts neutral: 0.9975, which still has a gradient."""
+_HIDDEN_LOGIT = 10000.0
 """Amount that the fusion `hide` subtracts from a logit where M is 0, as in SwinBERT and BERT."""
 
 
@@ -58,7 +58,7 @@ class SoftMask(NamedTuple):
     def added(self) -> Tensor:
         """Return [B, N, N_k]: the bias of the logits, where M does not multiply them."""
         mask = self.dense()
-        return (mask - 1) * _HIDDEN if self.fusion == "hide" else mask
+        return (mask - 1) * _HIDDEN_LOGIT if self.fusion == "hide" else mask
 
 
 class LearnedMask(nn.Module):
@@ -139,7 +139,7 @@ class StaticMask(nn.Module):
     """
 
     def __init__(self, config: MaskConfig, n_keys: int) -> None:
-        """Of at most n_keys tokens; fewer take the first rows and columns."""
+        """Make a mask of at most n_keys tokens; fewer take the first rows and columns."""
         super().__init__()
         self.config = config
         self.weights = nn.Parameter(torch.empty(n_keys, n_keys))
@@ -148,8 +148,8 @@ class StaticMask(nn.Module):
     def reset_parameters(self) -> None:
         """Start anew; an identity start is a mask of nearly 1 everywhere."""
         if self.config.identity:  # `hide` magnifies what is missing to 1
-            more = math.log(_HIDDEN) if self.config.fusion == "hide" else 0.0
-            nn.init.constant_(self.weights, _OPEN + more)
+            more = math.log(_HIDDEN_LOGIT) if self.config.fusion == "hide" else 0.0
+            nn.init.constant_(self.weights, _OPEN_LOGIT + more)
         else:
             nn.init.normal_(self.weights)
 
@@ -166,13 +166,12 @@ Mask = LearnedMask | StaticMask
 
 def sparse_mask(weights: Tensor) -> Tensor:
     """Return [T, T] M_LS of MRNet's Eq. 5: sigmoid of the learned weights [T, T], and 1 on the diagonal."""
-    own = torch.eye(len(weights), device=weights.device, dtype=weights.dtype)
-    return (1 - own) * weights.sigmoid() + own
+    diagonal = torch.eye(len(weights), device=weights.device, dtype=weights.dtype)
+    return (1 - diagonal) * weights.sigmoid() + diagonal
 
 
 def static_sparsity(model: nn.Module) -> Tensor:
-    """Return the sparsity loss of a model's static masks: the mean of a mask without its diagonal, over the
-    masks.
+    """Return the sparsity loss of a model's static masks: the mean of each without its diagonal, averaged.
 
     SwinBERT adds it with a weight; 0 where the model has none.
     """
@@ -187,7 +186,7 @@ def static_sparsity(model: nn.Module) -> Tensor:
 def _neutral(config: MaskConfig) -> float:
     """Return the last bias with which a mask changes nothing; with a bound, next to nothing."""
     if config.bound == "sigmoid":
-        return _OPEN if config.fusion == "product" else -_OPEN
+        return _OPEN_LOGIT if config.fusion == "product" else -_OPEN_LOGIT
     return 1.0 if config.fusion == "product" else 0.0
 
 
@@ -196,26 +195,26 @@ def learned_masks(config: MaskConfig | None, d: int, n_keys: int, layers: int) -
     none.
     """
     if config is not None and config.kind == "static":
-        return [StaticMask(config, n_keys) if n < _own(config, layers) else None for n in range(layers)]
-    return [*_predicted(config, d, n_keys, layers, cross=False)]
+        return [StaticMask(config, n_keys) if n < _n_masks(config, layers) else None for n in range(layers)]
+    return [*_make_masks(config, d, n_keys, layers, cross=False)]
 
 
 def cross_masks(config: MaskConfig | None, d: int, n_keys: int, layers: int) -> list[LearnedMask | None]:
-    """Return the same of cross-attention, which no static mask has: its diagonal is a token's own."""
-    return _predicted(None if config and config.kind == "static" else config, d, n_keys, layers, cross=True)
+    """Return the masks of cross-attention; a static mask has none, since its diagonal is a token itself."""
+    return _make_masks(None if config and config.kind == "static" else config, d, n_keys, layers, cross=True)
 
 
-def _predicted(
+def _make_masks(
     config: MaskConfig | None, d: int, n_keys: int, layers: int, *, cross: bool
 ) -> list[LearnedMask | None]:
     if config is None:
         return [None] * layers
-    own = _own(config, layers)
-    return [LearnedMask(config, d, n_keys, cross=cross) if n < own else None for n in range(layers)]
+    n_masks = _n_masks(config, layers)
+    return [LearnedMask(config, d, n_keys, cross=cross) if n < n_masks else None for n in range(layers)]
 
 
-def _own(config: MaskConfig, layers: int) -> int:
-    """Return number of layers that have a mask of their own."""
+def _n_masks(config: MaskConfig, layers: int) -> int:
+    """Return the number of masks of so many layers."""
     return 1 if config.shared else layers
 
 
@@ -257,9 +256,9 @@ def fused_attention(
 class FusedAttention(nn.Module):
     """`fused_attention` as a module, whose hooks see what is compared."""
 
-    def forward(self, *given: Any) -> Tensor:
+    def forward(self, *arguments: Any) -> Tensor:
         """See `fused_attention`."""
-        return fused_attention(*given)
+        return fused_attention(*arguments)
 
 
 def attention_weights(q: Tensor, k: Tensor, mask: SoftMask | None, is_key: Tensor | None = None) -> Tensor:

@@ -106,12 +106,12 @@ def _local_rows(
         keys = torch.cat([k[:, :, low:high], tokens.keys], dim=2)
         values = torch.cat([v[:, :, low:high], tokens.values], dim=2)
         queries = slice(start, stop)
-        block = mask and _joined(mask.part(queries, slice(low, high)), mask.part(queries, tokens.index))
+        block = mask and _join(mask.part(queries, slice(low, high)), mask.part(queries, tokens.index))
         rows.append(fused_attention(q[:, :, queries], keys, values, block, attends))
     return torch.cat(rows, dim=2)
 
 
-def _joined(near: SoftMask, far: SoftMask) -> SoftMask:
+def _join(near: SoftMask, far: SoftMask) -> SoftMask:
     """Return the mask of the same queries over keys at the same positions in all videos, then over picked
     ones.
     """

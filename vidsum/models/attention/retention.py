@@ -66,7 +66,7 @@ def decay_mask(
     return mask + torch.eye(length, device=device, dtype=dtype) * (diagonal - 1)
 
 
-def turn_of(d: int, base: int = SCALE_BASE) -> Tensor:
+def xpos_turn(d: int, base: int = SCALE_BASE) -> Tensor:
     """Return [d / 2] complex: what xPos does to each pair of numbers from one position to the next."""
     pair = torch.arange(0, d, 2, dtype=torch.float64) / d
     return torch.polar(((pair + 0.4) / 1.4) ** (1 / base), 10000.0**-pair)
@@ -206,7 +206,7 @@ class MaskRetention(nn.Module):
         """
         queries, keys, values = self._project(x, n_queries)
         retention = self.mask(n_queries, x.shape[1], x.device)
-        out = self._joined(
+        out = self._join(
             x, self.weigh(queries, keys, self._attends(x, n_queries, is_key), retention, mask) @ values
         )
         if self.config.queries_attend:
@@ -221,9 +221,9 @@ class MaskRetention(nn.Module):
         q, k, v = self._split(self.video_projections, clips, clips, clips)
         d_k = q.shape[3]
         retained, state = recurrent_retention(
-            q / math.sqrt(d_k), k, v, self.config.gamma, turn_of(d_k, self.scale_base), state
+            q / math.sqrt(d_k), k, v, self.config.gamma, xpos_turn(d_k, self.scale_base), state
         )
-        return self._joined(clips, retained), state
+        return self._join(clips, retained), state
 
     def mask(self, n_queries: int, length: int, device: torch.device | None = None) -> Tensor:
         """Return [M + T, M + T] of Eq. 7: 1 for unlimited attention, M_RD * M_LS for the masked regions.
@@ -277,7 +277,7 @@ class MaskRetention(nn.Module):
         )
         return q, k, v
 
-    def _joined(self, x: Tensor, retained: Tensor) -> Tensor:
+    def _join(self, x: Tensor, retained: Tensor) -> Tensor:
         """Return [B, M + T, d] of the heads' sums [B, h, M + T, d / h] for tokens [B, M + T, d]."""
         if self.gate is None:
             out: Tensor = self.out(join_heads(retained))
@@ -296,5 +296,5 @@ class MaskRetention(nn.Module):
             attends = is_clip[:, None] == is_clip[None, :]
         if is_key is not None:
             attends = attends & is_key[:, None, :]
-        own = torch.eye(length, dtype=torch.bool, device=x.device)
-        return (attends | own).view(-1, 1, length, length)
+        diagonal = torch.eye(length, dtype=torch.bool, device=x.device)
+        return (attends | diagonal).view(-1, 1, length, length)
