@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -171,7 +172,8 @@ def test_the_pieces_are_those_of_the_rules_step_by_step(
     room = data.draw(st.integers(min(size, sum(lengths)), sum(lengths)))
     kept = data.draw(st.sampled_from([[], [(0, 2)]]))
     least = data.draw(st.sampled_from([0.0, 0.5]))
-    pieces = choose_segments(case.windows, case.firsts, case.features, case.sampled, kept, room, size, least)
+    windows = replace(case.windows, min_score=least)
+    pieces = choose_segments(windows, case.firsts, case.features, case.sampled, kept, room, size)
     assert [(piece.start, piece.end) for piece in pieces] == case.slow(room, least, kept)
     assert sum(piece.size for piece in pieces) <= room
 

@@ -22,8 +22,8 @@ from vidsum.types import FloatArray, Progress
 from vidsum.video.clock import start_offset_s
 from vidsum.video.described import SpokenText, sound_rate, write_described
 
-_AIM, _NEAR = 150, 0.02
-"""Words a minute that a program shall speak, just below what `fit` bounds, and a deviation that is let be."""
+_WORDS_PER_MINUTE, _PACE_TOLERANCE = 150, 0.02
+"""Pace of speech, just below the limit of `fit_descriptions`, and the deviation that is tolerated."""
 
 
 def write_audio_description(
@@ -35,11 +35,11 @@ def write_audio_description(
 ) -> Descriptions:
     """Write a copy of the film with descriptions as its second sound track (MP4).
 
-    Pictures and the first sound track are copied as they are stored. In the second one, the film is 12 dB
-    lower where a description is spoken.
+    Pictures and the first sound track are copied. In the second one, the film is 12 dB lower where a
+    description is spoken.
 
     Args:
-        found: of `vidsum.describe(path, in_gaps=True)`.
+        descriptions: of `vidsum.describe(path, in_gaps=True)`.
         path: the MP4.
         speaker: `espeak-ng`, `flite`, or a command with the places {text} and {output}.
         progress: called while it runs.
@@ -63,24 +63,19 @@ def write_audio_description(
     rate = sound_rate(info)
     with TemporaryDirectory() as folder:
         spoken, included, lost = list[SpokenText](), list[Description](), list[str]()
-        is_corrected = descriptions.writer == "people"
         for number, description in enumerate(descriptions.descriptions):
             if progress:
                 progress("speaking", number, len(descriptions.descriptions))
-            texts = [description.text] if is_corrected else shorten(description.text)
-            room_s = _room_s(descriptions, number)
             try:
-                text, samples = _speak_fitting(texts, room_s, speaker, rate, Path(folder))
+                text, file = _speak_description(descriptions, number, speaker, rate, Path(folder))
             except InputError as error:
                 time = format_timestamp(description.start_s + start_offset_s(info))
                 lost.append(f"{quote(description.text)} ({time}): {error.message}")
             else:
-                # on disk: those of a long film would fill the memory
-                np.save(file := Path(folder) / f"{number}.npy", samples)
-                spoken.append(SpokenText(description.start_s, np.load(file, mmap_mode="r")))
-                included.append(
-                    replace(description, end_s=description.start_s + len(samples) / rate, text=text)
-                )
+                samples = np.load(file, mmap_mode="r")
+                spoken.append(SpokenText(description.start_s, samples))
+                end_s = description.start_s + len(samples) / rate
+                included.append(replace(description, end_s=end_s, text=text))
         if lost and not included:
             raise OutputError(f"{speaker.name} speaks none of the descriptions, such as {lost[0]}")
         written = write_described(
@@ -91,6 +86,20 @@ def write_audio_description(
         descriptions=tuple(included),
         warnings=(*descriptions.warnings, *written.warnings, *_loss_warnings(lost)),
     )
+
+
+def _speak_description(
+    descriptions: Descriptions, number: int, speaker: Speaker, rate: int, folder: Path
+) -> tuple[str, Path]:
+    """Return the spoken text of a description, and the file of its sound: many would fill the memory.
+
+    Raises InputError: see `_speak_fitting`.
+    """
+    text = descriptions.descriptions[number].text
+    texts = [text] if descriptions.writer == "people" else shorten(text)
+    text, samples = _speak_fitting(texts, _room_s(descriptions, number), speaker, rate, folder)
+    np.save(file := folder / f"{number}.npy", samples)
+    return text, file
 
 
 def _room_s(descriptions: Descriptions, number: int) -> float:
@@ -116,8 +125,8 @@ def _speak_fitting(
     for text in texts:
         try:
             samples = speak(speaker, text, rate, folder)
-            aim_s = len(text.split()) * 60 / _AIM
-            if speaker.has_pace and abs(len(samples) / rate / aim_s - 1) > _NEAR:
+            aim_s = len(text.split()) * 60 / _WORDS_PER_MINUTE
+            if speaker.has_pace and abs(len(samples) / rate / aim_s - 1) > _PACE_TOLERANCE:
                 samples = speak(speaker, text, rate, folder, len(samples) / rate / aim_s)
         except InputError as error:
             why = error

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     from vidsum.pipelines.keywords import DescribeOptions
 
-MAX_SHOT_S = 10.0
+_SHOTS = ShotSettings(max_shot_s=10.0)
 """Longer shots are split: more happens in them than one sentence says."""
 
 
@@ -90,61 +90,79 @@ def plan_descriptions(
     if isinstance(source, Features) or not has_pictures(source):
         raise UsageError("descriptions are of a video, not of features", hint="give the video")
     facts = _facts(settings)
-    source_input = open_video_input(source, extractions_for("vse", extraction)[-1])
-    assert source_input.video is not None
-    film = source_input.video
+    video_input = open_video_input(source, extractions_for("vse", extraction)[-1])
     models: tuple[str, ...] = ()
     if settings.in_gaps:
         facts["in_gaps"] = [MIN_PAUSE_S, MARGIN_S, WORDS_A_MINUTE]
     if settings.in_gaps and settings.texts is None:
         models = candidate_models(
-            Selection().model, *source_input.kind, extraction.device, source_input.film_fps
+            Selection().model, *video_input.kind, extraction.device, video_input.film_fps
         )
         facts |= {"candidates": list(models), **weights_sha256(models)}
     if speaker is not None:
         facts["speak"] = speaker
-    cut = ShotSettings(max_shot_s=MAX_SHOT_S)
-    provenance = {**source_input.provenance, "shots": without_defaults(cut), "descriptions": facts}
+    shots = without_defaults(_SHOTS)
+    work = _Work(
+        settings, video_input, {**video_input.provenance, "shots": shots, "descriptions": facts}, models
+    )
+    return Plan(work.provenance, work.write if settings.texts is None else work.read)
 
-    def take(progress: Progress | None) -> Descriptions:
-        descriptions = read_corrected(Path(str(settings.texts)), film)
-        gaps = (
-            tuple(find_gaps(_speech_spans(source_input, progress), film.duration_s))
-            if settings.in_gaps
-            else None
-        )
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """Descriptions to make: from a video, or from the texts that people wrote."""
+
+    settings: Describing
+    video_input: Input
+    provenance: dict[str, Any]
+    models: tuple[str, ...]
+    """Models of the importance that decides between descriptions for one pause."""
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        facts: Mapping[str, Any] = self.provenance["descriptions"]
+        return facts
+
+    def gaps(self, duration_s: float, progress: Progress | None) -> tuple[Interval, ...]:
+        return tuple(find_gaps(_speech_spans(self.video_input, progress), duration_s))
+
+    def read(self, progress: Progress | None) -> Descriptions:
+        """Read the descriptions from a file."""
+        film = self.video_input.video
+        assert film is not None
+        descriptions = read_corrected(Path(str(self.settings.texts)), film)
+        gaps = self.gaps(film.duration_s, progress) if self.settings.in_gaps else None
         warnings = () if gaps is None else _overlap_warnings(descriptions, gaps, start_offset_s(film))
-        made = (descriptions, facts["writer"], film.duration_s, 0, gaps)
-        return Descriptions(*made, video=film, provenance=provenance, warnings=warnings)
+        made = (descriptions, self.facts["writer"], film.duration_s, 0, gaps)
+        return Descriptions(*made, video=film, provenance=self.provenance, warnings=warnings)
 
-    def make(progress: Progress | None) -> Descriptions:
-        write = _choose_writer(settings, facts, progress)  # first: what is missing shows before decoding
-        (features,), pictures = source_input.read(progress)
+    def write(self, progress: Progress | None) -> Descriptions:
+        """Describe the video."""
+        settings = self.settings
+        write = _choose_writer(settings, self.facts, progress)  # first: what is missing shows before decoding
+        (features,), pictures = self.video_input.read(progress)
         every_s, warnings, gaps = settings.every_s, list(features.warnings), None
-        segments = (
-            _split_evenly(every_s, features.duration_s)
-            if every_s
-            else find(features, cut, pictures).intervals
-        )
-        said = write(segment_features(features, segments))
-        descriptions = join_descriptions(segments, said, settings.min_sure)
+        if every_s:
+            segments: Sequence[Interval] = _split_evenly(every_s, features.duration_s)
+        else:
+            segments = find(features, _SHOTS, pictures).intervals
+        sentences = write(segment_features(features, segments))
+        descriptions = join_descriptions(segments, sentences, settings.min_sure)
         if settings.in_gaps:
-            gaps = tuple(find_gaps(_speech_spans(source_input, progress), features.duration_s))
-            importance = best_score(models, features, None, Selection(), 1.0, extraction.device).importance
-            descriptions, about = _fit_into_gaps(descriptions, gaps, features, importance)
-            warnings += about
+            gaps, device = self.gaps(features.duration_s, progress), self.video_input.extraction.device
+            importance = best_score(self.models, features, None, Selection(), 1.0, device).importance
+            descriptions, messages = _fit_into_gaps(descriptions, gaps, features, importance)
+            warnings += messages
         return Descriptions(
             descriptions=tuple(descriptions),
-            writer=facts["writer"],
+            writer=self.facts["writer"],
             video_duration_s=features.duration_s,
-            n_unsure=sum(description.confidence < settings.min_sure for description in said),
+            n_unsure=sum(sentence.confidence < settings.min_sure for sentence in sentences),
             gaps=gaps,
             video=features.video,
-            provenance=provenance,
+            provenance=self.provenance,
             warnings=tuple(dict.fromkeys(warnings)),
         )
-
-    return Plan(provenance, make if settings.texts is None else take)
 
 
 def read_corrected(path: Path, film: VideoInfo) -> tuple[Description, ...]:
@@ -224,12 +242,12 @@ def _split_evenly(every_s: float, duration_s: float) -> list[Interval]:
     return list(pairwise([*edges, duration_s]))
 
 
-def _speech_spans(source_input: Input, progress: Progress | None) -> list[Interval]:
+def _speech_spans(video_input: Input, progress: Progress | None) -> list[Interval]:
     """Return [start_s, end_s) of each piece of speech; none of a video without sound."""
-    assert source_input.video is not None
-    if source_input.video.audio_codec is None:
+    assert video_input.video is not None
+    if video_input.video.audio_codec is None:
         return []
-    sound = probe_sound(source_input.video.path, source_input.video)
+    sound = probe_sound(video_input.video.path, video_input.video)
 
     def listen() -> FloatArray:
         spans = [
@@ -238,8 +256,8 @@ def _speech_spans(source_input: Input, progress: Progress | None) -> list[Interv
         ]
         return np.array(spans, np.float32).reshape(-1, 2)
 
-    provenance = {"vidsum": __version__, "video": source_input.provenance["video"], "rate": RATE}
-    spans = cached_rows("voices", provenance, listen) if source_input.extraction.cache else listen()
+    provenance = {"vidsum": __version__, "video": video_input.provenance["video"], "rate": RATE}
+    spans = cached_rows("voices", provenance, listen) if video_input.extraction.cache else listen()
     return [(float(start_s), float(end_s)) for start_s, end_s in spans]
 
 

@@ -82,8 +82,7 @@ def watch(
     Args:
         source: a file, a folder of segments, the URL of a stream, `camera`, or `-` for stdin.
         queries: what to look for, in English.
-        model: a checkpoint of `train mrnet --head live`, which gives the match probability; by default the
-            built-in matching.
+        model: a checkpoint of `train mrnet --head live` in place of the built-in matching.
         clips: a folder for an MP4 of each alert; made if needed.
         device: where the network runs.
         video_track, audio_track: number or language of the tracks; FFmpeg's choice by default.
@@ -107,11 +106,7 @@ def watch(
             warn(message)
     if not texts and not settings.like:
         raise UsageError("nothing to watch for", hint='--query "a person falls", or --like PICTURE')
-    stream = parse_source(source, follow=settings.follow, idle_s=settings.idle_s)
-    stream = replace(stream, video_track=video_track, audio_track=audio_track)
-    if is_offline() and not stream.works_offline:
-        hint = "unset VIDSUM_OFFLINE, or watch a file, a camera, or http, tcp or udp at 127.0.0.1"
-        raise InputError(f"{stream.name}: VIDSUM_OFFLINE forbids connections", hint=hint)
+    stream = replace(_open_stream(source, settings), video_track=video_track, audio_track=audio_track)
     extraction = Extraction(device=device)
     rows = [embed_queries("vse", texts, device)] if texts else []
     evidence = LiveEvidence(np.concatenate([*rows, *map(embed_picture, settings.like)]), device, model)
@@ -122,6 +117,14 @@ def watch(
     recorder = PreRoll(stream.name, settings.pre_roll_s, label) if clips else None
     alarms = [_Alarm(text, settings, recorder, clips) for text in (*texts, *settings.like)]
     return _iter_alerts(_seconds(stream, extractor, evidence, warn, recorder), alarms, recorder)
+
+
+def _open_stream(source: str, settings: Watching) -> LiveSource:
+    stream = parse_source(source, follow=settings.follow, idle_s=settings.idle_s)
+    if is_offline() and not stream.works_offline:
+        hint = "unset VIDSUM_OFFLINE, or watch a file, a camera, or http, tcp or udp at 127.0.0.1"
+        raise InputError(f"{stream.name}: VIDSUM_OFFLINE forbids connections", hint=hint)
+    return stream
 
 
 def _ignore(message: str) -> None:

@@ -74,6 +74,8 @@ class CandidateFinder:
     places: IntArray
     """Frames before which a cut may be, ascending."""
     shortest: int
+    min_score: float = 0.0
+    """Candidates below this are not returned."""
 
     def best(self, shot: int, cell: tuple[int, int], size: int, *, is_first: bool = True) -> Candidate | None:
         """Return the window of at most `size` frames with the highest sum; of several, that in their
@@ -91,7 +93,8 @@ class CandidateFinder:
         equal = np.flatnonzero(sums >= sums.max() - PARAMS.rounding * size)
         best = equal[len(equal) // 2]
         start, end = int(starts[best]), int(ends[best])
-        return Candidate(shot, start, end, cell, float(sums[best]) / (end - start), is_first)
+        score = float(sums[best]) / (end - start)
+        return Candidate(shot, start, end, cell, score, is_first) if score >= self.min_score else None
 
 
 def frame_importance(importance: FloatArray, sampled: IntArray, edges: IntArray) -> Floats:
@@ -181,23 +184,20 @@ def choose_segments(
     fixed: Sequence[tuple[int, int]],
     room: int,
     size: int,
-    least: float = 0.0,
 ) -> list[Candidate]:
-    """Return the pieces of a summary, in the order in which they are taken.
+    """Return the segments of a summary, in the order in which they are taken.
 
-    The piece with the highest score comes first. Then each step takes the highest gain per frame: of the
-    first pieces of good shots as long as there are any, then of all. A piece leaves its shot two cells, a
-    piece's length away on both sides. The last piece may be shorter than the others, to fit.
+    The candidate with the highest score comes first. Then each step takes the highest gain per frame: of the
+    first candidates of good shots while there are any, then of all. A segment leaves its shot two cells, a
+    segment's length away on both sides. The last one may be shorter, to fit.
 
     Args:
-        windows: where to cut.
-        firsts: the best piece of each shot that may be in; one or more.
-        features: of the video.
-        sampled: [T] frames of its samples.
-        kept: frames [start, end) that are in the summary anyway, and shown.
-        room: frames that the pieces may have together.
-        size: maximum frames of a piece.
-        least: a piece with a lower score is not taken.
+        windows: finds further candidates.
+        firsts: the best candidate of each shot that may be in; one or more.
+        features, sampled: of the video, and [T] frames of its samples.
+        fixed: frames [start, end) that are in the summary anyway.
+        room: maximum frames of all segments.
+        size: maximum frames of a segment.
     """
     coverage, taken = _Coverage(features, sampled, firsts), list[Candidate]()
     for start, end in fixed:
@@ -227,6 +227,6 @@ def choose_segments(
             parts = [((start, piece.start - size), False), ((piece.end + size, end), False)]
         for cell, is_first in parts:
             part = windows.best(piece.shot, cell, min(size, room), is_first=is_first)
-            if part and part.score >= least:
+            if part:
                 heapq.heappush(waiting, entry(part))
     return taken

@@ -150,15 +150,14 @@ def _choose(
     sums = np.concatenate([[0.0], np.cumsum(curve if curve.any() else curve + 1)])
     best, scores, most = list[Candidate](), np.zeros(0), -1
     for size in sizes:
-        pieces, windows, of_shots, least = _best_candidates(video, sums, places, shortest, size)
+        pieces, windows, shot_scores = _best_candidates(video, sums, places, shortest, size)
         if longest_s is None:
             pieces = _knapsack(pieces, room)
         elif pieces:
-            pieces = choose_segments(
-                windows, pieces, features, sampled, _runs(video.required), room, size, least
-            )
+            fixed = _runs(video.required)
+            pieces = choose_segments(windows, pieces, features, sampled, fixed, room, size)
         if (taken := sum(piece.size for piece in pieces)) > most:
-            best, scores, most = pieces, of_shots, taken
+            best, scores, most = pieces, shot_scores, taken
         if room - taken < shortest:
             break
     chosen = video.required.copy()
@@ -177,9 +176,9 @@ def _sizes(size: int, longest: int) -> list[int]:
 
 def _best_candidates(
     video: _Video, sums: TimeArray, places: IntArray, shortest: int, size: int
-) -> tuple[list[Candidate], CandidateFinder, TimeArray, float]:
-    """Return the best piece of each shot that may be in, windows for others, scores of all shots, the least
-    one.
+) -> tuple[list[Candidate], CandidateFinder, TimeArray]:
+    """Return the best candidate of each shot that may be in, a finder of others, and the scores of all
+    shots.
     """
     cells = dict(enumerate(pairwise(video.edges.tolist())))
     anywhere = np.arange(len(sums))
@@ -193,7 +192,8 @@ def _best_candidates(
             break
     least = _WORTHLESS * scores[~video.dropped[video.edges[:-1]]].max()
     worth = [piece for piece in pieces if piece.score >= least]
-    return worth if worth or video.required.any() else pieces, windows, scores, least  # never empty
+    is_enough = bool(worth) or bool(video.required.any())  # a summary is never empty
+    return worth if is_enough else pieces, replace(windows, min_score=float(least)), scores
 
 
 def _knapsack(pieces: Sequence[Candidate], room: int) -> list[Candidate]:
