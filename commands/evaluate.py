@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,12 +10,14 @@ import typer
 
 from vidsum.commands.batch import Verb, run_verb
 from vidsum.commands.jobs import Task
-from vidsum.commands.options import Chosen, CommandGroup, Without, command
+from vidsum.commands.options import Chosen, CommandGroup, Only, Videos, Without, command
 from vidsum.commands.outputs import Files, Outputs, check_outputs, require_suffix
 from vidsum.commands.paths import require_own
 from vidsum.commands.records import unless_up_to_date
 from vidsum.commands.result import Result, Table, View
 from vidsum.errors import UsageError
+from vidsum.features.settings import Extraction
+from vidsum.lab.attention.settings import AttentionFiles, AttentionRequest
 from vidsum.lab.evaluation.settings import (
     CaptionsRequest,
     HighlightsRequest,
@@ -207,6 +210,48 @@ def captions(
     """
     request = build(CaptionsRequest, {**chosen, "predictions": tuple(predictions)})
     _evaluate("captions", [(str(request.data), request)], report, view)
+
+
+@command(app)
+def attention(
+    sources: Videos,
+    request: AttentionRequest,
+    extraction: Annotated[Extraction, Only(("extractor", "device"))],
+    outputs: AttentionFiles,
+    view: View,
+) -> None:
+    """Draw the attention of a trained model while it reads a video.
+
+    vidsum evaluate attention film.mp4 --part 5.0
+
+    vidsum evaluate attention film.mp4 --query "a dog in the snow" --kind attention --kind weights
+    """
+    if not sources:
+        raise UsageError("no video", hint="vidsum evaluate attention VIDEO")
+    targets = {source: Files(outputs.paths(source, request), nested=False) for source in sources}
+    for source, files in targets.items():
+        check_outputs(source, files.all)
+    work = partial(draw_one, request, extraction, overwrite=outputs.overwrite)
+    run_verb(Verb("evaluate attention", work), sources, view, targets=targets)
+
+
+def draw_one(
+    request: AttentionRequest,
+    extraction: Extraction,
+    task: Task,
+    progress: "Progress | None",
+    *,
+    overwrite: bool,
+) -> Result:
+    """Draw the figures of one video."""
+    from vidsum.lab.attention.draw import draw_attention
+
+    files = task.files
+    if not overwrite:
+        require_own(files.all)
+    facts, messages = draw_attention(request, task.path, files.named, extraction, progress)
+    lines = tuple(map(str, files.all))
+    return Result(input=task.path, data={**files.facts(), **facts}, lines=lines, messages=messages)
 
 
 def _require_plot(chosen: Mapping[str, Any], report: ReportFiles) -> None:

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Exit
@@ -19,12 +19,12 @@ from vidsum.commands.records import OptionalPart, unless_up_to_date, write_momen
 from vidsum.commands.result import MOMENT_COLUMNS, Problem, Result, Table, View, moment_row, printable, render
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
-from vidsum.grounding.settings import UNLIKELY, AttentionPlot, Retrieval
+from vidsum.grounding.settings import UNLIKELY, Retrieval
 from vidsum.options import option
 from vidsum.video.settings import Clips
 
 if TYPE_CHECKING:
-    from vidsum.pipelines.moments import AttentionCapture, Queries
+    from vidsum.pipelines.moments import Queries
     from vidsum.pipelines.plan import Plan
     from vidsum.results.moments import Grounding
     from vidsum.results.transcript import SpokenQuery
@@ -70,13 +70,10 @@ class GroundOutputs:
         alone="",
     )
     clip_settings: Clips = field(default_factory=Clips)
-    plot: tuple[Literal["moments", AttentionPlot], ...] = option(
-        "Save a plot of the saliency curve and the moments of each query ({video}_moments.png). For a "
-        "trained model: attention (the attention weights between clips), mask (the masks of its layers) or "
-        "weights (the distribution of attention weights, with and without masks). Can be repeated.",
-        (),
-        metavar="[moments|attention|mask|weights]",
-        alone="moments",
+    plot: bool = option(
+        "Save a plot of the saliency curve and the moments of each query.",
+        False,
+        value_flag="vidsum evaluate attention VIDEO --query TEXT --kind",
     )
     plot_format: PlotFormat = "png"
     sheet: Sheet = False
@@ -145,12 +142,12 @@ def _require_one_stdin(batch: Batch, options: QueryOptions) -> None:
 
 def _has_more(extra: GroundOutputs) -> bool:
     """Return whether files other than the JSON are requested."""
-    return extra.clips is not None or bool(extra.plot) or extra.sheet
+    return extra.clips is not None or extra.plot or extra.sheet
 
 
 def _targets(sources: list[str], outputs: Outputs, extra: GroundOutputs) -> dict[str, Files]:
     """Return the files of each source, checked before any work."""
-    more = {("plot" if kind == "moments" else kind): f"{kind}.{extra.plot_format}" for kind in extra.plot}
+    more = {"plot": f"moments.{extra.plot_format}"} if extra.plot else {}
     more |= {"sheet": "moments_sheet.png"} if extra.sheet else {}
     return moment_files(sources, outputs, "moments", more, extra.clips, extra.clip_settings)
 
@@ -172,16 +169,13 @@ class GroundJob:
 
 def ground_one(job: GroundJob, task: Task, progress: "Progress | None") -> Result:
     """Find the moments of a video that match the queries."""
-    from vidsum.pipelines.moments import AttentionCapture, plan_moments
+    from vidsum.pipelines.moments import plan_moments
 
     curves = OptionalPart(
         "saliency curves", "--saliency", job.extra.saliency, lambda document: "timestamps_s" in document
     )
-    look = AttentionCapture([kind for kind in job.extra.plot if kind != "moments"])
-    plan = plan_moments(
-        task.path, job.queries, job.retrieval, job.extraction, look=look if look.plots else None
-    )
-    make = partial(_make, job, task, plan, look, progress)
+    plan = plan_moments(task.path, job.queries, job.retrieval, job.extraction)
+    make = partial(_make, job, task, plan, progress)
     result = unless_up_to_date(task.path, task.files, plan.provenance, make, job.outputs, part=curves)
     result = job.exports.write(result, task.files, job.outputs.replaces)
     is_ranked = all(query.get("present") is not None for query in result.data["queries"])
@@ -190,9 +184,7 @@ def ground_one(job: GroundJob, task: Task, progress: "Progress | None") -> Resul
     return result
 
 
-def _make(
-    job: GroundJob, task: Task, plan: "Plan[Grounding]", look: "AttentionCapture", progress: "Progress | None"
-) -> Result:
+def _make(job: GroundJob, task: Task, plan: "Plan[Grounding]", progress: "Progress | None") -> Result:
     grounding = plan.run(progress)
     document = grounding.to_dict(with_saliency=job.extra.saliency)
     without = ", which gives no match probability" if grounding.space == "clip" else ""
@@ -204,7 +196,7 @@ def _make(
         lines = (*notes, f"{task.path} {model}")
         return Result(data=document, lines=lines, table=_table(grounding), messages=grounding.warnings)
     line, messages = write_moments(
-        grounding, document, task.files, job.outputs.replaces, progress, look, job.extraction
+        grounding, document, task.files, job.outputs.replaces, progress, job.extraction
     )
     data = {**task.files.facts(task.files.clips(document)), **document}
     return Result(data=data, lines=(*notes, f"{line} {model}"), table=_table(grounding), messages=messages)

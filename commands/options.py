@@ -14,6 +14,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, is_dataclass, replace
+from itertools import pairwise
 from keyword import iskeyword
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_origin
@@ -97,6 +98,11 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words; a flag without its value gets its default value, if it has one."""
+        pairs = {leaf.flags[0]: leaf.option.value_flag for leaf in leaves_of(self) if leaf.option.value_flag}
+        for word, after in pairwise(args):
+            if word in pairs and not after.startswith("-"):
+                hint = f"{pairs[word]} {after}; an input belongs before {word}"
+                raise UsageError(f"{word} takes no value", hint)
         alone = {leaf.flags[0]: leaf for leaf in leaves_of(self) if leaf.option.alone is not None}
         words = [
             f"{word}={alone[word].option.alone}"

@@ -4,28 +4,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import TYPE_CHECKING, Any, Final
 
 from vidsum.commands.outputs import Files, Outputs, Replaces
 from vidsum.commands.paths import HINT, mark_of, note, read_mark, require_made_from, require_own
 from vidsum.commands.result import Result
 from vidsum.errors import InputError, OutputError
 from vidsum.features.settings import Extraction
-from vidsum.grounding.settings import AttentionPlot, Retrieval
+from vidsum.grounding.settings import Retrieval
 from vidsum.options import as_record, leaves
 from vidsum.shots.settings import ShotSettings
 from vidsum.summary.settings import Selection
 from vidsum.video.settings import Clips
 
 if TYPE_CHECKING:
-    from vidsum.pipelines.moments import AttentionCapture
     from vidsum.results.moments import Grounding, Highlights
     from vidsum.results.shots import Shots
     from vidsum.types import Progress
 
 _TEXTS = (".srt", ".vtt", ".txt", ".csv")
 """Outputs without a label, beside those that are exported."""
-_PLOTS: Final = ("moments", "highlights", *get_args(AttentionPlot))
+_PLOTS: Final = ("moments", "highlights", "attention", "mask", "weights")
 _PICTURES: Final = (
     *(f"{plot}.{ending}" for plot in _PLOTS for ending in ("png", "svg")),
     *(f"{what}_sheet.png" for what in ("moments", "highlights", "shots")),
@@ -140,7 +139,6 @@ def write_moments(
     files: Files,
     replaces: Replaces,
     progress: "Progress | None",
-    look: "AttentionCapture | None" = None,
     extraction: Extraction = Extraction(),
 ) -> tuple[str, tuple[str, ...]]:
     """Write moments, highlights or shots with clips and pictures; return a line about them, and warnings.
@@ -164,7 +162,7 @@ def write_moments(
             how |= {"extraction": extraction, "progress": progress}
             messages += write_clips(result, files.clip_folder, files.clip_stem, **how)
         if len(files.named) > 1:
-            messages += _write_pictures(result, files, look)
+            messages += _write_pictures(result, files)
         for path in gone:
             path.unlink(missing_ok=True)
         write_document(document, files.record)  # the last: it tells that the others are there
@@ -176,20 +174,15 @@ def write_moments(
     return line, tuple(dict.fromkeys(messages))  # reader and writer may warn of the same
 
 
-def _write_pictures(
-    result: "Grounding | Highlights | Shots", files: Files, look: "AttentionCapture | None"
-) -> Iterator[str]:
+def _write_pictures(result: "Grounding | Highlights | Shots", files: Files) -> Iterator[str]:
     """Write plots and sheets; warnings."""
     from vidsum.pipelines import export
-    from vidsum.results.moments import Grounding
     from vidsum.results.shots import Shots
 
     if "plot" in files.named and not isinstance(result, Shots):
         yield from export.write_plot(result, files.named["plot"])
     if "sheet" in files.named:
         export.write_sheet(result, files.named["sheet"])
-    if look and look.plots and isinstance(result, Grounding):
-        yield from export.write_attention(result, look, files.named)
 
 
 def _files_before(files: Files, besides: Sequence[Path]) -> list[Path]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,7 +20,7 @@ from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.options import ADVANCED, check, option
 from vidsum.shots.settings import ShotSettings
-from vidsum.summary.settings import Selection, parse_attention_part
+from vidsum.summary.settings import Selection
 from vidsum.times import format_time
 from vidsum.video.settings import Encoding, Shorts
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False)
 
 
-Plot = Literal["importance", "attention"]
 _COLUMNS: Columns = {
     "length_s": lambda data: data["duration_s"],
     "kept_s": lambda data: data["budget"]["used_s"],
@@ -52,20 +51,10 @@ class SummaryOutputs:
     chapters: bool = option("Add a chapter to the MP4 for each segment.", False, panel=ADVANCED)
     shorts: Shorts = field(default_factory=Shorts)
     storyboard: bool = option("Save a picture of every segment, and one sheet of them.", False)
-    plot: tuple[Plot, ...] = option(
-        "Plot the importance curve, or an attention map. Can be repeated.",
-        (),
-        metavar="[importance|attention]",
-        alone="importance",
+    plot: bool = option(
+        "Save a plot of the importance curve.", False, value_flag="vidsum evaluate attention VIDEO --kind"
     )
     plot_format: PlotFormat = "png"
-    attention_of: str = option(
-        "Layers and heads for `--plot attention`: mean, all (each separately), or one, such as 5.0 "
-        "(layer 5, head 0, counted from 0).",
-        "mean",
-        metavar="mean|all|LAYER.HEAD",
-        panel=ADVANCED,
-    )
     subtitles: bool = option("Save the speech of the summary as {video}_summary.srt.", False)
     dry_run: bool = option("Print the segments, write nothing.", False)
 
@@ -76,11 +65,8 @@ class SummaryOutputs:
 
     def __post_init__(self) -> None:
         check(self)
-        parse_attention_part(self.attention_of)
         if self.copy and self.encoding not in (Encoding(), Encoding(codec="copy")):
             raise UsageError("--copy does not encode: leave out --codec, --encoder, --crf and --preset")
-        if self.attention_of != "mean" and "attention" not in self.plot:
-            raise UsageError("--attention-of needs an attention plot", hint="add --plot attention")
 
 
 @command(app)
@@ -149,17 +135,13 @@ def summarize_one(job: SummaryJob, task: Task, progress: "Progress | None") -> R
 
 
 def _plan(job: SummaryJob, task: Task) -> "Plan[Summary]":
-    from vidsum.pipelines.summary import plan_summary, require_attention
+    from vidsum.pipelines.summary import plan_summary
 
     selection, extra = _from_first_picture(job.selection, task.path, job.extraction), job.extra
     needs_speech = extra.subtitles or (extra.shorts.burn and not _is_mute(task.path, job.extraction))
     if needs_speech and selection.snap == "auto":
         selection = replace(selection, snap="speech")
-    part, attention = parse_attention_part(extra.attention_of), task.files.named.get("attention")
-    if attention:
-        require_attention(selection.model, part, job.extraction.device)
-    drawing = (attention, part) if attention and job.writes else None
-    return plan_summary(task.path, selection, job.shots, job.extraction, attention=drawing)
+    return plan_summary(task.path, selection, job.shots, job.extraction)
 
 
 def _make(job: SummaryJob, task: Task, plan: "Plan[Summary]", progress: "Progress | None") -> Result:
@@ -226,14 +208,10 @@ def _is_mute(source: str, extraction: Extraction) -> bool:
 
 
 def _files(source: str, base: Path, extra: SummaryOutputs) -> Files:
-    """Return where a summary goes; `base` is the MP4 or, where there is none, the JSON.
-
-    A plot of another part of the attention than the mean has a name of its own.
-    """
+    """Return where a summary goes; `base` is the MP4 or, where there is none, the JSON."""
     from vidsum.pipelines.sources import has_pictures
 
     stem = base.with_suffix("").name.removesuffix("_summary")
-    part = "" if extra.attention_of == "mean" else f"_{extra.attention_of}"
     is_video = has_pictures(source)
     named = {"video": base} if base.suffix == ".mp4" and is_video else {}
     named["json"] = base.with_suffix(".json")
@@ -242,10 +220,8 @@ def _files(source: str, base: Path, extra: SummaryOutputs) -> Files:
     if extra.storyboard and is_video:
         named["storyboard"] = base.with_name(f"{stem}_storyboard.png")
         named["key_frames"] = base.with_name(f"{stem}_key_frames")
-    if "importance" in extra.plot:
+    if extra.plot:
         named["plot"] = base.with_name(f"{stem}_importance.{extra.plot_format}")
-    if "attention" in extra.plot:
-        named["attention"] = base.with_name(f"{stem}_attention{part}.{extra.plot_format}")
     return Files(named)
 
 

@@ -83,6 +83,8 @@ class Option(Limits):
     """Turns a text of the command line into a value of the field."""
     alone: str | None = None
     """The value of the flag if it is given without one; None if it needs a value."""
+    value_flag: str = ""
+    """The flag that takes a value in place of this switch: `--clips-dir` of `--clips`."""
     writes: bool = False
     """Whether it names a file to write: any other option that names a file has it read."""
 

@@ -85,7 +85,7 @@ def test_a_model_of_captions_reads_real_video(
 
 def test_ridge_has_no_attention_to_draw(run: Run, loads: list[str], film: Path) -> None:
     assert train(run, "ridge", "--penalty", 0.1, "--split", 0).code == 0
-    ran = run("summarize", film, "--model", "run/split_0/best.safetensors", "--plot", "attention")
+    ran = run("evaluate", "attention", film, "--model", "run/split_0/best.safetensors")
     assert (ran.code, "best.safetensors has no decoder" in ran.err) == (2, True), ran.err
 
 

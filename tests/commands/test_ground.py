@@ -290,50 +290,9 @@ def test_a_detr_checkpoint_gives_moments_and_a_saliency_of_its_own(run: Run, fil
     assert "up to date" in run(*ask, "mine.json", "--model", detr, "--plot", "--clips", "--mask", "lam").out
 
 
-def test_what_a_model_attends_to_is_plotted(run: Run, film: Path, detr: Path) -> None:
-    kinds = ("attention", "mask", "weights")
-    plots = [word for kind in kinds for word in ("--plot", kind)]
-    ask = ("ground", film, *ASK, "--query", "red", "--model", detr, *plots, "--plot", "--plot-format", "svg")
-    assert run(*ask).code == 0
-    names = [f"film_{kind}.svg" for kind in ("moments", *kinds)]
-    assert files_here() == sorted(["best.safetensors", "film_moments.json", *names])
-    ran = run(*ask, "--json")
-    assert ran.json["data"]["up_to_date"] is True
-    assert ran.json["data"]["outputs"] == {
-        "json": "film_moments.json",
-        **{kind: f"film_{kind}.svg" for kind in kinds},
-        "plot": "film_moments.svg",
-    }
-    # a plot that is gone is made again, and the others stay the same
-    before = Path("film_mask.svg").read_bytes()
-    Path("film_mask.svg").unlink()
-    assert run(*ask).code == 0
-    assert Path("film_mask.svg").read_bytes() == before
-    text = before.decode()
-    assert "<!-- clips to words, layer 1: learned mask M -->" in text
-    assert "<!-- green -->" in text
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--plot", "attention"], "similarity has no attention to plot\n  try: --model mrnet or qd-detr"),
-        (["--plot=mask", "--model", "plain.safetensors"], "plain.safetensors has no mask to plot"),
-        (["--plot=nothing"], "nothing"),
-        (["--plot=weights", "-o", "-"], "-o - writes JSON only"),
-    ],
-)
-def test_a_model_without_attention_is_told_before_the_video_is_read(
-    run: Run, film: Path, detr: Path, arguments: list[str], said: str
-) -> None:
-    config = DETRConfig(dim_video=5, dim_query=3, clips=8, words=4, d=16, heads=2, d_ff=16)
-    tensors = build("qd-detr", config).state_dict()
-    features = {"space": "vse", "clip_s": 0.5}
-    save_trained("plain.safetensors", Trained("qd-detr", asdict(config), features, {}, tensors))
-    ran = run("ground", film, *ASK, *arguments)
-    assert ran.code == 2
-    assert said in ran.err
-    assert files_here() == ["best.safetensors", "plain.safetensors"]
+def test_a_kind_of_plot_is_refused_with_its_replacement(run: Run, film: Path) -> None:
+    ran = run("ground", film, *ASK, "--plot", "weights")
+    assert (ran.code, "vidsum evaluate attention VIDEO --query TEXT --kind weights" in ran.err) == (2, True)
 
 
 def test_a_checkpoint_with_another_mask_is_refused(run: Run, film: Path, detr: Path) -> None:

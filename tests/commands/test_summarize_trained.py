@@ -42,10 +42,9 @@ def test_a_checkpoint_summarizes(run: Run, film: Path, model: Path) -> None:
     assert "model_sha256" not in plain["provenance"]["summary"]
 
 
-def test_fulltransnet_needs_no_file_and_draws_its_attention(run: Run, film: Path) -> None:
-    ran = run("summarize", film, "--model", "fulltransnet", "--plot", "attention")
+def test_fulltransnet_needs_no_file(run: Run, film: Path) -> None:
+    ran = run("summarize", film, "--model", "fulltransnet")
     assert ran.code == 0, ran.err
-    assert Path("film_attention.png").stat().st_size > 1000
     document = json.loads(Path("film_summary.json").read_text(encoding="utf-8"))
     assert (document["model"], document["model_reason"]) == ("fulltransnet", "it was asked for")
     assert {"model_sha256", "map_sha256"} <= document["provenance"]["summary"].keys()
@@ -101,22 +100,7 @@ def test_features_of_another_extractor_are_refused_before_the_video_is_read(
         (["--model", "text.safetensors"], 3, "text.safetensors: cannot be read as safetensors"),
         (["--model", "best.safetensors", "--fps", "4"], 2, "reads 2 features a second, not 4"),
         (["--model", "best.safetensors", "--beams", "0"], 2, "beams"),
-        (["--model", "contrastive", "--plot", "attention"], 2, "contrastive has no attention"),
-        (["--model", "ridge", "--plot", "attention"], 2, "ridge has no attention to draw"),
-        (["--plot", "attention"], 2, "auto has no attention to draw"),
-        (["--plot=nothing"], 2, "nothing"),
-        (["--model", "best.safetensors", "--attention-of", "1.0"], 2, "needs an attention plot"),
-        (["--attention-of", "../x"], 2, "unknown part of attention '../x'"),
-        (
-            ["--model", "best.safetensors", "--plot", "attention", "--attention-of", "2.0"],
-            2,
-            "unknown layer 2",
-        ),
-        (
-            ["--model", "best.safetensors", "--plot=attention", "--attention-of=99.99", "--dry-run"],
-            2,
-            "unknown layer 99",
-        ),
+        (["--plot", "attention"], 2, "vidsum evaluate attention VIDEO --kind attention"),
     ],
 )
 def test_what_will_not_do_is_one_line(
@@ -128,34 +112,6 @@ def test_what_will_not_do_is_one_line(
     assert message in ran.err
     assert "Traceback" not in ran.err
     assert not Path("film_summary.json").exists()
-
-
-def test_attention_is_drawn(run: Run, film: Path, model: Path) -> None:
-    ran = run("summarize", film, "--model", model, "--plot", "attention", "--plot", "importance", "--json")
-    assert ran.code == 0, ran.err
-    assert ran.json["data"]["outputs"]["attention"] == "film_attention.png"
-    for name in ("film_attention.png", "film_importance.png"):
-        assert Path(name).read_bytes().startswith(b"\x89PNG")
-
-
-def test_attention_of_one_head_or_all_has_a_file_of_its_own(run: Run, film: Path, model: Path) -> None:
-    arguments = ("summarize", film, "--model", model, "--plot", "attention", "--plot-format", "svg")
-    for part in ("mean", "1.0", "all"):
-        ran = run(*arguments, "--attention-of", part, "--overwrite")
-        assert ran.code == 0, ran.err
-    images = {name: Path(f"film_attention{name}.svg").read_text() for name in ("", "_1.0", "_all")}
-    assert "mean of 2 layers, mean of 2 heads" in images[""]
-    assert "layer 1, head 0" in images["_1.0"]
-    assert images["_all"].count("<image ") == 3 * 2 * 2
-
-
-@pytest.mark.parametrize("place", [0, 1])
-def test_plot_alone_means_importance_wherever_it_stands(run: Run, film: Path, place: int) -> None:
-    arguments: list[object] = [film]
-    arguments.insert(place, "--plot")
-    assert run("summarize", *arguments).code == 0
-    assert Path("film_importance.png").exists()
-    assert not Path("film_attention.png").exists()
 
 
 def test_the_default_says_which_scorer_it_took_and_why(run: Run, film: Path) -> None:
@@ -196,13 +152,3 @@ def test_a_still_video_gets_no_made_up_choice(run: Run, tmp_path: Path) -> None:
 def test_what_ships_needs_no_network(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
     assert run("summarize", film, "--model", "ridge", "-o", "-").code == 0
-
-
-def test_a_config_file_may_name_one_plot_or_several(run: Run, film: Path, model: Path) -> None:
-    Path("one.yaml").write_text(f"summarize:\n  model: {model}\n  plot: attention\n")
-    Path("both.yaml").write_text(f"summarize:\n  model: {model}\n  plot: [attention, importance]\n")
-    assert run("summarize", film, "--config", "one.yaml").code == 0
-    assert Path("film_attention.png").exists()
-    assert not Path("film_importance.png").exists()
-    assert run("summarize", film, "--config", "both.yaml", "--overwrite").code == 0
-    assert Path("film_importance.png").exists()

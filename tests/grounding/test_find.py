@@ -81,7 +81,7 @@ def test_a_detr_model_gives_its_own_moments_and_saliency(tmp_path: Path, name: s
     path = detr(tmp_path / "m.safetensors", name)
     assert find.resolve_model(path, "auto", "cpu") == (path, "vse")
     answers = find.locate(path, video(), REQUEST, 3, "cpu")
-    grounder = find._load_model(path, "cpu")
+    grounder = find.load_model(path, "cpu")
     expected = ground_video(grounder, video(), words_of("vse", TEXTS, "cpu"), top_k=3)
     assert len(answers) == 2
     for answer, found in zip(answers, expected, strict=True):
@@ -132,7 +132,7 @@ def test_the_curve_of_a_guided_model_is_added_to_similarity(
     monkeypatch.setattr(find, "FUSION_WEIGHTS", {"mrnet": 0.7, "detr": 0.7})
     path = guided(tmp_path, name)
     tokens = list(REQUEST.vectors[:, None]) if name == "mrnet" else words_of("vse", TEXTS, "cpu")
-    predictions = ground_video(find._load_model(path, "cpu"), video(), tokens, REQUEST.vectors, 4)
+    predictions = ground_video(find.load_model(path, "cpu"), video(), tokens, REQUEST.vectors, 4)
     found = find.locate(path, video(), REQUEST, 4, "cpu", "fp32")
     alone = find.locate(path, video(), REQUEST, 4, "cpu", "fp32", alone=True)
     for number, prediction in enumerate(predictions):

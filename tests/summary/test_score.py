@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from vidsum.errors import UsageError
 from vidsum.grounding.vse import load_map
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.fulltransnet import FullTransNet
@@ -16,14 +15,7 @@ from vidsum.results.shots import Shots
 from vidsum.summary import score as module
 from vidsum.summary.importance import SCORERS
 from vidsum.summary.importance_model import ImportanceModel, importance, load_importance_model
-from vidsum.summary.score import (
-    best_score,
-    candidate_models,
-    draw_attention,
-    is_flat,
-    require_attention,
-    score,
-)
+from vidsum.summary.score import best_score, candidate_models, is_flat, score
 from vidsum.summary.settings import SHIPPED_MODEL, SHIPPED_MODELS, SUMMARIZERS, Selection
 
 SMALL = FullTransNetConfig(dim_in=6, d=8, layers=1, heads=2, d_ff=8)
@@ -37,16 +29,15 @@ def devices(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     torch.manual_seed(0)
     summarizer = ImportanceModel(FullTransNet(SMALL).eval(), "custom", 6, 2.0, "made up")
     asked: list[str] = []
-    monkeypatch.setattr(module, "_load_model", lambda _, device: asked.append(device) or summarizer)
+    monkeypatch.setattr(
+        module, "load_importance_checkpoint", lambda _, device: asked.append(device) or summarizer
+    )
     return asked
 
 
-def test_attention_is_drawn_by_the_model_that_scored(devices: list[str], tmp_path: Path) -> None:
-    selection = Selection(model="x.safetensors")
-    assert score(FEATURES, SHOTS, selection, 0.15, "cuda:1").shape == (12,)
-    assert draw_attention(FEATURES, SHOTS, selection, 0.15, "cuda:1", tmp_path / "a.svg") == ()
-    assert devices == ["cuda:1", "cuda:1"]
-    assert (tmp_path / "a.svg").exists()
+def test_the_model_is_loaded_on_the_device_that_was_asked_for(devices: list[str]) -> None:
+    assert score(FEATURES, SHOTS, Selection(model="x.safetensors"), 0.15, "cuda:1").shape == (12,)
+    assert devices == ["cuda:1"]
 
 
 def test_the_checkpoint_that_ships_reads_what_auto_gives_it(
@@ -138,19 +129,6 @@ def test_a_flat_curve_of_a_named_model_comes_with_a_warning(
 )
 def test_flat_is_a_small_share_of_the_mean_or_next_to_nothing(curve: list[float], flat: bool) -> None:
     assert is_flat(np.array(curve, np.float32)) == flat
-
-
-@pytest.mark.parametrize("model", ["auto", "contrastive", "highlights", "ridge"])
-def test_only_fulltransnet_has_attention_to_draw(model: str) -> None:
-    with pytest.raises(UsageError, match="attention") as refused:
-        require_attention(model)
-    assert refused.value.hint == "--model fulltransnet"
-
-
-def test_a_layer_or_head_that_a_model_lacks_has_nothing_to_draw() -> None:
-    require_attention("fulltransnet", (0, 0))
-    with pytest.raises(UsageError, match=r"99"):
-        require_attention("fulltransnet", (99, 0))
 
 
 def test_help_offers_every_importance_model() -> None:

@@ -22,14 +22,7 @@ from vidsum.results.shots import Shots
 from vidsum.summary.importance import contrastive
 from vidsum.summary.importance_model import FeatureTransform, importance, load_importance_model
 from vidsum.summary.liveness import liveness
-from vidsum.summary.score import (
-    best_score,
-    candidate_models,
-    checkpoint_sha256,
-    is_flat,
-    require_attention,
-    score,
-)
+from vidsum.summary.score import best_score, candidate_models, checkpoint_sha256, is_flat, score
 from vidsum.summary.settings import SHIPPED_MODELS, Selection
 
 CLIPS = 12
@@ -170,11 +163,8 @@ def test_features_that_it_does_not_read_are_refused_by_name() -> None:
         candidate_models("ridge", "clip", 2.0, True, "cpu")
     with pytest.raises(UsageError, match="reads 2 features a second, not 4"):
         candidate_models("ridge", DEFAULT_EXTRACTOR, 4.0, True, "cpu")
-    with pytest.raises(UsageError, match="ridge has no attention to draw"):
-        require_attention("ridge")
     with pytest.raises(UsageError, match="reads features of efficientnet_lite0, not of clip"):
         candidate_models("fulltransnet", "clip", 2.0, True, "cpu")
-    require_attention("fulltransnet")
 
 
 def test_a_frozen_video_stands_still() -> None:

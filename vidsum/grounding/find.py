@@ -1,7 +1,7 @@
 """Moments and saliency by the chosen model: the similarity curve, or a trained one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
 from types import MappingProxyType
@@ -14,7 +14,7 @@ from vidsum.checkpoints.registry import builtin_entries
 from vidsum.device import Precision, PrecisionChoice, cached_model, takes_bf16
 from vidsum.errors import UsageError, WeightsError, unknown_name_error
 from vidsum.grounding.proposals import find_moments
-from vidsum.grounding.settings import SHIPPED_GROUNDER, AttentionPlot, Evidence
+from vidsum.grounding.settings import SHIPPED_GROUNDER
 from vidsum.grounding.spaces import (
     SPACES,
     ClipEmbeddings,
@@ -22,16 +22,13 @@ from vidsum.grounding.spaces import (
     resolve_space,
     similarity,
     standardise,
-    text_encoder_name,
 )
-from vidsum.grounding.text import load_text_encoder
 from vidsum.models.configs import MaskKind
 from vidsum.models.scaling import unit_range
 from vidsum.results.moments import Moment, QueryMoments
 from vidsum.types import FloatArray
 
 if TYPE_CHECKING:
-    from vidsum.grounding.attention_plot import QueryAttention
     from vidsum.grounding.moment_model import MomentModel
 
 _DETR = ("moment-detr", "qd-detr", "mrnet-detr")
@@ -61,44 +58,6 @@ class EncodedQueries:
     """[W, D] of what must not be seen with them."""
 
 
-@dataclass(frozen=True, eq=False)
-class AttentionCapture:
-    """The attention of a trained model, for plots."""
-
-    plots: Sequence[AttentionPlot]
-    attentions: list["QueryAttention"] = field(default_factory=list)
-    """Attention for the first `SAMPLES` queries, filled in when they are answered."""
-
-    def checked(self, model: str, evidence: Evidence, device: str) -> "AttentionCapture":
-        """Return the same. Raises UsageError, before a video is decoded: there is no such attention."""
-        if evidence == "said":
-            raise UsageError("--in said reads no picture: there is no attention to plot", hint="--in seen")
-        if model == "similarity":
-            raise UsageError(
-                f"{model} has no attention to plot", hint=f"--model {SHIPPED_GROUNDER} or qd-detr"
-            )
-        if "mask" in self.plots:
-            from vidsum.grounding.attention_maps import has_mask
-
-            if not has_mask(_load_model(model, device).model):
-                hint = f"--model {SHIPPED_GROUNDER}, or {_mask_hint('lam')}, or {_mask_hint('stamp')}"
-                raise UsageError(f"{model} has no mask to plot", hint)
-        return self
-
-    def at(self, model: str, video: ClipEmbeddings, request: EncodedQueries, device: str) -> None:
-        """Look at the answers to a request, see `locate`."""
-        from vidsum.grounding.attention_maps import attention_of
-        from vidsum.grounding.attention_plot import SAMPLES
-
-        grounder = _load_model(model, device)
-        some = EncodedQueries(request.texts[:SAMPLES], request.vectors[:SAMPLES])
-        split = load_text_encoder(text_encoder_name(grounder.space), device).split
-        texts = [(text, split(text)) for text in some.texts]
-        self.attentions.extend(
-            attention_of(grounder, video, texts, _tokens(grounder, some, device), some.vectors)
-        )
-
-
 def resolve_model(
     model: str, space: str, device: str = "auto", mask: MaskKind | None = None
 ) -> tuple[str, str]:
@@ -120,7 +79,7 @@ def resolve_model(
     if model in ("auto", "similarity"):
         return "similarity", resolve_space(space)
     name = _registry_name(model, mask) if model in _DETR else model
-    grounder = _load_model(name, device)
+    grounder = load_model(name, device)
     if mask and name == model:
         _check_mask(grounder, mask)
     if space not in ("auto", grounder.space):
@@ -131,7 +90,7 @@ def resolve_model(
 
 def resolve_precision(model: str, device: str = "auto", choice: PrecisionChoice = "auto") -> Precision:
     """Return the precision of a model: bf16 for MRNet where `takes_bf16`, else fp32."""
-    is_mrnet = model != "similarity" and _load_model(model, device).family == "mrnet"
+    is_mrnet = model != "similarity" and load_model(model, device).family == "mrnet"
     return "bf16" if is_mrnet and takes_bf16(choice, device) else "fp32"
 
 
@@ -158,9 +117,9 @@ def locate(
         from vidsum.grounding.moment_model import ground_video
 
         in_bf16 = resolve_precision(model, device, precision) == "bf16"
-        grounder = replace(_load_model(model, device), in_bf16=in_bf16)
+        grounder = replace(load_model(model, device), in_bf16=in_bf16)
         predictions = ground_video(
-            grounder, video, _tokens(grounder, request, device), request.vectors, top_k
+            grounder, video, encode_tokens(grounder, request, device), request.vectors, top_k
         )
         if grounder.guided and not alone:
             weight = FUSION_WEIGHTS[grounder.family]
@@ -177,7 +136,7 @@ def locate(
     return [QueryMoments(*answer) for answer in answers]
 
 
-def _tokens(grounder: "MomentModel", request: EncodedQueries, device: str) -> list[FloatArray]:
+def encode_tokens(grounder: "MomentModel", request: EncodedQueries, device: str) -> list[FloatArray]:
     """Return each query as the model reads it, [W, Dq]."""
     if grounder.max_words is None:
         return list(request.vectors[:, None])
@@ -186,7 +145,7 @@ def _tokens(grounder: "MomentModel", request: EncodedQueries, device: str) -> li
 
 def max_words(model: str, device: str = "auto") -> int | None:
     """Maximum number of tokens of a query that a model reads; None for all that its text encoder reads."""
-    return None if model == "similarity" else _load_model(model, device).max_words
+    return None if model == "similarity" else load_model(model, device).max_words
 
 
 def checkpoint_sha256(model: str) -> str | None:
@@ -244,7 +203,8 @@ def _check_mask(grounder: "MomentModel", mask: MaskKind) -> None:
         )
 
 
-def _load_model(model: str, device: str) -> "MomentModel":
+def load_model(model: str, device: str) -> "MomentModel":
+    """Return a trained model by name or checkpoint. Raises UsageError where it cannot read videos."""
     if model in _FEATURE_MODELS:
         fault = (
             f"{model} reads published features, not videos: vidsum.grounding.moment_model runs it on those"

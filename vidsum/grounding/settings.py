@@ -14,8 +14,6 @@ SHIPPED_GROUNDER = "mrnet"
 UNLIKELY = 0.2
 """Below this probability, a query is called probably absent from a video."""
 
-AttentionPlot = Literal["attention", "mask", "weights"]
-"""Plots of what a model attends to for a query: maps of weights and masks, the distribution of weights."""
 Snap = Literal["none", "kts", "transnetv2"]
 """Method of the shot edges that nearby edges of moments move to."""
 EmbeddingSpace = Literal["auto", "clip", "vse"]

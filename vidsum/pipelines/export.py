@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from vidsum.errors import InputError, UsageError, require_type
 from vidsum.features.settings import Extraction
-from vidsum.grounding.find import AttentionCapture
 from vidsum.labels import label_in
 from vidsum.options import from_keywords
 from vidsum.outputs import as_utf8
@@ -204,14 +203,6 @@ def write_sheet(result: Grounding | Highlights | Shots, path: PathLike) -> None:
     end_s = begin_s + video.duration_s
     sheet = contact_sheet(header, played, images, captions, [(begin_s, end_s)], end_s)
     save_picture(sheet, path, label_of(result.provenance))
-
-
-def write_attention(result: Grounding, look: AttentionCapture, files: Mapping[str, Path]) -> tuple[str, ...]:
-    """Plot what a model attended to; `files` are by the kind of plot, for the rest see `write_plot`."""
-    from vidsum.grounding.attention_plot import attention_plot
-
-    plots = (attention_plot(result, look.attentions, kind, files[kind]) for kind in look.plots)
-    return tuple(warning for warnings in plots for warning in warnings)
 
 
 def write_plot(result: Summary | Grounding | Highlights, path: PathLike) -> tuple[str, ...]:

@@ -17,7 +17,6 @@ from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding import presence, vse
-from vidsum.grounding.find import AttentionCapture as AttentionCapture
 from vidsum.grounding.find import (
     EncodedQueries,
     checkpoint_sha256,
@@ -117,8 +116,6 @@ class MomentSearch:
     space: str
     encode_text: EncodeText | None = None
     """Encodes the queries instead of the space's text encoder."""
-    look: AttentionCapture | None = None
-    """See `plan_moments`."""
 
     def facts(self) -> dict[str, Any]:
         """Return what moments depend on in addition to the video and its features."""
@@ -158,8 +155,6 @@ class MomentSearch:
         extraction, retrieval = self.extraction, self.retrieval
         vectors, without = np.split(vectors, [len(self.queries.texts)])
         request, alone = EncodedQueries(self.queries.texts, vectors, without), retrieval.alone
-        if self.look:
-            self.look.at(self.model, clips, request, extraction.device)
         devices = (extraction.device, extraction.precision)
         answers = locate(self.model, clips, request, retrieval.top_k, *devices, alone=alone)
         if retrieval.snap != "none":
@@ -205,7 +200,6 @@ def plan_moments(
     retrieval: Retrieval,
     extraction: Extraction,
     encode_text: EncodeText | None = None,
-    look: AttentionCapture | None = None,
 ) -> Plan[Grounding]:
     """Plan `ground`: the video is probed and hashed, not decoded.
 
@@ -215,9 +209,8 @@ def plan_moments(
         retrieval: how moments are found.
         extraction: how features are made; the space chooses the extractor and its clips.
         encode_text: see `ground`.
-        look: what is told of the attention, before the moments are returned.
 
-    Raises InputError, WeightsError, UsageError: see `ground`; the model has no such attention.
+    Raises InputError, WeightsError, UsageError: see `ground`.
     """
     retrieval = _check_texts(retrieval)
     if isinstance(source, Features) or not has_pictures(source):
@@ -230,7 +223,6 @@ def plan_moments(
         video_input = open_in_space(search.space, source, extraction, retrieval)
     sight = plan_embedding(video_input, search.space, retrieval.snap)
     speech = plan_moment_speech(retrieval, video_input)
-    search = replace(search, look=look and look.checked(search.model, retrieval.evidence, extraction.device))
     evidence = "seen" if speech is None else "said" if retrieval.evidence == "said" else "both"
     provenance: dict[str, Any] = {**sight.provenance, "grounding": search.facts()}
     if speech:

@@ -10,7 +10,6 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vidsum.errors import UsageError, require_type
@@ -21,7 +20,6 @@ from vidsum.pipelines.decoding import extraction_job, transitions_job
 from vidsum.pipelines.plan import Input, Plan, open_input, report_step
 from vidsum.pipelines.sources import Source, has_pictures, memo_of, probe_video, source_path
 from vidsum.pipelines.speech_evidence import plan_summary_speech, protected_words, quoted_passages
-from vidsum.provenance import label_of
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
@@ -34,14 +32,12 @@ from vidsum.summary.score import (
     CustomScores,
     best_score,
     candidate_models,
-    draw_attention,
     installed_scorer,
     weights_sha256,
     wrap_scorer,
 )
-from vidsum.summary.score import require_attention as require_attention
 from vidsum.summary.selection import select
-from vidsum.summary.settings import AttentionPart, Selection
+from vidsum.summary.settings import Selection
 from vidsum.times import format_time, parse_budget
 from vidsum.types import Progress
 
@@ -49,9 +45,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from vidsum.pipelines.keywords import ShotOptions, SummaryOptions
-
-Attention = tuple[Path, AttentionPart]
-"""A file for the plot of attention, and which layers and heads it has."""
 
 
 def find_shots(
@@ -153,14 +146,12 @@ def plan_summary(
     settings: ShotSettings,
     extraction: Extraction,
     scorer: CustomScorer | None = None,
-    attention: Attention | None = None,
 ) -> Plan[Summary]:
     """Plan the summary of a video or of features.
 
     Args:
         source, selection, settings, extraction: see `summarize`.
         own: gives the scores, if it is not found by the name of the model.
-        attention: where to draw what a trained model attended to, if anywhere.
 
     Raises InputError, WeightsError, UsageError: see `summarize`.
     """
@@ -200,10 +191,6 @@ def plan_summary(
             # the importance may be flat: what the text says is not
             scored = replace(scored, warnings=read_queries(texts).warnings)
             importance = guide_importance(importance, features, selection.about, selection.title, device)
-        drawn: tuple[str, ...] = ()
-        if attention:
-            label = label_of(provenance)
-            drawn = draw_attention(features, shots, selection, fraction, device, *attention, label)
         report_step(progress, "choosing segments")
         chosen = select(
             features,
@@ -228,7 +215,7 @@ def plan_summary(
             shot_method=settings.shots,
             video=features.video,
             provenance=provenance,
-            warnings=(*features.warnings, *scored.warnings, *warnings, *chosen.messages, *drawn),
+            warnings=(*features.warnings, *scored.warnings, *warnings, *chosen.messages),
         )
 
     return Plan(provenance, make)

@@ -5,7 +5,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,15 +17,13 @@ from vidsum.device import cached_model
 from vidsum.errors import UsageError, unknown_name_error
 from vidsum.grounding import vse
 from vidsum.models.scaling import unit_range
-from vidsum.results.clock import shift_times
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.summary.importance import SCORERS
 from vidsum.summary.importance_model import RIDGE_RATES
 from vidsum.summary.liveness import liveness, motion
-from vidsum.summary.settings import SHIPPED_MODEL, SHIPPED_MODELS, AttentionPart, Selection
+from vidsum.summary.settings import SHIPPED_MODEL, SHIPPED_MODELS, Selection
 from vidsum.types import FloatArray
-from vidsum.video.clock import start_offset_s
 
 if TYPE_CHECKING:
     from vidsum.summary.importance_model import ImportanceModel
@@ -91,7 +88,7 @@ def candidate_models(
         is_read = embedded and extractor == shipped_extractor and is_near
         return tuple(name for name in AUTO_ORDER if is_read or name != SHIPPED_MODEL)
     if model not in SCORERS:
-        summarizer = _load_model(model, device)
+        summarizer = load_importance_checkpoint(model, device)
         from vidsum.summary.importance_model import require_kind
 
         require_kind(summarizer, extractor, rate, film_fps)
@@ -124,7 +121,7 @@ def _decodes(model: str, device: str) -> bool:
     """Return whether a model's importance comes from the steps of a decoder."""
     if model in SCORERS:
         return False
-    config = getattr(_load_model(model, device).model, "config", None)
+    config = getattr(load_importance_checkpoint(model, device).model, "config", None)
     return getattr(config, "head", "frame") != "frame"
 
 
@@ -192,45 +189,10 @@ def score(
         return SCORERS[selection.model](features, selection.seed)
     from vidsum.summary.importance_model import importance
 
-    curve = importance(_load_model(selection.model, device), features, shots, fraction, selection.beams)
-    return curve * liveness(features) if selection.model in SHIPPED_MODELS else curve
-
-
-def require_attention(model: str, part: AttentionPart = "mean", device: str = "auto") -> None:
-    """Raise UsageError, before a video is decoded, for a model that may have no such attention to draw."""
-    if model == "auto" or model in (SHIPPED_MODEL, *SCORERS):
-        hint = "--model fulltransnet"
-        raise UsageError(f"{model} has no attention to draw", hint=hint)
-    from vidsum.summary.attention_maps import require_part
-
-    require_part(_load_model(model, device), part)
-
-
-def draw_attention(
-    features: Features,
-    shots: Shots,
-    selection: Selection,
-    fraction: float,
-    device: str,
-    target: Path,
-    part: AttentionPart = "mean",
-    label: str | None = None,
-) -> tuple[str, ...]:
-    """Draw the attention of a trained model when `score` ran it, as PNG or SVG by the suffix.
-
-    The first arguments are those given to `score`: on another device rounding could change the key frames.
-    `part` says which layers and heads; UsageError where the model has none such. Returns warnings.
-    """
-    from vidsum.summary.attention_maps import attention_maps
-    from vidsum.summary.attention_plot import attention_plot
-
-    layers, heads = ([part[0]], [part[1]]) if isinstance(part, tuple) else (None, None)
-    summarizer = _load_model(selection.model, device)
-    maps = attention_maps(summarizer, features, shots, fraction, selection.beams, layers=layers, heads=heads)
-    attention_plot(
-        shift_times(maps, start_offset_s(features.video)), target, grids=part == "all", label=label
+    curve = importance(
+        load_importance_checkpoint(selection.model, device), features, shots, fraction, selection.beams
     )
-    return maps.warnings
+    return curve * liveness(features) if selection.model in SHIPPED_MODELS else curve
 
 
 def checkpoint_sha256(model: str) -> str | None:
@@ -254,7 +216,8 @@ def weights_sha256(models: Sequence[str]) -> dict[str, str]:
     return facts
 
 
-def _load_model(model: str, device: str) -> "ImportanceModel":
+def load_importance_checkpoint(model: str, device: str) -> "ImportanceModel":
+    """Return a trained model by name or checkpoint. Raises UsageError where the name is unknown."""
     _require_known(model)
     return _load_checkpoint(model, device, checkpoint_digest(model))
 

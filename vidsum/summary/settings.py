@@ -1,6 +1,5 @@
 """Settings of a summary, whose fields are the options of the command line; see `vidsum.options`."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -18,8 +17,6 @@ SHIPPED_MODELS = (SHIPPED_MODEL, "fulltransnet")
 SUMMARIZERS = ("auto", *SHIPPED_MODELS, "highlights", "contrastive", "cluster", "uniform", "random")
 """All importance models with a name."""
 
-AttentionPart = Literal["mean", "all"] | tuple[int, int]
-"""Part of the attention to draw: the mean of all layers and heads, all of them, or one (layer, head)."""
 Beams = Annotated[int, Option("Beam width for trained models; 1 is greedy.", min=1, panel=ADVANCED)]
 
 
@@ -93,20 +90,6 @@ class Selection:
             for segment in segments:
                 if not _is_interval(segment):
                     raise UsageError(f"{name} takes pairs (start_s, end_s) of numbers, not {segment!r}")
-
-
-def parse_attention_part(text: str) -> AttentionPart:
-    """`mean`, `all`, or a layer and a head, counted from 0: `5.0`.
-
-    Raises UsageError: the text is none of these.
-    """
-    wholes: dict[str, AttentionPart] = {"mean": "mean", "all": "all"}
-    if text in wholes:
-        return wholes[text]
-    numbers = re.fullmatch(r"(\d{1,3})\.(\d{1,3})", text, re.ASCII)
-    if numbers is None:
-        raise UsageError(f"unknown part of attention {text!r}", hint="mean, all, or LAYER.HEAD such as 5.0")
-    return int(numbers[1]), int(numbers[2])
 
 
 def _is_interval(value: object) -> bool:

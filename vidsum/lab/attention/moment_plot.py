@@ -12,7 +12,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure, SubFigure
 
 from vidsum.grounding.queries import shorten
-from vidsum.grounding.settings import AttentionPlot
+from vidsum.lab.attention.settings import AttentionKind
 from vidsum.provenance import label_of
 from vidsum.results.figures import (
     GREY,
@@ -71,10 +71,10 @@ _Panel = tuple[str, FloatArray, Labels, Labels]
 """A name, values [N, K], and what the rows and columns are."""
 
 
-def attention_plot(
+def plot_moment_attention(
     grounding: Grounding,
     attention: Sequence[QueryAttention],
-    kind: AttentionPlot,
+    kind: AttentionKind,
     target: str | os.PathLike[str],
 ) -> tuple[str, ...]:
     """Plot the attention of the queries of `grounding` as PNG or SVG by the suffix.
@@ -103,7 +103,7 @@ def attention_plot(
     return (f"{target}: shows the first {len(shown)} of {n_queries} queries",) if is_cut else ()
 
 
-def _panels(query: QueryAttention, kind: AttentionPlot) -> Iterator[_Panel]:
+def _panels(query: QueryAttention, kind: AttentionKind) -> Iterator[_Panel]:
     for layer in query.layers:
         if kind == "attention":
             yield layer.name, layer.weights.mean(axis=0), layer.rows, layer.columns
@@ -116,7 +116,7 @@ def _draw_query(
     block: SubFigure,
     text: str,
     panels: Sequence[_Panel],
-    kind: AttentionPlot,
+    kind: AttentionKind,
     best: Sequence[Moment],
     duration_s: float,
 ) -> None:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tests.grounding.test_moment_model import DETR, MRNET, QUERIES, VECTORS, noisy
-from vidsum.grounding.attention_maps import attention_of, has_mask
-from vidsum.grounding.attention_plot import BINS, LayerAttention, share_by_weight
 from vidsum.grounding.moment_model import MomentModel, ground_video
+from vidsum.lab.attention.moment_maps import capture_attention, has_mask
+from vidsum.lab.attention.moment_plot import BINS, LayerAttention, share_by_weight
 from vidsum.models.attention.learned_mask import LearnedMask
 from vidsum.models.attention.retention import MaskRetention, xpos
 from vidsum.models.configs import MaskConfig
@@ -40,7 +40,7 @@ def grounder(name: str, mask: MaskConfig | None = None, **changes: Any) -> Momen
 
 def looked_at(reader: MomentModel) -> tuple[LayerAttention, ...]:
     tokens = QUERIES[:1] if reader.family == "mrnet" else [WORDS]
-    (found,) = attention_of(reader, noisy(N_CLIPS), [ASKED], tokens, VECTORS[:1])
+    (found,) = capture_attention(reader, noisy(N_CLIPS), [ASKED], tokens, VECTORS[:1])
     assert found.query == "a dog runs"
     return found.layers
 

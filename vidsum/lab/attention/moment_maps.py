@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from vidsum.grounding.attention_plot import LayerAttention, QueryAttention
 from vidsum.grounding.moment_model import Model, MomentModel, whole_video
 from vidsum.grounding.spaces import ClipEmbeddings
+from vidsum.lab.attention.moment_plot import LayerAttention, QueryAttention
 from vidsum.models.attention.learned_mask import LearnedMask, StaticMask, attention_weights
 from vidsum.models.attention.retention import MaskRetention
 from vidsum.models.detr import DETREncoderLayer
@@ -36,7 +36,7 @@ def has_mask(model: Model) -> bool:
 
 
 @torch.inference_mode()
-def attention_of(
+def capture_attention(
     grounder: MomentModel,
     video: ClipEmbeddings,
     texts: Sequence[tuple[str, Sequence[str]]],

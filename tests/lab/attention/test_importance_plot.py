@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pytest
 
 from vidsum.errors import OutputError, UsageError
-from vidsum.summary.attention_maps import AttentionMaps
-from vidsum.summary.attention_plot import attention_plot
+from vidsum.lab.attention.importance_maps import AttentionMaps
+from vidsum.lab.attention.importance_plot import plot_importance_attention
 
 CELLS, STEPS = 20, 6
 DARKEST_BGR = (64, 20, 11)
@@ -39,19 +39,19 @@ def made_up_maps(n_layers: int = 1, n_heads: int = 1, samples_per_cell: int = 1)
 def svg_text(maps: AttentionMaps, folder: Path, *, grids: bool = False) -> str:
     """The SVG; each of its texts stands in a comment beside the glyphs."""
     target = folder / "attention.svg"
-    attention_plot(maps, target, grids=grids)
+    plot_importance_attention(maps, target, grids=grids)
     return target.read_text(encoding="utf-8")
 
 
 def picture(maps: AttentionMaps, target: Path) -> npt.NDArray[np.int64]:
-    attention_plot(maps, target)
+    plot_importance_attention(maps, target)
     return np.asarray(cv2.imread(str(target)), np.int64)
 
 
 def test_the_same_maps_give_the_same_bytes(tmp_path: Path) -> None:
     for suffix in (".png", ".svg"):
         for name in ("a", "b"):
-            attention_plot(made_up_maps(2, 2), tmp_path / f"{name}{suffix}")
+            plot_importance_attention(made_up_maps(2, 2), tmp_path / f"{name}{suffix}")
         assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
 
 
@@ -117,6 +117,6 @@ def test_a_video_of_one_sample_and_a_summary_of_none_are_drawn(tmp_path: Path) -
 
 def test_another_suffix_or_no_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="must end in"):
-        attention_plot(made_up_maps(), tmp_path / "attention.pdf")
+        plot_importance_attention(made_up_maps(), tmp_path / "attention.pdf")
     with pytest.raises(OutputError, match="no folder"):
-        attention_plot(made_up_maps(), tmp_path / "none" / "attention.png")
+        plot_importance_attention(made_up_maps(), tmp_path / "none" / "attention.png")

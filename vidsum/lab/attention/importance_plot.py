@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
+from vidsum.lab.attention.importance_maps import AttentionMaps
 from vidsum.results.figures import (
     GREY,
     OTHERS,
@@ -23,11 +24,10 @@ from vidsum.results.figures import (
     round_times,
     save_figure,
 )
-from vidsum.summary.attention_maps import AttentionMaps
 from vidsum.types import TimeArray
 
 
-def attention_plot(
+def plot_importance_attention(
     maps: AttentionMaps, target: str | os.PathLike[str], *, grids: bool = False, label: str | None = None
 ) -> None:
     """Draw attention maps as PNG or SVG by the suffix; the same maps give the same bytes.

@@ -11,13 +11,13 @@ import torch
 from torch import Tensor, nn
 
 from vidsum.errors import UsageError
+from vidsum.lab.attention import importance_maps as module
+from vidsum.lab.attention.importance_maps import attention_maps, pooled
 from vidsum.models.attention.heads import MultiHeadAttention
 from vidsum.models.configs import FullTransNetConfig, MaskConfig, Pattern
 from vidsum.models.fulltransnet import FullTransNet
 from vidsum.results.features import Features
 from vidsum.results.shots import Shots
-from vidsum.summary import attention_maps as module
-from vidsum.summary.attention_maps import attention_maps, pooled
 from vidsum.summary.fulltransnet import decode_samples
 from vidsum.summary.importance_model import ImportanceModel
 
@@ -52,9 +52,10 @@ def run_by_itself(
     for attention in summarizer.model.modules():
         if isinstance(attention, MultiHeadAttention):
             attention.v.register_forward_hook(lambda at, _, output: seen.update({at: output[0]}))
-            attention.out.register_forward_pre_hook(lambda at, given: seen.update({at: given[0][0]}))
+            attention.out.register_forward_pre_hook(lambda at, inputs: seen.update({at: inputs[0][0]}))
     with torch.inference_mode():
-        summarizer.model(torch.from_numpy(features.array)[None], is_global[None], torch.tensor([key_frames]))
+        network: nn.Module = summarizer.model
+        network(torch.from_numpy(features.array)[None], is_global[None], torch.tensor([key_frames]))
     return seen
 
 

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from vidsum.errors import UsageError
+from vidsum.lab.attention.settings import AttentionPart
 from vidsum.models.attention.heads import MultiHeadAttention, split_heads
 from vidsum.models.attention.learned_mask import LearnedMask, SoftMask, attention_weights
 from vidsum.models.attention.local_global import local_global_mask
@@ -20,7 +21,6 @@ from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.summary.fulltransnet import IntArray, decode_samples, windows
 from vidsum.summary.importance_model import ImportanceModel
-from vidsum.summary.settings import AttentionPart
 from vidsum.times import format_short_time
 from vidsum.types import FloatArray, TimeArray
 

@@ -1,0 +1,1 @@
+"""Figures of the attention of trained models, as in the papers: `vidsum evaluate attention`."""

@@ -1,0 +1,113 @@
+"""Draw the attention of a trained model while it reads a video."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from vidsum.errors import UsageError
+from vidsum.features.settings import Extraction
+from vidsum.grounding.find import EncodedQueries, encode_tokens, load_model, resolve_model
+from vidsum.grounding.queries import parse_queries
+from vidsum.grounding.settings import SHIPPED_GROUNDER, Retrieval
+from vidsum.grounding.spaces import ClipEmbeddings, embed_queries, text_encoder_name
+from vidsum.grounding.text import load_text_encoder
+from vidsum.lab.attention import importance_maps, moment_maps
+from vidsum.lab.attention.importance_plot import plot_importance_attention
+from vidsum.lab.attention.moment_plot import SAMPLES, QueryAttention, plot_moment_attention
+from vidsum.lab.attention.settings import AttentionKind, AttentionRequest, parse_part
+from vidsum.pipelines.embedding import open_in_space, plan_embedding
+from vidsum.pipelines.moments import plan_moments
+from vidsum.pipelines.sources import Video
+from vidsum.pipelines.summary import open_for_shots
+from vidsum.provenance import label_of
+from vidsum.results.clock import shift_times
+from vidsum.shots.find import find
+from vidsum.shots.settings import ShotSettings
+from vidsum.summary.importance import SCORERS
+from vidsum.summary.score import load_importance_checkpoint, weights_sha256
+from vidsum.summary.settings import SHIPPED_MODEL
+from vidsum.types import Progress
+from vidsum.video.clock import start_offset_s
+
+_BUDGET = 0.15
+"""Fraction of the video in the summary whose steps the decoder writes."""
+
+
+def draw_attention(
+    request: AttentionRequest,
+    source: str,
+    files: Mapping[str, Path],
+    extraction: Extraction,
+    progress: Progress | None = None,
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Draw the figures of a request; return facts about them and warnings.
+
+    Raises UsageError, before the video is decoded: the model has no such attention. Errors are otherwise
+    those of `vidsum.summarize` and `vidsum.ground`, and OutputError.
+    """
+    if request.query:
+        return _draw_moments(request, source, files, extraction, progress)
+    return _draw_importance(request, source, files["attention"], extraction, progress)
+
+
+def _draw_importance(
+    request: AttentionRequest, source: str, target: Path, extraction: Extraction, progress: Progress | None
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    name, part = request.model or "fulltransnet", parse_part(request.part)
+    if name in ("auto", SHIPPED_MODEL, *SCORERS):
+        raise UsageError(f"{name} has no attention to draw", hint="--model fulltransnet")
+    model = load_importance_checkpoint(name, extraction.device)
+    importance_maps.require_part(model, part)
+    opened = open_for_shots(source, ShotSettings(), extraction)
+    (features,), pictures = opened.read(progress)
+    shots = find(features, ShotSettings(), pictures)
+    layers, heads = ([part[0]], [part[1]]) if isinstance(part, tuple) else (None, None)
+    maps = importance_maps.attention_maps(model, features, shots, _BUDGET, layers=layers, heads=heads)
+    facts = {"model": name, "part": request.part, **weights_sha256([name])}
+    plot_importance_attention(
+        shift_times(maps, start_offset_s(features.video)),
+        target,
+        grids=part == "all",
+        label=label_of({**opened.provenance, "attention": facts}),
+    )
+    return facts, (*features.warnings, *maps.warnings)
+
+
+def _draw_moments(
+    request: AttentionRequest,
+    source: str,
+    files: Mapping[str, Path],
+    extraction: Extraction,
+    progress: Progress | None,
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    name = request.model or SHIPPED_GROUNDER
+    require_moment_attention(name, request.kind, extraction.device)
+    video, queries = Video(source), parse_queries(request.query)
+    retrieval = Retrieval(model=name)
+    grounding = plan_moments(video, queries, retrieval, extraction).run(progress)
+    opened = open_in_space(grounding.space, video, extraction, retrieval)
+    clips, _ = plan_embedding(opened, grounding.space).run(progress)
+    texts = queries.texts[:SAMPLES]
+    vectors = embed_queries(grounding.space, texts, extraction.device)
+    attention = _capture(grounding.model, clips, EncodedQueries(texts, vectors), extraction.device)
+    warnings = list(grounding.warnings)
+    for kind in request.kind:
+        warnings += plot_moment_attention(grounding, attention, kind, files[kind])
+    return {"model": grounding.model, "queries": len(queries.texts)}, tuple(warnings)
+
+
+def require_moment_attention(name: str, kinds: Sequence[AttentionKind], device: str) -> None:
+    """Raise UsageError where a model has no such attention to draw."""
+    model, _ = resolve_model(name, "auto", device)
+    if model == "similarity":
+        raise UsageError(f"{name} has no attention to plot", hint=f"--model {SHIPPED_GROUNDER} or qd-detr")
+    if "mask" in kinds and not moment_maps.has_mask(load_model(model, device).model):
+        raise UsageError(f"{name} has no mask to plot", hint=f"--model {SHIPPED_GROUNDER} or qd-detr-lam")
+
+
+def _capture(model: str, clips: ClipEmbeddings, queries: EncodedQueries, device: str) -> list[QueryAttention]:
+    grounder = load_model(model, device)
+    split = load_text_encoder(text_encoder_name(grounder.space), device).split
+    texts = [(text, split(text)) for text in queries.texts]
+    tokens = encode_tokens(grounder, queries, device)
+    return moment_maps.capture_attention(grounder, clips, texts, tokens, queries.vectors)
