@@ -69,7 +69,7 @@ def test_it_starts_as_ridge_regression() -> None:
     model.scores.ridge.copy_(torch.from_numpy(weights))
     features, is_global = inputs()
     state = model.encode(features, is_global)
-    assert not model.scores.learned(state.memory).any()
+    assert not model.scores.network_part(state.memory).any()
     regression = ridge.RidgeScorer(RidgeConfig(dim_in=6), weights)
     for video, found in zip(features.numpy(), model.scores(features, state.memory), strict=True):
         np.testing.assert_allclose((found - found.mean()).detach(), regression(video), atol=1e-5)
@@ -90,7 +90,7 @@ def test_all_weights_learn_but_ridge_regression(model: FullTransNet) -> None:
     features, is_global = inputs()
     state = model.encode(features, is_global)
     frames = torch.tensor([[1, 5], [0, 7]])
-    loss = frame_loss(model.scores.learned(state.memory), torch.randn(2, 12))
+    loss = frame_loss(model.scores.network_part(state.memory), torch.randn(2, 12))
     (loss + fulltransnet_loss(model.taught(state, frames), frames)).backward()
     gradients = {name: weights.grad for name, weights in model.named_parameters()}
     assert not any("ridge" in name for name in gradients)

@@ -75,7 +75,7 @@ def test_the_loss_of_an_example_is_that_of_the_decoder_and_of_the_scores_that_ar
     assert whole is not None
     found = loss_of(model, VideoExample(video, whole), crop=1, noise=0)
     steps = model(whole.features, whole.is_global, whole.key_frames)
-    learned = model.scores.learned(model.encode(whole.features, whole.is_global).memory)
+    learned = model.scores.network_part(model.encode(whole.features, whole.is_global).memory)
     wanted = fulltransnet_loss(steps, whole.key_frames) + frame_loss(learned, whole.target)
     assert found.item() == pytest.approx(wanted.item(), rel=1e-5)
     parts = {loss_of(model, VideoExample(video, whole), crop=0.3, noise=0).item() for _ in range(5)}
