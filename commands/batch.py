@@ -15,11 +15,12 @@ from typer import Exit
 
 from vidsum.commands.cluster import on_cluster
 from vidsum.commands.jobs import Queue, Task, Work, in_workers
+from vidsum.commands.log import LOG
 from vidsum.commands.outputs import Files, Outputs
 from vidsum.commands.paths import copy_of, register_input, reserve_output, url_of
 from vidsum.commands.progress import BatchFile, Columns, Display, Outcome, batch_files, tally
 from vidsum.commands.records import existing
-from vidsum.commands.result import LOG, Result, Table, View, print_table, printable, render, run_one
+from vidsum.commands.result import Result, Table, View, print_table, printable, render, run_one
 from vidsum.errors import InputError, UsageError, redact
 from vidsum.io.text import STDIN
 from vidsum.options import ADVANCED, option

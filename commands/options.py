@@ -24,7 +24,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from vidsum.commands import paths
 from vidsum.commands.config import Choices
-from vidsum.commands.result import start_log
+from vidsum.commands.log import start_log
 from vidsum.errors import UsageError, did_you_mean
 from vidsum.options import ADVANCED, Leaf, build, item_of, leaves, required
 

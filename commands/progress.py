@@ -18,7 +18,8 @@ from pathlib import Path
 from threading import TIMEOUT_MAX, Lock, Timer
 from typing import TYPE_CHECKING, Any
 
-from vidsum.commands.result import LOG, Problem, Result, Table, View, printable
+from vidsum.commands.log import LOG
+from vidsum.commands.result import Problem, Result, Table, View, printable
 from vidsum.errors import OutputError
 from vidsum.outputs import as_utf8, atomic_write
 

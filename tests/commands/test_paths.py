@@ -9,7 +9,7 @@ import pytest
 
 from tests.commands.conftest import Run
 from vidsum.commands import progress
-from vidsum.commands.result import start_log
+from vidsum.commands.log import start_log
 from vidsum.errors import InputError
 from vidsum.outputs import is_special
 from vidsum.results.load import load, read_document
@@ -107,7 +107,7 @@ def test_a_log_that_fails_later_ends_and_the_command_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from vidsum.commands import paths
-    from vidsum.commands.result import LOG
+    from vidsum.commands.log import LOG
 
     paths.begin(())
     start_log(tmp_path / "log")
