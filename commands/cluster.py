@@ -12,7 +12,7 @@ from ipaddress import ip_address
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from vidsum.commands.jobs import Queue, Task, Work
+from vidsum.commands.jobs import Queue, RemoteWork
 from vidsum.commands.result import Result, redirect_stdout
 from vidsum.errors import UsageError, VidsumError
 from vidsum.io.packages import install_extra_command
@@ -28,12 +28,11 @@ def on_cluster(queue: Queue, address: str, device: str) -> Generator[Result, Non
     """
     if device.partition(":")[2] not in ("", "0"):
         raise UsageError(f"--device {device}: Ray chooses the GPU of each task", hint="--device cuda")
-    environment = {name: value for name, value in os.environ.items() if name.startswith("VIDSUM_")}
     with redirect_stdout() as stdout, _connect(address) as ray:
         n_gpus = 1 if device != "cpu" and ray.cluster_resources().get("GPU", 0) else 0
-        run = ray.remote(num_cpus=1, num_gpus=n_gpus, max_retries=3, max_calls=0)(_run)
-        shared = ray.put((queue.work, os.getcwd(), environment))  # noqa: PTH109
-        running = {run.remote(shared, task): position for position, task in enumerate(queue.tasks)}
+        run = ray.remote(num_cpus=1, num_gpus=n_gpus, max_retries=3, max_calls=0)(RemoteWork.run)
+        work = ray.put(RemoteWork.of(queue.work))
+        running = {run.remote(work, task): position for position, task in enumerate(queue.tasks)}
         early: dict[int, Result] = {}
         for position, task in enumerate(queue.tasks):
             if position not in early and (report := queue.progress_of(task)):
@@ -61,14 +60,6 @@ def _finish_next(ray: Any, queue: Queue, running: dict[Any, int]) -> tuple[int, 
     return position, result
 
 
-def _run(shared: tuple[Work, str, dict[str, str]], task: Task) -> Result:
-    """Run a task on the cluster, in a process that keeps its models for the next one."""
-    work, folder, environment = shared
-    os.chdir(folder)
-    os.environ.update(environment)
-    return work(task, None)
-
-
 @contextmanager
 def _connect(address: str) -> Iterator[Any]:
     """Connect to a cluster; a local one is on the loopback address, with a token and a private folder."""
@@ -90,8 +81,7 @@ def _connect(address: str) -> Iterator[Any]:
 
 
 def _start(ray: Any, folder: str) -> None:
-    host = ray.util.get_node_ip_address()
-    if not ip_address(host).is_loopback:
+    if not ip_address(host := ray.util.get_node_ip_address()).is_loopback:
         raise UsageError(f"Ray {ray.__version__} would listen on {host}", hint="--jobs N")
     ray.init(address="local", include_dashboard=False, _temp_dir=folder, **_QUIET)
 
@@ -106,5 +96,5 @@ def _join(ray: Any, address: str) -> None:
             socket.create_connection((host, int(port)), timeout=10).close()
         ray.init(address=address, **_QUIET)
     except (OSError, OverflowError, ValueError, ray.exceptions.RayError) as error:
-        reason = str(error).splitlines()[0]
-        raise UsageError(f"no Ray cluster at {address} ({reason})", hint="ray start --head") from error
+        fault = f"no Ray cluster at {address} ({str(error).splitlines()[0]})"
+        raise UsageError(fault, hint="ray start --head") from error

@@ -64,6 +64,27 @@ class Queue:
     """Called when a task is done, which may be before its turn."""
 
 
+@dataclass(frozen=True)
+class RemoteWork:
+    """Work for other machines, with the folder and the variables that it needs there."""
+
+    work: Work
+    folder: str
+    environment: dict[str, str]
+
+    @classmethod
+    def of(cls, work: Work) -> "RemoteWork":
+        """Take the current folder and the variables of vidsum."""
+        variables = {name: value for name, value in os.environ.items() if name.startswith("VIDSUM_")}
+        return cls(work, os.getcwd(), variables)  # noqa: PTH109
+
+    def run(self, task: Task) -> Result:
+        """Run a task, in a process that keeps its models for the next one."""
+        os.chdir(self.folder)
+        os.environ.update(self.environment)
+        return self.work(task, None)
+
+
 def in_workers(queue: Queue, jobs: int) -> Generator[Result, None, None]:
     """Yield the result of each task, in order."""
     crew, threads = _Crew(queue, jobs), ThreadPoolExecutor(jobs, initializer=_block_interrupts)

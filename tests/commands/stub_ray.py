@@ -45,7 +45,7 @@ class StubRay:
         return self.resources
 
     def put(self, value: Any) -> Any:
-        self.shared = pickle.dumps(value[1:])
+        self.shared = pickle.dumps((value.folder, value.environment))
         return value
 
     def remote(self, **options: Any) -> Any:
