@@ -22,9 +22,9 @@ from vidsum.commands.progress import BatchFile, Columns, Display, Outcome, batch
 from vidsum.commands.records import existing
 from vidsum.commands.result import Result, Table, View, print_table, printable, render, run_one
 from vidsum.errors import InputError, UsageError, redact
+from vidsum.io.outputs import check_target
 from vidsum.io.text import STDIN
 from vidsum.options import ADVANCED, option
-from vidsum.outputs import check_target
 from vidsum.times import parse_time
 
 if TYPE_CHECKING:

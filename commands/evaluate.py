@@ -290,10 +290,10 @@ def _evaluate(
     files = _files(sources, report, predictions)
 
     def step(item: Task, progress: "Progress | None") -> Result:
+        from vidsum.io.provenance import label_of
         from vidsum.lab.evaluate import evaluate
         from vidsum.lab.evaluation.report import document, table
         from vidsum.lab.sources import provenance
-        from vidsum.provenance import label_of
         from vidsum.results.result import seal, write_document
 
         request = request_of[item.path]

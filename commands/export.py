@@ -24,8 +24,8 @@ from vidsum.commands.outputs import (
 from vidsum.commands.paths import HINT, has_label, is_as_written, note
 from vidsum.commands.result import Problem, Result, View
 from vidsum.errors import OutputError, UsageError, VidsumError
+from vidsum.io.outputs import atomic_write, is_special, make_folder
 from vidsum.options import ADVANCED, Option, option
-from vidsum.outputs import atomic_write, is_special, make_folder
 from vidsum.results.settings import ExportFormat, ExportName, MediaPaths
 from vidsum.video.settings import PreviewFormat
 

@@ -10,7 +10,7 @@ from typing import TextIO
 
 from vidsum.commands.paths import reserve_output
 from vidsum.errors import OutputError
-from vidsum.outputs import check_target, is_special, open_existing
+from vidsum.io.outputs import check_target, is_special, open_existing
 from vidsum.version import __version__
 
 LOG = logging.getLogger("vidsum.commands")

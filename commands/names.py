@@ -9,8 +9,8 @@ from typing import Any
 
 from vidsum.commands.paths import read_mark, url_of
 from vidsum.errors import InputError, UsageError
+from vidsum.io.outputs import shortened, stems_of
 from vidsum.io.text import STDIN, read_json
-from vidsum.outputs import shortened, stems_of
 
 
 def own_names(sources: Sequence[str], target: Callable[[str, str], Path]) -> dict[str, Path]:
@@ -58,7 +58,7 @@ def _is_recorded(source: str, output: Path) -> bool | None:
 
 def _is_recorded_sound(path: Path, recorded: dict[str, Any]) -> bool | None:
     """Return whether a record of sound, which has the content of its file but no name, is of this file."""
-    from vidsum.provenance import identify_file
+    from vidsum.io.provenance import identify_file
 
     with suppress(InputError, OSError):
         if recorded and identify_file(path).items() <= recorded.items():

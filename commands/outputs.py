@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal, TypeVar
 from vidsum.commands.names import fields_of, folder_of, own_folders, own_names
 from vidsum.commands.paths import register_input, register_output
 from vidsum.errors import InputError, OutputError, UsageError, VidsumError
+from vidsum.io.outputs import check_name, make_folder
 from vidsum.options import ADVANCED, Option, leaves, option
-from vidsum.outputs import check_name, make_folder
 from vidsum.video.settings import Clips
 
 T = TypeVar("T")

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.errors import InputError, OutputError, UsageError
+from vidsum.io.outputs import check_name, is_special
 from vidsum.io.text import read_bytes
 from vidsum.io.urls import Url, is_url, local_path
-from vidsum.outputs import check_name, is_special
 
 _Key = str | tuple[int, int]
 
@@ -167,7 +167,7 @@ def note(written: bytes, folder: Path) -> None:
 
 def is_as_written(path: Path, folder: Path) -> bool:
     """Return whether vidsum wrote a file, and nobody edited it since; see `note`."""
-    from vidsum.provenance import hash_file
+    from vidsum.io.provenance import hash_file
 
     known = _content(folder / _NAME) or b""
     return path.is_file() and _line(hash_file(path)) in known
@@ -260,7 +260,7 @@ def _options_of(form: str) -> list[str]:
 
 def has_label(path: Path) -> bool:
     """Return whether an MP4, Matroska, PNG or SVG file says that vidsum wrote it."""
+    from vidsum.io.provenance import is_label
     from vidsum.pipelines.export import read_label
-    from vidsum.provenance import is_label
 
     return is_label(read_label(path) or "")

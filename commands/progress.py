@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from vidsum.commands.log import LOG
 from vidsum.commands.result import Problem, Result, Table, View, printable
 from vidsum.errors import OutputError
-from vidsum.outputs import as_utf8, atomic_write
+from vidsum.io.outputs import as_utf8, atomic_write
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars

@@ -209,8 +209,8 @@ def _recorded(files: Files, provenance: Mapping[str, Any], form: str) -> dict[st
     existing = [path for path in outputs if path.exists()]
     if not existing or can_resume(record, provenance):
         return None
+    from vidsum.io.provenance import difference
     from vidsum.pipelines.export import read_result_record
-    from vidsum.provenance import difference
 
     try:
         document = read_result_record(record)
@@ -226,7 +226,7 @@ def _recorded(files: Files, provenance: Mapping[str, Any], form: str) -> dict[st
 
 def can_resume(record: Path, provenance: Mapping[str, Any]) -> bool:
     """Return whether a run that was stopped had begun to write the same."""
-    from vidsum.provenance import digest_of
+    from vidsum.io.provenance import digest_of
 
     mark = read_mark(record)
     return mark is not None and mark[0] == digest_of(provenance)
@@ -240,7 +240,7 @@ def unfinished(
 
     After a run that was stopped between two of them, the mark tells the next run that they are ours.
     """
-    from vidsum.provenance import digest_of
+    from vidsum.io.provenance import digest_of
 
     mark, before = mark_of(record), _states(outputs)
     try:

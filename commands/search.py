@@ -18,8 +18,8 @@ from vidsum.commands.result import Problem, Result, Table, View, run_alone
 from vidsum.errors import UsageError, VidsumError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import UNLIKELY
+from vidsum.io.outputs import make_folder, stems_of
 from vidsum.options import option
-from vidsum.outputs import make_folder, stems_of
 from vidsum.times import format_time
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from vidsum.io.outputs import as_utf8
 from vidsum.lab.datasets.summaries import AnnotatedVideo
-from vidsum.outputs import as_utf8
 from vidsum.results.feature_h5 import H5Video, h5_arrays, write_groups
 
 

@@ -14,13 +14,13 @@ import numpy as np
 from docs.benchmarks import argument_parser
 from vidsum.checkpoints.trained import Trained, read_trained, save_trained
 from vidsum.grounding.vse import EXTRACTOR
+from vidsum.io.provenance import hash_file
 from vidsum.lab.evaluation.vse import embed_sentences, sentences_of
 from vidsum.lab.training.summary_settings import VSEData
 from vidsum.lab.training.vse import read_splits
 from vidsum.lab.training.vse_measured import FOLDS, cohort_classes, measure_map
 from vidsum.models.configs import VSEConfig
 from vidsum.models.vse import CLASSES, VisualSemanticMap, pack, unpack
-from vidsum.provenance import hash_file
 from vidsum.types import FloatArray
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from docs.benchmarks import argument_parser
 from vidsum.checkpoints.trained import read_trained, save_trained
-from vidsum.provenance import hash_file
+from vidsum.io.provenance import hash_file
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from tests.archive.serving import serving
 from vidsum.archive import index
 from vidsum.archive.archive import Archive
 from vidsum.archive.serve import Server
-from vidsum.provenance import identify_file
+from vidsum.io.provenance import identify_file
 from vidsum.results.summary import ScoredShot, Summary
 
 

@@ -21,7 +21,7 @@ from vidsum.archive import answers, connections
 from vidsum.archive.archive import Archive
 from vidsum.archive.serve import Server
 from vidsum.errors import MissingError
-from vidsum.provenance import hash_file
+from vidsum.io.provenance import hash_file
 
 SECRET = b"TOP SECRET KEY\n"
 

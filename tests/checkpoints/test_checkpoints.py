@@ -15,7 +15,7 @@ from tests.checkpoints.server import Server, wheel
 from vidsum import checkpoints
 from vidsum.checkpoints import registry
 from vidsum.errors import UsageError, WeightsError
-from vidsum.provenance import hash_file
+from vidsum.io.provenance import hash_file
 
 ARRAYS = {"params": {"kernel": np.arange(6, dtype=np.float32).reshape(2, 3)}}
 PICKLE = pickle.dumps(ARRAYS)

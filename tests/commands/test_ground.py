@@ -17,9 +17,9 @@ from tests.commands.conftest import Run
 from tests.grounding.colours import use_colours
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.grounding.spaces import ClipEmbeddings
+from vidsum.io.provenance import hash_file
 from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr_models import build
-from vidsum.provenance import hash_file
 from vidsum.results.feature_files import write_features
 from vidsum.results.features import Features
 from vidsum.types import FloatArray

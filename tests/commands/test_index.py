@@ -14,7 +14,7 @@ from tests.commands.conftest import Run
 from vidsum.archive import claims
 from vidsum.archive.archive import Archive
 from vidsum.commands import index as index_command
-from vidsum.provenance import hash_file
+from vidsum.io.provenance import hash_file
 
 SCHEMAS = Path(__file__).parents[2] / "vidsum" / "schemas"
 RESULT_SCHEMA = json.loads((SCHEMAS / "result.schema.json").read_text())

@@ -12,7 +12,7 @@ import pytest
 
 from tests.commands.conftest import Run
 from vidsum.commands.names import own_names
-from vidsum.provenance import identify_file
+from vidsum.io.provenance import identify_file
 from vidsum.results.summary import Summary
 
 

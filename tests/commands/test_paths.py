@@ -11,7 +11,7 @@ from tests.commands.conftest import Run
 from vidsum.commands import progress
 from vidsum.commands.log import start_log
 from vidsum.errors import InputError
-from vidsum.outputs import is_special
+from vidsum.io.outputs import is_special
 from vidsum.results.load import load, read_document
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests import media
 from tests.commands.conftest import Run
-from vidsum import provenance
+from vidsum.io import provenance
 from vidsum.pipelines import sources
 from vidsum.results.feature_files import write_features
 from vidsum.results.features import Features
@@ -255,7 +255,7 @@ def test_a_video_is_probed_and_hashed_once(
 
     sources._probe_unchanged.cache_clear()
     monkeypatch.setattr("vidsum.pipelines.sources.probe", counted("probe", sources.probe))
-    monkeypatch.setattr("vidsum.provenance.hash_file", counted("hash", provenance.hash_file))
+    monkeypatch.setattr("vidsum.io.provenance.hash_file", counted("hash", provenance.hash_file))
     assert run("summarize", film, "--storyboard").code == 0
     assert calls.count("probe") == 1
     assert calls.count("hash") == 1

@@ -8,7 +8,7 @@ import pytest
 from tests.commands.conftest import Run
 from tests.media import Track, make_tracks
 from tests.speech import stub
-from vidsum.provenance import identify_file
+from vidsum.io.provenance import identify_file
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ import vidsum
 from tests import media
 from tests.speech import stub
 from tests.voices import write_wav
-from vidsum import provenance
 from vidsum.errors import InputError, UsageError
+from vidsum.io import provenance
 
 SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/transcript.schema.json").read_text())
 

@@ -23,8 +23,8 @@ from vidsum.archive.store import require_copy
 from vidsum.archive.texts import TABLES
 from vidsum.errors import ForeignFileError, InputError, MissingError, UsageError, quote
 from vidsum.grounding.settings import UNLIKELY
+from vidsum.io.outputs import as_utf8
 from vidsum.options import Leaf, item_of, leaves, required
-from vidsum.outputs import as_utf8
 from vidsum.pipelines.timelines import joint_format, joint_timeline_text, relative_path
 from vidsum.results.clock import shift_times
 from vidsum.results.cuts import Cut

@@ -43,8 +43,8 @@ from vidsum.grounding.settings import UNLIKELY
 from vidsum.grounding.spaces import embed_queries
 from vidsum.grounding.text import DIMS, load_text_encoder
 from vidsum.grounding.vse import EXTRACTOR
+from vidsum.io.provenance import label_of
 from vidsum.options import from_keywords
-from vidsum.provenance import label_of
 from vidsum.types import Interval, Progress, clip_interval
 from vidsum.version import __version__
 from vidsum.video.clock import file_offset_s

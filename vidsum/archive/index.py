@@ -21,11 +21,11 @@ from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import ClipEmbeddings
 from vidsum.grounding.vse import load_map
+from vidsum.io.provenance import identify_file
 from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedding
 from vidsum.pipelines.plan import Plan
 from vidsum.pipelines.sources import probe_video
 from vidsum.pipelines.speech import cached_transcript
-from vidsum.provenance import identify_file
 from vidsum.types import FloatArray, Progress, VideoInfo
 from vidsum.video.clock import file_offset_s, start_offset_s
 from vidsum.video.frames import LongSide

@@ -23,8 +23,8 @@ from vidsum.errors import InputError, MissingError, OutputError, VidsumError
 from vidsum.features import describe, weights_sha256
 from vidsum.grounding.vse import EXTRACTOR, NAME
 from vidsum.io.cache import home
-from vidsum.outputs import check_target, make_folder
-from vidsum.provenance import digest_of
+from vidsum.io.outputs import check_target, make_folder
+from vidsum.io.provenance import digest_of
 from vidsum.types import FloatArray
 
 APPLICATION_ID = 0x76647361

@@ -25,8 +25,8 @@ from vidsum.grounding.speech import (
     split_sentences,
 )
 from vidsum.grounding.text import load_text_encoder
+from vidsum.io.outputs import stems_of
 from vidsum.io.text import parse_json, read_bytes
-from vidsum.outputs import stems_of
 from vidsum.pipelines.sources import probe_video
 from vidsum.pipelines.speech import cached_transcript, plan_transcript, to_english
 from vidsum.results.descriptions import Descriptions

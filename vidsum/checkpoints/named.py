@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 from vidsum import checkpoints
 from vidsum.checkpoints.registry import builtin_entries, weights_folder
 from vidsum.errors import InputError, WeightsError
-from vidsum.provenance import identify_file
+from vidsum.io.provenance import identify_file
 
 BEST = "best.safetensors"
 """The checkpoint in the folder of a training run that validated best."""

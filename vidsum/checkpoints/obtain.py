@@ -31,7 +31,7 @@ from vidsum.checkpoints.registry import (
 from vidsum.checkpoints.tensors import convert
 from vidsum.errors import WeightsError, is_full
 from vidsum.io.network import OnBytes, Session, is_offline
-from vidsum.provenance import hash_file
+from vidsum.io.provenance import hash_file
 from vidsum.types import Progress
 
 

@@ -47,7 +47,7 @@ from vidsum.io.network import (
     parse_content_range,
     write_body,
 )
-from vidsum.provenance import hash_file
+from vidsum.io.provenance import hash_file
 
 T = TypeVar("T")
 

@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 
 from vidsum.errors import InputError, WeightsError, unknown_name_error
 from vidsum.io.cache import home
+from vidsum.io.provenance import hash_file
 from vidsum.io.text import parse_yaml, read_json
-from vidsum.provenance import hash_file
 
 Format = Literal["torch", "torchscript", "numpy_pickle", "safetensors", "plain"]
 """Kind of the published file. The first three are stored as safetensors, the last two as they are."""

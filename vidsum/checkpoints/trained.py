@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from safetensors import SafetensorError, safe_open
 
 from vidsum.errors import InputError, quote, safe_name
+from vidsum.io.outputs import atomic_write
 from vidsum.io.text import parse_json
-from vidsum.outputs import atomic_write
 
 if TYPE_CHECKING:
     from torch import nn

@@ -20,7 +20,7 @@ from vidsum.checkpoints.registry import (
     weights_folder,
 )
 from vidsum.errors import UsageError, unknown_name_error
-from vidsum.provenance import hash_file
+from vidsum.io.provenance import hash_file
 
 
 def add_user_weights(path: Path, name: str, network: str, check: Callable[[Path], None]) -> EntryStatus:

@@ -11,9 +11,9 @@ from vidsum.device import Precision, choose_device, device_type, n_threads
 from vidsum.errors import UsageError
 from vidsum.features.extractor import Arrays, Extractor, Network, Spec
 from vidsum.io.cache import cached_bytes, home
+from vidsum.io.outputs import atomic_write, make_folder
 from vidsum.io.packages import install_extra_command, load_onnxruntime
-from vidsum.outputs import atomic_write, make_folder
-from vidsum.provenance import hash_file
+from vidsum.io.provenance import hash_file
 from vidsum.types import FloatArray, Picture
 from vidsum.version import __version__
 

@@ -21,7 +21,7 @@ from vidsum.errors import InputError, UsageError, safe_name
 from vidsum.features import describe, get_extractor, weights_sha256
 from vidsum.features.extractor import Spec
 from vidsum.io.cache import cached_rows
-from vidsum.provenance import identify_file
+from vidsum.io.provenance import identify_file
 from vidsum.types import FloatArray, Picture, Progress
 from vidsum.video.frames import PictureMaker, pixel_size
 from vidsum.video.probe import probe

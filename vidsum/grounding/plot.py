@@ -7,7 +7,7 @@ from pathlib import Path
 from matplotlib.axes import Axes
 
 from vidsum.grounding.queries import shorten
-from vidsum.provenance import label_of
+from vidsum.io.provenance import label_of
 from vidsum.results.figures import (
     BLUE,
     INK,

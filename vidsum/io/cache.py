@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from vidsum.errors import OutputError
-from vidsum.outputs import atomic_write
-from vidsum.provenance import digest_of
+from vidsum.io.outputs import atomic_write
+from vidsum.io.provenance import digest_of
 from vidsum.types import FloatArray
 
 _SHA256_BYTES = 32

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from vidsum.errors import UsageError
+from vidsum.io.provenance import identify_file
 from vidsum.lab.datasets.described import read_captions, read_described
 from vidsum.lab.datasets.labels import Labels, read_labels
 from vidsum.lab.datasets.moments import read_highlights, read_moments
@@ -33,7 +34,6 @@ from vidsum.lab.evaluation.submissions import TestedVideos
 from vidsum.lab.evaluation.summaries import Scores, evaluate_summaries
 from vidsum.lab.evaluation.vse import evaluate_vse
 from vidsum.lab.sources import Finished, checkpoints_of, read_finished, refuse_equal_names
-from vidsum.provenance import identify_file
 from vidsum.summary.score import score
 from vidsum.summary.settings import Selection
 from vidsum.types import Progress

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from vidsum.errors import InputError, UsageError, safe_name
+from vidsum.io.outputs import as_utf8
+from vidsum.io.provenance import identify_file
 from vidsum.lab.datasets.described import caption_files
 from vidsum.lab.datasets.labels import ODD_FRACTION, ODD_S, Labels, labels_of, plain_name
 from vidsum.lab.datasets.summaries import AnnotatedVideo, annotated_files
@@ -21,8 +23,6 @@ from vidsum.lab.evaluation.settings import (
     VSERequest,
     checkpoint_of,
 )
-from vidsum.outputs import as_utf8
-from vidsum.provenance import identify_file
 from vidsum.results.load import kind_of, read_document, read_result
 from vidsum.results.summary import Summary
 from vidsum.summary.score import checkpoint_sha256

@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from vidsum.errors import InputError, OutputError, UsageError, quote, require_type
+from vidsum.io.provenance import label_of
 from vidsum.pipelines.timelines import reopen_video
-from vidsum.provenance import label_of
 from vidsum.results.descriptions import Description, Descriptions
 from vidsum.speech.gaps import MARGIN_S, shorten
 from vidsum.speech.speak import Speaker, speak

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from urllib.parse import unquote
 
 from vidsum.errors import OutputError, require_type
-from vidsum.outputs import atomic_write, check_target, make_folder
+from vidsum.io.outputs import atomic_write, check_target, make_folder
 from vidsum.pipelines.report import PageResult, is_playable, report_text, report_videos
 from vidsum.results.media import url_of
 from vidsum.results.page import render

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from vidsum.errors import require_type
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import UNLIKELY
+from vidsum.io.outputs import as_utf8, make_folder, shortened, stems_of
+from vidsum.io.provenance import label_of
 from vidsum.options import from_keywords
-from vidsum.outputs import as_utf8, make_folder, shortened, stems_of
 from vidsum.pipelines.export import style_for
 from vidsum.pipelines.timelines import result_video
-from vidsum.provenance import label_of
 from vidsum.results.moments import Grounding, Highlights, QueryMoments
 from vidsum.results.shots import Shots
 from vidsum.types import Interval, Progress, clip_interval

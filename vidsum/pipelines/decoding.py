@@ -8,15 +8,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from vidsum import checkpoints, provenance
+from vidsum import checkpoints
 from vidsum.device import Precision, device_type, prefers_int8, trimming
 from vidsum.features import cache, can_be_int8, choose_backend, describe, get_extractor, weights_sha256
 from vidsum.features.extract import extract_features
 from vidsum.features.extractor import Extractor, Spec
 from vidsum.features.settings import Extraction
 from vidsum.grounding import vse
+from vidsum.io import provenance
+from vidsum.io.provenance import digest_of
 from vidsum.options import without_defaults
-from vidsum.provenance import digest_of
 from vidsum.results.features import Features
 from vidsum.shots.cuts import changes_to_features
 from vidsum.types import Progress, VideoInfo

@@ -22,14 +22,14 @@ from vidsum.grounding.vse import NAME as MAP
 from vidsum.grounding.vse import mapped_rows
 from vidsum.grounding.writers import Bank, SegmentFeatures, Sentence, Writer, bank_writer, read_bank, tags
 from vidsum.io.cache import cached_rows
+from vidsum.io.outputs import atomic_write
+from vidsum.io.provenance import identify_file
 from vidsum.io.text import read_text
 from vidsum.models.scaling import unit_rows
 from vidsum.options import all_from_keywords, without_defaults
-from vidsum.outputs import atomic_write
 from vidsum.pipelines.plan import Input, Plan, open_video_input
 from vidsum.pipelines.sources import Video, VideoPath, has_pictures
 from vidsum.pipelines.speech import read_blocks
-from vidsum.provenance import identify_file
 from vidsum.results.clock import shift_times, to_player_time
 from vidsum.results.descriptions import Description, Descriptions
 from vidsum.results.features import Features

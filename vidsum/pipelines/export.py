@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from vidsum.errors import InputError, UsageError, require_type
 from vidsum.features.settings import Extraction
-from vidsum.labels import label_in
+from vidsum.io.labels import label_in
+from vidsum.io.outputs import as_utf8
+from vidsum.io.provenance import form_in, label_of
 from vidsum.options import from_keywords
-from vidsum.outputs import as_utf8
 from vidsum.pipelines.timelines import result_video
-from vidsum.provenance import form_in, label_of
 from vidsum.results.clock import to_player_time
 from vidsum.results.cuts import Cut, Cutting, cuts_of, groups_of
 from vidsum.results.descriptions import Descriptions

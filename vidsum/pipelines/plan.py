@@ -20,10 +20,10 @@ from vidsum.errors import InputError
 from vidsum.features import cache
 from vidsum.features.cache import CacheState
 from vidsum.features.settings import Extraction
+from vidsum.io.provenance import digest_of
 from vidsum.options import from_keywords
 from vidsum.pipelines.decoding import Job, changes_job, extraction_job, resolve_spec, run_jobs
 from vidsum.pipelines.sources import Source, Video, VideoPath, has_pictures, memo_of, probe_video, source_path
-from vidsum.provenance import digest_of
 from vidsum.results.feature_files import read_features, write_features
 from vidsum.results.features import Features
 from vidsum.shots.cuts import ShotPictures, changes_to_features

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from vidsum.features.settings import Extraction
-from vidsum.outputs import atomic_write, make_folder
+from vidsum.io.outputs import atomic_write, make_folder
 from vidsum.pipelines.summary import open_for_shots
 from vidsum.pipelines.timelines import result_video
 from vidsum.results.shots import Shots

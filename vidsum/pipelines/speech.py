@@ -12,14 +12,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from vidsum import checkpoints, provenance
+from vidsum import checkpoints
 from vidsum.device import returning_blocks, trimming
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
-from vidsum.io import cache
+from vidsum.io import cache, provenance
+from vidsum.io.outputs import atomic_write
 from vidsum.io.text import read_stdin
 from vidsum.options import from_keywords, without_defaults
-from vidsum.outputs import atomic_write
 from vidsum.pipelines.plan import Plan
 from vidsum.pipelines.sources import source_path
 from vidsum.results.clock import shift_times, to_player_time
@@ -155,7 +155,7 @@ def cached_transcript(
 ) -> Transcript | None:
     """Return the transcript of a file, or that in English, if it is in the cache.
 
-    The file is only hashed where `source` is not what `vidsum.provenance.identify_file` returns, and its
+    The file is only hashed where `source` is not what `vidsum.io.provenance.identify_file` returns, and its
     header is only read without `offset_s`.
     `track` is `VideoInfo.audio_track`.
 

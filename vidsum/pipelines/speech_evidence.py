@@ -24,7 +24,7 @@ from vidsum.grounding.speech import (
     speech_moments,
     split_sentences,
 )
-from vidsum.outputs import atomic_write
+from vidsum.io.outputs import atomic_write
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.speech import cached_transcript, plan_transcript, to_english
 from vidsum.results.clock import shift_times

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from vidsum.errors import InputError, UsageError, require_type
 from vidsum.features.settings import Extraction
-from vidsum.outputs import atomic_write
+from vidsum.io.outputs import atomic_write
+from vidsum.io.provenance import label_of
 from vidsum.pipelines.sources import probe_video
-from vidsum.provenance import label_of
 from vidsum.results.clock import to_player_time
 from vidsum.results.cuts import Cut, Cutting, cuts_of, length_of
 from vidsum.results.formats import FORMATS, ListFormat, TimelineFormat, format_timeline

@@ -19,11 +19,11 @@ from vidsum.grounding.queries import read_queries
 from vidsum.grounding.settings import Watching
 from vidsum.grounding.spaces import embed_queries, extractions_for
 from vidsum.grounding.vse import embed_picture
+from vidsum.io.outputs import make_folder
+from vidsum.io.provenance import label_of
 from vidsum.io.urls import is_offline
 from vidsum.options import from_keywords
-from vidsum.outputs import make_folder
 from vidsum.pipelines.decoding import load_extractor
-from vidsum.provenance import label_of
 from vidsum.types import TrackChoice
 from vidsum.version import __version__
 from vidsum.video.live import LiveFrame, LiveSource, parse_source, read_live

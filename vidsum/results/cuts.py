@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from vidsum.outputs import as_utf8
+from vidsum.io.outputs import as_utf8
 from vidsum.results.moments import Grounding, Highlights, Moment
 from vidsum.results.result import round_number, round_optional
 from vidsum.results.shots import Shots

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from vidsum.errors import UsageError
 from vidsum.io.arrays import convert_errors, read_arrays, require_file
-from vidsum.outputs import atomic_write
+from vidsum.io.outputs import atomic_write
 from vidsum.results.features import COPIED_FIELDS, EXTRA_ARRAYS, Features
 from vidsum.types import VideoInfo
 

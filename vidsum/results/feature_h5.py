@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from vidsum.errors import InputError, UsageError
 from vidsum.io.arrays import convert_errors, require_file
-from vidsum.outputs import as_utf8, atomic_write
+from vidsum.io.outputs import as_utf8, atomic_write
 from vidsum.results.feature_arrays import extra_arrays, features_from_arrays, features_from_times, to_float32
 from vidsum.results.features import Features
 

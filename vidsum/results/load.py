@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from vidsum.errors import InputError, quote, require_type, safe_name
+from vidsum.io.outputs import stems_of
+from vidsum.io.provenance import digest_of
 from vidsum.io.text import read_json
-from vidsum.outputs import stems_of
-from vidsum.provenance import digest_of
 from vidsum.results.cuts import Cutting
 from vidsum.results.descriptions import Descriptions
 from vidsum.results.feature_files import is_feature_file, read_features

@@ -14,7 +14,7 @@ from urllib.parse import quote
 import numpy as np
 
 from vidsum.errors import InputError, safe_name
-from vidsum.outputs import as_utf8
+from vidsum.io.outputs import as_utf8
 from vidsum.results.cuts import Cut
 from vidsum.types import TimeArray, VideoInfo
 from vidsum.video.clock import start_offset_s

@@ -12,8 +12,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from vidsum.outputs import as_utf8
-from vidsum.provenance import flat
+from vidsum.io.outputs import as_utf8
+from vidsum.io.provenance import flat
 from vidsum.results.chart import NO_CURVE, Chart, Curve, draw_line, make_chart
 from vidsum.results.cuts import Cut, Cutting, best_time, groups_of
 from vidsum.results.descriptions import Descriptions

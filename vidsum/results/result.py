@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from vidsum.errors import UsageError, require_type
+from vidsum.io.outputs import as_utf8, atomic_write
 from vidsum.io.packages import pip_install_command
-from vidsum.outputs import as_utf8, atomic_write
-from vidsum.provenance import digest_of
+from vidsum.io.provenance import digest_of
 from vidsum.times import format_time
 from vidsum.types import FloatArray, Interval, TimeArray, VideoInfo
 

@@ -11,7 +11,7 @@ from typing import BinaryIO
 import av
 
 from vidsum.errors import InputError, require_type
-from vidsum.provenance import is_label
+from vidsum.io.provenance import is_label
 from vidsum.types import TrackChoice, VideoInfo
 from vidsum.video.clock import container_offset_s
 from vidsum.video.decode import DecodedFrame, decode_frames, first_pts_s

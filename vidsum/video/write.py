@@ -15,7 +15,7 @@ from pathlib import Path
 import av
 
 from vidsum.errors import InputError, UsageError
-from vidsum.outputs import atomic_write
+from vidsum.io.outputs import atomic_write
 from vidsum.times import format_time
 from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.audio import BITS_PER_CHANNEL, SoundSource, SoundTrack, open_sound

@@ -15,6 +15,7 @@ from tests.lab.training.videos import DIM, toy_video, toy_videos
 from tests.synthetic import write_annotated
 from vidsum.checkpoints.trained import read_trained
 from vidsum.errors import InputError, OutputError, UsageError
+from vidsum.io.provenance import hash_file
 from vidsum.lab.datasets.splits import Split, k_fold
 from vidsum.lab.datasets.summaries import AnnotatedVideo, shots_of
 from vidsum.lab.evaluation.summary_metrics import kendall_tau_b
@@ -24,7 +25,6 @@ from vidsum.lab.training.settings import LoopSettings
 from vidsum.lab.training.summary_settings import FullTransNetSettings
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.fulltransnet import FullTransNet
-from vidsum.provenance import hash_file
 from vidsum.summary.importance_model import importance, load_importance_model
 
 SMALL = FullTransNetConfig(d=8, layers=1, heads=2, d_ff=16, window=5, t_max=64)

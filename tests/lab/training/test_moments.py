@@ -12,6 +12,7 @@ import torch
 
 from vidsum.checkpoints.trained import read_trained
 from vidsum.errors import OutputError, UsageError
+from vidsum.io.provenance import identify_file
 from vidsum.lab.training.data import MomentData
 from vidsum.lab.training.detr import train_detr
 from vidsum.lab.training.loop import FitResult
@@ -21,7 +22,6 @@ from vidsum.lab.training.sources import draw_toy_data
 from vidsum.lab.training.toy import Toy, draw_highlights, draw_moments
 from vidsum.models.configs import HEADS
 from vidsum.options import build
-from vidsum.provenance import identify_file
 
 TOY = Toy(n_videos=6, clips=8, segments=3, queries=1, noise=0.5)
 MRNET = {**HEADS["light"], "dim_map": 16, "hidden": 16, "dim_joint": 16, "kernel": 3, "d": 16, "heads": 2}

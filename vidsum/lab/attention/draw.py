@@ -11,6 +11,7 @@ from vidsum.grounding.queries import parse_queries
 from vidsum.grounding.settings import SHIPPED_GROUNDER, Retrieval
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries, text_encoder_name
 from vidsum.grounding.text import load_text_encoder
+from vidsum.io.provenance import label_of
 from vidsum.lab.attention import importance_maps, moment_maps
 from vidsum.lab.attention.importance_plot import plot_importance_attention
 from vidsum.lab.attention.moment_plot import SAMPLES, QueryAttention, plot_moment_attention
@@ -19,7 +20,6 @@ from vidsum.pipelines.embedding import open_in_space, plan_embedding
 from vidsum.pipelines.moments import plan_moments
 from vidsum.pipelines.sources import Video
 from vidsum.pipelines.summary import open_for_shots
-from vidsum.provenance import label_of
 from vidsum.results.clock import shift_times
 from vidsum.shots.find import find
 from vidsum.shots.settings import ShotSettings

@@ -12,8 +12,8 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure, SubFigure
 
 from vidsum.grounding.queries import shorten
+from vidsum.io.provenance import label_of
 from vidsum.lab.attention.settings import AttentionKind
-from vidsum.provenance import label_of
 from vidsum.results.figures import (
     GREY,
     OTHERS,

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from vidsum.errors import UsageError
+from vidsum.io.outputs import as_utf8
 from vidsum.lab.datasets.labels import Labels
 from vidsum.lab.datasets.moments import MomentVideo, Query
 from vidsum.lab.datasets.summaries import AnnotatedVideo
@@ -31,7 +32,6 @@ from vidsum.lab.evaluation.reference import (
 from vidsum.lab.evaluation.report import Report
 from vidsum.lab.evaluation.submissions import MomentPredictions
 from vidsum.models.scaling import unit_range
-from vidsum.outputs import as_utf8
 from vidsum.results.figures import (
     BLUE,
     GREY,
@@ -65,7 +65,7 @@ def plot_scores(
 
     The scores of different models have no common unit, so each curve is scaled, in each video by itself, to
     [0, 1]. A constant curve is drawn at 0.5. `limit` is the maximum number of videos: the first that some row
-    has scores of; `label` see `vidsum.labels`.
+    has scores of; `label` see `vidsum.io.labels`.
 
     Raises UsageError: another suffix, more than six rows, or scores of no video. OutputError: the file cannot
     be written.

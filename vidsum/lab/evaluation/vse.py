@@ -16,12 +16,12 @@ from vidsum.features.pictures import encode_views
 from vidsum.grounding.conse import ClassMixture, class_probabilities, conse, name_embeddings
 from vidsum.grounding.text import embed_cached, load_text_encoder
 from vidsum.grounding.vse import EXTRACTOR
+from vidsum.io.provenance import identify_file
 from vidsum.lab.datasets.captioned_pictures import CaptionedPicture, read_captioned_pictures
 from vidsum.lab.evaluation.report import Measured, Report, Row, check_rows
 from vidsum.lab.evaluation.settings import VSERequest, checkpoint_of
 from vidsum.models.configs import VSEConfig
 from vidsum.models.vse import VisualSemanticMap, build_map
-from vidsum.provenance import identify_file
 from vidsum.types import FloatArray, Progress, TimeArray
 
 Ranks = npt.NDArray[np.int64]

@@ -7,10 +7,10 @@ from pathlib import Path
 from vidsum.checkpoints.named import OFFICIAL, OfficialFormat, official_path
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import UsageError, WeightsError
+from vidsum.io.outputs import make_folder
 from vidsum.lab.importers.detr import moment_detr_checkpoint, qd_detr_checkpoint
 from vidsum.lab.importers.mrnet import CONFIGURATIONS, mrnet_checkpoint
 from vidsum.lab.importers.published import Published, read_published
-from vidsum.outputs import make_folder
 
 IMPORTERS: Mapping[str, Callable[[Published], Trained]] = {
     **{name: partial(mrnet_checkpoint, name=name) for name in CONFIGURATIONS},

@@ -12,6 +12,7 @@ from vidsum.errors import UsageError
 from vidsum.grounding.spaces import text_encoder_name
 from vidsum.grounding.text import DIMS, load_text_encoder
 from vidsum.grounding.windows import resample, with_endpoints
+from vidsum.io.provenance import identify_file
 from vidsum.lab.datasets.examples import MOST_SALIENT, HighlightExample, MomentExample, scores_at
 from vidsum.lab.datasets.moments import CLIP_S, MomentVideo, Query, describe_repairs, read_moments
 from vidsum.lab.datasets.published_features import (
@@ -24,7 +25,6 @@ from vidsum.lab.datasets.published_features import (
     read_words,
 )
 from vidsum.lab.training.settings import DataSettings
-from vidsum.provenance import identify_file
 from vidsum.types import FloatArray, Progress, TimeArray, stack_intervals
 
 Example = TypeVar("Example", MomentExample, HighlightExample)

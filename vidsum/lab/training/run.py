@@ -14,14 +14,14 @@ import numpy as np
 
 from vidsum.errors import InputError, UsageError
 from vidsum.grounding import vse
+from vidsum.io.outputs import as_utf8, atomic_write
+from vidsum.io.provenance import identify_file
 from vidsum.io.text import read_json
 from vidsum.lab.datasets.captioned import Draw, FeatureSimulator
 from vidsum.lab.datasets.splits import Split
 from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.lab.training.state import BEST, CURVES, LAST, clear, make_folder, require_same
 from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings
-from vidsum.outputs import as_utf8, atomic_write
-from vidsum.provenance import identify_file
 from vidsum.summary.importance_model import SENTENCES, FeatureTransform
 
 SCHEMA: Final = "vidsum.training_run/1"

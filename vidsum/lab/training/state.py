@@ -18,7 +18,7 @@ from torch.optim import Optimizer
 from vidsum.checkpoints.named import BEST as BEST
 from vidsum.checkpoints.trained import read_tensors, read_trained, write_tensors
 from vidsum.errors import InputError, OutputError
-from vidsum.outputs import atomic_write
+from vidsum.io.outputs import atomic_write
 
 SCHEMA = "vidsum.training_state/1"
 LAST, LOG, CURVES = "last.safetensors", "log.csv", "curves.png"

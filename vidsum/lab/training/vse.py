@@ -27,6 +27,7 @@ from vidsum.device import choose_device
 from vidsum.errors import InputError
 from vidsum.features import describe, weights_sha256
 from vidsum.features.pictures import encode_views
+from vidsum.io.provenance import identify_file
 from vidsum.lab.datasets.captioned_pictures import CaptionedPicture, read_captioned_pictures
 from vidsum.lab.evaluation.vse import (
     ENCODER,
@@ -46,7 +47,6 @@ from vidsum.lab.training.summary_settings import CaptionerSettings, VSEData, VSE
 from vidsum.lab.training.vse_measured import FOLDS, cohort_classes, measure_map
 from vidsum.models.configs import VSEConfig
 from vidsum.models.vse import CLASSES, VisualSemanticMap, pack, signed_root, unpack
-from vidsum.provenance import identify_file
 from vidsum.types import FloatArray, Progress
 
 _MIN_SCALE = 1e-3

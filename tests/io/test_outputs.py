@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from vidsum.errors import OutputError
-from vidsum.outputs import atomic_write
+from vidsum.io.outputs import atomic_write
 
 
 def test_the_file_appears_only_when_it_is_whole(tmp_path: Path) -> None:

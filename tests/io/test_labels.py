@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
+from PIL.PngImagePlugin import PngImageFile
 
-from vidsum.labels import label_in, labelled
+from vidsum.io.labels import label_in, labelled
 
 SVG = '<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg"/>\n'
 
@@ -30,6 +31,7 @@ def test_a_label_is_read_back_and_the_picture_is_the_same(
     assert [label_in(folder / name) for name in ("a.png", "a.svg")] == [label, label]
     with Image.open(folder / "a.png") as picture:
         picture.load()
+        assert isinstance(picture, PngImageFile)
         assert picture.text["Comment"] == label  # by another reader
         with Image.open(BytesIO(png())) as plain:
             assert picture.tobytes() == plain.tobytes()

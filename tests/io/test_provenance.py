@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vidsum import provenance
 from vidsum.errors import InputError
-from vidsum.provenance import hash_file
+from vidsum.io import provenance
+from vidsum.io.provenance import hash_file
 from vidsum.results.features import Features
 
 
