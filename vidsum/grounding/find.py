@@ -40,11 +40,11 @@ _FEATURE_MODELS = [name for name, official in OFFICIAL.items() if official.forma
 """Published models whose features vidsum cannot extract."""
 
 FUSION_WEIGHTS = MappingProxyType({"mrnet": 0.05, "detr": 0.1})
-"""Weight of the curve of a model with a guide beside similarity's, both of deviation 1; chosen on simulated
-films of held-out annotations (docs/algorithms/grounding.md)."""
+"""Weight of the curve of a model with a guide, relative to that of similarity, both of deviation 1; chosen
+on simulated films of held-out annotations (docs/algorithms/grounding.md)."""
 
 _QUERIES_PER_BATCH = 256
-"""Queries whose curves are computed together: this bounds the memory beside the result."""
+"""Queries whose curves are computed together: this bounds the memory."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,8 @@
-"""How likely each query is true of what a source shows now, a clip of one second at a time.
+"""Match probabilities of queries for a live source, one second at a time.
 
-The evidence is z(q, t) of `vidsum.grounding.presence`, which compares a clip with photographs and nothing
-with the rest of the video: of a source, only the past is known. On joined films the single clip told true
-seconds from others better than the mean of three that `present` of a whole video is the largest of.
+The evidence is z(q, t) of `vidsum.grounding.presence`, which compares a clip with photographs, not with the
+rest of the video: the future of a live source is unknown. On joined films, single clips separated matching
+seconds better than the means of three that are used for whole videos.
 """
 
 from vidsum.grounding.conse import ClassMixture, class_probabilities, log_likelihood, name_embeddings

@@ -29,7 +29,7 @@ from vidsum.types import FloatArray
 SLOPE, OFFSET = 0.78, -2.92
 """Logistic curve from the largest z to the probability."""
 _QUERIES_PER_BATCH = 256
-"""Queries whose evidence is computed together: this bounds the memory beside the result."""
+"""Queries whose evidence is computed together: this bounds the memory."""
 _SMOOTHED = 3
 """Clips whose mean counts, so that no single one decides."""
 

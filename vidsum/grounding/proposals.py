@@ -68,7 +68,7 @@ def find_moments(
 
     Args:
         curve: [T] how well each clip fits the query, in any unit.
-        timestamps, step_s: [T] seconds at which each clip begins; seconds that it stands for.
+        timestamps, step_s: [T] seconds at which each clip begins; seconds of a clip.
         duration_s: of the video; no moment ends after it.
         top_k, max_iou: see `suppress`; moments of `shots` do not overlap at all.
         grouping: the rule; `shots` is that of `vidsum ground`.

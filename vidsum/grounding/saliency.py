@@ -1,7 +1,7 @@
 """Saliency of a picture along one axis: features of the network, people, and motion.
 
-The network's last layer, before its mean over the picture, has features for each of 7 x 7 places. Their sum
-tells where things are; means over parts of the picture, through the visual-semantic map, where people are.
+The network's last layer, before its mean over the picture, has features at 7 x 7 positions. Their sum shows
+where things are; means over parts of the picture, mapped to the space of sentences, where people are.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from vidsum.types import FloatArray, Picture
 SIDE = 224
 """Pixels of the squares that the network reads."""
 STEP = 8
-"""Pixels from one place to the next."""
+"""Pixels from one position to the next."""
 _PEOPLE = ("a person", "a woman", "a man", "a child", "the face of a person")
 _THINGS = ("an empty room", "a landscape", "a wall", "a table", "things on the ground")
 
@@ -51,10 +51,12 @@ PARAMS: Final = SaliencyParams()
 
 
 class SaliencyModel:
-    """Tells what matters in pictures [SIDE, L, 3], of which it sees overlapping squares."""
+    """Saliency of pictures [SIDE, L, 3], which the network reads in overlapping squares."""
 
     def __init__(self, device: str) -> None:
-        """Raises WeightsError: those of the network, the map or the text encoder cannot be had."""
+        """Load the network. Raises WeightsError: weights of the network, map or text encoder are
+        unavailable.
+        """
         spec = describe(EXTRACTOR)
         self._cells: Callable[[Picture], FloatArray] = build_cell_runner(
             spec, checkpoints.load_arrays(spec.checkpoint), weights_sha256(spec), device
@@ -64,9 +66,7 @@ class SaliencyModel:
         self._people = people - things
 
     def curve(self, picture: Picture) -> FloatArray:
-        """Return [X] what matters at each of X places `STEP` apart; the sum is 1, and more where people
-        are.
-        """
+        """Return [X] the saliency at positions `STEP` apart; the sum is 1, and more where people are."""
         columns = self._columns(picture)
         parts = np.stack(
             [
@@ -107,10 +107,9 @@ class SaliencyModel:
 
 
 def motion_curve(before: FloatArray, after: FloatArray, n_places: int) -> FloatArray:
-    """Return [X] what moves between two grey pictures [H, W] at each of X places, but for a move of the
-    camera.
+    """Return [X] the motion between two grey pictures [H, W] at X positions, without that of the camera.
 
-    The sum is 1 where much moves, and less where little does.
+    The sum is 1 where a lot moves, and lower where little does.
     """
     import cv2
 

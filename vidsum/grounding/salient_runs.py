@@ -86,8 +86,8 @@ def split_curve(
 def salient_runs(pieces: SplitCurve, step_s: float, top_k: int) -> list[Moment]:
     """Return the moments that stand out, best first, none in part of another; none where the levels are flat.
 
-    Each is the best run of pieces in what those before it have left, and stands out of that. A shot beside a
-    better one is a run of its own only then: every threshold that it reaches, the better one reaches too.
+    Each is the best run of pieces in what those before it have left, and stands out of that. A shot next to
+    a better one is a separate run only then: every threshold that it reaches, the better one reaches too.
     """
     moments = list[Moment]()
     is_left = np.ones(len(pieces.levels), np.bool_)
@@ -157,7 +157,7 @@ def _above(levels: TimeArray, is_left: npt.NDArray[np.bool_]) -> tuple[Positions
     """Return [R] first pieces of the runs that are left and reach a threshold, in order; [R] those after the
     last.
 
-    Thresholds are of what is left: what is low beside better moments can be found once these are taken.
+    Thresholds depend on the pieces left: what is low next to better moments is found once these are taken.
     """
     remaining = levels[is_left]
     n_steps = 1 + int(np.log(max(1.0, PARAMS.widest * len(remaining))) / -np.log(PARAMS.narrowing))

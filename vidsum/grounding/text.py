@@ -72,8 +72,7 @@ def load_text_encoder(name: str, device: str = "auto") -> TextEncoder:
 def embed_cached(
     texts: Texts, encode: Callable[[Texts], FloatArray], encoder: str, progress: Progress | None = None
 ) -> FloatArray:
-    """Return [N, D] of captions, of which there may be many: each distinct one is embedded once, and kept on
-    disk.
+    """Return [N, D] of many captions: each distinct one is embedded once, and cached on disk.
 
     Args:
         texts: at least one.

@@ -1,9 +1,9 @@
 """Grids of clips and sliding windows: how features of any rate, and videos of any length, reach a model.
 
-Features with different clips are brought to one grid. A model that reads a limited number of clips then reads
-overlapping windows of that grid; then windows four times as long, of clips four times as long, until one
-window is the whole video. A moment is taken from windows that hold all of it: a short one from short windows,
-in fine steps of time, a long one from long windows.
+Features with different clips are resampled to one grid. A model that reads a limited number of clips then
+reads overlapping windows of that grid; then windows four times as long, of clips four times as long, until
+one window is the whole video. A moment is taken from windows that hold all of it: a short one from short
+windows, in fine steps of time, a long one from long windows.
 """
 
 import math

@@ -135,7 +135,7 @@ def _files_of(
 
 
 def _is_bundle_of(files: Mapping[str, File], target: Path) -> bool:
-    """Return whether a bundle has this page and all other files; copies are told by their size."""
+    """Return whether a bundle has this page and all other files; copies are compared by size."""
     try:
         if _is_zip(target):
             with zipfile.ZipFile(target) as archive:

@@ -1,4 +1,4 @@
-"""The clips of moments, highlights and shots: an MP4 of each, under a name that tells what it shows."""
+"""Clips of moments, highlights and shots: an MP4 of each, named after its contents."""
 
 from __future__ import annotations
 

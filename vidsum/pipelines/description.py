@@ -337,7 +337,7 @@ def join_descriptions(
 
 
 def write_descriptions(descriptions: Descriptions, paths: Mapping[str, Path]) -> None:
-    """Write the files of descriptions: `vtt`, `srt`, and last `json`, which tells that the others are there.
+    """Write the files of descriptions: `vtt`, `srt`, and `json` last, once the others exist.
 
     Raises OutputError: a file cannot be written.
     """

@@ -47,7 +47,7 @@ MAX_GB, MAX_TIME_S = 8.0, 7200.0
 _MAX_CACHE_BYTES = 32 * 10**9
 """Maximum size of all copies; beyond that, those least recently used are removed."""
 _IN_USE_S = 86_400.0
-"""A copy that was asked for within this time is not removed."""
+"""A copy that was used within this time is not removed."""
 _LOCK = ".lock"
 _DIGITS = 16
 """Hexadecimal digits in the name of a copy's folder."""
@@ -58,7 +58,7 @@ _PAGES = ("text/html", "application/xhtml", "mpegurl", "dash+xml")
 
 
 class _OtherPartError(requests.RequestException):
-    """A server sent other bytes than those that were asked for."""
+    """A server sent other bytes than requested."""
 
 
 @dataclass(frozen=True)
@@ -290,13 +290,13 @@ def _request_headers(version: Mapping[str, Any], done: int, *, is_whole: bool) -
 
 
 def _strong_validator(version: Mapping[str, Any]) -> str | None:
-    """Return what tells versions apart byte by byte: the ETag unless it is weak, else the date."""
+    """Return the strong validator of a version: the ETag unless it is weak, else the date."""
     etag: str | None = version.get("ETag")
     return etag if etag and not etag.startswith("W/") else version.get("Last-Modified")
 
 
 def _is_rest(response: requests.Response, version: Mapping[str, Any], done: int) -> bool:
-    """Return whether a response is what was asked for: the rest of the same version, from `done` on."""
+    """Return whether a response is the requested rest of the same version, from `done` on."""
     span, size = parse_content_range(response.headers), int(version["bytes"])
     is_same = _strong_validator(_version_in(response.headers)) == _strong_validator(version)
     is_part = response.status_code == requests.codes.partial_content
@@ -321,7 +321,7 @@ def _yt_dlp() -> list[str] | None:
 
 
 def _evict(used: Path) -> None:
-    """Remove the copies that were not asked for longest, while all take more than their share of the disk."""
+    """Remove the least recently used copies while all take more than `_MAX_CACHE_BYTES`."""
     folders = []
     for folder in used.parent.glob("[0-9a-f]" * _DIGITS):  # others are not ours
         with contextlib.suppress(OSError):  # another process may remove it

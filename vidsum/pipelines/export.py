@@ -159,7 +159,7 @@ def read_result_record(path: Path) -> dict[str, Any]:
 def write_storyboard(summary: Summary, path: PathLike, folder: PathLike) -> None:
     """Draw a summary's key frames, one a segment, on one PNG, and write each as JPEG into a folder.
 
-    Descriptions of the video beside the PNG (`vidsum describe`) stand under the pictures.
+    Descriptions of the video next to the PNG (`vidsum describe`) appear under the pictures.
 
     Raises:
         UsageError: the summary is of features made elsewhere.

@@ -77,7 +77,7 @@ def ground(
         encode_text: texts to vectors [M, D] that compare with your own features [T, D]; the space is `own`.
         progress: called while it runs.
         **options: other fields of `vidsum.grounding.settings.Retrieval`, such as `space="vse"`, and of
-            `vidsum.features.settings.Extraction`, but for those that the space chooses.
+            `vidsum.features.settings.Extraction`, except those that the space sets.
 
     Returns:
         The moments of each query, best first, and its saliency curve.
@@ -112,7 +112,7 @@ class MomentSearch:
     retrieval: Retrieval
     extraction: Extraction
     model: str
-    """The model and the space that `auto` stands for."""
+    """The model and the space, never `auto`."""
     space: str
     encode_text: EncodeText | None = None
     """Encodes the queries instead of the space's text encoder."""
@@ -270,7 +270,7 @@ def plan_moments(
 
 
 def _check_texts(retrieval: Retrieval) -> Retrieval:
-    """Return settings with texts that were checked: what is not to be seen is looked for in the picture."""
+    """Return the settings with checked texts; `without` restricts the search to pictures."""
     without = parse_queries(retrieval.without).texts if retrieval.without else ()
     return replace(retrieval, evidence="seen", without=without) if without else retrieval
 

@@ -178,7 +178,7 @@ def open_video_input(source: VideoPath | Video, extraction: Extraction) -> Input
     """Return a video to extract features of, whatever its name. Raises InputError, UsageError: see
     `extract`.
     """
-    resolve_spec(extraction)  # an unknown extractor is told before the file is looked at
+    resolve_spec(extraction)  # refuse an unknown extractor before opening the file
     video = probe_video(source_path(source), extraction)
     return Input(extraction, video, (extraction_job(video, extraction),), memo=memo_of(source))
 

@@ -38,9 +38,9 @@ _MOTION_S, _LOOK_S = 0.25, 1.0
 _EARLY_S = 1e-3
 _NEAR_S = 0.5
 """Saliency at a time is the mean over this long on either side."""
-_CUT, _CLEAR, _BESIDE = 12.0, 3.0, 8
-"""A shot begins where the picture changes by so many levels, and by so many times more than any of the last
-pictures did, so many of them."""
+_CUT, _CLEAR, _PREVIOUS = 12.0, 3.0, 8
+"""A shot begins where the picture changes by at least `_CUT` levels, and `_CLEAR` times as much as any of the
+last `_PREVIOUS` pictures."""
 _MIN_SHOT_FRAMES = 3
 """Frames of a shot."""
 _CROP_POSITIONS = 65
@@ -176,7 +176,7 @@ def _scan_shots(
         for frame in segment_frames(container, stream, ticks, read_jumps(video), DecodeLog()):
             time_s, change = frame.decoded.time_s, meter.add(frame.decoded.time_s, frame.decoded.frame)
             is_cut = len(changes) >= _MIN_SHOT_FRAMES and change >= max(
-                _CUT, _CLEAR * max(changes[-_BESIDE:])
+                _CUT, _CLEAR * max(changes[-_PREVIOUS:])
             )
             changes.append(change)
             if is_new := frame.segment != segment or is_cut:

@@ -1,4 +1,4 @@
-"""Files of shots beside their JSON, with the names and columns that PySceneDetect gives them."""
+"""Files of shots next to their JSON, with the names and columns that PySceneDetect gives them."""
 
 import csv
 import os

@@ -38,12 +38,11 @@ from vidsum.video.clock import start_offset_s
 
 
 def plan_moment_speech(retrieval: Retrieval, video_input: Input) -> Plan[Transcript] | None:
-    """Return the transcript, in English, that moments are found in: where that is asked for, or by default
-    where one with speech is in the cache.
+    """Plan the English transcript to search: where requested, or by default where one with speech is cached.
 
     Raises:
-        InputError: what is said is asked for, and the video has no sound.
-        UsageError: it is asked for of features, or it alone with a least `present`.
+        InputError: speech is requested, and the video has no sound.
+        UsageError: speech is requested of features, or alone with `min_present`.
     """
     evidence, video, extraction = retrieval.evidence, video_input.video, video_input.extraction
     if evidence == "said" and retrieval.min_present:
@@ -98,8 +97,8 @@ def plan_summary_speech(selection: Selection, video_input: Input) -> Plan[Transc
     """Return the transcript that a summary needs; by default one only where it is in the cache.
 
     Raises:
-        InputError: it is asked for, and the video has no sound.
-        UsageError: it is asked for of features.
+        InputError: speech is requested, and the video has no sound.
+        UsageError: it is requested of features.
     """
     video, extraction = video_input.video, video_input.extraction
     is_asked = selection.snap in ("speech", "sentence") or bool(selection.keep_said)

@@ -49,9 +49,7 @@ def write_timeline(result: Cutting, path: PathLike, *, media: MediaPaths = "abso
 
 
 def format_of(path: PathLike, offered: Sequence[str] = tuple(FORMATS)) -> str:
-    """Return the format that a file's name stands for. Raises UsageError: none; its hint has those
-    offered.
-    """
+    """Return the format of a file name. Raises UsageError: there is none; the hint lists `offered`."""
     name = Path(path).name.lower()
     suffix = Path(name).suffix
     fitting = [format for format in FORMATS if name.endswith(FORMATS[format].ending)]
@@ -138,9 +136,7 @@ def _chapters_of(result: Cutting, video: PathLike | None) -> list[Cue]:
 
 
 def joint_format(path: PathLike) -> str:
-    """Return the format of a timeline of several videos. Raises UsageError: the name stands for no such
-    format.
-    """
+    """Return the format of a timeline of several videos. Raises UsageError: no such format."""
     offered = [
         format
         for format, writer in FORMATS.items()
@@ -183,10 +179,7 @@ def joint_timeline_text(
 
 
 def require_expressible(format: str, *, has_video: bool) -> None:
-    """See to it that a format can be written of a result that has a video or has none.
-
-    Raises UsageError: it names frames, and there is no video.
-    """
+    """Raise UsageError where a format names frames, and the result has no video."""
     if not has_video and isinstance(FORMATS[format], TimelineFormat):
         hint = (
             f"one of {', '.join(name for name, writer in FORMATS.items() if isinstance(writer, ListFormat))}"
@@ -195,7 +188,7 @@ def require_expressible(format: str, *, has_video: bool) -> None:
 
 
 def require_nameable(format: str, video: PathLike, target: Path, paths: MediaPaths) -> None:
-    """See to it that a format can name a video. Raises InputError where it cannot."""
+    """Raise InputError where a format cannot name a video."""
     writer = FORMATS[format]
     if isinstance(writer, TimelineFormat) and writer.has_plain_paths:
         check_path(format, media_path(video, target, paths))

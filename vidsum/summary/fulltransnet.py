@@ -1,4 +1,4 @@
-"""Importance by FullTransNet: from the decoder's steps, or the scores beside it, to a curve over a video.
+"""Importance by FullTransNet: from the decoder's steps, or the scores of its head, to a curve over a video.
 
 docs/algorithms/fulltransnet.md describes how the steps become a curve, and the alternatives compared.
 """

@@ -21,11 +21,12 @@ from vidsum.types import FloatArray, TimeArray
 READS = (vse.EXTRACTOR, *SENTENCES)
 """Extractors whose features can be compared with text."""
 _TITLE = 0.3
-"""Weight of the title beside the importance, and ..."""
+"""Weight of the title, relative to the importance."""
 _IMPORTANCE = 0.25
-"""... of the importance beside what the user asks for (git show 67307f50:docs/benchmarks/guided.py)."""
+"""Weight of the importance, relative to the texts of `--about` (git show
+67307f50:docs/benchmarks/guided.py)."""
 _SHARP = 3.0
-"""How clearly what fits is told from the rest, so that a summary shows it for long; the order stays."""
+"""Contrast between frames that match and the rest; it does not change their order."""
 _SMOOTHED_S = 1.0
 """Width (sigma) of the smoothing of similarities."""
 
@@ -48,15 +49,15 @@ def require_readable(extractor: str) -> None:
 def guide_importance(
     importance: FloatArray, features: Features, about: Sequence[str], title: str | None, device: str = "auto"
 ) -> FloatArray:
-    """Return [T] in [0, 1]: importance [T] in [0, 1], which counts less beside what a title or texts
-    describe.
+    """Return [T] in [0, 1]: importance [T] in [0, 1], guided by a title or
+    texts.
 
     With z a curve less its mean over its deviation, s the similarity of samples and a text, i the logit of
     the importance: the logistic function of z(i) + .3 z(s of the title). With texts to be about, it is
     that of 3 (z(best of their s) + .25 z(that sum) - 1): what is no nearer to them than the rest of the
     video has .05.
 
-    Raises WeightsError: the weights of the text encoder cannot be had.
+    Raises WeightsError: the weights of the text encoder are unavailable.
     """
     rows = unit_rows(features.array if features.extractor in SENTENCES else vse.mapped_rows(features))
     chance = np.clip(importance.astype(np.float64), 1e-6, 1 - 1e-6)

@@ -3,8 +3,8 @@
 docs/algorithms/fulltransnet.md describes how the decoder's steps become a curve, and the alternatives
 compared. Ridge regression, which ships, needs no torch.
 
-In the space of sentences a model that learned from captions reads pictures: the map brings them there, and
-what a vector shows beside the others of its video, less their mean, counts.
+A model that learned from captions reads pictures in the space of sentences: the map embeds them there, and
+the mean over the video is subtracted.
 """
 
 import math
@@ -38,7 +38,7 @@ RIDGE_RATES = 0.3
 """How far, as a fraction, the rate of features may be from that of ridge regression's training: it has no
 positions, and was trained on every 15th frame at 24 to 30 frames a second."""
 _END_S = 60.0
-"""Time from the start and to the end is counted up to so many seconds: beyond, it says nothing."""
+"""Maximum time from the start and to the end, in seconds: beyond, it carries no information."""
 _EVIDENCE: Final = "efficientnet_lite0-evidence"
 """Extractor in checkpoints of older versions, before the space of sentences (also `centred`)."""
 

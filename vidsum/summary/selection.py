@@ -89,7 +89,7 @@ def select(
         budget_s: maximum length of the summary.
         keep: segments that are in whatever their score; they count against the budget.
         drop: segments that are out.
-        words: (start_s, end_s) of spoken words. No edge falls inside one, but for those of `keep` and `drop`,
+        words: (start_s, end_s) of spoken words. No edge falls inside one, except those of `keep` and `drop`,
             and where speech leaves no place to cut.
         limits_s: minimum length of a piece, unless all shots or the budget are shorter, and the maximum,
             unless the budget is more than half of the video; None: whole shots.

@@ -38,9 +38,7 @@ _KEY_FRAME_NAME = re.compile(r"\d+_\d+\.\d\ds\.jpg")
 
 
 def key_frame_times(summary: Summary) -> list[float]:
-    """Return seconds of the frame that stands for each segment: its most important sample, or else its
-    middle.
-    """
+    """Return the time of the key frame of each segment: its most important sample, or else its middle."""
     curve = summary.timestamps.tolist(), summary.importance.tolist()
     return [best_time(*segment, *curve) for segment in summary.segments]
 
@@ -277,7 +275,7 @@ def _draw_plot(summary: Summary) -> Figure:
     axes.plot(
         summary.timestamps,
         summary.importance,
-        drawstyle="steps-post",  # a sample stands for the time up to the next
+        drawstyle="steps-post",  # a sample covers the time up to the next
         color=BLUE,
         linewidth=1.3,
         label="importance",
