@@ -24,8 +24,8 @@ from vidsum.options import option
 from vidsum.video.settings import Clips
 
 if TYPE_CHECKING:
-    from vidsum.pipelines.moments import Queries
     from vidsum.pipelines.plan import Plan
+    from vidsum.pipelines.queries import Queries
     from vidsum.results.moments import Grounding
     from vidsum.results.transcript import SpokenQuery
     from vidsum.types import Progress
@@ -222,7 +222,7 @@ def _suggest_clip_weights(retrieval: Retrieval, view: View) -> None:
 
 def _read_queries(options: QueryOptions, extraction: Extraction, view: View) -> "Queries":
     """Read the queries, and print the texts of spoken ones."""
-    from vidsum.pipelines.moments import read_queries
+    from vidsum.pipelines.queries import read_queries
 
     spoken = list["SpokenQuery"]()
     if options.query_audio:
@@ -236,8 +236,8 @@ def _read_queries(options: QueryOptions, extraction: Extraction, view: View) -> 
 
 def _table(grounding: "Grounding") -> Table:
     """List the moments of each query, with its text and match probability (if known) in the first row."""
-    from vidsum.pipelines.moments import shorten
     from vidsum.results.clock import to_player_time
+    from vidsum.results.moments import shorten
 
     is_known = grounding.space == "vse" and grounding.evidence != "said"
     is_known &= any(query.present is not None for query in grounding.queries) or bool(grounding.warnings)
@@ -255,7 +255,7 @@ def _table(grounding: "Grounding") -> Table:
 
 def _low_confidence_notes(grounding: "Grounding", *, has_clips: bool) -> Iterator[str]:
     """Yield a note on each query that has no moments, or is probably neither seen nor heard in the video."""
-    from vidsum.pipelines.moments import shorten
+    from vidsum.results.moments import shorten
 
     for query in grounding.queries:
         if grounding.evidence == "said" and query.moments and query.moments[0].score < UNLIKELY:
@@ -274,7 +274,7 @@ def _low_confidence_notes(grounding: "Grounding", *, has_clips: bool) -> Iterato
 
 def _rank_videos(texts: Sequence[str], results: Sequence[Result]) -> Table | None:
     """Rank the videos of a batch for each query; None without match probabilities."""
-    from vidsum.pipelines.moments import shorten
+    from vidsum.results.moments import shorten
 
     matches: dict[str, list[tuple[float, str]]] = {}
     queries = set(texts)

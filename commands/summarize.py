@@ -135,13 +135,14 @@ def summarize_one(job: SummaryJob, task: Task, progress: "Progress | None") -> R
 
 
 def _plan(job: SummaryJob, task: Task) -> "Plan[Summary]":
-    from vidsum.pipelines.summary import plan_summary
+    from vidsum.pipelines.summary import open_for_shots, plan_summary
 
     selection, extra = _from_first_picture(job.selection, task.path, job.extraction), job.extra
     needs_speech = extra.subtitles or (extra.shorts.burn and not _is_mute(task.path, job.extraction))
     if needs_speech and selection.snap == "auto":
         selection = replace(selection, snap="speech")
-    return plan_summary(task.path, selection, job.shots, job.extraction)
+    video_input = open_for_shots(task.path, job.shots, job.extraction)
+    return plan_summary(video_input, selection, job.shots)
 
 
 def _make(job: SummaryJob, task: Task, plan: "Plan[Summary]", progress: "Progress | None") -> Result:

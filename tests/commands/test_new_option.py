@@ -28,9 +28,10 @@ from vidsum.lab.training.summary_settings import (
 )
 from vidsum.options import from_keywords, leaves, option
 from vidsum.pipelines import keywords
-from vidsum.pipelines.moments import parse_queries, plan_moments
+from vidsum.pipelines.moments import plan_moments
+from vidsum.pipelines.queries import parse_queries
 from vidsum.pipelines.speech import plan_transcript
-from vidsum.pipelines.summary import plan_shots, plan_summary
+from vidsum.pipelines.summary import open_for_shots, plan_shots, plan_summary
 from vidsum.shots.settings import ShotSettings
 from vidsum.speech.settings import Transcription
 from vidsum.summary.settings import Selection
@@ -119,7 +120,9 @@ def test_a_new_option_becomes_a_keyword(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 PLANS: dict[type[Any], Callable[[Any, Path], Any]] = {
-    Selection: lambda own, film: plan_summary(film, own, ShotSettings(), Extraction()),
+    Selection: lambda own, film: plan_summary(
+        open_for_shots(film, ShotSettings(), Extraction()), own, ShotSettings()
+    ),
     ShotSettings: lambda own, film: plan_shots(film, own, Extraction()),
     Extraction: lambda own, film: plan_shots(film, ShotSettings(), own),
     Retrieval: lambda own, film: plan_moments(film, parse_queries("red"), own, Extraction()),

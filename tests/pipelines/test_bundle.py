@@ -69,7 +69,7 @@ def test_a_bundle_keeps_the_videos_that_it_shows(film: Path, tmp_path: Path) -> 
     write_bundle([results(film)[0]], tmp_path / "out")
     inside = tmp_path / "out" / "media" / "a _b_ film.mp4"
     other = make_video(tmp_path / film.name, n_frames=125).path
-    with pytest.raises(OutputError, match="is to be shown itself"):
+    with pytest.raises(OutputError, match="is one of the videos to show"):
         write_bundle([results(other)[0], results(inside)[0]], tmp_path / "out")
     assert inside.read_bytes() == film.read_bytes()
 

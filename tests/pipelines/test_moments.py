@@ -26,6 +26,7 @@ from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr_models import build
 from vidsum.pipelines import decoding, embedding, sources
 from vidsum.pipelines import moments as pipeline
+from vidsum.pipelines.queries import read_queries
 from vidsum.results.feature_files import write_features
 from vidsum.results.features import Features
 from vidsum.results.load import read_document
@@ -90,7 +91,7 @@ def test_saliency_is_1_where_the_query_is_true_and_0_somewhere(film: Path, colou
 def test_motion_is_seen_if_asked_for_and_not_by_trained_models(
     film: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    queries = pipeline.read_queries(["a dog runs"])
+    queries = read_queries(["a dog runs"])
 
     def seen_of(**how: Any) -> list[str]:
         facts = pipeline.plan_moments(film, queries, Retrieval(space="vse", **how), Extraction()).provenance
@@ -167,14 +168,14 @@ def test_edges_snap_to_shots_of_either_kind(
 
 
 def test_the_provenance_known_before_is_that_of_the_result(film: Path, colours: list[int]) -> None:
-    queries, how = pipeline.read_queries(["green", "red"]), Extraction(device="cpu")
+    queries, how = read_queries(["green", "red"]), Extraction(device="cpu")
     settings = Retrieval(top_k=3, snap="kts")
     plan = pipeline.plan_moments(film, queries, settings, how)
     assert colours == []
     known = plan.provenance
     assert known == plan.run().provenance == json.loads(json.dumps(known))
     others = [
-        pipeline.plan_moments(film, pipeline.read_queries(["green"]), settings, how),
+        pipeline.plan_moments(film, read_queries(["green"]), settings, how),
         pipeline.plan_moments(film, queries, Retrieval(top_k=4, snap="kts"), how),
         pipeline.plan_moments(film, queries, settings, replace(how, reader="opencv")),
     ]

@@ -20,7 +20,7 @@ from vidsum.pipelines import decoding as jobs
 from vidsum.pipelines import export
 from vidsum.pipelines.export import read_result_record
 from vidsum.pipelines.plan import extract
-from vidsum.pipelines.summary import plan_shots, plan_summary, summarize
+from vidsum.pipelines.summary import open_for_shots, plan_shots, plan_summary, summarize
 from vidsum.results import result as documents
 from vidsum.results.feature_files import write_features
 from vidsum.results.features import Features
@@ -91,7 +91,7 @@ def test_the_provenance_known_before_is_that_of_the_result(
 ) -> None:
     how, cutting = Extraction(device="cpu"), ShotSettings(max_shots=3)
     selection = Selection(keep=((1.0, 1.5),), budget="50%")
-    plan = plan_summary(film, selection, cutting, how)
+    plan = plan_summary(open_for_shots(film, cutting, how), selection, cutting)
     summary = plan.run()
     assert plan.provenance == summary.provenance
     shots = plan_shots(film, cutting, how)

@@ -38,13 +38,13 @@ from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.conse import name_embeddings
 from vidsum.grounding.presence import build_cohort
-from vidsum.grounding.queries import query_warnings, read_queries, unreadable_queries
 from vidsum.grounding.settings import UNLIKELY
 from vidsum.grounding.spaces import embed_queries
 from vidsum.grounding.text import DIMS, load_text_encoder
 from vidsum.grounding.vse import EXTRACTOR
 from vidsum.io.provenance import label_of
 from vidsum.options import from_keywords
+from vidsum.pipelines.queries import query_warnings, read_queries, unreadable_queries
 from vidsum.types import Interval, Progress, clip_interval
 from vidsum.version import __version__
 from vidsum.video.clock import file_offset_s

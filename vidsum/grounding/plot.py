@@ -6,7 +6,6 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 
-from vidsum.grounding.queries import shorten
 from vidsum.io.provenance import label_of
 from vidsum.results.figures import (
     BLUE,
@@ -18,7 +17,7 @@ from vidsum.results.figures import (
     save_figure,
     video_title,
 )
-from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments
+from vidsum.results.moments import Grounding, Highlights, Moment, QueryMoments, shorten
 from vidsum.types import FloatArray
 
 MAX_ROWS = 12

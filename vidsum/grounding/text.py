@@ -13,10 +13,10 @@ import numpy.typing as npt
 from vidsum import checkpoints
 from vidsum.device import cached_model
 from vidsum.errors import UsageError, unknown_name_error
-from vidsum.grounding.queries import quote_queries
 from vidsum.io.cache import cached_rows
 from vidsum.io.packages import install_extra_command
 from vidsum.models.scaling import unit_rows
+from vidsum.results.moments import quote_queries
 from vidsum.types import FloatArray, Progress
 
 if TYPE_CHECKING:

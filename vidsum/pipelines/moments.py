@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,11 +26,6 @@ from vidsum.grounding.find import (
     resolve_precision,
 )
 from vidsum.grounding.proposals import MAX_IOU, snap_moments, suppress
-from vidsum.grounding.queries import Queries as Queries
-from vidsum.grounding.queries import parse_queries as parse_queries
-from vidsum.grounding.queries import query_warnings, quote_queries, unreadable_queries
-from vidsum.grounding.queries import read_queries as read_queries
-from vidsum.grounding.queries import shorten as shorten
 from vidsum.grounding.settings import DEFAULT_MODEL, Retrieval
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, embed_queries, text_encoder_name
 from vidsum.grounding.speech import ENCODER
@@ -38,12 +33,14 @@ from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.windows import grid
 from vidsum.models.scaling import unit_rows
 from vidsum.options import all_from_keywords, without_defaults
-from vidsum.pipelines.embedding import open_in_space, plan_embedding
+from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedding
 from vidsum.pipelines.plan import Input, Plan, embed_in_batches, open_input, report_step
+from vidsum.pipelines.queries import Queries, parse_queries, query_warnings, unreadable_queries
 from vidsum.pipelines.sources import Source, has_pictures
 from vidsum.pipelines.speech_evidence import merge_speech, plan_moment_speech
 from vidsum.results.features import Features
-from vidsum.results.moments import Grounding, Moment, QueryMoments
+from vidsum.results.moments import Grounding, Moment, QueryMoments, quote_queries
+from vidsum.results.transcript import Transcript
 from vidsum.types import FloatArray, Progress
 
 if TYPE_CHECKING:
@@ -221,52 +218,72 @@ def plan_moments(
     else:
         search = _search_in_video(queries, retrieval, extraction)
         video_input = open_in_space(search.space, source, extraction, retrieval)
-    sight = plan_embedding(video_input, search.space, retrieval.snap)
+    embedding = plan_embedding(video_input, search.space, retrieval.snap)
     speech = plan_moment_speech(retrieval, video_input)
     evidence = "seen" if speech is None else "said" if retrieval.evidence == "said" else "both"
-    provenance: dict[str, Any] = {**sight.provenance, "grounding": search.facts()}
+    provenance: dict[str, Any] = {**embedding.provenance, "grounding": search.facts()}
     if speech:
         provenance["grounding"]["evidence"] = evidence
         sha256 = checkpoints.sha256_of(ENCODER)
         provenance["speech"] = {**speech.provenance["speech"], "text_weights_sha256": sha256}
     if evidence == "said":
         del provenance["extractions"]
-    result = partial(Grounding, model=search.model, space=search.space, provenance=provenance, step_s=STEP_S)
+    return Plan(provenance, _Work(search, video_input, embedding, speech, evidence, provenance).run)
 
-    def in_pictures(progress: Progress | None) -> Grounding:
-        vectors = None if search.has_encoder() else search.vectors(video_input, progress)  # faults come first
-        clips, features = sight.run(progress)
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """Moments to find."""
+
+    search: MomentSearch
+    video_input: Input
+    embedding: Plan[EmbeddedVideo]
+    speech: Plan[Transcript] | None
+    evidence: str
+    provenance: dict[str, Any]
+
+    def run(self, progress: Progress | None) -> Grounding:
+        if self.speech is None:
+            return self.search_pictures(progress)
+        transcript = self.speech.run(progress)
+        if self.evidence == "said":
+            grounding = self.result(
+                queries=(),
+                timestamps=grid(transcript.duration_s, STEP_S),
+                video_duration_s=transcript.duration_s,
+                video=self.video_input.video,
+                warnings=self.search.queries.warnings,
+            )
+        else:
+            grounding = self.search_pictures(progress)
+        top_k, device = self.search.retrieval.top_k, self.search.extraction.device
+        return merge_speech(grounding, transcript, self.search.queries, self.evidence, top_k, device)
+
+    def search_pictures(self, progress: Progress | None) -> Grounding:
+        """Find the moments that the pictures show."""
+        search, video_input = self.search, self.video_input
+        # faults of the queries come before decoding, unless weights must be fetched first
+        vectors = None if search.has_encoder() else search.vectors(video_input, progress)
+        clips, features = self.embedding.run(progress)
         vectors = search.vectors(video_input, progress) if vectors is None else vectors
         report_step(progress, "comparing queries")
-        warnings = [warning for pair in features for warning in pair.warnings]
-        if extraction.fast and video_input.video:
+        warnings = [warning for part in features for warning in part.warnings]
+        if search.extraction.fast and video_input.video:
             warnings.append("only key frames were decoded: moments between them may be missed")
-        return result(
-            queries=queries.attach_spoken(search.answers(clips, vectors)),
+        return self.result(
+            queries=search.queries.attach_spoken(search.answers(clips, vectors)),
             timestamps=clips.timestamps,
-            step_s=clips.step_s,
             video_duration_s=clips.duration_s,
             video=features[0].video,
             warnings=tuple(dict.fromkeys([*warnings, *search.warnings()])),
+            step_s=clips.step_s,
         )
 
-    def in_no_picture(duration_s: float) -> Grounding:
-        return result(
-            queries=(),
-            timestamps=grid(duration_s, STEP_S),
-            video_duration_s=duration_s,
-            video=video_input.video,
-            warnings=queries.warnings,
+    def result(self, step_s: float = STEP_S, **fields: Any) -> Grounding:
+        search = self.search
+        return Grounding(
+            model=search.model, space=search.space, provenance=self.provenance, step_s=step_s, **fields
         )
-
-    def make(progress: Progress | None) -> Grounding:
-        if speech is None:
-            return in_pictures(progress)
-        transcript = speech.run(progress)
-        grounding = in_no_picture(transcript.duration_s) if evidence == "said" else in_pictures(progress)
-        return merge_speech(grounding, transcript, queries, evidence, retrieval.top_k, extraction.device)
-
-    return Plan(provenance, make)
 
 
 def _check_texts(retrieval: Retrieval) -> Retrieval:

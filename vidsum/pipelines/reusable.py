@@ -17,10 +17,11 @@ from vidsum.errors import UsageError, VidsumError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import DEFAULT_MODEL
 from vidsum.options import all_from_keywords, from_keywords
-from vidsum.pipelines.moments import EncodeText, moment_settings, parse_queries, plan_moments
+from vidsum.pipelines.moments import EncodeText, moment_settings, plan_moments
+from vidsum.pipelines.queries import parse_queries
 from vidsum.pipelines.sources import Source
 from vidsum.pipelines.speech import plan_transcript
-from vidsum.pipelines.summary import plan_summary, resolve_scorer
+from vidsum.pipelines.summary import open_for_shots, plan_summary, resolve_scorer
 from vidsum.results.moments import Grounding
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
@@ -64,7 +65,9 @@ class Summarizer:
     ) -> Summary:
         """Return the summary of a video, with options of its own in place of the summarizer's."""
         overrides = {**options, **({} if budget is None else {"budget": budget})}
-        return plan_summary(source, *self._settings(**overrides), self._custom_scorer).run(progress)
+        selection, settings, extraction = self._settings(**overrides)
+        video_input = open_for_shots(source, settings, extraction)
+        return plan_summary(video_input, selection, settings, self._custom_scorer).run(progress)
 
     def _settings(self, **overrides: Any) -> tuple[Selection, ShotSettings, Extraction]:
         kinds = (Selection, ShotSettings, Extraction)

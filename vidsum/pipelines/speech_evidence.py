@@ -12,7 +12,6 @@ import numpy as np
 
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
-from vidsum.grounding.queries import Queries
 from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import STEP_S
 from vidsum.grounding.speech import (
@@ -26,6 +25,7 @@ from vidsum.grounding.speech import (
 )
 from vidsum.io.outputs import atomic_write
 from vidsum.pipelines.plan import Input, Plan
+from vidsum.pipelines.queries import Queries
 from vidsum.pipelines.speech import cached_transcript, plan_transcript, to_english
 from vidsum.results.clock import shift_times
 from vidsum.results.moments import Grounding, QueryMoments

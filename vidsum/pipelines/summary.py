@@ -9,15 +9,15 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from vidsum.errors import UsageError, require_type
 from vidsum.features.settings import Extraction
-from vidsum.grounding.queries import read_queries
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.decoding import extraction_job, transitions_job
 from vidsum.pipelines.plan import Input, Plan, open_input, report_step
+from vidsum.pipelines.queries import read_queries
 from vidsum.pipelines.sources import Source, has_pictures, memo_of, probe_video, source_path
 from vidsum.pipelines.speech_evidence import plan_summary_speech, protected_words, quoted_passages
 from vidsum.results.features import Features
@@ -30,6 +30,7 @@ from vidsum.summary.guided import guide_importance, guide_texts, require_readabl
 from vidsum.summary.score import (
     CustomScorer,
     CustomScores,
+    ScoredVideo,
     best_score,
     candidate_models,
     installed_scorer,
@@ -39,7 +40,7 @@ from vidsum.summary.score import (
 from vidsum.summary.selection import select
 from vidsum.summary.settings import Selection
 from vidsum.times import format_time, parse_budget
-from vidsum.types import Progress
+from vidsum.types import Interval, Progress
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -98,7 +99,9 @@ def summarize(
     selection, settings, extraction = all_from_keywords(
         summarize, (Selection, ShotSettings, Extraction), video_input
     )
-    return plan_summary(source, selection, settings, extraction, scorer).run(progress)
+    return plan_summary(open_for_shots(source, settings, extraction), selection, settings, scorer).run(
+        progress
+    )
 
 
 def resolve_scorer(model: str | os.PathLike[str] | CustomScores) -> tuple[str, CustomScorer | None]:
@@ -141,84 +144,102 @@ def open_for_shots(
 
 
 def plan_summary(
-    source: Source,
-    selection: Selection,
-    settings: ShotSettings,
-    extraction: Extraction,
-    scorer: CustomScorer | None = None,
+    video_input: Input, selection: Selection, settings: ShotSettings, scorer: CustomScorer | None = None
 ) -> Plan[Summary]:
     """Plan the summary of a video or of features.
 
     Args:
-        source, selection, settings, extraction: see `summarize`.
-        own: gives the scores, if it is not found by the name of the model.
+        video_input: from `open_for_shots`.
+        selection, settings: see `summarize`.
+        scorer: gives the scores, if it is not found by the name of the model.
 
     Raises InputError, WeightsError, UsageError: see `summarize`.
     """
     require_type(selection.budget, str, int, float)
-    video_input = open_for_shots(source, settings, extraction)
     selection = _resolve_ends(selection, video_input)
-    if texts := guide_texts(selection):
+    texts = guide_texts(selection)
+    if texts:
         require_readable(video_input.kind[0])
         read_queries(texts)
     speech = plan_summary_speech(selection, video_input)
     scorer = scorer or installed_scorer(selection.model)
-    device = extraction.device
-    models = (
-        (scorer.name,)
-        if scorer
-        else candidate_models(selection.model, *video_input.kind, device, video_input.film_fps)
-    )
+    if scorer:
+        models: tuple[str, ...] = (scorer.name,)
+    else:
+        device = video_input.extraction.device
+        models = candidate_models(selection.model, *video_input.kind, device, video_input.film_fps)
     facts = _facts(selection, models, scorer, speech)
     provenance = {**video_input.provenance, "shots": without_defaults(settings), "summary": facts}
+    work = _Work(video_input, selection, settings, texts, models, scorer, speech, provenance)
+    return Plan(provenance, work.run)
 
-    def make(progress: Progress | None) -> Summary:
-        transcript = speech.run(progress) if speech else None
-        said = quoted_passages(transcript, selection.keep_said, video_input, progress) if transcript else []
-        (features, *transitions), pictures = video_input.read(progress)
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """A summary to make."""
+
+    video_input: Input
+    selection: Selection
+    settings: ShotSettings
+    texts: Sequence[str]
+    """Guide the importance."""
+    models: tuple[str, ...]
+    scorer: CustomScorer | None
+    speech: Plan[Transcript] | None
+    provenance: dict[str, Any]
+
+    def run(self, progress: Progress | None) -> Summary:
+        selection = self.selection
+        transcript = self.speech.run(progress) if self.speech else None
+        quoted, words = list[Interval](), list[Interval]()
+        if transcript:
+            quoted = quoted_passages(transcript, selection.keep_said, self.video_input, progress)
+            words = protected_words(selection, transcript)
+        (features, *transitions), pictures = self.video_input.read(progress)
         report_step(progress, "finding shots")
-        shots = find(transitions[0] if transitions else features, settings, pictures)
+        shots = find(transitions[0] if transitions else features, self.settings, pictures)
         budget_s, warnings = _budget(selection, features.duration_s)
-        fraction = budget_s / features.duration_s
         report_step(progress, "scoring frames")
-        scored = (
-            scorer.scored(features)
-            if scorer
-            else best_score(models, features, shots, selection, fraction, device)
-        )
-        importance = scored.importance
-        if texts:
-            # the importance may be flat: what the text says is not
-            scored = replace(scored, warnings=read_queries(texts).warnings)
-            importance = guide_importance(importance, features, selection.about, selection.title, device)
+        scored = self.score(features, shots, budget_s / features.duration_s)
         report_step(progress, "choosing segments")
         chosen = select(
             features,
             shots,
-            importance,
+            scored.importance,
             budget_s,
-            keep=(*selection.keep, *said),
+            keep=(*selection.keep, *quoted),
             drop=selection.drop,
-            words=protected_words(selection, transcript) if transcript else [],
+            words=words,
             limits_s=(selection.min_segment_s, selection.max_segment_s),
         )
         return Summary(
             segments=chosen.segments,
             shots=chosen.shots,
-            importance=importance,
+            importance=scored.importance,
             timestamps=features.timestamps,
             budget_s=budget_s,
             video_duration_s=features.duration_s,
             video_fps=features.video_fps,
             model=scored.model,
             model_reason=scored.reason,
-            shot_method=settings.shots,
+            shot_method=self.settings.shots,
             video=features.video,
-            provenance=provenance,
+            provenance=self.provenance,
             warnings=(*features.warnings, *scored.warnings, *warnings, *chosen.messages),
         )
 
-    return Plan(provenance, make)
+    def score(self, features: Features, shots: Shots, fraction: float) -> ScoredVideo:
+        """Return the importance, guided by the texts if there are any."""
+        selection, device = self.selection, self.video_input.extraction.device
+        if self.scorer:
+            scored = self.scorer.scored(features)
+        else:
+            scored = best_score(self.models, features, shots, selection, fraction, device)
+        if not self.texts:
+            return scored
+        importance = guide_importance(scored.importance, features, selection.about, selection.title, device)
+        # the importance may be flat, which no longer matters
+        return replace(scored, importance=importance, warnings=read_queries(self.texts).warnings)
 
 
 def _resolve_ends(selection: Selection, video_input: Input) -> Selection:

@@ -15,7 +15,6 @@ import numpy as np
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.live import LiveEvidence
-from vidsum.grounding.queries import read_queries
 from vidsum.grounding.settings import Watching
 from vidsum.grounding.spaces import embed_queries, extractions_for
 from vidsum.grounding.vse import embed_picture
@@ -24,6 +23,7 @@ from vidsum.io.provenance import label_of
 from vidsum.io.urls import is_offline
 from vidsum.options import from_keywords
 from vidsum.pipelines.decoding import load_extractor
+from vidsum.pipelines.queries import read_queries
 from vidsum.types import TrackChoice
 from vidsum.version import __version__
 from vidsum.video.live import LiveFrame, LiveSource, parse_source, read_live

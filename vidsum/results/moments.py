@@ -209,3 +209,18 @@ def _moments(moments: Sequence[Mapping[str, Any]]) -> tuple[Moment, ...]:
 
 def _ranked(moments: Sequence[Moment]) -> list[dict[str, Any]]:
     return [{"rank": rank, **asdict(moment)} for rank, moment in enumerate(moments, 1)]
+
+
+_MAX_LETTERS, _MAX_QUOTED = 40, 3
+
+
+def shorten(query: str, most: int = _MAX_LETTERS) -> str:
+    """Return a query for messages and plots, cut where it is long."""
+    return query if len(query) <= most else f"{query[: most - 1]}…"
+
+
+def quote_queries(queries: Sequence[str]) -> str:
+    """Quote the first few queries for a message, and count the others."""
+    quoted = ", ".join(repr(shorten(query)) for query in queries[:_MAX_QUOTED])
+    more = len(queries) - _MAX_QUOTED
+    return f"{quoted} and {more} more" if more > 0 else quoted

@@ -7,7 +7,6 @@ from typing import Any
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.find import EncodedQueries, encode_tokens, load_model, resolve_model
-from vidsum.grounding.queries import parse_queries
 from vidsum.grounding.settings import SHIPPED_GROUNDER, Retrieval
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries, text_encoder_name
 from vidsum.grounding.text import load_text_encoder
@@ -18,6 +17,7 @@ from vidsum.lab.attention.moment_plot import SAMPLES, QueryAttention, plot_momen
 from vidsum.lab.attention.settings import AttentionKind, AttentionRequest, parse_part
 from vidsum.pipelines.embedding import open_in_space, plan_embedding
 from vidsum.pipelines.moments import plan_moments
+from vidsum.pipelines.queries import parse_queries
 from vidsum.pipelines.sources import Video
 from vidsum.pipelines.summary import open_for_shots
 from vidsum.results.clock import shift_times

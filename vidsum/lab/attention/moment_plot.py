@@ -11,7 +11,6 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure, SubFigure
 
-from vidsum.grounding.queries import shorten
 from vidsum.io.provenance import label_of
 from vidsum.lab.attention.settings import AttentionKind
 from vidsum.results.figures import (
@@ -29,7 +28,7 @@ from vidsum.results.figures import (
     save_figure,
     video_title,
 )
-from vidsum.results.moments import Grounding, Moment
+from vidsum.results.moments import Grounding, Moment, shorten
 from vidsum.types import FloatArray, TimeArray
 
 Labels = tuple[str | None, ...]

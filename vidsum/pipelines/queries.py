@@ -9,7 +9,7 @@ from typing import Any
 
 from vidsum.errors import InputError, UsageError
 from vidsum.io.text import decode, read_bytes, read_stdin
-from vidsum.results.moments import QueryMoments
+from vidsum.results.moments import QueryMoments, quote_queries, shorten
 from vidsum.results.transcript import SpokenQuery
 
 _ENGLISH = frozenset(
@@ -26,8 +26,6 @@ _PERHAPS_OTHER = frozenset(
 """Short words of German, Spanish, French, Italian, Portuguese and Dutch that English does not have; the
 second in names alone: Los Angeles, Rio de Janeiro."""
 _NEGATION = re.compile(r"\b(not|no|without|never|nobody)\b|n['\u2019]t\b|(?<!\S)-[^\W\d]{2,}", re.IGNORECASE)
-_MAX_LETTERS = 40
-_MAX_QUOTED = 3
 
 
 @dataclass(frozen=True)
@@ -98,18 +96,6 @@ def read_queries(
     warnings = tuple(f"{quote_queries(queries)}: {fault}" for fault, queries in faults.items() if queries)
     recordings = {number: recording for number, (*_, recording) in enumerate(pairs) if recording}
     return Queries(tuple(cleaned), warnings, recordings, tuple(refused))
-
-
-def shorten(query: str, most: int = _MAX_LETTERS) -> str:
-    """Return a query for messages and plots, cut where it is long."""
-    return query if len(query) <= most else f"{query[: most - 1]}…"
-
-
-def quote_queries(queries: Sequence[str]) -> str:
-    """Quote the first few queries for a message, and count the others."""
-    quoted = ", ".join(repr(shorten(query)) for query in queries[:_MAX_QUOTED])
-    more = len(queries) - _MAX_QUOTED
-    return f"{quoted} and {more} more" if more > 0 else quoted
 
 
 def _read_lines(file: str | os.PathLike[str]) -> list[tuple[str, str]]:

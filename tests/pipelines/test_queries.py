@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from vidsum.errors import InputError, UsageError
-from vidsum.grounding.queries import read_queries, shorten
+from vidsum.pipelines.queries import read_queries
+from vidsum.results.moments import shorten
 
 
 def test_texts_come_before_those_of_the_file_and_keep_their_order(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ import pytest
 
 from vidsum.errors import UsageError
 from vidsum.grounding import presence
-from vidsum.grounding.queries import query_warnings, unreadable_queries
 from vidsum.grounding.settings import Retrieval
+from vidsum.pipelines.queries import query_warnings, unreadable_queries
 
 
 def split(text: str) -> list[str]:
