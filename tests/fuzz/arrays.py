@@ -21,20 +21,7 @@ _FILLS = (np.nan, np.inf, -np.inf, -1, 0, 1e300)
 
 def npz(rng: random.Random) -> bytes:
     """A feature file, by its bytes, by one of its members, or with an array of another kind."""
-    return _damaged_npz(_features(), rng)
-
-
-def protocol(rng: random.Random) -> bytes:
-    """SumMe's protocol of a video, damaged like a feature file."""
-    video = _video()
-    arrays = {key: video[key] for key in ("user_summary", "change_points", "gtscore")}
-    return _damaged_npz(
-        {f"video_1/{key}": array for key, array in {**arrays, "name": np.array("A dog")}.items()}, rng
-    )
-
-
-def _damaged_npz(arrays: dict[str, Array], rng: random.Random) -> bytes:
-    chosen = rng.random()
+    arrays, chosen = _features(), rng.random()
     if chosen < 0.3:
         return damage(_npz(arrays), rng)
     if chosen < 0.6:
@@ -42,12 +29,8 @@ def _damaged_npz(arrays: dict[str, Array], rng: random.Random) -> bytes:
     members = {name: _npy(array) for name, array in arrays.items()}
     name = rng.choice(list(members))
     # numbers of the header, or any byte; the checksum of the archive still fits
-    header = (
-        damage_text(members[name].decode("latin-1"), rng)
-        .decode("latin-1", "replace")
-        .encode("latin-1", "replace")
-    )
-    members[name] = rng.choice([header, damage(members[name], rng)])
+    header = damage_text(members[name].decode("latin-1"), rng).decode("latin-1", "replace")
+    members[name] = rng.choice([header.encode("latin-1", "replace"), damage(members[name], rng)])
     return _zipped(members)
 
 

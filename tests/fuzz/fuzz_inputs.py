@@ -4,43 +4,37 @@
     python -m tests.fuzz.fuzz_inputs --kinds h5 --count 1 --first 417     # one case again
 
 Anything else is a fault: another exception, a warning, a message of several lines, numbers that make no
-sense, too much time or memory, the end of the process. Faults are kept in `--keep`, each with its file.
-A case is known by its kind, the seed and its number; where a process ends, another goes on behind the case.
+sense, too much time or memory. The file of a fault is kept in `--keep`. A case is known by its kind, the seed
+and its number.
 """
 
 import argparse
 import faulthandler
-import json
-import os
 import random
 import resource
 import signal
-import subprocess
 import sys
 import tempfile
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from contextlib import chdir
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 from tests.fuzz.kinds import KINDS, Case
 from vidsum.errors import VidsumError
 
 SECONDS, MEBIBYTES = 20, 1024
-"""What a case may take: time of the processor, which does not depend on what else runs, and address space
-beyond that of a process that has read files of the kind."""
+"""Limits of a case: time of the processor, and address space beyond that of the process."""
 LONGEST_MESSAGE = 1000
-ROOT = Path(__file__).parents[2]
 
 
 class _TooSlow(BaseException):
     """The time of a case is up."""
 
 
-def case_of(kind: str, seed: int, number: int) -> Case:
+def make_case(kind: str, seed: int, number: int) -> Case:
     """A damaged file, the same at every call."""
     return KINDS[kind](random.Random(f"{kind} {seed} {number}"))
 
@@ -53,103 +47,68 @@ def outcome(case: Case, folder: Path) -> str:
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     faulthandler.dump_traceback_later(20 * SECONDS, exit=True)  # for what waits, or does not leave C code
     try:
-        with warnings.catch_warnings(record=True) as warned:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             case.read(path)
         result = "read"
     except VidsumError as error:
-        short = "\n" not in error.message and len(error.message) <= LONGEST_MESSAGE
-        result = "refused" if short else f"a message that is no line: {error.message!r:.300}"
+        is_short = "\n" not in error.message and len(error.message) <= LONGEST_MESSAGE
+        result = "refused" if is_short else f"a message that is no line: {error.message!r:.300}"
     except (Exception, _TooSlow):
         result = traceback.format_exc(limit=-4)
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         faulthandler.cancel_dump_traceback_later()
         path.unlink(missing_ok=True)
-    return f"warning: {warned[0].message}" if warned else result
+    return f"warning: {caught[0].message}" if caught else result
 
 
 def _stop(signum: int, frame: FrameType | None) -> None:
     raise _TooSlow
 
 
-def run_here(kind: str, seed: int, numbers: Sequence[int], folder: Path) -> None:
-    """Try cases in this process, and print a line before and after each."""
-    os.chdir(folder)
-    for number in (-1, -2):  # loads what there is to load
-        outcome(case_of(kind, seed, number), folder)
+def limit_memory() -> None:
+    """Give this process little more address space than it has."""
     in_use = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    most = in_use + MEBIBYTES * 2**20
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
-    for number in numbers:
-        print(json.dumps([number, None]), flush=True)
-        print(json.dumps([number, outcome(case_of(kind, seed, number), folder)]), flush=True)
+    limit = in_use + MEBIBYTES * 2**20
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
-def run_apart(kind: str, seed: int, first: int, count: int) -> dict[int, str]:
-    """The outcome of each case, tried in processes of their own."""
-    found: dict[int, str] = {}
-    while first + len(found) < first + count:
-        start = first + len(found)
-        command = [sys.executable, "-m", __spec__.name, "--kinds", kind, "--seed", str(seed), "--here"]
-        command += ["--first", str(start), "--count", str(first + count - start)]
-        begun = -1
-        with tempfile.TemporaryFile("w+") as told:
-            streams: Any = {"stdout": subprocess.PIPE, "stderr": told, "text": True}
-            with subprocess.Popen(command, cwd=ROOT, **streams) as process:
-                assert process.stdout is not None
-                for line in process.stdout:
-                    begun, result = json.loads(line)
-                    if result is not None:
-                        found[begun] = result
-            told.seek(0)
-            ended = told.read()
-        if process.returncode == 0:
-            break
-        if begun in found or begun < start:
-            raise RuntimeError(f"{kind}: no case can be tried: {ended[-2000:]}")
-        found[begun] = f"{ended[-2000:]}\nthe process ended with {process.returncode}"
-    return found
-
-
-def keep(kind: str, seed: int, faults: dict[int, str], folder: Path) -> None:
-    """Write the files of faults, and beside each what happened."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for number, reason in faults.items():
-        case = case_of(kind, seed, number)
-        place = folder / f"{kind}-{seed}-{number}-{case.name}"
-        place.write_bytes(case.content)
-        place.with_name(f"{place.name}.txt").write_text(reason)
+def find_faults(kind: str, seed: int, first: int, count: int) -> tuple[Counter[str], dict[int, str]]:
+    """Count what is read and refused of some cases, and describe the others by number."""
+    counts, faults = Counter[str](), dict[int, str]()
+    with tempfile.TemporaryDirectory() as name, chdir(name):
+        for number in range(first, first + count):
+            result = outcome(make_case(kind, seed, number), Path(name))
+            counts[result if result in ("read", "refused") else "fault"] += 1
+            if counts["fault"] > len(faults):
+                faults[number] = result
+    return counts, faults
 
 
 def main() -> None:
-    """Try cases of each kind and leave with 1 if there is a fault."""
-    layout = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=layout)
+    """Try cases of each kind, and leave with 1 if there is a fault."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--kinds", nargs="*", choices=list(KINDS), default=list(KINDS))
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", type=Path, default=Path(tempfile.gettempdir()) / "vidsum-fuzz")
-    parser.add_argument("--here", action="store_true", help="in this process, for one kind")
-    given = parser.parse_args()
-    if given.here:
-        with tempfile.TemporaryDirectory() as folder:
-            run_here(given.kinds[0], given.seed, range(given.first, given.first + given.count), Path(folder))
-        return
+    options = parser.parse_args()
+    find_faults(options.kinds[0], options.seed, -2, 2)  # loads what there is to load
+    limit_memory()
     n_faults = 0
-    for kind in given.kinds:
-        found = run_apart(kind, given.seed, given.first, given.count)
-        faults = {number: result for number, result in found.items() if result not in ("read", "refused")}
-        keep(kind, given.seed, faults, given.keep)
-        counts = Counter(found.values())
-        n_read, n_refused = counts["read"], counts["refused"]
-        print(f"{kind}: {len(found)} tried, {n_read} read, {n_refused} refused, {len(faults)} faults")
-        for number, reason in list(faults.items())[:20]:
+    for kind in options.kinds:
+        counts, faults = find_faults(kind, options.seed, options.first, options.count)
+        print(f"{kind}: {counts['read']} read, {counts['refused']} refused, {len(faults)} faults")
+        for number, reason in faults.items():
             print(f"  {number}: {reason.strip().splitlines()[-1]:.200}")
+            case = make_case(kind, options.seed, number)
+            options.keep.mkdir(parents=True, exist_ok=True)
+            (options.keep / f"{kind}-{options.seed}-{number}-{case.name}").write_bytes(case.content)
         n_faults += len(faults)
-    if n_faults:
-        print(f"the files are in {given.keep}")
     sys.exit(bool(n_faults))
 
 

@@ -45,14 +45,8 @@ MOMENTS = {
         for query in ("He runs.", "He sits.")
     ],
 }
-CAPTIONS = {
-    name: {"picks": [0, 15, 30], "captions": ["a dog", "a dog runs", "a cat"]} for name in ("Bike_Polo", "a")
-}
-PEOPLE = "HITId,video_id,description,start,end\n" + "".join(
-    f'h,{video},"He runs, she sits.",{start},{start + 20}\n'
-    for video in ("a.mp4", "b")
-    for start in (5, 12.5, 80)
-)
+
+
 SPLITS = [{"train_keys": ["video_1", "video_2"], "test_keys": [f"video_{n}"]} for n in (3, 4)]
 CONFIG = {
     "device": "cpu",
@@ -127,29 +121,3 @@ def film_and_results() -> tuple[bytes, list[dict[str, Any]]]:
 def lines_of(entries: list[Any]) -> str:
     """JSON lines."""
     return "".join(json.dumps(entry) + "\n" for entry in entries)
-
-
-PICTURES_CSV = """image,caption,split,time_s
-a.jpg,a dog runs,train,
-a.jpg,"a brown dog, running",train,
-b.jpg,a cat,test,1.5
-c.jpg,snow,dev,0
-"""
-FLICKR8K = "a.jpg#0\ta dog runs\na.jpg#1\ta brown dog\nb.jpg#0\ta cat\nc.jpg#0\tsnow\n"
-COCO = {"annotations": [{"image_id": 7, "id": 1, "caption": "a dog"}, {"image_id": 8, "caption": "a cat"}]}
-MSRVTT = {"videos": [], "sentences": [{"sen_id": 1, "video_id": "video7", "caption": "a dog runs"}]}
-MAD = {str(n): {"movie": "v_a", "timestamps": [n, n + 1.5], "sentence": "He runs."} for n in range(2)}
-MOMENTS_CSV = "movie,start,end,text\nv_a,0.5,2,He runs.\nv_a,3,4.5,She sits.\n"
-COCO_RESULTS = [{"image_id": 7, "caption": "a dog"}, {"image_id": 8, "caption": ""}]
-RESULTS = {"results": {"v_a": [{"sentence": "He runs.", "timestamp": [0, 3.5]}]}}
-DESCRIPTIONS = {
-    "video": {"path": "v_a.mp4"},
-    "segments": [{"start_s": 0, "end_s": 2.5, "text": "He runs.", "confidence": 0.4}],
-}
-KARPATHY = {
-    "dataset": "made",
-    "images": [
-        {"filename": f"{name}.jpg", "split": split, "sentences": [{"raw": f"a {name}"}, {"raw": "snow"}]}
-        for name, split in (("a", "restval"), ("b", "val"), ("c", "test"))
-    ],
-}

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from tests.fuzz import arrays, good, reads
-from tests.fuzz.mutations import damage_json, damage_text, damage_values
+from tests.fuzz.mutations import damage_json, damage_values
 
 Read = Callable[[Path], None]
 """Reads a file as a command does and asserts that what was read makes sense."""
@@ -90,43 +90,6 @@ def of_npz(rng: random.Random) -> Case:
     return Case("features.npz", arrays.npz(rng), reads.read_features)
 
 
-def of_people(rng: random.Random) -> Case:
-    """Labels of people: answers to queries, captions of frames, SumMe's protocol."""
-    chosen = rng.random()
-    if chosen < 0.3:
-        return Case("people.csv", damage_text(good.PEOPLE, rng), reads.read_people)
-    if chosen < 0.6:
-        return Case("captions.json", damage_json(good.CAPTIONS, rng), reads.read_frame_captions)
-    return Case("protocol.npz", arrays.protocol(rng), reads.read_summe_protocol)
-
-
-def of_pictures(rng: random.Random) -> Case:
-    """Pictures with sentences, as `train vse` reads them, or sentences alone, as `describe` does."""
-    layout = rng.randrange(3)
-    if layout == 0:
-        return Case("dataset.json", damage_json(good.KARPATHY, rng), reads.read_captioned_pictures)
-    name, text = (("captions.csv", good.PICTURES_CSV), ("token.txt", good.FLICKR8K))[layout - 1]
-    read = rng.choice([reads.read_captioned_pictures, reads.read_sentences])
-    return Case(name, damage_text(text, rng), read)
-
-
-def of_described(rng: random.Random) -> Case:
-    """Sentences of people and captions, as `evaluate captions` reads them."""
-    if rng.random() < 0.3:
-        return Case("moments.csv", damage_text(good.MOMENTS_CSV, rng), reads.read_described)
-    data, read = rng.choice(
-        [
-            (good.COCO, reads.read_described),
-            (good.MSRVTT, reads.read_described),
-            (good.MAD, reads.read_described),
-            (good.COCO_RESULTS, reads.read_captions_of_pictures),
-            (good.RESULTS, reads.read_captions_of_moments),
-            (good.DESCRIPTIONS, reads.read_captions_of_moments),
-        ]
-    )
-    return Case("v_a_descriptions.json", damage_json(data, rng), read)
-
-
 def of_h5(rng: random.Random) -> Case:
     """Features and annotated videos, as `summarize`, `train` and `evaluate` read them."""
     return Case("made.h5", arrays.h5(rng), rng.choice([reads.read_features, reads.read_annotated]))
@@ -149,8 +112,5 @@ KINDS: dict[str, Callable[[random.Random], Case]] = {
     "safetensors": of_safetensors,
     "npz": of_npz,
     "h5": of_h5,
-    "people": of_people,
-    "pictures": of_pictures,
-    "described": of_described,
 }
 """Ways to make a case, by the names of the kinds."""

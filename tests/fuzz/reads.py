@@ -227,83 +227,9 @@ def read_annotated(path: Path) -> None:
         )
 
 
-def read_sentences(path: Path) -> None:
-    from vidsum.grounding.writers import read_sentences
-
-    assert all(any(letter.isalpha() for letter in text) for text in read_sentences(path))
-
-
-def read_captioned_pictures(path: Path) -> None:
-    from vidsum.lab.datasets.captioned_pictures import read_captioned_pictures
-
-    for name in "abc":
-        path.with_name(f"{name}.jpg").touch()
-    pictures, _ = read_captioned_pictures(path, path.parent)
-    assert pictures
-    for picture in pictures:
-        assert picture.sentences
-        assert all(sentence.strip() for sentence in picture.sentences)
-        assert picture.split in ("train", "val", "test")
-        finite(picture.still.time_s or 0.0)
-
-
-def read_described(path: Path) -> None:
-    from vidsum.lab.datasets.described import read_described
-
-    items = read_described(path)
-    assert items
-    for item in items.values():
-        assert item.sentences
-        assert all(sentence.strip() for sentence in item.sentences)
-        finite(*(item.window or ()))
-
-
-def read_captions_of_pictures(path: Path) -> None:
-    from vidsum.lab.datasets.described import Described, read_captions
-
-    items = {name: Described(("a dog",)) for name in ("7", "8")}
-    assert read_captions(path, items).keys() <= items.keys()
-
-
-def read_captions_of_moments(path: Path) -> None:
-    from vidsum.lab.datasets.described import Described, read_captions
-
-    items = {f"v_a#{n}": Described(("He runs.",), "v_a", (n, n + 1.0)) for n in range(4)}
-    assert read_captions(path, items).keys() <= items.keys()
-
-
-def read_people(path: Path) -> None:
-    from vidsum.lab.evaluation.people import read_people
-
-    folder = path.parent / "people"
-    folder.mkdir(exist_ok=True)
-    (folder / path.name).write_bytes(path.read_bytes())
-    for answers in read_people(folder):
-        assert len(answers.windows) > 1
-        assert all(0 <= start < end <= 100 for start, end in answers.windows)
-
-
-def read_frame_captions(path: Path) -> None:
-    from vidsum.lab.datasets.clip_captions import read_frame_captions
-
-    for video in read_frame_captions(path).values():
-        assert len(video.picks) == len(video.captions) > 0
-        assert (np.diff(video.picks) > 0).all()
-        assert all(caption.encode() for caption in video.captions)
-
-
 def read_clip_captions(path: Path) -> None:
     from vidsum.lab.datasets.clip_captions import read_clip_captions
 
     for captions in read_clip_captions(path).values():
         assert all(caption.encode() is not None for caption in captions)
         assert captions
-
-
-def read_summe_protocol(path: Path) -> None:
-    from vidsum.lab.datasets.labels import read_summe_protocol
-
-    for video in read_summe_protocol(path).values():
-        assert video.user_summary.shape[1] == video.n_frames > video.change_points.max()
-        assert len(video.gtscore) == len(video.picks)
-        finite(video.gtscore)

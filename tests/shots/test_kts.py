@@ -32,11 +32,6 @@ def test_real_sequences_are_cut_as_by_the_direct_implementation(real_rows: Rows,
     assert found == direct_change_points(rows, penalty)
 
 
-@pytest.mark.shared
-def test_real_sequences_have_changes_to_compare(real_rows: Rows) -> None:
-    assert len(change_points(real_rows[:300], penalty=0.3)) >= 3
-
-
 @pytest.mark.parametrize("seed", range(40))
 def test_at_most_so_many_shots_as_by_the_direct_implementation(seed: int) -> None:
     rng = np.random.default_rng(1000 + seed)

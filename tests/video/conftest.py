@@ -1,6 +1,7 @@
 """Test videos that are made once and shared by the tests that only read them."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import av
 import pytest
@@ -8,6 +9,14 @@ import pytest
 from tests.media import GOOD_VIDEOS, MadeVideo
 
 Made = Callable[[str], MadeVideo]
+
+
+@pytest.fixture
+def clip(tmp_path: Path) -> Path:
+    """Where a clip may be written, in a folder of its own."""
+    folder = tmp_path / "written"
+    folder.mkdir()
+    return folder / "clip.mp4"
 
 
 @pytest.fixture(scope="session")

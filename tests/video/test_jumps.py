@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.media import MadeVideo, make_video, read_number
 from tests.video.clips import FlashBeep, make_flash_beep, numbers_by_pyav, worst_offsets_s
-from vidsum.errors import DamagedError, UsageError
+from vidsum.errors import UsageError
 from vidsum.types import TimeArray
 from vidsum.video import jumps as jumps_module
 from vidsum.video import timing as timing_module
@@ -183,11 +183,8 @@ def test_joined_recordings_are_read_to_the_end(reader: str, tmp_path: Path) -> N
 
 def test_joined_recordings_are_no_damage(tmp_path: Path) -> None:
     path = twice(make_video(tmp_path / "a.ts", n_frames=50), tmp_path / "aa.ts")
-    try:
-        with read_frames(probe(path), [Sampling(2.0)], strict=True) as frames:
-            assert len(list(frames)) == 8
-    except DamagedError as error:
-        pytest.fail(error.message)
+    with read_frames(probe(path), [Sampling(2.0)], strict=True) as frames:
+        assert len(list(frames)) == 8
 
 
 def test_stills_of_joined_recordings(tmp_path: Path) -> None:
@@ -303,9 +300,3 @@ def test_a_long_subtitle_is_no_video(tmp_path: Path) -> None:
     assert probe(path).duration_s == pytest.approx(2.0, abs=0.03)
     _, warnings = all_frames(path)
     assert not warnings
-
-
-@pytest.mark.parametrize("fps", [0.0, -1.0, float("nan"), float("inf"), 1e300, 1001.0])
-def test_a_sampling_rate_that_no_video_has_is_refused(fps: float) -> None:
-    with pytest.raises(UsageError, match="rate"):
-        Sampling(fps)

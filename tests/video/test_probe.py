@@ -2,12 +2,14 @@
 
 import os
 import re
+import socket
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import av
 import cv2
 import numpy as np
 import pytest
@@ -21,11 +23,14 @@ from tests.media import (
     make_sound,
     make_still,
     make_video,
+    read_number,
 )
 from vidsum.errors import InputError
 from vidsum.video import timing as timing_module
 from vidsum.video.clock import start_offset_s
 from vidsum.video.probe import probe
+from vidsum.video.read import read_frames_at
+from vidsum.video.timing import _rhythm, read_frame_times, read_jumps
 
 CODECS = {
     "vp8": "vp8",
@@ -176,10 +181,6 @@ def test_what_is_no_video_is_refused(name: str, content: bytes, reason: str, tmp
     assert_refused(tmp_path / name, reason)
 
 
-def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    assert_refused(tmp_path / "none.mp4", "no such file")
-
-
 def test_a_missing_file_is_named_beside_the_nearest_that_is_there(tmp_path: Path) -> None:
     (tmp_path / "holiday.mp4").touch()
     for name, hint in (("holidy.mp4", str(tmp_path / "holiday.mp4")), ("x/holiday.mp4", None)):
@@ -264,3 +265,90 @@ def assert_refused(path: Path, reason: str) -> None:
     assert caught.value.message.startswith(f"{path}: ")
     assert reason in caught.value.message
     assert "\n" not in caught.value.message
+
+
+# --- the rhythm of frames ---
+
+
+@pytest.mark.parametrize("lengths", [(), (12,), (12, 40)])
+def test_holes_are_left_out_and_counted_in_frames(lengths: tuple[int, ...]) -> None:
+    starts = 50 * (1 + np.arange(len(lengths)))
+    is_lost = np.zeros(200, bool)
+    for start, length in zip(starts, lengths, strict=True):
+        is_lost[start : start + length] = True
+    step_s, is_vfr, n_missing = _rhythm(np.flatnonzero(~is_lost) / 25, 1.0)
+    assert (step_s, is_vfr, n_missing) == (pytest.approx(0.04), False, sum(lengths))
+
+
+def test_gaps_of_every_length_are_a_rate_that_varies() -> None:
+    frames_s = np.cumsum(np.random.default_rng(0).uniform(0.02, 0.06, 100))
+    step_s, is_vfr, n_missing = _rhythm(frames_s, 1.0)
+    assert (step_s, is_vfr, n_missing) == (pytest.approx(np.diff(frames_s).mean()), True, 0)
+
+
+def test_one_frame_has_the_step_that_is_given() -> None:
+    assert _rhythm(np.zeros(1), 0.04) == (0.04, False, 0)
+
+
+@pytest.mark.parametrize("b_frames", [0, 2])
+def test_pictures_without_time_stamps_are_kept(b_frames: int, tmp_path: Path) -> None:
+    """As those before 0, which Matroska cannot express: FFmpeg decodes them, without a time."""
+    path, early = tmp_path / "early.mkv", {"avoid_negative_ts": "disabled"}
+    made = make_video(path, n_frames=150, b_frames=b_frames, gop=30, start_s=-1.0, container_options=early)
+    with av.open(str(path)) as container:
+        assert [frame.pts for frame in container.decode(video=0)].count(None) == 25
+    info = probe(path)
+    assert (info.n_frames, info.is_vfr, info.fps) == (150, False, 25)
+    assert info.duration_s == pytest.approx(6.0, abs=0.002)
+    (warning,) = read_jumps(info).describe("x")
+    assert "25 pictures have no time stamps" in warning
+    frames = read_frames_at(info, [number / 25 + 0.01 for number in range(150)])
+    assert [read_number(frame.image) for frame in frames] == list(range(150))
+    assert read_frame_times(info) == pytest.approx(np.array(made.times_s), abs=0.002)
+
+
+# --- playlists ---
+
+
+CONCAT = "ffconcat version 1.0\nfile film.ts\n"
+HLS = "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:4\n#EXTINF:2,\n{}\n#EXT-X-ENDLIST\n"
+DASH = '<?xml version="1.0"?>\n<MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static"></MPD>\n'
+SDP = "v=0\no=- 0 0 IN IP4 127.0.0.1\ns=x\nc=IN IP4 127.0.0.1\nt=0 0\nm=video 5004 RTP/AVP 96\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "target"),
+    [
+        ("list.mp4", CONCAT, "list.mkv"),
+        ("list.txt", CONCAT, "list.mp4"),
+        ("list.m3u8", HLS.format("film.ts"), "list.mp4"),
+        ("a.mp4", SDP, "a.mkv"),
+    ],
+)
+def test_playlist_is_refused_with_the_command_that_joins_it(
+    name: str, text: str, target: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(InputError, match="is a playlist of other files") as caught:
+        probe(path)
+    assert caught.value.hint == f"ffmpeg -i {path} -c copy {tmp_path / target}"
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.mpd", DASH), ("a.sdp", SDP)])
+def test_other_lists_are_refused(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=name):
+        probe(tmp_path / name)
+
+
+@pytest.mark.parametrize("text", ["ffconcat version 1.0\nfile {}\n", HLS])
+def test_playlist_connects_to_no_network(text: str, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.2)
+        path = tmp_path / "list.m3u8"
+        path.write_text(text.format(f"http://127.0.0.1:{server.getsockname()[1]}/film.ts"))
+        with pytest.raises(InputError):
+            probe(path)
+        with pytest.raises(TimeoutError):
+            server.accept()

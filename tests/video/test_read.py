@@ -11,6 +11,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.media import MadeVideo, make_video
@@ -18,10 +19,10 @@ from vidsum.errors import InputError, UsageError
 from vidsum.types import VideoInfo
 from vidsum.video import read as read_module
 from vidsum.video.damage import DecodeLog, describe_damage, pictures_end_s
-from vidsum.video.frames import Exact, Sampling
+from vidsum.video.frames import Exact, Frame, Sampling
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
-from vidsum.video.threads import ReadAhead
+from vidsum.video.threads import ReadAhead, fan_out
 
 Made = Callable[[str], MadeVideo]
 
@@ -80,13 +81,9 @@ class Source:
             self.closed_in = threading.current_thread().name
 
 
-def test_items_come_in_order_and_end() -> None:
-    assert list(ReadAhead(Source(50).numbers(), capacity=3)) == list(range(50))
-
-
 def test_the_end_can_be_asked_for_again() -> None:
-    items = ReadAhead(Source(1).numbers(), capacity=3)
-    assert list(items) == [0]
+    items = ReadAhead(Source(50).numbers(), capacity=3)
+    assert list(items) == list(range(50))
     assert list(items) == []
 
 
@@ -137,19 +134,14 @@ def test_a_consumer_that_raises_leaves_no_thread(made: Made) -> None:
 
 
 @needs_proc
-def test_stopping_early_closes_the_file(made: Made) -> None:
-    path = made("plain").path
-    with read_frames(probe(path), [Sampling(None)]) as frames:
-        next(frames)
-        assert is_open(path)
-    assert not is_open(path)
-
-
-@needs_proc
-def test_reading_to_the_end_closes_the_file(made: Made) -> None:
+def test_stopping_early_and_reading_to_the_end_close_the_file(made: Made) -> None:
     path = made("plain").path
     frames = read_frames(probe(path), [Sampling(2.0)])
     assert len(list(frames)) == 5
+    assert not is_open(path)
+    with read_frames(probe(path), [Sampling(None)]) as frames:
+        next(frames)
+        assert is_open(path)
     assert not is_open(path)
 
 
@@ -210,13 +202,6 @@ def test_decord_that_is_not_installed_is_refused(made: Made, monkeypatch: pytest
     assert "--reader pyav" in str(caught.value.hint)
 
 
-@pytest.mark.parametrize("reader", read_module.READERS)
-def test_what_is_no_video_is_refused_before_reading(reader: str, tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("some words\n" * 50)
-    with pytest.raises(InputError, match="is text"):
-        read_frames(probe(tmp_path / "notes.txt"), [Sampling(2.0)], reader=reader)
-
-
 def test_a_file_that_vanishes_is_reported(made: Made, tmp_path: Path) -> None:
     info = replace(probe(made("plain").path), path=str(tmp_path / "gone.mp4"))
     with pytest.raises(InputError, match="no such file"):
@@ -272,3 +257,61 @@ def test_a_hole_in_a_steady_video_is_a_loss_without_an_error(info: VideoInfo) ->
 def test_packets_without_a_picture_of_their_own_are_no_loss(info: VideoInfo) -> None:
     fields = DecodeLog(packets=1440, frames=720, end_s=30.0, longest_gap_s=1 / 24)
     assert describe_damage(info, fields) is None
+
+
+# --- several consumers of one pass ---
+
+
+BLACK = np.zeros((2, 2, 3), np.uint8)
+
+
+def numbered(count: int, consumers: int) -> Iterator[tuple[int, Frame]]:
+    """`count` frames for each consumer, by turns."""
+    for index in range(count):
+        for number in range(consumers):
+            yield number, Frame(index, index / 2, index / 2, BLACK)
+
+
+def indices(frames: Iterator[Frame]) -> list[int]:
+    return [frame.index for frame in frames]
+
+
+@pytest.mark.parametrize("consumers", [1, 2, 3])
+@pytest.mark.parametrize("count", [0, 1, 500])
+def test_each_consumer_gets_all_its_frames_in_order(consumers: int, count: int) -> None:
+    assert fan_out(numbered(count, consumers), [indices] * consumers) == [list(range(count))] * consumers
+
+
+def test_a_consumer_that_needs_many_frames_at_once_does_not_block_the_other() -> None:
+    def first_one_then_the_other() -> Iterator[tuple[int, Frame]]:
+        for index in range(400):
+            yield (0 if index < 300 else 1), Frame(index, index, index, BLACK)
+
+    assert [len(got) for got in fan_out(first_one_then_the_other(), [indices, indices])] == [300, 100]
+
+
+@pytest.mark.parametrize("consumers", [1, 2])
+def test_the_readers_error_comes_out(consumers: int) -> None:
+    def broken() -> Iterator[tuple[int, Frame]]:
+        yield from numbered(3, consumers)
+        raise InputError("cut short")
+
+    with pytest.raises(InputError, match="cut short"):
+        fan_out(broken(), [indices] * consumers)
+
+
+def test_a_consumers_error_comes_out_and_ends_the_pass() -> None:
+    read = []
+
+    def watched() -> Iterator[tuple[int, Frame]]:
+        for pair in numbered(100_000, 2):
+            read.append(pair)
+            yield pair
+
+    def fails(frames: Iterator[Frame]) -> list[int]:
+        next(frames)
+        raise ValueError("no more")
+
+    with pytest.raises(ValueError, match="no more"):
+        fan_out(watched(), [indices, fails])
+    assert len(read) < 200_000

@@ -79,14 +79,6 @@ def test_every_frame_is_read_once_at_its_time(kind: str, reader: str, made: Made
     assert [frame.time_s for frame in frames] == [frame.pts_s for frame in frames]
 
 
-@pytest.mark.parametrize("fps", [2.0, 25.0, 60.0])
-def test_a_rate_may_be_the_videos_own_or_above(fps: float, reader: str, made: Made) -> None:
-    video = made("plain")
-    assert numbers(read_frames(probe(video.path), [Sampling(fps, SIZE)], reader=reader)) == expected_numbers(
-        video, fps
-    )
-
-
 def test_several_samplings_take_one_pass(reader: str, made: Made) -> None:
     video = made("vfr")
     samplings = [Sampling(2.0, SIZE), Sampling(None, Exact(40, 32)), Sampling(9.0, None)]
@@ -245,10 +237,6 @@ def test_strict_takes_no_damaged_video(
     with pytest.raises(DamagedError, match="of 720 frames") as caught:
         list(read_frames(probe(path), [Sampling(2.0, SIZE)], reader=reader, strict=True))
     assert caught.value.exit_code == 3
-
-
-def test_strict_takes_a_sound_video(reader: str, made: Made) -> None:
-    assert numbers(read_frames(probe(made("plain").path), [Sampling(2.0, SIZE)], reader=reader, strict=True))
 
 
 # --- real clips ---
