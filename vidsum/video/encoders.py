@@ -13,10 +13,8 @@ from vidsum.errors import UsageError, unknown_name_error
 from vidsum.types import Picture
 from vidsum.video.settings import PreviewFormat
 
-_X26_PRESETS = (
-    *("ultrafast", "superfast", "veryfast", "faster", "fast"),
-    *("medium", "slow", "slower", "veryslow"),
-)
+_X26_SPEEDS = "ultrafast superfast veryfast faster fast medium slow slower veryslow"
+_X26_PRESETS = tuple(_X26_SPEEDS.split())
 _NVENC_PRESETS = tuple(f"p{number}" for number in range(1, 8))
 
 
@@ -48,14 +46,10 @@ class VideoEncoder:
         return {"preset": preset or self.preset, self.quality: quality, **self.fixed}
 
 
-def _nvenc(codec: str, crf: int, max_crf: int) -> VideoEncoder:
-    fixed = {"rc": "vbr", "b": "0", "forced-idr": "1"}
-    return VideoEncoder(f"{codec}_nvenc", codec, crf, max_crf, _NVENC_PRESETS, "p4", "cq", fixed)
-
-
 _X264 = {"profile": "high", "forced-idr": "1", "x264-params": "mbtree=0"}
 """Macroblock trees make files some 10 % smaller, but different in each run and on each kind of processor."""
 _X265 = {"forced-idr": "1", "x265-params": "log-level=error"}
+_NVENC = {"rc": "vbr", "b": "0", "forced-idr": "1"}
 _SVT = {"svtav1-params": "enable-force-key-frames=1"}
 
 ENCODERS = {
@@ -64,9 +58,9 @@ ENCODERS = {
         VideoEncoder("libx264", "h264", 20, 51, _X26_PRESETS, "veryfast", "crf", _X264),
         VideoEncoder("libx265", "hevc", 24, 51, _X26_PRESETS, "veryfast", "crf", _X265),
         VideoEncoder("libsvtav1", "av1", 30, 63, tuple(map(str, range(11))), "9", "crf", _SVT),
-        _nvenc("h264", 23, 51),
-        _nvenc("hevc", 26, 51),
-        _nvenc("av1", 32, 63),
+        VideoEncoder("h264_nvenc", "h264", 23, 51, _NVENC_PRESETS, "p4", "cq", _NVENC),
+        VideoEncoder("hevc_nvenc", "hevc", 26, 51, _NVENC_PRESETS, "p4", "cq", _NVENC),
+        VideoEncoder("av1_nvenc", "av1", 32, 63, _NVENC_PRESETS, "p4", "cq", _NVENC),
     )
 }
 """By name; the first of a codec runs on any machine."""

@@ -80,7 +80,7 @@ class Shorts:
 
     vertical: bool = option("Crop to --aspect (9:16), following what matters.", False, shared=False)
     aspect: Aspect = option("Shape of --vertical.", "9:16", shared=False, panel=ADVANCED)
-    burn: bool = option("Draw the speech into the pictures, as captions.", False, shared=False)
+    burn: bool = option("Draw the speech into the pictures as captions.", False, shared=False)
     loudness: bool = option(
         "Bring the sound to -14 LUFS, as players of short videos do.", False, shared=False, panel=ADVANCED
     )
@@ -109,7 +109,7 @@ class Clips(Checked):
     PANEL = "Output"
 
     pad_s: float = option(
-        "Start each of --clips this much earlier and end it this much later, within the video, e.g. 2s.",
+        "Add this much before and after each clip, e.g. 2s.",
         0.0,
         min=0,
         flags=("--pad",),
@@ -117,7 +117,7 @@ class Clips(Checked):
         parse=parse_time,
     )
     least_s: float = option(
-        "Lengthen shorter ones of --clips to this, around their middle, e.g. 2s.",
+        "Make every clip at least this long, e.g. 2s.",
         0.0,
         min=0,
         flags=("--min-clip",),

@@ -182,6 +182,7 @@ def write_segments(
     if max(info.width, info.height) > MAX_SIDE:
         raise InputError(f"{source}: has pictures of {info.width} x {info.height}; encoders go to {MAX_SIDE}")
     chosen = normalise_segments(segments, info.duration_s)
+    total_s = sum(end - start for start, end in chosen)
     mono_rate = None if bits_per_s is None else _SMALL_RATE
     gain_db = (
         find_gain(info, chosen, jumps, style.loudness_lufs, mono_rate)
@@ -208,8 +209,9 @@ def write_segments(
             )
             samples = AmplifiedSound(sound, gain_db) if sound is not None and gain_db else sound
             sounds = SoundTrack(samples, output, bits) if samples is not None else None
-            followed = _report_progress(chain([first], frames), timeline, chosen, progress)
-            n_frames = _write_tracks(followed, timeline, pictures, sounds)
+            n_frames = _write_tracks(
+                chain([first], frames), timeline, pictures, sounds, progress or (lambda *_: None), total_s
+            )
             if chapters:
                 add_chapters(output, timeline.segments, timeline.starts_s, float(timeline.end_s), offset_s)
     written = tuple(timeline.segments)
@@ -239,13 +241,19 @@ def _describe_sound(info: VideoInfo, sound: SoundSource | None) -> Iterator[str]
 
 
 def _write_tracks(
-    frames: Iterable[SegmentFrame], timeline: ClipTimeline, pictures: PictureTrack, sounds: SoundTrack | None
+    frames: Iterable[SegmentFrame],
+    timeline: ClipTimeline,
+    pictures: PictureTrack,
+    sounds: SoundTrack | None,
+    progress: Progress,
+    total_s: float,
 ) -> int:
     """Write every frame and its sound; return the number of frames."""
     n_frames = 0
     for frame in frames:
         n_frames += 1
         clip_s = timeline.end_s
+        progress("writing", float(clip_s), total_s)
         starts_segment = timeline.place(frame)
         if sounds is not None and starts_segment:
             sounds.end_segment(clip_s)
@@ -256,20 +264,5 @@ def _write_tracks(
     if sounds is not None:
         sounds.finish(timeline.end_s)
     pictures.finish(timeline.end_tick)
+    progress("writing", total_s, total_s)
     return n_frames
-
-
-def _report_progress(
-    frames: Iterable[SegmentFrame],
-    timeline: ClipTimeline,
-    chosen: Sequence[Interval],
-    progress: Progress | None,
-) -> Iterator[SegmentFrame]:
-    """Yield the frames; before each, progress is reported."""
-    total_s = sum(end - start for start, end in chosen)
-    for frame in frames:
-        if progress is not None:
-            progress("writing", float(timeline.end_s), total_s)
-        yield frame
-    if progress is not None:
-        progress("writing", total_s, total_s)
