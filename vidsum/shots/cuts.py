@@ -17,30 +17,25 @@ from vidsum.video.frames import TOLERANCE_S
 
 WithCuts = Literal["added", "only"]
 
-_MIN_CHANGE = 1.0
-"""Change, in levels of 255, below which a picture is taken for the same as the one before."""
-_CUT_RATIO = 2.0
-"""A change point is a cut if a picture there changes at least so many times more than the third largest
-change around it. Two large ones are a cut with a blended frame, or two cuts; fades and motion have many."""
-
-_MIN_DISSOLVE_GAP_S, _DISSOLVE_CONTEXT_S, _MIN_SCENE_DISTANCE = 2.5, 1.75, 0.35
-"""Dissolves are further apart; features some time before and after differ by this cosine distance."""
-_MIN_SLIDE_CHANGE, _SLIDE_RATIO, _SLIDE_CONTEXT_S, _MIN_SLIDE_DISTANCE = 0.3, 5.0, 2.2, 3e-3
-"""A slide gives way to another: a change, so many times the others as long before and after, and a cosine
-distance of features."""
-
-# of cuts that KTS does not name, and of takes; chosen on every second clip (docs/benchmarks.md)
-_MIN_ADDED_CHANGE, _ADDED_CUT_RATIO = 6.0, 2.5
-_CUT_CONTEXT_S = 0.5
+# tuned numbers, see docs/algorithms/kts.md; changes are in levels of 255, distances are cosine distances
+_MIN_CHANGE, _CUT_RATIO = 1.0, 2.0
+"""A cut at a change point: the change of its picture, and its ratio to the third largest around it. Two
+may be large, as a blended frame or another cut makes them; fades and motion have many."""
+_MIN_ADDED_CHANGE, _ADDED_CUT_RATIO, _CUT_CONTEXT_S = 6.0, 2.5, 0.5
+"""A cut elsewhere: the same, over this time on either side."""
 _MIN_PICTURES = 5
-"""Pictures around a cut without which nothing is known of it: where only key frames are decoded."""
+"""Pictures around a cut without which nothing is known of it, as where only key frames are decoded."""
 _MIN_LASTING_FRACTION = 0.5
-"""After a cut the picture stays changed by this fraction of it; after a flash it is as before."""
+"""After a cut the picture stays changed by this fraction of the change; after a flash it is as before."""
+_MIN_DISSOLVE_GAP_S, _DISSOLVE_CONTEXT_S, _MIN_SCENE_DISTANCE = 2.5, 1.75, 0.35
+"""Dissolves: time between two, and the distance of the features over this time before and after."""
+_MIN_SLIDE_CHANGE, _SLIDE_RATIO, _SLIDE_CONTEXT_S, _MIN_SLIDE_DISTANCE = 0.3, 5.0, 2.2, 3e-3
+"""Slides: the change, its ratio to the others over this time on either side, and the features' distance."""
 _MIN_GRADUAL_CHANGE, _MIN_STRAIGHTNESS = 12.0, 0.6
-"""A gradual change leads to another picture, and there on a straight line: the change over half a second is
-at least this fraction of the sum of the changes on the way. Motion and pans go to and fro."""
+"""Gradual changes: the change over half a second, and its fraction of the sum of the changes on the way:
+motion and pans go to and fro."""
 _MERGE_WITHIN_S = 1.0
-"""A change point that is no clear cut gives way to a cut that is nearer."""
+"""A change point that is no clear cut gives way to a cut this near."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +201,7 @@ def _find_slides(changes: Features, features: Features, cuts: Sequence[_Start]) 
 
 
 def _find_dissolves(changes: Features, features: Features, cuts: TimeArray) -> list[_Start]:
-    """Return the middles of the dissolves, the surest first; what lies beyond a cut tells nothing of them."""
+    """Return the middles of the dissolves, the surest first, each judged between its neighbouring cuts."""
     edges = np.sort(np.append(cuts, [-np.inf, np.inf]))
     times, surely, ago_s = changes.timestamps, changes.array[:, 3], changes.array[:, 4]
     dissolves = list[_Start]()
@@ -255,7 +250,7 @@ def _may_be_gradual(changes: Features, time_s: float) -> bool:
 
 
 def _resolve(starts: Sequence[_Start], features: Features, pictures: ShotPictures) -> TimeArray:
-    """Return [m] seconds of starts; pictures that were not decoded are looked at."""
+    """Return [m] seconds of starts, after decoding the skipped pictures of open ones."""
     gaps = [(start.before_s, start.time_s + 1 / features.video_fps) for start in starts if start.is_open]
     closer = pictures.look_closer(sorted(gaps)) if (pictures.look_closer and gaps) else None
     return np.array([_largest_change_s(closer, start) if start.is_open else start.time_s for start in starts])

@@ -17,7 +17,7 @@ MARGIN_S = 0.3
 """Silence between the film's speech and a description, and between two descriptions."""
 WORDS_A_MINUTE = 160
 _PLANNED_WORDS_A_MINUTE = 145
-"""Words a minute that texts are given time for: programs do not speak at exactly the rate they are told."""
+"""Planned words a minute: programs do not speak at exactly the requested rate."""
 _MIN_WORDS = 3
 """Minimum length of a shortened text."""
 _OPENERS = frozenset(
@@ -56,7 +56,7 @@ def find_gaps(speech: Sequence[Interval], duration_s: float) -> list[Interval]:
 
 
 def speaking_time_s(text: str) -> float:
-    """How long a text is given, a little more than it takes at `WORDS_A_MINUTE`."""
+    """Return the time planned for a text, a little more than it takes at `WORDS_A_MINUTE`."""
     return len(text.split()) * 60 / _PLANNED_WORDS_A_MINUTE
 
 

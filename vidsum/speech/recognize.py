@@ -89,7 +89,7 @@ def language_changes(transcript: Transcript) -> list[tuple[str, str, float]]:
 CHECKPOINT = "whisper_base"
 BEAMS = 5
 NO_REPEAT_TOKENS = 3
-"""Tokens that must not come twice where a text repeats itself, and is heard again."""
+"""Length of token sequences that must not repeat when repetitive text is transcribed again."""
 NO_SPEECH, NO_SPEECH_LOG_PROBABILITY = 0.6, -1.0
 """Whisper's own rule: text is dropped if "no speech" is more likely than the first, and the mean
 log-probability of the text's tokens is below the second."""

@@ -40,7 +40,7 @@ class Speaker:
     """A program that speaks."""
 
     name: str
-    """As it was asked for."""
+    """As the user wrote it."""
     command: tuple[str, ...]
     """Its arguments, in which {text}, {output}, {rate} and {stretch} stand for values."""
 

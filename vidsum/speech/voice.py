@@ -72,7 +72,7 @@ def _detect(samples: FloatArray) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, eq=False)
 class Window:
-    """Pieces of speech one after the other, no longer than Whisper hears at once."""
+    """Consecutive pieces of speech, at most `WINDOW_S` long."""
 
     pieces: tuple[SpeechPiece, ...]
 

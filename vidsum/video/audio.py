@@ -75,7 +75,7 @@ def decode_sound(
 ) -> Iterator[av.AudioFrame]:
     """Yield the sound from where the container stands; what cannot be read or decoded becomes silence.
 
-    If there are jumps, the container stands at the file's start.
+    If there are jumps, the container must be at the file's start.
     """
     mover = PacketShifter(jumps.sound)
     for packet in read_packets(container, [stream], log):
@@ -101,7 +101,7 @@ class SoundSource:
     ) -> None:
         """The sound of `stream`, counted from `start_s` in the file; `first` is a frame of it.
 
-        Where no seek helps, the container stands at its start.
+        Where seeking fails, the container must be at its start.
         """
         self._container, self._stream, self._start_s = container, stream, start_s
         self._jumps = jumps

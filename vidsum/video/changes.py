@@ -129,7 +129,7 @@ def _blend(ticks: Sequence[tuple[float, FloatArray]]) -> tuple[float, float]:
 
 
 def _off(ticks: Sequence[object], quarter: int) -> int:
-    """Return the number of the tick after so many quarters of the window."""
+    """Return the number of the tick after a number of quarters of the window."""
     return _MARGIN + round(quarter * (len(ticks) - 2 * _MARGIN - 1) / 4)
 
 

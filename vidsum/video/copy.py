@@ -136,7 +136,7 @@ class _PictureCopy:
         return (self.runs[-1][1] + self._shift) * self.time_base if self.runs else Fraction(0)
 
     def copy(self, start: int, end: int, tracks: "Sequence[_SoundCopy | SoundTrack]") -> None:
-        """Copy a segment, grown to where it can be cut, and the tracks beside it, if the file goes so far."""
+        """Copy a segment, grown to where it can be cut, and the other tracks, up to the file's end."""
         packets = _read_until_clean_cut(self._from_key_frame(start), end)
         key = next(packets, None)
         if key is None:
@@ -197,7 +197,7 @@ def _read_until_clean_cut(packets: Iterator[Any], end: int) -> Iterator[Any]:
     reach, undecided = end, list[Any]()
     for packet in packets:
         undecided.append(packet)
-        is_last = packet.dts >= reach  # now: whoever gets the packet may change it
+        is_last = packet.dts >= reach  # the consumer changes the packet
         if packet.pts < reach:
             reach = max(reach, *(other.pts for other in undecided))
             yield from undecided

@@ -20,17 +20,17 @@ _NVENC_PRESETS = tuple(f"p{number}" for number in range(1, 8))
 
 @dataclass(frozen=True)
 class VideoEncoder:
-    """An encoder of FFmpeg, and how it is told what to do."""
+    """An encoder of FFmpeg, with its quality and speed options."""
 
     name: str
     codec: str
     crf: int
-    """The quality if none is asked for; 1 is best."""
+    """Default quality; 1 is best."""
     max_crf: int
     presets: tuple[str, ...]
     """From fast to slow, or from slow to fast where they are numbers."""
     preset: str
-    """The preset if none is asked for."""
+    """Default preset."""
     quality: str
     """The name of its option for the quality."""
     fixed: Mapping[str, str]

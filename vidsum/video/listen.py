@@ -96,7 +96,7 @@ def read_sound(
 def describe_used(path: str | os.PathLike[str], kind: TrackKind, number: int | None) -> tuple[str, ...]:
     """Return a message on a track that is used in place of others; none where `number` is None.
 
-    Sound is decoded until some is heard: all of it only where the track is silent.
+    Sound is decoded up to the first that is not silent.
     """
     if number is None:
         return ()

@@ -45,7 +45,7 @@ _OFFLINE = {
     "max_redirects": "0",
     "http_proxy": "",  # not that of the environment
 }
-"""Options by which FFmpeg opens the one URL that it is given."""
+"""Options by which FFmpeg opens a single URL."""
 _AS_IT_COMES = (
     "MPEG-TS, Matroska and fragmented MP4 can be read as they come; any other MP4 cannot, as its index may "
     "be at the end: ffmpeg -i INPUT -c copy -f mpegts - | vidsum watch -"
@@ -61,7 +61,7 @@ class LiveSource:
     name: str
     kind: SourceKind
     idle_s: float | None
-    """Ends the source after so many seconds without anything new; None: never."""
+    """Seconds without anything new after which the source ends; None: never."""
     video_track: TrackChoice = None
     audio_track: TrackChoice = None
 
@@ -205,7 +205,7 @@ def _decode(
 def _read_packets(
     name: str, container: Any, streams: list[Any], warn: Callable[[str], None]
 ) -> Iterator[Any]:
-    """Yield all packets, until the end or a fault, of which `warn` is told."""
+    """Yield all packets, until the end or a fault, which goes to `warn`."""
     try:
         yield from container.demux(*streams)
     except (av.FFmpegError, IndexError) as error:
@@ -322,7 +322,7 @@ def _connect(source: LiveSource) -> Any:
 
 
 def _loopback_url(url: str) -> str | None:
-    """Return a URL of this machine by number, for no name server is asked; None for what may lead further.
+    """Return a URL of this machine by number, without a name server; None for one that may lead further.
 
     RTSP and RTMP follow redirections that FFmpeg cannot forbid.
     """

@@ -18,7 +18,7 @@ _OPENERS = frozenset(
     {"avisynth", "concat", "dash", "hls", "imf", "lavfi", "mlv", "rtp", "rtsp", "sap", "sdp"}
     | {"vapoursynth", "vobsub", "webm_dash_manifest"}
 )
-"""Demuxers that open files or addresses other than the one they are given."""
+"""Demuxers that open other files or addresses than the named one."""
 _ANALYZE_US = "600000000"
 """Microseconds in which FFmpeg looks for the first packet of each track: after 5 s of other tracks, it would
 say that one starts at 0."""
@@ -103,7 +103,7 @@ def check_readable(path: Path) -> None:
 
 
 def _suggest_name(path: Path) -> str | None:
-    """Return the file or folder of the nearest name beside one that is missing."""
+    """Return the path with the nearest name in the folder of a missing one."""
     with suppress(OSError):
         for name in nearest(path.name, os.listdir(path.parent)):  # noqa: PTH208  # names alone
             return str(path.with_name(name))

@@ -49,7 +49,7 @@ class PictureTrack:
         self._scaler = VideoReformatter()  # kept: FFmpeg takes milliseconds to set one up
         self._stored = _StoredPictures.of(first, max_side)
         rate = Fraction(info.fps).limit_denominator(1001)
-        os.environ.setdefault("SVT_LOG", "1")  # libsvtav1 tells its settings on stderr otherwise
+        os.environ.setdefault("SVT_LOG", "1")  # else libsvtav1 prints its settings
         stream = container.add_stream(choice.encoder.name, rate=rate, options=choice.options)
         assert isinstance(stream, av.VideoStream)
         self._stream = stream

@@ -26,7 +26,7 @@ class PreRoll:
     """A `vidsum.video.live.PacketTap` that keeps the last packets, and writes clips."""
 
     def __init__(self, name: str, length_s: float, comment: str) -> None:
-        """For the source of a name: so many seconds before a clip. `comment` is the label of the MP4s."""
+        """Keep `length_s` seconds of the source `name`; `comment` is the label of the MP4s."""
         self._name, self._length_s, self._comment = name, length_s, comment
         self._packets: deque[Any] = deque()
         self._bytes = 0

@@ -1,6 +1,6 @@
 """Facts about a video file, from its header and, where that says too little, from its packets.
 
-Only the first frame is decoded: it tells the size and rotation. `is_video` tells videos from other files.
+Only the first frame is decoded, for size and rotation.
 """
 
 import os
@@ -134,7 +134,7 @@ def display_size(first: DecodedFrame, aspect: float) -> tuple[int, int]:
 
 
 def _average_fps(timing: Timing, stream: av.VideoStream) -> float:
-    """Frames over duration; the rate that the header names where that is the same rate, but for rounding."""
+    """Return frames over duration; or the rate in the header, if they differ by rounding only."""
     counted, named = timing.n_frames / timing.duration_s, float(stream.average_rate or 0)
     return named if not timing.is_vfr and abs(counted - named) < 0.01 * named else counted
 

@@ -201,7 +201,7 @@ def _read(
 
 
 _KEY_FRAME_GAP_S = 3.0
-"""Assumed where the file has no index that tells it."""
+"""Assumed where the file has no index."""
 
 
 def read_frames_at(info: VideoInfo, times_s: Sequence[float], size: Size = None) -> list[Frame]:

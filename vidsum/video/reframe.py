@@ -24,7 +24,7 @@ SPEED = 0.5
 _MOVING = 0.5
 """Cost of moving by the length of a crop, in scores times seconds."""
 _EASE_S = 0.8
-"""A move is a mean over so long on either side, which makes its ends smooth."""
+"""A move is smoothed by a mean over this time on either side."""
 _OFF_CENTRE = 1e-6
 _BLACK = {True: (0, 128, 128), False: (16, 128, 128)}
 """Y, U and V of bars, where values run from 0 to 255, and from 16 to 235."""

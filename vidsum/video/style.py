@@ -106,7 +106,7 @@ class ClipStyle:
     captions: Sequence[Cue] = ()
     """Drawn into the pictures, in times of the clip."""
     loudness_lufs: float | None = None
-    """Integrated loudness (EBU R 128) that the sound is brought to."""
+    """Integrated loudness (EBU R 128) of the clip; None keeps the source's."""
     _scaler: VideoReformatter = field(default_factory=VideoReformatter)
     _painters: list[CaptionPainter] = field(default_factory=list)
 
@@ -117,13 +117,13 @@ class ClipStyle:
 
     @property
     def size(self) -> tuple[int, int] | None:
-        """(width, height) of the clip, if it has a shape of its own."""
+        """(width, height) of a reshaped clip."""
         return (self.framing.shape.width, self.framing.shape.height) if self.framing else None
 
     def apply(self, frame: av.VideoFrame, time_s: float, clip_s: float, full: bool) -> av.VideoFrame:
         """Return the picture of the clip at `clip_s` for an upright yuv420p frame.
 
-        In the video it is on screen at `time_s`; `full` tells whether its values run from 0 to 255.
+        In the video it is on screen at `time_s`; with `full`, its values run from 0 to 255.
         """
         if self.framing:
             frame = self.framing.apply(frame, time_s, self._scaler, full)

@@ -1,4 +1,4 @@
-"""Threads beside the decoder: reading ahead of a consumer, and several consumers of one decode pass."""
+"""Read ahead of a consumer in a thread, and share one decode pass among several consumers."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -35,7 +35,7 @@ class ReadAhead(Generic[T]):
     def __init__(self, source: Generator[T, None, None], capacity: int) -> None:
         self._items: Queue[T | _End] = Queue(capacity)
         self._stop = Event()
-        # the thread must not know `self`: else nobody could drop the object while the thread runs
+        # the thread must not refer to `self`: dropping the object ends it
         arguments = (source, self._items, self._stop)
         self._thread = Thread(target=_fill, args=arguments, name="vidsum reader", daemon=True)
         self._thread.start()

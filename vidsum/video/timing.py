@@ -40,7 +40,7 @@ _CUT_SHORT_S = 1.0
 _DEFAULT_FPS = 25.0
 _MAX_TIMINGS = 64
 _UNLIKELY_RATE = 2.0
-"""If the head of a large file has so many times the bytes per second of the whole, its time stamps jump."""
+"""Ratio of the bytes per second of a large file's head and the whole that means that time stamps jump."""
 
 
 @dataclass(frozen=True)
