@@ -32,9 +32,10 @@ from docs.benchmarks.joined import (
 from vidsum import checkpoints
 from vidsum.checkpoints.named import checkpoint_file
 from vidsum.checkpoints.trained import read_trained
-from vidsum.grounding.find import EncodedQueries, locate, resolve_model
+from vidsum.grounding.find import EncodedQueries, locate
 from vidsum.grounding.moment_model import MomentModel, Prediction, build_moment_model, ground_video
 from vidsum.grounding.proposals import Grouping, find_moments
+from vidsum.grounding.registry import resolve_model
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries, embed_words, similarity_curves
 from vidsum.lab.datasets.moments import MomentVideo
 from vidsum.lab.evaluation.moment_metrics import best_ious, random_moments, whole_video

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.commands.conftest import Run
-from vidsum.grounding import find
+from vidsum.grounding import registry
 from vidsum.grounding.settings import Retrieval
 from vidsum.options import leaves
 from vidsum.summary.score import MODELS
@@ -39,4 +39,4 @@ def test_completion(run: Run, monkeypatch: pytest.MonkeyPatch, line: str, names:
 def test_completed_models_exist() -> None:
     assert set(SUMMARIZERS) == set(MODELS)
     models = next(leaf.option.names for leaf in leaves(Retrieval) if leaf.name == "model")
-    assert set(models) <= set(find.MODELS)
+    assert set(models) <= set(registry.MODELS)

@@ -13,7 +13,7 @@ from vidsum import device
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.device import PrecisionChoice
 from vidsum.errors import InputError, UsageError, WeightsError
-from vidsum.grounding import find
+from vidsum.grounding import find, registry
 from vidsum.grounding.find import EncodedQueries
 from vidsum.grounding.moment_model import ground_video
 from vidsum.grounding.proposals import find_moments
@@ -79,9 +79,9 @@ REQUEST = EncodedQueries(TEXTS, np.eye(4, dtype=np.float32)[:2])
 @pytest.mark.parametrize("name", list(MODELS))
 def test_a_detr_model_gives_its_own_moments_and_saliency(tmp_path: Path, name: str) -> None:
     path = detr(tmp_path / "m.safetensors", name)
-    assert find.resolve_model(path, "auto", "cpu") == (path, "vse")
+    assert registry.resolve_model(path, "auto", "cpu") == (path, "vse")
     answers = find.locate(path, video(), REQUEST, 3, "cpu")
-    grounder = find.load_model(path, "cpu")
+    grounder = registry.load_model(path, "cpu")
     expected = ground_video(grounder, video(), words_of("vse", TEXTS, "cpu"), top_k=3)
     assert len(answers) == 2
     for answer, found in zip(answers, expected, strict=True):
@@ -132,7 +132,7 @@ def test_the_curve_of_a_guided_model_is_added_to_similarity(
     monkeypatch.setattr(find, "FUSION_WEIGHTS", {"mrnet": 0.7, "detr": 0.7})
     path = guided(tmp_path, name)
     tokens = list(REQUEST.vectors[:, None]) if name == "mrnet" else words_of("vse", TEXTS, "cpu")
-    predictions = ground_video(find.load_model(path, "cpu"), video(), tokens, REQUEST.vectors, 4)
+    predictions = ground_video(registry.load_model(path, "cpu"), video(), tokens, REQUEST.vectors, 4)
     found = find.locate(path, video(), REQUEST, 4, "cpu", "fp32")
     alone = find.locate(path, video(), REQUEST, 4, "cpu", "fp32", alone=True)
     for number, prediction in enumerate(predictions):
@@ -148,9 +148,9 @@ def test_the_curve_of_a_guided_model_is_added_to_similarity(
 
 
 def test_only_models_of_words_read_so_many(tmp_path: Path) -> None:
-    assert find.max_words(detr(tmp_path / "d.safetensors"), "cpu") == 3
-    assert find.max_words(mrnet(tmp_path / "m.safetensors"), "cpu") is None
-    assert find.max_words("similarity") is None
+    assert registry.max_words(detr(tmp_path / "d.safetensors"), "cpu") == 3
+    assert registry.max_words(mrnet(tmp_path / "m.safetensors"), "cpu") is None
+    assert registry.max_words("similarity") is None
 
 
 @pytest.mark.parametrize(("model", "mask"), [("moment-detr", None), ("qd-detr", "lam")])
@@ -158,11 +158,11 @@ def test_a_name_that_no_checkpoint_ships_for_says_how_to_train_one(
     model: str, mask: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = f"{model}-{mask}" if mask else model
-    monkeypatch.setattr(find, "_shipped_models", lambda: ["mrnet"])
+    monkeypatch.setattr(registry, "_shipped_models", lambda: ["mrnet"])
     with pytest.raises(
         WeightsError, match=f"no checkpoint of {name} comes with vidsum; these do: mrnet"
     ) as caught:
-        find.resolve_model(model, "auto", "cpu", mask)
+        registry.resolve_model(model, "auto", "cpu", mask)
     hint = str(caught.value.hint)
     assert hint.startswith("vidsum train detr --recipe captions")
     assert f"--model {model}" in hint
@@ -174,33 +174,33 @@ def test_a_name_and_a_mask_choose_the_checkpoint_that_ships(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = detr(tmp_path / "m.safetensors", kind="lam")
-    monkeypatch.setattr(find, "_shipped_models", lambda: ["mrnet", "qd-detr-lam"])
-    monkeypatch.setattr(find, "checkpoint_digest", str)
-    monkeypatch.setattr(find, "checkpoint_file", lambda name: {"qd-detr-lam": path}[name])
-    assert find.resolve_model("qd-detr", "auto", "cpu", "lam") == ("qd-detr-lam", "vse")
-    assert find.resolve_model("qd-detr-lam", "auto", "cpu") == ("qd-detr-lam", "vse")
+    monkeypatch.setattr(registry, "_shipped_models", lambda: ["mrnet", "qd-detr-lam"])
+    monkeypatch.setattr(registry, "checkpoint_digest", str)
+    monkeypatch.setattr(registry, "checkpoint_file", lambda name: {"qd-detr-lam": path}[name])
+    assert registry.resolve_model("qd-detr", "auto", "cpu", "lam") == ("qd-detr-lam", "vse")
+    assert registry.resolve_model("qd-detr-lam", "auto", "cpu") == ("qd-detr-lam", "vse")
     with pytest.raises(UsageError, match="qd-detr-lam has the mask lam, not stamp"):
-        find.resolve_model("qd-detr-lam", "auto", "cpu", "stamp")
+        registry.resolve_model("qd-detr-lam", "auto", "cpu", "stamp")
 
 
 @pytest.mark.parametrize("make", [detr, mrnet])
 def test_the_mask_of_a_file_must_be_the_one_asked_for(tmp_path: Path, make: Any) -> None:
     masked = make(tmp_path / "masked.safetensors", kind="stamp")
     plain = make(tmp_path / "plain.safetensors")
-    assert find.resolve_model(masked, "auto", "cpu", "stamp")[0] == masked
-    assert find.resolve_model(masked, "auto", "cpu")[0] == masked
+    assert registry.resolve_model(masked, "auto", "cpu", "stamp")[0] == masked
+    assert registry.resolve_model(masked, "auto", "cpu")[0] == masked
     with pytest.raises(UsageError, match=r"masked\.safetensors has the mask stamp, not lam") as caught:
-        find.resolve_model(masked, "auto", "cpu", "lam")
+        registry.resolve_model(masked, "auto", "cpu", "lam")
     assert caught.value.hint == "--mask stamp"
     with pytest.raises(UsageError, match=r"plain\.safetensors has no mask, not lam") as caught:
-        find.resolve_model(plain, "auto", "cpu", "lam")
+        registry.resolve_model(plain, "auto", "cpu", "lam")
     assert caught.value.hint == "leave out --mask"
 
 
 @pytest.mark.parametrize("model", ["auto", "similarity", "mrnet", "mrnet-activitynet", "mrnet-tacos"])
 def test_a_mask_is_of_detr_models(model: str) -> None:
     with pytest.raises(UsageError, match=f"only DETR models have a mask, not {model}"):
-        find.resolve_model(model, "auto", "cpu", "lam")
+        registry.resolve_model(model, "auto", "cpu", "lam")
 
 
 @pytest.mark.parametrize(
@@ -217,9 +217,9 @@ def test_a_mask_is_of_detr_models(model: str) -> None:
 def test_a_mask_alone_names_the_model_that_ships_with_it(
     shipped: list[str], hint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(find, "_shipped_models", lambda: shipped)
+    monkeypatch.setattr(registry, "_shipped_models", lambda: shipped)
     with pytest.raises(UsageError) as caught:
-        find.resolve_model("auto", "auto", "cpu", "lam")
+        registry.resolve_model("auto", "auto", "cpu", "lam")
     assert str(caught.value.hint).split(", then")[0] == hint
 
 
@@ -238,7 +238,7 @@ def test_models_of_what_is_not_made_of_videos_are_refused(
     path = tmp_path / "other.safetensors"
     save_trained(path, Trained(name, {}, features, {}, {"weight": torch.ones(1)}))
     with pytest.raises(UsageError, match=f"cannot read videos: it was trained on {read}$") as caught:
-        find.resolve_model(str(path), "auto", "cpu")
+        registry.resolve_model(str(path), "auto", "cpu")
     assert f"vidsum train {command} with --recipe captions" in str(caught.value.hint)
 
 
@@ -246,17 +246,17 @@ def test_what_is_meant_by_a_path_is_told(tmp_path: Path) -> None:
     run = tmp_path / "my run"
     run.mkdir()
     with pytest.raises(UsageError, match="unknown model"):
-        find.resolve_model(str(run), "auto", "cpu")
+        registry.resolve_model(str(run), "auto", "cpu")
     path = detr(run / "best.safetensors")
     with pytest.raises(UsageError, match="my run is the folder of a run, not a checkpoint") as caught:
-        find.resolve_model(str(run), "auto", "cpu")
+        registry.resolve_model(str(run), "auto", "cpu")
     assert caught.value.hint == f"--model '{path}'"
     other = tmp_path / "model.ckpt"
     other.touch()
     with pytest.raises(
         UsageError, match=r"model\.ckpt is not a checkpoint of vidsum \(\.safetensors\)"
     ) as caught:
-        find.resolve_model(str(other), "auto", "cpu")
+        registry.resolve_model(str(other), "auto", "cpu")
     assert "--model RUN/best.safetensors" in str(caught.value.hint)
 
 
@@ -264,11 +264,11 @@ def test_what_finds_no_moments_in_videos_is_refused(tmp_path: Path) -> None:
     other = tmp_path / "other.safetensors"
     save_trained(other, Trained("fulltransnet", {}, {}, {}, {"weight": torch.ones(1)}))
     with pytest.raises(InputError, match="a checkpoint of fulltransnet, which finds no moments"):
-        find.resolve_model(str(other), "auto", "cpu")
+        registry.resolve_model(str(other), "auto", "cpu")
     with pytest.raises(UsageError, match="reads the space vse, not clip"):
-        find.resolve_model(detr(tmp_path / "m.safetensors"), "clip", "cpu")
+        registry.resolve_model(detr(tmp_path / "m.safetensors"), "clip", "cpu")
     with pytest.raises(UsageError, match="unknown model 'minilm'"):
-        find.resolve_model("minilm", "auto", "cpu")
+        registry.resolve_model("minilm", "auto", "cpu")
 
 
 def test_mrnet_is_in_bf16_where_that_is_best_or_chosen(
@@ -279,8 +279,8 @@ def test_mrnet_is_in_bf16_where_that_is_best_or_chosen(
         monkeypatch.setattr(device, "prefers_bf16", lambda name, best=best: best)
         of_best = "bf16" if best else "fp32"
         expected = {"auto": of_best, "int8": of_best, "bf16": "bf16", "fp32": "fp32"}
-        assert {one: find.resolve_precision(by_map, "cpu", one) for one in PRECISIONS} == expected
-        assert {find.resolve_precision(model, "cpu", "bf16") for model in (by_words, "similarity")} == {
+        assert {one: registry.resolve_precision(by_map, "cpu", one) for one in PRECISIONS} == expected
+        assert {registry.resolve_precision(model, "cpu", "bf16") for model in (by_words, "similarity")} == {
             "fp32"
         }
 

@@ -18,7 +18,7 @@ from tests.grounding.colours import MOST_WORDS, use_colours
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import InputError, UsageError, WeightsError
 from vidsum.features.settings import Extraction
-from vidsum.grounding import find
+from vidsum.grounding import registry
 from vidsum.grounding.moment_model import Prediction
 from vidsum.grounding.settings import Retrieval
 from vidsum.grounding.spaces import ClipEmbeddings
@@ -274,7 +274,7 @@ def test_a_trained_model_gives_the_moments_and_says_what_it_reads(
 
     path = tmp_path / "best.safetensors"
     path.write_bytes(b"weights")
-    monkeypatch.setattr(find, "_load_checkpoint", lambda model, device, sha256: Reader())
+    monkeypatch.setattr(registry, "_load_checkpoint", lambda model, device, sha256: Reader())
     monkeypatch.setattr("vidsum.grounding.moment_model.ground_video", answer)
     ask = {"model": str(path), "device": "cpu"}
     found = pipeline.ground(film, ["green", "red"], 3, precision="bf16", **ask)
@@ -287,7 +287,7 @@ def test_a_trained_model_gives_the_moments_and_says_what_it_reads(
     assert len(found.provenance["grounding"]["model_sha256"]) == 64
     with pytest.raises(UsageError, match="reads the space vse, not clip"):
         pipeline.ground(film, "green", model=str(path), space="clip")
-    monkeypatch.setattr(find, "_load_checkpoint", lambda model, device, sha256: Reader(guided=True))
+    monkeypatch.setattr(registry, "_load_checkpoint", lambda model, device, sha256: Reader(guided=True))
     added, own = (pipeline.ground(film, ["green", "red"], alone=alone, **ask) for alone in (False, True))
     assert best(own) == best(found) != best(added)
     assert [one.provenance["grounding"].get("alone") for one in (added, own)] == [None, True]
@@ -350,11 +350,11 @@ def test_auto_is_similarity_in_every_space(
     monkeypatch: pytest.MonkeyPatch, space: str, expected: tuple[str, str]
 ) -> None:
     monkeypatch.setattr("vidsum.checkpoints.find", lambda name: None)
-    assert find.resolve_model("auto", space) == expected
+    assert registry.resolve_model("auto", space) == expected
 
 
 def test_the_checkpoint_that_ships_brings_its_space() -> None:
-    assert find.resolve_model("mrnet", "auto", "cpu") == ("mrnet", "vse")
+    assert registry.resolve_model("mrnet", "auto", "cpu") == ("mrnet", "vse")
 
 
 @pytest.mark.deep

@@ -17,15 +17,9 @@ from vidsum import checkpoints
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding import presence, vse
-from vidsum.grounding.find import (
-    EncodedQueries,
-    checkpoint_sha256,
-    locate,
-    max_words,
-    resolve_model,
-    resolve_precision,
-)
+from vidsum.grounding.find import EncodedQueries, locate
 from vidsum.grounding.proposals import MAX_IOU, snap_moments, suppress
+from vidsum.grounding.registry import checkpoint_sha256, max_words, resolve_model, resolve_precision
 from vidsum.grounding.settings import DEFAULT_MODEL, Retrieval
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, embed_queries, text_encoder_name
 from vidsum.grounding.speech import ENCODER
@@ -70,7 +64,7 @@ def ground(
         source: a video, of any length, or features of CLIP or with `encode_text`.
         queries: one or more texts, in English; the video is decoded once for all.
         top_k: maximum number of moments per query.
-        model: one of `vidsum.grounding.find.MODELS`, or a checkpoint's path.
+        model: one of `vidsum.grounding.registry.MODELS`, or a checkpoint's path.
         encode_text: texts to vectors [M, D] that compare with your own features [T, D]; the space is `own`.
         progress: called while it runs.
         **options: other fields of `vidsum.grounding.settings.Retrieval`, such as `space="vse"`, and of

@@ -6,7 +6,8 @@ from typing import Any
 
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
-from vidsum.grounding.find import EncodedQueries, encode_tokens, load_model, resolve_model
+from vidsum.grounding.find import EncodedQueries, encode_tokens
+from vidsum.grounding.registry import load_model, resolve_model
 from vidsum.grounding.settings import SHIPPED_GROUNDER, Retrieval
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries, text_encoder_name
 from vidsum.grounding.text import load_text_encoder
