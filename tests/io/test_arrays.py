@@ -24,16 +24,11 @@ def npy(array: np.ndarray[Any, Any]) -> bytes:
     return stream.getvalue()
 
 
-def with_header(header: str, body: bytes = b"", version: bytes = b"\x01\x00") -> bytes:
+def with_header(header: str, body: bytes = b"", version: int = 1) -> bytes:
     """An `.npy` that claims what the header says."""
     text = header.encode().ljust(117) + b"\n"
-    return (
-        b"\x93NUMPY"
-        + version
-        + len(text).to_bytes(2 if version == b"\x01\x00" else 4, "little")
-        + text
-        + body
-    )
+    length = len(text).to_bytes(2 if version == 1 else 4, "little")
+    return b"\x93NUMPY" + bytes([version, 0]) + length + text + body
 
 
 def claiming(shape: str, descr: str = "<f4", body: bytes = b"\x00" * 8) -> bytes:
@@ -62,7 +57,7 @@ BAD = {
     "a header that is no mapping": with_header("[1, 2]"),
     "a header deep in brackets": with_header("(" * 110),
     "a header of unknown type": claiming("(2, 1)", descr="<q9"),
-    "a format of the future": with_header("{}", version=b"\x09\x00"),
+    "a format of the future": with_header("{}", version=9),
     "no header": b"text",
     "nothing": b"",
 }
@@ -133,6 +128,15 @@ def test_a_header_that_python_2_wrote_is_read(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read_features(tmp_path / "f.npz").array, ROWS)
 
 
+def file_of(folder: Path, **arrays: Any) -> Path:
+    """A feature file with our metadata, and other arrays."""
+    metadata = np.array(json.dumps(Features.from_array(ROWS).metadata))
+    np.savez(
+        folder / "f.npz", **{"features": ROWS, "timestamps": np.arange(6) / 2, "metadata": metadata, **arrays}
+    )
+    return folder / "f.npz"
+
+
 @pytest.mark.parametrize(
     "metadata",
     [bent("{}"), npy(np.array("[1]")), npy(np.array("{" * 9)), npy(np.array("[" * 100_000)), npy(ROWS)],
@@ -150,40 +154,24 @@ def test_metadata_that_is_none_is_refused(tmp_path: Path, metadata: bytes) -> No
 @pytest.mark.parametrize(
     "change",
     [
-        {"duration_s": float("inf")},
-        {"duration_s": float("nan")},
-        {"duration_s": 1e300},
-        {"duration_s": 10**400},
-        {"duration_s": True},
-        {"step_s": "0.5"},
-        {"covers_s": None},
-        {"video_fps": 1e300},
-        {"extractor": 3},
-        {"video": "film.mp4"},
-        {"video": {"path": float("nan")}},
-        {"provenance": [1]},
-        {"provenance": {"seconds": float("nan")}},
-        {"warnings": {"a": 1}},
-        {"warnings": [1]},
+        *({"duration_s": value} for value in (float("inf"), float("nan"), 1e300, 10**400, True)),
+        *({"step_s": "0.5"}, {"covers_s": None}, {"video_fps": 1e300}, {"extractor": 3}),
+        *({"video": "film.mp4"}, {"video": {"path": float("nan")}}, {"provenance": [1]}),
+        *({"provenance": {"seconds": float("nan")}}, {"warnings": {"a": 1}}, {"warnings": [1]}),
     ],
     ids=str,
 )
 def test_metadata_that_no_video_has_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
     facts = {**Features.from_array(ROWS).metadata, **change}
-    arrays = {"features": ROWS, "timestamps": np.arange(6) / 2, "metadata": np.array(json.dumps(facts))}
-    np.savez(tmp_path / "f.npz", **arrays)
     with pytest.raises(InputError, match="not a feature file"):
-        read_features(tmp_path / "f.npz")
+        read_features(file_of(tmp_path, metadata=np.array(json.dumps(facts))))
 
 
 @pytest.mark.parametrize("name", ["logits", "embeddings"])
 @pytest.mark.parametrize("rows", [np.ones(6), np.ones((5, 3)), np.full((6, 2), "a")], ids=str)
 def test_rows_of_another_shape_are_refused(tmp_path: Path, name: str, rows: np.ndarray[Any, Any]) -> None:
-    metadata = np.array(json.dumps(Features.from_array(ROWS).metadata))
-    arrays = {"features": ROWS, "timestamps": np.arange(6) / 2, "metadata": metadata, name: rows}
-    np.savez(tmp_path / "f.npz", **arrays)
     with pytest.raises(InputError, match="not a feature file"):
-        read_features(tmp_path / "f.npz")
+        read_features(file_of(tmp_path, **{name: rows}))
 
 
 def test_numbers_too_large_for_features_are_refused(tmp_path: Path) -> None:
