@@ -27,13 +27,13 @@ def label_in(path: Path) -> str | None:
     """Return the label of a PNG or SVG that `labelled` gave it; None where it has none or cannot be read."""
     try:
         if path.suffix == ".svg":
-            _, found, rest = path.read_text("utf-8").rpartition(_SVG_START)
-            return rest.removesuffix(_SVG_END) if found and rest.endswith(_SVG_END) else None
+            _, start, rest = path.read_text("utf-8").rpartition(_SVG_START)
+            return rest.removesuffix(_SVG_END) if start and rest.endswith(_SVG_END) else None
         with path.open("rb") as file:
             file.seek(_PNG_HEAD)
             (length,) = struct.unpack(">I", file.read(4))
             content = file.read(4 + length) if length < 1024 else b""
     except (OSError, ValueError, struct.error):
         return None
-    start = b"tEXt" + _KEY
-    return content.removeprefix(start).decode("latin-1") if content.startswith(start) else None
+    head = b"tEXt" + _KEY
+    return content.removeprefix(head).decode("latin-1") if content.startswith(head) else None

@@ -28,7 +28,7 @@ _NO_SPEECH: Mapping[tuple[str, ...], str] = {
     ("grounding", "evidence"): "--in seen",
     ("summary", "speech"): "--snap none",
 }
-"""What is not recorded where speech does not count, and the option that says so."""
+"""Values that are not recorded where speech has no effect, and the option with that meaning."""
 
 
 def hash_file(path: Path) -> str:
@@ -67,7 +67,7 @@ def is_label(text: str) -> bool:
 
 
 def digest_of(provenance: Mapping[str, Any]) -> str:
-    """One short name for a provenance block: 32 hexadecimal digits."""
+    """Return a short name of a provenance block: 32 hexadecimal digits."""
     return hashlib.sha256(json.dumps(provenance, sort_keys=True).encode()).hexdigest()[:32]
 
 
@@ -85,9 +85,9 @@ def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     differing = [path for path in {**new, **old} if old.get(path) != new.get(path)]
     path = min(differing, key=_weight, default=())
     silent = _NO_SPEECH.get(path[:2])
-    if silent and all(value is None for each, value in old.items() if each[:2] == path[:2]):
+    if silent and all(value is None for other, value in old.items() if other[:2] == path[:2]):
         return f"with {silent}, the default without a transcript"
-    seen, sees = (len(each.get("extractions", ())) for each in (before, now))
+    seen, sees = (len(record.get("extractions", ())) for record in (before, now))
     if path[:1] == ("extractions",) and "grounding" in now and seen != sees:
         return "with --thorough" if seen > sees else "without --thorough"
     return _in_words(path, old.get(path)) if path else "from other inputs or options"
@@ -114,9 +114,9 @@ def flat(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str,
     if isinstance(value, Mapping):
         for name, inner in value.items():
             yield from flat(inner, (*path, name))
-    elif isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
-        for number, one in enumerate(value):
-            yield from flat(one, (*path, str(number)))
+    elif isinstance(value, list) and any(isinstance(entry, Mapping) for entry in value):
+        for number, entry in enumerate(value):
+            yield from flat(entry, (*path, str(number)))
     else:
         yield path, value
 
@@ -142,7 +142,7 @@ def _in_words(path: tuple[str, ...], value: object) -> str:
     if value is True:
         return f"with {option}"
     if isinstance(value, list):
-        return f"with {option} " + ", ".join(_one_value(one) for one in value)
+        return f"with {option} " + ", ".join(_one_value(entry) for entry in value)
     return f"with {option} {value}"
 
 
