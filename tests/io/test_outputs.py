@@ -65,18 +65,6 @@ def test_a_disk_fault_names_the_target(tmp_path: Path) -> None:
         raise OSError(28, "No space left on device")
 
 
-def test_a_name_as_long_as_names_may_be_is_written(tmp_path: Path) -> None:
-    target = tmp_path / f"{'n' * 250}.json"
-    with atomic_write(target) as part:
-        part.write_text("whole")
-    assert target.read_text() == "whole"
-
-
-def test_a_name_longer_than_that_is_told(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="cannot be written"), atomic_write(tmp_path / f"{'n' * 300}.json"):
-        pass
-
-
 def test_several_threads_and_one_output_leave_one_atomic_write(tmp_path: Path) -> None:
     target = tmp_path / "out.bin"
 
