@@ -98,7 +98,8 @@ def test_published_features_that_are_not_in_the_file_are_refused(
     with h5py.File(tmp_path / "f.h5", "w") as file:
         group = file.require_group("v_a") if "/" in key else file
         spoil(group, key.rpartition("/")[2], secret)
-    check_features([tmp_path / "f.h5"], ["v_a"])  # looks at names alone
+    if "link" not in spoil.__name__:
+        check_features([tmp_path / "f.h5"], ["v_a"])  # looks at names and links alone
     with pytest.raises(InputError, match=r"f\.h5: /.*(other file|another file|claims)"):
         read_parts([tmp_path / "f.h5"], "v_a")
 
@@ -142,7 +143,7 @@ def test_links_in_a_circle_lead_nowhere(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "f.h5", "w") as file:
         group = annotated(file)
         group["features"], group["there"] = h5py.SoftLink("there"), h5py.SoftLink("features")
-    with pytest.raises(InputError, match="features"):
+    with pytest.raises(InputError, match="not a feature file"):
         read_features(tmp_path / "f.h5")
 
 

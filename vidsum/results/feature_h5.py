@@ -36,8 +36,6 @@ _DEFLATED = 1032
 """Deflate, the strongest of HDF5's usual filters, makes a file at most so many times smaller."""
 _ALWAYS_BYTES = 1 << 16
 """Any dataset may claim this much: a small one that was never written reads as zeros."""
-_MAX_LINKS = 16
-"""Soft links that lead to one another; more are taken for a circle."""
 _NUMBERS = "biuf"
 
 
@@ -144,17 +142,23 @@ def group_features(arrays: Mapping[str, Any], video_fps: float = PUBLISHED_FPS) 
 
 @contextmanager
 def open_h5(path: Path, kind: str = "feature file") -> Iterator[h5py.File]:
-    """An HDF5 file open for reading; what goes wrong inside becomes an InputError: not a `kind`."""
+    """Open an HDF5 file for reading; an error inside becomes an InputError: not a `kind`.
+
+    Raises InputError where a link leads to another file.
+    """
     with convert_errors(require_file(path), kind), h5py.File(path, "r") as file:
+        if link := file.visititems_links(_name_external):
+            raise _elsewhere(file, f"links {link} to another file")
         yield file
 
 
-def member(group: h5py.Group, name: str) -> h5py.Group | h5py.Dataset | None:
-    """Return a group or a dataset, its storage checked, by its name or path; None where there is none.
+def _name_external(name: str, link: object) -> str | None:
+    return name if isinstance(link, h5py.ExternalLink) else None
 
-    Raises InputError where a link leads out of the file.
-    """
-    entry = _follow(group, name, _MAX_LINKS)
+
+def member(group: h5py.Group, name: str) -> h5py.Group | h5py.Dataset | None:
+    """Return a group or a dataset, its storage checked, by its name or path; None where there is none."""
+    entry = group.get(name)
     return check_storage(entry) if isinstance(entry, h5py.Dataset) else entry
 
 
@@ -194,23 +198,6 @@ def text_attribute(group: h5py.Group, name: str) -> str | None:
     if group.attrs.get_id(name).shape != ():
         raise InputError(f"{group.file.filename}: {group.name}: its attribute {name} is not a text")
     return str(group.attrs[name])
-
-
-def _follow(group: h5py.Group, path: str, links_left: int) -> h5py.Group | h5py.Dataset | None:
-    entry: Any = group.file["/"] if path.startswith("/") else group
-    for name in path.split("/"):
-        if name in ("", "."):
-            continue
-        if not isinstance(entry, h5py.Group):
-            return None
-        link = entry.get(name, getlink=True)
-        if isinstance(link, h5py.ExternalLink):
-            raise _elsewhere(entry, f"links {name} to another file")
-        if isinstance(link, h5py.SoftLink):
-            entry = _follow(entry, link.path, links_left - 1) if links_left else None
-        else:
-            entry = None if link is None else entry[name]
-    return entry if isinstance(entry, h5py.Group | h5py.Dataset) else None
 
 
 def _elsewhere(entry: h5py.Group | h5py.Dataset, reason: str) -> InputError:
