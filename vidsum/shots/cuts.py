@@ -86,19 +86,19 @@ def add_cuts(
         return place_starts(features, first, pictures)
     changes = pictures.changes
     starts = _locate_changes(features, first, changes)
-    seen = _find_cuts(changes)
-    seen += _find_slides(changes, features, seen)
-    seen += [
-        blend
-        for blend in _find_dissolves(changes, features, _start_times(seen))
-        if not _is_near(blend, _start_times(seen))
+    cut_starts = _find_cuts(changes)
+    cut_starts += _find_slides(changes, features, cut_starts)
+    cut_starts += [
+        dissolve
+        for dissolve in _find_dissolves(changes, features, _start_times(cut_starts))
+        if not _is_near(dissolve, _start_times(cut_starts))
     ]
-    of_cuts = _start_times([start for start in [*seen, *starts] if start.is_cut])
+    of_cuts = _start_times([start for start in [*cut_starts, *starts] if start.is_cut])
     remaining = [start for start in starts if start.is_cut or not _is_near(start, of_cuts)]
     if cuts == "only":
         remaining = [start for start in remaining if start.is_cut or _may_be_gradual(changes, start.time_s)]
     known = {start.time_s for start in remaining}
-    remaining += [start for start in seen if start.time_s not in known]
+    remaining += [start for start in cut_starts if start.time_s not in known]
     return np.unique(_resolve(remaining, features, pictures))
 
 
@@ -203,9 +203,9 @@ def _find_slides(changes: Features, features: Features, cuts: Sequence[_Start]) 
 def _find_dissolves(changes: Features, features: Features, cuts: TimeArray) -> list[_Start]:
     """Return the middles of the dissolves, the surest first, each judged between its neighbouring cuts."""
     edges = np.sort(np.append(cuts, [-np.inf, np.inf]))
-    times, surely, ago_s = changes.timestamps, changes.array[:, 3], changes.array[:, 4]
+    times, confidence, ago_s = changes.timestamps, changes.array[:, 3], changes.array[:, 4]
     dissolves = list[_Start]()
-    for number in np.argsort(-surely, kind="stable")[: np.count_nonzero(surely)].tolist():
+    for number in np.argsort(-confidence, kind="stable")[: np.count_nonzero(confidence)].tolist():
         time_s = float(times[np.searchsorted(times, times[number] - ago_s[number])])
         is_apart = (np.abs(_start_times(dissolves) - time_s) >= _MIN_DISSOLVE_GAP_S).all()
         after = int(np.searchsorted(edges, time_s, side="right").clip(1, len(edges) - 1))

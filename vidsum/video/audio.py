@@ -29,9 +29,9 @@ _PREROLL_S = 0.5
 """AAC, Opus and MP3 decoders need a few packets after a seek before their sound is right again."""
 _SEEK_GAP_S = 3.0
 """Less sound to skip is decoded and dropped: quicker than a seek and its preroll."""
-_LOUDEST = 8.0
+_MAX_LEVEL = 8.0
 """Damaged sound can be NaN or far beyond 1, full scale, which the encoder refuses."""
-_SLACK_S = 0.01
+_STAMP_TOLERANCE_S = 0.01
 """Time stamps may stray this far from the count of samples (MKV rounds to 1 ms) before a gap is believed."""
 
 
@@ -160,7 +160,7 @@ class SoundSource:
     def _decode_on(self) -> None:
         """Take the blocks from where the file stands."""
         blocks = keep_cancelled(self._unmixed_blocks(), self.rate, self.log)
-        self._blocks = _drop_strays(blocks, _SLACK_S * self.rate)
+        self._blocks = _drop_strays(blocks, _STAMP_TOLERANCE_S * self.rate)
         self._block = next(self._blocks, None)
 
     def _unmixed_blocks(self) -> Iterator[Unmixed]:
@@ -168,7 +168,7 @@ class SoundSource:
         for piece, channels in self._resampled():
             if piece.time is not None:
                 stamped = round((piece.time - self._start_s) * self.rate)
-                if position is None or abs(stamped - position) > _SLACK_S * self.rate:
+                if position is None or abs(stamped - position) > _STAMP_TOLERANCE_S * self.rate:
                     position = stamped
             if position is not None:
                 yield position, _in_range(piece), None if channels is None else _in_range(channels)
@@ -195,7 +195,7 @@ def _in_range(frame: av.AudioFrame) -> FloatArray:
     samples = frame.to_ndarray().astype(np.float32, copy=False)
     audible = [number for number, channel in enumerate(frame.layout.channels) if channel.name != "LFE"]
     samples = samples if len(audible) == len(samples) else samples[audible or [0]]
-    return np.clip(np.nan_to_num(samples, posinf=0, neginf=0), -_LOUDEST, _LOUDEST)
+    return np.clip(np.nan_to_num(samples, posinf=0, neginf=0), -_MAX_LEVEL, _MAX_LEVEL)
 
 
 def _drop_strays(blocks: Iterable[_Block], slack: float) -> Iterator[_Block]:

@@ -25,7 +25,7 @@ _WINDOWS = (6, 8, 10, 12, 16, 20, 24)
 _MARGIN = 4
 """Ticks before and after a window, in which the picture changes less."""
 # of dissolves; chosen on films of every second clip (docs/benchmarks.md)
-_LEAST_BLEND, _OFF_LINE, _OUTSIDE, _BLANK, _DIMMED = 25.0, 0.52, 0.65, 16.0, 0.8
+_MIN_BLEND, _MAX_OFF_LINE, _MAX_OUTSIDE, _MIN_CONTRAST, _MAX_SIMILARITY = 25.0, 0.52, 0.65, 16.0, 0.8
 _WIDTH, _HEIGHT = 32, 18
 """Size of a tiny picture, as stored: it is not turned upright."""
 
@@ -107,28 +107,28 @@ def _blend(ticks: Sequence[tuple[float, FloatArray]]) -> tuple[float, float]:
     cut, in a wipe or in motion it does not. Before and after, there is less change. A fade to or from black
     is none.
     """
-    (start_s, first), (end_s, last) = ticks[_off(ticks, 0)], ticks[_off(ticks, 4)]
-    length = _off(ticks, 4) - _off(ticks, 0)
+    (start_s, first), (end_s, last) = ticks[_tick_number(ticks, 0)], ticks[_tick_number(ticks, 4)]
+    length = _tick_number(ticks, 4) - _tick_number(ticks, 0)
     whole = _mean(last - first)
     is_even = end_s - start_s <= 1.6 * _TICK_S * length
-    if not is_even or whole < _LEAST_BLEND:
+    if not is_even or whole < _MIN_BLEND:
         return 0.0, 0.0
-    if max(_mean(ticks[0][1] - first), _mean(ticks[-1][1] - last)) > _OUTSIDE * whole:
+    if max(_mean(ticks[0][1] - first), _mean(ticks[-1][1] - last)) > _MAX_OUTSIDE * whole:
         return 0.0, 0.0
     first_std, last_std = float(first.std()), float(last.std())
-    alike = float(((first - first.mean()) * (last - last.mean())).mean())
-    if min(first_std, last_std) < _BLANK or alike > _DIMMED * first_std * last_std:
+    similarity = float(((first - first.mean()) * (last - last.mean())).mean())
+    if min(first_std, last_std) < _MIN_CONTRAST or similarity > _MAX_SIMILARITY * first_std * last_std:
         return 0.0, 0.0
-    off = []
+    off_line = []
     for quarter in (1, 2, 3):
-        time_s, picture = ticks[_off(ticks, quarter)]
+        time_s, picture = ticks[_tick_number(ticks, quarter)]
         share = (time_s - start_s) / (end_s - start_s)
-        off.append(_mean(picture - first - share * (last - first)) / whole)
-    straight = 1 - (off[1] + (off[0] + off[2]) / 2) / _OFF_LINE
+        off_line.append(_mean(picture - first - share * (last - first)) / whole)
+    straight = 1 - (off_line[1] + (off_line[0] + off_line[2]) / 2) / _MAX_OFF_LINE
     return max(straight, 0.0), ticks[-1][0] - (start_s + end_s) / 2
 
 
-def _off(ticks: Sequence[object], quarter: int) -> int:
+def _tick_number(ticks: Sequence[object], quarter: int) -> int:
     """Return the number of the tick after a number of quarters of the window."""
     return _MARGIN + round(quarter * (len(ticks) - 2 * _MARGIN - 1) / 4)
 

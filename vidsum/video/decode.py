@@ -20,9 +20,9 @@ from vidsum.video.skipping import FrameSkipper
 
 _STEPS_BACK_S = (0.0, 1.0, 4.0, 16.0, 64.0)
 """Seconds earlier to seek, in turn, when a seek lands after its target."""
-_LONGEST_FRAME_S = 24 * 3600.0
+_MAX_FRAME_S = 24 * 3600.0
 """A frame that claims to stay on screen for longer is damaged."""
-_LEAST_STEP_S = 0.001
+_MIN_STEP_S = 0.001
 _MAX_READ_ERRORS = 100
 """Failed reads in a row after which a file is given up."""
 
@@ -46,7 +46,7 @@ class DecodedFrame:
     def end_s(self) -> float:
         """When it goes off screen, by its own duration; `time_s` where the file gives it none that can be."""
         length_s = float((self.frame.duration or 0) * (self.frame.time_base or 0))
-        return self.time_s + (length_s if 0 < length_s <= _LONGEST_FRAME_S else 0.0)
+        return self.time_s + (length_s if 0 < length_s <= _MAX_FRAME_S else 0.0)
 
 
 def first_pts_s(stream: Stream) -> float:
@@ -146,7 +146,7 @@ def decode_onward(
                 time_s = float(ticks * frame.time_base) - start_s
                 is_guessed = is_guessed and time_s <= last_s
                 if is_guessed:  # those without time stamps took more time than there was
-                    time_s = last_s + _LEAST_STEP_S
+                    time_s = last_s + _MIN_STEP_S
             n_left_out += skipper.count(time_s) if skipper else 0
             decoded = DecodedFrame(time_s, frame, is_next=n_left_out == 0)
             log.add_frame(time_s, decoded.end_s)

@@ -20,9 +20,9 @@ from vidsum.video.probe import probe
 from vidsum.video.timing import read_jumps
 from vidsum.video.tracks import TrackKind, choose_track, describe_choice, list_tracks, track_number
 
-_LEAST_AHEAD_S = 0.2
+_MIN_AHEAD_S = 0.2
 """Files begin with up to .1 s of sound alone, as encoders write them; no word is as short as this."""
-_SILENT = 1e-3
+_SILENCE_PEAK = 1e-3
 """Peaks of silence, -60 dB: a recorder's track without input holds at most dither."""
 
 
@@ -46,7 +46,7 @@ class SoundInfo:
 
 def lead_in_s(offset_s: float) -> float:
     """Return how long speech may precede a first picture at this offset; 0 where no word fits in."""
-    return offset_s if offset_s >= _LEAST_AHEAD_S else 0.0
+    return offset_s if offset_s >= _MIN_AHEAD_S else 0.0
 
 
 def probe_sound(
@@ -125,6 +125,6 @@ def _is_silent(path: str, number: int, state: tuple[int, int]) -> bool:
             if made_for != (made_for := (frame.format.name, frame.layout.name, frame.sample_rate)):
                 resampler = av.AudioResampler("fltp")
             for part in resampler.resample(frame):
-                if np.nan_to_num(np.abs(part.to_ndarray())).max(initial=0.0) > _SILENT:
+                if np.nan_to_num(np.abs(part.to_ndarray())).max(initial=0.0) > _SILENCE_PEAK:
                     return False
     return True

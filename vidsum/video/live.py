@@ -334,12 +334,12 @@ def _loopback_url(url: str) -> str | None:
         if parts.scheme not in ("http", "https", "tcp", "udp") or not ip_address(host).is_loopback:
             return None
         user, at, _ = parts.netloc.rpartition("@")
-        place = f"[{host}]" if ":" in host else host
+        address = f"[{host}]" if ":" in host else host
         port = "" if parts.port is None else f":{parts.port}"
     except ValueError:  # the name of a machine, or no address at all
         return None
     query = parts.query if parts.scheme.startswith("http") else ""  # options of others name hosts
-    return urlunsplit((parts.scheme, f"{user}{at}{place}{port}", parts.path, query, ""))
+    return urlunsplit((parts.scheme, f"{user}{at}{address}{port}", parts.path, query, ""))
 
 
 def _reason(name: str, error: Exception) -> str:

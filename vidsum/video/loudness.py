@@ -16,8 +16,8 @@ SHORTS_LUFS = -14.0
 """Loudness to which players of short videos normalise sound."""
 _PEAK, _KNEE = 10 ** (-1.5 / 20), 10 ** (-6 / 20)
 """Peaks above the knee are rounded off; none is above -1.5 dBFS, so that true peaks stay below -1."""
-_SILENT_LUFS, _MOST_DB = -60.0, 30.0
-_PASSES, _NEAR_DB = 4, 0.1
+_SILENT_LUFS, _MAX_GAIN_DB = -60.0, 30.0
+_PASSES, _TOLERANCE_DB = 4, 0.1
 _BLOCK_S = 0.5
 _WINDOW_S = 0.4
 """Window of the meter, which measures nothing shorter."""
@@ -57,9 +57,9 @@ def find_gain(
             lufs = measure_loudness(AmplifiedSound(source, gain) if number else source, segments)
         if lufs < _SILENT_LUFS:
             return None
-        if number and abs(target_lufs - lufs) < _NEAR_DB:
+        if number and abs(target_lufs - lufs) < _TOLERANCE_DB:
             break
-        gain = min(gain + target_lufs - lufs, _MOST_DB)
+        gain = min(gain + target_lufs - lufs, _MAX_GAIN_DB)
     return gain
 
 

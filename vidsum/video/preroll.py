@@ -18,7 +18,7 @@ from vidsum.video.write import open_mp4, translate_ffmpeg_errors
 
 _JUMP_S = 1.0
 """Time stamps that move by more against the source's time begin anew, as after an interruption."""
-_MOST_BYTES = 256 * 2**20
+_MAX_BYTES = 256 * 2**20
 """Memory limit of the packets; beyond it the pre-roll is shorter."""
 
 
@@ -97,7 +97,7 @@ class PreRoll:
         """Return whether the first packet can go: a later key frame is early enough, or memory is short."""
         later = next((packet for packet in islice(self._packets, 1, None) if self._is_key(packet)), None)
         is_early = later is not None and self._time_s(later) <= self._now_s - self._length_s
-        return is_early or self._bytes > _MOST_BYTES
+        return is_early or self._bytes > _MAX_BYTES
 
 
 class LiveClip:

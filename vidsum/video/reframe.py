@@ -21,11 +21,11 @@ MIN_SIDE = 540
 """Minimum shorter side of a reshaped clip: smaller pictures are enlarged, so that captions are legible."""
 SPEED = 0.5
 """Fastest that a crop moves, in its own lengths a second."""
-_MOVING = 0.5
+_MOVING_COST = 0.5
 """Cost of moving by the length of a crop, in scores times seconds."""
 _EASE_S = 0.8
 """A move is smoothed by a mean over this time on either side."""
-_OFF_CENTRE = 1e-6
+_OFF_CENTRE_COST = 1e-6
 _BLACK = {True: (0, 128, 128), False: (16, 128, 128)}
 """Y, U and V of bars, where values run from 0 to 255, and from 16 to 235."""
 
@@ -142,14 +142,14 @@ def plan_path(times_s: TimeArray, scores: FloatArray, share: float) -> FloatArra
         scores: [T, P] share of what matters that P positions show, from one end of the way to the other.
         share: length of the crop over that of the picture.
     """
-    n_times, n_places = scores.shape
-    positions = np.linspace(0, 1, n_places)
-    cost = _MOVING * np.abs(positions[:, None] - positions) * (1 - share) / share
+    n_times, n_positions = scores.shape
+    positions = np.linspace(0, 1, n_positions)
+    cost = _MOVING_COST * np.abs(positions[:, None] - positions) * (1 - share) / share
     steps_s = np.diff(times_s, append=2 * times_s[-1] - times_s[-2] if n_times > 1 else times_s[0] + 1)
-    total = scores[0] * steps_s[0] - _OFF_CENTRE * np.abs(positions - 0.5)
-    before = np.zeros((n_times, n_places), np.intp)
+    total = scores[0] * steps_s[0] - _OFF_CENTRE_COST * np.abs(positions - 0.5)
+    before = np.zeros((n_times, n_positions), np.intp)
     for number in range(1, n_times):
-        reach = _MOVING * SPEED * steps_s[number - 1] + 1e-9
+        reach = _MOVING_COST * SPEED * steps_s[number - 1] + 1e-9
         reachable = np.where(cost <= reach, total - cost, -np.inf)
         before[number] = reachable.argmax(axis=1)
         total = reachable.max(axis=1) + scores[number] * steps_s[number]

@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 _CODECS = ("h264", "hevc", "mpeg2video", "mpeg4")
 """Codecs whose decoders follow `skip_frame` from packet to packet."""
-_REORDERED = 20
+_REORDERED_PACKETS = 20
 """Packets to look ahead and back for the picture that is shown next: H.264 and HEVC reorder 16 at most."""
-_DENSEST = 5.0
+_MAX_KEY_FRAME_FPS = 5.0
 """Most samples a second for which key frames are enough."""
-_SHORTEST = 0.75
+_MIN_FRAME_FRACTION = 0.75
 """Fraction of a usual frame; a shorter one may be one field of an interlaced frame."""
 
 
 def allow_key_frames(samplings: Iterable[Sampling]) -> bool:
     """Return whether key frames are enough for all of them: `fast` is of no effect else."""
-    return all(sampling.fps is not None and sampling.fps <= _DENSEST for sampling in samplings)
+    return all(sampling.fps is not None and sampling.fps <= _MAX_KEY_FRAME_FPS for sampling in samplings)
 
 
 class FrameSkipper:
@@ -72,7 +72,7 @@ class FrameSkipper:
             waiting.append(packet)
             if (time_s := self._time_s(packet)) is not None:
                 insort(self._times, time_s)
-            if len(waiting) > _REORDERED:
+            if len(waiting) > _REORDERED_PACKETS:
                 yield self._marked(waiting.popleft())
         while waiting:
             yield self._marked(waiting.popleft())
@@ -97,7 +97,7 @@ class FrameSkipper:
             self._decoder.skip_frame = "NONREF"
         elif time_s is not None or not packet.size:  # else it may be the second field of the one before
             self._decoder.skip_frame = "DEFAULT"
-        del self._times[: -4 * _REORDERED]
+        del self._times[: -4 * _REORDERED_PACKETS]
         return packet
 
     def _span(self, time_s: float | None) -> tuple[float, float] | None:
@@ -107,7 +107,11 @@ class FrameSkipper:
             return None
         end_s = self._times[after]
         shortest_s = min(time_s - self._times[after - 2], end_s - time_s)
-        return None if shortest_s < _SHORTEST * self._usual_s and not self._is_fast else (time_s, end_s)
+        return (
+            None
+            if shortest_s < _MIN_FRAME_FRACTION * self._usual_s and not self._is_fast
+            else (time_s, end_s)
+        )
 
     def _is_unseen(self, start_s: float, end_s: float) -> bool:
         """Return whether no sample shows what is on screen then, in a video without damage so far."""

@@ -20,11 +20,11 @@ from vidsum.types import FloatArray
 from vidsum.video.reframe import Framing, plane_array
 
 _FONT = "mpl-data/fonts/ttf/DejaVuSans-Bold.ttf"
-_LETTER = 0.66
+_LETTER_WIDTH = 0.66
 """Width of a letter over the size of the font."""
-_WIDEST = 0.92
+_MAX_LINE_WIDTH = 0.92
 """Maximum width of a line over the width of a picture."""
-_TALLEST = 0.07
+_MAX_FONT_SIZE = 0.07
 """Size of the font over the height of a picture."""
 _BOTTOM = {False: 0.92, True: 0.76}
 """Where captions end, from the top: in upright pictures above what players of short videos draw there."""
@@ -75,8 +75,8 @@ class CaptionPainter:
     def _masks(self, text: str) -> tuple[tuple[FloatArray, FloatArray], int]:
         """Return the cover [rows, width] of pixels by edge and letters, and the first row; all even."""
         width, height = self._size
-        lines, room = text.split("\n"), _WIDEST * width
-        size = min(_TALLEST * height, room / letters_in_line(width, height) / _LETTER)
+        lines, room = text.split("\n"), _MAX_LINE_WIDTH * width
+        size = min(_MAX_FONT_SIZE * height, room / letters_in_line(width, height) / _LETTER_WIDTH)
         size *= min(1.0, room / max(1.0, *map(_font(size).getlength, lines)))
         font, stroke = _font(size), max(1, round(size / 9))
         step = sum(font.getmetrics()) + stroke
@@ -85,8 +85,8 @@ class CaptionPainter:
         for edge in (stroke, 0):
             image = Image.new("L", (width, rows))
             for number, line in enumerate(lines):
-                place = width / 2, stroke + number * step
-                ImageDraw.Draw(image).text(place, line, 255, font, "ma", stroke_width=edge)
+                position = width / 2, stroke + number * step
+                ImageDraw.Draw(image).text(position, line, 255, font, "ma", stroke_width=edge)
             masks.append(np.asarray(image, np.float32) / np.float32(255))
         top = int(_BOTTOM[width < 0.9 * height] * height - rows) // 2 * 2
         return (masks[0], masks[1]), max(0, min(top, height - rows))

@@ -160,8 +160,8 @@ def _timing_from_packets(
     head = tail = _scan(_packets(container, stream, n_bytes), stream, sound, step_s)
     if not in_full and (head.jumps or _is_rate_unlikely(head, container)):
         return None
-    seen = head.frames_s if in_full else head.frames_s[:-_REORDERED_FRAMES]
-    step_s, is_vfr, n_missing = _rhythm(seen, step_s)
+    frames_s = head.frames_s if in_full else head.frames_s[:-_REORDERED_FRAMES]
+    step_s, is_vfr, n_missing = _rhythm(frames_s, step_s)
     if not in_full:
         container.seek(round((declared_s - _TAIL_SCAN_S) * av.time_base))
         tail = _scan(_packets(container, stream, None), stream, sound, step_s)
@@ -296,9 +296,9 @@ def _fill(
     steps = np.diff(np.sort(times_s[~unknown]))
     steps = steps[steps > 0]
     step_s = float(np.median(steps)) if len(steps) else step_s
-    places = np.flatnonzero(unknown)
+    positions = np.flatnonzero(unknown)
     begin_s = float(np.min(times_s[~unknown])) - n_lead * step_s
-    times_s[places[:n_lead]] = begin_s + step_s * np.arange(n_lead)
-    for place in places[n_lead:]:
-        times_s[place] = times_s[place - 1] + step_s
-    return replace(jumps, untimed=len(places), lead_s=first_s - begin_s, step_s=step_s)
+    times_s[positions[:n_lead]] = begin_s + step_s * np.arange(n_lead)
+    for position in positions[n_lead:]:
+        times_s[position] = times_s[position - 1] + step_s
+    return replace(jumps, untimed=len(positions), lead_s=first_s - begin_s, step_s=step_s)

@@ -32,7 +32,7 @@ from vidsum.video.timing import read_jumps
 
 _SMALL_CRF, _SMALL_SOUND, _SMALL_RATE = "28", 48_000, 32_000
 """Quality of small files, and the bits and samples of a second of their sound."""
-_LEAST_GAP_S = 1.0
+_MIN_GAP_S = 1.0
 """Less can be missing because a segment does not begin with a new frame."""
 _HDR = {16: "PQ", 18: "HLG"}
 """Curves of high dynamic range, by FFmpeg's numbers."""
@@ -84,7 +84,7 @@ def describe_gaps(source: Path, chosen: Sequence[Interval], written: Sequence[In
         if a < end and start < b
     )
     missing_s = sum(end - start for start, end in chosen) - written_s
-    if missing_s < _LEAST_GAP_S:
+    if missing_s < _MIN_GAP_S:
         return ()
     return (f"{source}: has no pictures for {missing_s:.1f} s of the segments, which are left out",)
 
