@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
@@ -221,29 +221,33 @@ class Archive:
             files = self._filter_files(options)
             if not space or not files:
                 return []
-            search, hits = self._build_search(text, options), list[Hit]()
-            kinds = list_text_kinds(self._connection, space)
-            if options.evidence == "seen" or not text or options.is_of_pictures:
-                kinds = []
-            elif options.evidence not in ("auto", *kinds) and not (options.evidence == "both" and kinds):
-                hint = f"vidsum index FOLDER{'' if options.evidence == 'described' else ' --transcribe'}"
-                texts = "descriptions" if options.evidence == "described" else "a transcript"
-                raise InputError(f"{self.name}: none of its videos has {texts}", hint=hint)
-            for kind in kinds:
-                if text and options.evidence in ("auto", "both", kind):
-                    query = (text, search.vectors[0])
-                    hits += search_texts(self._connection, space, kind, query, {*files}, options.per_video)
+            search = self._build_search(text, options)
+            hits = self._search_texts(text, search, space, {*files})
             if options.evidence not in ("said", "described"):
-                # as `vidsum.grounding.speech.fuse` ranks them: said, and not seen
-                hits = [hit for hit in hits if hit.present >= UNLIKELY]
-                seen = {video: search.present(video) for video in {hit.video for hit in hits}}
-                hits = [replace(hit, present=hit.present * (1 - seen[hit.video])) for hit in hits]
-                hits += search.run(space, axes, {*files})
+                hits = [*_discount_seen(hits, search), *search.run(space, axes, {*files})]
             best = _select_best(
-                (match for hit in hits for match in _to_matches(hit, files, options)), options
+                [match for hit in hits for match in _to_matches(hit, files, options)], options
             )
         best = [replace(match, present=None) for match in best] if _unknown_words(text, options) else best
         return [replace(match, start_offset_s=self.start_offset_s(match.video)) for match in best]
+
+    def _search_texts(
+        self, text: str | None, search: ArchiveSearch, space: int, videos: set[int]
+    ) -> list[Hit]:
+        """Search transcripts and descriptions, if the options include them. Raises InputError: none exist."""
+        options, kinds = search.options, list_text_kinds(self._connection, space)
+        if not text or options.evidence == "seen" or options.is_of_pictures:
+            return []
+        if options.evidence not in ("auto", "both", *kinds) or (options.evidence == "both" and not kinds):
+            texts = "descriptions" if options.evidence == "described" else "a transcript"
+            hint = f"vidsum index FOLDER{'' if options.evidence == 'described' else ' --transcribe'}"
+            raise InputError(f"{self.name}: none of its videos has {texts}", hint=hint)
+        hits = list[Hit]()
+        for kind in kinds:
+            if options.evidence in ("auto", "both", kind):
+                query = (text, search.vectors[0])
+                hits += search_texts(self._connection, space, kind, query, videos, options.per_video)
+        return hits
 
     def start_offset_s(self, video: str | os.PathLike[str]) -> float:
         """Return the time from the start of a file to its first picture."""
@@ -257,12 +261,9 @@ class Archive:
     @staticmethod
     def query_warnings(text: str | None, options: SearchOptions) -> tuple[str, ...]:
         """Return warnings about texts that are not well understood."""
-        texts = _query_texts(text, options)
-        return (
-            (*read_queries(texts).warnings, *query_warnings(texts, _unknown_words(text, options)))
-            if texts
-            else ()
-        )
+        if not (texts := _query_texts(text, options)):
+            return ()
+        return (*read_queries(texts).warnings, *query_warnings(texts, _unknown_words(text, options)))
 
     def picture(self, match: Match) -> bytes:
         """Return a small JPEG of the shot in the middle of a moment; empty where the archive has none."""
@@ -321,18 +322,28 @@ class Archive:
         return ArchiveSearch(self._connection, options, tuple(steps), rows, names, build_cohort(names, rows))
 
 
+def _discount_seen(hits: Sequence[Hit], search: ArchiveSearch) -> list[Hit]:
+    """Return likely text hits with the probability that the text matches and the picture does not.
+
+    So `vidsum.grounding.speech.fuse` ranks them: what a picture shows needs no words.
+    """
+    likely = [hit for hit in hits if hit.present >= UNLIKELY]
+    seen = {video: search.present(video) for video in {hit.video for hit in likely}}
+    return [replace(hit, present=hit.present * (1 - seen[hit.video])) for hit in likely]
+
+
 def _to_matches(hit: Hit, files: dict[int, list[str]], options: SearchOptions) -> list[Match]:
     """Return a moment in the first of identical files with the others in `also`, or a moment in each."""
     paths, also = files[hit.video], [path for video in hit.also for path in files[video]]
     is_like = options.like and hit.evidence == "seen"
     present = None if is_like else hit.present
-    facts = (hit.start_s, hit.end_s, present, hit.present, hit.evidence, hit.text, hit.parts)
+    moment = (hit.start_s, hit.end_s, present, hit.present, hit.evidence, hit.text, hit.parts)
     if options.duplicates:
-        return [Match(path, *facts, tuple(also)) for path in paths]
-    return [Match(paths[0], *facts, (*paths[1:], *also))]
+        return [Match(path, *moment, tuple(also)) for path in paths]
+    return [Match(paths[0], *moment, (*paths[1:], *also))]
 
 
-def _select_best(matches: Iterable[Match], options: SearchOptions) -> list[Match]:
+def _select_best(matches: Sequence[Match], options: SearchOptions) -> list[Match]:
     """Return the best moments of pictures and texts, in order."""
     best, counts = list[Match](), Counter[str]()
     for match in sorted(matches, key=lambda match: -match.score):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from vidsum.device import BACKENDS, Backend, Precision, cached_model, device_type, require_precision
 from vidsum.errors import UsageError, unknown_name_error
-from vidsum.features.settings import EXTRACTORS
+from vidsum.features.settings import EXTRACTORS, VARIANTS
 from vidsum.io.packages import require_extra
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ def describe(
     from vidsum.features.extractor import find_custom_extractor  # imports NumPy
 
     if name in EXTRACTORS:
-        spec: Spec = import_module(f"vidsum.features.extractors.{name}").SPEC
+        module = import_module(f"vidsum.features.extractors.{VARIANTS.get(name, name)}")
+        specs: tuple[Spec, ...] = getattr(module, "SPECS", None) or (module.SPEC,)
+        spec = next(spec for spec in specs if spec.name == name)
     elif custom := find_custom_extractor(name):
         spec = custom.spec
     elif (entry := user_entry(name)) and entry.network:

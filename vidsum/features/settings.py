@@ -9,9 +9,11 @@ from vidsum.options import ADVANCED, check, option
 from vidsum.video.settings import HwAccel, Reader, parse_track
 
 DEFAULT_EXTRACTOR = "efficientnet_lite0"
-_FILES = (Path(__file__).parent / "extractors").glob("[!_]*.py")
-EXTRACTORS = tuple(sorted((file.stem for file in _FILES), key=lambda name: (name != DEFAULT_EXTRACTOR, name)))
-"""The extractors, by the names of their files, which are their only list; the first is the default."""
+VARIANTS = {"c3d_fc7": "c3d", "i3d_128": "i3d"}
+"""Extractors in the file of another one."""
+_NAMES = [*(file.stem for file in (Path(__file__).parent / "extractors").glob("[!_]*.py")), *VARIANTS]
+EXTRACTORS = tuple(sorted(_NAMES, key=lambda name: (name != DEFAULT_EXTRACTOR, name)))
+"""The extractors: the names of their files, and variants; the first is the default."""
 
 _EXTRACTOR_DEFAULT = "the extractor's own"
 

@@ -1,1 +1,1 @@
-"""The feature extractors, a file each: its name is the extractor's, its `SPEC` says the rest."""
+"""The feature extractors: a file has a `SPEC` named like the file, or `SPECS` with variants."""

@@ -1,4 +1,5 @@
-"""C3D on clips of 16 frames (Tran et al. 2015), Sports-1M weights: fc6 after ReLU, 4096-d.
+"""C3D on clips of 16 frames (Tran et al. 2015), Sports-1M weights: fc6 (`c3d`) or fc7
+(`c3d_fc7`) after ReLU, 4096-d.
 
 171x128 pixels whatever the video's shape and a crop of 112, as in the paper. The weights are MMAction's
 conversion of the Caffe model, and as there one mean (104, 117, 128) is taken from red, green and blue. The
@@ -39,4 +40,4 @@ def spec_of(name: str, last: str) -> Spec:
     )
 
 
-SPEC = spec_of("c3d", "fc6")
+SPECS = (spec_of("c3d", "fc6"), spec_of("c3d_fc7", "fc7"))
