@@ -193,7 +193,7 @@ def remove(name: Name, view: View) -> None:
     """
 
     def step() -> Result:
-        from vidsum.checkpoints.user_weights import remove_user_weights
+        from vidsum.checkpoints.obtain import remove_user_weights
 
         path = remove_user_weights(name)
         return Result(input=name, data={"path": str(path)}, lines=(f"{name}: removed {path}",))

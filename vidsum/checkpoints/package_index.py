@@ -71,7 +71,7 @@ def download(session: Session, url: str, target: Path, on_bytes: OnBytes) -> Non
     longer than `FILE_S`.
     """
     target.unlink(missing_ok=True)
-    _run_within(session, url, FILE_S, lambda: _attempt(session, url, target, on_bytes))
+    _run_within(session, url, FILE_S, lambda: _transfer(session, url, target, on_bytes))
 
 
 def _run_within(session: Session, url: str, seconds: float, transfer: Callable[[], T]) -> T:
@@ -81,31 +81,23 @@ def _run_within(session: Session, url: str, seconds: float, transfer: Callable[[
         raise WeightsError(f"{host_of(url)} does not answer within {seconds:g} s") from error
 
 
-def _attempt(session: Session, url: str, target: Path, on_bytes: OnBytes) -> None:
+def _transfer(session: Session, url: str, target: Path, on_bytes: OnBytes) -> None:
+    """Request what `target` lacks until it is whole; start over if the server cannot resume."""
     for attempt in range(1, ATTEMPTS + 1):
+        done = target.stat().st_size if target.exists() else 0
+        headers = {"Range": f"bytes={done}-"} if done else {}
         try:
-            _append(session, url, target, on_bytes)
-            return
+            with session.get(url, headers=headers, stream=True, timeout=TIMEOUTS_S) as response:
+                response.raise_for_status()
+                is_part = response.status_code == requests.codes.partial_content
+                span = parse_content_range(response.headers) if is_part else None
+                write_body(response, target, done if span and span[0] == done else 0, on_bytes)
+                return
         except requests.RequestException as error:
             # only a transfer that had begun is worth another try
             if attempt == ATTEMPTS or isinstance(error, requests.HTTPError) or not target.exists():
                 raise WeightsError(f"{failing_host(error, url)} {failure_reason(error)}") from None
         time.sleep(PAUSE_S * attempt)
-
-
-def _append(session: Session, url: str, target: Path, on_bytes: OnBytes) -> None:
-    """Download `url` from where `target` ends, or from the start if the server cannot do that."""
-    done = target.stat().st_size if target.exists() else 0
-    headers = {"Range": f"bytes={done}-"} if done else {}
-    with session.get(url, headers=headers, stream=True, timeout=TIMEOUTS_S) as response:
-        response.raise_for_status()
-        span = (
-            parse_content_range(response.headers)
-            if response.status_code == requests.codes.partial_content
-            else None
-        )
-        done = done if span and span[0] == done else 0
-        write_body(response, target, done, on_bytes)
 
 
 class _FileAdapter(HTTPAdapter):

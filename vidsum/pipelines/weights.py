@@ -17,7 +17,7 @@ def add_weights(file: Path, name: str, network: str) -> EntryStatus:
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    from vidsum.checkpoints.user_weights import add_user_weights
+    from vidsum.checkpoints.obtain import add_user_weights
 
     if network not in EXTRACTORS:
         raise unknown_name_error("network", network, EXTRACTORS)
