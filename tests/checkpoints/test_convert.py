@@ -60,22 +60,6 @@ def test_same_file_converts_to_the_same_bytes(source: Path, target: Path) -> Non
     assert target.read_bytes() == first
 
 
-class _Own:
-    pass
-
-
-@pytest.mark.parametrize(
-    "content", [_Own(), [torch.zeros(2)], {"a": 3}, {"state_dict": {"a": "b"}}, torch.zeros(2)]
-)
-def test_torch_file_with_anything_but_named_tensors_is_refused(
-    source: Path, target: Path, content: object
-) -> None:
-    torch.save(content, source)
-    with pytest.raises(WeightsError, match="published: "):
-        convert(source, "torch", target)
-    assert not target.exists()
-
-
 def test_file_that_is_no_torch_file(source: Path, target: Path) -> None:
     source.write_bytes(b"<html>not found</html>")
     with pytest.raises(WeightsError, match="not a torch file"):

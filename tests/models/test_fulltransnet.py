@@ -208,17 +208,6 @@ def test_padding_changes_nothing_and_gets_nothing(video, pattern, head):
     assert (both[:, :, N_SAMPLES:-1] == -math.inf).all()
 
 
-def test_videos_of_different_length_in_one_batch_do_not_touch_each_other(video):
-    features, is_global, key_frames = video
-    model = small(head="pointer")
-    short = N_SAMPLES - 5
-    is_valid = torch.stack([torch.arange(N_SAMPLES) < N_SAMPLES, torch.arange(N_SAMPLES) < short])
-    batch = model(features.repeat(2, 1, 1), is_global.repeat(2, 1), key_frames.repeat(2, 1), is_valid)
-    alone = model(features[:, :short], is_global[:, :short], key_frames)
-    assert torch.allclose(batch[1][:, [*range(short), -1]], alone[0], atol=1e-5)
-    assert torch.allclose(batch[:1], model(features, is_global, key_frames), atol=1e-5)
-
-
 def test_a_step_does_not_see_later_key_frames(video):
     features, is_global, key_frames = video
     model, changed = small(), key_frames.clone()

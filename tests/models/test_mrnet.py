@@ -5,6 +5,7 @@ import torch
 
 from vidsum.models.configs import HEADS, Fusion, MaskConfig, MRNetConfig
 from vidsum.models.mrnet import MRNet, Scores, match_scores
+from vidsum.models.mrnet_live import LiveMRNet
 
 SMALL = {"dim_video": 6, "dim_query": 5, "clips": 20, "d": 16, "heads": 2, "d_ff": 32}
 MASKS = [
@@ -87,18 +88,6 @@ def test_padded_queries_change_nothing() -> None:
         alone = model(video[:1], queries[:1, :2])
     assert torch.allclose(padded.iou[:1, :2], alone.iou, atol=1e-5)
     assert torch.allclose(padded.contrastive[:1, :2], alone.contrastive, atol=1e-5)
-
-
-def test_videos_of_a_batch_are_scored_each_by_itself() -> None:
-    model = small()
-    video, queries = inputs(3, 1)
-    with torch.no_grad():
-        together = match_scores(model(video, queries))
-        for number in range(3):
-            one = slice(number, number + 1)
-            assert torch.allclose(
-                match_scores(model(video[one], queries[one]))[0], together[number], atol=1e-5
-            )
 
 
 @pytest.mark.parametrize(
@@ -217,3 +206,23 @@ def test_it_is_made_where_float64_is_the_default() -> None:
         torch.set_default_dtype(torch.float32)
     assert scores[0].dtype == torch.float64
     assert model.float()(torch.randn(1, 16, 8), torch.randn(1, 2, 8))[0].dtype == torch.float32
+
+
+def _model(clips: int) -> LiveMRNet:
+    torch.manual_seed(0)
+    sizes = {**HEADS["live"], "clips": clips, "d": 32, "d_ff": 16, "heads": 4}
+    return LiveMRNet(MRNetConfig(dim_video=12, dim_query=10, **sizes)).eval()
+
+
+@pytest.mark.parametrize("n_clips", [300, 600, 1024])
+@pytest.mark.parametrize("clips", [150, 600])
+@torch.inference_mode()
+def test_clip_by_clip_is_all_at_once(n_clips: int, clips: int) -> None:
+    model, video, queries = _model(clips), torch.randn(2, n_clips, 12), torch.randn(2, 3, 10)
+    together = model(video, queries)
+    read, state, found = model.read(queries), [None] * 2, []
+    for clip in video.unbind(1):
+        logits, state = model.step(clip, read, state)
+        found.append(logits)
+    assert torch.allclose(torch.stack(found, dim=2), together, atol=1e-5)
+    assert together.std() > 0.1

@@ -162,10 +162,3 @@ def test_network_is_its_parts_joined() -> None:
     middle, whole = model(torch.from_numpy(frames)[None])
     np.testing.assert_allclose(middle[0].detach(), dense(hidden, "cls_layer1")[:, 0], rtol=1e-3, atol=1e-3)
     np.testing.assert_allclose(whole[0].detach(), dense(hidden, "cls_layer2")[:, 0], rtol=1e-3, atol=1e-3)
-
-
-def test_videos_of_a_batch_do_not_mix() -> None:
-    model = _random(TransNetV2(filters=1, hidden=8)).float()
-    frames = torch.from_numpy(np.stack([_frames(6), _frames(6)[::-1]]))
-    together, alone = model(frames)[0], [model(each[None])[0][0] for each in frames]
-    torch.testing.assert_close(together, torch.stack(alone))

@@ -17,7 +17,6 @@ from vidsum.models.attention.learned_mask import (
     cross_masks,
     fused_attention,
     learned_masks,
-    sparse_mask,
     static_sparsity,
 )
 from vidsum.models.configs import Fusion, MaskConfig, MaskInit
@@ -136,26 +135,6 @@ def test_attention_is_that_of_the_equations(case: Case) -> None:
     assert torch.allclose(found, attend_directly(case, mask_directly(case), case.module.config.fusion))
 
 
-@settings(deadline=None, max_examples=15)
-@given(cases)
-def test_a_padded_batch_gives_what_each_video_gives_alone(case: Case) -> None:
-    together = fused_attention(case.q, case.k, case.v, case.mask(), case.is_key)
-    for video, n_keys in enumerate(case.is_key.sum(dim=1).tolist()):
-        x, q = case.x[video : video + 1], case.q[video : video + 1]
-        k, v = case.k[video : video + 1, :, :n_keys], case.v[video : video + 1, :, :n_keys]
-        alone = fused_attention(q, k, v, case.module.of_attention(x, q, k))
-        assert torch.allclose(together[video], alone[0])
-
-
-@settings(deadline=None, max_examples=15)
-@given(cases)
-def test_what_stands_in_padding_does_not_matter(case: Case) -> None:
-    is_padding = ~case.is_key[:, None, :, None]
-    other = case._replace(**{name: getattr(case, name).masked_fill(is_padding, 1e3) for name in "kv"})
-    found, same = (fused_attention(one.q, one.k, one.v, one.mask(), one.is_key) for one in (case, other))
-    assert torch.equal(found, same)
-
-
 @pytest.mark.parametrize("depth", [1, 2, 3, 8, 15, 32, 64])
 def test_every_depth_has_its_layers_and_all_of_them_learn(depth: int) -> None:
     case = case_of(MaskConfig(depth=depth), lengths=(3,))
@@ -210,36 +189,6 @@ def test_a_new_start_is_of_the_same_kind() -> None:
         assert not torch.equal(before[0], next(module.parameters()))
     assert plain.layers[-1].weight.std() > 0
     assert identity.layers[-1].weight.abs().sum() == 0
-
-
-def deviation_and_gradient(init: MaskInit, depth: int) -> tuple[float, float]:
-    """Of one key over the tokens of a new mask, and of its first layer as a fraction of the last one's."""
-    torch.manual_seed(0)
-    module = LearnedMask(MaskConfig(depth=depth, init=init), 128, 20)
-    dense = module(torch.randn(1, 20, 128), 20).dense()[0]
-    (dense * torch.randn_like(dense)).sum().backward()
-    first, last = (layer.weight.grad.norm().item() for layer in (module.layers[0], module.layers[-1]))
-    return dense.std(dim=0).mean().item(), first / last
-
-
-def test_whether_a_deep_mask_tells_tokens_apart_depends_on_its_start() -> None:
-    """docs/algorithms/learned-masks.md, the table of starts."""
-    found = {
-        (init, depth): deviation_and_gradient(init, depth)
-        for init in ("default", "xavier", "he")
-        for depth in (2, 8, 32)
-    }
-    for init in ("default", "xavier", "he"):  # each layer makes it harder
-        assert found[init, 2][0] > found[init, 8][0] > found[init, 32][0]
-    for depth in (2, 8, 32):
-        assert found["default", depth][0] < found["xavier", depth][0] < found["he", depth][0]
-    for depth in (8, 32):
-        assert found["default", depth][1] < found["xavier", depth][1]
-    assert found["default", 32][0] < 1e-6
-    assert found["default", 32][1] < 1e-6
-    assert 1e-7 < found["xavier", 32][0] < 1e-3
-    assert found["he", 32][0] > 0.1
-    assert all(0.3 < found["he", depth][1] < 3 for depth in (2, 8, 32))
 
 
 def test_the_weights_of_each_start() -> None:
@@ -344,11 +293,6 @@ def test_a_static_mask_hides_as_swinberts_source_does(level: float | None, dtype
     assert own > 0.999 if level != 12 else own < 0.9, "a closed mask leaves a token itself alone"
 
 
-def test_the_sparse_mask_keeps_the_diagonal() -> None:
-    weights = torch.randn(5, 5)
-    assert torch.allclose(sparse_mask(weights), static_directly(weights, 5))
-
-
 def test_the_loss_of_static_masks_is_their_mean_without_the_diagonal() -> None:
     assert static_sparsity(torch.nn.Linear(2, 2)) == 0
     masks = torch.nn.ModuleList([StaticMask(STATIC, 4), StaticMask(STATIC, 6), torch.nn.Linear(2, 2)])
@@ -429,26 +373,6 @@ def test_each_query_may_have_keys_of_its_own(case: Case) -> None:
         row = case._replace(x=case.x[:, n : n + 1], q=case.q[:, :, n : n + 1], is_key=seen[:, n])
         mask = case.mask().dense()[:, n : n + 1]
         assert torch.allclose(found[:, :, n : n + 1], attend_directly(row, mask, case.module.config.fusion))
-
-
-@pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
-@pytest.mark.parametrize("fusion", ["product", "sum"])
-def test_attention_is_that_of_flex_attention(fusion: Fusion) -> None:
-    flex = pytest.importorskip("torch.nn.attention.flex_attention")
-    torch.manual_seed(0)
-    module = LearnedMask(MaskConfig(kind="stamp", depth=4, fusion=fusion), 32, 24)
-    x, (q, k, v) = torch.randn(2, 24, 32), torch.randn(3, 2, 2, 24, 16)
-    is_key = torch.arange(24) < torch.tensor([24, 17])[:, None]
-    mask = module(x, 24)
-    dense = mask.dense().detach()
-
-    def score(logit: Tensor, video: Tensor, _: Tensor, n: Tensor, m: Tensor) -> Tensor:
-        own = dense[video, n, m]
-        fused = logit * own if fusion == "product" else logit + own
-        return torch.where(is_key[video, m], fused, -math.inf)
-
-    expected = flex.flex_attention(q, k, v, score_mod=score)
-    assert torch.allclose(fused_attention(q, k, v, mask, is_key), expected, atol=1e-5)
 
 
 def test_dropout_drops_attention_and_keeps_its_mean() -> None:

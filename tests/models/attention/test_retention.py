@@ -42,16 +42,6 @@ def test_xpos_is_a_product_with_a_complex_number() -> None:
                 assert abs(found_one - expected) < 1e-5
 
 
-@given(st.integers(0, 30), st.integers(0, 30), st.integers(1, 30))
-@settings(max_examples=25, deadline=None)
-def test_xpos_products_depend_on_the_distance_alone(n: int, m: int, shift: int) -> None:
-    q, k = torch.randn(2, 8, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    placed_q, placed_k = xpos(q.expand(64, 8)), xpos(k.expand(64, 8), inverse=True)
-    here = placed_q[n] @ placed_k[m]
-    there = placed_q[n + shift] @ placed_k[m + shift]
-    assert torch.isclose(here, there, rtol=1e-4, atol=1e-5)
-
-
 @pytest.mark.parametrize("length", [2, 512, 1000, 20_000])
 def test_xpos_stays_near_up_to_its_base(length: int) -> None:
     ones = torch.ones(length, 32)
