@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 
@@ -39,6 +40,17 @@ class Ran:
 
 
 Run = Callable[..., Ran]
+SCHEMAS = Path(__file__).parents[2] / "vidsum" / "schemas"
+
+
+def check_schema(document: Any, name: str) -> None:
+    """Validate a document against one of the published schemas."""
+    jsonschema.validate(document, json.loads((SCHEMAS / f"{name}.schema.json").read_text()))
+
+
+def files_here() -> list[str]:
+    """The names in the current folder."""
+    return sorted(path.name for path in Path().iterdir())
 
 
 @pytest.fixture

@@ -5,15 +5,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
-from tests.commands.conftest import Run
+from tests.commands.conftest import Run, check_schema
 from vidsum.commands.progress import Display
 from vidsum.commands.result import View
 from vidsum.pipelines.sources import source_path
 
-SCHEMA = json.loads((Path(__file__).parents[2] / "vidsum/schemas/batch.schema.json").read_text())
 COMMANDS = {"extract": (), "shots": (), "summarize": ("--model", "uniform"), "highlights": (), "info": ()}
 
 
@@ -56,7 +54,7 @@ def test_the_summary_tells_what_became_of_each_input(run: Run, folder: Path) -> 
     def states(*options: object) -> dict[str, Any]:
         run("shots", folder, "-r", "--output-dir", "out", "--summary-json", "batch.json", *options)
         document = json.loads(Path("batch.json").read_text())
-        jsonschema.validate(document, SCHEMA)
+        check_schema(document, "batch")
         assert sum(document["counts"].values()) == 3
         return {Path(row["input"]).name: row["state"] for row in document["inputs"]}
 
@@ -204,7 +202,7 @@ def test_the_table_has_a_row_for_each_input(run: Run, folder: Path, command: str
         assert rows[0][name] == rows[2][name] == str(value) or float(rows[0][name]) == value
         assert rows[1][name] == ""
     document = json.loads(Path("all.json").read_text())
-    jsonschema.validate(document, SCHEMA)
+    check_schema(document, "batch")
     assert {name: str(value) for name, value in document["inputs"][0]["facts"].items()} == {
         name: rows[0][name] for name in document["inputs"][0]["facts"]
     }

@@ -7,13 +7,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import av
-import jsonschema
 import numpy as np
 import pytest
 
 import vidsum
 from tests import media
-from tests.commands.conftest import Run
+from tests.commands.conftest import Run, check_schema
 from vidsum import checkpoints
 from vidsum.commands.result import print_table, text_table
 from vidsum.grounding import writers
@@ -23,9 +22,6 @@ from vidsum.pipelines import description
 from vidsum.results.descriptions import Descriptions
 from vidsum.types import FloatArray
 
-SCHEMAS = Path(__file__).parents[2] / "vidsum" / "schemas"
-SCHEMA = json.loads((SCHEMAS / "descriptions.schema.json").read_text())
-RESULT_SCHEMA = json.loads((SCHEMAS / "result.schema.json").read_text())
 COLOURS = {"red": (200, 30, 30), "green": (30, 200, 30), "blue": (30, 30, 200), "yellow": (180, 180, 40)}
 TEXTS = ["A red wall.", "A green field near a lake.", "The blue sky.", "A yellow car."]
 HOW = ("--device", "cpu", "--sentences", "bank.txt", "--min-sure", "0.2")
@@ -73,7 +69,7 @@ def use_speech(monkeypatch: pytest.MonkeyPatch, *spans_s: tuple[float, float]) -
 
 def said(document: str = "film_descriptions.json") -> list[tuple[float, float, str]]:
     found = json.loads(Path(document).read_text())
-    jsonschema.validate(found, SCHEMA)
+    check_schema(found, "descriptions")
     return [(one["start_s"], one["end_s"], one["text"]) for one in found["descriptions"]]
 
 
@@ -112,7 +108,7 @@ def test_nothing_is_said_that_is_not_sure(run: Run, film: Path) -> None:
     ran = run("describe", film, *HOW, "--min-sure", "0.9", "--json")
     assert (ran.code, said()) == (0, [])
     assert ran.json["data"]["unsure"] == 4
-    jsonschema.validate(ran.json, RESULT_SCHEMA)
+    check_schema(ran.json, "result")
     ran = run("describe", film, *HOW, "--min-sure", "0.95", "--overwrite")
     assert "lower --min-sure, or choose another --writer" in ran.out, ran.err
 

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import av
 import cv2
-import jsonschema
 import numpy as np
 import pytest
 import torch
 
-from tests.commands.conftest import Run
+from tests.commands.conftest import Run, check_schema, files_here
 from tests.grounding.colours import use_colours
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.grounding.spaces import ClipEmbeddings
@@ -24,9 +23,6 @@ from vidsum.results.feature_files import write_features
 from vidsum.results.features import Features
 from vidsum.types import FloatArray
 
-SCHEMAS = Path(__file__).parents[2] / "vidsum" / "schemas"
-SCHEMA = json.loads((SCHEMAS / "moments.schema.json").read_text())
-RESULT_SCHEMA = json.loads((SCHEMAS / "result.schema.json").read_text())
 ASK = ("--device", "cpu", "--query", "green")
 
 
@@ -34,10 +30,6 @@ ASK = ("--device", "cpu", "--query", "green")
 def colours(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Queries are colours, and no real network is loaded."""
     use_colours(monkeypatch)
-
-
-def files_here() -> list[str]:
-    return sorted(path.name for path in Path().iterdir())
 
 
 def test_the_moments_are_printed_and_written(run: Run, film: Path) -> None:
@@ -49,7 +41,7 @@ def test_the_moments_are_printed_and_written(run: Run, film: Path) -> None:
     assert first.split()[:5] == ["green", "1", "0:02.00", "0:04.00", "2.00"]
     assert "(model: similarity, space: vse)" in ran.out
     document = json.loads(Path("film_moments.json").read_text())
-    jsonschema.validate(document, SCHEMA)
+    check_schema(document, "moments")
     assert [one["query"] for one in document["queries"]] == ["green", "a yellow wall"]
     assert [len(one["moments"]) for one in document["queries"]] == [2, 2]
 
@@ -61,7 +53,7 @@ def test_json_has_one_object_a_video(run: Run, film: Path, tmp_path: Path) -> No
     assert ran.code == 1
     assert [line["ok"] for line in ran.json_lines] == [True, True, False]
     for line in ran.json_lines:
-        jsonschema.validate(line, RESULT_SCHEMA)
+        check_schema(line, "result")
     (query,) = ran.json_lines[0]["data"]["queries"]
     assert (query["moments"][0]["start_s"], query["moments"][0]["end_s"]) == (2, 4)
     assert ran.json_lines[0]["data"]["outputs"] == {"json": "film_moments.json"}
@@ -101,7 +93,7 @@ def test_how_likely_a_query_is_present_is_written_and_said(
     assert [line.split()[:4] for line in (green, red)] == [["green", "12", "%", "1"], ["red", "90", "%", "1"]]
     assert doubt == "'green': weak match (12 %), probably not in this video"
     document = json.loads(Path("film_moments.json").read_text())
-    jsonschema.validate(document, SCHEMA)
+    check_schema(document, "moments")
     assert [one["present"] for one in document["queries"]] == pytest.approx([0.124, 0.9])
 
 
@@ -135,7 +127,7 @@ def test_a_query_that_is_not_present_enough_has_no_moments(
     )
     assert "'red': " not in ran.out
     document = json.loads(Path("film_moments.json").read_text())
-    jsonschema.validate(document, SCHEMA)
+    check_schema(document, "moments")
     assert [bool(one["moments"]) for one in document["queries"]] == [False, True]
     assert not [name for name in files_here() if name.startswith("green_")]
     assert Path("red_film_0m00s.mp4").is_file()
@@ -195,7 +187,7 @@ def test_a_terminal_is_told_once_how_to_get_clip(
 
 def test_a_dash_writes_the_document_to_stdout_and_nothing_else(run: Run, film: Path) -> None:
     ran = run("ground", film, *ASK, "--saliency", "-o", "-")
-    jsonschema.validate(ran.json, SCHEMA)
+    check_schema(ran.json, "moments")
     assert len(ran.json["queries"][0]["saliency"]) == len(ran.json["timestamps_s"]) == 20
     assert files_here() == []
     for also in ("--plot", "--clips"):
@@ -276,7 +268,7 @@ def test_a_detr_checkpoint_gives_moments_and_a_saliency_of_its_own(run: Run, fil
     assert "(model: best.safetensors, space: vse)" in ran.out
     assert "'red or yellow or green or blue': only the first 4 tokens are read" in ran.err
     document = json.loads(Path("mine.json").read_text())
-    jsonschema.validate(document, SCHEMA)
+    check_schema(document, "moments")
     assert document["provenance"]["grounding"]["model_sha256"] == hash_file(detr)
     for one in document["queries"]:
         assert 1 <= len(one["moments"]) <= 3

@@ -3,12 +3,11 @@
 import json
 from pathlib import Path
 
-import jsonschema
 import numpy as np
 import pytest
 
 from tests import media
-from tests.commands.conftest import Run
+from tests.commands.conftest import Run, check_schema
 from tests.grounding.colours import use_colours
 from tests.speech import stub
 from vidsum.grounding import speech
@@ -18,7 +17,6 @@ from vidsum.results.load import load
 from vidsum.results.moments import Grounding
 from vidsum.video import open as opening
 
-SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/moments.schema.json").read_text())
 ASK = ("--device", "cpu", "-k", "2")
 
 
@@ -40,7 +38,7 @@ def test_said_reads_no_pictures(run: Run, film: Path, monkeypatch: pytest.Monkey
     ran = run("ground", film, *ASK, "--query", "word3", "--in", "said", "--saliency")
     assert ran.code == 0, ran.err
     document = json.loads(Path("film_moments.json").read_text())
-    jsonschema.validate(document, SCHEMA)
+    check_schema(document, "moments")
     assert document["evidence"] == "said"
     best = document["queries"][0]["moments"][0]
     assert best["evidence"] == "said"
@@ -74,7 +72,7 @@ def test_both_tell_which_evidence_found_a_moment(run: Run, film: Path) -> None:
     )
     assert ran.code == 0, ran.err
     document = json.loads(Path("film_moments.json").read_text())
-    jsonschema.validate(document, SCHEMA)
+    check_schema(document, "moments")
     spoken, colour = document["queries"]
     assert [moment["evidence"] for moment in spoken["moments"]] == ["said", "seen"]
     assert {moment["evidence"] for moment in colour["moments"]} == {"seen"}

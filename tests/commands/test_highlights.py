@@ -5,24 +5,15 @@ from pathlib import Path
 
 import av
 import cv2
-import jsonschema
 import numpy as np
 import pytest
 
 from tests import media
-from tests.commands.conftest import Run
+from tests.commands.conftest import Run, check_schema, files_here
 
-SCHEMAS = Path(__file__).parents[2] / "vidsum" / "schemas"
-SCHEMA = json.loads((SCHEMAS / "highlights.schema.json").read_text())
-RESULT_SCHEMA = json.loads((SCHEMAS / "result.schema.json").read_text())
-SUMMARY_SCHEMA = json.loads((SCHEMAS / "summary.schema.json").read_text())
 CPU = ("--device", "cpu")
 
 pytestmark = pytest.mark.usefixtures("loads")
-
-
-def files_here() -> list[str]:
-    return sorted(path.name for path in Path().iterdir())
 
 
 def test_the_highlights_are_printed_and_written(run: Run, film: Path) -> None:
@@ -33,7 +24,7 @@ def test_the_highlights_are_printed_and_written(run: Run, film: Path) -> None:
     assert head.split() == ["rank", "start", "end", "seconds", "score"]
     assert told == "film_highlights.json"
     document = json.loads(Path("film_highlights.json").read_text())
-    jsonschema.validate(document, SCHEMA)
+    check_schema(document, "highlights")
     assert 1 <= len(document["moments"]) == len(rows) <= 2
     assert document["saliency"]["timestamps_s"] == [0, 2, 4, 6, 8]
 
@@ -49,14 +40,14 @@ def test_json_has_one_object_a_video_and_a_bad_one_stops_no_other(
     assert [line["ok"] for line in ran.json_lines] == [True, False, False, True]
     assert [line["exit_code"] for line in ran.json_lines] == [0, 3, 3, 0]
     for line in ran.json_lines:
-        jsonschema.validate(line, RESULT_SCHEMA)
+        check_schema(line, "result")
     assert ran.json_lines[0]["data"]["outputs"] == {"json": "film_highlights.json"}
     assert files_here() == ["broken.mp4", "film_highlights.json", "other_highlights.json"]
 
 
 def test_a_dash_writes_the_document_to_stdout_and_nothing_else(run: Run, film: Path) -> None:
     ran = run("highlights", film, *CPU, "-o", "-")
-    jsonschema.validate(ran.json, SCHEMA)
+    check_schema(ran.json, "highlights")
     assert files_here() == []
     for also in ("--plot", "--clips"):
         refused = run("highlights", film, *CPU, also, "-o", "-")
@@ -162,7 +153,7 @@ def test_a_feature_file_is_refused_here_and_read_by_summarize(run: Run, moving_f
     ran = run("summarize", "film.npz", "--model", "highlights", "-o", "summary.json")
     assert ran.code == 0, ran.err
     from_features = json.loads(Path("summary.json").read_text())
-    jsonschema.validate(from_features, SUMMARY_SCHEMA)
+    check_schema(from_features, "summary")
     assert from_features["model"] == "highlights"
     of_video = run("summarize", film, *CPU, "--model", "highlights", "-o", "-").json
     assert of_video["importance"] == from_features["importance"]

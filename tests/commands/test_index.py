@@ -5,19 +5,15 @@ import json
 import os
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 from tests.archive.made import film, use_archive
 from tests.archive.servers import started
-from tests.commands.conftest import Run
+from tests.commands.conftest import Run, check_schema
 from vidsum.archive import claims
 from vidsum.archive.archive import Archive
 from vidsum.commands import index as index_command
 from vidsum.io.provenance import hash_file
-
-SCHEMAS = Path(__file__).parents[2] / "vidsum" / "schemas"
-RESULT_SCHEMA = json.loads((SCHEMAS / "result.schema.json").read_text())
 
 
 @pytest.fixture(autouse=True)
@@ -61,7 +57,7 @@ def test_json_is_one_object(run: Run, videos: Path) -> None:
     assert [line["data"]["change"] for line in lines] == ["added", "added"]
     found = run("search", "blue", "--json").json
     for line in (*lines, found):
-        jsonschema.validate(line, RESULT_SCHEMA)
+        check_schema(line, "result")
     assert [one["rank"] for one in found["data"]["moments"]] == list(
         range(1, len(found["data"]["moments"]) + 1)
     )
@@ -333,7 +329,7 @@ def test_what_another_process_is_adding_is_a_state_of_its_own(
     assert "4 inputs: 3 done, 1 left" in ran.out
     assert f"warning: {videos / 'film.mp4'}: left to another process" in ran.err
     summary = json.loads(Path("s.json").read_text())
-    jsonschema.validate(summary, json.loads((SCHEMAS / "batch.schema.json").read_text()))
+    check_schema(summary, "batch")
     assert {state: count for state, count in summary["counts"].items() if count} == {"done": 3, "left": 1}
     assert [row["state"] for row in csv.DictReader(Path("t.csv").read_text().splitlines())].count("left") == 1
 

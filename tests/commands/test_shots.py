@@ -6,12 +6,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import cv2
-import jsonschema
 import numpy as np
 import pytest
 from PIL import Image
 
-from tests.commands.conftest import Run
+from tests.commands.conftest import Run, check_schema
 from vidsum.pipelines.shot_files import write_stats
 from vidsum.results.feature_files import write_features
 from vidsum.results.feature_h5 import H5Video, write_h5
@@ -19,8 +18,6 @@ from vidsum.results.features import Features
 from vidsum.results.shots import Shots
 from vidsum.shots.settings import ShotSettings
 from vidsum.video.probe import probe
-
-SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/shots.schema.json").read_text())
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +37,7 @@ def test_the_shots_of_a_video_are_found_and_written(run: Run, film: Path) -> Non
     ran = run("shots", film)
     assert ran.code == 0, ran.err
     document = json.loads(Path("film_shots.json").read_text())
-    jsonschema.validate(document, SCHEMA)
+    check_schema(document, "shots")
     assert [shot["start_s"] for shot in document["shots"]] == [0, 2, 4, 6]
     assert document["shots"][-1]["end_s"] == 10
     assert (document["shots"][0]["first_frame"], document["shots"][-1]["last_frame"]) == (0, 249)
@@ -57,7 +54,7 @@ def test_an_animated_webp_is_told_to_be_converted(run: Run) -> None:
 def test_features_made_elsewhere_are_cut_too(run: Run, three_parts: Features, tmp_path: Path) -> None:
     write_features(three_parts, tmp_path / "f.npz")
     document = run("shots", tmp_path / "f.npz", "-o", "-").json
-    jsonschema.validate(document, SCHEMA)
+    check_schema(document, "shots")
     assert [shot["end_s"] for shot in document["shots"]] == [10, 20, 30]
     assert document["video"] is None
 

@@ -6,18 +6,15 @@ from typing import Any
 
 import av
 import cv2
-import jsonschema
 import numpy as np
 import pytest
 
 from tests import media
-from tests.commands.conftest import Run
+from tests.commands.conftest import Run, check_schema, files_here
 from vidsum.io import provenance
 from vidsum.pipelines import sources
 from vidsum.results.feature_files import write_features
 from vidsum.results.features import Features
-
-SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/summary.schema.json").read_text())
 
 
 @pytest.fixture(autouse=True)
@@ -30,16 +27,12 @@ def seconds_of(path: Path) -> float:
         return float(container.duration or 0) / 1e6
 
 
-def files_here() -> list[str]:
-    return sorted(path.name for path in Path().iterdir())
-
-
 def test_a_film_becomes_an_mp4_and_a_json(run: Run, film: Path) -> None:
     ran = run("summarize", film, "--budget", "30%")
     assert ran.code == 0, ran.err
     assert files_here() == ["film_summary.json", "film_summary.mp4"]
     document = json.loads(Path("film_summary.json").read_text())
-    jsonschema.validate(document, SCHEMA)
+    check_schema(document, "summary")
     used = sum(segment["end_s"] - segment["start_s"] for segment in document["segments"])
     assert 0 < used <= 3.0
     assert document["budget"]["used_s"] == pytest.approx(used)
@@ -83,7 +76,7 @@ def test_output_names_the_files(run: Run, film: Path, output: str, files: list[s
     assert ran.code == 0, ran.err
     assert files_here() == files
     if output == "-":
-        jsonschema.validate(ran.json, SCHEMA)
+        check_schema(ran.json, "summary")
 
 
 def test_other_suffixes_are_refused(run: Run, film: Path) -> None:
@@ -143,7 +136,7 @@ def test_a_missing_output_is_made_again(run: Run, film: Path) -> None:
 def test_every_scorer_with_every_cut(run: Run, film: Path, model: str, shots: str) -> None:
     ran = run("summarize", film, "--model", model, "--shots", shots, "-o", "-")
     assert ran.code == 0, ran.err
-    jsonschema.validate(ran.json, SCHEMA)
+    check_schema(ran.json, "summary")
     assert (ran.json["model"], ran.json["shot_method"]) == (model, shots)
 
 
@@ -152,7 +145,7 @@ def test_features_give_a_summary_without_an_mp4(run: Run, tmp_path: Path) -> Non
     write_features(features, tmp_path / "f.npz")
     assert run("summarize", tmp_path / "f.npz").code == 0
     assert files_here() == ["f_summary.json"]
-    jsonschema.validate(json.loads(Path("f_summary.json").read_text()), SCHEMA)
+    check_schema(json.loads(Path("f_summary.json").read_text()), "summary")
     assert run("summarize", tmp_path / "f.npz", "-o", "f.mp4").code == 2
 
 
