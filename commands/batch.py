@@ -161,7 +161,7 @@ def run_verb(
     status = batch_files(verb.name, outcomes, verb.columns, batch.summary_json, batch.table) if batch else []
     results: list[Result] = []
     with _write_at_end(status, outcomes, overwrite=outputs.overwrite), Display(view) as display:
-        work = partial(_work_on, verb.name, verb.work, view, batch, outputs)
+        work = _GuardedWork(verb.name, verb.work, view, batch, outputs)
         monitor = _Monitor(display, outcomes, verb.columns)
         queue = Queue(verb.name, work, tasks, monitor.progress_of, monitor.finish)
         with contextlib.closing(_iter_results(queue, verb, batch)) as finished:
@@ -183,49 +183,43 @@ def run_verb(
         raise Exit(1 if len(tasks) > 1 else results[-1].exit_code)
 
 
-def _work_on(
-    command: str,
-    work: Work,
-    view: View,
-    batch: Batch | None,
-    outputs: Outputs,
-    task: Task,
-    progress: "Progress | None",
-) -> Result:
-    """Return the result of one input; an exception becomes a failed one."""
+@dataclass(frozen=True)
+class _GuardedWork:
+    """Work on an input after the checks that all commands share; an exception becomes a failed result."""
 
-    def step() -> Result:
-        return _prepare(command, batch, outputs, task, progress) or work(task, progress)
+    command: str
+    work: Work
+    view: View
+    batch: Batch | None
+    outputs: Outputs
 
-    return run_one(command, task.url or task.path, view, step)
-
-
-def _prepare(
-    command: str, batch: Batch | None, outputs: Outputs, task: Task, progress: "Progress | None"
-) -> Result | None:
-    """Return the result of an input that is skipped; else download it, if it is at a URL.
-
-    Raises InputError: that fails, or the input is a folder. VidsumError: its outputs cannot be written.
-    """
-    if task.files.fault:
-        raise task.files.fault
-    if outputs.skip_existing and task.files.named and (skipped := existing(task.files)):
-        return skipped
-    if batch is None:
-        return None
-    from vidsum.pipelines.sources import is_folder
-
-    if task.url:
-        from vidsum.pipelines.download import DownloadLimits, update_copy
-
-        update_copy(
-            task.url, Path(task.path), DownloadLimits(batch.max_download, batch.max_download_time), progress
+    def __call__(self, task: Task, progress: "Progress | None") -> Result:
+        return run_one(
+            self.command, task.url or task.path, self.view, partial(self._check_and_run, task, progress)
         )
-    elif is_folder(task.path):
-        hints = [] if batch.recursive else ["--recursive includes subfolders"]
-        hints += ["name audio files one by one"] if command == "transcribe" else []
-        raise InputError(f"{task.path}: is a folder without a video", hint="; ".join(hints) or None)
-    return None
+
+    def _check_and_run(self, task: Task, progress: "Progress | None") -> Result:
+        if task.files.fault:
+            raise task.files.fault
+        if self.outputs.skip_existing and task.files.named and (skipped := existing(task.files)):
+            return skipped
+        if self.batch:
+            self._prepare(task, self.batch, progress)
+        return self.work(task, progress)
+
+    def _prepare(self, task: Task, batch: Batch, progress: "Progress | None") -> None:
+        """Download a URL. Raises InputError: that fails, or the input is a folder."""
+        from vidsum.pipelines.sources import is_folder
+
+        if task.url:
+            from vidsum.pipelines.download import DownloadLimits, update_copy
+
+            limits = DownloadLimits(batch.max_download, batch.max_download_time)
+            update_copy(task.url, Path(task.path), limits, progress)
+        elif is_folder(task.path):
+            hints = [] if batch.recursive else ["--recursive includes subfolders"]
+            hints += ["name audio files one by one"] if self.command == "transcribe" else []
+            raise InputError(f"{task.path}: is a folder without a video", hint="; ".join(hints) or None)
 
 
 @dataclass(frozen=True)
