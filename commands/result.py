@@ -48,7 +48,7 @@ class View:
     json: bool = option("Print JSON to stdout, one object per line.", False)
     quiet: bool = option("Print errors only.", False, flags=("--quiet", "-q"))
     verbose: bool = option(
-        "Show tracebacks of internal errors.", False, flags=("--verbose", "-v"), panel=ADVANCED
+        "Show details, and tracebacks of internal errors.", False, flags=("--verbose", "-v"), panel=ADVANCED
     )
     config: Path | None = option("YAML file with defaults for options.", None, metavar="FILE", panel=ADVANCED)
     no_color: bool = option("No colours, as with the variable NO_COLOR.", False, panel=ADVANCED)
@@ -136,6 +136,8 @@ class Result:
     exit_code: int = 0
     fatal: VidsumError | None = None
     """The error, where it ends a batch."""
+    details: tuple[str, ...] = ()
+    """More lines for people, printed with `--verbose`."""
 
     @classmethod
     def failed(cls, command: str, input: str | None, error: Exception) -> "Result":
@@ -193,7 +195,7 @@ def render(result: Result, view: View, *, in_batch: bool = False) -> None:
     if not view.quiet:
         if result.table is not None:
             print_table(result.table, stream)
-        for line in result.lines:
+        for line in (*result.lines, *(result.details if view.verbose else ())):
             print(printable(line), file=stream)
         for message in result.messages:
             print(f"warning: {printable(_add_prefix(message, prefix))}", file=sys.stderr)

@@ -152,10 +152,11 @@ def _make(job: SummaryJob, task: Task, plan: "Plan[Summary]", progress: "Progres
     if job.writes:
         return _write(job, task.files, summary, progress)
     document, lines = summary.to_dict(), (_describe(task.path, summary),)
+    details = (f"model: {summary.model} ({summary.model_reason})",)
     if job.outputs.to_stdout:
         return Result(data=document, lines=lines, document=document, messages=summary.warnings)
     table = interval_table("segment", to_player_time(summary).segments)
-    return Result(data=document, lines=lines, table=table, messages=summary.warnings)
+    return Result(data=document, lines=lines, table=table, messages=summary.warnings, details=details)
 
 
 def _write(job: SummaryJob, files: Files, summary: "Summary", progress: "Progress | None") -> Result:
@@ -186,6 +187,7 @@ def _write(job: SummaryJob, files: Files, summary: "Summary", progress: "Progres
         data={**files.facts(), **document},
         lines=(_describe(", ".join(map(str, files.all)), summary),),
         messages=tuple(dict.fromkeys(messages)),  # reader and writer may warn of the same
+        details=(f"model: {summary.model} ({summary.model_reason})",),
     )
 
 
