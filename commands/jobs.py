@@ -7,6 +7,7 @@ middle of an input too, and leaves no partial file.
 
 import _thread
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -189,7 +190,8 @@ class Worker:
         """Return the result of a task; a failed one if the process ends."""
         self._is_busy = True
         try:
-            future = self._pool.submit(_run, work, task, progress is not None)
+            # pickled here: the pool would not say that it cannot
+            future = self._pool.submit(_run, pickle.dumps(work), task, progress is not None)
             self._worker_end.close()  # the process has its own copy
             while (step := self._pipe.recv()) is not None:
                 if progress is not None:
@@ -258,16 +260,17 @@ def _exit(signum: int, frame: object) -> None:
     sys.exit(128 + signum)
 
 
-def _run(work: Work, task: Task, reports: bool) -> Result:
+def _run(work: bytes, task: Task, reports: bool) -> Result:
     """Run a task. None on the pipe is the end of its progress."""
     pipe = _pipe.get()
     try:
         signal.signal(signal.SIGTERM, _exit)
-        result = work(task, _reporter(pipe) if reports else None)
-        pipe.send(None)
+        result: Result = pickle.loads(work)(task, _reporter(pipe) if reports else None)
     except SystemExit as stopped:  # the pool would catch it and go on
         sys.stderr.flush()
         os._exit(int(stopped.code or 0))
+    finally:
+        pipe.send(None)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     return result
 

@@ -21,7 +21,7 @@ from tests.conftest import real_weights
 from tests.speech import stub
 from tests.voices import write_wav
 from vidsum.commands import jobs
-from vidsum.commands.jobs import Task, Work, Worker
+from vidsum.commands.jobs import Queue, Task, Work, Worker, in_workers
 from vidsum.commands.outputs import Files
 from vidsum.commands.result import Result
 
@@ -222,6 +222,12 @@ def test_a_script_without_a_guard_is_run_once(film: Path) -> None:
     ran = subprocess.run(command, env=environment, capture_output=True, text=True)
     begun, *lines = ran.stdout.splitlines()
     assert (begun, [json.loads(line)["ok"] for line in lines]) == ("begun", [True, True]), ran.stderr
+
+
+def test_work_that_cannot_be_sent_is_an_error_at_once() -> None:
+    queue = Queue("shots", lambda *_: Result(), [Task(0, "a.mp4")], lambda _: None, lambda *_: None)
+    with pytest.raises((pickle.PicklingError, AttributeError), match="lambda"):
+        next(in_workers(queue, 2))
 
 
 def _is_running(pid: int) -> bool:
