@@ -51,8 +51,8 @@ def use_archive(monkeypatch: pytest.MonkeyPatch) -> None:
 def use_live(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `vidsum watch` compare colours; its network gives the mean colour, and names it."""
     use_archive(monkeypatch)
-    monkeypatch.setattr("vidsum.grounding.live.load_map", lambda: unit_rows)
-    monkeypatch.setattr("vidsum.grounding.live.name_embeddings", lambda extractor, device: NAMES)
+    monkeypatch.setattr("vidsum.pipelines.watch.load_map", lambda: unit_rows)
+    monkeypatch.setattr("vidsum.pipelines.watch.name_embeddings", lambda extractor, device: NAMES)
     monkeypatch.setattr("vidsum.pipelines.watch.load_extractor", namer_of_colours)
     monkeypatch.setattr(
         "vidsum.pipelines.watch.embed_queries", lambda space, texts, device: ENCODER.encode(texts)

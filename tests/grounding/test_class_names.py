@@ -55,22 +55,6 @@ def test_each_extractor_template_and_checkpoint_has_its_own_file(
     assert asked[2][0] == "someone is abseiling"
 
 
-@pytest.mark.parametrize("n_bytes", [0, 40, -1])
-def test_a_damaged_file_is_made_anew(asked: list[list[str]], tmp_path: Path, n_bytes: int) -> None:
-    whole = name_embeddings("i3d")
-    (file,) = kept(tmp_path)
-    file.write_bytes(file.read_bytes()[:n_bytes] + b"x")
-    assert (name_embeddings("i3d") == whole).all()
-    assert (name_embeddings("i3d") == whole).all()
-    assert len(asked) == 2
-
-
-def test_a_home_that_cannot_be_written_to_keeps_nothing(asked: list[list[str]], tmp_path: Path) -> None:
-    (tmp_path / "class_names").write_text("in the way")
-    assert name_embeddings("i3d").shape == name_embeddings("i3d").shape == (400, 2)
-    assert len(asked) == 2
-
-
 def test_sentences_are_the_names_without_remarks() -> None:
     actions, objects = class_sentences("i3d"), class_sentences("efficientnet_lite0")
     assert (len(actions), len(objects)) == (400, 1000)

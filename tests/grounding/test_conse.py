@@ -47,10 +47,6 @@ def test_an_embedding_is_the_mean_of_the_names_by_probability(
         np.testing.assert_allclose(row, mean / np.linalg.norm(mean), atol=1e-5)
 
 
-def test_a_clip_of_one_class_lies_at_its_name(names: FloatArray) -> None:
-    np.testing.assert_allclose(conse(ClassMixture(np.eye(30, dtype=np.float32), names)), names, atol=1e-6)
-
-
 def test_the_likelihood_is_a_sum_over_the_classes(probabilities: FloatArray, names: FloatArray) -> None:
     queries = unit_rows(random_rows(2, 3, 12))
     found = log_likelihood(ClassMixture(probabilities, names), queries, 10.0)

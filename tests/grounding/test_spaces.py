@@ -28,7 +28,7 @@ from vidsum.grounding.spaces import (
     resolve_space,
     similarity,
 )
-from vidsum.grounding.vse import load_map
+from vidsum.grounding.vse import EXTRACTOR, NAME, RECORDED, load_map, mapped_rows
 from vidsum.models.scaling import unit_rows
 from vidsum.pipelines.decoding import resolve_spec
 from vidsum.results.features import Features
@@ -243,3 +243,22 @@ def test_still_clips_are_no_answer_unless_most_of_the_video_is_still() -> None:
     np.testing.assert_array_equal(capped[1:], curve[1:])
     still[1:4] = True
     np.testing.assert_array_equal(similarity(replace(video, is_still=still), query)[0], curve)
+
+
+FEATURES = Features.from_array(np.ones((3, 4)), extractor=EXTRACTOR)
+EMBEDDINGS = np.ones((3, 2), np.float32)
+
+
+def test_embeddings_by_the_map_that_is_here_are_read() -> None:
+    parameters = {RECORDED: checkpoints.sha256_of(NAME)}
+    made = replace(FEATURES, embeddings=EMBEDDINGS, provenance={"parameters": parameters})
+    assert mapped_rows(made) is EMBEDDINGS
+    assert mapped_rows(replace(made, provenance={})) is EMBEDDINGS  # made elsewhere
+
+
+def test_features_without_embeddings_or_by_another_map_are_refused() -> None:
+    other = replace(FEATURES, embeddings=EMBEDDINGS, provenance={"parameters": {RECORDED: "0" * 64}})
+    for made in (FEATURES, other):
+        with pytest.raises(UsageError, match="without the map vse, or with another one") as refused:
+            mapped_rows(made)
+        assert refused.value.hint == f"extract them again, with --extractor {EXTRACTOR}"

@@ -13,7 +13,7 @@ from tests.conftest import real_weights
 from tests.grounding.colours import use_colours
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
-from vidsum.pipelines import decoding, export
+from vidsum.pipelines import export
 from vidsum.pipelines.clips import clip_paths, write_clips
 from vidsum.pipelines.highlights import find_highlights, plan_highlights
 from vidsum.pipelines.plan import extract
@@ -21,7 +21,7 @@ from vidsum.pipelines.summary import summarize
 from vidsum.results.feature_files import read_features, write_features
 from vidsum.results.features import Features
 from vidsum.results.load import read_document
-from vidsum.results.moments import Highlights, Moment
+from vidsum.results.moments import Moment
 from vidsum.results.result import write_json
 from vidsum.video.probe import probe
 
@@ -87,12 +87,6 @@ def test_features_give_what_their_video_gives(film: Path, tmp_path: Path) -> Non
     assert found.moments == again.moments
     summary = summarize(tmp_path / "film.npz", model="highlights")
     np.testing.assert_array_equal(summary.importance, summarize(film, model="highlights").importance)
-
-
-def test_a_video_is_decoded_once(film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    find_highlights(film, device="cpu")
-    monkeypatch.setattr(decoding, "read_frames", None)
-    assert len(find_highlights(film, 1, device="cpu").moments) == 1
 
 
 def test_no_two_segments_overlap_and_each_exceeds_the_mean() -> None:
@@ -173,12 +167,6 @@ def test_each_segment_is_written_as_mp4(film: Path, tmp_path: Path) -> None:
         assert probe(clip).duration_s == pytest.approx(moment.end_s - moment.start_s, abs=0.05)
         assert export.read_encoding_tag(clip, found.provenance) == ""
     assert len(list((tmp_path / "clips").iterdir())) == len(found.moments)
-
-
-def test_highlights_of_features_have_no_video_to_write(tmp_path: Path) -> None:
-    found: Highlights = find_highlights(Features.from_array(np.eye(9)))
-    with pytest.raises(UsageError, match="features only"):
-        write_clips(found, tmp_path, "film")
 
 
 def test_what_makes_no_sense_is_refused(film: Path, tmp_path: Path) -> None:

@@ -36,14 +36,6 @@ def test_input_is_that_of_a_loop_over_the_samples(
         np.testing.assert_allclose(found[t], wanted, atol=1e-4)
 
 
-def test_a_minute_from_both_ends_time_says_nothing() -> None:
-    ends = FeatureTransform(ends=True).of(Features.from_array(np.ones((400, 1)), fps=2))[:, 1:]
-    np.testing.assert_array_equal(ends[120:280], np.ones((160, 2)))
-    assert (ends[:120, 0] < 1).all()
-    assert (ends[280:, 1] < 1).all()
-    np.testing.assert_allclose(ends[:, 0], ends[::-1, 1], atol=1e-6)
-
-
 def test_time_after_the_end_of_a_video_is_none() -> None:
     """A last sample may lie at the very end, its middle after it."""
     features = Features.from_array(np.ones((3, 1)), fps=1, duration_s=2.2)

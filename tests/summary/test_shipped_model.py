@@ -200,13 +200,6 @@ def test_highlights_tell_which_models_might_have_scored() -> None:
     assert "model_sha256" not in facts
 
 
-def test_highlights_of_a_still_video_are_all_of_it() -> None:
-    still = embedded(np.ones((40, 1280)))
-    found = find_highlights(still, device="cpu")
-    assert found.warnings == ("all clips are about as salient: no segment stands out",)
-    assert [(moment.start_s, moment.end_s) for moment in found.moments] == [(0, 20)]
-
-
 def test_auto_goes_on_where_features_have_no_embeddings() -> None:
     """Features that another tool made under the same name."""
     rows = np.random.default_rng(0).random((40, 7))

@@ -14,17 +14,19 @@ import numpy as np
 
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
-from vidsum.grounding.live import LiveEvidence
+from vidsum.grounding.conse import ClassMixture, class_probabilities, log_likelihood, name_embeddings
+from vidsum.grounding.presence import OFFSET, SLOPE, build_cohort
 from vidsum.grounding.settings import Watching
 from vidsum.grounding.spaces import embed_queries, extractions_for
-from vidsum.grounding.vse import embed_picture
+from vidsum.grounding.vse import EXTRACTOR, embed_picture, load_map
 from vidsum.io.outputs import make_folder
 from vidsum.io.provenance import label_of
 from vidsum.io.urls import is_offline
+from vidsum.models.scaling import logistic, unit_rows
 from vidsum.options import from_keywords
 from vidsum.pipelines.decoding import load_extractor
 from vidsum.pipelines.queries import read_queries
-from vidsum.types import TrackChoice
+from vidsum.types import FloatArray, TrackChoice
 from vidsum.version import __version__
 from vidsum.video.live import LiveFrame, LiveSource, parse_source, read_live
 from vidsum.video.preroll import LiveClip, PreRoll
@@ -177,6 +179,41 @@ def _second(frames: Sequence[LiveFrame], extractor: Extractor, evidence: LiveEvi
     present = evidence.present(features, extractor.logits(features))
     lag_s = time.monotonic() - frames[-1].arrived_s
     return Second(float(int(frames[0].time_s)), tuple(map(float, present)), lag_s)
+
+
+class LiveEvidence:
+    """Match probabilities of queries, one second after another.
+
+    The evidence is z(q, t) of `vidsum.grounding.presence`, which compares a clip with photographs, not with
+    the rest of the video: the future of a live source is unknown. On joined films, single clips separated
+    matching seconds better than the means of three that are used for whole videos.
+    """
+
+    def __init__(self, queries: FloatArray, device: str = "auto", model: str | None = None) -> None:
+        """Queries [M, D] of length 1 in the space `vse`; the evidence goes through a model, if one is given.
+
+        Raises WeightsError, see `embed_queries`; InputError, see `LiveModel`.
+        """
+        self._model = None
+        if model is not None:
+            from vidsum.grounding.live_model import LiveModel
+
+            self._model = LiveModel(model, queries, device)
+        self._queries, self._map = queries, load_map()
+        self._names = name_embeddings(EXTRACTOR, device)
+        self._cohort = build_cohort(self._names, queries)
+
+    def present(self, features: FloatArray, logits: FloatArray) -> FloatArray:
+        """Return [M] how likely each query is true of a second.
+
+        Args:
+            features: [n, D] of its frames.
+            logits: [n, K] their class scores.
+        """
+        row = unit_rows(self._map(features).mean(axis=0, keepdims=True))
+        objects = ClassMixture(class_probabilities(logits).mean(axis=0, keepdims=True), self._names)
+        z = self._cohort.z(self._queries @ row.T, log_likelihood(objects, self._queries))[:, 0]
+        return self._model.present(row, z) if self._model else logistic(SLOPE * z + OFFSET)
 
 
 class _Alarm:

@@ -1,4 +1,4 @@
-"""The MP4 of a summary of joined clips holds frames of the clips it names, and of no neighbour."""
+"""Summaries of real films with the real network."""
 
 import json
 import subprocess
@@ -57,3 +57,19 @@ def test_no_frame_of_a_neighbouring_shot_is_inside(
     starts = np.cumsum([0, *lengths])
     for (start, end), (clip,) in zip(pairwise(starts), expected, strict=True):
         assert set(shown[start:end]) == {clip}
+
+
+def test_the_default_is_neither_flat_nor_always_the_opening(
+    shared_videos: Path, default_weights: Path
+) -> None:
+    clips = sorted(path for path in shared_videos.iterdir() if path.suffix in (".mp4", ".mkv"))[::2]
+    openings = 0
+    for clip in clips:
+        summary = vidsum.summarize(clip, device="cpu", cache=False)
+        spread = summary.importance.max() - summary.importance.min()
+        assert spread > 0.05 * summary.importance.mean(), clip.name
+        opens = summary.segments[0][0] == 0
+        best = max(summary.shots, key=lambda shot: shot.score)
+        assert not opens or best.start_s == 0, clip.name
+        openings += opens
+    assert openings <= len(clips) / 4  # at random one in seven
