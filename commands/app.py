@@ -13,7 +13,8 @@ from typing import Annotated, Any, cast
 import typer
 from typer.core import TyperCommand
 
-from vidsum.commands.options import CommandGroup
+from vidsum.commands.config import variable_of
+from vidsum.commands.options import CommandGroup, metavar_of, settings_of
 from vidsum.commands.result import View, failed, render
 from vidsum.device import use_one_arena
 from vidsum.errors import OutputError, UsageError, did_you_mean
@@ -21,16 +22,16 @@ from vidsum.errors import OutputError, UsageError, did_you_mean
 PANELS = {
     "One video": {
         "summarize": "Summarize videos.",
-        "ground": "Find the moments of a video that a text or spoken query describes.",
-        "highlights": "Find the highlights of videos.",
+        "ground": "Find the moments that a text query describes.",
+        "highlights": "Find what stands out in videos, without a query.",
         "shots": "Cut videos into shots.",
-        "transcribe": "Write down the speech of videos.",
+        "transcribe": "Turn speech into text.",
         "describe": "Describe videos in words.",
-        "extract": "Extract features of videos.",
-        "watch": "Watch a camera, a stream or a file for queries.",
+        "extract": "Extract features from videos.",
+        "watch": "Watch a camera or stream, and alert when something is seen.",
     },
     "Results": {
-        "export": "Convert results to editor timelines (Premiere, Resolve, Final Cut), subtitles or CSV.",
+        "export": "Convert results to editor timelines, subtitles or CSV.",
         "report": "Make a page of results.",
     },
     "Many videos": {
@@ -49,6 +50,11 @@ PANELS = {
 }
 """Each command is the `app` of the module of its name, except `help`, which is here."""
 COMMANDS = tuple(name for names in PANELS.values() for name in names)
+_REMOVED = {
+    "--no-color": "NO_COLOR=1",
+    "--allow-playlists": "copy the list into a video: ffmpeg -i LIST -c copy FILE.mp4",
+}
+"""Replacements of flags that older versions had; `_replacement_of` knows options that lost their flag."""
 INTERRUPTED = 130
 _NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
@@ -139,6 +145,16 @@ def help_(
     run([*(words or ()), "--help"])
 
 
+def find_command(words: Sequence[str]) -> Any:
+    """Return the command that the first of these words name."""
+    command: Any = typer.main.get_command(app)
+    for word in words:
+        if not hasattr(command, "list_commands"):
+            break
+        command = command.resolve_command(typer.Context(command), [word])[1]
+    return command
+
+
 def run(words: Sequence[str] | None = None) -> int:
     """Run a command in this process, by default that of the command line, and return its exit code."""
     code = typer.main.get_command(app).main(words, prog_name="vidsum", standalone_mode=False)
@@ -150,8 +166,6 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _stop)
     use_one_arena()
     warnings.showwarning = _show_warning
-    if "--no-color" in sys.argv:
-        os.environ["NO_COLOR"] = "1"  # before Rich is loaded, which prints the help
     if sys.stdout is None or sys.stderr is None:  # closed by the parent process
         nowhere = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
         sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
@@ -215,10 +229,27 @@ def _report_usage(error: Any) -> int:
         return UsageError.exit_code
     context = getattr(error, "ctx", None)
     command, message = context.command_path if context else "vidsum", error.format_message()
+    message, hint = message.replace("argument(s)", "argument"), f"{command} --help"
     if context and (name := getattr(error, "option_name", "")).startswith("-") and "No such" in message:
-        options = [
-            flag for option in context.command.params for flag in (*option.opts, *option.secondary_opts)
-        ]
-        known = [flag for flag in options if flag.startswith("--")]
-        message = f"No such option: {name}{did_you_mean(name, known, quoted=False)}"
-    return _report(UsageError(message.removesuffix("."), hint=f"{command} --help"))
+        message = f"No such option {name!r}"
+        if replacement := _replacement_of(name, context.command):
+            hint = replacement
+        else:
+            flags = [
+                flag for option in context.command.params for flag in option.opts + option.secondary_opts
+            ]
+            known = [flag for flag in flags if flag.startswith("--")]
+            message += did_you_mean(name, known, quoted=False)
+    return _report(UsageError(message.removesuffix("."), hint))
+
+
+def _replacement_of(flag: str, command: Any) -> str | None:
+    """Return what replaces a flag that a command had in older versions; None if it never had it."""
+    if flag in _REMOVED:
+        return _REMOVED[flag]
+    leaf = next((leaf for leaf in settings_of(command) if flag in "/".join(leaf.flags).split("/")), None)
+    if leaf is None:
+        return None
+    value = metavar_of(leaf) or "true"
+    variable = variable_of(leaf) or "_".join(["VIDSUM", command.name, leaf.parameter]).upper()
+    return f"{variable}={value}, or `{leaf.parameter}: {value}` in a --config file"

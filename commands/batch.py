@@ -37,7 +37,9 @@ class Batch:
 
     PANEL = "Inputs"
 
-    recursive: bool = option("Include videos in subfolders.", False, flags=("--recursive", "-r"))
+    recursive: bool = option(
+        "Include videos in subfolders.", False, flags=("--recursive", "-r"), panel=ADVANCED
+    )
     from_file: str | None = option(
         "File with one input per line, or separated by NUL (find -print0); - for stdin.",
         None,
@@ -53,23 +55,26 @@ class Batch:
         None,
         metavar="ADDRESS|local",
         panel=ADVANCED,
+        flag_on=("extract", "index"),
     )
     max_download: float = option(
-        "Maximum size of a download, in gigabytes.",
+        "Largest download of one URL, in gigabytes.",
         8.0,
         above=0,
         metavar="GB",
         default_text="8",
         panel=ADVANCED,
+        flag_on=("extract",),
     )
     max_download_time: float = option(
-        "Maximum time of a download, e.g. 30:00.",
+        "Longest time to download one URL, e.g. 30:00.",
         7200.0,
         above=0,
         metavar="TIME",
         default_text="2:00:00",
         parse=parse_time,
         panel=ADVANCED,
+        flag_on=(),
     )
     summary_json: Path | None = option(
         "Save the status of each input as JSON.",
@@ -78,6 +83,7 @@ class Batch:
         shared=False,
         writes=True,
         panel=ADVANCED,
+        flag_on=("extract",),
     )
     table: Path | None = option(
         "Save a CSV table with a row per input: status, length, results, warnings.",

@@ -18,6 +18,7 @@ the same in all commands that have it.
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,31 @@ from vidsum.options import Leaf, item_of, required
 
 NAME = "vidsum.yaml"
 _PER_COMMAND = (
-    *("annotations", "batch_size", "captions", "clips", "data", "dropout", "extractor", "features", "head"),
+    *(
+        "annotations",
+        "batch_size",
+        "captions",
+        "clips",
+        "clips_dir",
+        "data",
+        "dropout",
+        "extractor",
+        "features",
+        "head",
+    ),
     *("layers", "like", "lr", "mask", "min_present", "model", "not", "out", "output", "overwrite", "plot"),
-    *("plot_of", "precision", "preset", "query_features", "run", "seed", "space", "split", "text_features"),
+    *(
+        "plot_kind",
+        "plot_of",
+        "precision",
+        "preset",
+        "query_features",
+        "run",
+        "seed",
+        "space",
+        "split",
+        "text_features",
+    ),
     *("top_k", "validation", "weight_decay", "window"),
 )
 """Options that mean different things in different commands, so that no variable sets all of them."""
@@ -75,6 +98,9 @@ class Choices:
         """
         values, origin = self._find(leaf)
         if values is None:
+            if leaf.default is MISSING:
+                flags = " / ".join(f"'{flag}'" for flag in leaf.flags)
+                raise UsageError(f"Missing option {flags}", self._hint)
             return None
         try:
             if item_of(leaf.kind):
@@ -89,7 +115,7 @@ class Choices:
     def _find(self, leaf: Leaf) -> tuple[Any, str]:
         """Return texts, as typed or as a file has them, and where they are from; None if there are none."""
         name = leaf.parameter.upper()
-        if (typed := self._typed[leaf.parameter]) is not None:
+        if (typed := self._typed.get(leaf.parameter)) is not None:
             return typed, ""
         specific, shared = "_".join(["VIDSUM", *self._words, name]).upper(), variable_of(leaf)
         for variable in filter(None, (specific, shared)):
@@ -155,18 +181,20 @@ def _entries(
         if not words and key in _PER_COMMAND:
             fault = f"{path}: {key!r} can only be set for one command"
             raise UsageError(fault, hint="put it under the name of a command")
-        if not (not words and key in names) and key not in (known := {*_option_names(context, command)}):
-            kinds = " or ".join([*(["command"] if inner else []), "option"])
+        if not (not words and key in names) and key not in (
+            known := {*_option_names(context, command, words)}
+        ):
+            kinds = " or ".join([*(["command"] if inner else []), *([] if inner and words else ["option"])])
             fault = f"{path}: `{title}` has no {kinds} {key!r}{did_you_mean(key, [*inner, *sorted(known)])}"
             raise UsageError(fault, hint=f"{title if words else 'vidsum COMMAND'} --help")
         yield words, key, value
 
 
-def _option_names(context: Any, command: Any) -> Iterator[str]:
-    """Yield the names of all options of a command and of those in it."""
+def _option_names(context: Any, command: Any, words: Sequence[str] = ()) -> Iterator[str]:
+    """Yield the names of the options of a command; of the whole program, without words, those of all."""
     if not hasattr(command, "list_commands"):
         leaves = getattr(command.callback, "leaves", [])
         yield from (leaf.parameter for leaf in leaves if leaf.parameter != "config")
-        return
-    for name in command.list_commands(context):
-        yield from _option_names(context, command.resolve_command(context, [name])[1])
+    elif not words:
+        for name in command.list_commands(context):
+            yield from _option_names(context, command.resolve_command(context, [name])[1])

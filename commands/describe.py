@@ -41,8 +41,8 @@ class DescriptionOutputs:
     PANEL = "Output"
 
     speak: str | None = option(
-        "Save {video}_described.mp4, with the descriptions spoken in pauses (--in-gaps) on a second sound "
-        "track, by espeak-ng, flite or a command with {text} and {output}.",
+        "Speak the descriptions on a second sound track. PROGRAM is espeak-ng, flite or a command "
+        "with {text} and {output}; it implies --in-gaps.",
         None,
         metavar="PROGRAM",
         shared=False,

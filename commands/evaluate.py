@@ -46,8 +46,7 @@ class SummaryData:
     PANEL = "What to evaluate"
 
     data: tuple[Path, ...] = option(
-        "h5 file of annotated videos (SumMe, TVSum or their layout), or a folder of such files. Can be "
-        "repeated.",
+        "h5 file of annotated videos, or a folder. SumMe, TVSum or their layout. Can be repeated.",
         (),
         metavar="PATH",
     )
@@ -80,17 +79,13 @@ def summary(
     report: ReportFiles,
     view: View,
 ) -> None:
-    """Compare importance scores with annotators: rank correlation, F-measure, coverage.
+    """Compare importance scores with annotators: rank correlation and F.
 
     Also reports the annotators, random scores and equal scores.
 
     vidsum evaluate summary --annotations ydata-tvsum50.mat
 
-    vidsum evaluate summary --data tvsum.h5 --annotations ydata-tvsum50.mat --model contrastive
-
     vidsum evaluate summary --data tvsum.h5 --run OUT
-
-    vidsum evaluate summary --captions frame_captions.json --annotations ydata-tvsum50.mat --run OUT
 
     vidsum evaluate summary --data summe.h5 --scores mine.json -o report.json
     """

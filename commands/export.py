@@ -25,7 +25,7 @@ from vidsum.commands.paths import HINT, has_label, is_as_written, note
 from vidsum.commands.result import Problem, Result, View
 from vidsum.errors import OutputError, UsageError, VidsumError
 from vidsum.io.outputs import atomic_write, is_special, make_folder
-from vidsum.options import ADVANCED, Option, option
+from vidsum.options import ADVANCED, option
 from vidsum.results.settings import ExportFormat, ExportName, MediaPaths
 from vidsum.video.settings import PreviewFormat
 
@@ -41,7 +41,7 @@ Results = Annotated[
         ..., metavar="RESULT.json", help="JSON files of summarize, ground, highlights or shots; - for stdin."
     ),
 ]
-_MEDIA = Option("How exported timelines name the video.", panel=ADVANCED)
+_MEDIA = "Write absolute or relative paths in timelines."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +53,7 @@ class ExportSettings:
     format: ExportName | None = option(
         "Format of the files.", None, default_text="by the suffix of --output, else otio", shared=False
     )
-    media: Annotated[MediaPaths, _MEDIA] = "absolute"
+    media: MediaPaths = option(_MEDIA, "absolute", panel=ADVANCED)
     video: Path | None = option(
         "The video, if it has moved.",
         None,
@@ -62,8 +62,8 @@ class ExportSettings:
         shared=False,
     )
     chapters: bool = option(
-        "Instead a copy of the video, not encoded again, with a chapter for each segment, shot or moment: "
-        "{result}.mkv, or -o FILE.mp4.",
+        "Save a copy of the video with chapters instead. It is not encoded again: {result}.mkv, or "
+        "-o FILE.mp4.",
         False,
         shared=False,
     )
@@ -76,12 +76,15 @@ class Exports:
     PANEL = "Output"
 
     export: tuple[ExportName, ...] = option(
-        f"Also, repeatable: {', '.join(get_args(ExportFormat))}.", (), metavar="FORMAT"
+        f"Save in another format. {', '.join(get_args(ExportFormat))}. Can be repeated.", (), metavar="FORMAT"
     )
-    media: Annotated[MediaPaths, _MEDIA] = "absolute"
-    report: bool = option("Also an HTML page with player, curve and pictures.", False)
+    media: MediaPaths = option(_MEDIA, "absolute", flag_on=())
+    report: bool = option("Save a page with player, curve and pictures.", False)
     preview: PreviewFormat | None = option(
-        "Also an animation of each segment or moment, in {JSON name}_previews/.", None, panel=ADVANCED
+        "Also an animation of each segment or moment, in {JSON name}_previews/.",
+        None,
+        panel=ADVANCED,
+        flag_on=("summarize", "highlights"),
     )
 
     def with_exports(self, targets: Mapping[str, Files], outputs: Outputs) -> dict[str, Files]:

@@ -49,11 +49,11 @@ class QueryOptions:
     PANEL = "Queries and moments"
 
     query: tuple[str, ...] = option("What to look for, in English. Can be repeated.", (), metavar="TEXT")
-    queries: str | None = option("File with one query per line (UTF-8); - for stdin.", None, metavar="FILE")
+    queries: str | None = option("File with one query per line; - for stdin.", None, metavar="FILE")
     query_audio: tuple[str, ...] = option(
-        "Recording of a spoken query; - for WAV on stdin. Can be repeated.", (), metavar="FILE"
+        "Recording of a spoken query; - for stdin. Can be repeated.", (), metavar="FILE"
     )
-    force: bool = option("Accept unclear or long spoken queries.", False, shared=False)
+    force: bool = option("Accept unclear or long spoken queries.", False, shared=False, flag_on=())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,22 +62,26 @@ class GroundOutputs:
 
     PANEL = "Output"
 
-    clips: str | None = option(
-        "Save each moment as MP4, {query}_{video}_{time}.mp4, in this folder or next to the JSON. Skips "
-        "queries that probably do not occur.",
-        None,
-        metavar="[FOLDER]",
-        alone="",
+    clips: bool = option(
+        "Save each moment as MP4. Skips queries that probably do not occur.", False, value_flag="--clips-dir"
+    )
+    clips_dir: str | None = option(
+        "Folder for the clips; implies --clips.", None, metavar="FOLDER", default_text="next to the JSON"
     )
     clip_settings: Clips = field(default_factory=Clips)
     plot: bool = option(
-        "Save a plot of the saliency curve and the moments of each query.",
+        "Save a plot of curve and moments.",
         False,
         value_flag="vidsum evaluate attention VIDEO --query TEXT --kind",
     )
     plot_format: PlotFormat = "png"
     sheet: Sheet = False
-    saliency: bool = option("Include the saliency curves in the JSON.", False)
+    saliency: bool = option("Include the saliency curves in the JSON.", False, flag_on=())
+
+    @property
+    def clip_folder(self) -> str | None:
+        """The folder of the clips: empty for that of the JSON, None for no clips."""
+        return self.clips_dir or ("" if self.clips else None)
 
 
 @command(app)
@@ -101,13 +105,11 @@ def ground(
 
     vidsum ground film.mp4 --query "a person flips a pancake"
 
-    vidsum ground film.mp4 --query "a dog in the snow" --query "two people dance" --plot --clips
+    vidsum ground film.mp4 --query "snow" --query "two people dance" --plot --clips
 
     vidsum ground *.mp4 --queries queries.txt --output-dir moments
 
     vidsum ground film.mp4 --query-audio question.wav
-
-    vidsum ground holiday --query "a sailing boat" --output-dir moments
 
     A score ranks the moments of one query in one video. `match`, the
     probability that the query matches anything in the video, ranks several videos.
@@ -142,14 +144,14 @@ def _require_one_stdin(batch: Batch, options: QueryOptions) -> None:
 
 def _has_more(extra: GroundOutputs) -> bool:
     """Return whether files other than the JSON are requested."""
-    return extra.clips is not None or extra.plot or extra.sheet
+    return extra.clip_folder is not None or extra.plot or extra.sheet
 
 
 def _targets(sources: list[str], outputs: Outputs, extra: GroundOutputs) -> dict[str, Files]:
     """Return the files of each source, checked before any work."""
     more = {"plot": f"moments.{extra.plot_format}"} if extra.plot else {}
     more |= {"sheet": "moments_sheet.png"} if extra.sheet else {}
-    return moment_files(sources, outputs, "moments", more, extra.clips, extra.clip_settings)
+    return moment_files(sources, outputs, "moments", more, extra.clip_folder, extra.clip_settings)
 
 
 @dataclass(frozen=True)
@@ -189,7 +191,7 @@ def _make(job: GroundJob, task: Task, plan: "Plan[Grounding]", progress: "Progre
     document = grounding.to_dict(with_saliency=job.extra.saliency)
     without = ", which gives no match probability" if grounding.space == "clip" else ""
     model = f"(model: {grounding.model}, space: {grounding.space}{without})"
-    notes = _low_confidence_notes(grounding, has_clips=job.extra.clips is not None)
+    notes = _low_confidence_notes(grounding, has_clips=job.extra.clip_folder is not None)
     if job.outputs.to_stdout:
         if job.has_document:
             return Result(data=document, document=document, messages=grounding.warnings)

@@ -47,15 +47,18 @@ class HighlightOutputs:
 
     PANEL = "Output"
 
-    clips: str | None = option(
-        "Save each highlight as MP4, highlight_{video}_{time}.mp4, in this folder or next to the JSON.",
-        None,
-        metavar="[FOLDER]",
-        alone="",
+    clips: bool = option("Save each highlight as MP4.", False, value_flag="--clips-dir")
+    clips_dir: str | None = option(
+        "Folder for the clips; implies --clips.", None, metavar="FOLDER", default_text="next to the JSON"
     )
     clip_settings: Clips = field(default_factory=Clips)
-    plot: bool = option("Plot the saliency curve and the highlights as {video}_highlights.png.", False)
+    plot: bool = option("Save a plot of the saliency curve.", False)
     sheet: Sheet = False
+
+    @property
+    def clip_folder(self) -> str | None:
+        """The folder of the clips: empty for that of the JSON, None for no clips."""
+        return self.clips_dir or ("" if self.clips else None)
 
 
 @command(app)
@@ -79,11 +82,11 @@ def highlights(
     vidsum highlights *.mp4 --top-k 3 --plot --clips
     """
     sources = batch.inputs(sources)
-    is_more = extra.clips is not None or extra.plot or extra.sheet
+    is_more = extra.clip_folder is not None or extra.plot or extra.sheet
     outputs, table = one_table(outputs, exports, asks_more=is_more)
     more = {"plot": "highlights.png"} if extra.plot else {}
     more |= {"sheet": "highlights_sheet.png"} if extra.sheet else {}
-    targets = moment_files(sources, outputs, "highlights", more, extra.clips, extra.clip_settings)
+    targets = moment_files(sources, outputs, "highlights", more, extra.clip_folder, extra.clip_settings)
     targets = exports.with_exports(targets, outputs)
 
     job = HighlightJob(settings.top_k, extraction, outputs, exports, has_document=table is None)

@@ -43,9 +43,9 @@ class IndexOptions:
 
     PANEL = "Archive"
 
-    transcribe: bool = option("Transcribe videos that have no cached transcript.", False)
-    prune: bool = option("Remove videos that are missing from these folders.", False)
-    watch: bool = option("Keep running: add files once their size is stable.", False, shared=False)
+    transcribe: bool = option("Transcribe videos without a transcript.", False)
+    prune: bool = option("Remove videos that are gone from the folders.", False)
+    watch: bool = option("Keep running, and add new files.", False, shared=False)
 
 
 @command(app)

@@ -13,7 +13,7 @@ import typer
 from vidsum.commands.batch import Batch, Verb, run_verb
 from vidsum.commands.config import config_file, user_file
 from vidsum.commands.jobs import Task
-from vidsum.commands.options import Only, Videos, command
+from vidsum.commands.options import Flags, Only, Videos, command
 from vidsum.commands.paths import is_file
 from vidsum.commands.progress import Columns
 from vidsum.commands.result import Result, View, run_alone
@@ -56,7 +56,7 @@ class InfoOptions:
 @command(app)
 def info(
     videos: Videos,
-    batch: Batch,
+    batch: Annotated[Batch, Flags(("recursive",))],
     settings: InfoOptions,
     extraction: Annotated[Extraction, Only(("video_track", "audio_track"))],
     view: View,

@@ -12,7 +12,8 @@ rest.
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import MISSING, dataclass, is_dataclass, replace
 from itertools import pairwise
 from keyword import iskeyword
@@ -21,6 +22,7 @@ from typing import Annotated, Any, TypeVar, get_origin
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.models import ArgumentInfo
 
 from vidsum.commands import paths
 from vidsum.commands.config import Choices
@@ -32,6 +34,8 @@ _FIRST_PANEL, _LAST_PANELS = "Inputs", ("Reading and features", ADVANCED)
 """Panels that begin and end the help of a command."""
 _METAVARS = {bool: "", int: "N", float: "NUMBER", Path: "PATH"}
 """Placeholders of values in `--help`; choices are listed."""
+_MAX_METAVAR = 12
+"""Characters of a placeholder in a short help."""
 _ALL = "vidsum.help_all"
 """Key in a context's `meta`: show the advanced options too."""
 
@@ -56,6 +60,10 @@ class Without(tuple[str, ...]):
     """Fields of settings that a command does not offer."""
 
 
+class Flags(tuple[str, ...]):
+    """Fields of settings that have a flag; variables and configuration files set the others, too."""
+
+
 class Under(str):
     """The panel of a command's help that has all options of some settings."""
 
@@ -77,7 +85,7 @@ def command(app: typer.Typer) -> Callable[[F], F]:
         app.command(
             function.__name__.rstrip("_"),
             cls=Command,
-            help=_escape(_with_examples(text)),
+            help=_escape(_with_examples(text, _arguments(function))),
             short_help=text.partition("\n\n")[0],
         )(_flatten(function))
         return function
@@ -86,32 +94,38 @@ def command(app: typer.Typer) -> Callable[[F], F]:
 
 
 class Command(TyperCommand):
-    """A command whose `--help` hides the advanced options."""
+    """A command whose `--help` fits on a screen, and whose `--help-all` has every option."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Print the help; `--help-all` prints it with the advanced options."""
+        """Print the help: with `--help`, the first sentences about the main options."""
         params: list[Any] = self.params
-        for parameter in params:
-            is_advanced = getattr(parameter, "rich_help_panel", None) == ADVANCED
-            parameter.hidden = parameter.hidden or (is_advanced and _ALL not in ctx.meta)
+        if _ALL not in ctx.meta:
+            first, *rest = (self.help or "").split("\n\n")
+            self.help = "\n\n".join([first, *(part for part in rest if part.startswith("Examples:"))])
+            self.epilog = "--help-all explains all options, inputs and outputs."
+            for parameter in params:
+                is_main = getattr(parameter, "rich_help_panel", None) not in (None, *_LAST_PANELS)
+                parameter.hidden = parameter.hidden or not is_main
+                parameter.help = re.split(r"(?<!e\.g)\. ", parameter.help or "")[0].removesuffix(".")
+                if len(parameter.metavar or "") > _MAX_METAVAR:
+                    parameter.metavar = parameter.opts[0].rpartition("-")[2].upper()
         super().format_help(ctx, formatter)
 
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return `--help`, which a short help does not list."""
+        option: Any = super().get_help_option(ctx)
+        option.hidden = True
+        return option
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words; a flag without its value gets its default value, if it has one."""
+        """Read the words. Raises UsageError: a word follows a switch that took a value in older versions."""
         pairs = {leaf.flags[0]: leaf.option.value_flag for leaf in leaves_of(self) if leaf.option.value_flag}
         for word, after in pairwise(args):
             if word in pairs and not after.startswith("-"):
                 hint = f"{pairs[word]} {after}; an input belongs before {word}"
                 raise UsageError(f"{word} takes no value", hint)
-        alone = {leaf.flags[0]: leaf for leaf in leaves_of(self) if leaf.option.alone is not None}
-        words = [
-            f"{word}={alone[word].option.alone}"
-            if word in alone and not _is_value(after, alone[word].choices)
-            else word
-            for word, after in zip(args, [*args, ""][1:], strict=True)
-        ]
         try:
-            return super().parse_args(ctx, words)
+            return super().parse_args(ctx, args)
         except Exception as error:
             if hasattr(error, "ctx"):
                 error.ctx = error.ctx or ctx  # so that it names the command
@@ -131,8 +145,41 @@ class CommandGroup(TyperGroup):
 
 
 def leaves_of(command: Any) -> list[Leaf]:
-    """Return the options of a command that are fields of settings."""
+    """Return the options of a command that are fields of settings and have a flag."""
+    return [leaf for leaf in settings_of(command) if _has_flag(leaf, command.name)]
+
+
+def settings_of(command: Any) -> list[Leaf]:
+    """Return the options of a command that are fields of settings, with those that have no flag."""
     return getattr(command.callback, "leaves", [])
+
+
+def _has_flag(leaf: Leaf, command: str) -> bool:
+    return leaf.option.flag_on is None or command in leaf.option.flag_on
+
+
+def without_flags(command: Any, words: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
+    """Split a command line into words, and the values of options that have no flag on this command."""
+    hidden = [leaf for leaf in settings_of(command) if not _has_flag(leaf, command.name)]
+    by_flag = {
+        flag: (leaf, place == 0)
+        for leaf in hidden
+        for pair in leaf.flags
+        for place, flag in enumerate(pair.split("/"))
+    }
+    rest, values, left = list[str](), dict[str, Any](), list(words)
+    while left:
+        flag, equals, text = left.pop(0).partition("=")
+        if flag not in by_flag:
+            rest.append(f"{flag}{equals}{text}")
+            continue
+        leaf, is_on = by_flag[flag]
+        value = is_on if required(leaf.kind) is bool else text if equals else left.pop(0)
+        if item_of(leaf.kind):
+            values.setdefault(leaf.parameter, []).append(value)
+        else:
+            values[leaf.parameter] = value
+    return rest, values
 
 
 def default_of(leaf: Leaf) -> str:
@@ -172,9 +219,11 @@ def _flatten(function: Callable[..., None]) -> Callable[..., None]:
     hints.pop("return", None)
     groups = {name: [*_leaves(hint)] for name, hint in hints.items()}
     all_leaves = [leaf for group in groups.values() for leaf in group]
+    command = function.__name__.rstrip("_")
+    flags = sorted((leaf for leaf in all_leaves if _has_flag(leaf, command)), key=_place(all_leaves))
 
     def call(ctx: typer.Context, **words: Any) -> None:
-        choices = Choices(ctx, all_leaves, {leaf.parameter: words.pop(_name(leaf)) for leaf in all_leaves})
+        choices = Choices(ctx, all_leaves, {leaf.parameter: words.pop(_name(leaf)) for leaf in flags})
         positional = [("", word) for word in words.values()]
         read = [(leaf.flags[0], choices.of(leaf)) for leaf in all_leaves if not leaf.option.writes]
         paths.begin([*positional, *read])
@@ -193,13 +242,12 @@ def _flatten(function: Callable[..., None]) -> Callable[..., None]:
     parameters = [
         inspect.Parameter("ctx", keyword_only, annotation=typer.Context),
         *(
-            inspect.Parameter(name, keyword_only, default=hint.__metadata__[0], annotation=hint.__origin__)
-            for name, hint in hints.items()
-            if not groups[name]
+            inspect.Parameter(name, keyword_only, default=_hide(info), annotation=hints[name].__origin__)
+            for name, info in _arguments(function).items()
         ),
         *(
             inspect.Parameter(_name(leaf), keyword_only, default=_option(leaf), annotation=_type(leaf))
-            for leaf in sorted(all_leaves, key=_place(all_leaves))
+            for leaf in flags
         ),
         inspect.Parameter("help_all", keyword_only, default=_HELP_ALL, annotation=bool),
     ]
@@ -212,6 +260,13 @@ def _flatten(function: Callable[..., None]) -> Callable[..., None]:
 _HELP_ALL = typer.Option(
     False, "--help-all", is_eager=True, expose_value=False, callback=_show_all, help="Show all options."
 )
+
+
+def _hide(argument: Any) -> Any:
+    """Return an argument without a panel: the text of the help explains it."""
+    hidden = copy(argument)
+    hidden.hidden = True
+    return hidden
 
 
 def _name(leaf: Leaf) -> str:
@@ -241,6 +296,7 @@ def _option(leaf: Leaf) -> Any:
         help=_escape(f"{text} [{note}]" if note else text),
         metavar=metavar_of(leaf) + again,
         show_default=False,
+        hidden=leaf.option.hidden,
         rich_help_panel=leaf.option.panel or None,
         autocompletion=complete(leaf.choices or leaf.option.names),
     )
@@ -262,21 +318,25 @@ def _place(leaves: Sequence[Leaf]) -> Callable[[Leaf], int]:
     return lambda leaf: ends.get(leaf.option.panel, panels.index(leaf.option.panel))
 
 
-def _is_value(word: str, choices: Sequence[str]) -> bool:
-    """Return whether a word after a flag is its value: one of its choices, or neither a flag nor a file."""
-    return word in choices if choices else word[:1] not in ("", "-") and not paths.is_file(word)
-
-
 def _escape(text: str) -> str:
     """Return a text that Rich prints as it is."""
     return re.sub(r"(\\*)\[", r"\1\1\\[", text)
 
 
-def _with_examples(text: str) -> str:
-    """Return a help text whose command lines stand together at its end, one per line."""
+def _arguments(function: Callable[..., None]) -> dict[str, Any]:
+    """Return the Typer arguments of a function by the name of its parameter."""
+    notes = {
+        name: getattr(hint, "__metadata__", ()) for name, hint in inspect.get_annotations(function).items()
+    }
+    return {name: note[0] for name, note in notes.items() if note and isinstance(note[0], ArgumentInfo)}
+
+
+def _with_examples(text: str, arguments: Mapping[str, Any]) -> str:
+    """Return a help text with the arguments of a command, and its examples at the end, one per line."""
     paragraphs = text.split("\n\n")
     examples = [paragraph for paragraph in paragraphs if paragraph.startswith("vidsum ")]
     prose = [" ".join(paragraph.splitlines()) for paragraph in paragraphs if paragraph not in examples]
+    prose += [f"{info.metavar or name.upper()}: {info.help}" for name, info in arguments.items()]
     lines = "\n".join(["Examples:", *(f"  {example}" for example in examples)])
     return "\n\n".join([*prose, *([lines] if examples else [])])
 
@@ -295,6 +355,8 @@ def _leaves(annotation: Any) -> Iterator[Leaf]:
     for leaf in leaves(kind) if kind else ():
         if leaf.name in notes.get(Without, ()) or leaf.name not in notes.get(Only, (leaf.name,)):
             continue
+        if Flags in notes and leaf.name not in notes[Flags]:
+            leaf = replace(leaf, option=replace(leaf.option, flag_on=()))
         if Under in notes:
             leaf = replace(leaf, option=replace(leaf.option, panel=notes[Under]))
         if chosen and leaf.name in chosen.preset_names and not leaf.option.default_text:

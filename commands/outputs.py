@@ -17,10 +17,8 @@ from vidsum.options import ADVANCED, Option, leaves, option
 from vidsum.video.settings import Clips
 
 T = TypeVar("T")
-PlotFormat = Annotated[Literal["png", "svg"], Option("Format of the plots.", panel=ADVANCED)]
-Sheet = Annotated[
-    bool, Option("Also {JSON name}_sheet.png: a picture of each, with its time, on one contact sheet.")
-]
+PlotFormat = Annotated[Literal["png", "svg"], Option("Format of the plots.", panel=ADVANCED, flag_on=())]
+Sheet = Annotated[bool, Option("Save a contact sheet, a picture for each.")]
 
 
 Replaces = Literal["none", "outdated", "all"]
@@ -34,7 +32,7 @@ class Outputs:
     PANEL = "Output"
 
     output: str | None = option(
-        "Output file or template ({stem}, {name}, {n}); - for stdout.",
+        "Output file; - for stdout. For several inputs a template with {stem}, {name} or {n}.",
         None,
         flags=("--output", "-o"),
         default_text="named after the input",
@@ -44,10 +42,12 @@ class Outputs:
     output_dir: Path | None = option("Folder for the outputs.", None, default_text="the current folder")
     overwrite: bool = option("Replace existing outputs.", False)
     update: bool = option(
-        "Remake outputs whose input or options changed; keep the others.", False, panel=ADVANCED
+        "Remake outputs whose input or options changed; keep the others.", False, panel=ADVANCED, hidden=True
     )
     skip_existing: bool = option("Skip inputs whose outputs exist, even if outdated.", False, panel=ADVANCED)
-    fail_fast: bool = option("Stop a batch at the first bad input.", False, panel=ADVANCED)
+    fail_fast: bool = option(
+        "Stop a batch at the first bad input.", False, panel=ADVANCED, flag_on=("extract",)
+    )
 
     def __post_init__(self) -> None:
         only_one = {
@@ -324,11 +324,11 @@ def _check_clips(targets: dict[str, Files]) -> None:
         place = (os.path.realpath(files.clip_folder), files.clip_stem)
         if (owner := owners.setdefault(place, source)) != source:
             fault = f"{owner} and {source} would have the same clips in {files.clip_folder}"
-            hint = "-o '{parent}_{stem}_moments.json', or --clips alone"
+            hint = "-o '{parent}_{stem}_moments.json', or --clips without a folder"
             refuse(targets, source, UsageError(fault, hint))
     for source in targets:
         folder, name = os.path.split(os.path.realpath(source))
         place = (folder, video_stem(name.removesuffix(".mp4")) or "")
         if name.endswith(".mp4") and place in owners:
             fault = f"{source}: has the name of a clip to be written of {owners[place]}"
-            refuse(targets, owners[place], UsageError(fault, hint="--clips FOLDER"))
+            refuse(targets, owners[place], UsageError(fault, hint="--clips-dir FOLDER"))

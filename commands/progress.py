@@ -110,7 +110,7 @@ def _make_bars(view: View) -> "Bars":
 
     text = TextColumn("{task.description}", markup=False)
     columns = (text, BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=Console(stderr=True, no_color=view.no_color or None), transient=True)
+    return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
 BATCH_SCHEMA = "vidsum.batch/1"

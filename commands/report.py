@@ -31,10 +31,10 @@ class Page:
         writes=True,
     )
     embed: bool = option(
-        "Put small videos into the page: 360p, up to 20 minutes and 24 MB in all.", False, shared=False
+        "Put small videos into the page. 360p, up to 20 minutes and 24 MB in all.", False, shared=False
     )
     bundle: Path | None = option(
-        "Write the page with its videos and subtitles into this folder or .zip.",
+        "Write page, videos and subtitles here. A folder, or a .zip file.",
         None,
         metavar="DIR|ZIP",
         shared=False,

@@ -1,5 +1,6 @@
 """`vidsum reproduce`: make the tables of the papers, with the published figures beside ours."""
 
+import json
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -31,11 +32,9 @@ class Wanted:
 
     PANEL = "Data and output"
 
-    table: str | None = option(
-        "Number of the table as printed, such as 2, IV or 1b.", None, default_text="all", metavar="N"
-    )
+    table: str | None = option("Number of the table: 2, IV or 1b.", None, default_text="all", metavar="N")
     data: Path | None = option(
-        "Folder of the data, under their published names. Without it, a line says what to bring.",
+        "Folder of the data. Under their published names; without it, a line says what to bring.",
         None,
         metavar="FOLDER",
     )
@@ -45,11 +44,9 @@ class Wanted:
         flags=("--out", "-o"),
         metavar="FOLDER",
     )
-    toy: bool = option("Run on made-up data at tiny size, in place of --data.", False)
+    toy: bool = option("Run on tiny generated data, in place of --data.", False)
     list_only: bool = option(
-        "List the tables and whether they are here (small: only measured on other data).",
-        False,
-        flags=("--list",),
+        "List the tables. Some were only measured on other data (small).", False, flags=("--list",)
     )
 
     def __post_init__(self) -> None:
@@ -179,22 +176,31 @@ def _figures(
     if not report.exists():
         place = {"{data}": str(data), "{run}": str(run)}
         if train:
-            _run("train", [*train, "--out", "{run}"], place, quiet=view.quiet)
+            _run("train", [*train, "--out", "{run}"], place, out, quiet=view.quiet)
         report.parent.mkdir(parents=True, exist_ok=True)
-        _run("evaluate", [*evaluate, "--output", str(report)], place, quiet=True)
+        _run("evaluate", [*evaluate, "--output", str(report)], place, out, quiet=True)
     document = read_json(report)
     return {head: figure(document, path) for head, path in (row.paths or {}).items()}
 
 
-def _run(verb: str, words: Sequence[str], place: Mapping[str, str], *, quiet: bool) -> None:
-    """Run another command in this process; what it prints goes to stderr.
+def _run(verb: str, words: Sequence[str], place: Mapping[str, str], out: Path, *, quiet: bool) -> None:
+    """Run another command in this process; its output goes to stderr.
 
-    Raises VidsumError: it failed, and has said why.
+    Options without a flag go into a configuration file in `out`. Raises VidsumError: the command failed, and
+    has printed why.
     """
-    from vidsum.commands.app import INTERRUPTED, run
+    from vidsum.commands.app import INTERRUPTED, find_command, run
+    from vidsum.commands.options import without_flags
+    from vidsum.lab.reproduction import folder_name
 
     for name, path in place.items():
         words = [word.replace(name, path) for word in words]
+    words, values = without_flags(find_command([verb, *words]), words)
+    if values:
+        config = out / "options" / f"{folder_name([verb, *words, *map(str, values.items())])}.yaml"
+        config.parent.mkdir(parents=True, exist_ok=True)
+        config.write_text(json.dumps({verb: {words[0]: values}}, indent=1) + "\n", encoding="utf-8")
+        words = [*words, "--config", str(config)]
     more = ("--quiet",) if quiet else ()
     with redirect_stdout(sys.stderr):
         code = run([verb, *words, *more])

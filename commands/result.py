@@ -46,18 +46,18 @@ class View:
     PANEL = "Output"
 
     json: bool = option("Print JSON to stdout, one object per line.", False)
-    quiet: bool = option("Print errors only.", False, flags=("--quiet", "-q"))
+    quiet: bool = option("Print errors only.", False, flags=("--quiet", "-q"), panel=ADVANCED)
     verbose: bool = option(
         "Show details, and tracebacks of internal errors.", False, flags=("--verbose", "-v"), panel=ADVANCED
     )
     config: Path | None = option("YAML file with defaults for options.", None, metavar="FILE", panel=ADVANCED)
-    no_color: bool = option("No colours, as with the variable NO_COLOR.", False, panel=ADVANCED)
     log_file: Path | None = option(
         "Append steps, results, warnings and errors to this file.",
         None,
         metavar="FILE",
         writes=True,
         panel=ADVANCED,
+        flag_on=("extract", "index", "watch"),
     )
 
 

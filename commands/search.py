@@ -38,27 +38,18 @@ class SearchOutputs:
     PANEL = "Output"
 
     export: Path | None = option(
-        "Save all moments as one timeline: .otio, .edl, .fcpxml, .xml, .kdenlive or .mlt.",
+        "Save a timeline of all moments. .otio, .edl, .fcpxml, .xml, .kdenlive or .mlt.",
         None,
         metavar="FILE",
         shared=False,
         writes=True,
     )
     report: Path | None = option(
-        "Save a page with the moments, .html; it plays them without a server.",
-        None,
-        metavar="FILE",
-        shared=False,
-        writes=True,
+        "Save a page with the moments (.html).", None, metavar="FILE", shared=False, writes=True
     )
-    clips: Path | None = option(
-        "Save each moment as MP4, {rank}_{video}.mp4, in this folder.", None, metavar="FOLDER"
-    )
+    clips: Path | None = option("Save each moment as MP4 in this folder.", None, metavar="FOLDER")
     pictures: Path | None = option(
-        "Save a small JPEG of each moment, {rank}_{video}.jpg, in this folder.",
-        None,
-        metavar="FOLDER",
-        shared=False,
+        "Save a JPEG of each moment in this folder.", None, metavar="FOLDER", shared=False
     )
 
 
@@ -67,7 +58,7 @@ class ListOutputs(Outputs):
     """Output file of the list."""
 
     output: str | None = option(
-        "Save the list as .json or .csv; - for JSON to stdout.",
+        "Save the list as .json or .csv; - for stdout.",
         None,
         flags=("--output", "-o"),
         metavar="FILE",

@@ -33,25 +33,20 @@ class ShotOutputs:
 
     PANEL = "Output"
 
-    clips: str | None = option(
-        "Save each shot as MP4, {video}-Scene-001.mp4, in this folder or next to the JSON.",
-        None,
-        metavar="[FOLDER]",
-        alone="",
+    clips: bool = option("Save each shot as MP4.", False, value_flag="--clips-dir")
+    clips_dir: str | None = option(
+        "Folder for the clips; implies --clips.", None, metavar="FOLDER", default_text="next to the JSON"
     )
     images: int | None = option(
-        "Save this many JPEGs of each shot, {video}-Scene-001-01.jpg, in {JSON name}_images/; 3 are the "
-        "first, middle and last frame.",
-        None,
-        min=1,
-        max=99,
+        "Save this many JPEGs of each shot. 3 are its first, middle and last frame.", None, min=1, max=99
     )
-    stats: bool = option(
-        "Save {JSON name}.stats.csv: the difference of each frame from the one before, and the detector's "
-        "score.",
-        False,
-    )
+    stats: bool = option("Save a CSV of the changes between frames.", False)
     sheet: Sheet = False
+
+    @property
+    def clip_folder(self) -> str | None:
+        """The folder of the clips: empty for that of the JSON, None for no clips."""
+        return self.clips_dir or ("" if self.clips else None)
 
 
 _COLUMNS: Columns = {
@@ -80,14 +75,14 @@ def shots(
 
     vidsum shots film.mp4 --max-shot 20s -o -
 
-    vidsum shots film.mp4 --shots transnetv2 --clips cuts --images 3 --stats
+    vidsum shots film.mp4 --shots transnetv2 --clips-dir cuts --images 3 --stats
     """
     sources = batch.inputs(sources)
     outputs, table = one_table(outputs, exports, asks_more=extra != ShotOutputs())
     more = {"images": f"shots_images_{extra.images}"} if extra.images else {}
     more |= {"stats": "shots.stats.csv"} if extra.stats else {}
     more |= {"sheet": "shots_sheet.png"} if extra.sheet else {}
-    targets = moment_files(sources, outputs, "shots", more, extra.clips)
+    targets = moment_files(sources, outputs, "shots", more, extra.clip_folder)
     _refuse_features(targets, extra)
     targets = exports.with_exports(targets, outputs)
 

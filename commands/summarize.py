@@ -48,14 +48,14 @@ class SummaryOutputs:
 
     copy: bool = option("Do not re-encode: fast, but cuts are at key frames.", False, panel=ADVANCED)
     encoding: Encoding = field(default_factory=Encoding)
-    chapters: bool = option("Add a chapter to the MP4 for each segment.", False, panel=ADVANCED)
+    chapters: bool = option("Add a chapter to the MP4 for each segment.", False, panel=ADVANCED, flag_on=())
     shorts: Shorts = field(default_factory=Shorts)
-    storyboard: bool = option("Save a picture of every segment, and one sheet of them.", False)
+    storyboard: bool = option("Save a picture of every segment. Also one sheet of them all.", False)
     plot: bool = option(
         "Save a plot of the importance curve.", False, value_flag="vidsum evaluate attention VIDEO --kind"
     )
     plot_format: PlotFormat = "png"
-    subtitles: bool = option("Save the speech of the summary as {video}_summary.srt.", False)
+    subtitles: bool = option("Save the speech of the summary as subtitles.", False)
     dry_run: bool = option("Print the segments, write nothing.", False)
 
     @property

@@ -11,7 +11,7 @@ import typer
 
 from vidsum.commands.batch import Verb, run_verb
 from vidsum.commands.jobs import Task
-from vidsum.commands.options import Chosen, CommandGroup, Without, command
+from vidsum.commands.options import Chosen, CommandGroup, Flags, Without, command
 from vidsum.commands.result import Result, View, render
 from vidsum.errors import UsageError
 from vidsum.lab.training.presets import DETRChoice, MRNetChoice
@@ -37,6 +37,9 @@ S = TypeVar("S", bound=FullTransNetSettings | RidgeSettings)
 app = typer.Typer(
     cls=CommandGroup, add_completion=False, no_args_is_help=True, help="Train models on annotated videos."
 )
+_DATA = ("data", "recipe", "features", "space", "text", "validation")
+_TRAINING = ("epochs", "lr", "mask", "device")
+"""Settings that have a flag: `--config` and variables set all others."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +62,7 @@ class KeptEpochs:
     PANEL = "Training"
 
     keep_epochs: tuple[int, ...] = option(
-        "Also keep the model of this epoch, epoch_N.safetensors. Can be repeated.", (), min=1
+        "Also keep the model of this epoch, epoch_N.safetensors. Can be repeated.", (), min=1, flag_on=()
     )
 
 
@@ -71,15 +74,17 @@ def _preset_names(kind: type[MRNetSettings | DETRSettings]) -> tuple[str, ...]:
 
 @command(app)
 def fulltransnet(
-    data: SplitOptions, run: RunFolder, settings: FullTransNetSettings, kept: KeptEpochs, view: View
+    data: SplitOptions,
+    run: RunFolder,
+    settings: Annotated[FullTransNetSettings, Flags(("epochs", "lr", "device", "mask"))],
+    kept: KeptEpochs,
+    view: View,
 ) -> None:
     """Train FullTransNet, one model per split.
 
     vidsum train fulltransnet --data tvsum.h5 --out runs/tvsum
 
-    vidsum train fulltransnet --data summe.h5 --data tvsum.h5 --splits augmented --out runs/augmented
-
-    vidsum train fulltransnet --captions frame_captions.json --annotations ydata-tvsum50.mat --out runs/text
+    vidsum train fulltransnet --data tvsum.h5 --splits splits.json --out runs/tvsum
     """
     from vidsum.lab.training.fulltransnet import prepare_run, train_split
 
@@ -97,7 +102,9 @@ def fulltransnet(
 
 
 @command(app)
-def ridge(data: SplitOptions, run: RunFolder, settings: RidgeSettings, view: View) -> None:
+def ridge(
+    data: SplitOptions, run: RunFolder, settings: Annotated[RidgeSettings, Flags()], view: View
+) -> None:
     """Fit ridge regression of people's scores on frames, one model per split. It takes seconds.
 
     vidsum train ridge --data tvsum.h5 --out runs/ridge
@@ -123,21 +130,23 @@ def ridge(data: SplitOptions, run: RunFolder, settings: RidgeSettings, view: Vie
 
 @command(app)
 def mrnet(
-    data: Annotated[DataSettings, Without(("text_features",))],
+    data: Annotated[DataSettings, Without(("text_features",)), Flags((*_DATA, "query_features"))],
     run: RunFolder,
     choice: MRNetChoice,
-    chosen: Annotated[Mapping[str, Any], Chosen(MRNetSettings, _preset_names(MRNetSettings))],
+    chosen: Annotated[
+        Mapping[str, Any], Chosen(MRNetSettings, _preset_names(MRNetSettings)), Flags(_TRAINING)
+    ],
     view: View,
 ) -> None:
     """Train MRNet, which finds moments from a text query.
 
     vidsum train mrnet --data train.json --features c3d.hdf5 --out runs/anet
 
-    vidsum train mrnet --data toy --clips 16 --head light --out runs/try
+    vidsum train mrnet --data toy --head light --out runs/try
 
-    vidsum train mrnet --recipe captions --data train.json --head light --out runs/captions
+    vidsum train mrnet --recipe captions --data train.json --out runs/captions
 
-    vidsum train mrnet --recipe captions --data train.jsonl --head live --out runs/live
+    vidsum train mrnet --recipe captions --data t.jsonl --head live --out runs/live
     """
 
     def step(task: Task, progress: "Progress | None") -> Result:
@@ -158,17 +167,17 @@ def mrnet(
 
 @command(app)
 def detr(
-    data: Annotated[DataSettings, Without(("query_features",))],
+    data: Annotated[DataSettings, Without(("query_features",)), Flags((*_DATA, "text_features"))],
     run: RunFolder,
     choice: DETRChoice,
-    chosen: Annotated[Mapping[str, Any], Chosen(DETRSettings, _preset_names(DETRSettings))],
+    chosen: Annotated[Mapping[str, Any], Chosen(DETRSettings, _preset_names(DETRSettings)), Flags(_TRAINING)],
     view: View,
 ) -> None:
-    """Train QD-DETR, Moment-DETR or mrnet-detr, which find moments and how salient each clip is.
+    """Train QD-DETR, Moment-DETR or mrnet-detr, which find moments and saliency.
 
-    vidsum train detr --data train.jsonl --features slowfast/ --features clip/ --text clip --out runs/qd
+    vidsum train detr --data train.jsonl --features clip/ --text clip --out runs/qd
 
-    vidsum train detr --recipe captions --data train.jsonl --size light --out runs/captions
+    vidsum train detr --recipe captions --data train.jsonl --out runs/captions
 
     vidsum train detr --data toy --size light --out runs/try
     """
@@ -192,7 +201,7 @@ def detr(
 def vse(
     data: VSEData,
     run: RunFolder,
-    settings: Annotated[VSESettings, Without(("dim_in", "dim_out"))],
+    settings: Annotated[VSESettings, Without(("dim_in", "dim_out")), Flags(("epochs", "lr", "device"))],
     view: View,
 ) -> None:
     """Train a map from features of pictures to the space of sentences (VSE).
@@ -215,7 +224,10 @@ def vse(
 
 @command(app)
 def captioner(
-    data: VSEData, run: RunFolder, settings: Annotated[CaptionerSettings, Without(("dim_in",))], view: View
+    data: VSEData,
+    run: RunFolder,
+    settings: Annotated[CaptionerSettings, Without(("dim_in",)), Flags(("epochs", "lr", "device"))],
+    view: View,
 ) -> None:
     """Train a captioner, which writes sentences about what a video shows.
 

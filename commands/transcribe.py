@@ -43,14 +43,12 @@ class TranscriptOutputs:
     PANEL = "Output"
 
     format: _Format = option(
-        "Save subtitles (srt, vtt) or plain text (txt) next to the JSON, {video}_transcript.FORMAT.",
+        "Save subtitles or plain text too.",
         "json",
         shared=False,
         default_text="by the suffix of --output, else json",
     )
-    words: bool = option(
-        "Include each word with its times in the JSON, and its time in WebVTT.", False, shared=False
-    )
+    words: bool = option("Include the times of words in JSON and WebVTT.", False, shared=False)
 
 
 @command(app)

@@ -38,12 +38,15 @@ class AlertOptions:
     PANEL = "Queries and alerts"
 
     query: tuple[str, ...] = option("What to look for, in English. Can be repeated.", (), metavar="TEXT")
-    clips: str | None = option(
-        "Save each alert as MP4, {query}_{time}.mp4, in this folder, or the current one.",
-        None,
-        metavar="[FOLDER]",
-        alone=".",
+    clips: bool = option("Save each alert as MP4, {query}_{time}.mp4.", False, value_flag="--clips-dir")
+    clips_dir: Path | None = option(
+        "Folder for the clips; implies --clips.", None, metavar="FOLDER", default_text="the current one"
     )
+
+    @property
+    def clip_folder(self) -> Path | None:
+        """The folder of the clips; None for no clips."""
+        return self.clips_dir or (Path() if self.clips else None)
 
 
 @command(app)
@@ -59,7 +62,7 @@ def watch(
     Prints an alert when a query has matched for --for, and again when it is over. With --json, also one line
     per second with the match probability of each query. Ctrl-C stops it.
 
-    vidsum watch rtsp://192.0.2.7/stream --query "a person at the door" --clips alerts
+    vidsum watch rtsp://192.0.2.7/stream --query "a person at the door" --clips-dir alerts
 
     vidsum watch recording.ts --follow --query "a dog" --json
 
@@ -78,12 +81,12 @@ def watch_one(
     from vidsum.pipelines.watch import Second
     from vidsum.pipelines.watch import watch as watch_source
 
-    if view.quiet and not view.json and options.clips is None:
-        raise UsageError("--quiet would print nothing", hint="--json, or --clips FOLDER")
+    if view.quiet and not view.json and options.clip_folder is None:
+        raise UsageError("--quiet would print nothing", hint="--json, or --clips")
     events = watch_source(
         source,
         options.query,
-        clips=None if options.clips is None else Path(options.clips),
+        clips=options.clip_folder,
         device=extraction.device,
         video_track=extraction.video_track,
         audio_track=extraction.audio_track,

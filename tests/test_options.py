@@ -241,7 +241,7 @@ def call(source: str, budget: str = "15%", **how: Any) -> None:
     from_keywords(call, Extraction, how)
 
 
-@pytest.mark.parametrize(("wrong", "meant"), [("budjet", "budget"), ("fsp", "fps")])
+@pytest.mark.parametrize(("wrong", "meant"), [("budjet", "budget"), ("devcie", "device")])
 def test_a_wrong_keyword_names_the_function_and_what_was_meant(wrong: str, meant: str) -> None:
     with pytest.raises(TypeError, match=rf"^call\(\) got .*'{wrong}'; did you mean '{meant}'\?$"):
         call("film.mp4", **{wrong: 3})

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from tests import media
+from tests.flags import as_variables
 from vidsum.commands.app import main
 from vidsum.features import describe
 from vidsum.features.extractor import Extractor
@@ -58,10 +59,14 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     """Run `vidsum ARGUMENTS`."""
 
     def run_program(*arguments: object) -> Ran:
-        monkeypatch.setattr(sys, "argv", ["vidsum", *map(str, arguments)])
+        words, variables = as_variables(arguments)
+        monkeypatch.setattr(sys, "argv", ["vidsum", *words])
         capsys.readouterr()
-        with pytest.raises(SystemExit) as left:
-            main()
+        with pytest.MonkeyPatch.context() as patch:
+            for name, text in variables.items():
+                patch.setenv(name, text)
+            with pytest.raises(SystemExit) as left:
+                main()
         printed = capsys.readouterr()
         return Ran(int(left.value.code or 0), printed.out, printed.err)
 

@@ -141,8 +141,3 @@ def test_the_log_has_steps_results_and_errors_with_their_time(run: Run, films: P
 def test_help_is_a_command_too(run: Run, words: list[str]) -> None:
     assert run("help", *words).out == run(*words, "--help").out
     assert run("help", "nonsense").code == 2
-
-
-def test_no_color_is_accepted(run: Run, films: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    assert run("info", films / "a.mp4", "--no-color").code == 0

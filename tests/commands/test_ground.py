@@ -314,10 +314,10 @@ def test_clips_are_written_beside_the_json_or_into_a_folder(run: Run, film: Path
     assert files_here() == ["film_moments.json", "green_film_0m02s.mp4", "yellow_film_0m06s.mp4"]
     with av.open("yellow_film_0m06s.mp4") as container:
         assert float(container.duration or 0) / 1e6 == pytest.approx(4, abs=0.1)
-    ran = run("ground", *ASK, "-k", "1", "-o", "green.json", "--clips", "parts", film, "--json")
+    ran = run("ground", *ASK, "-k", "1", "-o", "green.json", "--clips-dir", "parts", film, "--json")
     assert ran.json["data"]["outputs"]["clips"] == ["parts/green_green_0m02s.mp4"]
     assert Path("parts/green_green_0m02s.mp4").exists()
-    assert run("ground", *ASK, "-k", "1", "-o", "before.json", "--clips", film).code == 0  # no folder's name
+    assert run("ground", *ASK, "-k", "1", "-o", "before.json", film, "--clips").code == 0
     assert Path("green_before_0m02s.mp4").exists()
 
 
@@ -403,7 +403,7 @@ def test_other_queries_are_told_as_such(run: Run, film: Path) -> None:
 
 
 def test_clips_that_are_missing_are_made_again_and_others_left_alone(run: Run, film: Path) -> None:
-    ask = ("ground", film, *ASK, "-k", "1", "--clips", "parts")
+    ask = ("ground", film, *ASK, "-k", "1", "--clips-dir", "parts")
     assert run(*ask).code == 0
     clip = Path("parts/green_film_0m02s.mp4")
     before = clip.read_bytes()
@@ -443,7 +443,7 @@ def test_no_clip_is_written_over_a_video_that_is_read(run: Run, film: Path) -> N
         assert all(Path(name).read_bytes() == film.read_bytes() for name in names)
     assert not Path("a_moments.json").exists()
     more = ("-k", "1", "--overwrite")
-    assert run("ground", "--clips", "parts", *ASK, *more, "a.mp4", "x_a_1h02m03s-2.mp4").code == 0
+    assert run("ground", "--clips-dir", "parts", *ASK, *more, "a.mp4", "x_a_1h02m03s-2.mp4").code == 0
     assert sorted(path.name for path in Path("parts").iterdir()) == [
         "green_a_0m02s.mp4",
         "green_x_a_1h02m03s-2_0m02s.mp4",

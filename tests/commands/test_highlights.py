@@ -69,7 +69,7 @@ def test_a_plot_and_clips_are_written_beside_the_json_or_into_a_folder(run: Run,
             moment["end_s"] - moment["start_s"], abs=0.1
         )
     assert cv2.imread("film_highlights.png").shape[2] == 3
-    assert run("highlights", *CPU, "-k", "1", "-o", "best.json", "--clips", "parts", film).code == 0
+    assert run("highlights", *CPU, "-k", "1", "-o", "best.json", "--clips-dir", "parts", film).code == 0
     assert Path("parts/highlight_best_0m06s.mp4").exists()
 
 

@@ -79,7 +79,7 @@ def test_a_new_option_is_one_line(
         run("--new-number", "1")
     capsys.readouterr()
     monkeypatch.setenv("COLUMNS", "200")
-    run("--help")
+    run("--help-all")
     assert "--new-number N A new number. [>= 2; default: 3]" in " ".join(capsys.readouterr().out.split())
     leaf = next(leaf for leaf in leaves(extended) if leaf.name == "new_number")
     assert docs.options._row(leaf) == "| `--new-number` | N >= 2 | 3 | A new number. | `VIDSUM_NEW_NUMBER` |"

@@ -10,7 +10,7 @@ import pytest
 
 from docs.options import commands
 from tests.commands.conftest import Run
-from vidsum.commands.options import leaves_of
+from vidsum.commands.options import settings_of as all_options
 from vidsum.errors import UsageError
 from vidsum.lab.training.settings import (
     DETRLossSettings,
@@ -85,7 +85,7 @@ RUN = ("--data", "toy", "--out", "run")
 
 def options_of(model: str) -> Mapping[str, Any]:
     """The options of a command by name."""
-    options = leaves_of(dict(commands())[f"train {model}"])
+    options = all_options(dict(commands())[f"train {model}"])
     return {{"region": "regions"}.get(leaf.parameter, leaf.parameter): leaf for leaf in options}
 
 

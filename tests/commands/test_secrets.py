@@ -51,7 +51,7 @@ def test_no_secret_of_a_url_is_shown_or_written(
             ("search", "--like", url, "--archive", "a.vidsum"),
             ("watch", camera, *QUERY, "-v"),
             ("watch", urls[2], *QUERY),
-            ("watch", url, *QUERY, "--json", "--clips", "alerts", "--idle", "0.5s", *tables[4:]),
+            ("watch", url, *QUERY, "--json", "--clips-dir", "alerts", "--idle", "0.5s", *tables[4:]),
             ("watch", url, url, *QUERY),
             ("shots", url, "-o", f"{url}.json"),
             ("search", "red", "--archive", f"postgresql://me:{CANARY}@127.0.0.1:9/x?password={CANARY}"),

@@ -96,7 +96,7 @@ def test_a_limit_out_of_range_is_named_as_it_was_typed(run: Run, film: Path) -> 
 
 
 def test_shots_are_written_as_pyscenedetect_names_them(run: Run, film: Path) -> None:
-    ask = ("shots", film, "--clips", "cuts", "--images", "3", "--stats", "--sheet")
+    ask = ("shots", film, "--clips-dir", "cuts", "--images", "3", "--stats", "--sheet")
     ran = run(*ask, "--json")
     assert ran.code == 0, ran.err
     clips = [f"cuts/film-Scene-00{number}.mp4" for number in (1, 2, 3, 4)]

@@ -16,7 +16,7 @@ def colours(tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_alerts_for_people(run: Run, colours: Path) -> None:
-    ran = run("watch", colours, "--query", "green", "--min-present", "0.3", "--clips", "alerts")
+    ran = run("watch", colours, "--query", "green", "--min-present", "0.3", "--clips-dir", "alerts")
     assert ran.code == 0
     began, ended, summary = ran.out.splitlines()
     assert began.startswith("0:02.00  green (0.")

@@ -23,6 +23,7 @@ import numpy.typing as npt
 import pytest
 
 import vidsum
+from tests.flags import as_variables
 from vidsum.__main__ import main
 
 REGENERATE = os.environ.get("VIDSUM_REGENERATE") == "1"
@@ -71,10 +72,14 @@ class Program:
 
     def __call__(self, *arguments: object, code: int = 0) -> Ran:
         """Run it; it must end with this exit code."""
-        self._monkeypatch.setattr(sys, "argv", ["vidsum", *map(str, arguments)])
+        words, variables = as_variables(arguments)
+        self._monkeypatch.setattr(sys, "argv", ["vidsum", *words])
         self._capsys.readouterr()
-        with pytest.raises(SystemExit) as left:
-            main()
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in variables.items():
+                patch.setenv(name, value)
+            with pytest.raises(SystemExit) as left:
+                main()
         printed = self._capsys.readouterr()
         ran = Ran(int(left.value.code or 0), printed.out, printed.err)
         assert ran.code == code, ran.err or ran.out

@@ -19,7 +19,7 @@ class ArchiveFile:
     PANEL = "Search"
 
     archive: str | None = option(
-        "Archive file, or database on a server (requires vidsum[postgres]).",
+        "Archive file. Or a database on a server (requires vidsum[postgres]).",
         None,
         metavar="FILE|postgresql://...",
         default_text="archive.vidsum in your data folder",
@@ -39,15 +39,13 @@ class SearchOptions:
 
     top_k: int = option("Maximum number of moments.", 20, flags=("--top-k", "-k"), min=1)
     evidence: Literal["auto", "seen", "said", "described", "both"] = option(
-        "Search the picture, the speech, descriptions, or all (both). auto: all that the archive has.",
+        "Search pictures, speech or descriptions. both: all three; auto: all that the archive has.",
         "auto",
         flags=("--in",),
         shared=False,
     )
     like: tuple[str, ...] = option(
-        "Also like this picture, or this part of a video. Can be repeated.",
-        (),
-        metavar="PICTURE|VIDEO@START-END",
+        "Like this picture, or part of a video. Can be repeated.", (), metavar="PICTURE|VIDEO@START-END"
     )
     also: tuple[str, ...] = option(
         "Also seen in the same moment. Can be repeated.", (), flags=("--and",), metavar="TEXT"
@@ -57,20 +55,17 @@ class SearchOptions:
     )
     then: tuple[str, ...] = option("Seen later in the same video. Can be repeated.", (), metavar="TEXT")
     path: tuple[str, ...] = option(
-        "Only videos whose path, or its end, matches, such as '2024/*.mp4'. Can be repeated.",
-        (),
-        metavar="GLOB",
-        shared=False,
+        "Only videos at this path, such as '2024/*.mp4'. Can be repeated.", (), metavar="GLOB", shared=False
     )
-    after: str | None = option(
-        "Only files changed on this date or later, such as 2024-05-31.", None, metavar="DATE"
+    after: str | None = option("Only files changed since, e.g. 2024-05-31.", None, metavar="DATE")
+    min_length_s: float = option(
+        "Skip shorter moments.", 0.0, min=0, flags=("--min-length",), **TIME, flag_on=()
     )
-    min_length_s: float = option("Skip shorter moments.", 0.0, min=0, flags=("--min-length",), **TIME)
     min_present: float = option(
-        "Skip moments with a match probability below this (0: keep all).", 0.0, min=0, max=1, shared=False
+        "Skip moments with a lower match probability. 0 keeps all.", 0.0, min=0, max=1, shared=False
     )
     per_video: int = option("Maximum number of moments per video.", 3, min=1)
-    duplicates: bool = option("List near-identical moments of several videos separately.", False)
+    duplicates: bool = option("List near-identical moments of several videos separately.", False, flag_on=())
 
     def __post_init__(self) -> None:
         check(self)

@@ -32,10 +32,20 @@ class Extraction:
         names=EXTRACTORS,
     )
     fps: float | None = option(
-        "Frames sampled per second.", None, above=0, default_text=_EXTRACTOR_DEFAULT, panel=ADVANCED
+        "Frames sampled per second.",
+        None,
+        above=0,
+        default_text=_EXTRACTOR_DEFAULT,
+        panel=ADVANCED,
+        flag_on=("extract",),
     )
     clip_frames: int | None = option(
-        "Frames per clip (i3d).", None, min=1, default_text=_EXTRACTOR_DEFAULT, panel=ADVANCED
+        "Frames per clip (i3d).",
+        None,
+        min=1,
+        default_text=_EXTRACTOR_DEFAULT,
+        panel=ADVANCED,
+        flag_on=("extract",),
     )
     stride_frames: int | None = option(
         "Frames from one clip to the next (i3d, c3d).",
@@ -43,22 +53,28 @@ class Extraction:
         min=1,
         default_text=_EXTRACTOR_DEFAULT,
         panel=ADVANCED,
+        flag_on=("extract",),
     )
     logits: bool = option("Also store the class scores, if the extractor has any.", False)
     precision: PrecisionChoice = option(
         "Numeric precision. auto: the fastest on this CPU or GPU with no measured loss.",
         "auto",
         panel=ADVANCED,
+        flag_on=("extract",),
     )
     backend: Backend = option(
         "Inference engine. auto: onnxruntime when it can run without PyTorch, else torch.",
         "auto",
         panel=ADVANCED,
+        flag_on=("extract",),
     )
     device: Device = "auto"
-    reader: Reader = option("Video decoder.", "pyav", panel=ADVANCED)
+    reader: Reader = option("Video decoder.", "pyav", panel=ADVANCED, flag_on=("extract",))
     hwaccel: HwAccel = option(
-        "Hardware decoder. auto: use one if available, else the CPU.", "none", panel=ADVANCED
+        "Hardware decoder. auto: use one if available, else the CPU.",
+        "none",
+        panel=ADVANCED,
+        flag_on=("extract",),
     )
     video_track: int | str | None = option(
         "Video track, by number from 1 on.",
@@ -75,7 +91,12 @@ class Extraction:
         default_text="FFmpeg's choice",
     )
     fast: bool = option("Decode key frames only: faster, but coarse.", False, panel=ADVANCED)
-    strict: bool = option("Treat a truncated or damaged video as an error (exit 3).", False, panel=ADVANCED)
+    strict: bool = option(
+        "Treat a truncated or damaged video as an error (exit 3).",
+        False,
+        panel=ADVANCED,
+        flag_on=("extract",),
+    )
     """Otherwise what decodes is used."""
     cache: bool = option("Do not read or write the feature cache.", True, flags=("--no-cache",))
 

@@ -35,39 +35,42 @@ class Retrieval(Checked):
 
     top_k: int = option("Maximum number of moments per query.", 5, flags=("--top-k", "-k"), min=1)
     model: str = option(
-        "Model: similarity, mrnet, qd-detr, or a checkpoint of `vidsum train mrnet` or `train detr` "
-        "(.safetensors). auto: similarity.",
+        "Model that finds moments. similarity (auto), mrnet, qd-detr, or a checkpoint of `vidsum train`.",
         DEFAULT_MODEL,
         flags=("--model", "-m"),
         metavar="NAME|FILE",
         names=("auto", "similarity", SHIPPED_GROUNDER, "qd-detr"),
     )
     space: EmbeddingSpace = option(
-        "Embedding space of text and video. auto: the model's own, else clip if installed, else vse.", "auto"
+        "Embedding space of text and video. auto: the model's own, else clip if installed, else vse.",
+        "auto",
+        flag_on=(),
     )
-    snap: Snap = option("Snap moments to shot boundaries within a second.", "none")
+    snap: Snap = option("Snap moments to shot boundaries within a second.", "none", flag_on=())
     min_present: float = option(
-        "Skip queries whose match probability for the video is below this (0: keep all). Not in the "
-        "space clip.",
+        "Skip queries with a lower match probability. 0 keeps all; the space clip has no probabilities.",
         0.0,
         min=0,
         max=1,
     )
     mask: MaskKind | None = option(
-        "Learned mask of a DETR model. It chooses the checkpoint; a checkpoint file must have it.",
+        "Learned mask of a DETR model: selects which checkpoint is used.",
         None,
         default_text="none, or the file's",
+        flag_on=(),
     )
     evidence: Evidence = option(
-        "Search the picture, the speech, or both. auto: both if the transcript is cached "
-        "(vidsum transcribe), else the picture.",
+        "Search pictures, speech, or both. auto: both if the transcript is cached (vidsum "
+        "transcribe), else pictures.",
         "auto",
         flags=("--in",),
     )
     thorough: bool = option(
-        "Use motion features too, for queries about actions (space vse, similarity); slower.", False
+        "Use motion features too, for queries about actions (space vse, similarity); slower.",
+        False,
+        flag_on=(),
     )
-    alone: bool = option("A trained model's own answers, not added to similarity.", False)
+    alone: bool = option("Use only the trained model.", False, flag_on=())
     without: tuple[str, ...] = option(
         "Not seen in the moment (similarity). Can be repeated.", (), flags=("--not",), metavar="TEXT"
     )
@@ -85,17 +88,14 @@ class Watching(Checked):
     PANEL = "Queries and alerts"
 
     like: tuple[str, ...] = option(
-        "Also look for what this picture shows. Can be repeated.", (), metavar="PICTURE"
+        "Look for what this picture shows. Can be repeated.", (), metavar="PICTURE"
     )
     model: str | None = option(
-        "A checkpoint of `train mrnet --head live`, which gives the match probability.",
-        None,
-        default_text="the present rule",
-        metavar="FILE",
+        "Checkpoint of `train mrnet --head live`.", None, default_text="built-in matching", metavar="FILE"
     )
-    min_present: float = option("Alert where the match probability is at least this.", 0.5, above=0, max=1)
+    min_present: float = option("Minimum match probability of an alert.", 0.5, above=0, max=1)
     for_s: float = option(
-        "An alert begins, and ends, when this has lasted so long.",
+        "How long a match lasts before an alert starts. It must be gone as long before the alert ends.",
         2.0,
         min=0,
         flags=("--for",),
@@ -103,7 +103,7 @@ class Watching(Checked):
         **TIME,
     )
     pre_roll_s: float = option(
-        "Clips begin so long before an alert, and end so long after it.",
+        "Time to keep before and after each alert.",
         5.0,
         min=0,
         max=60,
@@ -111,9 +111,9 @@ class Watching(Checked):
         default_text="5s",
         **TIME,
     )
-    follow: bool = option("The file is still being written: wait for more at its end.", False, shared=False)
+    follow: bool = option("Follow a file that is still being recorded.", False, shared=False)
     idle_s: float | None = option(
-        "Stop when nothing new has come for so long.",
+        "Stop after this long without new pictures.",
         None,
         above=0,
         flags=("--idle",),
@@ -129,7 +129,7 @@ class Describing(Checked):
     PANEL = "Descriptions"
 
     every_s: float | None = option(
-        "What one description is of: a shot, or a time such as 5s.",
+        "Describe every shot, or a time such as 5s.",
         None,
         above=0,
         flags=("--every",),
@@ -139,13 +139,13 @@ class Describing(Checked):
     )
     """None: shots, the long ones split."""
     writer: WriterChoice = option(
-        "What writes the sentences. auto: retrieve with --sentences, else tags.", "auto"
+        "How sentences are made. auto: retrieve with --sentences, else tags.", "auto"
     )
     sentences: str | None = option(
-        "Sentences for retrieve: CSV with a column caption, or text with one per line.", None, metavar="FILE"
+        "Sentences to choose from. CSV with a column caption, or text with one per line.",
+        None,
+        metavar="FILE",
     )
-    min_sure: float = option("Say nothing of segments whose confidence is below this.", 0.3, min=0, max=1)
-    in_gaps: bool = option("Audio description: fit the descriptions into the pauses of the speech.", False)
-    texts: str | None = option(
-        "Take these corrected descriptions, .srt or .vtt, instead of writing any.", None, metavar="FILE"
-    )
+    min_sure: float = option("Leave out segments of lower confidence.", 0.3, min=0, max=1)
+    in_gaps: bool = option("Fit descriptions into the pauses of speech.", False)
+    texts: str | None = option("Use these corrected descriptions (.srt, .vtt).", None, metavar="FILE")

@@ -54,8 +54,8 @@ class MaskConfig:
     PANEL = "Model"
 
     kind: MaskKind = option(
-        "Learned mask of the attention; in cross-attention lam reads QK^T, stamp the tokens. static: "
-        "SwinBERT's sparse mask, the same for all videos, for moment-detr and qd-detr.",
+        "Learned mask of the attention. In cross-attention lam reads QK^T, stamp the tokens. "
+        "static: SwinBERT's sparse mask, the same for all videos, for moment-detr and qd-detr.",
         "stamp",
         flags=("--mask",),
         default_text="none",
@@ -126,8 +126,8 @@ class FullTransNetConfig:
     global_tokens: int = option("Global tokens per shot.", 3, min=1, max=3)
     """1: the first sample; 2: the middle one too; 3: the last one too."""
     head: Head = option(
-        "linear: the paper's, for up to 1536 samples; pointer: for any length, if there is no mask; "
-        "frame: pointer, and a score for each frame, which is the importance.",
+        "Head of the model. linear: the paper's, for up to 1536 samples; pointer: for any length, "
+        "if there is no mask; frame: pointer, and a score for each frame, which is the importance.",
         "linear",
     )
     """`linear` has t_max outputs, `pointer` compares with the encoder's, `frame` adds `FrameScores`."""

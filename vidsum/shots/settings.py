@@ -15,10 +15,10 @@ class ShotSettings(Checked):
 
     PANEL = "Shots"
 
-    shots: ShotMethod = option(
-        "Shot detection method; transnetv2 looks at every frame, 20 times slower.", "kts"
+    shots: ShotMethod = option("Shot detection method. transnetv2 reads every frame: 20 times slower.", "kts")
+    max_shots: int | None = option(
+        "Maximum number of shots.", None, min=1, default_text="chosen by KTS", flag_on=("shots",)
     )
-    max_shots: int | None = option("Maximum number of shots.", None, min=1, default_text="chosen by KTS")
     min_shot_s: float | None = option(
         "Minimum shot length, e.g. 2s.",
         None,
@@ -26,6 +26,7 @@ class ShotSettings(Checked):
         flags=("--min-shot",),
         default_text="the method's",
         **TIME,
+        flag_on=("shots",),
     )
     max_shot_s: float | None = option(
         "Maximum shot length, e.g. 30s.",
@@ -34,4 +35,5 @@ class ShotSettings(Checked):
         flags=("--max-shot",),
         default_text="the method's",
         **TIME,
+        flag_on=("shots",),
     )

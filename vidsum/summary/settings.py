@@ -17,7 +17,9 @@ SHIPPED_MODELS = (SHIPPED_MODEL, "fulltransnet")
 SUMMARIZERS = ("auto", *SHIPPED_MODELS, "highlights", "contrastive", "cluster", "uniform", "random")
 """All importance models with a name."""
 
-Beams = Annotated[int, Option("Beam width for trained models; 1 is greedy.", min=1, panel=ADVANCED)]
+Beams = Annotated[
+    int, Option("Beam width for trained models; 1 is greedy.", min=1, panel=ADVANCED, flag_on=())
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,13 +33,15 @@ class Selection:
     )
     """A fraction of the video (`15%`, 0.15) or a time (`45s`, `1:30`, 45)."""
     model: str = option(
-        f"Importance model: {', '.join(SUMMARIZERS)}, or a trained checkpoint.",
+        f"Importance model. {', '.join(SUMMARIZERS)}, or a trained checkpoint.",
         DEFAULT_MODEL,
         flags=("--model", "--scorer", "-m"),
         metavar="MODEL",
         names=SUMMARIZERS,
     )
-    seed: int = option("Random seed (for the random and cluster models).", 0, min=0, panel=ADVANCED)
+    seed: int = option(
+        "Random seed (for the random and cluster models).", 0, min=0, panel=ADVANCED, flag_on=()
+    )
     beams: Beams = 1
     keep: tuple[tuple[float, float], ...] = option(
         "Always include this time range. Can be repeated.", (), metavar="START-END", parse=parse_interval
@@ -50,14 +54,19 @@ class Selection:
     )
     about: tuple[str, ...] = option("Prefer what TEXT describes. Can be repeated.", (), metavar="TEXT")
     title: str | None = option(
-        "Title of the video: prefer, a little, what it names.", None, metavar="TEXT", panel=ADVANCED
+        "Title of the video: what it names counts slightly more.",
+        None,
+        metavar="TEXT",
+        panel=ADVANCED,
+        flag_on=(),
     )
     snap: Literal["auto", "speech", "sentence", "none"] = option(
-        "speech: no cut inside a word; sentence: nor inside a sentence that fits into a segment. auto: "
-        "speech if transcribed.",
+        "Where cuts may fall: never inside a word (speech) or a sentence (sentence). auto: speech, "
+        "if there is a transcript.",
         "auto",
         shared=False,
         panel=ADVANCED,
+        flag_on=(),
     )
 
     min_segment_s: float = option(
@@ -68,6 +77,7 @@ class Selection:
         default_text="1s",
         **TIME,
         panel=ADVANCED,
+        flag_on=(),
     )
     max_segment_s: float | None = option(
         "Maximum length of a segment; none: whole shots.",
@@ -78,6 +88,7 @@ class Selection:
         panel=ADVANCED,
         metavar="TIME|none",
         parse=parse_limit,
+        flag_on=(),
     )
 
     def __post_init__(self) -> None:

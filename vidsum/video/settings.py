@@ -33,7 +33,11 @@ class Encoding:
     PANEL = "Output"
 
     codec: Literal["h264", "hevc", "av1", "copy"] = option(
-        "Video codec of the MP4; copy is the same as --copy.", "h264", shared=False, panel=ADVANCED
+        "Video codec of the MP4; copy is the same as --copy.",
+        "h264",
+        shared=False,
+        panel=ADVANCED,
+        flag_on=(),
     )
     encoder: str | None = option(
         "FFmpeg encoder, such as h264_nvenc. auto: the GPU's, if available.",
@@ -42,6 +46,7 @@ class Encoding:
         metavar="auto|NAME",
         shared=False,
         panel=ADVANCED,
+        flag_on=(),
     )
     crf: int | None = option(
         "Quality, 1 is best.",
@@ -51,6 +56,7 @@ class Encoding:
         max=63,
         shared=False,
         panel=ADVANCED,
+        flag_on=(),
     )
     preset: str | None = option(
         "Speed of the encoder, such as ultrafast or slow.",
@@ -58,6 +64,7 @@ class Encoding:
         default_text="the encoder's",
         shared=False,
         panel=ADVANCED,
+        flag_on=(),
     )
 
     def __post_init__(self) -> None:
@@ -78,11 +85,15 @@ class Shorts:
 
     PANEL = "Output"
 
-    vertical: bool = option("Crop to --aspect (9:16), following what matters.", False, shared=False)
-    aspect: Aspect = option("Shape of --vertical.", "9:16", shared=False, panel=ADVANCED)
-    burn: bool = option("Draw the speech into the pictures as captions.", False, shared=False)
+    vertical: bool = option("Crop to 9:16, following what matters.", False, shared=False)
+    aspect: Aspect = option("Shape of --vertical.", "9:16", shared=False, panel=ADVANCED, flag_on=())
+    burn: bool = option("Draw the speech into the pictures.", False, shared=False)
     loudness: bool = option(
-        "Bring the sound to -14 LUFS, as players of short videos do.", False, shared=False, panel=ADVANCED
+        "Bring the sound to -14 LUFS, as players of short videos do.",
+        False,
+        shared=False,
+        panel=ADVANCED,
+        flag_on=(),
     )
 
     def __post_init__(self) -> None:
@@ -113,6 +124,7 @@ class Clips(Checked):
         0.0,
         min=0,
         flags=("--pad",),
+        panel=ADVANCED,
         metavar="TIME",
         parse=parse_time,
     )
@@ -123,6 +135,7 @@ class Clips(Checked):
         flags=("--min-clip",),
         metavar="TIME",
         parse=parse_time,
+        flag_on=(),
     )
     shorts: Shorts = field(default_factory=Shorts)
 

@@ -23,13 +23,13 @@ Comparison = Literal["mmn", "2d-tan"]
 PANEL = "What to evaluate"
 
 _SOURCES = (
-    "HDF5 file, folder with a file per video, or captions of clips (.jsonl, .jsonl.gz) that --run reads, "
-    "in addition to any others. Can be repeated."
+    "Features that --run reads. HDF5 file, folder with a file per video, or captions of clips "
+    "(.jsonl, .jsonl.gz). Can be repeated."
 )
 _CHECKPOINTS = "Run or checkpoint of `vidsum train mrnet` or `detr`, run on --features"
 _LABELS = "auto: models of --run see no labels. paper: they see the annotators' key frames, as in the paper."
 
-Seeds = Annotated[int, Option("Number of random draws to average.", min=1)]
+Seeds = Annotated[int, Option("Number of random draws to average.", min=1, flag_on=())]
 Features = Annotated[tuple[Path, ...], Option(_SOURCES, metavar="PATH")]
 
 
@@ -45,17 +45,13 @@ class SummaryRequest:
     data: Path | None = None
     """An h5 file of annotated videos."""
     annotations: Path | None = option(
-        "ydata-tvsum50.mat, each annotator's scores, or SumMe's protocol (.npz): alone, for --data "
+        "Scores of annotators. ydata-tvsum50.mat or SumMe's protocol (.npz): alone, for --data "
         "without them, or with --captions.",
         None,
         metavar="FILE",
     )
-    captions: Path | None = option(
-        "In place of --data: captions of the frames of the annotated videos.", None, metavar="FILE.json"
-    )
-    space: CaptionSpace = option(
-        "With --captions: their embeddings, or simulated features, see `vidsum train ridge`.", "text"
-    )
+    captions: Path | None = option("Captions of the frames, in place of --data.", None, metavar="FILE.json")
+    space: CaptionSpace = option("Features made from --captions. See `vidsum train ridge`.", "text")
     model: tuple[str, ...] = option(
         "As in `vidsum summarize`, run on the features. Can be repeated.",
         (),
@@ -68,28 +64,29 @@ class SummaryRequest:
         "Your own scores, {video: [one per pick]}. Can be repeated.", (), metavar="FILE.json"
     )
     summaries: tuple[Path, ...] = option(
-        "Finished summaries: a folder of the JSON files of `vidsum summarize`, or one file. Their "
+        "Finished summaries. A folder of the JSON files of `vidsum summarize`, or one file. Their "
         "segments are compared as they are. Can be repeated.",
         (),
         metavar="PATH",
     )
     runs: tuple[Path, ...] = option(
-        "Folder of `vidsum train`: its models score their own test videos. Can be repeated.",
+        "Folder of `vidsum train`. Its models score their own test videos. Can be repeated.",
         (),
         flags=("--run",),
         metavar="FOLDER",
     )
-    protocol: Literal["auto", "paper"] = option(_LABELS, "auto")
+    protocol: Literal["auto", "paper"] = option(_LABELS, "auto", flag_on=())
     beams: Beams = 1
     segmentation: tuple[Segmentation, ...] = option(
         "Shots of the summaries. Can be repeated.",
         (),
         default_text="change-points; without --data all others",
+        flag_on=(),
     )
     seeds: Seeds = 10
     device: Device = "auto"
     plot_of: Literal["scores", "segments"] = option(
-        "What --plot draws: scores over time, or segments of each row under the annotators'.",
+        "Content of --plot. scores over time, or segments of each row under the annotators'.",
         "scores",
         panel="Output",
     )
@@ -138,7 +135,10 @@ class MomentsRequest:
 
     data: Annotated[
         Path,
-        Option("Annotations of ActivityNet Captions, Charades-STA, TACoS or QVHighlights.", metavar="FILE"),
+        Option(
+            "Annotations of the videos. ActivityNet Captions, Charades-STA, TACoS or QVHighlights.",
+            metavar="FILE",
+        ),
     ]
     predictions: tuple[Path, ...] = ()
     """See `vidsum.lab.evaluation.submissions.read_predictions`."""
@@ -147,26 +147,28 @@ class MomentsRequest:
     )
     features: Features = ()
     query_features: Path | None = option(
-        "Folder with a file per query, for models of --run trained on such files.",
+        "Folder with a file per query. For models of --run trained on such files.",
         None,
         default_text="embedded by the run's text encoder",
         metavar="FOLDER",
+        flag_on=(),
     )
     people: Path | None = option(
-        "Folder of CSV files with several people's answers to queries: adds their agreement with each "
-        "other and with the annotations.",
+        "Folder of CSV files with answers of people. Adds their agreement with each other and with "
+        "the annotations.",
         None,
         metavar="FOLDER",
+        flag_on=(),
     )
-    max_iou: float = option("Maximum IoU of two moments of a model of --run.", 0.5, min=0, max=1)
+    max_iou: float = option("Maximum IoU of two moments of a model of --run.", 0.5, min=0, max=1, flag_on=())
     comparison: Comparison = option(
-        "A moment is found if its IoU is >= the threshold (mmn: MMN, MRNet) or > (2d-tan).", "mmn"
+        "A moment is found if its IoU is >= the threshold (mmn: MMN, MRNet) or > (2d-tan).", "mmn", flag_on=()
     )
     seeds: Seeds = 10
     device: Device = "auto"
     plot_of: str = option(
-        "What --plot draws: R@1 over the IoU (recall), where true moments lie (density), or each row's "
-        "moments of a query, given by its text or number, under the true ones.",
+        "Content of --plot. R@1 over the IoU (recall), where true moments lie (density), or each "
+        "row's moments of a query, given by its text or number, under the true ones.",
         "recall",
         panel="Output",
         metavar="recall|density|QUERY",
@@ -201,7 +203,7 @@ class HighlightsRequest:
     run: Path | None = option(f"{_CHECKPOINTS}, in place of predictions.", None, metavar="FOLDER|FILE")
     features: Features = ()
     text_features: Path | None = option(
-        "Folder with the words of queries as published, qid{N}.npz.",
+        "Folder with the words of queries (qid{N}.npz).",
         None,
         default_text="embedded by the run's text encoder",
         metavar="FOLDER",
@@ -235,14 +237,12 @@ class HighlightsRequest:
 Captions = Annotated[
     Path,
     Option(
-        "Sentences: .csv or .csv.gz with image (or file) and caption, Flickr8k's .txt, Karpathy's .json, or "
-        "a folder of text files.",
+        "Sentences about the pictures. .csv or .csv.gz with image (or file) and caption, Flickr8k's"
+        " .txt, Karpathy's .json, or a folder of text files.",
         metavar="PATH",
     ),
 ]
-Pictures = Annotated[
-    Path, Option("Folder of the images, or of the videos whose frames are described.", metavar="FOLDER")
-]
+Pictures = Annotated[Path, Option("Folder of the images, or of the videos.", metavar="FOLDER")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -253,9 +253,7 @@ class VSERequest(Checked):
 
     captions: Captions
     pictures: Pictures
-    checkpoint: Path = option(
-        "Run or checkpoint of `vidsum train vse`, or its name.", Path("vse"), metavar="FOLDER|FILE|NAME"
-    )
+    checkpoint: Path = option("Run, checkpoint or name of a map.", Path("vse"), metavar="FOLDER|FILE|NAME")
     split: Literal["test", "val", "train"] = option(
         "Split of the pictures. test: held out from training.", "test"
     )
@@ -286,15 +284,15 @@ class CaptionsRequest:
     data: Annotated[
         Path,
         Option(
-            "Sentences of people: COCO or MSR-VTT (.json), Flickr8k (.csv), ActivityNet Captions (.json) or "
-            "MAD (.csv).",
+            "Sentences of people. COCO or MSR-VTT (.json), Flickr8k (.csv), ActivityNet Captions "
+            "(.json) or MAD (.csv).",
             metavar="FILE",
         ),
     ]
     predictions: tuple[Path, ...] = ()
     """See `vidsum.lab.datasets.described.read_captions`."""
     metric: tuple[str, ...] = option(
-        "Measure: cider-d, cider, bleu, rouge-l, or r@K/N, such as r@5/16. Can be repeated.",
+        "Measure. cider-d, cider, bleu, rouge-l, or r@K/N, such as r@5/16. Can be repeated.",
         CAPTION_METRICS,
         default_text="all but r@K/N",
         metavar="NAME",

@@ -54,13 +54,13 @@ class MRNetChoice:
     """Which MRNet to begin with."""
 
     head: Literal["paper", "light", "live"] = option(
-        "Proposal map: the paper's, or one for a CPU. live: a score per clip from what came before, for "
-        "`vidsum watch`.",
+        "Head of the model. paper: the paper's map of proposals; light: one for a CPU; live: a "
+        "score per clip from earlier clips, for `vidsum watch`.",
         "paper",
         panel="Model",
     )
     preset: Literal["activitynet", "charades", "tacos", "qvhighlights", "captions", "toy"] | None = option(
-        "Preset of settings: published ones; captions, toy: ours.",
+        "Preset of settings. Published ones; captions and toy are ours.",
         None,
         panel="Training",
         default_text="activitynet; for captions and toy theirs",
@@ -72,13 +72,13 @@ class DETRChoice:
     """Which DETR model to begin with."""
 
     model: Literal["moment-detr", "qd-detr", "mrnet-detr"] = option(
-        "mrnet-detr is MRNet's encoder with the decoder of QD-DETR.", "qd-detr", panel="Model"
+        "Model to train. mrnet-detr is MRNet's encoder with the decoder of QD-DETR.", "qd-detr", panel="Model"
     )
     size: Literal["paper", "light"] = option(
         "paper: d 256, d_ff 1024. light: 128, 256, for a CPU.", "paper", panel="Model"
     )
     preset: Literal["qvhighlights", "captions", "toy"] | None = option(
-        "Preset of settings: the published ones; captions, toy: ours.",
+        "Preset of settings. The published ones; captions and toy are ours.",
         None,
         panel="Training",
         default_text="qvhighlights; for captions and toy theirs",

@@ -22,7 +22,7 @@ class LoopSettings(Checked):
     PANEL = "Training"
 
     epochs: int = option("Maximum number of epochs.", 300, min=1)
-    seed: int = option("Random seed: initial weights, order of the examples, dropout.", 0, min=0)
+    seed: int = option("Random seed. Of initial weights, order of the examples and dropout.", 0, min=0)
     patience: int | None = option(
         "Stop after this many epochs without improvement.", None, min=1, default_text="none"
     )
@@ -199,30 +199,31 @@ class DataSettings(Checked):
     data: Annotated[
         tuple[str, ...],
         Option(
-            "Annotations: ActivityNet Captions, Charades-STA, TACoS (JSON) or QVHighlights (JSON lines); can "
-            "be repeated with --recipe captions. toy: generated data, to try the model.",
+            "Annotations, or toy. ActivityNet Captions, Charades-STA, TACoS (JSON) or QVHighlights "
+            "(JSON lines); can be repeated with --recipe captions. toy: generated data, to try the "
+            "model.",
             metavar="FILE|toy",
         ),
     ]
     recipe: Literal["features", "captions"] = option(
-        "features: train on features of the annotated videos. captions: simulate features from the "
-        "sentences; no video is needed.",
+        "Source of the features. features: those of the annotated videos; captions: simulated from "
+        "the sentences, so that no video is needed.",
         "features",
     )
     features: tuple[Path, ...] = option(
-        "HDF5 file, folder with one file per video, or captions of clips (.jsonl, .jsonl.gz). Can be "
-        "repeated; features are concatenated. With --recipe captions: captions of clips, which then show "
-        "what their videos do.",
+        "Features of the videos. HDF5 file, folder with one file per video, or captions of clips "
+        "(.jsonl, .jsonl.gz). Can be repeated; features are concatenated. With --recipe captions: "
+        "captions of clips, which then show what their videos do.",
         (),
         metavar="PATH",
     )
     space: Literal["features", "clip", "vse"] = option(
-        "clip or vse: the features are embeddings in that space of `vidsum ground`, which can then use "
-        "the model. features: any others. With captions: the space to simulate, vse by default.",
+        "Space of the features. clip or vse: `vidsum ground` can use the model; features: any "
+        "others. With captions: the space to simulate, vse by default.",
         "features",
     )
     text: Literal["minilm", "clip", "glove"] | None = option(
-        "Text encoder of the queries for other features.", None, default_text="minilm"
+        "Text encoder of the queries.", None, default_text="minilm"
     )
     clip_s: float | None = option(
         "With captions: clip length in seconds; a window has T clips.", None, default_text="1", above=0
@@ -244,23 +245,23 @@ class DataSettings(Checked):
         default_text="0.6",
     )
     validation: str | None = option(
-        "Validation data: annotations of other videos, or a fraction of the training videos; "
-        "0: take the last epoch.",
+        "Validation data. Annotations of other videos, or a fraction of the training videos; 0: "
+        "take the last epoch.",
         None,
         default_text="0.1",
         metavar="FILE|FRACTION",
     )
     text_features: Path | None = option(
-        "Folder with the words of each query, qidNUMBER.npz, as published for QVHighlights; --text names "
-        "their encoder.",
+        "Folder with the words of the queries. qidNUMBER.npz, as published for QVHighlights; --text"
+        " names their encoder.",
         None,
         default_text="the words are embedded",
         metavar="FOLDER",
     )
     """For DETR models only."""
     query_features: Path | None = option(
-        "Folder with one vector per query, or its tokens or frames, which are averaged: the audios or "
-        "qidNUMBER of --data as .pt, .npy or .npz.",
+        "Folder with vectors of the queries. One vector per query, or its tokens or frames, which "
+        "are averaged: the audios or qidNUMBER of --data as .pt, .npy or .npz.",
         None,
         default_text="the sentences are embedded",
         metavar="FOLDER",

@@ -24,26 +24,26 @@ class SplitOptions:
     PANEL = "Data and output"
 
     data: tuple[Path, ...] = option(
-        "h5 file of annotated videos, or a folder of them. Can be repeated; the first is the test set.",
+        "h5 file of annotated videos, or a folder. Can be repeated; the first is the test set.",
         (),
         metavar="PATH",
     )
     captions: tuple[Path, ...] = option(
-        "In place of --data: captions of the videos' frames. Can be repeated.", (), metavar="FILE.json"
+        "Captions of the frames, in place of --data. Can be repeated.", (), metavar="FILE.json"
     )
     annotations: tuple[Path, ...] = option(
-        "ydata-tvsum50.mat or SumMe's protocol (.npz): one for each --captions, or for each --data that "
-        "has no gtscore, such as files of `vidsum extract`.",
+        "Scores of annotators. ydata-tvsum50.mat or SumMe's protocol (.npz): one for each "
+        "--captions, or for each --data that has no gtscore, such as files of `vidsum extract`.",
         (),
         metavar="FILE",
     )
     space: CaptionSpace = option(
-        "With --captions: train on their embeddings (text), or on what the map to sentences might show "
-        "of such frames, with its noise (vse). Either model reads real video by that map.",
+        "Features made from --captions. text: their embeddings; vse: what the map to sentences "
+        "might show of such frames, with its noise. Either model reads real video by that map.",
         "text",
     )
     splits: str = option(
-        "canonical, augmented or transfer, or a file of published splits (.json, .yml).",
+        "canonical, augmented, transfer, or a file. A file has published splits (.json, .yml).",
         "canonical",
         metavar="SETTING|FILE",
     )
@@ -158,7 +158,7 @@ class VSEData(Checked):
     captions: Captions
     pictures: Pictures
     extractor: str = option(
-        "Feature extractor of single frames, such as mobilenet_v2, or one of an installed package.",
+        "Feature extractor of single frames. For example mobilenet_v2, or one of an installed package.",
         DEFAULT_EXTRACTOR,
         flags=("--extractor", "-e"),
         metavar="NAME",
