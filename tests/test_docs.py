@@ -14,6 +14,7 @@ from tests.conftest import real_weights
 from tests.golden.test_options import facts_of
 from vidsum.checkpoints.registry import builtin_entries
 from vidsum.checkpoints.trained import read_trained
+from vidsum.commands.options import leaves_of
 from vidsum.summary.settings import SHIPPED_MODELS
 
 ROOT = console.ROOT
@@ -21,9 +22,7 @@ MAN_PAGES = dict(man.pages())
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("weights/**/*.md")])
 BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "python.md").read_text(), re.DOTALL)
 WEIGHTS = ("i3d", "efficientnet_lite0", "minilm")
-OPTIONS = {
-    words: {each.name: facts_of(each) for each in command.params} for words, command in options.commands()
-}
+OPTIONS = {words: facts_of(command) for words, command in options.commands()}
 """The options of every command."""
 
 PAGE_OF = {
@@ -196,7 +195,7 @@ def test_every_flag_of_a_vidsum_command_exists(page: Path) -> None:
         f"{command} {flag}"
         for command, rest in lines
         if command in OPTIONS
-        for flag in _flags(rest) - _flags_of(command) - {"--help"}
+        for flag in _flags(rest) - _flags_of(command) - {"--help", "--help-all"}
     ]
     assert unknown == []
 
@@ -218,7 +217,7 @@ def test_every_import_of_the_examples_works(page: Path) -> None:
 def test_every_command_has_a_page_with_its_flags() -> None:
     for words, command in options.commands():
         page = MAN_PAGES[f"vidsum-{words.replace(' ', '-')}"].replace("\\-", "-")
-        flags = [flag for each in command.params if each.param_type_name == "option" for flag in each.opts]
+        flags = [flag for leaf in leaves_of(command) for flag in options.flags_of(leaf)]
         assert [flag for flag in flags if flag not in page] == []
         assert f"vidsum {words}" in MAN_PAGES["vidsum"].replace("\\-", "-")
 
