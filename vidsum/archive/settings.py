@@ -48,12 +48,12 @@ class SearchOptions:
         "Like this picture, or part of a video. Can be repeated.", (), metavar="PICTURE|VIDEO@START-END"
     )
     also: tuple[str, ...] = option(
-        "Also seen in the same moment. Can be repeated.", (), flags=("--and",), metavar="TEXT"
+        "Require this in the same moment. Can be repeated.", (), flags=("--and",), metavar="TEXT"
     )
     without: tuple[str, ...] = option(
-        "Not seen in the moment. Can be repeated.", (), flags=("--not",), metavar="TEXT"
+        "Require that this is not in the moment. Can be repeated.", (), flags=("--not",), metavar="TEXT"
     )
-    then: tuple[str, ...] = option("Seen later in the same video. Can be repeated.", (), metavar="TEXT")
+    then: tuple[str, ...] = option("Require this later in the video. Can be repeated.", (), metavar="TEXT")
     path: tuple[str, ...] = option(
         "Only videos at this path, such as '2024/*.mp4'. Can be repeated.", (), metavar="GLOB", shared=False
     )

@@ -3,9 +3,9 @@ const byId = id => document.getElementById(id);
 const form = document.querySelector("form"), video = document.querySelector("video"), lane = document.querySelector(".chart svg");
 const SEVERAL = ["and", "not", "then", "path"];
 const facts = new Map(), picked = new Map();
-// a page that needs no server holds what it shows
+// a page without a server holds its data
 const stored = JSON.parse(document.getElementById("stored")?.textContent || "null");
-let archive = { unlikely: 0, latest: [] }, found = [], shown = null, current = null, asking = null;
+let archive = { unlikely: 0, latest: [] }, hits = [], displayed = null, current = null, pending = null;
 const player = playerOf(video, () => { byId("now").textContent = "The moment is over. Space plays on."; });
 
 const make = (tag, attributes = {}, ...children) => {
@@ -21,7 +21,7 @@ const make = (tag, attributes = {}, ...children) => {
 const times = (start, until) => `${clock(start)} – ${clock(until)}`;
 const split = path => { const at = Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")); return [path.slice(0, at + 1), path.slice(at + 1)]; };
 const percent = share => `${Math.round(100 * share)} %`;
-const count = (number, one) => `${number.toLocaleString("en")} ${one}${number === 1 ? "" : "s"}`;
+const count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 const params = () => new URLSearchParams(location.hash.slice(1));
 const thumb = shot => stored ? stored.thumbs[shot] : `/thumb/${encodeURIComponent(shot)}.jpg`;
 const pictured = about => about.shots.filter(shot => thumb(shot.id));
@@ -45,14 +45,14 @@ const about = id => {
   return facts.get(id);
 };
 
-// the address holds what is asked for, and what plays: v and t
-const asked = () => {
+// the address holds what is currentQuery for, and what plays: v and t
+const currentQuery = () => {
   const query = params();
   for (const name of ["v", "t"]) query.delete(name);
   return query;
 };
 const linkTo = (id, start = null, until = null) => {
-  const query = asked();
+  const query = currentQuery();
   query.set("v", id);
   if (start !== null) query.set("t", until === null ? start.toFixed(2) : `${start.toFixed(2)}-${until.toFixed(2)}`);
   return `#${query}`;
@@ -64,14 +64,14 @@ const ask = change => {
     const texts = SEVERAL.includes(field.name) ? field.value.split(";") : [field.value];
     for (const text of texts) if (text.trim()) query.append(field.name, text.trim());
   }
-  for (const shot of asked().getAll("like")) query.append("like", shot);
+  for (const shot of currentQuery().getAll("like")) query.append("like", shot);
   change(query);
-  if (`#${query}` === location.hash) { shown = null; show(); } else location.hash = query;
+  if (`#${query}` === location.hash) { displayed = null; show(); } else location.hash = query;
 };
 
 const scrubbed = (frame, id, shot, start, until, duration) => {
   const image = make("img", { alt: "", loading: "lazy", decoding: "async" });
-  const own = duration ? make("i") : "", head = make("i", { class: "head", hidden: true });
+  const range = duration ? make("i") : "", head = make("i", { class: "head", hidden: true });
   const time = make("span", { class: "time" });
   const rest = () => {
     image.src = thumb(shot);
@@ -79,16 +79,16 @@ const scrubbed = (frame, id, shot, start, until, duration) => {
     head.hidden = true;
   };
   const place = time_s => 100 * Math.min(1, time_s / duration); // speech may go on after the last picture
-  if (own) Object.assign(own.style, { left: `${place(start)}%`, width: `${place(until) - place(start)}%` });
+  if (range) Object.assign(range.style, { left: `${place(start)}%`, width: `${place(until) - place(start)}%` });
   rest();
-  frame.append(image, time, make("span", { class: "lane" }, own, head));
+  frame.append(image, time, make("span", { class: "lane" }, range, head));
   frame.addEventListener("pointermove", async event => {
     if (event.pointerType !== "mouse") return;
     const box = frame.getBoundingClientRect(), share = Math.min(Math.max((event.clientX - box.left) / box.width, 0), 1);
     frame.inside = true;
     const known = await about(id).catch(() => null);
     if (!known || !frame.inside) return;
-    if (!frame.loaded) frame.loaded = pictured(known).slice(0, 200).map(each => Object.assign(new Image(), { src: thumb(each.id) }));
+    if (!frame.loaded) frame.loaded = pictured(known).slice(0, 200).map(shot => Object.assign(new Image(), { src: thumb(shot.id) }));
     const at = share * known.duration_s;
     image.src = thumb(shotAt(known, at).id);
     time.textContent = clock(at);
@@ -99,7 +99,7 @@ const scrubbed = (frame, id, shot, start, until, duration) => {
   return frame;
 };
 
-const keyOf = moment => `${moment.id}:${moment.start_s}:${moment.end_s}`;
+const momentKey = moment => `${moment.id}:${moment.start_s}:${moment.end_s}`;
 const card = moment => {
   const unsure = moment.present !== null && moment.present < archive.unlikely, said = moment.evidence !== "seen";
   const score = moment.present === null ? moment.score.toFixed(2) : percent(moment.present);
@@ -107,14 +107,14 @@ const card = moment => {
   const range = times(moment.start_s, moment.end_s);
   const copies = moment.also.map(path => split(path)[1]);
   const frame = scrubbed(make("span", { class: "frame" }), moment.id, moment.shot, moment.start_s, moment.end_s, moment.duration_s);
-  const link = make("a", { class: `cut${said ? " said" : ""}${unsure ? " unsure" : ""}`, href: linkTo(moment.id, moment.start_s, moment.end_s), "data-key": keyOf(moment), onclick: replay },
+  const link = make("a", { class: `cut${said ? " said" : ""}${unsure ? " unsure" : ""}`, href: linkTo(moment.id, moment.start_s, moment.end_s), "data-key": momentKey(moment), onclick: replay },
     frame,
     make("span", { class: "text" },
       make("b", { class: "match" }, make("span", { class: "unseen" }, moment.present === null ? "score " : "match "), score), make("span", {}, why),
       moment.text ? make("q", {}, moment.text) : "",
       copies.length ? make("span", { class: "line", title: copies.join(", ") }, `also in ${count(copies.length, "video")}`) : ""));
   const box = make("input", { type: "checkbox", title: "Select", "aria-label": `Select ${range} of ${split(moment.video)[1]}`, onchange: () => pick(moment, box.checked) });
-  box.checked = picked.has(keyOf(moment));
+  box.checked = picked.has(momentKey(moment));
   return make("li", { class: "moment" }, link, stored ? "" : make("div", { class: "acts" },
     box,
     make("button", { type: "button", "aria-label": `More like ${range} of ${split(moment.video)[1]}`, onclick: () => like(moment.shot) }, "More like this")));
@@ -125,12 +125,12 @@ const group = moments => {
     make("h2", {}, make("a", { href: linkTo(moments[0].id) }, name)), make("p", { class: "soft" }, folder),
     make("ol", { class: "cards" }, ...moments.map(card)));
 };
-const whole = each => make("li", {}, make("a", { class: "cut", href: linkTo(each.id), title: each.video },
-  scrubbed(make("span", { class: "frame" }), each.id, each.shot, 0, each.duration_s, 0), make("span", { class: "text" }, split(each.video)[1])));
+const videoCard = about => make("li", {}, make("a", { class: "cut", href: linkTo(about.id), title: about.video },
+  scrubbed(make("span", { class: "frame" }), about.id, about.shot, 0, about.duration_s, 0), make("span", { class: "text" }, split(about.video)[1])));
 
 const list = () => {
   const groups = new Map();
-  for (const moment of found) groups.set(moment.id, [...groups.get(moment.id) || [], moment]);
+  for (const moment of hits) groups.set(moment.id, [...groups.get(moment.id) || [], moment]);
   const all = [...groups.values()];
   const isLikely = moments => moments[0].present === null || moments[0].present >= archive.unlikely;
   const likely = all.filter(isLikely), others = all.filter(moments => !isLikely(moments));
@@ -139,26 +139,26 @@ const list = () => {
 };
 const search = async (query, text) => {
   byId("more").hidden = true;
-  asking?.abort();
+  pending?.abort();
   if (!stored && !query.has("q") && !query.has("like")) {
-    found = [];
-    byId("results").replaceChildren(make("ol", { class: "cards latest" }, ...archive.latest.map(whole)));
+    hits = [];
+    byId("results").replaceChildren(make("ol", { class: "cards latest" }, ...archive.latest.map(videoCard)));
     say(archive.videos ? (archive.latest.length < archive.videos ? "The latest videos" : "") : "The archive has no videos yet: vidsum index FOLDER");
     return;
   }
-  asking = new AbortController();
+  pending = new AbortController();
   say("Searching …");
   try {
-    const result = stored || await json(`/api/search?${text}`, { signal: asking.signal });
-    found = result.moments;
+    const result = stored || await json(`/api/search?${text}`, { signal: pending.signal });
+    hits = result.moments;
     list();
-    const videos = new Set(found.map(moment => moment.id)).size;
-    const summary = found.length ? `${count(found.length, "moment")} in ${count(videos, "video")}` : "Nothing found";
+    const videos = new Set(hits.map(moment => moment.id)).size;
+    const summary = hits.length ? `${count(hits.length, "moment")} in ${count(videos, "video")}` : "Nothing found";
     say([summary, ...result.warnings].join(". "));
-    byId("more").hidden = stored || found.length < Number(query.get("k") || 20);
+    byId("more").hidden = stored || hits.length < Number(query.get("k") || 20);
   } catch (error) {
     if (error.name === "AbortError") return;
-    found = [];
+    hits = [];
     say(error.message, true);
     list();
   }
@@ -166,18 +166,18 @@ const search = async (query, text) => {
 const like = shot => { form.reset(); location.hash = new URLSearchParams({ like: shot }); scrollTo(0, 0); };
 
 const show = async () => {
-  const query = asked(), text = String(query), at = params();
-  if (text !== shown) {
-    shown = text;
+  const query = currentQuery(), text = String(query), at = params();
+  if (text !== displayed) {
+    displayed = text;
     for (const field of form.elements) if (field.name) field.value = query.getAll(field.name).join("; ");
     const open = [...query.keys()].some(name => !["q", "like", "k"].includes(name)) || !byId("filters").hidden;
     unfold(open);
     byId("like").hidden = !query.has("like");
     byId("like").replaceChildren(...query.getAll("like").map(shot => make("img", { src: thumb(shot), alt: "" })), "Looks like this",
-      make("button", { type: "button", onclick: () => ask(each => each.delete("like")) }, "Leave out"));
+      make("button", { type: "button", onclick: () => ask(query => query.delete("like")) }, "Leave out"));
     if (!stored) document.title = query.has("q") ? `${query.get("q")} – vidsum` : "vidsum";
     await search(query, text);
-    if (text !== shown) return;
+    if (text !== displayed) return;
   }
   if (at.has("v")) play(at.get("v"), at.get("t") || "");
   else close();
@@ -226,9 +226,9 @@ const draw = () => {
   const x = time => (1000 * time / current.duration_s).toFixed(2);
   const band = (from, to, kind) => make("rect", { class: kind, x: x(from), y: 0, width: x(Math.max(to - from, current.duration_s / 500)), height: 100 });
   const limit = time => make("line", { class: "limit", x1: x(time), x2: x(time), y1: 0, y2: 100 });
-  const own = found.filter(moment => moment.id === current.id && moment.start_s !== current.start);
+  const others = hits.filter(moment => moment.id === current.id && moment.start_s !== current.start);
   lane.replaceChildren(...current.shots.filter((_, number) => number % 2).map(shot => band(shot.start_s, shot.end_s, "shot")),
-    ...own.map(moment => band(moment.start_s, moment.end_s, `chosen${moment.evidence === "seen" ? "" : " said"}`)),
+    ...others.map(moment => band(moment.start_s, moment.end_s, `chosen${moment.evidence === "seen" ? "" : " said"}`)),
     ...(current.until ? [band(current.start, current.until, "chosen best"), limit(current.start), limit(current.until)] : []),
     make("line", { class: "head", x1: 0, x2: 0, y1: 0, y2: 100 }));
 };
@@ -241,14 +241,14 @@ const describe = () => {
   fill("shots", pictured(current).map(shot => view(shot, shot.start_s)));
   head("summary", `Summary: ${clock(current.summary.reduce((sum, part) => sum + part.end_s - part.start_s, 0))} in ${count(current.summary.length, "segment")}`);
   fill("summary", current.summary.map(part => view(shotAt(current, (part.start_s + part.end_s) / 2), part.start_s, part.end_s)));
-  for (const id of ["said", "described"]) fill(id, current[id].map(one => make("li", {}, link(one.start_s, null, make("span", {}, clock(one.start_s)), one.text))));
+  for (const id of ["said", "described"]) fill(id, current[id].map(text => make("li", {}, link(text.start_s, null, make("span", {}, clock(text.start_s)), text.text))));
 };
 const replay = event => {
   if (event.currentTarget.hash === location.hash && !event.ctrlKey && !event.metaKey && !event.shiftKey) { event.preventDefault(); show(); }
 };
 
 const pick = (moment, isPicked) => {
-  if (isPicked) picked.set(keyOf(moment), moment); else picked.delete(keyOf(moment));
+  if (isPicked) picked.set(momentKey(moment), moment); else picked.delete(momentKey(moment));
   document.querySelector(".picked").hidden = !picked.size;
   byId("count").textContent = `${count(picked.size, "moment")} selected`;
 };
@@ -272,8 +272,8 @@ const save = async (button, url, moments, more = {}) => {
 
 form.addEventListener("submit", event => { event.preventDefault(); ask(() => {}); });
 byId("filter").addEventListener("click", () => unfold(byId("filters").hidden));
-byId("filters").addEventListener("change", () => { if (asked().has("q") || asked().has("like")) ask(() => {}); });
-byId("more").addEventListener("click", () => ask(query => query.set("k", 3 * Number(asked().get("k") || 20))));
+byId("filters").addEventListener("change", () => { if (currentQuery().has("q") || currentQuery().has("like")) ask(() => {}); });
+byId("more").addEventListener("click", () => ask(query => query.set("k", 3 * Number(currentQuery().get("k") || 20))));
 byId("close").addEventListener("click", () => leave());
 byId("again").addEventListener("click", () => player.play([{ start: current.start, end: current.until }]));
 byId("reel").addEventListener("click", () => player.play(current.summary.map(part => ({ start: part.start_s, end: part.end_s })),
@@ -308,7 +308,7 @@ video.addEventListener("timeupdate", () => {
 });
 const leave = () => {
   const chosen = document.querySelector(".cut[aria-current]");
-  location.hash = asked();
+  location.hash = currentQuery();
   (chosen || byId("q")).focus();
 };
 
@@ -318,7 +318,7 @@ const step = key => {
   const place = cut => { const box = cut.getBoundingClientRect(); return [box.left + box.width / 2, box.top]; };
   const [x, y] = place(cuts[at]), sign = key === "ArrowDown" ? 1 : -1;
   const ahead = cuts.map(cut => [cut, ...place(cut)]).filter(([, , top]) => sign * (top - y) > 20);
-  return (ahead.sort((one, other) => Math.hypot(one[1] - x, one[2] - y) - Math.hypot(other[1] - x, other[2] - y))[0] || [])[0];
+  return (ahead.sort((a, b) => Math.hypot(a[1] - x, a[2] - y) - Math.hypot(b[1] - x, b[2] - y))[0] || [])[0];
 };
 document.addEventListener("keydown", event => {
   const target = event.target;
