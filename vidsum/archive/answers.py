@@ -332,15 +332,11 @@ def render_timeline(moments: Sequence[Match], document: Mapping[str, Any]) -> tu
 def make_cuts(moments: Sequence[Match], query: str) -> list[tuple[str, Cut]]:
     """Return the video and the cut of each moment, for a timeline."""
     text = as_utf8(" ".join(query.split())) or "moment"
-    return [
-        (
-            moment.video,
-            Cut(
-                moment.start_s, moment.end_s, f"{text} ({rank})", query, rank, moment.present, moment.evidence
-            ),
-        )
-        for rank, moment in enumerate(map(to_player_time, moments), 1)
-    ]
+    cuts = list[tuple[str, Cut]]()
+    for rank, moment in enumerate(map(to_player_time, moments), 1):
+        about = (f"{text} ({rank})", query, rank, moment.present, moment.evidence)
+        cuts.append((moment.video, Cut(moment.start_s, moment.end_s, *about)))
+    return cuts
 
 
 def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:

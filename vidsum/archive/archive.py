@@ -38,7 +38,6 @@ from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.conse import name_embeddings
 from vidsum.grounding.presence import build_cohort
-from vidsum.grounding.settings import UNLIKELY
 from vidsum.grounding.spaces import embed_queries
 from vidsum.grounding.text import DIMS, load_text_encoder
 from vidsum.grounding.vse import EXTRACTOR
@@ -224,7 +223,7 @@ class Archive:
             search = self._build_search(text, options)
             hits = self._search_texts(text, search, space, {*files})
             if options.evidence not in ("said", "described"):
-                hits = [*_discount_seen(hits, search), *search.run(space, axes, {*files})]
+                hits = [*search.discount_seen(hits), *search.run(space, axes, {*files})]
             best = _select_best(
                 [match for hit in hits for match in _to_matches(hit, files, options)], options
             )
@@ -261,7 +260,7 @@ class Archive:
     @staticmethod
     def query_warnings(text: str | None, options: SearchOptions) -> tuple[str, ...]:
         """Return warnings about texts that are not well understood."""
-        if not (texts := _query_texts(text, options)):
+        if not (texts := options.list_texts(text)):
             return ()
         return (*read_queries(texts).warnings, *query_warnings(texts, _unknown_words(text, options)))
 
@@ -312,7 +311,7 @@ class Archive:
 
     def _build_search(self, text: str | None, options: SearchOptions) -> ArchiveSearch:
         vectors = [embed_example(self._connection, like) for like in options.like]
-        if texts := _query_texts(text, options):
+        if texts := options.list_texts(text):
             vectors.append(embed_queries("vse", read_queries(texts).texts))
         rows, names = np.concatenate(vectors), name_embeddings(EXTRACTOR)
         after = len(rows) - len(options.then)
@@ -320,16 +319,6 @@ class Archive:
         steps = [SearchStep(tuple(range(first)), tuple(range(first, after)))]
         steps += [SearchStep((number,)) for number in range(after, len(rows))]
         return ArchiveSearch(self._connection, options, tuple(steps), rows, names, build_cohort(names, rows))
-
-
-def _discount_seen(hits: Sequence[Hit], search: ArchiveSearch) -> list[Hit]:
-    """Return likely text hits with the probability that the text matches and the picture does not.
-
-    So `vidsum.grounding.speech.fuse` ranks them: what a picture shows needs no words.
-    """
-    likely = [hit for hit in hits if hit.present >= UNLIKELY]
-    seen = {video: search.present(video) for video in {hit.video for hit in likely}}
-    return [replace(hit, present=hit.present * (1 - seen[hit.video])) for hit in likely]
 
 
 def _to_matches(hit: Hit, files: dict[int, list[str]], options: SearchOptions) -> list[Match]:
@@ -356,9 +345,5 @@ def _select_best(matches: Sequence[Match], options: SearchOptions) -> list[Match
     return best[: options.top_k]
 
 
-def _query_texts(text: str | None, options: SearchOptions) -> list[str]:
-    return [*([text] if text else []), *options.also, *options.without, *options.then]
-
-
 def _unknown_words(text: str | None, options: SearchOptions) -> list[str]:
-    return unreadable_queries(_query_texts(text, options), load_text_encoder("minilm").split)
+    return unreadable_queries(options.list_texts(text), load_text_encoder("minilm").split)

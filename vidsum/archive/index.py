@@ -199,9 +199,8 @@ def mark_gone(connection: Database, folders: Iterable[str]) -> list[str]:
     with connection.transaction():
         for folder in folders:
             prefix = _key(folder).rstrip(os.fsencode(os.sep)) + os.fsencode(os.sep)
-            for (path,) in connection.execute(
-                "SELECT path FROM files WHERE substr(path, 1, ?) = ?", (len(prefix), prefix)
-            ).fetchall():
+            query = "SELECT path FROM files WHERE substr(path, 1, ?) = ?"
+            for (path,) in connection.execute(query, (len(prefix), prefix)).fetchall():
                 if not os.path.lexists(path):
                     gone.append(os.fsdecode(path))
                     _mark_missing(connection, path)
@@ -227,11 +226,9 @@ def _key(path: str | os.PathLike[str]) -> bytes:
 def remove(connection: Database, paths: Iterable[str | os.PathLike[str]]) -> int:
     """Remove files from the archive, not from the disk; return how many were in it."""
     with connection.transaction():
-        count = sum(
-            connection.execute("DELETE FROM files WHERE path = ?", (_key(path),)).rowcount for path in paths
-        )
+        removed = [connection.execute("DELETE FROM files WHERE path = ?", (_key(path),)) for path in paths]
         drop_orphans(connection)
-    return count
+    return sum(cursor.rowcount for cursor in removed)
 
 
 def drop_orphans(connection: Database) -> None:

@@ -28,6 +28,7 @@ from vidsum.archive.store import Database
 from vidsum.grounding.conse import SHARPNESS, log_likelihood
 from vidsum.grounding.presence import OFFSET, SLOPE, Cohort
 from vidsum.grounding.proposals import find_moments
+from vidsum.grounding.settings import UNLIKELY
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, similarity
 from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray, Interval
@@ -205,6 +206,15 @@ class ArchiveSearch:
         first, count = self.connection.execute(query, (video,)).fetchone()
         ((_, present),) = self._rank_exactly({video: list(range(first, first + count))})
         return present
+
+    def discount_seen(self, hits: Sequence[Hit]) -> list[Hit]:
+        """Return likely hits in texts with the probability that the text matches and the picture does not.
+
+        So `vidsum.grounding.speech.fuse` ranks them: what a picture shows needs no words.
+        """
+        likely = [hit for hit in hits if hit.present >= UNLIKELY]
+        seen = {video: self.present(video) for video in {hit.video for hit in likely}}
+        return [replace(hit, present=hit.present * (1 - seen[hit.video])) for hit in likely]
 
     def _read_clips(self, content: bytes) -> Records:
         return read_records(content, clip_type(self.vectors.shape[1], len(self.names)))

@@ -80,6 +80,10 @@ class SearchOptions:
             if not all(map(has_words, texts)):
                 raise UsageError(f"{flag}: holds no text", hint=f'{flag} "a dog"')
 
+    def list_texts(self, text: str | None) -> list[str]:
+        """Return the texts of a search, `text` and those of the options, in the order of their vectors."""
+        return [*([text] if text else []), *self.also, *self.without, *self.then]
+
     @property
     def is_of_pictures(self) -> bool:
         """Whether conditions other than one text are set, which only pictures can meet."""

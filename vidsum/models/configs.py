@@ -17,8 +17,7 @@ that attend, LAM the logits Q K^T. The static one reads nothing."""
 Fusion = Literal["product", "sum", "hide"]
 """How a mask M changes logits: times M, plus M, or plus (M - 1) * 10000, which hides (SwinBERT's)."""
 MaskInit = Literal["default", "xavier", "he"]
-"""How the linear layers of a learned mask start: as PyTorch's, with Xavier's weights, or with He's and biases
-of 0."""
+"""Start of a mask's linear layers: as PyTorch's, Xavier's weights, or He's and biases of 0."""
 Bound = Literal["none", "sigmoid"]
 Pattern = Literal["full", "local", "global", "local-global"]
 """The attention pattern of an encoder: the rows of FullTransNet's Table III."""
@@ -39,10 +38,7 @@ Inputs = Literal["projected", "pooled"]
 Dimension = Annotated[int, Limits(min=1)]
 Dropout = Annotated[float, Option("Dropout rate.", min=0, max=0.99)]
 InputDropout = Annotated[float, Option("Dropout rate of the features, before projection.", min=0, max=0.99)]
-Clips = Annotated[
-    int,
-    Option("Clips that a video is averaged into (T); `train detr` reads a shorter video as it is.", min=2),
-]
+Clips = Annotated[int, Option("Clips per video (T), averaged; `train detr` keeps shorter videos.", min=2)]
 FeedForward = Annotated[int, Option("Feed-forward hidden size (d_ff).", min=1)]
 Heads = Annotated[int, Option("Attention heads (h).", min=1)]
 
@@ -69,7 +65,6 @@ class MaskConfig:
         None,
         default_text="product; hide with --mask static",
     )
-    """Resolved to the default of the kind."""
     shared: bool = option(
         "The first layer's mask for all layers, or one per layer.",
         False,
@@ -77,18 +72,14 @@ class MaskConfig:
         default_text="mask-per-layer",
     )
     identity: bool = option(
-        "Initialise the mask to identity, or like a plain linear layer.",
+        "Start as no mask, or like a linear layer.",
         False,
         flags=("--mask-identity/--mask-plain",),
         default_text="mask-plain",
     )
     """True lets a trained model be extended. The papers do not say how their layers start."""
-    init: MaskInit = option(
-        "Initial weights of the mask: PyTorch's, Xavier's, or He's.", "default", default_text="PyTorch's"
-    )
-    bound: Bound = option(
-        "sigmoid: keep the mask within 0 and 1, as in the papers' figures.", "none", default_text="none"
-    )
+    init: MaskInit = option("Initial weights of the mask.", "default", default_text="PyTorch's")
+    bound: Bound = option("sigmoid: keep the mask within 0 and 1.", "none", default_text="none")
 
     def __post_init__(self) -> None:
         """Refuse with a UsageError what is not allowed, or has no effect on a static mask."""
@@ -111,18 +102,14 @@ class FullTransNetConfig:
     PANEL = "Model"
 
     dim_in: Dimension = 1024
-    """D, of the features."""
     d: int = option("Model dimension (d).", 64, min=2)
     layers: int = option("Encoder layers, and decoder layers (N).", 6, min=1)
     heads: Heads = 8
-    d_k: int | None = option(
-        "Numbers of a head's queries and keys (d_k).", None, min=1, default_text="d / heads"
-    )
-    d_v: int | None = option("Numbers of a head's values (d_v).", None, min=1, default_text="d / heads")
+    d_k: int | None = option("Size of a head's queries and keys.", None, min=1, default_text="d / heads")
+    d_v: int | None = option("Size of a head's values.", None, min=1, default_text="d / heads")
     d_ff: FeedForward = 2048
     attention: Pattern = option("Attention pattern of the encoder.", "local-global")
     window: int = option("Local window in tokens (w); odd.", 17, min=1)
-    """The token itself is among them."""
     global_tokens: int = option("Global tokens per shot.", 3, min=1, max=3)
     """1: the first sample; 2: the middle one too; 3: the last one too."""
     head: Head = option(
@@ -131,10 +118,7 @@ class FullTransNetConfig:
         "linear",
     )
     """`linear` has t_max outputs, `pointer` compares with the encoder's, `frame` adds `FrameScores`."""
-    ridge: bool = option(
-        "With --head frame: start from ridge regression.", False, flags=("--ridge/--no-ridge",)
-    )
-    """Ours: see `FrameScores`."""
+    ridge: bool = option("Start --head frame from ridge regression.", False, flags=("--ridge/--no-ridge",))
     target: Target = option(
         "Key frame that a step of the decoder predicts: the next one, or (same-step) the one that it was "
         "just given, as in the public code. Such a decoder cannot summarize without labels.",
@@ -175,7 +159,6 @@ class RidgeConfig:
     PANEL = "Model"
 
     dim_in: Dimension = 1024
-    """D, of the input."""
     window: int = option("Smoothing window of features and scores in samples; odd.", 7, min=1)
     novelty: float = option(
         "Weight of the scorer contrastive's curve beside the model's, both of deviation 1.", 0.0, min=0
@@ -194,11 +177,9 @@ class VSEConfig(Checked):
     PANEL = "Model"
 
     dim_in: Dimension = 1280
-    """D, of the features."""
     hidden: int = option("Units of the hidden layer.", 1024, min=1)
     """The sum over all maps, if several were averaged."""
     dim_out: Dimension = 384
-    """E, of the sentences' embeddings."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,7 +191,6 @@ class CaptionerConfig:
     words: tuple[str, ...] = ()
     """The vocabulary, after the names of the tokens that are not words."""
     dim_in: Dimension = 1280
-    """D, of the features."""
     d: int = option("Model dimension (d).", 192, min=1)
     layers: int = option("Decoder layers.", 2, min=1)
     heads: Heads = 4
@@ -236,8 +216,7 @@ HEADS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "live": {"clips": 150, "d": 64, "d_ff": 256, "dim_joint": 64, **CAUSAL},
     }
 )
-"""MRNet's heads, as in `MRNetConfig(**HEADS["light"])`: the paper's proposal map, one for a CPU; and
-mrnet-live, which has no map."""
+"""MRNet's heads, as in `MRNetConfig(**HEADS["light"])`: the paper's map, one for a CPU; live has no map."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -338,13 +317,11 @@ class DETRConfig:
     heads: Heads = 8
     d_ff: FeedForward = 1024
     layers: int = option("Layers of each encoder.", 2, min=1)
-    """QD-DETR has two encoders."""
     decoder_layers: int = option("Decoder layers.", 2, min=1)
     n_moments: int = option("Moments per answer.", 10, min=1)
     dropout: Dropout = 0.1
     dropout_in: InputDropout = 0.5
     mask: MaskConfig | None = None
-    """The learned mask of the encoders' attention."""
     gamma: Annotated[float, Limits(above=0, max=1)] = 0.98
     """This and the fields below are for mrnet-detr only; see `MRNetConfig`."""
     decay: Decay = "bidirectional"
