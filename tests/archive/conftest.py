@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from tests.archive.made import film, spoken, use_archive
-from tests.archive.servers import new_database, started
-from tests.archive.serving import serving
+from tests.archive.serving import new_database, serving, started
 from vidsum.archive import index
 from vidsum.archive.archive import Archive
 from vidsum.archive.serve import Server

@@ -1,13 +1,21 @@
 """A server over an archive of colours, and a client that sends what it is told to."""
 
 import json
+import os
+import shutil
+import subprocess
+import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
+from itertools import count
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from vidsum.archive.serve import Server
 
@@ -49,3 +57,49 @@ def ask(server: Server, path: str, method: str = "GET", body: Any = None, **head
         return Answer(response.status, dict(response.headers), response.read())
     finally:
         connection.close()
+
+
+_NUMBERS = count()
+
+
+@contextmanager
+def started() -> Iterator[str]:
+    """The address of a database of a server. Skips the test where its programs are missing."""
+    psycopg = pytest.importorskip("psycopg")
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    initdb = shutil.which("initdb") or (found and str(found[-1]))
+    if not initdb:
+        pytest.skip("PostgreSQL is not installed")
+    folder = Path(tempfile.mkdtemp(prefix="vidsum"))
+    # it does not run as root
+    own = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
+    if own:
+        shutil.chown(folder, "nobody")
+    data, url = str(folder / "data"), f"postgresql://tester@/postgres?host={folder}"
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
+    options = ["-U", "tester", "-A", "trust", "--no-sync", "--locale=C.UTF-8"]
+    subprocess.run([initdb, "-D", data, *options], check=True, **own, **quiet)  # type: ignore[call-overload]
+    words = [str(Path(initdb).with_name("postgres")), "-D", data, "-k", str(folder), "-h", "", "-F"]
+    server = subprocess.Popen(words, **own, **quiet)  # type: ignore[call-overload]
+    try:
+        for _ in range(200):
+            try:
+                psycopg.connect(url).close()
+                break
+            except psycopg.OperationalError:
+                time.sleep(0.05)
+        yield url
+    finally:
+        server.terminate()
+        server.wait(20)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def new_database(url: str) -> str:
+    """The address of an empty database of a server."""
+    import psycopg
+
+    name = f"test{next(_NUMBERS)}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return url.replace("/postgres?", f"/{name}?")

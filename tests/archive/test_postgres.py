@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from tests.archive.made import film, spoken
-from tests.archive.servers import new_database, started
-from tests.archive.serving import ask, serving
+from tests.archive.serving import ask, new_database, serving, started
 from vidsum.archive import index, postgres
 from vidsum.archive.archive import Archive, Match
 from vidsum.archive.postgres import public_name

@@ -14,11 +14,10 @@ import pytest
 from PIL import Image
 
 import vidsum
-from tests.archive.made import COLOURS, film, spoken, unit
+from tests.archive.made import COLOURS, film, spoken
 from tests.media import make_video
 from vidsum.archive import answers, index
 from vidsum.archive.archive import Archive, Match
-from vidsum.archive.packed import pack_rows, unpack_rows
 from vidsum.errors import InputError, UsageError
 
 
@@ -260,16 +259,6 @@ def test_the_library_has_it(tmp_path: Path) -> None:
     assert vidsum.Archive is Archive
     with pytest.raises(InputError, match="no such archive"):
         vidsum.Archive(tmp_path / "none.vidsum", create=False)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_small_integers_keep_the_nearest_rows(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    rows, queries = unit(rng, 5000, 128), unit(rng, 20, 128)
-    exact, packed = queries @ rows.T, queries @ unpack_rows(pack_rows(rows)).T
-    best, found = (np.argsort(-each, axis=1) for each in (exact, packed))
-    recall = np.mean([np.isin(best[row, :20], found[row, :40]).mean() for row in range(len(queries))])
-    assert recall >= 0.99
 
 
 @pytest.mark.parametrize("column", ["scan", "edges"])

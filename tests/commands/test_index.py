@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.archive.made import film, use_archive
-from tests.archive.servers import started
+from tests.archive.serving import started
 from tests.commands.conftest import Run, check_schema
 from vidsum.archive import claims
 from vidsum.archive.archive import Archive

@@ -57,23 +57,19 @@ def test_i3d_names_what_is_done_in_a_clip(i3d: Extractor, shared_videos: Path, n
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"), [("drummer_portrait.mp4", "drum"), ("dog_in_snow.mp4", "Chesapeake Bay retriever")]
+    ("extractor", "name", "expected"),
+    [
+        ("mobilenet_v2", "drummer_portrait.mp4", "drum"),
+        ("mobilenet_v2", "dog_in_snow.mp4", "Chesapeake Bay retriever"),
+        ("efficientnet_lite0", "dog_in_snow.mp4", "Chesapeake Bay retriever"),
+    ],
 )
-def test_mobilenet_v2_names_what_is_seen_in_a_clip(
-    mobilenet_v2: Extractor, shared_videos: Path, name: str, expected: str
+def test_networks_name_what_is_seen_in_a_clip(
+    shared_videos: Path, extractor: str, name: str, expected: str
 ) -> None:
-    best, _ = best_class(mobilenet_v2, shared_videos / name, most_frames=20)
+    real_weights(extractor)
+    best, _ = best_class(load_extractor(describe(extractor), device="cpu"), shared_videos / name, 20)
     assert best == expected
-
-
-def test_efficientnet_lite0_names_what_is_seen_in_a_clip(shared_videos: Path) -> None:
-    real_weights("efficientnet_lite0")
-    best, _ = best_class(
-        load_extractor(describe("efficientnet_lite0"), device="cpu"),
-        shared_videos / "dog_in_snow.mp4",
-        most_frames=20,
-    )
-    assert best == "Chesapeake Bay retriever"
 
 
 def published(image: Picture) -> torch.Tensor:
