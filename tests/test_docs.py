@@ -26,20 +26,9 @@ OPTIONS = {words: facts_of(command) for words, command in options.commands()}
 """The options of every command."""
 
 PAGE_OF = {
-    "train fulltransnet": "train",
-    "train ridge": "train_ridge",
-    "train mrnet": "train_mrnet",
-    "train detr": "train_detr",
-    "train vse": "train_vse",
-    "train captioner": "train_captioner",
-    "help": "cli",
-    "index": "archive",
-    "search": "archive",
-    "evaluate summary": "evaluate",
-    "evaluate moments": "evaluate_moments",
-    "evaluate highlights": "evaluate_highlights",
-    "evaluate vse": "evaluate_vse",
-    "evaluate captions": "evaluate_captions",
+    **{f"train {name}": f"train_{name}" for name in ("ridge", "mrnet", "detr", "vse", "captioner")},
+    **{f"evaluate {name}": f"evaluate_{name}" for name in ("moments", "highlights", "vse", "captions")},
+    **{"help": "cli", "index": "archive", "search": "archive"},
 }
 """The page of a command, where it is not called like its first word."""
 SHARED_PAGES = ("cli", "extract", "shots", "export", "report")

@@ -102,12 +102,10 @@ def test_texts_do_not_run(browser: Any, page: Path, film: Path) -> None:
 def test_all_segments_play_in_a_row_and_stop_at_the_end(browser: Any, full: Path) -> None:
     tab = opened(browser, full)
     tab.get_by_role("button", name="Play all 2 segments").click()
-    for start, end, said in (
-        (4, 6, "Playing 1 of 2: 0:04.00 – 0:06.00"),
-        (8, 9, "Playing 2 of 2: 0:08.00 – 0:09.00"),
-    ):
+    spans = [(4, 6, "1 of 2: 0:04.00 – 0:06.00"), (8, 9, "2 of 2: 0:08.00 – 0:09.00")]
+    for start, end, said in spans:
         until(tab, f"{TIME} > {start + 0.1} && {TIME} < {end}")
-        assert tab.locator(".now").inner_text() == said
+        assert tab.locator(".now").inner_text() == f"Playing {said}"
     until(tab, "document.querySelector('video').paused")
     assert (9 <= time_of(tab) < 9.6, tab.locator(".now").inner_text()) == (True, "Over.")
     tab.get_by_role("button", name="Play all 2 segments").click()
@@ -128,13 +126,8 @@ def test_a_pointer_sees_time_and_picture_and_the_keyboard_does_too(browser: Any,
     tab.mouse.move(0, 0)
     assert tip.count() == 0
     curve.focus()
-    for key, place in (
-        ("Home", "0:00"),
-        ("PageUp", "0:05"),
-        ("ArrowRight", "0:05"),
-        ("End", "0:10"),
-        ("PageDown", "0:05"),
-    ):
+    keys = {"Home": "0:00", "PageUp": "0:05", "ArrowRight": "0:05", "End": "0:10", "PageDown": "0:05"}
+    for key, place in keys.items():
         curve.press(key)
         assert curve.get_attribute("aria-valuetext") == place, key
     assert tip.inner_text() == "0:05"

@@ -87,12 +87,8 @@ def test_nothing_comes_from_a_network_and_the_video_is_relative(page: Path, film
 def test_each_segment_has_its_times_and_the_frame_of_its_highest_sample(page: Path) -> None:
     found = parsed(page.read_text())
     cuts = found.all("a", "cut")
-    assert [(float(cut["data-start"] or 0), float(cut["data-end"] or 0)) for cut in cuts] == [
-        *((4, 6), (8, 9)),
-        *((6, 7.5), (1, 2), (3, 4)),
-        (4, 5),
-        *((0, 3), (3, 10)),
-    ]
+    spans = [(4, 6), (8, 9), (6, 7.5), (1, 2), (3, 4), (4, 5), (0, 3), (3, 10)]
+    assert [(float(cut["data-start"] or 0), float(cut["data-end"] or 0)) for cut in cuts] == spans
     assert [(cut["href"] or "").rpartition("#")[2] for cut in cuts[:2]] == ["t=4.0,6.0", "t=8.0,9.0"]
     shown = []
     for image in found.all("img"):
@@ -106,22 +102,10 @@ def test_each_segment_has_its_times_and_the_frame_of_its_highest_sample(page: Pa
 
 def test_headlines_reasons_settings_and_warnings(page: Path) -> None:
     texts = parsed(page.read_text()).texts
-    for line in (
-        "Summary: 0:03.00 of 0:10.00 in 2 segments",
-        "3 moments of 3 queries",
-        "1 highlight",
-        "2 shots",
-        "by similarity (space vse)",
-        "match 90 %",
-        "1.5 s, score 2.00, said",
-        "1.0 s, score 1.00, seen",
-        "what is said",
-        "No moments.",
-        "summary › model",
-        "'><b>x",
-        "default",
-    ):
-        assert line in texts, line
+    lines = {"Summary: 0:03.00 of 0:10.00 in 2 segments", "3 moments of 3 queries", "1 highlight", "2 shots"}
+    lines |= {"by similarity (space vse)", "match 90 %", "1.5 s, score 2.00, said", "1.0 s, score 1.00, seen"}
+    lines |= {"what is said", "No moments.", "summary › model", "'><b>x", "default"}
+    assert lines <= set(texts)
     assert texts.count(EVIL) == 1 + 4  # a query, and a warning of each result
 
 

@@ -25,7 +25,6 @@ class Description:
     """Probability that people accept it of the picture; see `vidsum.grounding.writers.Sentence`."""
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON-ready data."""
         times = {"start_s": round_number(self.start_s), "end_s": round_number(self.end_s)}
         return {**times, "text": self.text, "confidence": round_number(self.confidence)}
 
@@ -62,7 +61,6 @@ class Descriptions(Result):
         return to_srt(cues) if form == "srt" else to_vtt(cues).replace("WEBVTT\n", _HEAD, 1)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON-ready data."""
         gaps = [[round_number(time_s) for time_s in gap] for gap in self.gaps or ()]
         return self.document(
             duration_s=round_number(self.video_duration_s),
@@ -74,7 +72,6 @@ class Descriptions(Result):
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Descriptions:
-        """Return the descriptions of a document."""
         gaps = document["gaps"]
         return cls(
             descriptions=tuple(Description(**entry) for entry in document["descriptions"]),
@@ -86,5 +83,4 @@ class Descriptions(Result):
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the descriptions."""
         return [asdict(entry) for entry in self.descriptions]

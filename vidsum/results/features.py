@@ -190,7 +190,6 @@ class Features(Result):
         return document
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return none: a table of features is an array, see `to_pandas`."""
         return []
 
     def to_pandas(self) -> DataFrame:

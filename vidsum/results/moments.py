@@ -33,7 +33,6 @@ class Moment:
     """Whether the pictures or the speech match."""
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON-ready data."""
         return {**interval_data((self.start_s, self.end_s)), "score": round_number(self.score)}
 
 
@@ -54,7 +53,6 @@ class QueryMoments(ContentEquality):
     """The transcript of a spoken query: the fields of `vidsum.results.transcript.SpokenQuery`."""
 
     def to_dict(self, *, with_saliency: bool) -> dict[str, Any]:
-        """As JSON-ready data."""
         moments = [moment.to_dict() for moment in self.moments]
         if self.said is not None:
             moments = [
@@ -76,7 +74,6 @@ class QueryMoments(ContentEquality):
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> QueryMoments:
-        """Return the moments of one query of a document."""
         return cls(
             document["query"],
             _moments(document["moments"]),
@@ -125,7 +122,6 @@ class Grounding(Result):
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Grounding:
-        """Return the moments of a document; one without saliency has empty curves."""
         times = np.array(document.get("timestamps_s", []), np.float64)
         return cls(
             queries=tuple(map(QueryMoments.from_dict, document["queries"])),
@@ -139,7 +135,6 @@ class Grounding(Result):
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the moments, by query and rank."""
         return [
             {"query": query.query, "present": query.present, **row}
             for query in self.queries
@@ -171,7 +166,6 @@ class Highlights(Result):
         return f"Highlights({video_prefix(self.video)}{summary}, by {self.model})"
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON-ready data."""
         return self.document(
             duration_s=round_number(self.video_duration_s),
             clip_s=round_number(self.clip_s),
@@ -183,7 +177,6 @@ class Highlights(Result):
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Highlights:
-        """Return the highlights of a document."""
         return cls(
             saliency=np.array(document["saliency"]["scores"], np.float32),
             timestamps=np.array(document["saliency"]["timestamps_s"], np.float64),
@@ -196,7 +189,6 @@ class Highlights(Result):
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the moments, by rank."""
         return _ranked(self.moments)
 
 

@@ -52,7 +52,6 @@ class Shots(Result):
         return np.stack([edges[:-1], np.maximum(edges[1:] - 1, edges[:-1])], axis=1)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON-ready data."""
         return self.document(
             method=self.method,
             video_fps=round_number(self.video_fps),
@@ -64,11 +63,9 @@ class Shots(Result):
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Shots:
-        """Return the shots of a document."""
         shots = document["shots"]
         edges = np.array([shots[0]["start_s"], *(shot["end_s"] for shot in shots)], np.float64)
         return cls(edges, document["method"], video_fps=document["video_fps"], **common_fields(document))
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the interval of each shot."""
         return [{"start_s": start, "end_s": end} for start, end in self.intervals]

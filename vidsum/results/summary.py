@@ -63,7 +63,6 @@ class Summary(Result):
         return f"Summary({video_prefix(self.video)}{count}, {lengths}, by {self.model})"
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON-ready data."""
         return self.document(
             duration_s=round_number(self.video_duration_s),
             budget={
@@ -91,7 +90,6 @@ class Summary(Result):
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Summary:
-        """Return the summary of a document."""
         return cls(
             segments=tuple((segment["start_s"], segment["end_s"]) for segment in document["segments"]),
             shots=tuple(ScoredShot(**shot) for shot in document["shots"]),
@@ -107,5 +105,4 @@ class Summary(Result):
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return its shots."""
         return [asdict(shot) for shot in self.shots]

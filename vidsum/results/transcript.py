@@ -120,7 +120,6 @@ class Transcript(Result):
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Transcript:
-        """Return the transcript of a document; one without words has none."""
         return cls(
             segments=parse_segments([{"words": (), **segment} for segment in document["segments"]]),
             language=document["language"],
@@ -131,7 +130,6 @@ class Transcript(Result):
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the segments, without their words."""
         return [
             {name: value for name, value in vars(segment).items() if name != "words"}
             for segment in self.segments
