@@ -1,9 +1,9 @@
-"""Which known name somebody meant."""
+"""The wording of errors: the name that was meant, and no secret of a URL."""
 
 import pytest
 
 from docs.options import commands
-from vidsum.errors import did_you_mean, nearest, unknown_name_error
+from vidsum.errors import did_you_mean, nearest, redact, unknown_name_error
 from vidsum.summary.score import MODELS
 
 
@@ -42,3 +42,27 @@ def test_the_error_names_what_was_meant_and_what_there_is() -> None:
     assert error.message == "unknown model 'rigde'; did you mean 'ridge'?"
     assert error.hint == "choose from ridge, random, or a file"
     assert did_you_mean("--no", ["--json"], quoted=False) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "http://me:SECRET@host/a.mp4",
+        "rtsp://SECRET@host/x: cannot connect",
+        "see http://host/a.mp4?token=SECRET.",
+        "http://host/a.mp4#SECRET",
+        "...https://me:SECRET@host/a.mp4",
+        "1https://me:SECRET@host/a.mp4",
+        "tried (https://me:SECRET@host), then http://host/?k=SECRET",
+    ],
+)
+def test_a_url_shows_no_secret_wherever_it_stands(text: str) -> None:
+    assert "SECRET" not in redact(text)
+    assert "host" in redact(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a.mp4: no such file", "C:/films/a.mp4", "file:///a/b?c", "https://host/a.mp4"]
+)
+def test_a_text_without_secrets_stays_as_it_is(text: str) -> None:
+    assert redact(text) == text
