@@ -3,7 +3,7 @@
 import pytest
 
 from docs.options import commands
-from vidsum.errors import did_you_mean, nearest, redact, unknown_name_error
+from vidsum.errors import did_you_mean, find_nearest, redact, unknown_name_error
 from vidsum.summary.score import MODELS
 
 
@@ -25,7 +25,7 @@ from vidsum.summary.score import MODELS
     ],
 )
 def test_the_nearest_names(typed: str, known: list[str], near: list[str]) -> None:
-    assert nearest(typed, known) == near
+    assert find_nearest(typed, known) == near
 
 
 def test_an_option_with_a_letter_left_out_is_found_in_every_command() -> None:
@@ -33,7 +33,7 @@ def test_an_option_with_a_letter_left_out_is_found_in_every_command() -> None:
         flags = [flag for each in command.params for flag in each.opts if flag.startswith("--")]
         for flag in (flag for flag in flags if len(flag) > 6):
             typed = [flag[:place] + flag[place + 1 :] for place in range(2, len(flag))]
-            missed = [each for each in typed if each not in flags and flag not in nearest(each, flags)]
+            missed = [each for each in typed if each not in flags and flag not in find_nearest(each, flags)]
             assert missed == [], words
 
 

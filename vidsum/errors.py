@@ -154,11 +154,11 @@ def unknown_name_error(what: str, name: str, known: Iterable[str], more: str = "
 
 def did_you_mean(name: str, known: Iterable[str], *, quoted: bool = True) -> str:
     """Return `; did you mean 'ridge'?`, the end of an error; empty if no known name is near."""
-    near = [repr(match) if quoted else match for match in nearest(name, known)]
+    near = [repr(match) if quoted else match for match in find_nearest(name, known)]
     return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
-def nearest(name: str, known: Iterable[str]) -> list[str]:
+def find_nearest(name: str, known: Iterable[str]) -> list[str]:
     """Return the known names that are most alike; case and leading dashes do not count.
 
     Without any, return those that begin with the name or have it as a word (`dir` of `--output-dir`).

@@ -9,7 +9,7 @@ from pathlib import Path
 import av
 from av.codec.hwaccel import HWAccel, hwdevices_available
 
-from vidsum.errors import InputError, nearest
+from vidsum.errors import InputError, find_nearest
 from vidsum.types import TrackChoice, VideoInfo
 from vidsum.video.tracks import choose_track, list_tracks
 
@@ -105,7 +105,7 @@ def check_readable(path: Path) -> None:
 def _suggest_name(path: Path) -> str | None:
     """Return the path with the nearest name in the folder of a missing one."""
     with suppress(OSError):
-        for name in nearest(path.name, os.listdir(path.parent)):  # noqa: PTH208  # names alone
+        for name in find_nearest(path.name, os.listdir(path.parent)):  # noqa: PTH208  # names alone
             return str(path.with_name(name))
     return None
 
