@@ -155,8 +155,10 @@ def _read_defaults(context: Any, words: Sequence[str], path: Path, names: set[st
     except InputError as error:
         raise UsageError(error.message, error.hint) from error
     entries = [*_entries(document, path, context, context.find_root().command, (), names)]
-    own = [entry for entry in entries if entry[0] == tuple(words[: len(entry[0])]) and entry[1] in names]
-    return {key: value for _, key, value in sorted(own, key=lambda entry: len(entry[0]))}
+    entries_of_command = [
+        entry for entry in entries if entry[0] == tuple(words[: len(entry[0])]) and entry[1] in names
+    ]
+    return {key: value for _, key, value in sorted(entries_of_command, key=lambda entry: len(entry[0]))}
 
 
 def _entries(

@@ -93,7 +93,7 @@ def summary(
     needs_features = chosen.get("plot_of") != "segments"
     if report.plot and needs_features and not (data.data or chosen.get("captions")):
         raise UsageError("--plot needs videos with features", hint="--data FILE.h5")
-    requests = [build(SummaryRequest, {**chosen, "data": each}) for each in data.data or (None,)]
+    requests = [build(SummaryRequest, {**chosen, "data": path}) for path in data.data or (None,)]
     _evaluate("summary", [(str(request.source), request) for request in requests], report, view)
 
 
@@ -151,10 +151,10 @@ def highlights(
 
     vidsum evaluate highlights highlight_val_release.jsonl --run OUT --features slowfast --features clip
     """
-    *given, annotations = sources
-    if len(given) > 1:
+    *predictions, annotations = sources
+    if len(predictions) > 1:
         raise UsageError("only one file of PREDICTIONS is measured", hint="PREDICTIONS ANNOTATIONS")
-    positional = {"annotations": annotations, "predictions": given[0] if given else None}
+    positional = {"annotations": annotations, "predictions": predictions[0] if predictions else None}
     request = build(HighlightsRequest, {**chosen, **positional})
     measured = str(request.run or request.predictions)
     _evaluate("highlights", [(measured, request)], report, view, request.write_predictions)

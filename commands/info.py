@@ -48,7 +48,7 @@ _COLUMNS: Columns = {
 
 @dataclass(frozen=True, kw_only=True)
 class InfoOptions:
-    """What to tell about."""
+    """Scope of the report."""
 
     cache: bool = option("Only the cache of features.", False, shared=False)
 
@@ -189,7 +189,7 @@ def _ffmpeg() -> str:
 
 
 def _device() -> str:
-    """What `auto` selects; PyTorch is asked where there may be a GPU."""
+    """Return the device that `auto` selects; PyTorch is asked where there may be a GPU."""
     from vidsum.device import choose_device, device_type, n_cores
 
     device = "cpu" if device_type() == "cpu" else str(choose_device())

@@ -146,7 +146,7 @@ class CommandGroup(TyperGroup):
 
 def leaves_of(command: Any) -> list[Leaf]:
     """Return the options of a command that are fields of settings and have a flag."""
-    return [leaf for leaf in settings_of(command) if _has_flag(leaf, command.name)]
+    return [leaf for leaf in settings_of(command) if has_flag(leaf, command.name)]
 
 
 def settings_of(command: Any) -> list[Leaf]:
@@ -154,32 +154,8 @@ def settings_of(command: Any) -> list[Leaf]:
     return getattr(command.callback, "leaves", [])
 
 
-def _has_flag(leaf: Leaf, command: str) -> bool:
+def has_flag(leaf: Leaf, command: str) -> bool:
     return leaf.option.flag_on is None or command in leaf.option.flag_on
-
-
-def without_flags(command: Any, words: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
-    """Split a command line into words, and the values of options that have no flag on this command."""
-    hidden = [leaf for leaf in settings_of(command) if not _has_flag(leaf, command.name)]
-    by_flag = {
-        flag: (leaf, place == 0)
-        for leaf in hidden
-        for pair in leaf.flags
-        for place, flag in enumerate(pair.split("/"))
-    }
-    rest, values, left = list[str](), dict[str, Any](), list(words)
-    while left:
-        flag, equals, text = left.pop(0).partition("=")
-        if flag not in by_flag:
-            rest.append(f"{flag}{equals}{text}")
-            continue
-        leaf, is_on = by_flag[flag]
-        value = is_on if required(leaf.kind) is bool else text if equals else left.pop(0)
-        if item_of(leaf.kind):
-            values.setdefault(leaf.parameter, []).append(value)
-        else:
-            values[leaf.parameter] = value
-    return rest, values
 
 
 def default_of(leaf: Leaf) -> str:
@@ -202,7 +178,7 @@ def metavar_of(leaf: Leaf) -> str:
 
 def range_of(leaf: Leaf) -> str:
     """Return the range of a number, such as `>= 1`."""
-    return "" if leaf.option.parse else leaf.option.signs()
+    return "" if leaf.option.parse else leaf.option.words(as_signs=True)
 
 
 def _show_all(ctx: typer.Context, value: bool) -> None:
@@ -220,7 +196,7 @@ def _flatten(function: Callable[..., None]) -> Callable[..., None]:
     groups = {name: [*_leaves(hint)] for name, hint in hints.items()}
     all_leaves = [leaf for group in groups.values() for leaf in group]
     command = function.__name__.rstrip("_")
-    flags = sorted((leaf for leaf in all_leaves if _has_flag(leaf, command)), key=_place(all_leaves))
+    flags = sorted((leaf for leaf in all_leaves if has_flag(leaf, command)), key=_place(all_leaves))
 
     def call(ctx: typer.Context, **words: Any) -> None:
         choices = Choices(ctx, all_leaves, {leaf.parameter: words.pop(_name(leaf)) for leaf in flags})

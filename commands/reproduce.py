@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Exit
 
-from vidsum.commands.options import command, complete
+from vidsum.commands.options import command, complete, has_flag, settings_of
 from vidsum.commands.result import Problem, Result, Table, View, render, run_alone, run_one
 from vidsum.errors import UsageError, VidsumError
-from vidsum.options import option
+from vidsum.options import item_of, option, required
 
 if TYPE_CHECKING:
     from vidsum.lab import reproduction
@@ -28,7 +28,7 @@ PAPERS = ("fulltransnet", "mrnet", "lam", "stamp", "qvhighlights")
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """What to reproduce, from what, and where."""
+    """Tables to reproduce, their data, and the folder of the runs."""
 
     PANEL = "Data and output"
 
@@ -114,7 +114,7 @@ def _reproduce(name: str, table: "reproduction.PaperTable", wanted: Wanted, view
     faults: list[Problem] = []
     for row in table.rows:
         needed = row.data if data else table.data
-        missing = [each for each in needed if not (data and (data / each).exists())]
+        missing = [name for name in needed if not (data and (data / name).exists())]
         ours, why = _computed(row), row.why
         if missing and not (why or ours):
             why = f"bring {', '.join(missing)} in --data FOLDER (layout: docs/formats.md#{table.layout})"
@@ -134,8 +134,10 @@ def _reproduce(name: str, table: "reproduction.PaperTable", wanted: Wanted, view
         lines.append("made-up data: our figures mean nothing")
     facts = {"state": table.state, "title": table.title, "rows": rows, "notes": list(table.notes)}
     digits = 3 if table.rows[0].computed else 2
-    shown, code = _shown(f"{name}: {table.title}", rows, digits), int(bool(faults))
-    return Result(data=facts, table=shown, lines=(*lines, *table.notes), errors=tuple(faults), exit_code=code)
+    rows_table, code = _paired_rows(f"{name}: {table.title}", rows, digits), int(bool(faults))
+    return Result(
+        data=facts, table=rows_table, lines=(*lines, *table.notes), errors=tuple(faults), exit_code=code
+    )
 
 
 def _data(table: "reproduction.PaperTable", wanted: Wanted) -> Path | None:
@@ -190,7 +192,6 @@ def _run(verb: str, words: Sequence[str], place: Mapping[str, str], out: Path, *
     has printed why.
     """
     from vidsum.commands.app import INTERRUPTED, find_command, run
-    from vidsum.commands.options import without_flags
     from vidsum.lab.reproduction import folder_name
 
     for name, path in place.items():
@@ -210,7 +211,31 @@ def _run(verb: str, words: Sequence[str], place: Mapping[str, str], out: Path, *
         raise VidsumError(f"vidsum {verb} {words[0]} failed, as said above")
 
 
-def _shown(title: str, rows: Sequence[Mapping[str, Any]], digits: int) -> Table:
+def without_flags(command: Any, words: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
+    """Split a command line into words, and the values of options that have no flag on this command."""
+    hidden = [leaf for leaf in settings_of(command) if not has_flag(leaf, command.name)]
+    by_flag = {
+        flag: (leaf, place == 0)
+        for leaf in hidden
+        for pair in leaf.flags
+        for place, flag in enumerate(pair.split("/"))
+    }
+    rest, values, left = list[str](), dict[str, Any](), list(words)
+    while left:
+        flag, equals, text = left.pop(0).partition("=")
+        if flag not in by_flag:
+            rest.append(f"{flag}{equals}{text}")
+            continue
+        leaf, is_on = by_flag[flag]
+        value = is_on if required(leaf.kind) is bool else text if equals else left.pop(0)
+        if item_of(leaf.kind):
+            values.setdefault(leaf.parameter, []).append(value)
+        else:
+            values[leaf.parameter] = value
+    return rest, values
+
+
+def _paired_rows(title: str, rows: Sequence[Mapping[str, Any]], digits: int) -> Table:
     """Return two lines per row, ours above the published figures; one where there is none of ours."""
     heads, lines = list(rows[0]["published"]), []
     for row in rows:

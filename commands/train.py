@@ -77,7 +77,7 @@ def fulltransnet(
     data: SplitOptions,
     run: RunFolder,
     settings: Annotated[FullTransNetSettings, Flags(("epochs", "lr", "device", "mask"))],
-    kept: KeptEpochs,
+    extra_epochs: KeptEpochs,
     view: View,
 ) -> None:
     """Train FullTransNet, one model per split.
@@ -92,7 +92,7 @@ def fulltransnet(
         prepared: "TrainingRun[FullTransNetSettings]", number: int, progress: "Progress | None"
     ) -> Result:
         trained = train_split(
-            prepared, number, keep_epochs=kept.keep_epochs, overwrite=run.overwrite, progress=progress
+            prepared, number, keep_epochs=extra_epochs.keep_epochs, overwrite=run.overwrite, progress=progress
         )
         folder = str(prepared.folder(number))
         return _fitted_result(folder, trained.fitted, trained.warnings, trained.split.name)
@@ -216,8 +216,8 @@ def vse(
 
         trained = train_vse(data, settings, out, overwrite=run.overwrite, progress=progress)
         recall = dict(zip(("r1", "r5", "r10"), trained.recall, strict=True))
-        shown = ", ".join(f"R@{name[1:]} {100 * each:.1f}" for name, each in recall.items())
-        return trained, recall, f"text to image among {trained.n_validation} validation pictures {shown}"
+        words = ", ".join(f"R@{name[1:]} {100 * share:.1f}" for name, share in recall.items())
+        return trained, recall, f"text to image among {trained.n_validation} validation pictures {words}"
 
     _train_on_pictures("train vse", run, view, fit)
 
@@ -319,8 +319,8 @@ def _evaluation(
         if DATASETS[of_people.suffix] in tested:
             files += [("--captions", captions), ("--annotations", of_people)]
     space = f" --space {data.space}" if data.captions else ""
-    given = " ".join(f"{flag} {quote(str(path))}" for flag, path in files)
-    return f"vidsum evaluate summary {given}{space} --run {quote(str(out))}"
+    flags = " ".join(f"{flag} {quote(str(path))}" for flag, path in files)
+    return f"vidsum evaluate summary {flags}{space} --run {quote(str(out))}"
 
 
 def _run_result(

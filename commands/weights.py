@@ -121,17 +121,17 @@ def path(name: Name, view: View) -> None:
         from vidsum import checkpoints
         from vidsum.errors import WeightsError
 
-        found = checkpoints.find(name)
-        if found is None:
+        installed = checkpoints.find(name)
+        if installed is None:
             raise WeightsError(f"{name}: its weights are not installed", hint=f"vidsum weights pull {name}")
-        return Result(input=name, data={"path": str(found)}, lines=(str(found),))
+        return Result(input=name, data={"path": str(installed)}, lines=(str(installed),))
 
     run_alone("weights path", view, step)
 
 
 @dataclass(frozen=True, kw_only=True)
 class AddOptions:
-    """What the file is."""
+    """Name and kind of the imported file."""
 
     name: Annotated[str, Option("Name of the checkpoint.", flags=("--as",), shared=False)]
     format: Literal["mrnet-official", "detr-official"] | None = option(
@@ -213,7 +213,7 @@ def _is_official(name: str) -> bool:
 
 
 def _state(status: "EntryStatus") -> str:
-    """What comes with vidsum is never missing, though it is not in the cache before its first use."""
+    """Return the state of a checkpoint; shipped files are never missing, though not yet cached."""
     return "shipped" if status.state == "missing" and status.entry.is_shipped else status.state
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from vidsum.commands.app import COMMANDS, find_command
-from vidsum.commands.options import settings_of, without_flags
+from vidsum.commands.options import settings_of
+from vidsum.commands.reproduce import without_flags
 from vidsum.options import item_of
 
 

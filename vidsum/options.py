@@ -42,28 +42,22 @@ class Limits:
     above: float | None = None
     below: float | None = None
 
-    def words(self) -> str:
-        """Return the range in words: `at least 1`."""
-        return " and ".join(f"{words} {limit:g}" for words, _, limit in self._limits())
-
-    def signs(self) -> str:
-        """Return the range in signs: `>= 1`."""
-        signs = {"at least": ">=", "above": ">", "at most": "<=", "below": "<"}
-        return " ".join(f"{signs[words]} {limit:g}" for words, _, limit in self._limits())
+    def words(self, *, as_signs: bool = False) -> str:
+        """Return the range in words, `at least 1`, or in signs, `>= 1`."""
+        lower = [("at least", ">=", self.min), ("above", ">", self.above)]
+        limits = [*lower, ("at most", "<=", self.max), ("below", "<", self.below)]
+        parts = [f"{(words, sign)[as_signs]} {limit:g}" for words, sign, limit in limits if limit is not None]
+        return (" " if as_signs else " and ").join(parts)
 
     def hold(self, value: float) -> bool:
         """Return whether a number is in the range."""
-        return all(holds(value, limit) for _, holds, limit in self._limits())
-
-    def _limits(self) -> list[tuple[str, Callable[[float, float], bool], float]]:
-        lower = [("at least", ge, self.min), ("above", gt, self.above)]
-        upper = [("at most", le, self.max), ("below", lt, self.below)]
-        return [(words, holds, limit) for words, holds, limit in [*lower, *upper] if limit is not None]
+        pairs = ((ge, self.min), (gt, self.above), (le, self.max), (lt, self.below))
+        return all(holds(value, limit) for holds, limit in pairs if limit is not None)
 
 
 @dataclass(frozen=True)
 class Option(Limits):
-    """A field that users choose: what its name, type and default do not say."""
+    """Details of a field that users choose."""
 
     help: str
     flags: tuple[str, ...] = ()
@@ -204,16 +198,13 @@ def from_mapping(kind: type[Settings], value: "Settings | Mapping[str, Any] | No
     if not isinstance(value, Mapping):
         raise UsageError(f"{kind.__name__} must be a mapping, not {value!r}")
     if unknown := sorted(set(value) - set(_names(kind))):
-        raise UsageError(
-            f"{kind.__name__} has no option {unknown[0]!r}{did_you_mean(unknown[0], _names(kind))}"
-        )
+        guess = did_you_mean(unknown[0], _names(kind))
+        raise UsageError(f"{kind.__name__} has no option {unknown[0]!r}{guess}")
     return kind(**value)
 
 
 def leaves(kind: type[Any], settings: Any = None) -> Iterator[Leaf]:
-    """Yield the options of settings, those of nested settings among them; defaults from `settings`, if
-    given.
-    """
+    """Yield the options of settings and of those nested in them; `settings` has the defaults."""
     for entry, (hint, limits) in _declared(kind).items():
         default = _default(entry) if settings is None else getattr(settings, entry.name)
         if isinstance(limits, Option):
@@ -226,9 +217,7 @@ def leaves(kind: type[Any], settings: Any = None) -> Iterator[Leaf]:
 
 
 def _optional_leaves(prefix: str, kind: type[Any]) -> Iterator[Leaf]:
-    """Yield the options of optional settings. The first switches them on and has their name, a prefix of the
-    others.
-    """
+    """Yield the options of optional settings: the first switches them on and has their name."""
     for number, leaf in enumerate(leaves(kind)):
         yield replace(leaf, name=f"{prefix}_{leaf.name}" if number else prefix, default=None)
 
@@ -238,8 +227,7 @@ def build(
 ) -> Settings:
     """Return settings from values by name, whichever nested settings they belong to.
 
-    `preset` has values for what was not chosen; those of optional settings count only where these are
-    switched on. Raises UsageError: a value is not allowed, or no option has such a name.
+    `preset` has other values, for optional settings only if they are switched on. Raises UsageError.
     """
     left = {**(preset or {}), **choices}
     settings = _build(kind, left, choices, None)
@@ -284,10 +272,7 @@ def as_record(settings: Any) -> dict[str, Any]:
 
 
 def without_defaults(settings: Any, *excluded: str) -> dict[str, Any]:
-    """Return the record of the fields that differ from their defaults, except `excluded`.
-
-    Provenance records options this way, so that an option added later leaves old records valid.
-    """
+    """Return the non-default fields, except `excluded`, so that a new option leaves old records valid."""
     defaults, record = as_record(type(settings)()), as_record(settings)
     return {name: value for name, value in record.items() if name not in excluded and value != defaults[name]}
 
@@ -339,6 +324,10 @@ _declared: Callable[[Any], dict[Field[Any], tuple[Any, Limits | None]]] = lru_ca
 """Type and limits, or option, of each field; cached, since a command line reads them again and again."""
 
 
+def _default(entry: "Field[Any]") -> Any:
+    return entry.default if entry.default_factory is MISSING else entry.default_factory()
+
+
 def _names(kind: type[Any]) -> list[str]:
     return [entry.name for entry in fields(kind)]
 
@@ -358,7 +347,3 @@ def item_of(kind: Any) -> Any:
 def _optional(hint: Any) -> Any:
     """Return the settings X of `X | None`, or None."""
     return required(hint) if required(hint) is not hint and is_dataclass(required(hint)) else None
-
-
-def _default(entry: "Field[Any]") -> Any:
-    return entry.default_factory() if entry.default_factory is not MISSING else entry.default

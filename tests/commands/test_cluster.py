@@ -100,8 +100,8 @@ def test_a_local_cluster_is_reached_from_this_machine_only(film: Path, tmp_path:
     user.mkdir()
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     ran = subprocess.run(
-        [sys.executable, "-c", LOCAL, "info", film, "none.mp4", "--json", "--ray", "local"],
-        env=environment | {"HOME": str(user), "VIDSUM_HOME": str(tmp_path / "home")},
+        [sys.executable, "-c", LOCAL, "info", film, "none.mp4", "--json"],
+        env=environment | {"VIDSUM_RAY": "local", "HOME": str(user), "VIDSUM_HOME": str(tmp_path / "home")},
         capture_output=True,
         text=True,
     )

@@ -76,7 +76,7 @@ def words_and_place(run: Run) -> tuple[list[str], list[str], str]:
     found: list[SearchOptions] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Archive, "find", lambda archive, text, wishes: found.append(wishes) or [])
-        patch.setattr(Archive, "doubts", lambda *_: [])
+        patch.setattr(Archive, "query_warnings", lambda *_: ())
         assert run("search", "a dog", "--archive", "new.vidsum").code == 0
     return [*found[0].also], [*found[0].without], found[0].evidence
 

@@ -141,9 +141,8 @@ def test_the_first_failure_ends_the_batch_if_asked_to(run: Run, film: Path) -> N
 
 def test_a_result_before_its_turn_is_in_the_summary_of_a_stopped_batch(film: Path) -> None:
     films = make_films(film, "slow.mp4", "b.mp4", "slow2.mp4")
-    how = ("--jobs", "2", "--summary-json", "batch.json")
-    command = [sys.executable, "-c", ODD_PARENT, "shots", *films, *UNIFORM, *how]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", ODD_PARENT, "shots", *films, *UNIFORM, "--jobs", "2"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "VIDSUM_SHOTS_SUMMARY_JSON": "batch.json"}
     with subprocess.Popen(command, env=environment, preexec_fn=_heed_interruptions) as process:
         _wait_until(lambda: len(list(Path("out").glob(".*slow2*part*"))) == 1)  # b.mp4 is done
         process.send_signal(signal.SIGINT)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from tests.commands.conftest import Ran, Run
+from tests.flags import as_variables
 from tests.lab.training.conftest import one_thread  # noqa: F401 (a fixture)
 from tests.lab.training.videos import toy_video, toy_videos
 from tests.synthetic import write_annotated
@@ -128,8 +129,9 @@ def test_a_run_that_was_killed_goes_on_by_the_same_command(run: Run, data: Path,
 
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     alone = {**os.environ, "OMP_NUM_THREADS": "1"}
+    words, variables = as_variables(command(killed))
     with subprocess.Popen(
-        [sys.executable, "-c", HELD, *command(killed)], env=alone, cwd=ROOT, stdout=subprocess.PIPE
+        [sys.executable, "-c", HELD, *words], env=alone | variables, cwd=ROOT, stdout=subprocess.PIPE
     ) as running:
         assert running.stdout is not None
         assert b"held" in running.stdout.readline()
