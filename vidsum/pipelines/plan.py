@@ -74,6 +74,11 @@ class Input:
         return {**provenance, "video": {**provenance["video"], "audio_track": track}} if track else provenance
 
     @property
+    def file(self) -> dict[str, Any]:
+        """Size, hash and audio track of the video's file, as transcripts record them."""
+        return {key: value for key, value in self.provenance["video"].items() if key != "video_track"}
+
+    @property
     def kind(self) -> tuple[str, float, bool]:
         """Extractor, rate, in features a second, and whether the features have embeddings."""
         if self.features is not None:

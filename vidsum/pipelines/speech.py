@@ -147,30 +147,34 @@ def to_english(
 def cached_transcript(
     path: str | os.PathLike[str],
     extraction: Extraction,
-    source: Mapping[str, Any] | None = None,
+    source: Mapping[str, Any],
     *,
-    track: int | None = None,
     english: bool = False,
     offset_s: float | None = None,
 ) -> Transcript | None:
-    """Return the transcript of a file, or that in English, if it is in the cache.
+    """Return the transcript of a file if it is in the cache; without `offset_s`, the file's header is read.
 
-    The file is only hashed where `source` is not what `vidsum.io.provenance.identify_file` returns, and its
-    header is only read without `offset_s`.
-    `track` is `VideoInfo.audio_track`.
-
-    Raises InputError: the file cannot be read.
+    For the other arguments see `find_transcript`.
     """
-    source = source or _describe_source(Path(path), track)
+    offset_s = file_offset_s(path, source["bytes"]) if offset_s is None else offset_s
+    return find_transcript(source, extraction, offset_s, english=english)
+
+
+def find_transcript(
+    source: Mapping[str, Any], extraction: Extraction, offset_s: float, *, english: bool = False
+) -> Transcript | None:
+    """Return a transcript, or that in English, if it is in the cache.
+
+    `source` is what `vidsum.io.provenance.identify_file` returns, with the audio track if it is not the only
+    one; `offset_s` is the time of the first picture in its container.
+    """
     if not extraction.cache:
         return None
-    if offset_s is None:
-        offset_s = file_offset_s(path, source["bytes"])
-    identify_file = partial(_transcript_provenance, source, device=extraction.device, offset_s=offset_s)
-    cached = _find_cached(identify_file(settings=Transcription()))
+    identify = partial(_transcript_provenance, source, device=extraction.device, offset_s=offset_s)
+    cached = _find_cached(identify(settings=Transcription()))
     if not english or cached is None or set(cached.languages) <= {"en"}:
         return cached
-    return _find_cached(identify_file(settings=Transcription(translate=True)))
+    return _find_cached(identify(settings=Transcription(translate=True)))
 
 
 def _recognize(

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -26,15 +25,14 @@ from vidsum.grounding.speech import (
 from vidsum.io.outputs import atomic_write
 from vidsum.pipelines.plan import Input, Plan
 from vidsum.pipelines.queries import Queries
-from vidsum.pipelines.speech import cached_transcript, plan_transcript, to_english
+from vidsum.pipelines.speech import find_transcript, plan_transcript, to_english
 from vidsum.results.clock import shift_times
 from vidsum.results.moments import Grounding, QueryMoments
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Segment, Transcript, Word, format_segments
 from vidsum.speech.settings import Transcription
 from vidsum.summary.settings import Selection
-from vidsum.types import Interval, Progress, TimeArray, VideoInfo, clip_interval
-from vidsum.video.clock import start_offset_s
+from vidsum.types import Interval, Progress, TimeArray, clip_interval
 
 
 def plan_moment_speech(retrieval: Retrieval, video_input: Input) -> Plan[Transcript] | None:
@@ -52,15 +50,11 @@ def plan_moment_speech(retrieval: Retrieval, video_input: Input) -> Plan[Transcr
     if video is None or evidence == "seen":
         return None
     if evidence == "auto":
-        cached = cached_transcript(video.path, extraction, **_cache_arguments(video), english=True)
+        cached = find_transcript(video_input.file, extraction, video.start_offset_s or 0.0, english=True)
         if cached is None or not cached.segments:
             return None
     path, plan = video.path, plan_transcript(video.path, Transcription(), extraction, video)
     return replace(plan, make=lambda progress: to_english(plan.run(progress), path, extraction, progress))
-
-
-def _cache_arguments(video: VideoInfo) -> dict[str, Any]:
-    return {"track": video.audio_track, "offset_s": start_offset_s(video)}
 
 
 def merge_speech(
@@ -101,14 +95,15 @@ def plan_summary_speech(selection: Selection, video_input: Input) -> Plan[Transc
         UsageError: it is requested of features.
     """
     video, extraction = video_input.video, video_input.extraction
-    is_asked = selection.snap in ("speech", "sentence") or bool(selection.keep_said)
-    if selection.snap == "none" and not is_asked:
+    is_requested = selection.snap in ("speech", "sentence") or bool(selection.keep_said)
+    if selection.snap == "none" and not is_requested:
         return None
     if video is None:
-        if is_asked:
+        if is_requested:
             raise UsageError("features have no speech", hint="give the video, or --snap none")
         return None
-    if not is_asked and cached_transcript(video.path, extraction, **_cache_arguments(video)) is None:
+    offset_s = video.start_offset_s or 0.0
+    if not is_requested and find_transcript(video_input.file, extraction, offset_s) is None:
         return None
     return plan_transcript(video.path, Transcription(), extraction, video)
 
