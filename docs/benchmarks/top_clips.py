@@ -104,10 +104,10 @@ def top_precisions(scores: npt.ArrayLike, annotators: npt.ArrayLike, top: int = 
             two in the middle, as PyTorch has it.
         top: number of clips that are looked at.
     """
-    scores = np.asarray(annotators)
-    medians = np.sort(scores, axis=1)[:, (scores.shape[1] - 1) // 2]
+    human = np.asarray(annotators)
+    medians = np.sort(human, axis=1)[:, (human.shape[1] - 1) // 2]
     best = np.argsort(-np.asarray(scores, np.float64), axis=1, kind="stable")[:, :top]
-    hits = (scores > medians[:, None])[:, best].transpose(1, 0, 2)  # [R, U, top]
+    hits = (human > medians[:, None])[:, best].transpose(1, 0, 2)  # [R, U, top]
     precision = hits.cumsum(axis=-1) / np.arange(1, hits.shape[-1] + 1)
     before = np.concatenate([np.ones_like(precision[..., :1]), precision[..., :-1]], axis=-1)
     areas = (hits * (before + precision) / 2).sum(axis=-1)
