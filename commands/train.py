@@ -28,7 +28,7 @@ from vidsum.options import Option, build, option
 
 if TYPE_CHECKING:
     from vidsum.lab.datasets.splits import Split
-    from vidsum.lab.training.data import MomentData
+    from vidsum.lab.training.annotated import MomentData
     from vidsum.lab.training.loop import FitResult
     from vidsum.lab.training.run import TrainingRun
     from vidsum.types import Progress
@@ -150,9 +150,9 @@ def mrnet(
     """
 
     def step(task: Task, progress: "Progress | None") -> Result:
+        from vidsum.lab.training.examples import moment_data, preset_of
         from vidsum.lab.training.mrnet import train_mrnet
         from vidsum.lab.training.mrnet_live import train_live
-        from vidsum.lab.training.sources import moment_data, preset_of
 
         preset = MRNetSettings.published(choice.preset or preset_of(data, "activitynet"), choice.head)
         settings, is_live = build(MRNetSettings, chosen, preset), choice.head == "live"
@@ -184,7 +184,7 @@ def detr(
 
     def step(task: Task, progress: "Progress | None") -> Result:
         from vidsum.lab.training.detr import train_detr
-        from vidsum.lab.training.sources import highlight_data, preset_of
+        from vidsum.lab.training.examples import highlight_data, preset_of
 
         preset = DETRSettings.published(choice.preset or preset_of(data, "qvhighlights"), choice.size)
         settings = build(DETRSettings, chosen, preset)

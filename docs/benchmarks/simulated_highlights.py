@@ -26,8 +26,8 @@ from vidsum.lab.evaluation.highlight_metrics import HighlightMeasures
 from vidsum.lab.evaluation.moments import evaluate_highlights
 from vidsum.lab.evaluation.report import Row
 from vidsum.lab.evaluation.submissions import QueryPrediction
-from vidsum.lab.training.captions import ClipCaptions, captions_of, embed_sentences
 from vidsum.lab.training.scripts import script_of
+from vidsum.lab.training.sentences import ClipCaptions, captions_of, embed_sentences
 from vidsum.lab.training.simulated import SimulationSettings, simulate_video
 from vidsum.results.moments import Moment
 from vidsum.types import FloatArray

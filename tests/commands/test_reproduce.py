@@ -21,7 +21,7 @@ def text_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
         def encode(texts: list[str]) -> np.ndarray:
             return np.ones((len(texts), 4), np.float32)
 
-    for module in ("training.data", "evaluation.models"):
+    for module in ("training.annotated", "evaluation.models"):
         monkeypatch.setattr(f"vidsum.lab.{module}.load_text_encoder", lambda name, device: Encoder)
 
 

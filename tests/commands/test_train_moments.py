@@ -46,7 +46,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         def encode_words(texts: list[str]) -> list[np.ndarray]:
             return [np.ones((3, 4), np.float32) for _ in texts]
 
-    monkeypatch.setattr("vidsum.lab.training.data.load_text_encoder", lambda name, device: Encoder)
+    monkeypatch.setattr("vidsum.lab.training.annotated.load_text_encoder", lambda name, device: Encoder)
     return path
 
 
@@ -119,7 +119,7 @@ def test_captions_of_clips_are_features(
         def encode_words(texts: list[str]) -> list[np.ndarray]:
             return [np.ones((3, 4), np.float32) for _ in texts]
 
-    for module in ("datasets.clip_captions", "evaluation.models", "training.data"):
+    for module in ("datasets.clip_captions", "evaluation.models", "training.annotated"):
         monkeypatch.setattr(f"vidsum.lab.{module}.load_text_encoder", lambda *_: Encoder)
     monkeypatch.setattr("vidsum.lab.datasets.clip_captions.checkpoints.sha256_of", lambda name: name)
     captions = Path("captions.jsonl.gz")

@@ -173,9 +173,7 @@ def _common_tests(tests: Sequence[TestedVideos]) -> Mapping[str, AnnotatedVideo]
 
 
 def _notes(request: SummaryRequest, videos: Videos, facts: Mapping[str, Any], n_read: int) -> Iterator[str]:
-    """Yield which videos count, and which checkpoints were trained on, or chosen by, what they are
-    tested on.
-    """
+    """Yield notes on the videos that count, and on checkpoints that were trained on them."""
     source, n_videos, n_tests = request.source, facts["n_videos"], facts["n_tests"]
     if n_videos < n_read:
         yield f"{source}: evaluated on {n_videos} of {n_read} videos, those that all rows have"

@@ -57,9 +57,7 @@ def write_made_up(path: Path, kind: str) -> None:
 
 
 def _names(path: Path) -> list[str]:
-    """Return the videos of a file of annotations, those for training or others; all where there are
-    arrays.
-    """
+    """Return the videos of a file of annotations, for training or for others; all where there are arrays."""
     first, end = (0, _VIDEOS) if "train" in path.name else (_VIDEOS, 2 * _VIDEOS)
     return [f"v_{video}" for video in range(first if path.suffix.startswith(".json") else 0, end)]
 

@@ -1,7 +1,8 @@
 """Scripts and embedded captions, and the annotations that they come from."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,10 +10,23 @@ import pytest
 from tests.lab.datasets.moment_layouts import moment_video
 from vidsum.errors import UsageError
 from vidsum.lab.datasets.moments import MomentVideo
-from vidsum.lab.training.captions import Captions, change_words, content_words, embed_captions, shorten
+from vidsum.lab.training.sentences import (
+    Captions,
+    Embed,
+    captions_of,
+    change_words,
+    content_words,
+    embed_sentences,
+    shorten,
+)
 from vidsum.types import FloatArray
 
 WORDS = ["dog", "runs", "snow", "cook", "pan", "egg", "drum", "plays", "book", "reads"]
+
+
+def embed_captions(videos: Mapping[str, MomentVideo], embed: Embed, encoder: str, **options: Any) -> Captions:
+    """Annotated videos with their sentences embedded."""
+    return captions_of(videos, embed_sentences(videos, embed, encoder, **options))
 
 
 def one_hot(texts: Sequence[str]) -> FloatArray:

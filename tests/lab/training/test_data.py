@@ -13,9 +13,9 @@ import pytest
 from vidsum.errors import InputError, UsageError
 from vidsum.lab.datasets.examples import MomentExample
 from vidsum.lab.datasets.published_features import read_clips, read_moment_features
-from vidsum.lab.training.data import MomentData, annotated_moments
+from vidsum.lab.training.annotated import MomentData, annotated_moments
+from vidsum.lab.training.examples import draw_toy_data
 from vidsum.lab.training.settings import DataSettings
-from vidsum.lab.training.sources import draw_toy_data
 from vidsum.lab.training.toy import Toy, draw_moments
 from vidsum.types import FloatArray
 
@@ -36,7 +36,7 @@ def encoders(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         asked.append(name)
         return SimpleNamespace(encode=_encode)
 
-    monkeypatch.setattr("vidsum.lab.training.data.load_text_encoder", load)
+    monkeypatch.setattr("vidsum.lab.training.annotated.load_text_encoder", load)
     return asked
 
 

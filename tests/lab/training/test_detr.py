@@ -13,7 +13,7 @@ from vidsum.checkpoints.trained import read_trained
 from vidsum.grounding.windows import with_endpoints
 from vidsum.lab.datasets.examples import HighlightExample, Pair
 from vidsum.lab.evaluation.highlight_metrics import WindowMeasures, measure_moments
-from vidsum.lab.training.data import MomentData
+from vidsum.lab.training.annotated import MomentData
 from vidsum.lab.training.detr import detection_loss, detr_loss, measure_model, train_detr
 from vidsum.lab.training.loop import FitResult
 from vidsum.lab.training.moments import collate_pairs

@@ -12,7 +12,7 @@ import pytest
 
 from vidsum.errors import InputError, UsageError
 from vidsum.lab.datasets.moments import read_highlights
-from vidsum.lab.training.data import annotated_highlights
+from vidsum.lab.training.annotated import annotated_highlights
 from vidsum.lab.training.settings import DataSettings
 from vidsum.types import FloatArray
 
@@ -27,7 +27,7 @@ def _words(texts: Sequence[str]) -> list[FloatArray]:
 @pytest.fixture(autouse=True)
 def _encoder(monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = SimpleNamespace(encode_words=_words)
-    monkeypatch.setattr("vidsum.lab.training.data.load_text_encoder", lambda name, device: encoder)
+    monkeypatch.setattr("vidsum.lab.training.annotated.load_text_encoder", lambda name, device: encoder)
 
 
 @pytest.fixture

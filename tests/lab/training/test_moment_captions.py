@@ -11,9 +11,9 @@ import pytest
 from tests.lab.training.test_captions import WORDS, one_hot
 from vidsum import checkpoints
 from vidsum.errors import UsageError
-from vidsum.lab.training import sources
+from vidsum.lab.training import examples
+from vidsum.lab.training.examples import simulated_moments
 from vidsum.lab.training.settings import DataSettings
-from vidsum.lab.training.sources import simulated_moments
 from vidsum.types import FloatArray
 
 N = len(WORDS)
@@ -23,8 +23,8 @@ N = len(WORDS)
 def _no_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
     encoder = SimpleNamespace(encode=one_hot)
-    monkeypatch.setattr(sources, "load_text_encoder", lambda name, device: encoder)
-    monkeypatch.setattr(sources, "load_map", lambda: SimpleNamespace(seen=sources.show_in_clip))
+    monkeypatch.setattr(examples, "load_text_encoder", lambda name, device: encoder)
+    monkeypatch.setattr(examples, "load_map", lambda: SimpleNamespace(seen=examples.show_in_clip))
     monkeypatch.setattr(checkpoints, "sha256_of", lambda name: f"that of {name}")
 
 
@@ -102,7 +102,7 @@ def clips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def embedded(path: Path, device: str, progress: object) -> dict[str, FloatArray]:
         return {name: one_hot(texts) for name, texts in captions.items()}
 
-    monkeypatch.setattr(sources, "embed_clips", embedded)
+    monkeypatch.setattr(examples, "embed_clips", embedded)
     return path
 
 

@@ -8,7 +8,7 @@ import torch
 
 from vidsum.checkpoints.trained import read_trained
 from vidsum.errors import UsageError
-from vidsum.lab.training.data import MomentData
+from vidsum.lab.training.annotated import MomentData
 from vidsum.lab.training.mrnet_live import covered_share, train_live
 from vidsum.lab.training.settings import MRNetSettings
 from vidsum.lab.training.toy import Toy, draw_moments

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from tests.lab.datasets.moment_layouts import moment_video
-from tests.lab.training.test_captions import captions, one_hot
+from tests.lab.training.test_captions import captions, embed_captions, one_hot
 from vidsum.lab.datasets.moments import MomentVideo
-from vidsum.lab.training.captions import Captions, ClipCaptions, captions_of, embed_captions, embed_sentences
 from vidsum.lab.training.scripts import (
     NOTHING,
     Script,
@@ -20,6 +19,7 @@ from vidsum.lab.training.scripts import (
     joined_script,
     script_of,
 )
+from vidsum.lab.training.sentences import Captions, ClipCaptions, captions_of, embed_sentences
 
 CLIPS = ("dog runs", "dog runs", "snow", "cook pan", "cook egg", "drum", "drum plays", "book", "book", "egg")
 

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from tests.lab.datasets.moment_layouts import moment_video
-from tests.lab.training.test_captions import WORDS, captions, one_hot
+from tests.lab.training.test_captions import WORDS, captions, embed_captions, one_hot
 from vidsum.errors import UsageError
 from vidsum.lab.datasets.examples import MomentExample
-from vidsum.lab.training.captions import embed_captions
 from vidsum.lab.training.scripts import NOTHING, Script, ScriptSegment
 from vidsum.lab.training.simulated import Show, SimulationSettings, simulate_moments, simulate_video
 from vidsum.models.scaling import unit_rows

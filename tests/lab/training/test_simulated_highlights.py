@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.lab.datasets.moment_layouts import moment_video
-from tests.lab.training.test_captions import WORDS, captions, one_hot, videos
+from tests.lab.training.test_captions import WORDS, captions, embed_captions, one_hot, videos
 from tests.lab.training.test_simulated import making
 from vidsum.lab.datasets.examples import HighlightExample
-from vidsum.lab.training.captions import Captions, embed_captions, words_of
 from vidsum.lab.training.scripts import Script, ScriptQuery, ScriptSegment, fill_gaps, script_of
+from vidsum.lab.training.sentences import Captions, words_of
 from vidsum.lab.training.simulated import saliency_of, simulate_highlights, simulate_video
 from vidsum.types import FloatArray
 

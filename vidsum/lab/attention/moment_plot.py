@@ -186,8 +186,6 @@ def _histograms(attention: Sequence[QueryAttention], by: str) -> Figure:
 
 
 def share_by_weight(weights: Sequence[FloatArray]) -> FloatArray:
-    """Return [48] the fraction of all weights in each of `BINS`; what is less, 0 for one, counts in the
-    first.
-    """
+    """Return [48] the fraction of all weights in each of `BINS`; smaller ones count in the first."""
     counts = sum(np.histogram(np.maximum(each, BINS[0]), BINS)[0] for each in weights)
     return np.asarray(counts / sum(each.size for each in weights), np.float32)

@@ -98,9 +98,7 @@ def _video(
 
 
 def shots_of_captions(captions: FloatArray) -> npt.NDArray[np.int64]:
-    """Return [T] number of the shot of each caption's frame: another one begins where the caption is
-    another.
-    """
+    """Return [T] number of each frame's shot: a shot begins where the caption changes."""
     rows = unit_rows(captions)
     is_new = np.einsum("td,td->t", rows[1:], rows[:-1]) < _SAME_SHOT
     return np.concatenate([[0], np.cumsum(is_new)])

@@ -20,16 +20,12 @@ T = TypeVar("T")
 
 
 def parse_lines(path: Path, text: str) -> Iterator["DataEntry"]:
-    """Return the objects of JSON lines; blank lines are skipped. Raises InputError: a line is not a JSON
-    object.
-    """
+    """Yield the objects of JSON lines, blank ones skipped. Raises InputError: a line is no JSON object."""
     return (entry_of(where, values) for where, values in json_lines(path, text))
 
 
 def table_of(path: Path, text: str) -> tuple[Sequence[str], list["DataEntry"]]:
-    """Return the columns and the rows of CSV. Raises InputError: it is not CSV, or a row is longer or
-    shorter.
-    """
+    """Return the columns and rows of CSV. Raises InputError: a row is longer or shorter, or it is no CSV."""
     reader = csv.DictReader(io.StringIO(text), strict=True)
     try:
         columns = reader.fieldnames or []

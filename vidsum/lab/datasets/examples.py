@@ -76,8 +76,6 @@ def _check_rows(name: str, **arrays: FloatArray) -> None:
 
 
 def scores_at(saliency: FloatArray, times_s: TimeArray) -> FloatArray:
-    """Return [T] the annotators' scores [C, U] (see `Query`) of the clip at each time, added; 0 after the
-    last.
-    """
+    """Return [T] the sum of the annotators' scores [C, U] of the clip at each time; 0 after the last."""
     scores = np.append(saliency.sum(axis=1), 0).astype(np.float32)
     return scores[np.minimum((times_s / CLIP_S).astype(np.int64), len(scores) - 1)]

@@ -69,9 +69,7 @@ class Labels:
         return np.arange(0, self.n_frames, PUBLISHED_STRIDE, dtype=np.int64)
 
     def frames_of(self, picks: IntArray, n_frames: int) -> IntArray:
-        """Return the frames of the labels for frames of another copy of the video, which may have another
-        rate.
-        """
+        """Return the frames of the labels for frames of a copy of the video, perhaps at another rate."""
         if n_frames == self.n_frames:
             return picks
         return np.minimum(picks * self.n_frames // n_frames, self.n_frames - 1)

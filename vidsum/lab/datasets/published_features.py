@@ -224,9 +224,7 @@ def _from_npz(file: Path, keys: Sequence[str]) -> tuple[str, Any]:
 
 
 def _from_torch(file: Path, keys: Sequence[str]) -> Any:
-    """Return the tensor of a `.pt` file, or the first that it has under a key; nothing else in it is ever
-    run.
-    """
+    """Return the tensor of a `.pt` file, or the first under a key; nothing else in it is run."""
     from vidsum.checkpoints.torch_files import StoredTensor, TorchFile
 
     try:

@@ -194,9 +194,7 @@ def by_dataset(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def odd_coverage(splits: Iterable[Split], available: Iterable[str]) -> str | None:
-    """Return how many available videos of the datasets that splits test on are tested; None if each is,
-    once.
-    """
+    """Return how many available videos are tested; None if each is, once."""
     uses = Counter(name for split in splits for name in split.test)
     tested = {_dataset_of(name) for name in uses}
     videos = {name for name in available if _dataset_of(name) in tested}

@@ -101,9 +101,7 @@ def read_all(pairs: Mapping[Path, Path | None]) -> dict[str, AnnotatedVideo]:
 
 
 def annotated_files(path: Path) -> list[Path]:
-    """Return the h5 files of a dataset: those of a folder, or the one. Raises InputError: the folder has
-    none.
-    """
+    """Return the h5 files of a folder, or the one file. Raises InputError: the folder has none."""
     if not path.is_dir():
         return [path]
     files = sorted(file for file in path.iterdir() if file.suffix in (".h5", ".hdf5"))
@@ -148,9 +146,7 @@ def _join_labels(group: H5Group, name: str, label: Labels) -> AnnotatedVideo:
 
 
 def _with_warnings(features: Features, group: H5Group) -> Features:
-    """Return the features with what was repaired; written files carry the warnings of what they were read
-    from.
-    """
+    """Return the features with warnings of what was repaired, now or when they were written."""
     return replace(features, warnings=tuple(dict.fromkeys([*features.warnings, *group.warnings])))
 
 
@@ -188,9 +184,7 @@ def _video(group: H5Group, name: str, label: Labels | None, find_shots: bool) ->
 
 
 def shots_of(video: AnnotatedVideo) -> Shots:
-    """Return the shots of the change points, in seconds; frames between two shots belong to the one
-    before.
-    """
+    """Return the shots in seconds; frames between two shots belong to the earlier one."""
     edges = np.concatenate([[0], video.change_points[1:, 0], [video.n_frames]])
     fps = video.features.video_fps
     return Shots(edges_s=edges / fps, method="change points", video_fps=fps)
@@ -218,9 +212,7 @@ def _standardise(scores: FloatArray) -> FloatArray:
 
 
 def dataset_name(path: str | os.PathLike[str]) -> str:
-    """Return the dataset of a file: `tvsum` for `eccv16_dataset_tvsum_google_pool5.h5`, else the file's
-    stem.
-    """
+    """Return the dataset of a file: `tvsum` for `eccv16_dataset_tvsum_google_pool5.h5`, else the stem."""
     file = Path(path)
     if published := re.match(r"eccv16_dataset_([^_.]+)_", file.name):
         return published[1]

@@ -45,9 +45,7 @@ _TWO_WORDS = re.compile(r"\b(can)(not)\b|\b(gon|wan)(na)\b|\b(got)(ta)\b|\b(gim|
 
 
 def tokenize(sentence: str) -> Tokens:
-    """Return the words of a sentence as coco-caption's Penn Treebank tokenizer has them, without
-    punctuation.
-    """
+    """Return the words of a sentence by coco-caption's Penn Treebank tokenizer, without punctuation."""
     text = sentence.lower().translate(_QUOTES)
     text = _TWO_WORDS.sub(lambda match: " ".join(filter(None, match.groups())), _NOT.sub(" n't", text))
     return tuple(_BRACKETS.get(token, token) for token in _TOKEN.findall(text) if token not in _DROPPED)
@@ -138,9 +136,7 @@ def bleu(captions: Sequence[Tokens], references: References) -> dict[str, Measur
 
 
 def _matches(caption: Tokens, references: Sequence[Tokens]) -> list[int]:
-    """Return [2 + 2 LONGEST] lengths of the caption and its reference; right n-grams of each n, and all of
-    them.
-    """
+    """Return [2 + 2 LONGEST] lengths of the caption and its reference; right and all n-grams of each n."""
     most: Counter[Tokens] = Counter()
     for reference in references:
         most |= ngrams(reference)

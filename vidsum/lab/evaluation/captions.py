@@ -154,9 +154,7 @@ def _recall(vectors: FloatArray, references: FloatArray, items: Items, top: int,
 
 
 def _with_intervals(measures: Mapping[str, Measure], items: Items) -> dict[str, Measured]:
-    """Return each measure with the bootstrap over videos, or over items that are of no video or all of
-    one.
-    """
+    """Return each measure with a bootstrap over videos, or over items if there is one video at most."""
     are_videos = len({item.video for item in items.values()}) > 1
     units = [item.video if are_videos else name for name, item in items.items()]
     _, unit_of = np.unique(units, return_inverse=True)

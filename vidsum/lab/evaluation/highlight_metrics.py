@@ -202,9 +202,7 @@ def _clip_precision(right: BoolArray, last: BoolArray) -> TimeArray:
 
 
 def best_clip_hits(scores: TimeArray, right: BoolArray) -> BoolArray:
-    """Return [N, Q] whether the clip of the highest score (the first of such) is right; see
-    `clip_precisions`.
-    """
+    """Return [N, Q] whether the clip of the highest score is right; see `clip_precisions`."""
     hits: BoolArray = right[:, np.arange(len(scores)), scores.argmax(axis=-1)]
     return hits
 

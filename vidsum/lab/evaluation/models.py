@@ -109,9 +109,7 @@ class _Model:
         return self.grounder.max_words is not None
 
     def read(self, folder: Path, queries: Sequence[Query]) -> list[FloatArray]:
-        """Return [1, D] of each query, by the files of a folder. UsageError: the model was trained on
-        texts.
-        """
+        """Return [1, D] of each query from the files of a folder. UsageError: trained on texts."""
         name, text = self.run.checkpoint, self.trained.features.get("text")
         if self.is_detr or text is not None:
             reads = "the words of queries" if self.is_detr else f"queries that {text} embeds"
@@ -119,9 +117,7 @@ class _Model:
         return list(read_queries(folder, queries)[:, None])
 
     def embed(self, queries: Iterable[Query]) -> list[FloatArray]:
-        """Return [W, D] of each query as the model reads it, by the text encoder that its checkpoint
-        names.
-        """
+        """Return [W, D] of each query by the text encoder that the checkpoint names."""
         name = self.trained.features.get("text")
         if "queries" in self.trained.features:
             reads = "reads queries from files, as it was trained"

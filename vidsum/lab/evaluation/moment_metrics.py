@@ -54,18 +54,14 @@ def whole_video(durations_s: TimeArray) -> TimeArray:
 
 
 def random_moments(durations_s: TimeArray, n_seeds: int, n_moments: int = max(TOP)) -> TimeArray:
-    """Return [n_seeds, Q, n_moments, 2] moments between two times drawn uniformly from each of Q videos;
-    seeds 0, 1, ...
-    """
+    """Return [n_seeds, Q, n_moments, 2] moments between two random times of each of Q videos."""
     shape = (len(durations_s), n_moments, 2)
     draws = np.stack([np.random.default_rng(seed).random(shape) for seed in range(n_seeds)])
     return np.sort(draws, axis=-1) * durations_s[:, None, None]
 
 
 def best_ious(moments: TimeArray, gt_windows: TimeArray) -> TimeArray:
-    """Return [..., Q, K] IoU of moments [..., Q, K, 2] with the window of their query [Q, W, 2] that they
-    overlap most.
-    """
+    """Return [..., Q, K] the best IoU of moments [..., Q, K, 2] with windows [Q, W, 2] of their query."""
     best: TimeArray = iou(moments, gt_windows).max(axis=-1, initial=0.0)
     return best
 

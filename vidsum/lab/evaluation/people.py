@@ -66,9 +66,7 @@ def read_people(folder: str | os.PathLike[str]) -> tuple[PeopleAnswers, ...]:
 
 
 def people_files(folder: Path) -> list[Path]:
-    """Return the CSV files of a folder, by name. Raises InputError: there is none, or the folder cannot be
-    read.
-    """
+    """Return the CSV files of a folder, by name. Raises InputError: none, or an unreadable folder."""
     try:
         files = sorted(file for file in folder.iterdir() if file.suffix == ".csv")
     except OSError as error:
@@ -199,9 +197,7 @@ def _pairs(windows: Sequence[Interval]) -> TimeArray:
 
 
 def _windows_of(answers: PeopleAnswers, videos: Mapping[str, MomentVideo]) -> list[Interval]:
-    """Return the windows of the data for a query, in per cent of the video; none where it is not in the
-    data.
-    """
+    """Return the windows of the data for a query, in per cent of the video; none if it has none."""
     stem = answers.video.rpartition(".")[0] or answers.video
     names = (answers.video, stem, f"v_{answers.video}", f"v_{stem}")
     video = next((videos[name] for name in names if name in videos), None)

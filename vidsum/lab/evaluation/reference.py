@@ -34,9 +34,7 @@ _CELLS = 2**26
 
 
 def at_every_frame(scores: npt.ArrayLike, picks: IntArray, n_frames: int) -> FloatArray:
-    """Return [..., n_frames] of scores [..., T] at picks [T]: each frame has that of the last pick, 0 before
-    it.
-    """
+    """Return [..., n_frames] of scores [..., T]: each frame has that of the last pick, 0 before it."""
     frames = np.repeat(np.asarray(scores, np.float32), np.diff(np.append(picks, n_frames)), axis=-1)
     return np.pad(frames, [(0, 0)] * (frames.ndim - 1) + [(int(picks[0]), 0)])
 

@@ -101,9 +101,7 @@ def document(report: Report[Measures], provenance: Mapping[str, Any]) -> dict[st
 
 
 def table(report: Report[Measures], source: str) -> ReportTable:
-    """Return a report on the annotations of `source` as a table: rows are rows, but where there are many
-    measures, which then are rows, and the rows columns.
-    """
+    """Return a report as a table, with measures as rows and rows as columns where there are many measures."""
     figures = {row.name: row.measures.figures() for row in report.rows}
     heads = tuple(next(iter(figures.values())))
     title = f"{source}: {report.title}"

@@ -222,9 +222,7 @@ def _read_document(entry: DataEntry) -> Iterator[QueryPrediction]:
 
 
 def _moment(entry: DataEntry, row: Any) -> Moment:
-    """Return a moment from [start_s, end_s, score]; it may be empty, as some moments of published
-    models are.
-    """
+    """Return a moment from [start_s, end_s, score]; it may be empty, as in published predictions."""
     start, end, score = entry.row(row, 3, "a moment that is not a start, end and score")
     if end < start:
         raise entry.fault(f"has a moment that ends before its start: {quote(row)}")

@@ -172,9 +172,7 @@ def measure_video(
 
 
 def _means_of_others(annotators: FloatArray | BoolArray) -> FloatArray:
-    """Return [U, T] for each of the annotators' rows [U, T] the mean of all others; [0, T] of a single
-    one.
-    """
+    """Return [U, T] the mean of all other rows for each row [U, T]; [0, T] of a single one."""
     n_others = len(annotators) - 1
     if n_others < 1:
         return np.zeros((0, annotators.shape[1]), np.float32)

@@ -175,9 +175,7 @@ class LanguageLayer(nn.Module):
         self.w2 = TunedLinear(d_ff, d, rank)
 
     def forward(self, x: Tensor, queries: Tensor | None) -> Tensor:
-        """Return [B, L, d_lm] to the same; queries [B, n_queries, d_lm] of the adapter, if the layer is
-        adapted.
-        """
+        """Return [B, L, d_lm]; an adapted layer also reads queries [B, n_queries, d_lm] of the adapter."""
         normed = _rms(x, self.norms[0])
         q, k, v = (split_heads(layer(normed), self.heads) for layer in (self.q, self.k, self.v))
         q, k = rotated(q), rotated(k)
@@ -197,9 +195,7 @@ def _rms(x: Tensor, weight: Tensor) -> Tensor:
 
 
 def rotated(x: Tensor) -> Tensor:
-    """Return [B, h, L, d_k] with rotary positions (Su et al. 2021), neighbouring numbers as pairs, as in
-    LLaMA.
-    """
+    """Return [B, h, L, d_k] with rotary positions (Su et al. 2021) of neighbouring pairs, as LLaMA."""
     rates = 10000.0 ** -(torch.arange(0, x.shape[3], 2, device=x.device) / x.shape[3])
     angles = torch.arange(x.shape[2], device=x.device)[:, None] * rates
     even, odd = x[..., ::2], x[..., 1::2]
@@ -220,16 +216,12 @@ class AudioDescription(nn.Module):
         self.output = nn.Linear(config.d_lm, config.vocabulary, bias=False)
 
     def evidence(self, visual: Tensor, audio: Tensor) -> Tensor:
-        """Return [adapted, B, n_queries, d_lm] what the language model attends to of a clip; see the
-        encoder.
-        """
+        """Return [adapted, B, n_queries, d_lm] of a clip for the language model; see the encoder."""
         queries: Tensor = self.adapter(self.encoder(visual, audio))
         return queries
 
     def forward(self, tokens: Tensor, evidence: Tensor | None = None) -> Tensor:
-        """Return [B, L, vocabulary] logits of the token after each of [B, L]; without evidence, of words
-        alone.
-        """
+        """Return [B, L, vocabulary] logits of the next token, without evidence by words alone."""
         x = embedding(tokens, self.words)
         plain = len(self.language) - (0 if evidence is None else len(evidence))
         for number, layer in enumerate(self.language):
@@ -239,9 +231,7 @@ class AudioDescription(nn.Module):
 
     @torch.no_grad()
     def write(self, evidence: Tensor, prompt: Tensor, end: int, most: int) -> Tensor:
-        """Return [B, most] the likeliest tokens one by one after a prompt [P]; `end` fills up what is
-        over.
-        """
+        """Return [B, most] the likeliest tokens after a prompt [P], padded with `end`."""
         tokens = prompt.expand(evidence.shape[1], -1)
         is_over = torch.zeros(evidence.shape[1], dtype=torch.bool, device=prompt.device)
         for _ in range(most):

@@ -54,9 +54,7 @@ class TrainedCaptioner(nn.Module):
         nn.init.normal_(self.words.weight, std=config.d**-0.5)
 
     def forward(self, x: Tensor, words: Tensor) -> Tensor:
-        """Return [B, L + 1, W] logits of each word [B, L] and of what follows the last, of features [B,
-        D].
-        """
+        """Return [B, L + 1, W] logits of each word [B, L] and of the next, of features [B, D]."""
         prefix = self.prefix(self.input_dropout(x)).view(len(x), self.config.prefix, -1)
         h = torch.cat([prefix, self.words(words) * math.sqrt(self.config.d)], dim=1)
         h = self.dropout(h + self.places[: h.shape[1]])

@@ -18,7 +18,7 @@ from torch.nn.functional import cross_entropy, softplus
 from vidsum.errors import UsageError, unknown_name_error
 from vidsum.lab.datasets.examples import MOST_SALIENT, HighlightExample
 from vidsum.lab.evaluation.highlight_metrics import WindowMeasures, measure_moments
-from vidsum.lab.training.data import MomentData
+from vidsum.lab.training.annotated import MomentData
 from vidsum.lab.training.loop import FitResult
 from vidsum.lab.training.moments import (
     Batches,

@@ -174,9 +174,7 @@ def _check_lengths(videos: Sequence[AnnotatedVideo], most: int) -> None:
 
 
 def _examples(run: _Run, split: Split) -> tuple[Examples | Callable[[int], Examples], tuple[str, ...]]:
-    """Return the training videos that have key frames, or those of an epoch; a warning for each that has
-    none.
-    """
+    """Return the training videos that have key frames, per epoch if drawn; warnings of the others."""
     whole = {name: _example(run, run.drawn(name, _TRAINING_SEED)) for name in split.train}
     taught = {name: example for name, example in whole.items() if example}
     fault = "none of its shots makes a summary of 15 %"
@@ -205,9 +203,7 @@ def _example(run: _Run, video: AnnotatedVideo) -> VideoExample | None:
 
 
 def _redraw(run: _Run, example: VideoExample, video: AnnotatedVideo) -> VideoExample:
-    """Return the example of a video of which the features alone were drawn anew: key frames stay as
-    they are.
-    """
+    """Return an example whose features were drawn anew; its key frames stay."""
     read = _with_inputs(run, video)
     features = torch.from_numpy(read.features.array)[None].to(choose_device(run.settings.device))
     return VideoExample(read, replace(example.whole, features=features))
@@ -219,9 +215,7 @@ def _with_inputs(run: _Run, video: AnnotatedVideo) -> AnnotatedVideo:
 
 
 def _validator(run: _Run, split: Split) -> Callable[[FullTransNet], float]:
-    """Return the mean Kendall tau-b of the importance curve, decoded with no labels, with the annotators'
-    mean.
-    """
+    """Return the mean tau-b of the curve, decoded without labels, with the annotators' mean."""
     videos = [run.drawn(name, _VALIDATION_SEED) for name in split.validation]
 
     def score(model: FullTransNet) -> float:
@@ -257,9 +251,7 @@ def key_frames(video: AnnotatedVideo) -> npt.NDArray[np.int64]:
 
 
 def example_of(video: AnnotatedVideo, per_shot: int, device: torch.device) -> Example | None:
-    """Return a video as the model takes it, with global tokens `per_shot`; None where no shot fits the
-    budget.
-    """
+    """Return a video as the model reads it, with global tokens `per_shot`; None without key frames."""
     example = teaching_example(video, per_shot, device)
     return example if example.key_frames.shape[1] else None
 

@@ -14,7 +14,7 @@ from vidsum.checkpoints.trained import Trained, read_trained
 from vidsum.device import choose_device
 from vidsum.errors import UsageError
 from vidsum.lab.datasets.examples import HighlightExample, MomentExample, Pair
-from vidsum.lab.training.data import MomentData
+from vidsum.lab.training.annotated import MomentData
 from vidsum.lab.training.loop import FitResult, Recipe, first_weights, fit
 from vidsum.lab.training.settings import DETRSettings, MRNetSettings
 from vidsum.models.configs import MRNetConfig
@@ -241,9 +241,7 @@ def check_sizes(
 
 
 def fit_config(data: MomentData[MomentExample], settings: MRNetSettings) -> MRNetConfig:
-    """Return the model for the clips, and the sizes of a clip and a query, of the data; errors as
-    `check_sizes`.
-    """
+    """Return the model's sizes for the clips and queries of the data; errors as `check_sizes`."""
     clips, dim_video, dim_query = check_sizes(
         data.examples(1),
         data.validation,

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from vidsum.lab.datasets.examples import MomentExample
 from vidsum.lab.evaluation.moment_metrics import measure
-from vidsum.lab.training.data import MomentData
+from vidsum.lab.training.annotated import MomentData
 from vidsum.lab.training.loop import FitResult
 from vidsum.lab.training.moments import (
     MomentBatch,

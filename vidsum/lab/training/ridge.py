@@ -74,9 +74,7 @@ class Fitted(NamedTuple):
 def fit_ridge(
     run: TrainingRun[RidgeSettings], names: Sequence[str], progress: Progress | None = None
 ) -> Fitted:
-    """Return the regression of some videos of a run. Raises UsageError where they are too few for a
-    penalty.
-    """
+    """Return the regression of some videos. Raises UsageError: too few to choose a penalty."""
     settings, window = run.settings, run.settings.model.window
     videos = []
     for done, name in enumerate(names, 1):
@@ -117,9 +115,7 @@ def _sum_video(run: TrainingRun[RidgeSettings], name: str) -> _Video:
 
 
 def _rows(run: TrainingRun[RidgeSettings], name: str, draw: int) -> FloatArray:
-    """Return [T, D] what the model reads of a draw of a video, with the ends scaled up, smooth, less its
-    mean.
-    """
+    """Return [T, D] the model's input for a draw of a video, scaled, smoothed and centred."""
     features = run.drawn(name, run.settings.seed, draw).features
     rows = moving_average(run.inputs.of(features) * _scales(run.settings), run.settings.model.window)
     return np.asarray(rows - rows.mean(axis=0), np.float32)
@@ -142,9 +138,7 @@ def _solve(videos: Sequence[_Video], penalties: Sequence[float]) -> list[TimeArr
 
 
 def _choose(videos: Sequence[_Video], settings: RidgeSettings) -> tuple[float, float]:
-    """Return the penalty whose models rank frames best in folds of the training videos, and their
-    correlation.
-    """
+    """Return the penalty whose models rank frames best in folds, and their correlation."""
     if len(videos) < _FOLDS:
         fault = f"{len(videos)} training videos are too few to choose a penalty by {_FOLDS} folds"
         raise UsageError(fault, hint="--penalty 0.1, or more videos")

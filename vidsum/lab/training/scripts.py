@@ -14,7 +14,7 @@ import numpy as np
 
 from vidsum.lab.datasets.captioned import shots_of_captions
 from vidsum.lab.datasets.moments import CLIP_S
-from vidsum.lab.training.captions import Captions, content_words
+from vidsum.lab.training.sentences import Captions, content_words
 from vidsum.types import FloatArray, Interval
 
 NOTHING = -1

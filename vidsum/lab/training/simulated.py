@@ -14,7 +14,6 @@ from vidsum.errors import UsageError
 from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, guided_rows
 from vidsum.grounding.windows import grid, resample, resample_clips
 from vidsum.lab.datasets.examples import MOST_SALIENT, HighlightExample, MomentExample, Pair, scores_at
-from vidsum.lab.training.captions import Captions, Words
 from vidsum.lab.training.scripts import (
     NOTHING,
     Script,
@@ -24,6 +23,7 @@ from vidsum.lab.training.scripts import (
     fill_gaps,
     joined_script,
 )
+from vidsum.lab.training.sentences import Captions, Words
 from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray, Interval, TimeArray, stack_intervals
 
@@ -149,9 +149,7 @@ class _Draft(NamedTuple):
 
 
 def _draft(settings: SimulationSettings, rng: np.random.Generator) -> _Draft:
-    """Return a draft whose queries are true in a part of the video only; UsageError where hardly a draw has
-    such.
-    """
+    """Return a draft whose queries are true in a part of the video only. UsageError: hardly any is."""
     for _ in range(_DRAWS):
         if draft := _try_draft(settings, rng):
             return draft
@@ -232,9 +230,7 @@ def _covered_seconds(intervals: Sequence[Interval], times: TimeArray) -> TimeArr
 
 
 def saliency_of(script: Script, query: ScriptQuery, times: TimeArray) -> FloatArray:
-    """Return [T] from 0 to `MOST_SALIENT`: the annotators' scores of the sentence; where there are none, the
-    fraction of each clip in which the query is true.
-    """
+    """Return [T] in 0 to `MOST_SALIENT`: the annotators' scores, or the part of a clip that is true."""
     covered = _covered_seconds(query.moments, times).sum(axis=1)
     everywhere = np.asarray(MOST_SALIENT * np.minimum(1.0, covered / STEP_S), np.float32)
     if query.sentence not in script.saliency:
@@ -247,9 +243,7 @@ def saliency_of(script: Script, query: ScriptQuery, times: TimeArray) -> FloatAr
 
 
 def _lasting_noise(script: Script, dim: int, rng: np.random.Generator) -> FloatArray:
-    """Return [S + 1, D] noise of deviation 1; segments of one text share a part, those of one shot the
-    rest.
-    """
+    """Return [S + 1, D] noise of deviation 1, shared in part by text and in part by shot."""
     texts = [segment.sentence for segment in script.segments]
     shots = [
         place if segment.shot is None else -1 - segment.shot for place, segment in enumerate(script.segments)
@@ -285,9 +279,7 @@ def _window(n_clips: int, longest: int, moments: Sequence[Interval], rng: np.ran
 
 
 def _windows(moments: Sequence[Sequence[Interval]], window: slice, duration_s: float) -> FloatArray:
-    """Return [M, W, 2] of each query: its moments inside the window, as fractions of it, padded with empty
-    ones.
-    """
+    """Return [M, W, 2] the moments of each query inside the window, as fractions, padded with empty ones."""
     first_s, last_s = window.start * STEP_S, min(window.stop * STEP_S, duration_s)
     length_s = last_s - first_s
     windows = []

@@ -91,9 +91,7 @@ def _with_words(video: MomentExample, query: int, draw: np.random.Generator) -> 
 
 
 def _segments(toy: Toy, draw: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Return [S, 2] first clip and end of segments that do not overlap, in order, each of two clips or
-    more.
-    """
+    """Return [S, 2] first clip and end of ordered segments of two clips or more, without overlap."""
     free = toy.clips - 2 * toy.segments
     cuts = np.sort(draw.integers(0, free + 1, (toy.segments, 2)).ravel()).reshape(-1, 2)
     return np.asarray(cuts + 2 * np.arange(toy.segments)[:, None] + np.array([0, 2]), np.int64)

@@ -39,8 +39,8 @@ from vidsum.lab.evaluation.vse import (
     sentences_of,
     text_ranks,
 )
-from vidsum.lab.training.captions import shorten
 from vidsum.lab.training.loop import Recipe, first_weights, fit
+from vidsum.lab.training.sentences import shorten
 from vidsum.lab.training.settings import plain_fields
 from vidsum.lab.training.state import BEST, clear, make_folder, refuse_foreign
 from vidsum.lab.training.summary_settings import CaptionerSettings, VSEData, VSESettings
@@ -316,9 +316,7 @@ def feature_standard(features: FloatArray) -> dict[str, FloatArray]:
 
 
 def standardise(features: FloatArray, standard: Mapping[str, FloatArray]) -> FloatArray:
-    """Return the roots of features [V, N, D], standardised; in their place, since they may fill the
-    memory.
-    """
+    """Standardise the roots of features [V, N, D] in place, since they may fill the memory."""
     for view in features:
         view[:] = (signed_root(view) - standard["mean"]) / standard["scale"]
     return features

@@ -49,9 +49,7 @@ def measure_map(pictures: FloatArray, sentences: FloatArray, picture_of: Ranks) 
 
 
 def cohort_classes(features: FloatArray, extractor: str, device: str) -> npt.NDArray[np.uint8]:
-    """Return [U, K] `vidsum.models.vse.CLASSES` of pictures with features [N, D]; [0, 0] without class
-    scores.
-    """
+    """Return [U, K] `vidsum.models.vse.CLASSES` of features [N, D]; [0, 0] without class scores."""
     spec = describe(extractor)
     if spec.class_names is None:
         return np.empty((0, 0), np.uint8)

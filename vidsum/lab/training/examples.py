@@ -18,14 +18,7 @@ from vidsum.lab.datasets.clip_captions import ENCODER, is_captions, read_clip_ca
 from vidsum.lab.datasets.clip_captions import embed_captions as embed_clips
 from vidsum.lab.datasets.examples import HighlightExample, MomentExample
 from vidsum.lab.datasets.moments import MomentVideo, describe_repairs, read_moments
-from vidsum.lab.training.captions import (
-    ClipCaptions,
-    EmbeddedSentences,
-    captions_of,
-    embed_sentences,
-    words_of,
-)
-from vidsum.lab.training.data import (
+from vidsum.lab.training.annotated import (
     N_VALIDATION,
     Example,
     MomentData,
@@ -33,6 +26,13 @@ from vidsum.lab.training.data import (
     annotated_moments,
     files_of,
     held_out_of,
+)
+from vidsum.lab.training.sentences import (
+    ClipCaptions,
+    EmbeddedSentences,
+    captions_of,
+    embed_sentences,
+    words_of,
 )
 from vidsum.lab.training.settings import DataSettings, DETRSettings, MRNetSettings
 from vidsum.lab.training.simulated import SimulationSettings, simulate_highlights, simulate_moments
@@ -82,9 +82,7 @@ def simulated_highlights(
     device: str = "auto",
     progress: Progress | None = None,
 ) -> MomentData[HighlightExample]:
-    """Return the same of at most T clips, with one query per example, its words, and the saliency of each
-    clip.
-    """
+    """Return examples of at most T clips, each with one query, its words, and saliency."""
     encode = partial(embed_words, space_of(source), device=device)
     book = lru_cache(maxsize=2)(partial(words_of, encode=encode, most=words))
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -157,15 +157,8 @@ def captions_of(
     )
 
 
-def embed_captions(videos: Mapping[str, MomentVideo], embed: Embed, encoder: str, **options: Any) -> Captions:
-    """Annotated videos with their sentences embedded: see `embed_sentences`."""
-    return captions_of(videos, embed_sentences(videos, embed, encoder, **options))
-
-
 def words_of(captions: Captions, encode: Callable[[Sequence[str]], list[FloatArray]], most: int) -> Words:
-    """Return a function that gives the words of the queries' sentences, at most `most` of each, which
-    `encode` embeds once.
-    """
+    """Return a function that gives up to `most` words of queries; `encode` embeds each query once."""
     known: dict[int, FloatArray] = {}
 
     def words(sentences: Sequence[int]) -> list[FloatArray]:
@@ -178,9 +171,7 @@ def words_of(captions: Captions, encode: Callable[[Sequence[str]], list[FloatArr
 
 
 def change_words(texts: Sequence[str], rng: np.random.Generator) -> list[str]:
-    """Return the texts with words dropped, and replaced by words of any of them; none is left without a
-    word.
-    """
+    """Return the texts with words dropped or replaced by words of other texts; each keeps a word."""
     vocabulary = np.array([word for text in texts for word in text.split()])
     changed = []
     for text in texts:
