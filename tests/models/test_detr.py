@@ -133,18 +133,6 @@ def test_more_than_the_model_reads_is_refused(name: str) -> None:
         model.saliency(*batch([9], [5]))
 
 
-@each_model
-def test_a_mask_that_starts_as_none_changes_nothing_at_first(name: str) -> None:
-    plain = small(name)
-    for fusion in ("product", "sum"):
-        masked = small(name, mask=MaskConfig(fusion=fusion, identity=True))  # type: ignore[arg-type]
-        masked.load_state_dict(plain.state_dict(), strict=False)
-        inputs = batch([9, 4], [4, 1])
-        with torch.no_grad():
-            for one, other in zip(plain(*inputs), masked(*inputs), strict=True):
-                assert torch.allclose(one, other, atol=1e-5)
-
-
 @pytest.mark.parametrize(
     ("name", "layers", "columns"),
     [("moment-detr", 2, {9 + 4}), ("qd-detr", 4, {4, 1 + 9}), ("mrnet-detr", 2, {9})],

@@ -133,29 +133,6 @@ def test_a_mask_changes_what_the_encoder_gives_and_only_that(video):
     assert not torch.allclose(without, with_mask, atol=1e-2)
 
 
-@pytest.mark.parametrize("fusion", ["product", "sum"])
-@pytest.mark.parametrize("pattern", PATTERNS)
-def test_a_mask_that_starts_as_none_extends_a_trained_model(video, pattern, fusion):
-    features, is_global, key_frames = video
-    plain = small(attention=pattern)
-    mask = MaskConfig(depth=4, fusion=fusion, identity=True)
-    extended = FullTransNet(FullTransNetConfig(**SMALL, attention=pattern, mask=mask)).eval()
-    missing, unexpected = extended.load_state_dict(plain.state_dict(), strict=False)
-    assert len(missing) == 2 * 4 * 2
-    assert unexpected == []
-    given = features, is_global, key_frames
-    assert torch.allclose(extended(*given), plain(*given), atol=1e-5)
-
-
-@pytest.mark.parametrize("mask", MASKS)
-def test_every_parameter_of_a_mask_learns(video, mask):
-    features, is_global, key_frames = video
-    model = small(mask=mask)
-    fulltransnet_loss(model(features, is_global, key_frames), key_frames).backward()
-    without = [name for name, p in model.encoder.named_parameters() if p.grad is None or not p.grad.any()]
-    assert without == []
-
-
 def test_a_mask_reads_as_many_samples_as_it_has_columns():
     assert FullTransNetConfig(t_max=9).max_samples == 9
     assert FullTransNetConfig(t_max=9, head="pointer").max_samples is None
