@@ -1,7 +1,10 @@
 """`vidsum describe`: describe the shots of videos in words, as text and as audio description."""
 
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +15,7 @@ from vidsum.commands.options import Videos, Without, command
 from vidsum.commands.outputs import Files, Outputs, destinations
 from vidsum.commands.paths import register_input
 from vidsum.commands.progress import Columns
-from vidsum.commands.records import unless_up_to_date
+from vidsum.commands.records import Saving, document_result, hidden, save_result
 from vidsum.commands.result import Result, View, text_table
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
@@ -20,7 +23,6 @@ from vidsum.grounding.settings import Describing
 from vidsum.options import option
 
 if TYPE_CHECKING:
-    from vidsum.pipelines.plan import Plan
     from vidsum.results.descriptions import Descriptions
     from vidsum.types import Progress
 
@@ -100,31 +102,49 @@ class DescriptionJob:
 def describe_one(job: DescriptionJob, task: Task, progress: "Progress | None") -> Result:
     """Describe a video in words."""
     from vidsum.pipelines.description import plan_descriptions
+    from vidsum.results.descriptions import Descriptions
 
     plan = plan_descriptions(task.path, job.settings, job.extraction, job.speaker)
-    make = partial(_make, job, task.files, plan, progress)
-    return unless_up_to_date(task.path, task.files, plan.provenance, make, job.outputs)
+    if job.outputs.to_stdout:
+        return document_result(plan.run(progress))
+    with hidden(task.files.named["video"]) if job.speaker else nullcontext() as spoken:
+        saving = Saving(
+            plan.provenance,
+            lambda: _speak(plan.run(progress), spoken, job.speaker, progress),
+            lambda descriptions, _: descriptions.to_dict(),
+            partial(_write, spoken=spoken),
+            _answer,
+            Descriptions.from_dict,
+        )
+        return save_result(task.files, saving, job.outputs)
 
 
-def _make(
-    job: DescriptionJob, files: Files, plan: "Plan[Descriptions]", progress: "Progress | None"
-) -> Result:
+def _speak(
+    descriptions: "Descriptions", path: Path | None, speaker: str | None, progress: "Progress | None"
+) -> "Descriptions":
+    """Write the film with spoken descriptions, if that is requested, and return those that were spoken."""
+    if path is None or speaker is None:
+        return descriptions
+    from vidsum.pipelines.audio_description import write_audio_description
+
+    return write_audio_description(descriptions, path, speaker, progress=progress)
+
+
+def _write(descriptions: "Descriptions", files: Files, *, spoken: Path | None) -> Sequence[str]:
     from vidsum.pipelines.description import write_descriptions
+
+    write_descriptions(descriptions, files.named)
+    if spoken and "video" in files.named:
+        spoken.replace(files.named["video"])
+    return ()
+
+
+def _answer(descriptions: "Descriptions", names: str) -> Result:
     from vidsum.results.clock import to_player_time
 
-    result = plan.run(progress)
-    if job.speaker is not None:
-        from vidsum.pipelines.audio_description import write_audio_description
-
-        result = write_audio_description(result, files.named["video"], job.speaker, progress=progress)
-    document = result.to_dict()
-    if job.outputs.to_stdout:
-        return Result(data=document, document=document, messages=result.warnings)
-    write_descriptions(result, files.named)
-    texts = to_player_time(result).descriptions
-    table = text_table((text.start_s, text.end_s, text.confidence, text.text) for text in texts)
-    data = {**files.facts(), **document}
-    return Result(data=data, lines=(_line(files, result),), table=table, messages=result.warnings)
+    texts = to_player_time(descriptions).descriptions
+    rows = ((text.start_s, text.end_s, text.confidence, text.text) for text in texts)
+    return Result(lines=(_line(names, descriptions),), table=text_table(rows))
 
 
 def _targets(sources: list[str], outputs: Outputs, *, with_video: bool) -> dict[str, Files]:
@@ -148,10 +168,10 @@ def _require_speaker(name: str, outputs: Outputs) -> None:
     find_speaker(name)
 
 
-def _line(files: Files, result: "Descriptions") -> str:
+def _line(names: str, result: "Descriptions") -> str:
     """Name the files, and summarize their contents."""
     count, n_unsure = len(result.descriptions), result.n_unsure
-    line = f"{', '.join(map(str, files.all))}: {count} description{'s' * (count != 1)} by {result.writer}"
+    line = f"{names}: {count} description{'s' * (count != 1)} by {result.writer}"
     if not n_unsure:
         return line
     hint = "--min-sure 0 shows them" if count else "lower --min-sure, or choose another --writer"

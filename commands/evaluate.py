@@ -1,7 +1,8 @@
 """`vidsum evaluate`: compare summaries, moments, highlights and retrieval with people, and with chance."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,8 +13,7 @@ from vidsum.commands.batch import Verb, run_verb
 from vidsum.commands.jobs import Task
 from vidsum.commands.options import Chosen, CommandGroup, Only, Videos, Without, command
 from vidsum.commands.outputs import Files, Outputs, check_outputs, require_suffix
-from vidsum.commands.paths import require_own
-from vidsum.commands.records import unless_up_to_date
+from vidsum.commands.records import Saving, hidden, replacing, save_result
 from vidsum.commands.result import Result, Table, View
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
@@ -242,9 +242,12 @@ def draw_one(
     from vidsum.lab.attention.draw import draw_attention
 
     files = task.files
-    if not overwrite:
-        require_own(files.all)
-    facts, messages = draw_attention(request, task.path, files.named, extraction, progress)
+    with ExitStack() as stack:
+        shadows = {
+            kind: stack.enter_context(replacing(path, path.parent, overwrite=overwrite))
+            for kind, path in files.named.items()
+        }
+        facts, messages = draw_attention(request, task.path, shadows, extraction, progress)
     lines = tuple(map(str, files.all))
     return Result(input=task.path, data={**files.facts(), **facts}, lines=lines, messages=messages)
 
@@ -285,34 +288,47 @@ def _evaluate(
     files = _files(sources, report, predictions)
 
     def step(item: Task, progress: "Progress | None") -> Result:
-        from vidsum.io.provenance import label_of
         from vidsum.lab.evaluate import evaluate
-        from vidsum.lab.evaluation.report import document, table
+        from vidsum.lab.evaluation.report import Report, document, table
         from vidsum.lab.sources import provenance
-        from vidsum.results.result import seal, write_document
+        from vidsum.results.result import seal
 
-        request = request_of[item.path]
+        request: Any = request_of[item.path]
         made_from = provenance(request)
 
-        def make() -> Result:
-            made = evaluate(request, progress)
-            if "plot" in files.named and made.plot:
-                made.plot(files.named["plot"], label_of(made_from))
-            facts = seal(document(made, made_from))
-            messages = tuple(facts["warnings"])
-            if report.output == "-":
-                return Result(data=facts, document=facts, messages=messages)
-            if "output" in files.named:
-                write_document(facts, files.named["output"])
+        def answer(made: Report[Any], names: str) -> Result:
             columns, rows, title, note = table(made, request.source.name)
-            lines, data = (note, *map(str, files.all)), {**files.facts(), **facts}
-            return Result(data=data, lines=lines, table=Table(columns, rows, title), messages=messages)
+            return Result(lines=tuple(filter(None, (note, names))), table=Table(columns, rows, title))
 
-        # a plot alone does not tell what it was made from: it is drawn again
-        if not {"output", "predictions"} & set(files.named):
-            if not report.overwrite:
-                require_own(files.all)
-            return make()
-        return unless_up_to_date(item.path, files, made_from, make, Outputs(overwrite=report.overwrite))
+        def to_document(made: Report[Any], keys: Collection[str]) -> dict[str, Any]:
+            return seal(document(made, made_from))
+
+        def write(made: Report[Any], files: Files) -> Sequence[str]:
+            if "plot" in files.named and made.plot:
+                made.plot(files.named["plot"], None)
+            if written and "predictions" in files.named:
+                written.replace(files.named["predictions"])
+            return ()
+
+        with hidden(predictions) if predictions else nullcontext() as written:
+            if written:
+                request = replace(request, write_predictions=written)
+            if not files.named:
+                made = evaluate(request, progress)
+                facts = to_document(made, ())
+                warnings = tuple(facts["warnings"])
+                if report.output == "-":
+                    return Result(data=facts, document=facts, messages=warnings)
+                return replace(answer(made, ""), data={**files.facts(), **facts}, messages=warnings)
+            saving: Saving[Any] = Saving(
+                made_from,
+                lambda: evaluate(request, progress),
+                to_document,
+                write,
+                answer,
+                lambda _: None,
+                select=lambda _: None,
+            )
+            return save_result(files, saving, Outputs(overwrite=report.overwrite))
 
     run_verb(Verb(name, step), sources, view)

@@ -1,5 +1,6 @@
 """`vidsum export`: results as timelines and lists; `--export`, `--report`, `--preview` of other commands."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,17 +15,16 @@ from vidsum.commands.options import command
 from vidsum.commands.outputs import (
     Files,
     Outputs,
-    Replaces,
     attempt,
     check_outputs,
     destinations,
     require_one_text,
     require_suffix,
 )
-from vidsum.commands.paths import HINT, has_label, is_as_written, note
+from vidsum.commands.records import is_ours, replacing, save_bytes, save_text
 from vidsum.commands.result import Problem, Result, View
-from vidsum.errors import OutputError, UsageError, VidsumError
-from vidsum.io.outputs import atomic_write, is_special, make_folder
+from vidsum.errors import UsageError, VidsumError
+from vidsum.io.outputs import make_folder
 from vidsum.options import ADVANCED, option
 from vidsum.results.settings import ExportFormat, ExportName, MediaPaths
 from vidsum.video.settings import PreviewFormat
@@ -122,7 +122,7 @@ class Exports:
             require_nameable(kind, source, target, self.media)
         check_outputs(source, [target], make_folders=outputs.makes_folders)
 
-    def write(self, result: Result, files: Files, replaces: Replaces) -> Result:
+    def write(self, result: Result, files: Files, *, overwrite: bool) -> Result:
         """Return the result of a command with its exports, made from its data and written next to its JSON.
 
         A format that the result does not suit, such as chapters of a short video, is an error of its own, and
@@ -134,7 +134,7 @@ class Exports:
 
         lines, messages, made = list(result.lines), list(result.messages), result_of(result.data)
         errors: dict[Path, Problem] = {}
-        write = partial(self._write_one, made, files.record, replaces)
+        write = partial(self._write_one, made, files.record, overwrite)
         for kind, target in zip(self._kinds, files.derived, strict=True):
             fault = files.refused.get(target)
             written = attempt(partial(write, kind, target)) if fault is None else fault
@@ -167,35 +167,33 @@ class Exports:
         return targets
 
     def _write_one(
-        self, made: "Cutting", record: Path, replaces: Replaces, kind: str, target: Path
+        self, made: "Cutting", record: Path, overwrite: bool, kind: str, target: Path
     ) -> tuple[str, tuple[str, ...]]:
         """Write an export; return a line about it, and warnings."""
         from vidsum.pipelines.report import report_text
         from vidsum.pipelines.timelines import timeline_text
 
         if kind == "previews" and self.preview:
-            return self._write_previews(self.preview, made, record, replaces), ()
+            return self._write_previews(self.preview, made, record, overwrite), ()
         if kind == "html":
             text, warnings = report_text([(str(record), made)], target)
         else:
             text, warnings = timeline_text(made, kind, target, self.media)
-        return save_text(text, target, replaces=replaces), warnings
+        return save_text(text, target, overwrite=overwrite), warnings
 
-    def _write_previews(
-        self, format: PreviewFormat, made: "Cutting", record: Path, replaces: Replaces
-    ) -> str:
+    def _write_previews(self, format: PreviewFormat, made: "Cutting", record: Path, overwrite: bool) -> str:
         """Write a preview of each segment, remove outdated ones; return a line about them."""
         from vidsum.pipelines.export import is_preview, iter_previews
 
         folder, states = record.with_name(f"{record.stem}_previews"), {}
         for name, content in iter_previews(made, format):
             make_folder(folder)
-            states[name] = save(content, folder / name, replaces, record.parent)
-        others = folder.glob(f"*.{format}") if replaces == "outdated" else ()
+            states[name] = save_bytes(content, folder / name, overwrite=overwrite, folder=record.parent)
+        others = folder.glob(f"*.{format}")
         for path in [path for path in others if path.name not in states and is_preview(path.name)]:
-            if is_as_written(path, record.parent):
+            if is_ours(path, record.parent):
                 path.unlink()
-        state = "" if any(states.values()) else ": up to date"
+        state = "" if any(states.values()) else " (unchanged)"
         return f"{len(states)} preview{'' if len(states) == 1 else 's'} in {folder}{state}"
 
 
@@ -228,12 +226,12 @@ def export(results: Results, outputs: Outputs, settings: ExportSettings, view: V
         target = bases[task.path]
         data = {"output": str(target), "format": format}
         if settings.chapters:
-            line = _save_chaptered(result, target, settings.video, outputs.replaces)
+            line = _save_chaptered(result, target, settings.video, overwrite=outputs.overwrite)
             return Result(data=data, lines=(line,))
         text, warnings = timeline_text(result, format, target, settings.media, settings.video)
         if outputs.to_stdout:
             return Result(data={"format": format}, document=text, messages=warnings)
-        line = save_text(text, target, replaces=outputs.replaces)
+        line = save_text(text, target, overwrite=outputs.overwrite)
         return Result(data=data, lines=(line,), messages=warnings)
 
     run_verb(Verb("export", step), results, view, outputs=outputs, targets=targets)
@@ -260,7 +258,7 @@ def _wanted(settings: ExportSettings, outputs: Outputs) -> tuple[str, str, tuple
     return format, ending, (suffix, named) if named.lower() == suffix else (suffix,)
 
 
-def _save_chaptered(result: "Cutting", target: Path, video: Path | None, replaces: Replaces) -> str:
+def _save_chaptered(result: "Cutting", target: Path, video: Path | None, *, overwrite: bool) -> str:
     """Write the copy of a video with chapters, unless it is there already; return a line about it.
 
     Raises OutputError: another file is there, and is not to be replaced.
@@ -268,12 +266,12 @@ def _save_chaptered(result: "Cutting", target: Path, video: Path | None, replace
     from vidsum.pipelines.export import read_label
     from vidsum.pipelines.timelines import chapters_label, write_chaptered
 
-    if target.exists() and replaces != "all":
-        if read_label(target) == chapters_label(result, video):
-            return f"{target}: up to date"
-        if replaces == "none" or not has_label(target):
-            raise OutputError(f"{target}: already exists, and differs", hint=HINT)
-    write_chaptered(result, target, video)
+    if os.path.realpath(target) == os.path.realpath(video or result.video.path if result.video else ""):
+        raise UsageError(f"{target}: would be written over the video", hint="-o FILE")
+    if target.exists() and not overwrite and read_label(target) == chapters_label(result, video):
+        return f"{target} (unchanged)"
+    with replacing(target, target.parent, overwrite=overwrite) as shadow:
+        write_chaptered(result, shadow, video)
     return str(target)
 
 
@@ -298,10 +296,10 @@ def one_table(
         )
     table = Path(outputs.output or "")
     check_outputs("the table", [table])
-    return replace(outputs, output="-"), partial(_save_table, table, outputs.replaces)
+    return replace(outputs, output="-"), partial(_save_table, table, outputs.overwrite)
 
 
-def _save_table(table: Path, replaces: Replaces, results: Sequence[Result]) -> Result:
+def _save_table(table: Path, overwrite: bool, results: Sequence[Result]) -> Result:
     """Write the moments or shots of all results as one CSV. Raises OutputError: see `save_text`."""
     from vidsum.results.clock import to_player_time
     from vidsum.results.cuts import cuts_of
@@ -310,44 +308,8 @@ def _save_table(table: Path, replaces: Replaces, results: Sequence[Result]) -> R
 
     made = [cuts_of(to_player_time(result_of(result.data))) for result in results if not result.exit_code]
     rows = [cut for cuts in made for cut in cuts]
-    line = save_text(to_csv(rows), table, replaces=replaces)
+    line = save_text(to_csv(rows), table, overwrite=overwrite)
     counts = (
         f"{len(rows)} row{'' if len(rows) == 1 else 's'}, {len(made)} video{'' if len(made) == 1 else 's'}"
     )
     return Result(data={"output": str(table), "rows": len(rows)}, lines=(f"{line}: {counts}",))
-
-
-def save_text(text: str, target: Path, *, replaces: Replaces) -> str:
-    """Write a file, unless the same one is there already; return a line about it.
-
-    Raises OutputError: it exists, differs and is not to be replaced; or it cannot be written.
-    """
-    return str(target) if save(text.encode(), target, replaces, target.parent) else f"{target}: up to date"
-
-
-def save(content: bytes, target: Path, replaces: Replaces, folder: Path) -> bool:
-    """Return whether a file was written; False where the same one is there already.
-
-    `folder` is where it is remembered that vidsum wrote it. Errors: see `save_text`.
-    """
-    is_same = is_saved(content, target, replaces, folder)
-    if not is_special(target):
-        note(content, folder)
-    if not is_same:
-        with atomic_write(target) as part:
-            part.write_bytes(content)
-    return not is_same
-
-
-def is_saved(content: bytes, target: Path, replaces: Replaces, folder: Path) -> bool:
-    """Return whether the same file is there already. Raises OutputError: another is, and is not to be
-    replaced.
-    """
-    if replaces == "all" or not target.is_file():
-        return False
-    if target.read_bytes() == content:
-        return True
-    if replaces == "outdated" and is_as_written(target, folder):
-        return False
-    edited = ": it was not written by vidsum, or edited since" if replaces == "outdated" else ""
-    raise OutputError(f"{target}: already exists, and differs{edited}", hint=HINT)

@@ -1,6 +1,7 @@
 """`vidsum extract`: features of videos, into .npz or .h5 files."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -11,14 +12,12 @@ from vidsum.commands.jobs import Task
 from vidsum.commands.options import Videos, command
 from vidsum.commands.outputs import Files, Outputs, destinations
 from vidsum.commands.progress import Columns
-from vidsum.commands.records import unless_up_to_date
+from vidsum.commands.records import Saving, save_result
 from vidsum.commands.result import Result, View
 from vidsum.features.settings import Extraction
 from vidsum.options import option
 
 if TYPE_CHECKING:
-    from vidsum.pipelines.plan import Plan
-    from vidsum.results.features import Features
     from vidsum.types import Progress
 
 app = typer.Typer(add_completion=False)
@@ -64,25 +63,31 @@ def extract(
 
 def extract_one(outputs: Outputs, extraction: Extraction, task: Task, progress: "Progress | None") -> Result:
     """Extract the features of a video."""
-    from vidsum.pipelines.plan import plan_extraction
+    from vidsum.pipelines.plan import plan_extraction, save_features
+    from vidsum.results.feature_files import read_features
+    from vidsum.results.features import Features
 
     plan = plan_extraction(task.path, extraction)
-    make = partial(_make, plan, task, outputs, progress)
-    return unless_up_to_date(task.path, task.files, plan.provenance, make, outputs)
 
+    def answer(features: Features, name: str) -> Result:
+        line = f"{name}: {len(features)} features of {features.dim} numbers, one every {features.step_s:g} s"
+        return Result(lines=(line,))
 
-def _make(plan: "Plan[Features]", task: Task, outputs: Outputs, progress: "Progress | None") -> Result:
-    from vidsum.pipelines.plan import save_features
+    def write(features: Features, files: Files) -> Sequence[str]:
+        save_features(features, files.record)
+        return ()
 
-    features = plan.run(progress)
-    facts = features.to_dict(with_arrays=outputs.to_stdout)
-    target = None if outputs.to_stdout else str(task.files.record)
-    if target:
-        save_features(features, task.files.record)
-    line = f"{target or task.path}: {len(features)} features of {features.dim} numbers"
-    return Result(
-        data={"output": target, **facts},
-        lines=(f"{line}, one every {features.step_s:g} s",),
-        document=None if target else facts,
-        messages=features.warnings,
+    if outputs.to_stdout:
+        features = plan.run(progress)
+        facts = features.to_dict(with_arrays=True)
+        data = {"output": None, **facts}
+        return replace(answer(features, task.path), data=data, document=facts, messages=features.warnings)
+    saving = Saving(
+        plan.provenance,
+        lambda: plan.run(progress),
+        lambda features, _: features.to_dict(with_arrays=False),
+        write,
+        answer,
+        lambda _: read_features(task.files.record),
     )
+    return save_result(task.files, saving, outputs)

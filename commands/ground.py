@@ -1,7 +1,7 @@
 """`vidsum ground`: the moments of a video that match text queries."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +15,7 @@ from vidsum.commands.jobs import Task
 from vidsum.commands.options import Videos, Without, command
 from vidsum.commands.outputs import Files, Outputs, PlotFormat, Sheet, moment_files
 from vidsum.commands.progress import Columns
-from vidsum.commands.records import OptionalPart, unless_up_to_date, write_moments
+from vidsum.commands.records import Saving, save_result, write_moments
 from vidsum.commands.result import MOMENT_COLUMNS, Problem, Result, Table, View, moment_row, printable, render
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
@@ -24,7 +24,6 @@ from vidsum.options import option
 from vidsum.video.settings import Clips
 
 if TYPE_CHECKING:
-    from vidsum.pipelines.plan import Plan
     from vidsum.pipelines.queries import Queries
     from vidsum.results.moments import Grounding
     from vidsum.results.transcript import SpokenQuery
@@ -171,37 +170,48 @@ class GroundJob:
 
 def ground_one(job: GroundJob, task: Task, progress: "Progress | None") -> Result:
     """Find the moments of a video that match the queries."""
-    from vidsum.pipelines.moments import plan_moments
+    from vidsum.pipelines.moments import merge_groundings, plan_moments, without_queries
+    from vidsum.results.moments import Grounding
 
-    curves = OptionalPart(
-        "saliency curves", "--saliency", job.extra.saliency, lambda document: "timestamps_s" in document
-    )
     plan = plan_moments(task.path, job.queries, job.retrieval, job.extraction)
-    make = partial(_make, job, task, plan, progress)
-    result = unless_up_to_date(task.path, task.files, plan.provenance, make, job.outputs, part=curves)
-    result = job.exports.write(result, task.files, job.outputs.replaces)
+    if job.outputs.to_stdout:
+        return _print(job, task, plan.run(progress))
+    saving = Saving(
+        plan.provenance,
+        lambda: plan.run(progress),
+        partial(_to_document, with_saliency=job.extra.saliency),
+        partial(write_moments, progress=progress, extraction=job.extraction),
+        partial(_answer, has_clips=job.extra.clip_folder is not None),
+        Grounding.from_dict,
+    )
+    if job.outputs.output is None:
+        saving = replace(saving, select=job.queries.select, merge=merge_groundings, shared=without_queries)
+    result = save_result(task.files, saving, job.outputs)
+    result = job.exports.write(result, task.files, overwrite=job.outputs.overwrite)
     is_ranked = all(query.get("present") is not None for query in result.data["queries"])
     if job.is_batch and task.number == 0 and not is_ranked:  # once is enough
         return replace(result, messages=(*result.messages, _SCORES_NOTE))
     return result
 
 
-def _make(job: GroundJob, task: Task, plan: "Plan[Grounding]", progress: "Progress | None") -> Result:
-    grounding = plan.run(progress)
+def _to_document(grounding: "Grounding", keys: Collection[str], *, with_saliency: bool) -> dict[str, Any]:
+    return grounding.to_dict(with_saliency=with_saliency or "timestamps_s" in keys)
+
+
+def _print(job: GroundJob, task: Task, grounding: "Grounding") -> Result:
+    """Return the result of a video for stdout, or for one table of all videos."""
     document = grounding.to_dict(with_saliency=job.extra.saliency)
+    if job.has_document:
+        return Result(data=document, document=document, messages=grounding.warnings)
+    answer = _answer(grounding, task.path, has_clips=False)
+    return replace(answer, data=document, messages=grounding.warnings)
+
+
+def _answer(grounding: "Grounding", names: str, *, has_clips: bool) -> Result:
     without = ", which gives no match probability" if grounding.space == "clip" else ""
-    model = f"(model: {grounding.model}, space: {grounding.space}{without})"
-    notes = _low_confidence_notes(grounding, has_clips=job.extra.clip_folder is not None)
-    if job.outputs.to_stdout:
-        if job.has_document:
-            return Result(data=document, document=document, messages=grounding.warnings)
-        lines = (*notes, f"{task.path} {model}")
-        return Result(data=document, lines=lines, table=_table(grounding), messages=grounding.warnings)
-    line, messages = write_moments(
-        grounding, document, task.files, job.outputs.replaces, progress, job.extraction
-    )
-    data = {**task.files.facts(task.files.clips(document)), **document}
-    return Result(data=data, lines=(*notes, f"{line} {model}"), table=_table(grounding), messages=messages)
+    line = f"{names} (model: {grounding.model}, space: {grounding.space}{without})"
+    notes = _low_confidence_notes(grounding, has_clips=has_clips)
+    return Result(lines=(*notes, line), table=_table(grounding))
 
 
 def _suggest_clip_weights(retrieval: Retrieval, view: View) -> None:

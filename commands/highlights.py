@@ -12,15 +12,13 @@ from vidsum.commands.jobs import Task
 from vidsum.commands.options import Videos, Without, command
 from vidsum.commands.outputs import Outputs, Sheet, moment_files
 from vidsum.commands.progress import Columns
-from vidsum.commands.records import unless_up_to_date, write_moments
+from vidsum.commands.records import Saving, document_result, save_result, write_moments
 from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, View, moment_row
 from vidsum.features.settings import Extraction
 from vidsum.options import option
 from vidsum.video.settings import Clips
 
 if TYPE_CHECKING:
-    from vidsum.pipelines.plan import Plan
-    from vidsum.results.moments import Highlights
     from vidsum.types import Progress
 
 app = typer.Typer(add_completion=False)
@@ -109,25 +107,25 @@ class HighlightJob:
 def find_highlights(job: HighlightJob, task: Task, progress: "Progress | None") -> Result:
     """Find what stands out in a video."""
     from vidsum.pipelines.highlights import plan_highlights
+    from vidsum.results.clock import to_player_time
+    from vidsum.results.moments import Highlights
 
     plan = plan_highlights(task.path, job.top_k, job.extraction)
-    make = partial(_make, job, task, plan, progress)
-    result = unless_up_to_date(task.path, task.files, plan.provenance, make, job.outputs)
-    return job.exports.write(result, task.files, job.outputs.replaces)
-
-
-def _make(job: HighlightJob, task: Task, plan: "Plan[Highlights]", progress: "Progress | None") -> Result:
-    from vidsum.results.clock import to_player_time
-
-    highlights, files = plan.run(progress), task.files
-    document = highlights.to_dict()
     if job.outputs.to_stdout:
-        text = document if job.has_document else None
-        return Result(data=document, document=text, messages=highlights.warnings)
-    line, messages = write_moments(
-        highlights, document, files, job.outputs.replaces, progress, extraction=job.extraction
+        return document_result(plan.run(progress), in_table=not job.has_document)
+
+    def answer(highlights: Highlights, names: str) -> Result:
+        moments = enumerate(to_player_time(highlights).moments, 1)
+        rows = tuple(moment_row(rank, moment) for rank, moment in moments)
+        return Result(lines=(names,), table=Table(MOMENT_COLUMNS, rows))
+
+    saving = Saving(
+        plan.provenance,
+        lambda: plan.run(progress),
+        lambda highlights, _: highlights.to_dict(),
+        partial(write_moments, progress=progress, extraction=job.extraction),
+        answer,
+        Highlights.from_dict,
     )
-    moments = enumerate(to_player_time(highlights).moments, 1)
-    table = Table(MOMENT_COLUMNS, tuple(moment_row(rank, moment) for rank, moment in moments))
-    data = {**files.facts(files.clips(document)), **document}
-    return Result(data=data, lines=(line,), table=table, messages=messages)
+    result = save_result(task.files, saving, job.outputs)
+    return job.exports.write(result, task.files, overwrite=job.outputs.overwrite)

@@ -7,7 +7,8 @@ from glob import escape
 from pathlib import Path, PurePath
 from typing import Any
 
-from vidsum.commands.paths import read_mark, url_of
+from vidsum.commands.legacy import read_mark
+from vidsum.commands.paths import url_of
 from vidsum.errors import InputError, UsageError
 from vidsum.io.outputs import shortened, stems_of
 from vidsum.io.text import STDIN, read_json

@@ -21,10 +21,6 @@ PlotFormat = Annotated[Literal["png", "svg"], Option("Format of the plots.", pan
 Sheet = Annotated[bool, Option("Save a contact sheet, a picture for each.")]
 
 
-Replaces = Literal["none", "outdated", "all"]
-"""Which outputs that exist a command replaces; outdated are those that vidsum made from something else."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Outputs:
     """Where the results of a batch go."""
@@ -41,9 +37,7 @@ class Outputs:
     )
     output_dir: Path | None = option("Folder for the outputs.", None, default_text="the current folder")
     overwrite: bool = option("Replace existing outputs.", False)
-    update: bool = option(
-        "Remake outputs whose input or options changed; keep the others.", False, panel=ADVANCED, hidden=True
-    )
+    update: bool = option("Has no effect: accepted for earlier scripts.", False, panel=ADVANCED, hidden=True)
     skip_existing: bool = option("Skip inputs whose outputs exist, even if outdated.", False, panel=ADVANCED)
     fail_fast: bool = option(
         "Stop a batch at the first bad input.", False, panel=ADVANCED, flag_on=("extract",)
@@ -51,7 +45,6 @@ class Outputs:
 
     def __post_init__(self) -> None:
         only_one = {
-            "--update": self.update,
             "--skip-existing": self.skip_existing,
             "--overwrite": self.overwrite,
             "-o -": self.to_stdout and not self.overwrite,
@@ -59,11 +52,6 @@ class Outputs:
         chosen = [option for option, is_chosen in only_one.items() if is_chosen]
         if len(chosen) > 1:
             raise UsageError(f"{chosen[0]} and {chosen[1]} exclude each other")
-
-    @property
-    def replaces(self) -> "Replaces":
-        """Which of the outputs that exist are replaced."""
-        return "all" if self.overwrite else "outdated" if self.update else "none"
 
     @property
     def to_stdout(self) -> bool:
@@ -236,6 +224,16 @@ class Files:
     def all(self) -> list[Path]:
         """The files whose names do not depend on the result."""
         return list(self.named.values())
+
+    @property
+    def has_json(self) -> bool:
+        """Whether the record is a JSON document, which lists the other files."""
+        return self.record.suffix == ".json"
+
+    @property
+    def unlisted(self) -> list[Path]:
+        """The files other than a JSON record."""
+        return [path for path in self.all if not (self.has_json and path == self.record)]
 
     def clips(self, document: Mapping[str, Any]) -> list[Path]:
         """Return the MP4 files of the moments in a document."""

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import typer
 
-from vidsum.commands.export import Results, save_text
+from vidsum.commands.export import Results
 from vidsum.commands.options import command
 from vidsum.commands.outputs import check_outputs, require_suffix
+from vidsum.commands.records import save_text
 from vidsum.commands.result import Result, View, run_alone
 from vidsum.errors import UsageError
 from vidsum.io.text import STDIN
@@ -74,12 +75,12 @@ def report(results: Results, page: Page, view: View) -> None:
         made = [(name, read_displayable(path)) for name, path in named.items()]
         if page.bundle is not None:
             is_new, warnings = write_bundle(made, page.bundle, page.title, overwrite=page.overwrite)
-            line = f"{page.bundle}{'' if is_new else ': up to date'}"
+            line = f"{page.bundle}{'' if is_new else ' (unchanged)'}"
             return Result(data={"output": str(page.bundle)}, lines=(line,), messages=warnings)
         text, warnings = report_text(made, target, page.title, embed=page.embed)
         if page.output == "-":
             return Result(document=text, messages=warnings)
-        line = save_text(text, target, replaces="all" if page.overwrite else "none")
+        line = save_text(text, target, overwrite=page.overwrite)
         return Result(data={"output": str(target)}, lines=(line,), messages=warnings)
 
     run_alone("report", view, step)

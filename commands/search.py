@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vidsum.archive.settings import ArchiveFile, SearchOptions
-from vidsum.commands.export import is_saved, save, save_text
 from vidsum.commands.options import Only, command
 from vidsum.commands.outputs import Outputs, attempt, check_outputs, require_suffix
-from vidsum.commands.paths import require_own
+from vidsum.commands.records import replacing, require_replaceable, save_bytes, save_text
 from vidsum.commands.result import Problem, Result, Table, View, run_alone
 from vidsum.errors import UsageError, VidsumError
 from vidsum.features.settings import Extraction
@@ -120,12 +119,12 @@ def search_archive(
         if target:
             texts[target] = _content(document, target)
         for path, content in texts.items():  # existing files are refused before clips are written
-            is_saved(content.encode(), path, outputs.replaces, path.parent)
+            require_replaceable(content.encode(), path, overwrite=outputs.overwrite)
         _save_files(archive, matches, rows, outputs, messages, problems)
     if target:  # rows of failed clips have changed
         texts[target] = _content(document, target)
     lines = _closing_lines(matches, rows, extra)
-    lines += [save_text(content, path, replaces=outputs.replaces) for path, content in texts.items()]
+    lines += [save_text(content, path, overwrite=outputs.overwrite) for path, content in texts.items()]
     return Result(
         "search",
         text,
@@ -243,11 +242,10 @@ def _save_file(
 ) -> tuple[str, ...]:
     make_folder(path.parent)
     if kind == "picture":
-        save(archive.picture(match), path, outputs.replaces, path.parent)
+        save_bytes(archive.picture(match), path, overwrite=outputs.overwrite)
         return ()
-    if not outputs.overwrite:
-        require_own([path])
-    return archive.write_clip(match, path)
+    with replacing(path, path.parent, overwrite=outputs.overwrite) as shadow:
+        return archive.write_clip(match, shadow)
 
 
 def _closing_lines(

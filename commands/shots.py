@@ -1,5 +1,6 @@
 """`vidsum shots`: where a video's shots begin and end."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +13,7 @@ from vidsum.commands.jobs import Task
 from vidsum.commands.options import Sources, Without, command
 from vidsum.commands.outputs import Files, Outputs, Sheet, moment_files, refuse
 from vidsum.commands.progress import Columns
-from vidsum.commands.records import unless_up_to_date, write_moments
+from vidsum.commands.records import Saving, document_result, save_result, write_moments
 from vidsum.commands.result import Result, View, interval_table
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
@@ -20,7 +21,6 @@ from vidsum.options import option
 from vidsum.shots.settings import ShotSettings
 
 if TYPE_CHECKING:
-    from vidsum.pipelines.plan import Plan
     from vidsum.results.shots import Shots
     from vidsum.types import Progress
 
@@ -107,27 +107,27 @@ class ShotJob:
 def find_shots(job: ShotJob, task: Task, progress: "Progress | None") -> Result:
     """Cut a video into shots."""
     from vidsum.pipelines.summary import plan_shots
+    from vidsum.results.clock import to_player_time
+    from vidsum.results.shots import Shots
 
     plan = plan_shots(task.path, job.settings, job.extraction)
-    make = partial(_make, job, task, plan, progress)
-    result = unless_up_to_date(task.path, task.files, plan.provenance, make, job.outputs)
-    return job.exports.write(result, task.files, job.outputs.replaces)
-
-
-def _make(job: ShotJob, task: Task, plan: "Plan[Shots]", progress: "Progress | None") -> Result:
-    from vidsum.results.clock import to_player_time
-
-    shots, files = plan.run(progress), task.files
-    document = shots.to_dict()
     if job.outputs.to_stdout:
-        text = document if job.has_document else None
-        return Result(data=document, document=text, messages=shots.warnings)
-    _write(shots, files, job, progress)
-    line, messages = write_moments(shots, document, files, job.outputs.replaces, progress)
-    line += f": {len(shots)} shot{'s' if len(shots) > 1 else ''} by {shots.method}"
-    rows = interval_table("shot", to_player_time(shots).intervals)
-    data = {**files.facts(files.clips(document)), **document}
-    return Result(data=data, lines=(line,), table=rows, messages=messages)
+        return document_result(plan.run(progress), in_table=not job.has_document)
+
+    def answer(shots: Shots, names: str) -> Result:
+        line = f"{names}: {len(shots)} shot{'s' if len(shots) > 1 else ''} by {shots.method}"
+        return Result(lines=(line,), table=interval_table("shot", to_player_time(shots).intervals))
+
+    saving = Saving(
+        plan.provenance,
+        lambda: plan.run(progress),
+        lambda shots, _: shots.to_dict(),
+        partial(_write, job=job, progress=progress),
+        answer,
+        Shots.from_dict,
+    )
+    result = save_result(task.files, saving, job.outputs)
+    return job.exports.write(result, task.files, overwrite=job.outputs.overwrite)
 
 
 def _refuse_features(targets: dict[str, Files], extra: ShotOutputs) -> None:
@@ -141,11 +141,12 @@ def _refuse_features(targets: dict[str, Files], extra: ShotOutputs) -> None:
                 refuse(targets, source, fault)
 
 
-def _write(shots: "Shots", files: Files, job: ShotJob, progress: "Progress | None") -> None:
-    """Write the requested images and statistics."""
+def _write(shots: "Shots", files: Files, *, job: ShotJob, progress: "Progress | None") -> Iterator[str]:
+    """Write the requested clips, images and statistics; yield warnings."""
     from vidsum.pipelines.shot_files import write_images, write_stats
 
-    if job.n_images:
+    yield from write_moments(shots, files, progress)
+    if job.n_images and "images" in files.named:
         write_images(shots, files.named["images"], job.n_images, files.clip_stem)
     if "stats" in files.named:
         write_stats(shots, files.named["stats"], job.settings, job.extraction, progress)

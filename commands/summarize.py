@@ -1,6 +1,6 @@
 """`vidsum summarize`: the segments of a video worth keeping, as MP4 and JSON."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from vidsum.commands.jobs import Task
 from vidsum.commands.options import Sources, Under, Without, command
 from vidsum.commands.outputs import Files, Outputs, PlotFormat, destinations, refuse
 from vidsum.commands.progress import Columns
-from vidsum.commands.records import unless_up_to_date
+from vidsum.commands.records import Saving, save_result
 from vidsum.commands.result import Result, View, interval_table
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
@@ -125,13 +125,29 @@ class SummaryJob:
 
 def summarize_one(job: SummaryJob, task: Task, progress: "Progress | None") -> Result:
     """Summarize a video, or features."""
+    from vidsum.results.clock import to_player_time
+    from vidsum.results.summary import Summary
+
     plan = _plan(job, task)
-    if job.extra.dry_run:
-        return _make(job, task, plan, progress)
-    make = partial(_make, job, task, plan, progress)
-    form = job.extra.mp4_encoding.form(chapters=job.extra.chapters, shorts=job.extra.shorts)
-    result = unless_up_to_date(task.path, task.files, plan.provenance, make, job.outputs, form=form)
-    return job.exports.write(result, task.files, job.outputs.replaces)
+    if not job.writes:
+        return _print(job, task, plan.run(progress))
+
+    def answer(summary: Summary, names: str) -> Result:
+        table = interval_table("segment", to_player_time(summary).segments)
+        details = (f"model: {summary.model} ({summary.model_reason})",)
+        return Result(lines=(_describe(names, summary),), table=table, details=details)
+
+    saving = Saving(
+        plan.provenance,
+        lambda: plan.run(progress),
+        lambda summary, _: summary.to_dict(),
+        partial(_write, job=job, progress=progress),
+        answer,
+        Summary.from_dict,
+        encoding_tag=job.extra.mp4_encoding.form(chapters=job.extra.chapters, shorts=job.extra.shorts),
+    )
+    result = save_result(task.files, saving, job.outputs)
+    return job.exports.write(result, task.files, overwrite=job.outputs.overwrite)
 
 
 def _plan(job: SummaryJob, task: Task) -> "Plan[Summary]":
@@ -145,12 +161,10 @@ def _plan(job: SummaryJob, task: Task) -> "Plan[Summary]":
     return plan_summary(video_input, selection, job.shots)
 
 
-def _make(job: SummaryJob, task: Task, plan: "Plan[Summary]", progress: "Progress | None") -> Result:
+def _print(job: SummaryJob, task: Task, summary: "Summary") -> Result:
+    """Return a summary for stdout, or of a dry run."""
     from vidsum.results.clock import to_player_time
 
-    summary = plan.run(progress)
-    if job.writes:
-        return _write(job, task.files, summary, progress)
     document, lines = summary.to_dict(), (_describe(task.path, summary),)
     details = (f"model: {summary.model} ({summary.model_reason})",)
     if job.outputs.to_stdout:
@@ -159,12 +173,14 @@ def _make(job: SummaryJob, task: Task, plan: "Plan[Summary]", progress: "Progres
     return Result(data=document, lines=lines, table=table, messages=summary.warnings, details=details)
 
 
-def _write(job: SummaryJob, files: Files, summary: "Summary", progress: "Progress | None") -> Result:
+def _write(
+    summary: "Summary", files: Files, *, job: SummaryJob, progress: "Progress | None"
+) -> Sequence[str]:
+    """Write the requested files and return warnings."""
     from vidsum.pipelines import export
     from vidsum.pipelines.speech_evidence import export_subtitles
-    from vidsum.results.result import write_document
 
-    named, extra, messages = files.named, job.extra, list(summary.warnings)
+    named, extra, messages = files.named, job.extra, list[str]()
     if "subtitles" in named:
         export_subtitles(summary, named["subtitles"], job.extraction, progress)
     if "video" in named:
@@ -181,14 +197,7 @@ def _write(job: SummaryJob, files: Files, summary: "Summary", progress: "Progres
         export.write_storyboard(summary, named["storyboard"], named["key_frames"])
     if "plot" in named:
         export.write_plot(summary, named["plot"])
-    document = summary.to_dict()
-    write_document(document, files.record)  # the last: it says that the others are there
-    return Result(
-        data={**files.facts(), **document},
-        lines=(_describe(", ".join(map(str, files.all)), summary),),
-        messages=tuple(dict.fromkeys(messages)),  # reader and writer may warn of the same
-        details=(f"model: {summary.model} ({summary.model_reason})",),
-    )
+    return messages
 
 
 def _from_first_picture(selection: Selection, source: str, extraction: Extraction) -> Selection:

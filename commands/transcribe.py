@@ -1,6 +1,6 @@
 """`vidsum transcribe`: speech in videos and audio files, as JSON, subtitles or text."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,14 +13,13 @@ from vidsum.commands.jobs import Task
 from vidsum.commands.options import Only, command
 from vidsum.commands.outputs import Files, Outputs, destinations, require_one_text
 from vidsum.commands.progress import Columns
-from vidsum.commands.records import OptionalPart, unless_up_to_date
+from vidsum.commands.records import Saving, save_result
 from vidsum.commands.result import Result, View, text_table
 from vidsum.features.settings import Extraction
 from vidsum.options import option
 from vidsum.speech.settings import Transcription
 
 if TYPE_CHECKING:
-    from vidsum.pipelines.plan import Plan
     from vidsum.results.transcript import Transcript
     from vidsum.types import Progress
 
@@ -103,33 +102,49 @@ class TranscriptJob:
 
 def transcribe_one(job: TranscriptJob, task: Task, progress: "Progress | None") -> Result:
     """Transcribe the speech of a video or audio file."""
-    from vidsum.pipelines.speech import plan_transcript
+    from vidsum.pipelines.speech import plan_transcript, write_text
+    from vidsum.results.transcript import Transcript
 
     plan = plan_transcript(task.path, job.settings, job.extraction)
-    words = OptionalPart("words", "--words", job.with_words, partial(_has_words, job.with_words))
-    make = partial(_make, job, task.files, plan, progress)
-    return unless_up_to_date(task.path, task.files, plan.provenance, make, job.outputs, part=words)
-
-
-def _make(job: TranscriptJob, files: Files, plan: "Plan[Transcript]", progress: "Progress | None") -> Result:
-    from vidsum.pipelines.speech import format_segments, write_text
-    from vidsum.results.clock import to_player_time
-    from vidsum.results.result import write_document
-
-    transcript = plan.run(progress)
-    document = transcript.to_dict(with_words=job.with_words)
-    segments = to_player_time(transcript).segments
     if job.outputs.to_stdout:
-        text: Any = document
+        return _print(job, plan.run(progress))
+
+    def write(transcript: Transcript, files: Files) -> Sequence[str]:
         if job.format != "json":
-            text = format_segments(segments, job.format, with_words=job.with_words)
-        return Result(data=document, document=text, messages=transcript.warnings)
+            write_text(transcript, files.named[job.format], job.format, with_words=job.with_words)
+        return ()
+
+    saving = Saving(
+        plan.provenance,
+        lambda: plan.run(progress),
+        lambda transcript, _: transcript.to_dict(with_words=job.with_words),
+        write,
+        _answer,
+        Transcript.from_dict,
+        select=lambda transcript: transcript if _has_words(transcript) or not job.with_words else None,
+    )
+    return save_result(task.files, saving, job.outputs)
+
+
+def _print(job: TranscriptJob, transcript: "Transcript") -> Result:
+    """Return a transcript for stdout, as JSON or in another format."""
+    from vidsum.pipelines.speech import format_segments
+    from vidsum.results.clock import to_player_time
+
+    document = transcript.to_dict(with_words=job.with_words)
+    text: Any = document
     if job.format != "json":
-        write_text(transcript, files.named[job.format], job.format, with_words=job.with_words)
-    write_document(document, files.record)
-    table = text_table((part.start_s, part.end_s, part.probability, part.displayed) for part in segments)
-    lines = (_line(files, transcript),)
-    return Result(data={**files.facts(), **document}, lines=lines, table=table, messages=transcript.warnings)
+        segments = to_player_time(transcript).segments
+        text = format_segments(segments, job.format, with_words=job.with_words)
+    return Result(data=document, document=text, messages=transcript.warnings)
+
+
+def _answer(transcript: "Transcript", names: str) -> Result:
+    from vidsum.results.clock import to_player_time
+
+    segments = to_player_time(transcript).segments
+    rows = ((part.start_s, part.end_s, part.probability, part.displayed) for part in segments)
+    return Result(lines=(_line(names, transcript),), table=text_table(rows))
 
 
 def _choose_format(outputs: Outputs, format: _Format) -> _Format:
@@ -148,14 +163,12 @@ def _targets(sources: list[str], outputs: Outputs, format: str) -> dict[str, Fil
     return targets
 
 
-def _has_words(if_empty: bool, document: Mapping[str, Any]) -> bool:
-    segments = document["segments"]
-    return "words" in segments[0] if segments else if_empty
+def _has_words(transcript: "Transcript") -> bool:
+    return all(segment.words for segment in transcript.segments)
 
 
-def _line(files: Files, transcript: "Transcript") -> str:
+def _line(names: str, transcript: "Transcript") -> str:
     """Name the files, and summarize their contents."""
-    names = ", ".join(map(str, files.all))
     if not transcript.segments:
         return f"{names}: no segments"
     count = len(transcript.segments)

@@ -115,7 +115,7 @@ def test_nothing_is_said_that_is_not_sure(run: Run, film: Path) -> None:
 
 def test_up_to_date_and_other_options(run: Run, film: Path) -> None:
     assert run("describe", film, *HOW).code == 0
-    assert "up to date" in run("describe", film, *HOW).out
+    assert "unchanged" in run("describe", film, *HOW).out
     other = run("describe", film, *HOW, "--every", "5s")
     assert (other.code, "--every" in other.err) == (1, True)
     Path("bank.txt").write_text(TEXTS[0])

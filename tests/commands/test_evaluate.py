@@ -70,7 +70,7 @@ def test_the_same_inputs_give_the_same_bytes_and_are_not_evaluated_again(
     assert run(*arguments, "one.json").code == run(*arguments, "two.json").code == 0
     assert Path("one.json").read_bytes() == Path("two.json").read_bytes()
     jsonschema.validate(json.loads(Path("one.json").read_text()), SCHEMA)
-    assert "up to date" in run(*arguments, "one.json").out
+    assert "unchanged" in run(*arguments, "one.json").out
     changed = run(*arguments, "one.json", "--seeds", 3)
     assert (changed.code, "--overwrite" in changed.err) == (1, True)
     assert run(*arguments, "one.json", "--seeds", 3, "--overwrite").code == 0
@@ -229,7 +229,7 @@ def test_segments_need_shots(run: Run, tmp_path: Path) -> None:
 def test_a_missing_plot_is_drawn_though_the_report_is_there(run: Run, data: Path) -> None:
     arguments = ("evaluate", "summary", "--data", data, "--seeds", 2, "-o", "r.json", "--plot", "s.svg")
     assert run(*arguments).code == 0
-    assert "up to date" in run(*arguments).out
+    assert "unchanged" in run(*arguments).out
     Path("s.svg").unlink()
     assert run(*arguments).code == 0
     assert Path("s.svg").exists()
@@ -286,7 +286,7 @@ def test_summaries_that_are_finished_are_measured_with_and_without_features(run:
     files = [file["name"] for file in document["provenance"]["files"]]
     assert files == ["made.h5", "video_1_summary.json", "video_2_summary.json"]
     again = run("evaluate", "summary", "--data", data, "--summaries", "finished", "-o", "one.json")
-    assert "up to date" in again.out
+    assert "unchanged" in again.out
     beside = ("--summaries", "finished", "--model", "contrastive", "-o", "-")
     rows = {row["name"]: row for row in run("evaluate", "summary", "--data", data, *beside).json["rows"]}
     assert rows["finished"]["tau"] == pytest.approx(rows["contrastive"]["tau"], abs=0.01)

@@ -104,7 +104,7 @@ def test_the_same_inputs_give_the_same_bytes_and_are_not_evaluated_again(
     arguments = ("evaluate", "highlights", mine, data, "-o")
     assert run(*arguments, "one.json").code == run(*arguments, "two.json").code == 0
     assert Path("one.json").read_bytes() == Path("two.json").read_bytes()
-    assert "up to date" in run(*arguments, "one.json").out
+    assert "unchanged" in run(*arguments, "one.json").out
     changed = run(*arguments, "one.json", "--seeds", 3)
     assert (changed.code, "--overwrite" in changed.err) == (1, True)
 
@@ -184,7 +184,7 @@ def test_a_trained_model_is_a_row_and_its_answers_a_submission(
     again = run("evaluate", "highlights", "mine.jsonl", data, "-o", "-").json
     assert {**again["rows"][0], "name": "a run"} == document["rows"][0]
     ask = (*ask, "--write-predictions", "mine.jsonl", "--device", "cpu")
-    assert "up to date" in run(*ask, "-o", "report.json").out
+    assert "unchanged" in run(*ask, "-o", "report.json").out
     Path("mine.jsonl").unlink()
     assert run(*ask, "-o", "report.json").code == 0
     assert Path("mine.jsonl").exists()

@@ -91,7 +91,7 @@ def test_rows_of_people_stand_last(run: Run, data: Path, mine: Path) -> None:
     assert "people (pairwise): 2 queries" in shown
     assert "standard errors" in shown
     assert run(*arguments, "-o", "one.json").code == 0
-    assert "up to date" in run(*arguments, "-o", "one.json").out
+    assert "unchanged" in run(*arguments, "-o", "one.json").out
     Path("people/two.csv").write_text(table)
     assert run(*arguments, "-o", "one.json").code == 1
 
@@ -110,7 +110,7 @@ def test_the_same_inputs_give_the_same_bytes_and_are_not_evaluated_again(
     arguments = ("evaluate", "moments", mine, "--data", data, "-o")
     assert run(*arguments, "one.json").code == run(*arguments, "two.json").code == 0
     assert Path("one.json").read_bytes() == Path("two.json").read_bytes()
-    assert "up to date" in run(*arguments, "one.json").out
+    assert "unchanged" in run(*arguments, "one.json").out
     changed = run(*arguments, "one.json", "--seeds", 3)
     assert (changed.code, "--overwrite" in changed.err) == (1, True)
     assert run(*arguments, "one.json", "--seeds", 3, "--overwrite").code == 0

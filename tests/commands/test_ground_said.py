@@ -45,14 +45,14 @@ def test_said_reads_no_pictures(run: Run, film: Path, monkeypatch: pytest.Monkey
     assert best["start_s"] <= 3 < best["end_s"]
     assert document["queries"][0]["present"] is None
     assert "said" in ran.out
-    assert "up to date" in run("ground", film, *ASK, "--query", "word3", "--in", "said", "--saliency").out
+    assert "unchanged" in run("ground", film, *ASK, "--query", "word3", "--in", "said", "--saliency").out
 
 
 def test_said_does_not_depend_on_how_pictures_are_read(run: Run, film: Path) -> None:
     how = ("ground", film, *ASK, "--query", "word3", "--in", "said")
     assert run(*how).code == 0
     assert "extractions" not in json.loads(Path("film_moments.json").read_text())["provenance"]
-    assert "up to date" in run(*how, "--precision", "bf16").out
+    assert "unchanged" in run(*how, "--precision", "bf16").out
 
 
 def test_what_is_probably_not_said_is_told_of(run: Run, film: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_transcript_made_in_between_is_told_of(run: Run, film: Path) -> None:
     changed = run("ground", film, *how)
     assert changed.code == 1
     assert "made with --in seen, the default without a transcript" in " ".join(changed.err.split())
-    assert "up to date" in run("ground", film, *how, "--in", "seen").out
+    assert "unchanged" in run("ground", film, *how, "--in", "seen").out
     said = run("ground", film, *how, "--in", "said", "-o", "said.json")
     assert said.code == 0
     other = run("ground", film, *how, "--in", "both", "-o", "said.json")

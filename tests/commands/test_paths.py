@@ -137,17 +137,6 @@ def test_queries_without_end_are_refused(run: Run, film: Path, monkeypatch: pyte
         assert (ran.code, "longer than 1 MiB" in ran.err) == (3, True)
 
 
-def test_a_plot_that_is_not_ours_is_not_drawn_over(run: Run, film: Path, tmp_path: Path) -> None:
-    from vidsum.commands.paths import require_own
-    from vidsum.errors import OutputError
-
-    picture = tmp_path / "plot.png"
-    picture.write_bytes(b"mine")
-    with pytest.raises(OutputError, match="not written by vidsum"):
-        require_own([picture])
-    require_own([tmp_path / "new.png"])
-
-
 def test_a_record_does_not_make_playlists_readable(run: Run, film: Path) -> None:
     assert run("shots", film).code == 0
     document, playlist = read_document("film_shots.json"), film.with_name("list.txt")

@@ -114,7 +114,7 @@ def test_shots_are_written_as_pyscenedetect_names_them(run: Run, film: Path) -> 
         for number in (1, 2, 3)
     ]
     np.testing.assert_allclose(colours, [colours[1]] * 3, atol=2)  # none is of the shot before or after
-    assert "up to date" in run(*ask).out
+    assert "unchanged" in run(*ask).out
     assert run("shots", film, "--images", "1", "--overwrite").code == 0
     assert len(list(Path("film_shots_images_1").iterdir())) == 4
     Path("film_shots_images_1/mine.jpg").touch()

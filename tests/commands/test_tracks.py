@@ -38,7 +38,7 @@ def test_a_transcript_is_of_its_track(run: Run, obs: Path, monkeypatch: pytest.M
     document = json.loads(Path("obs_transcript.json").read_text())
     assert document["segments"]
     assert document["provenance"]["video"] == {**identify_file(obs), "audio_track": 2}
-    assert "up to date" in run("transcribe", obs, "--audio-track", "eng").out
+    assert "unchanged" in run("transcribe", obs, "--audio-track", "eng").out
 
 
 @pytest.mark.usefixtures("loads")
@@ -50,4 +50,4 @@ def test_a_summary_has_the_sound_of_its_track(run: Run, obs: Path, film: Path) -
     assert run("summarize", obs, "--budget", "3s", "--audio-track", "2", "--overwrite").code == 0
     assert run("info", "obs_summary.mp4", "--json").json["data"]["tracks"][1]["channels"] == 1
     assert run("extract", obs, "--audio-track", "1", "-o", "a.npz").code == 0
-    assert "up to date" in run("extract", obs, "--audio-track", "2", "-o", "a.npz").out
+    assert "unchanged" in run("extract", obs, "--audio-track", "2", "-o", "a.npz").out

@@ -118,7 +118,7 @@ def test_a_finished_run_is_up_to_date_and_another_is_refused(run: Run, data: Pat
         "error: run: holds a run with other settings (settings.lr was 0.001, is 0.1)"
     )
     assert "--overwrite" in ran.err
-    assert "up to date" not in _train(run, data, "--split", 0, "--lr", 0.1, "--overwrite").out
+    assert "unchanged" not in _train(run, data, "--split", 0, "--lr", 0.1, "--overwrite").out
 
 
 @pytest.mark.deep

@@ -42,7 +42,7 @@ def test_an_unchanged_url_is_up_to_date(run: Run, server: Server) -> None:
     url = f"{server.url}/a/film.mp4"
     assert run("shots", url).code == 0
     again = run("shots", url)
-    assert (again.code, "up to date" in again.out) == (0, True)
+    assert (again.code, "unchanged" in again.out) == (0, True)
     asked = len(server.asked)
     assert run("shots", url, "--skip-existing").code == 0
     assert len(server.asked) == asked

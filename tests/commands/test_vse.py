@@ -60,7 +60,7 @@ def test_a_run_says_how_well_it_retrieves_and_is_measured(run: Run) -> None:
     assert [row["name"] for row in document["rows"]] == ["run", "random"]
     own, chance = (row["text_to_image"]["recall"][1]["value"] for row in document["rows"])
     assert own > chance + 0.2
-    assert "up to date" in evaluate(run, "-o", "report.json").out
+    assert "unchanged" in evaluate(run, "-o", "report.json").out
     assert evaluate(run, "-o", "-").json == document
     ran = evaluate(run, "--split", "val", "-o", "report.json")
     assert (ran.code, "with --split test" in ran.err) == (1, True), ran.err

@@ -337,11 +337,12 @@ def join_descriptions(
 
 
 def write_descriptions(descriptions: Descriptions, paths: Mapping[str, Path]) -> None:
-    """Write the files of descriptions: `vtt`, `srt`, and `json` last, once the others exist.
+    """Write the files of descriptions: `vtt`, `srt` and, if it is named, `json`.
 
     Raises OutputError: a file cannot be written.
     """
     for form in ("vtt", "srt"):
         with atomic_write(paths[form]) as part:
             part.write_text(to_player_time(descriptions).as_text(form), encoding="utf-8")
-    write_json(descriptions, paths["json"])
+    if "json" in paths:
+        write_json(descriptions, paths["json"])

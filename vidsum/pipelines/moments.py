@@ -110,13 +110,11 @@ class MomentSearch:
 
     def facts(self) -> dict[str, Any]:
         """Return what moments depend on in addition to the video and its features."""
-        texts = json.dumps(self.queries.texts).encode()
         # the model tells which mask, the extractions how thorough; `plan_moments` adds what is not seen
         facts = without_defaults(self.retrieval, "mask", "thorough", "evidence")
         facts |= {"model": self.model, "space": self.space}
-        facts["queries"] = {"count": len(self.queries.texts), "sha256": hashlib.sha256(texts).hexdigest()}
-        if self.queries.spoken:
-            facts["queries"]["spoken"] = [query.sha256 for query in self.queries.spoken.values()]
+        spoken = [query.sha256 for query in self.queries.spoken.values()]
+        facts["queries"] = _query_facts(self.queries.texts, spoken)
         if self.space != "own":
             facts["text_weights_sha256"] = checkpoints.sha256_of(text_encoder_name(self.space))
         if self.space == "vse":
@@ -319,3 +317,25 @@ def _search_in_features(
     if retrieval.space not in ("auto", space) or retrieval.min_present:
         raise UsageError(f"these features are in the space {space}, without presence", hint="--space auto")
     return MomentSearch(queries, retrieval, video_input.extraction, "similarity", space, encode_text)
+
+
+def without_queries(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a provenance of moments without its queries, which others may be added to."""
+    grounding = {name: fact for name, fact in provenance["grounding"].items() if name != "queries"}
+    return {**provenance, "grounding": grounding}
+
+
+def merge_groundings(before: Grounding, now: Grounding) -> Grounding:
+    """Return the moments of two results that differ in their queries alone, sorted by query."""
+    answers = {answer.query: answer for answer in (*before.queries, *now.queries)}
+    queries = tuple(answers[text] for text in sorted(answers))
+    spoken = [answer.spoken["sha256"] for answer in queries if answer.spoken]
+    facts = _query_facts([answer.query for answer in queries], spoken)
+    provenance = {**now.provenance, "grounding": {**now.provenance["grounding"], "queries": facts}}
+    warnings = tuple(dict.fromkeys([*before.warnings, *now.warnings]))
+    return replace(now, queries=queries, provenance=provenance, warnings=warnings)
+
+
+def _query_facts(texts: Sequence[str], spoken: Sequence[str]) -> dict[str, Any]:
+    digest = hashlib.sha256(json.dumps(texts).encode()).hexdigest()
+    return {"count": len(texts), "sha256": digest, **({"spoken": list(spoken)} if spoken else {})}

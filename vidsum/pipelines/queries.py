@@ -9,7 +9,7 @@ from typing import Any
 
 from vidsum.errors import InputError, UsageError
 from vidsum.io.text import decode, read_bytes, read_stdin
-from vidsum.results.moments import QueryMoments, quote_queries, shorten
+from vidsum.results.moments import Grounding, QueryMoments, quote_queries, shorten
 from vidsum.results.transcript import SpokenQuery
 
 _ENGLISH = frozenset(
@@ -39,6 +39,13 @@ class Queries:
     """Recordings of spoken queries, by the number of the query from 0."""
     refused: tuple[UsageError, ...] = ()
     """Faults of queries that are left out."""
+
+    def select(self, grounding: Grounding) -> Grounding | None:
+        """Return the answers to these queries among others; None if one is missing."""
+        answers = {answer.query: answer for answer in grounding.queries}
+        if not all(text in answers for text in self.texts):
+            return None
+        return replace(grounding, queries=tuple(answers[text] for text in self.texts))
 
     def attach_spoken(self, answers: Sequence[QueryMoments]) -> tuple[QueryMoments, ...]:
         """Return the answers to all queries, with the recordings of spoken ones."""

@@ -116,7 +116,7 @@ def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise unknown from None
     if kind_of(document) is None:
         raise unknown
-    rest = {name: value for name, value in document.items() if name != "digest"}
+    rest = {name: value for name, value in document.items() if name not in ("digest", "outputs")}
     is_whole = isinstance(document.get("provenance"), dict) and document.get("digest") == digest_of(rest)
     if not is_whole or find_fault(document) is not None:
         raise InputError("was edited after vidsum wrote it, or written by another version")

@@ -1,0 +1,121 @@
+"""Files of earlier versions, which recorded what they wrote in other ways.
+
+Pictures and videos had a label with a digest of the provenance, the hashes of texts were in `.vidsum.sha256`
+in their folder, and while files were written, a mark `.NAME.unfinished` had the digest of the provenance.
+"""
+
+import re
+import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from vidsum.errors import InputError
+from vidsum.io.text import read_bytes
+
+_NOTES = ".vidsum.sha256"
+_NOTES_HEAD = b"# SHA-256 of files that vidsum wrote here"
+_MAX_NOTED_BYTES = 1 << 26
+_PNG_HEAD_BYTES = 33
+"""Signature and first chunk, IHDR; the label follows."""
+_PNG_LABEL = b"tEXtComment\0"
+_SVG_LABEL = re.compile(r"<!-- label: (.*) -->\n\Z")
+_LABELLED = (".mp4", ".png", ".svg", ".mkv", ".mov", ".m4v")
+
+
+def outputs_of(
+    record: Path,
+    paths: Iterable[Path],
+    document: Mapping[str, Any] | None,
+    folder: Mapping[str, Sequence[str]],
+) -> dict[Path, str]:
+    """Return the SHA-256 of those files that an earlier version wrote with a record, or before a kill."""
+    from vidsum.io.provenance import digest_of, identify_file
+
+    mark = read_mark(record)
+    digests = [digest_of(document["provenance"])] if document else []
+    digests += [mark[0]] if mark else []
+    noted = {sha256 for hashes in folder.values() for sha256 in hashes}
+    known = dict[Path, str]()
+    for path in paths:
+        for file in sorted(path.glob("*.jpg")) if path.is_dir() else [path]:
+            if not file.is_file():
+                continue
+            sha256 = identify_file(file)["sha256"]
+            is_labelled = (read_label(file) or "").endswith(tuple(digests)) and bool(digests)
+            is_text = mark is not None and file.suffix not in _LABELLED
+            is_record = document is not None and file == record
+            if is_record or sha256 in noted or is_labelled or path.is_dir() or is_text:
+                known[file] = sha256
+    return known
+
+
+def has_label(path: Path) -> bool:
+    """Return whether vidsum wrote a picture or video, by its label."""
+    from vidsum.io.provenance import is_label
+
+    return is_label(read_label(path) or "")
+
+
+def read_label(path: Path) -> str | None:
+    """Return the label of a picture or video; None if it has none."""
+    from vidsum.pipelines import export
+
+    if path.suffix not in (".png", ".svg"):
+        return export.read_label(path) if path.suffix in _LABELLED else None
+    try:
+        if path.suffix == ".svg":
+            match = _SVG_LABEL.search(path.read_text("utf-8"))
+            return match[1] if match else None
+        with path.open("rb") as file:
+            file.seek(_PNG_HEAD_BYTES)
+            (length,) = struct.unpack(">I", file.read(4))
+            content = file.read(4 + length) if length < 1024 else b""
+    except (OSError, ValueError, struct.error):
+        return None
+    return content.removeprefix(_PNG_LABEL).decode("latin-1") if content.startswith(_PNG_LABEL) else None
+
+
+def read_mark(record: Path) -> tuple[str, str] | None:
+    """Return the digest in the mark of a run that was stopped, and the name of its source; else None."""
+    try:
+        text = _mark_of(record).read_text(encoding="utf-8", errors="surrogateescape")
+    except (OSError, ValueError):
+        return None
+    digest, _, source = text.partition("\n")
+    return digest, source
+
+
+def remove_mark(record: Path) -> None:
+    """Remove the mark of a run that was stopped."""
+    with suppress(OSError):  # it was not there, or its name is too long
+        _mark_of(record).unlink()
+
+
+def _mark_of(record: Path) -> Path:
+    return record.with_name(f".{record.name}.unfinished")
+
+
+def convert_notes(folder: Path, add: Callable[[Path, Mapping[str, str]], None]) -> None:
+    """Move the hashes in `.vidsum.sha256` of files that are still as they were to the folder's record."""
+    from vidsum.io.provenance import hash_file
+
+    notes = folder / _NOTES
+    try:
+        content = b"" if notes.is_symlink() or not notes.is_file() else read_bytes(notes)
+    except InputError:
+        return
+    if not content.startswith(_NOTES_HEAD):
+        return
+    noted, converted = set(content.decode("ascii", "replace").split()), dict[str, str]()
+    for path in (*folder.iterdir(), *folder.glob("*_previews/*")):
+        if (
+            path.is_file()
+            and path.stat().st_size <= _MAX_NOTED_BYTES
+            and (sha256 := hash_file(path)) in noted
+        ):
+            converted[path.relative_to(folder).as_posix()] = sha256
+    add(folder, converted)
+    with suppress(OSError):
+        notes.unlink()

@@ -1,0 +1,455 @@
+"""Existing outputs: up-to-date ones are left alone, ours are replaced, foreign or edited ones refused."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import av
+import pytest
+
+from tests.commands.conftest import Run
+from tests.grounding.colours import use_colours
+from tests.speech import stub
+from vidsum.commands import records
+from vidsum.io.provenance import digest_of
+from vidsum.video.probe import probe
+from vidsum.video.write import write_segments
+
+pytestmark = pytest.mark.usefixtures("loads")
+EARLIER = Path(__file__).with_name("earlier")
+"""Outputs of commit a4e7e067: `shots f.npz --export csv`, `summarize f.npz --plot -m uniform`, `export`."""
+
+
+@pytest.fixture
+def half(film: Path) -> bytes:
+    """The first part of the film, as it is while it is uploaded: its index is at the start."""
+    indexed = film.with_name("indexed.mp4")
+    write_segments(probe(film), [(0, 10)], indexed)
+    content = indexed.read_bytes()
+    film.write_bytes(content)
+    indexed.unlink()
+    return content[: len(content) * 2 // 3]
+
+
+def states(run: Run, *arguments: object) -> list[str]:
+    """Return the state of each input."""
+    run(*arguments, "--summary-json", "all.json")
+    return [entry["state"] for entry in json.loads(Path("all.json").read_text())["inputs"]]
+
+
+def times() -> dict[str, int]:
+    """Return when each file here was written."""
+    return {str(path): path.stat().st_mtime_ns for path in Path().rglob("*") if path.is_file()}
+
+
+def kill(run: Run, monkeypatch: pytest.MonkeyPatch, *arguments: object, n_moved: int = 1) -> None:
+    """Run a command in a process that ends after it has renamed some files."""
+    move, moved = records._move, list[Path]()
+
+    def move_some(shadow: Path, target: Path) -> None:
+        if len(moved) == n_moved:
+            os._exit(9)
+        moved.append(target)
+        move(shadow, target)
+
+    with monkeypatch.context() as context:
+        context.setattr(records, "_move", move_some)
+        if (child := os.fork()) == 0:
+            run(*arguments)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+
+
+# --- up to date, or ours ---
+
+
+@pytest.mark.parametrize(
+    ("command", "more"),
+    [
+        ("summarize", ["--budget", "40%"]),
+        ("summarize", ["--copy"]),
+        ("summarize", ["--chapters"]),
+        ("summarize", ["--codec", "hevc", "--crf", "30"]),
+        ("shots", ["--shots", "uniform"]),
+        ("extract", ["--fps", "1"]),
+        ("highlights", ["-k", "1"]),
+    ],
+)
+def test_other_options(run: Run, film: Path, command: str, more: list[str]) -> None:
+    for options in ([], more):
+        assert states(run, command, film, *options) == ["done"]
+        before, again = times(), run(command, film, *options)
+        assert (again.code, "(unchanged)" in again.out) == (0, True)
+        assert {name: time for name, time in times().items() if name != "all.json"} == {
+            name: time for name, time in before.items() if name != "all.json"
+        }
+
+
+@pytest.mark.parametrize("command", ["summarize", "shots", "highlights"])
+def test_the_answer_is_printed_each_time(run: Run, film: Path, command: str) -> None:
+    first, again = run(command, film).out, run(command, film).out
+    assert again == first.removesuffix("\n") + " (unchanged)\n"
+    assert first.count("\n") > 1
+
+
+def test_update_is_accepted_and_has_no_effect(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "--update" not in run("shots", "--help").out
+    for more in (["--update"], ["--update", "--overwrite"], ["--update", "-o", "-"]):
+        assert run("shots", film, *more).code == 0
+    monkeypatch.setenv("VIDSUM_UPDATE", "1")
+    Path("film_shots.json").write_text("mine")
+    Path("c.yaml").write_text("update: true\n")
+    assert run("shots", film, "--config", "c.yaml").code == 1
+
+
+def test_a_batch_replaces_what_changed(run: Run, film: Path, half: bytes, tmp_path: Path) -> None:
+    folder = tmp_path / "films"
+    folder.mkdir()
+    (folder / "a.mp4").write_bytes(film.read_bytes())
+    (folder / "b.mp4").write_bytes(half)
+    ask = ("summarize", folder, "--storyboard", "--plot", "--table", "table.csv", "-m", "uniform")
+    ran = run(*ask)
+    assert (ran.code, "b.mp4" in ran.err, "frames decoded" in ran.err) == (0, True, True)
+    assert "frames decoded" in Path("table.csv").read_text().splitlines()[2]
+    before = {name: time for name, time in times().items() if name.startswith("a_")}
+    (folder / "b.mp4").write_bytes(film.read_bytes())
+    assert states(run, *ask) == ["up to date", "done"]
+    assert before.items() <= times().items()
+    assert json.loads(Path("b_summary.json").read_text())["warnings"] == []
+
+
+def test_a_truncated_input_is_an_error_with_strict(run: Run, film: Path, half: bytes) -> None:
+    whole = film.read_bytes()
+    film.write_bytes(half)
+    for _ in range(2):  # the second time, not from the cache either
+        ran = run("summarize", film, "--strict")
+        assert (ran.code, "frames decoded" in ran.err, list(Path().glob("film_*"))) == (3, True, [])
+        run("shots", film, "-o", "s.json")  # caches the features of what decodes
+    assert run("summarize", film).code == 0
+    film.write_bytes(whole)
+    assert run("summarize", film, "--strict").code == 0
+
+
+def test_an_added_output_leaves_the_others_alone(run: Run, film: Path) -> None:
+    assert run("summarize", film).code == 0
+    before = Path("film_summary.mp4").stat().st_mtime_ns
+    assert run("summarize", film, "--storyboard", "--plot").code == 0
+    assert Path("film_summary.mp4").stat().st_mtime_ns == before
+    listed = json.loads(Path("film_summary.json").read_text())["outputs"]
+    assert {"film_summary.mp4", "film_storyboard.png", "film_importance.png"} <= set(listed)
+    assert any(name.startswith("film_key_frames/01_") for name in listed)
+    assert states(run, "summarize", film, "--storyboard", "--plot") == ["up to date"]
+
+
+@pytest.mark.parametrize("kind", ["--plot", "--storyboard"])
+def test_a_picture_of_an_earlier_result_is_drawn_again(run: Run, film: Path, kind: str) -> None:
+    assert run("summarize", film, kind).code == 0
+    before = {path.name: path.read_bytes() for path in Path().glob("*.png")}
+    assert run("summarize", film, "--budget", "40%").code == 0
+    assert states(run, "summarize", film, "--budget", "40%", kind) == ["done"]
+    assert all(Path(name).read_bytes() != content for name, content in before.items())
+    assert list(Path().glob(".*")) == []
+
+
+def test_outdated_key_frames_are_removed(run: Run, film: Path) -> None:
+    assert run("summarize", film, "--storyboard", "--budget", "40%").code == 0
+    mine = Path("film_key_frames/mine.jpg")
+    mine.write_bytes(b"mine")
+    assert run("summarize", film, "--storyboard").code == 0
+    n_segments = len(json.loads(Path("film_summary.json").read_text())["segments"])
+    assert (len([*Path("film_key_frames").iterdir()]), mine.read_bytes()) == (n_segments + 1, b"mine")
+
+
+@pytest.mark.parametrize("command", ["summarize", "shots", "ground"])
+def test_records_with_defaults_are_up_to_date(
+    command: str, run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Earlier versions wrote such records."""
+
+    def full(settings: Any, *others: str) -> dict[str, Any]:
+        record = json.loads(json.dumps(asdict(settings)))
+        return {name: value for name, value in record.items() if name not in others}
+
+    use_colours(monkeypatch)
+    ask = (command, film, *(["--query", "red", "--plot"] if command == "ground" else ["--max-shots", 3]))
+    with monkeypatch.context() as before:
+        for module in ("summary", "moments"):
+            before.setattr(f"vidsum.pipelines.{module}.without_defaults", full)
+        run(*ask)
+    assert states(run, *ask) == ["up to date"]
+    assert states(run, *ask, *(["--snap", "kts"] if command == "ground" else ["--max-shots", 2])) == ["done"]
+
+
+# --- foreign or edited ---
+
+
+@pytest.mark.parametrize(
+    "name", ["film_summary.json", "film_summary.mp4", "film_storyboard.png", "film_importance.svg"]
+)
+def test_a_foreign_file_is_refused(run: Run, film: Path, name: str) -> None:
+    ask = ("summarize", film, "--storyboard", "--plot", "--plot-format", "svg")
+    assert run(*ask).code == 0
+    Path(name).write_text("mine")
+    others = {path: path.read_bytes() for path in Path().rglob("*.*") if path.is_file()}
+    for more in ([], ["--budget", "40%"]):
+        ran = run(*ask, *more)
+        assert (ran.code, name in ran.err, "--overwrite" in ran.err) == (1, True, True)
+        assert {path: path.read_bytes() for path in others} == others
+    assert run(*ask, "--overwrite").code == 0
+    assert states(run, *ask) == ["up to date"]
+
+
+def test_an_edited_document_is_refused(run: Run, film: Path) -> None:
+    assert run("shots", film).code == 0
+    record = Path("film_shots.json")
+    record.write_text(record.read_text().replace('"method": "kts"', '"method": "uniform"'))
+    before = record.read_bytes()
+    ran = run("shots", film, "--shots", "uniform")
+    assert (ran.code, "edited after" in ran.err, record.read_bytes() == before) == (1, True, True)
+
+
+def test_subtitles_are_replaced_unless_they_were_edited(
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub.install(monkeypatch)
+    ask = ("transcribe", film, "--format", "srt")
+    assert run(*ask).code == 0
+    assert states(run, *ask, "--words") == ["done"]
+    assert states(run, *ask) == ["up to date"]
+    assert states(run, *ask, "--translate") == ["done"]
+    Path("film_transcript.srt").write_text("mine")
+    ran = run(*ask)
+    assert (ran.code, "film_transcript.srt" in ran.err) == (1, True)
+    assert Path("film_transcript.srt").read_text() == "mine"
+
+
+EXPORTS = {
+    "film_shots.csv": ["--export", "csv"],
+    "film_shots.html": ["--report"],
+    "film_shots_previews/1.gif": ["--preview", "gif"],
+}
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_exports_are_replaced_unless_they_were_edited(run: Run, film: Path, name: str) -> None:
+    ask, target = ("shots", film, *EXPORTS[name]), Path(name)
+    assert run(*ask).code == 0
+    before = target.read_bytes()
+    with film.open("ab") as file:
+        file.write(bytes(8))
+    uniform = (*ask, "--shots", "uniform", "--max-shots", "2")
+    assert states(run, *uniform) == ["done"]
+    assert target.read_bytes() != before
+    assert states(run, *uniform) == ["up to date"]
+    target.write_bytes(b"mine")
+    ran = run(*ask)
+    assert (ran.code, name in ran.err, target.read_bytes()) == (1, True, b"mine")
+    target.unlink()
+    assert states(run, *ask) == ["up to date"]
+
+
+def test_outdated_previews_are_removed_and_others_stay(run: Run, film: Path) -> None:
+    ask = ("shots", film, "--preview", "gif")
+    assert run(*ask).code == 0
+    folder = Path("film_shots_previews")
+    assert sorted(path.name for path in folder.iterdir()) == ["1.gif", "2.gif", "3.gif", "4.gif"]
+    (folder / "4.gif").write_bytes(b"edited")
+    (folder / "mine.gif").write_bytes((folder / "3.gif").read_bytes())
+    assert run(*ask, "--shots", "uniform", "--max-shots", "2").code == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["1.gif", "2.gif", "4.gif", "mine.gif"]
+
+
+def test_the_record_of_a_folder(run: Run, film: Path) -> None:
+    assert run("shots", film).code == 0
+    assert run("export", "film_shots.json", "-o", "cut.csv").out == "cut.csv\n"
+    assert set(json.loads(Path(".vidsum.json").read_text())["outputs"]) == {"cut.csv"}
+    assert run("shots", film, "--shots", "uniform", "--max-shots", "2").code == 0
+    assert run("export", "film_shots.json", "-o", "cut.csv").out == "cut.csv\n"
+    assert run("export", "film_shots.json", "-o", "cut.csv").out == "cut.csv (unchanged)\n"
+    Path("cut.csv").write_text("mine")
+    assert run("export", "film_shots.json", "-o", "cut.csv").code == 1
+    assert Path("cut.csv").read_text() == "mine"
+
+
+def test_a_foreign_record_of_a_folder_is_left_alone(run: Run, film: Path) -> None:
+    assert run("shots", film).code == 0
+    log = Path(".vidsum.json")
+    log.write_text("mine")
+    assert run("export", "film_shots.json", "-o", "cut.csv").code == 0
+    assert log.read_text() == "mine"
+    log.unlink()
+    log.symlink_to("notes")
+    assert run("export", "film_shots.json", "-o", "cut.edl").code == 0
+    assert not Path("notes").exists()
+
+
+# --- moments ---
+
+
+@pytest.fixture
+def ask(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Look for colours in the film, and return the result."""
+    use_colours(monkeypatch)
+
+    def ask(*colours: str, more: tuple[str, ...] = ()) -> Any:
+        queries = [word for colour in colours for word in ("--query", colour)]
+        return run("ground", film, "--device", "cpu", "-k", "1", *queries, *more, "--json").json
+
+    return ask
+
+
+def queries_of(name: str = "film_moments.json") -> list[str]:
+    return [query["query"] for query in json.loads(Path(name).read_text())["queries"]]
+
+
+def test_queries_are_added_to_the_file(ask: Callable[..., Any], run: Run, film: Path) -> None:
+    assert ask("red")["ok"]
+    added = ask("green", "blue")
+    assert [query["query"] for query in added["data"]["queries"]] == ["green", "blue"]
+    assert queries_of() == ["blue", "green", "red"]
+    again = ask("red")
+    assert (again["data"]["up_to_date"], len(again["data"]["queries"])) == (True, 1)
+    whole = run("ground", film, "--device", "cpu", "-k", "1", "-o", "-", *["--query", "blue"]).json
+    assert whole["queries"] == json.loads(Path("film_moments.json").read_text())["queries"][:1]
+
+
+def test_queries_of_other_settings_are_replaced_with_a_note(
+    ask: Callable[..., Any], run: Run, film: Path
+) -> None:
+    assert ask("red")["ok"]
+    ran = run("ground", film, "--device", "cpu", "-k", "2", "--query", "green")
+    assert (ran.code, "replaced earlier queries, of other settings" in ran.out) == (0, True)
+    assert queries_of() == ["green"]
+
+
+def test_a_named_file_has_the_queries_of_the_run(ask: Callable[..., Any]) -> None:
+    for colours in (["red", "green"], ["blue"]):
+        assert ask(*colours, more=("-o", "m.json"))["ok"]
+        assert queries_of("m.json") == colours
+
+
+def test_curves_stay_where_queries_are_added(ask: Callable[..., Any]) -> None:
+    assert ask("red", more=("--saliency",))["ok"]
+    assert "timestamps_s" not in ask("green")["data"]
+    document = json.loads(Path("film_moments.json").read_text())
+    assert [len(query["saliency"]) for query in document["queries"]] == [len(document["timestamps_s"])] * 2
+    assert ask("green", more=("--saliency",))["data"]["up_to_date"]
+
+
+def test_clips_that_the_result_no_longer_has_are_removed(
+    ask: Callable[..., Any], film: Path, run: Run
+) -> None:
+    def clips() -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in Path().glob("*_film_0m0?s.mp4")}
+
+    named = ("--clips", "-o", "film_moments.json")
+    assert ask("green", "red", "blue", "yellow", more=named)["ok"]
+    first = clips()
+    assert len(first) == 4
+    Path("yellow_film_0m06s.mp4").write_bytes(film.read_bytes())  # somebody's own
+    assert ask("red", "green", more=named)["ok"]
+    assert sorted(clips()) == ["green_film_0m02s.mp4", "red_film_0m00s.mp4", "yellow_film_0m06s.mp4"]
+    before = clips()
+    refused = ask("green", "red", "blue", "yellow", more=named)
+    assert (refused["ok"], clips() == before) == (False, True)
+    assert "yellow_film_0m06s.mp4" in refused["errors"][0]["message"]
+
+
+def test_clips_of_other_queries_stay_where_queries_are_added(ask: Callable[..., Any]) -> None:
+    assert ask("green", more=("--clips", "--plot"))["ok"]
+    assert ask("red", more=("--clips",))["ok"]
+    assert sorted(path.name for path in Path().glob("*.mp4")) == [
+        "green_film_0m02s.mp4",
+        "red_film_0m00s.mp4",
+    ]
+    assert not Path("film_moments.png").exists()  # it does not show all queries
+    assert ask("green", more=("--clips",))["data"]["up_to_date"]
+
+
+# --- after a kill ---
+
+
+@pytest.mark.parametrize("n_moved", [0, 1])
+@pytest.mark.parametrize("before", [[], ["--budget", "20%"]])
+@pytest.mark.parametrize("after", [[], ["--budget", "40%"]])
+def test_a_killed_run_leaves_files_that_are_ours(
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, n_moved: int, before: list[str], after: list[str]
+) -> None:
+    ask = ("summarize", film, "--storyboard", "--plot")
+    if before:
+        assert run(*ask, *before).code == 0
+    kill(run, monkeypatch, *ask, n_moved=n_moved)
+    ran = run(*ask, *after)
+    assert ran.code == 0, ran.err
+    assert "(unchanged)" in run(*ask, *after).out
+    assert not Path(".vidsum.json").exists()
+    with av.open("film_summary.mp4") as container:
+        assert container.duration / 1e6 == pytest.approx(4 if after else 1.5, abs=0.6)
+
+
+def test_an_edited_file_is_refused_after_a_kill_too(
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kill(run, monkeypatch, "summarize", film, "--plot")
+    Path("film_summary.mp4").write_bytes(b"mine")
+    assert run("summarize", film, "--plot").code == 1
+    assert Path("film_summary.mp4").read_bytes() == b"mine"
+
+
+def test_an_export_is_ours_after_a_kill(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("shots", film).code == 0
+    assert run("export", "film_shots.json", "-o", "cut.csv").code == 0
+    assert run("shots", film, "--shots", "uniform").code == 0
+    kill(run, monkeypatch, "export", "film_shots.json", "-o", "cut.csv", n_moved=0)
+    assert run("export", "film_shots.json", "-o", "cut.csv").out == "cut.csv\n"
+
+
+# --- files of earlier versions ---
+
+
+@pytest.fixture
+def earlier() -> None:
+    shutil.copytree(EARLIER, ".", dirs_exist_ok=True)
+
+
+@pytest.mark.usefixtures("earlier")
+def test_files_of_an_earlier_version_are_up_to_date_and_converted(run: Run) -> None:
+    assert states(run, "shots", "f.npz", "--export", "csv") == ["up to date"]
+    assert not Path(".vidsum.sha256").exists()
+    assert set(json.loads(Path(".vidsum.json").read_text())["outputs"]) == {"cut.srt", "f_shots.csv"}
+    assert states(run, "summarize", "f.npz", "--plot", "--plot-format", "svg", "-m", "uniform") == [
+        "up to date"
+    ]
+    assert set(json.loads(Path("f_summary.json").read_text())["outputs"]) == {"f_importance.svg"}
+    Path("f_importance.svg").write_text(Path("f_importance.svg").read_text().replace("<svg/>", "<svg />"))
+    edited = run("summarize", "f.npz", "--plot", "--plot-format", "svg", "-m", "uniform")
+    assert (edited.code, "edited since" in edited.err) == (1, True)
+
+
+@pytest.mark.usefixtures("earlier")
+def test_files_of_an_earlier_version_are_replaced(run: Run) -> None:
+    assert states(run, "shots", "f.npz", "--export", "csv", "--shots", "uniform") == ["done"]
+    ask = ("summarize", "f.npz", "--plot", "--plot-format", "svg", "-m", "random")
+    assert states(run, *ask) == ["done"]
+    assert run("export", "f_shots.json", "-o", "cut.srt").out == "cut.srt\n"
+    Path("f_shots.csv").write_text("mine")
+    assert run("shots", "f.npz", "--export", "csv").code == 1
+
+
+def test_videos_and_marks_of_an_earlier_version(run: Run, film: Path) -> None:
+    ask = ("summarize", film, "--storyboard")
+    assert run(*ask).code == 0
+    record = Path("film_summary.json")
+    document = json.loads(record.read_text())
+    del document["outputs"]
+    record.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    mark = Path(".film_summary.json.unfinished")
+    mark.write_text(f"{digest_of(document['provenance'])}\nfilm.mp4")
+    for name in ("film_storyboard.png",):  # pictures had a label, which this one lacks
+        Path(name).unlink()
+    assert states(run, *ask, "--budget", "40%") == ["done"]
+    assert not mark.exists()
