@@ -49,7 +49,7 @@ class ShotPictures:
 
 
 class _Start(NamedTuple):
-    """Where a shot begins: at `time_s`, or at any picture after `before_s` that was not decoded."""
+    """Beginning of a shot: at `time_s`, or at a picture after `before_s` that was not decoded."""
 
     before_s: float
     time_s: float
@@ -61,7 +61,7 @@ class _Start(NamedTuple):
 
 
 def changes_to_features(changes: Changes, video: VideoInfo) -> Features:
-    """Changes of pictures as features of their video, which the cache keeps: [N, 5]."""
+    """Convert changes of pictures to features [N, 5] of their video, for the cache."""
     return Features(
         changes.array,
         changes.timestamps,
@@ -127,7 +127,7 @@ def _locate_changes(
 
 
 def _change_spans(features: Features, first: npt.NDArray[np.int64]) -> list[Interval]:
-    """When the pictures are shown between which the shots begin."""
+    """Return the times of the pictures between which the shots begin."""
     parameters = features.provenance.get("parameters")
     is_picture = isinstance(parameters, dict) and parameters.get("clip_frames") == 1
     # of what is no picture, its middle
@@ -257,7 +257,7 @@ def _resolve(starts: Sequence[_Start], features: Features, pictures: ShotPicture
 
 
 def _largest_change_s(changes: Features | None, start: _Start) -> float:
-    """When the picture goes on screen, of those in a gap, that changes most."""
+    """Return when the picture that changes most in a gap goes on screen."""
     if changes is None:
         return start.time_s
     times = changes.timestamps

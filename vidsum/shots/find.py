@@ -136,7 +136,7 @@ def apply_limits(
 def _limits_in_samples(
     features: Features, max_shots: int | None, min_shot_s: float | None, max_shot_s: float | None
 ) -> tuple[int, int]:
-    """Fewest and most samples in a shot of KTS."""
+    """Return the minimum and maximum number of samples in a shot of KTS."""
     n, step_s = len(features), features.step_s
     if min_shot_s is None:
         min_shot_s = min(KTS_MIN_SHOT_S, (max_shot_s or math.inf) / 2)
@@ -164,7 +164,7 @@ def equal_edges(
     min_shot_s: float = 0.0,
     max_shot_s: float = math.inf,
 ) -> TimeArray:
-    """Edges of equal shots: as many as make their length nearest to `shot_s` within the limits.
+    """Return edges of equal shots whose length is nearest to `shot_s` within the limits.
 
     A video shorter than `min_shot_s` is one shot. Raises UsageError where no number obeys the limits.
     """

@@ -81,7 +81,7 @@ def change_points(
 
 
 def _objective(scatter: float, shots: float, n: float, penalty: float) -> float:
-    """n times the paper's objective; `shots` may lie between two whole numbers."""
+    """Return n times the paper's objective; `shots` may lie between two whole numbers."""
     changes = shots - 1
     return scatter + (penalty / 2 * changes * (math.log(n / changes) + 1) if changes > 0 else 0.0)
 
@@ -138,7 +138,7 @@ def _bound(few: _Cut, many: _Cut, n: float, penalty: float) -> float:
 
 
 def _cheapest(band: Matrix, prices: list[float]) -> list[_Cut]:
-    """For each price of a shot, the segmentation with the least scatter + price * shots."""
+    """Return, for each price of a shot, the segmentation with the least scatter + price * shots."""
     n, longest = len(band) - 1, band.shape[1]
     price = np.array(prices)
     # best[:, longest + j] is for the first j rows; the columns before stand for starts that do not exist
@@ -184,7 +184,7 @@ def _search_layers(band: Matrix, penalty: float, max_shots: int, total: float) -
 
 
 def _fill_layer(band: Matrix, before: npt.NDArray[np.float64], layer: npt.NDArray[np.float64]) -> None:
-    """Scatter of the first j rows in one shot more than `before`, for all j; in blocks that fit the cache."""
+    """Fill in the scatter of the first j rows in one shot more than `before`, in blocks of cache size."""
     windows = np.lib.stride_tricks.sliding_window_view(before, band.shape[1])
     block = max(1, 2**16 // band.shape[1])
     for start in range(0, len(band), block):
@@ -199,7 +199,7 @@ def cost_band(
     weights: Weights | None = None,
     lengths: Weights | None = None,
 ) -> Matrix:
-    """Sum of squared distances to the mean, for every segment of `shortest` to `longest` rows.
+    """Return the sum of squared distances to the mean of every segment of `shortest` to `longest` rows.
 
     The scatter of a segment is the sum of the squared distances of all its pairs of rows, over its length.
     None of these is negative, so their sum loses no digits, far from the origin or far into a video.

@@ -25,7 +25,7 @@ _STEP = WINDOW - 2 * _MARGIN
 
 
 def load_model(device: str = "auto", progress: Progress | None = None) -> TransNetV2:
-    """TransNetV2 with its published weights, kept in memory for the next video of a batch.
+    """Load TransNetV2 with its published weights, cached for the next video of a batch.
 
     Raises WeightsError where the weights cannot be fetched, and UsageError for an unknown device.
     """
@@ -79,7 +79,7 @@ def find_cuts(transitions: Features, threshold: float = 0.5) -> TimeArray:
 
 
 def _windows(frames: Iterable[Frame], times: list[float]) -> Iterator[Picture]:
-    """Windows [WINDOW, 27, 48, 3] that overlap by their margins; the ends of the video are repeated.
+    """Yield windows [WINDOW, 27, 48, 3] that overlap by their margins; the video's ends are repeated.
 
     The times of the frames so far are put into `times`.
     """

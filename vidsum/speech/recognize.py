@@ -77,7 +77,7 @@ def merge_windows(
 
 
 def language_changes(transcript: Transcript) -> list[tuple[str, str, float]]:
-    """Codes of the languages before and after each change, and the second at which the new one starts."""
+    """List the changes of language: code before, code after, and time in seconds."""
     starts = [segment.start_s for segment in transcript.segments]
     return [
         (before, after, at_s)

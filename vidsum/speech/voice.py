@@ -107,7 +107,7 @@ class Window:
 
 
 def pack_windows(pieces: Iterable[SpeechPiece]) -> Iterator[Window]:
-    """Pieces of speech packed into windows."""
+    """Pack pieces of speech into windows."""
     packed: list[SpeechPiece] = []
     for piece in pieces:
         if packed and sum(previous.length_s for previous in packed) + piece.length_s > WINDOW_S:

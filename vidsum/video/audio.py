@@ -99,7 +99,7 @@ class SoundSource:
         jumps: Jumps,
         mono_rate: int | None = None,
     ) -> None:
-        """The sound of `stream`, counted from `start_s` in the file; `first` is a frame of it.
+        """Read `stream`, counted from `start_s` in the file; `first` is a frame of it.
 
         Where seeking fails, the container must be at its start.
         """
@@ -175,7 +175,7 @@ class SoundSource:
                 position += piece.samples
 
     def _resampled(self) -> Iterator[tuple[av.AudioFrame, av.AudioFrame | None]]:
-        """Frames as planar float of one rate and layout, even if the source changes its own midway.
+        """Yield frames as planar float of one rate and layout, even if the source changes its own midway.
 
         Where channels are mixed, each comes with the same of all channels.
         """
@@ -199,7 +199,7 @@ def _in_range(frame: av.AudioFrame) -> FloatArray:
 
 
 def _drop_strays(blocks: Iterable[_Block], slack: float) -> Iterator[_Block]:
-    """Blocks of sound but those that leap ahead by more than `slack` samples while the next one goes back.
+    """Drop blocks of sound that leap ahead by more than `slack` samples while the next one goes back.
 
     Their time stamps are damaged, and hours of silence would be read up to them.
     """
@@ -242,7 +242,7 @@ class SoundTrack:
         self._fades_in = False
 
     def start_segment(self, source_s: Fraction, clip_s: Fraction) -> None:
-        """From `clip_s` on, the clip has the sound that the source has from `source_s` on."""
+        """Continue with the sound of the source from `source_s` on, at `clip_s` of the clip."""
         rate = self._source.rate
         self._shift = round(source_s * rate) - round(clip_s * rate)
         self._fades_in = True

@@ -32,7 +32,7 @@ _WIDTH, _HEIGHT = 32, 18
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """How much pictures of a video differ from those before."""
+    """Differences of the pictures of a video from earlier ones."""
 
     array: FloatArray
     """[N, 5] change of each picture, 1 where it is known to follow the one before, else 0, how much it

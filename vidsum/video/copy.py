@@ -101,10 +101,10 @@ def has_default_streams(info: VideoInfo) -> bool:
 
 
 class _PictureCopy:
-    """Copies packets of pictures; ticks are those of the source's time base."""
+    """Copier of packets of pictures; ticks are those of the source's time base."""
 
     def __init__(self, source: Path, container: Any, stream: Any, turn_deg: int, output: Any) -> None:
-        """A track in `output` for pictures of `stream` that `turn_deg`, clockwise, shows upright."""
+        """Add a track to `output` for pictures of `stream` that `turn_deg`, clockwise, shows upright."""
         # AVI has no presentation times, and those that FFmpeg guesses are wrong where there are B-frames
         is_guessed = container.format.name == "avi" and getattr(stream.codec_context, "has_b_frames", False)
         if stream.start_time is None or is_guessed:
@@ -207,7 +207,7 @@ def _read_until_clean_cut(packets: Iterator[Any], end: int) -> Iterator[Any]:
 
 
 class _SoundCopy:
-    """Copies packets of sound, each with the run that has its middle; ticks are of the sound's time base."""
+    """Copier of packets of sound, each with the run of its middle; ticks are of the sound's time base."""
 
     def __init__(self, source: Path, container: Any, stream: Any, video_start_s: float, output: Any) -> None:
         self._container, self._stream = container, stream
@@ -221,7 +221,7 @@ class _SoundCopy:
         """Clip tick up to which there is sound."""
 
     def start_segment(self, source_s: Fraction, clip_s: Fraction) -> None:
-        """From `clip_s` on, the clip has the sound that the source has from `source_s` on."""
+        """Continue with the sound of the source from `source_s` on, at `clip_s` of the clip."""
         self._run_start = round(source_s / self._stream.time_base)
         self._shift = round(clip_s / self._stream.time_base) - self._run_start
         for back_s in _STEPS_BACK_S[1:]:

@@ -10,7 +10,7 @@ _FRAMES_OFF = 2.5
 
 
 class CannotReadError(Exception):
-    """A reader cannot read a video that another one may: the message says why."""
+    """Reason why a reader cannot read a video that another one may."""
 
 
 @dataclass
@@ -51,7 +51,7 @@ def pictures_end_s(info: VideoInfo, log: DecodeLog) -> float:
 
 
 def describe_damage(info: VideoInfo, log: DecodeLog) -> str | None:
-    """One line on what could not be decoded, in frames, per cent and seconds; None if all is well."""
+    """Describe what could not be decoded, in frames, per cent and seconds; None if all is well."""
     n_frames = max(info.n_frames, log.packets, log.frames)
     n_missing = n_frames - log.frames
     # a count alone proves nothing: fields, hidden frames and trimmed starts have packets but no picture
@@ -77,7 +77,7 @@ def _has_hole(info: VideoInfo, log: DecodeLog) -> bool:
 
 
 def _percent(part: int, whole: int) -> str:
-    """Rounded per cent; 100 % only of the whole, 0 % only of nothing."""
+    """Format a share in per cent; 100 % only of the whole, 0 % only of nothing."""
     percent = 100 * part / whole
     if 1 <= percent <= 99 or part in (0, whole):
         return f"{percent:.0f} %"

@@ -50,7 +50,7 @@ class DecodedFrame:
 
 
 def first_pts_s(stream: Stream) -> float:
-    """Time stamp of the first picture or sound, in seconds: `decode_frames` counts its times from it."""
+    """Return the time stamp of the first picture or sound, in seconds, from which times count."""
     if stream.start_time is None or stream.time_base is None:
         return 0.0
     return float(stream.start_time * stream.time_base)
@@ -175,7 +175,7 @@ def decode_packet(packet: "av.Packet[Stream]", log: DecodeLog) -> list[Any]:
 def read_packets(
     container: av.container.InputContainer, streams: Sequence[Stream], log: DecodeLog
 ) -> Iterator["av.Packet[Stream]"]:
-    """Packets from where the container stands, an empty one for each stream last; reads on after an error."""
+    """Yield packets from the current position, an empty one for each stream last; read on after errors."""
     errors_in_a_row = 0
     while errors_in_a_row < _MAX_READ_ERRORS:
         try:

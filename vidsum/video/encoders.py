@@ -37,7 +37,7 @@ class VideoEncoder:
     """Its other options."""
 
     def options(self, crf: int | None, preset: str | None) -> dict[str, str]:
-        """FFmpeg's options for a quality and a preset. Raises UsageError: it does not have these."""
+        """Return FFmpeg's options for a quality and a preset. Raises UsageError: it does not have these."""
         if crf is not None and not 1 <= crf <= self.max_crf:
             raise UsageError(f"crf of {self.name} must be between 1 and {self.max_crf}, not {crf}")
         if preset is not None and preset not in self.presets:
@@ -138,7 +138,7 @@ def encode_preview(pictures: Sequence[Picture], format: PreviewFormat, fps: int)
 
 
 def _encode_mp4(pictures: Sequence[Picture], fps: int) -> bytes:
-    """H.264 that browsers play; the same pictures give the same bytes."""
+    """Encode H.264 that browsers play; the same pictures give the same bytes."""
     height, width = pictures[0].shape[:2]
     choice = choose_encoder("h264", None, None, None, (width, height))
     content = io.BytesIO()

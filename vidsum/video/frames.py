@@ -34,7 +34,7 @@ def has_odd_pixels(aspect: float) -> bool:
 
 @dataclass(frozen=True)
 class PictureMaker:
-    """Makes pictures of one size; keeps the scaler that FFmpeg sets up for it."""
+    """Maker of pictures of one size, with its FFmpeg scaler."""
 
     width: int
     height: int
@@ -123,7 +123,7 @@ class Sampling:
 
 
 def pixel_size(size: Size, display_width: int, display_height: int) -> tuple[int, int]:
-    """(width, height) in pixels of the pictures of a video that is shown at the given size."""
+    """Return (width, height) in pixels of the pictures of a video shown at a size."""
     if isinstance(size, Exact):
         return size.width, size.height
     if size is None:

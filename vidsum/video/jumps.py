@@ -59,7 +59,7 @@ class Stamps:
 
 @dataclass(frozen=True)
 class TimeShift:
-    """From packet number `packet` on, time stamps of `from_s` or later are moved by `shift_s`."""
+    """Shift by `shift_s` of time stamps of `from_s` or later, from packet number `packet` on."""
 
     packet: int
     from_s: float
@@ -77,7 +77,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class Jumps:
-    """Where the time stamps of a file jump: nowhere in a well-behaved file."""
+    """Jumps of the time stamps of a file; none in a well-behaved one."""
 
     restarts_s: tuple[float, ...] = ()
     """When each part is shown whose time stamps start again."""
@@ -111,7 +111,7 @@ class Jumps:
 
 
 class PacketShifter:
-    """Moves the packets of one stream, which have to come in the order they are stored, from the first on."""
+    """Shifter of the packets of one stream, which must come in stored order, from the first on."""
 
     def __init__(self, pieces: tuple[TimeShift, ...]) -> None:
         self._pieces = pieces

@@ -163,7 +163,7 @@ def read_live(
 
 
 def _end_s(frame: DecodedFrame, pictures: av.VideoStream) -> float:
-    """When a last frame goes off screen; MPEG-TS does not say."""
+    """Return when a last frame goes off screen; MPEG-TS does not say."""
     return frame.end_s if frame.end_s > frame.time_s else frame.time_s + usual_step_s(pictures)
 
 

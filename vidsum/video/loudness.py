@@ -88,7 +88,7 @@ def measure_loudness(source: SampleSource, segments: Sequence[Interval]) -> floa
 
 
 def _blocks(segments: Sequence[Interval], rate: int) -> list[tuple[int, int]]:
-    """(first sample, number of samples) of pieces of segments."""
+    """Split segments into (first sample, number of samples)."""
     blocks = list[tuple[int, int]]()
     for start_s, end_s in segments:
         first, end, size = round(start_s * rate), round(end_s * rate), round(_BLOCK_S * rate)

@@ -27,7 +27,7 @@ _BT709 = 1
 
 
 class PictureTrack:
-    """Encodes frames upright, with the pixel shape and colours of the source."""
+    """Track of upright frames with the pixel shape and colours of the source."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class PictureTrack:
         max_side: int = MAX_SIDE,
         style: ClipStyle = ClipStyle(),
     ) -> None:
-        """A track in `container` for frames of `source`, `first` being one of them, at whole `time_base`s.
+        """Add a track to `container` for frames of `source`, such as `first`, at whole `time_base`s.
 
         Pictures with a longer side than `max_side` are made smaller.
         """

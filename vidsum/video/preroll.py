@@ -89,7 +89,7 @@ class PreRoll:
         return bool(packet.is_keyframe) and packet.stream is self._streams[0]
 
     def _time_s(self, packet: Any) -> float:
-        """When what a packet holds is shown; long ago if it does not say."""
+        """Return when a packet is shown; long ago if it does not say."""
         stamp = packet.dts if packet.pts is None else packet.pts
         return -math.inf if stamp is None else float(stamp * packet.time_base) + self._origin_s
 

@@ -50,7 +50,7 @@ def is_video(path: Path) -> bool:
 
 
 def holds_video(file: BinaryIO) -> bool:
-    """Tell whether the content of an open file is a video, whatever its name is; open no other file."""
+    """Return whether the content of an open file is a video, whatever its name is; open no other file."""
     content = SimpleNamespace(read=file.read, seek=file.seek, tell=file.tell)  # FFmpeg believes names
     file.seek(0)
     try:
@@ -119,12 +119,12 @@ def probe(
 
 
 def _codec_name(sound: av.AudioStream) -> str:
-    """`unknown` where this build of FFmpeg has no decoder for it, for which PyAV gives no context."""
+    """Return the codec, `unknown` without a decoder, for which PyAV gives no context."""
     return sound.codec_context.codec.canonical_name if sound.codec_context is not None else "unknown"
 
 
 def display_size(first: DecodedFrame, aspect: float) -> tuple[int, int]:
-    """(width, height) as shown: the height as stored, the width that makes pixels square, then turned.
+    """Return (width, height) as shown: the stored height, the width that makes pixels square, turned.
 
     An impossible shape of pixels is taken for square.
     """
@@ -140,6 +140,6 @@ def _average_fps(timing: Timing, stream: av.VideoStream) -> float:
 
 
 def _container_name(demuxer: str, path: Path) -> str:
-    """One name for a demuxer that has several (`mov,mp4,m4a` ...): the file's suffix where it is one."""
+    """Choose one name of a demuxer that has several (`mov,mp4,m4a` ...): the file's suffix if it is one."""
     names, suffix = demuxer.removesuffix("_pipe").split(","), path.suffix.lower().lstrip(".")
     return suffix if suffix in names else names[0]

@@ -232,7 +232,7 @@ def read_frames_at(info: VideoInfo, times_s: Sequence[float], size: Size = None)
 
 
 def _key_frame_gap_s(container: av.container.InputContainer, stream: av.VideoStream, jumps: Jumps) -> float:
-    """Median time from one key frame to the next, from the file's index; without end where no seek helps."""
+    """Return the median time between key frames in the file's index; infinite where seeking fails."""
     if not can_seek(container, stream, jumps):
         return math.inf
     times = [entry.timestamp for entry in stream.index_entries if entry.is_keyframe]

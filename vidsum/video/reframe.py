@@ -32,7 +32,7 @@ _BLACK = {True: (0, 128, 128), False: (16, 128, 128)}
 
 @dataclass(frozen=True)
 class Shape:
-    """How pictures of one shape are cut from those of a video."""
+    """Shape of clips, and the part of a video's pictures that it takes."""
 
     width: int
     height: int
@@ -58,7 +58,7 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class CropPath:
-    """Where the crop is in a shot."""
+    """Positions of the crop in a shot."""
 
     start_s: float
     """When the shot's first frame goes on screen in the video."""

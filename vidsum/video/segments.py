@@ -99,7 +99,7 @@ def _in_segment(
 
 
 def _own_duration_s(decoded: DecodedFrame, stream: av.VideoStream) -> float:
-    """Time that the last frame of a file stays: its own duration, or the average of all."""
+    """Return how long the last frame of a file stays: its own duration, or the average of all."""
     average_s = float(1 / stream.average_rate) if stream.average_rate else 0.0
     return decoded.end_s - decoded.time_s or average_s
 
@@ -122,7 +122,7 @@ def clip_time_base(info: VideoInfo, stream: av.VideoStream, first: SegmentFrame)
 
 
 class ClipTimeline:
-    """Joins segments without a gap, and leaves each frame on screen for as long as it was in the source."""
+    """Timeline of consecutive segments, on which frames stay on screen as long as in the source."""
 
     def __init__(self, source_base: Fraction, clip_base: Fraction) -> None:
         self.source_base, self.clip_base = source_base, clip_base

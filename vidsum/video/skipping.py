@@ -101,7 +101,7 @@ class FrameSkipper:
         return packet
 
     def _span(self, time_s: float | None) -> tuple[float, float] | None:
-        """When a picture goes on and off screen; None where that is not sure, as at start and end."""
+        """Return when a picture goes on and off screen; None where unknown, as at start and end."""
         after = bisect_right(self._times, time_s) if time_s is not None else 0
         if time_s is None or after < 2 or after == len(self._times):
             return None
@@ -121,7 +121,7 @@ class FrameSkipper:
         return not is_shown and not self._log.damaged and not self._log.errors
 
     def _time_s(self, packet: Any) -> float | None:
-        """When its picture goes on screen, counted from the first one."""
+        """Return when its picture goes on screen, counted from the first one."""
         if packet.pts is None or packet.is_discard or not packet.size:
             return None
         return float(packet.pts * self._time_base) - self._start_s

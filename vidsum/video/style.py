@@ -44,7 +44,7 @@ def missing_letters(cues: Sequence[Cue]) -> str:
 
 
 class CaptionPainter:
-    """Draws captions into pictures of one size."""
+    """Painter of captions into pictures of one size."""
 
     def __init__(self, cues: Sequence[Cue], size: tuple[int, int]) -> None:
         self._cues, self._size = cues, size

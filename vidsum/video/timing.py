@@ -197,7 +197,7 @@ def _is_rate_unlikely(head: _Scan, container: av.container.InputContainer) -> bo
 def _packets(
     container: av.container.InputContainer, stream: av.VideoStream, n_bytes: int | None
 ) -> Iterator["av.Packet[Stream]"]:
-    """Packets of all tracks of video, sound and subtitles, up to the first one that lies beyond `n_bytes`."""
+    """Yield packets of all video, sound and subtitle tracks, up to the first beyond `n_bytes`."""
     streams = [*list_tracks(container, "video"), *container.streams.audio, *container.streams.subtitles]
     for packet in read_packets(container, streams, DecodeLog()):
         if n_bytes is not None and (packet.pos or 0) > n_bytes:

@@ -230,7 +230,7 @@ def write_segments(
 
 
 def _describe_sound(info: VideoInfo, sound: SoundSource | None) -> Iterator[str]:
-    """Warnings of a clip's sound."""
+    """Yield warnings about a clip's sound."""
     yield from describe_used(info.path, "audio", info.audio_track)
     if sound is not None and sound.log.errors:
         yield f"{info.path}: damaged packets of sound, silent in the clip: {sound.log.errors}"
