@@ -18,7 +18,11 @@ from vidsum.__main__ import main as start
 from vidsum.commands.config import variable_of
 from vidsum.commands.options import default_of, leaves_of
 from vidsum.errors import VidsumError
-from vidsum.options import Leaf
+from vidsum.grounding import registry
+from vidsum.grounding.settings import Retrieval
+from vidsum.options import Leaf, leaves
+from vidsum.summary.score import MODELS
+from vidsum.summary.settings import SUMMARIZERS
 from vidsum.version import __version__
 
 ROOT = Path(__file__).parents[2]
@@ -26,20 +30,6 @@ SAMPLE = str(ROOT / "docs" / "sample" / "big_buck_bunny.mp4")
 HOME = os.environ.get("VIDSUM_HOME")
 HEAVY = ("torch", "torchvision", "sklearn", "matplotlib", "open_clip", "decord", "h5py", "scipy", "pandas")
 RESULT_SCHEMA = json.loads((ROOT / "vidsum/schemas/result.schema.json").read_text())
-
-
-def test_help_names_every_command(run: Run) -> None:
-    ran = run("--help")
-    assert ran.code == 0
-    for command in ("extract", "shots", "summarize", "weights", "info"):
-        assert command in ran.out
-
-
-@pytest.mark.parametrize("command", ["extract", "shots", "summarize", "weights", "info"])
-def test_each_command_explains_itself(run: Run, command: str) -> None:
-    ran = run(command, "--help")
-    assert ran.code == 0
-    assert "Usage" in ran.out
 
 
 def all_options() -> Iterator[tuple[str, Leaf]]:
@@ -498,32 +488,40 @@ def test_every_error_has_its_exit_code() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("summarize a.mp4 --model ri", {"ridge"}),
+        ("ground a.mp4 -m mr", {"mrnet"}),
+        ("extract a.mp4 --extractor i3", {"i3d", "i3d_128"}),
+        ("summarize a.mp4 --shots k", {"kts"}),
+        ("summarize a.mp4 --stor", {"--storyboard"}),
+        ("help tr", {"train", "transcribe"}),
+        ("help train m", {"mrnet"}),
+        ("help nonsense ", set()),
+        ("weights pull mi", {"minilm"}),
+        ("weights path mi", {"minilm"}),
+        ("train mrn", {"mrnet"}),
+        ("summ", {"summarize"}),
+        ("summarize fi", set()),
+        ("ground a.mp4 --queries fi", set()),
+    ],
+)
+def test_completion(run: Run, monkeypatch: pytest.MonkeyPatch, line: str, names: set[str]) -> None:
+    monkeypatch.setenv("_VIDSUM_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", f"vidsum {line}")
+    monkeypatch.setenv("COMP_CWORD", str(len(line.split(" "))))
+    assert set(run().out.split()) == names
+
+
+def test_completed_models_exist() -> None:
+    assert set(SUMMARIZERS) == set(MODELS)
+    models = next(leaf.option.names for leaf in leaves(Retrieval) if leaf.name == "model")
+    assert set(models) <= set(registry.MODELS)
+
+
 class TestConfiguration:
     """Flags over environment over file over defaults."""
-
-    @pytest.fixture
-    def config(self, tmp_path: Path) -> Path:
-        path = tmp_path / "vidsum.yaml"
-        path.write_text("device: nonsense\nsummarize:\n  max-shots: 3\n")
-        return path
-
-    def test_the_file_sets_defaults(self, run: Run, config: Path, film: Path) -> None:
-        assert "nonsense" in run("extract", film, "--config", config).err
-
-    def test_a_flag_beats_the_file(self, run: Run, config: Path, film: Path, loads: list[str]) -> None:
-        assert run("extract", film, "--config", config, "--device", "cpu").code == 0
-
-    def test_the_environment_beats_the_file(
-        self, run: Run, config: Path, film: Path, loads: list[str], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("VIDSUM_DEVICE", "cpu")
-        assert run("extract", film, "--config", config).code == 0
-
-    def test_a_flag_beats_the_environment(
-        self, run: Run, film: Path, loads: list[str], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("VIDSUM_DEVICE", "nonsense")
-        assert run("extract", film, "--device", "cpu").code == 0
 
     def test_a_section_is_for_its_command_alone(
         self, run: Run, tmp_path: Path, film: Path, loads: list[str]
@@ -563,16 +561,6 @@ class TestConfiguration:
         ran = run("summarize", film, "--config", config)
         assert ran.code == 2
         assert complaint in ran.err
-
-    def test_a_bad_value_tells_where_it_came_from(
-        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        config = tmp_path / "bad.yaml"
-        config.write_text("fps: many\n")
-        assert f"(from {config})" in run("extract", "a.mp4", "--config", config).err
-        monkeypatch.setenv("VIDSUM_FPS", "several")
-        assert "(from VIDSUM_FPS)" in run("extract", "a.mp4", "--config", config).err
-        assert "(from" not in run("extract", "a.mp4", "--config", config, "--fps", "many").err
 
     @pytest.mark.parametrize("key", ["sources: a.mp4", "config: other.yaml", "clips: here", "model: uniform"])
     def test_what_is_no_option_or_not_one_for_all_is_2(
