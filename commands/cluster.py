@@ -22,10 +22,7 @@ _QUIET = {"log_to_driver": False, "logging_level": "ERROR"}
 
 
 def on_cluster(queue: Queue, address: str, device: str) -> Generator[Result, None, None]:
-    """Yield the result of each task, in order; the address `local` starts a cluster on this machine.
-
-    Raises UsageError: Ray is not installed, there is no cluster, or `device` is one of several GPUs.
-    """
+    """Yield the result of each task, in order; the address `local` starts a cluster on this machine."""
     if device.partition(":")[2] not in ("", "0"):
         raise UsageError(f"--device {device}: Ray chooses the GPU of each task", hint="--device cuda")
     with redirect_stdout() as stdout, _connect(address) as ray:
@@ -73,17 +70,16 @@ def _connect(address: str) -> Iterator[Any]:
     root = "/tmp" if os.name == "posix" else None  # sockets need short names
     with TemporaryDirectory(prefix="vidsum-ray-", dir=root, ignore_cleanup_errors=True) as folder:
         try:
-            _start(ray, folder) if address == "local" else _join(ray, address)
+            if address != "local":
+                _join(ray, address)
+            elif ip_address(host := ray.util.get_node_ip_address()).is_loopback:
+                ray.init(address="local", include_dashboard=False, _temp_dir=folder, **_QUIET)
+            else:
+                raise UsageError(f"Ray {ray.__version__} would listen on {host}", hint="--jobs N")
             signal.signal(signal.SIGTERM, on_stop)  # Ray has replaced it
             yield ray
         finally:
             ray.shutdown()
-
-
-def _start(ray: Any, folder: str) -> None:
-    if not ip_address(host := ray.util.get_node_ip_address()).is_loopback:
-        raise UsageError(f"Ray {ray.__version__} would listen on {host}", hint="--jobs N")
-    ray.init(address="local", include_dashboard=False, _temp_dir=folder, **_QUIET)
 
 
 def _join(ray: Any, address: str) -> None:
