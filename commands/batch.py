@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from typer import Exit
 
-from vidsum.commands.cluster import on_cluster
-from vidsum.commands.jobs import Queue, Task, Work, in_workers
+from vidsum.commands.jobs import Queue, Task, Work
 from vidsum.commands.log import LOG
 from vidsum.commands.outputs import Files, Outputs
 from vidsum.commands.paths import copy_of, register_input, reserve_output, url_of
@@ -274,8 +273,14 @@ def _start(queue: Queue, verb: Verb, batch: Batch | None) -> Generator[Result, N
     """Run the tasks where the options say."""
     jobs = min(batch.jobs, len(queue.tasks)) if batch else 1
     if batch and batch.ray:
+        from vidsum.commands.cluster import on_cluster
+
         return on_cluster(queue, batch.ray, verb.device)
-    return in_workers(queue, jobs) if jobs > 1 else _run_here(queue)
+    if jobs > 1:
+        from vidsum.commands.workers import in_workers  # multiprocessing is slow to load
+
+        return in_workers(queue, jobs)
+    return _run_here(queue)
 
 
 def _run_here(queue: Queue) -> Generator[Result, None, None]:

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from vidsum.commands.jobs import _begin
+from vidsum.commands.workers import _begin
 from vidsum.pipelines import sources
 
 _probe, _replace = sources.probe, Path.replace

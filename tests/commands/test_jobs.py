@@ -20,17 +20,18 @@ from tests.commands.conftest import Run
 from tests.conftest import real_weights
 from tests.speech import stub
 from tests.voices import write_wav
-from vidsum.commands import jobs
-from vidsum.commands.jobs import Queue, Task, Work, Worker, in_workers
+from vidsum.commands import workers
+from vidsum.commands.jobs import Queue, Task, Work
 from vidsum.commands.outputs import Files
 from vidsum.commands.result import Result
+from vidsum.commands.workers import Worker, in_workers
 
 ROOT = Path(__file__).parents[2]
 ODD_PARENT = """
 from tests.commands import odd_worker
-from vidsum.commands import jobs
+from vidsum.commands import workers
 from vidsum.commands.app import main
-jobs._begin = odd_worker.begin
+workers._begin = odd_worker.begin
 main()
 """
 UNIFORM = ("--shots", "uniform", "--output-dir", "out")
@@ -124,7 +125,7 @@ def test_spoken_queries_are_heard_once(run: Run, film: Path, monkeypatch: pytest
 
 
 def test_a_killed_worker_costs_its_input_only(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "_begin", odd_worker.begin)
+    monkeypatch.setattr(workers, "_begin", odd_worker.begin)
     films = make_films(film, "a.mp4", "deadly.mp4", "b.mp4", "deadly2.mp4", "c.mp4")
     ran = run("info", *films, "--json", "--jobs", "2")
     assert ran.code == 1
@@ -206,7 +207,7 @@ def test_workers_share_the_threads(run: Run, film: Path, monkeypatch: pytest.Mon
         shares.append(n_threads)
         return Worker(command, n_threads)
 
-    monkeypatch.setattr(jobs, "Worker", start)
+    monkeypatch.setattr(workers, "Worker", start)
     films = make_films(film, *(f"{letter}.mp4" for letter in "abcd"))
     ran = run("info", *films, "--json", "--jobs", "4")
     assert [line["input"] for line in ran.json_lines] == [str(path) for path in films]
