@@ -217,7 +217,7 @@ def test_workers_share_the_threads(run: Run, film: Path, monkeypatch: pytest.Mon
 def test_a_script_without_a_guard_is_run_once(film: Path) -> None:
     Path("script.py").write_text("print('begun')\nfrom vidsum.commands.app import main\nmain()\n")
     make_films(film, "a.mp4", "b.mp4")
-    command = [sys.executable, "script.py", "info", "a.mp4", "b.mp4", "--json", "--jobs", "2"]
+    command = [sys.executable, "script.py", "shots", "a.mp4", "b.mp4", *UNIFORM, "--json", "--jobs", "2"]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     ran = subprocess.run(command, env=environment, capture_output=True, text=True)
     begun, *lines = ran.stdout.splitlines()
