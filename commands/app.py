@@ -51,6 +51,7 @@ PANELS = {
 """Each command is the `app` of the module of its name, except `help`, which is here."""
 COMMANDS = tuple(name for names in PANELS.values() for name in names)
 _REMOVED = {
+    "--attention-of": "vidsum evaluate attention VIDEO --part PART",
     "--no-color": "NO_COLOR=1",
     "--allow-playlists": "copy the list into a video: ffmpeg -i LIST -c copy FILE.mp4",
 }
