@@ -73,7 +73,7 @@ class Saving(Generic[R]):
     shared: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda provenance: provenance
     """Returns the part of a provenance that results to be merged share."""
     encoding_tag: str = ""
-    """See `vidsum.settings.Encoding.form`."""
+    """See `vidsum.video.settings.Encoding.tag`."""
 
 
 def save_result(files: Files, saving: Saving[R], outputs: Outputs) -> Result:
@@ -163,7 +163,7 @@ def _fresh(files: Files, clips: Sequence[Path], saving: Saving[R], earlier: "Ear
 
     assert earlier.document is not None
     provenance = earlier.document["provenance"]
-    tags = dict.fromkeys(clips, files.clip_settings.form)
+    tags = dict.fromkeys(clips, files.clip_settings.tag)
     if "video" in files.named:
         tags[files.named["video"]] = saving.encoding_tag
     paths = [path for path in (*files.unlisted, *clips) if earlier.is_current(path)]

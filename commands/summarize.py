@@ -144,7 +144,7 @@ def summarize_one(job: SummaryJob, task: Task, progress: "Progress | None") -> R
         partial(_write, job=job, progress=progress),
         answer,
         Summary.from_dict,
-        encoding_tag=job.extra.mp4_encoding.form(chapters=job.extra.chapters, shorts=job.extra.shorts),
+        encoding_tag=job.extra.mp4_encoding.tag(chapters=job.extra.chapters, shorts=job.extra.shorts),
     )
     result = save_result(task.files, saving, job.outputs)
     return job.exports.write(result, task.files, overwrite=job.outputs.overwrite)

@@ -2,14 +2,19 @@
 
 import hashlib
 import os
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+from PIL.PngImagePlugin import PngImageFile
 
 from vidsum.errors import InputError
 from vidsum.io import provenance
-from vidsum.io.provenance import hash_file
+from vidsum.io.provenance import hash_file, label_in, labelled
 from vidsum.results.features import Features
 
 
@@ -48,33 +53,6 @@ def test_the_order_of_keys_does_not_change_the_name_of_a_provenance() -> None:
     assert provenance.digest_of({"a": 1}) != provenance.digest_of({"a": 2})
 
 
-def test_a_difference_is_told_by_the_option_that_makes_it() -> None:
-    now = {"grounding": {"top_k": 5, "evidence": "both"}, "speech": {"model": "whisper_base"}}
-    silent = {"grounding": {"top_k": 5}}
-    assert "--in seen" in provenance.difference(silent, now)
-    assert provenance.difference(now, silent) == "with --in both"
-    older = {"speech": {"model": "whisper_base", "beams": 5}}
-    newer = {"speech": {"model": "whisper_base", "beams": 5, "certain": 0.6}}
-    assert provenance.difference(older, newer) == "with other rules for speech"
-    spoken = {"summary": {"budget": 0.15, "speech": {"model": "whisper_base"}}}
-    assert "--snap none" in provenance.difference({"summary": {"budget": 0.15}}, spoken)
-
-
-def test_what_was_seen_of_a_video_is_told_by_its_options() -> None:
-    whole = {"extractor": "lite", "weights_sha256": "a", "parameters": {"fps": 2, "reader": "pyav"}}
-    fast = {**whole, "parameters": {**whole["parameters"], "fast": True}}
-    moving = {**whole, "extractor": "i3d", "weights_sha256": "b"}
-    plain, quick, thorough = (
-        {"extractions": each, "grounding": {}} for each in ([whole], [fast], [moving, whole])
-    )
-    assert provenance.difference(plain, quick) == "without --fast"
-    assert provenance.difference(quick, plain) == "with --fast"
-    assert provenance.difference(plain, thorough) == "without --thorough"
-    assert provenance.difference(thorough, plain) == "with --thorough"
-    other = {**whole, "parameters": {**whole["parameters"], "fps": 3}}
-    assert provenance.difference(plain, {"extractions": [other], "grounding": {}}) == "with other networks"
-
-
 def test_features_made_elsewhere_go_by_their_numbers_and_their_times() -> None:
     array = np.eye(3, dtype=np.float32)
     one, again, slower, other = (
@@ -83,3 +61,41 @@ def test_features_made_elsewhere_go_by_their_numbers_and_their_times() -> None:
     )
     assert one == again
     assert len({each["features"]["sha256"] for each in (one, slower, other)}) == 3
+
+
+SVG = '<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg"/>\n'
+
+
+def png() -> bytes:
+    drawn = BytesIO()
+    Image.fromarray(np.arange(48, dtype=np.uint8).reshape(4, 4, 3)).save(drawn, "png")
+    return drawn.getvalue()
+
+
+@given(st.text("abcdef0123456789 ", max_size=60))
+def test_a_label_is_read_back_and_the_picture_is_the_same(
+    tmp_path_factory: pytest.TempPathFactory, label: str
+) -> None:
+    folder = tmp_path_factory.mktemp("labels")
+    (folder / "a.png").write_bytes(labelled(png(), ".png", label))
+    (folder / "a.svg").write_bytes(labelled(SVG.encode(), ".svg", label))
+    assert [label_in(folder / name) for name in ("a.png", "a.svg")] == [label, label]
+    with Image.open(folder / "a.png") as picture:
+        picture.load()
+        assert isinstance(picture, PngImageFile)
+        assert picture.text["Comment"] == label  # by another reader
+        with Image.open(BytesIO(png())) as plain:
+            assert picture.tobytes() == plain.tobytes()
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.svg", "cut.png", "none.png"])
+def test_what_has_no_label_has_none(tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.png").write_bytes(png())
+    (tmp_path / "a.svg").write_text(SVG)
+    (tmp_path / "cut.png").write_bytes(labelled(png(), ".png", "vidsum 1")[:40])
+    assert label_in(tmp_path / name) is None
+
+
+def test_other_pictures_stay_as_they_are() -> None:
+    assert labelled(b"jpeg", ".jpg", "vidsum 1") == b"jpeg"
+    assert labelled(png(), ".png", None) == png()

@@ -1,34 +1,22 @@
-"""Provenance of results: whether an output is up to date follows from it."""
+"""Provenance of results, and the labels that name it in pictures and MP4s, to see what is up to date."""
 
 import hashlib
 import json
 import re
+import struct
+import zlib
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from vidsum.errors import InputError
-from vidsum.times import format_time
 
 _CHUNK = 1 << 20
-
-_READ = ("video", "features", "files")
-"""Parts of a provenance that tell what was read, not how."""
-_SETTINGS = ("summary", "shots", "grounding", "highlights", "descriptions", "parameters")
-"""Parts that hold options, those of the command itself first."""
-_NO_OPTIONS = ("vidsum", "extractions", "candidates")
-"""Parts and names that no option of every command sets, or that follow from others."""
-_HOW_READ = ("fast", "strict", "reader")
-"""Names in such parts that are options of every command that decodes."""
-_OPTIONS = {"evidence": "--in"}
-"""Options of other names than what they set."""
-_SPEECH_OPTIONS = ("language", "translate")
-_NO_SPEECH: Mapping[tuple[str, ...], str] = {
-    ("grounding", "evidence"): "--in seen",
-    ("summary", "speech"): "--snap none",
-}
-"""Values that are not recorded where speech has no effect, and the option with that meaning."""
+_PNG_HEAD = 33
+"""Bytes of a PNG's signature and its first chunk, IHDR; a text chunk may follow."""
+_KEY = b"Comment\0"
+_SVG_START, _SVG_END = "<!-- label: ", " -->\n"
 
 
 def hash_file(path: Path) -> str:
@@ -50,11 +38,11 @@ def identify_file(path: Path) -> dict[str, Any]:
 
 
 def label_of(provenance: Mapping[str, Any], form: str = "") -> str:
-    """Return the label of a file that holds no provenance block; `form` is `Encoding.form` of an MP4."""
+    """Return the label of a file that holds no provenance block; `form` is `Encoding.tag` of an MP4."""
     return " ".join(filter(None, ["vidsum", form, digest_of(provenance)]))
 
 
-def form_in(label: str | None, provenance: Mapping[str, Any]) -> str | None:
+def encoding_tag_in(label: str | None, provenance: Mapping[str, Any]) -> str | None:
     """Return the form in a label of a file that was made from `provenance`; None in any other."""
     if label is None or not is_label(label) or not label.endswith(digest_of(provenance)):
         return None
@@ -77,38 +65,6 @@ def _hash_unchanged(path: Path, size: int, mtime_ns: int) -> str:
     return hash_file(path)
 
 
-def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """How the result of `before` was made, where that differs from `now`: the first difference, in words."""
-    if any(_without_tracks(before.get(part)) != _without_tracks(now.get(part)) for part in _READ):
-        return "from another input, or one that has changed since"
-    old, new = dict(flat(before)), dict(flat(now))
-    differing = [path for path in {**new, **old} if old.get(path) != new.get(path)]
-    path = min(differing, key=_weight, default=())
-    silent = _NO_SPEECH.get(path[:2])
-    if silent and all(value is None for other, value in old.items() if other[:2] == path[:2]):
-        return f"with {silent}, the default without a transcript"
-    seen, sees = (len(record.get("extractions", ())) for record in (before, now))
-    if path[:1] == ("extractions",) and "grounding" in now and seen != sees:
-        return "with --thorough" if seen > sees else "without --thorough"
-    return _in_words(path, old.get(path)) if path else "from other inputs or options"
-
-
-def _without_tracks(part: Any) -> Any:
-    """Return a part without the tracks that options choose."""
-    if not isinstance(part, Mapping):
-        return part
-    return {name: value for name, value in part.items() if not name.endswith("_track")}
-
-
-def _weight(path: tuple[str, ...]) -> int:
-    """Options come first, those of the command before those of reading; then weights, then the rest."""
-    if path[-1].endswith("sha256"):
-        return 1 if "queries" in path else len(_SETTINGS) + 2
-    if set(path) & set(_NO_OPTIONS):
-        return len(_SETTINGS) + 3
-    return next((place for place, part in enumerate(_SETTINGS, 1) if part in path), len(_SETTINGS) + 1)
-
-
 def flat(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """(path, value) of all that is not itself a mapping, or a list of them."""
     if isinstance(value, Mapping):
@@ -121,33 +77,30 @@ def flat(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str,
         yield path, value
 
 
-def _in_words(path: tuple[str, ...], value: object) -> str:
-    name = path[-1]
-    if "queries" in path:
-        return "with other queries"
-    if name == "vidsum":
-        return f"by vidsum {value}"
-    if name == "sentences_sha256":
-        return "with other --sentences"
-    if name.endswith("sha256"):
-        return "with other weights"
-    if set(path) & set(_NO_OPTIONS) and name not in _HOW_READ:
-        return "with other networks"
-    if "speech" in path[:-1] and name not in _SPEECH_OPTIONS:
-        on_other_device = f"by Whisper in {value}, on another --device"
-        return on_other_device if name == "precision" else "with other rules for speech"
-    option = _OPTIONS.get(name, f"--{name.removesuffix('_s').replace('_', '-')}")
-    if value is None or value is False or value == []:
-        return f"without {option}"
-    if value is True:
-        return f"with {option}"
-    if isinstance(value, list):
-        return f"with {option} " + ", ".join(_one_value(entry) for entry in value)
-    return f"with {option} {value}"
+def labelled(data: bytes, suffix: str, label: str | None) -> bytes:
+    """Return the bytes of a PNG or SVG with a label; those of another picture, or without one, as they
+    are.
+    """
+    if label is None or suffix not in (".png", ".svg"):
+        return data
+    if suffix == ".svg":
+        return data + f"{_SVG_START}{label}{_SVG_END}".encode()
+    content = b"tEXt" + _KEY + label.encode("latin-1", "replace")
+    chunk = struct.pack(">I", len(content) - 4) + content + struct.pack(">I", zlib.crc32(content))
+    return data[:_PNG_HEAD] + chunk + data[_PNG_HEAD:]
 
 
-def _one_value(value: object) -> str:
-    """Return an entry of a list; a segment of time as it is typed."""
-    if isinstance(value, list) and len(value) == 2 and all(isinstance(end, int | float) for end in value):
-        return "-".join(format_time(end) for end in value)
-    return str(value)
+def label_in(path: Path) -> str | None:
+    """Return the label of a PNG or SVG that `labelled` gave it; None where it has none or cannot be read."""
+    try:
+        if path.suffix == ".svg":
+            _, start, rest = path.read_text("utf-8").rpartition(_SVG_START)
+            return rest.removesuffix(_SVG_END) if start and rest.endswith(_SVG_END) else None
+        with path.open("rb") as file:
+            file.seek(_PNG_HEAD)
+            (length,) = struct.unpack(">I", file.read(4))
+            content = file.read(4 + length) if length < 1024 else b""
+    except (OSError, ValueError, struct.error):
+        return None
+    head = b"tEXt" + _KEY
+    return content.removeprefix(head).decode("latin-1") if content.startswith(head) else None

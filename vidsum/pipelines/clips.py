@@ -60,7 +60,7 @@ def write_clips(
 
     require_type(result, Grounding, Highlights, Shots)
     settings = from_keywords(write_clips, Clips, options)
-    video, comment = result_video(result), label_of(result.provenance, settings.form)
+    video, comment = result_video(result), label_of(result.provenance, settings.tag)
     place = Path(folder)
     make_folder(place)
     look, warnings = style_for(video, settings.shorts, extraction, progress)

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from vidsum.errors import InputError, UsageError, require_type
 from vidsum.features.settings import Extraction
-from vidsum.io.labels import label_in
 from vidsum.io.outputs import as_utf8
-from vidsum.io.provenance import form_in, label_of
+from vidsum.io.provenance import encoding_tag_in, label_in, label_of
 from vidsum.options import from_keywords
 from vidsum.pipelines.timelines import result_video
 from vidsum.results.clock import to_player_time
@@ -87,7 +86,7 @@ def write_video(
     shorts.require_encoder(encoding)
     video, segments = result_video(summary), summary.segments
     write_options: dict[str, Any] = {
-        "comment": label_of(summary.provenance, encoding.form(chapters=chapters, shorts=shorts)),
+        "comment": label_of(summary.provenance, encoding.tag(chapters=chapters, shorts=shorts)),
         "chapters": chapters,
         "progress": progress,
     }
@@ -120,10 +119,10 @@ def style_for(
 
 
 def read_encoding_tag(path: PathLike, provenance: Mapping[str, Any]) -> str | None:
-    """Return the form (see `Encoding.form`) in the label of an MP4, PNG or SVG that was written of a result
+    """Return the form (see `Encoding.tag`) in the label of an MP4, PNG or SVG that was written of a result
     with this provenance; None of any other file.
     """
-    return form_in(read_label(path), provenance)
+    return encoding_tag_in(read_label(path), provenance)
 
 
 def read_label(path: PathLike) -> str | None:

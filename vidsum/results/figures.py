@@ -20,8 +20,8 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter
 
 from vidsum.errors import UsageError
-from vidsum.io.labels import labelled
 from vidsum.io.outputs import as_utf8, atomic_write
+from vidsum.io.provenance import labelled
 from vidsum.times import format_short_time
 from vidsum.types import FloatArray, TimeArray, VideoInfo
 
@@ -41,7 +41,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def save_figure(figure: Figure, target: str | os.PathLike[str], label: str | None = None) -> None:
-    """Write a figure as PNG or SVG by the suffix; see `vidsum.io.labels` for the label.
+    """Write a figure as PNG or SVG by the suffix; see `vidsum.io.provenance` for the label.
 
     Raises UsageError for another suffix, and OutputError where the file cannot be written.
     """

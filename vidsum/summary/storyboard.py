@@ -15,9 +15,8 @@ from matplotlib.figure import Figure
 from PIL import Image, ImageDraw, ImageFont
 
 from vidsum.errors import UsageError
-from vidsum.io.labels import labelled
 from vidsum.io.outputs import atomic_write, make_folder
-from vidsum.io.provenance import label_of
+from vidsum.io.provenance import label_of, labelled
 from vidsum.results.cuts import Cut, best_time
 from vidsum.results.figures import (
     ACCENT,
@@ -63,7 +62,7 @@ def save_key_frames(
 
 
 def save_picture(image: Picture, target: str | os.PathLike[str], label: str | None = None) -> None:
-    """Write a picture as PNG or JPEG by the suffix; see `vidsum.io.labels` for the label.
+    """Write a picture as PNG or JPEG by the suffix; see `vidsum.io.provenance` for the label.
 
     Raises UsageError for another suffix, and OutputError where the file cannot be written.
     """

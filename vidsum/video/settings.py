@@ -72,10 +72,10 @@ class Encoding:
         if self.codec == "copy" and (self.encoder, self.crf, self.preset) != (None, None, None):
             raise UsageError("a copy is not encoded: leave out --encoder, --crf and --preset")
 
-    def form(self, *, chapters: bool = False, shorts: "Shorts | None" = None) -> str:
+    def tag(self, *, chapters: bool = False, shorts: "Shorts | None" = None) -> str:
         """Return the choices in one word, for the label of a file; none for the defaults without chapters."""
         parts = () if self == Encoding() else (self.codec, self.encoder, self.crf, self.preset)
-        more = "chapters" if chapters else None, (shorts.form or None) if shorts else None
+        more = "chapters" if chapters else None, (shorts.tag or None) if shorts else None
         return "-".join(str(part) for part in (*parts, *more) if part is not None)
 
 
@@ -107,7 +107,7 @@ class Shorts:
             raise UsageError("--copy changes nothing: leave out --vertical, --burn and --loudness")
 
     @property
-    def form(self) -> str:
+    def tag(self) -> str:
         """The choices in one word, for the label of a file; none for the defaults."""
         chosen = {f"vertical-{self.aspect}": self.vertical, "burn": self.burn, "loudness": self.loudness}
         return "-".join(name for name, is_chosen in chosen.items() if is_chosen)
@@ -140,8 +140,8 @@ class Clips(Checked):
     shorts: Shorts = field(default_factory=Shorts)
 
     @property
-    def form(self) -> str:
+    def tag(self) -> str:
         """The choices in one word, for the label of a file; none for the defaults."""
         lengths = {"pad": self.pad_s, "least": self.least_s}
         chosen = [f"{name}-{length_s:g}" for name, length_s in lengths.items() if length_s]
-        return "-".join(filter(None, [*chosen, self.shorts.form]))
+        return "-".join(filter(None, [*chosen, self.shorts.tag]))

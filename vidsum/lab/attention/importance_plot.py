@@ -33,7 +33,7 @@ def plot_importance_attention(
     """Draw attention maps as PNG or SVG by the suffix; the same maps give the same bytes.
 
     `grids` shows every layer and head by itself (Fig. 5), instead of their mean (Fig. 6); for `label` see
-    `vidsum.io.labels`. Raises UsageError: another suffix. OutputError: the file cannot be written.
+    `vidsum.io.provenance`. Raises UsageError: another suffix. OutputError: the file cannot be written.
     """
     save_figure(_draw_grids(maps) if grids else _draw_panels(maps), target, label)
 

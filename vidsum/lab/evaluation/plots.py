@@ -65,7 +65,7 @@ def plot_scores(
 
     The scores of different models have no common unit, so each curve is scaled, in each video by itself, to
     [0, 1]. A constant curve is drawn at 0.5. `limit` is the maximum number of videos: the first that some row
-    has scores of; `label` see `vidsum.io.labels`.
+    has scores of; `label` see `vidsum.io.provenance`.
 
     Raises UsageError: another suffix, more than six rows, or scores of no video. OutputError: the file cannot
     be written.
