@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from vidsum.pipelines.highlights import find_highlights as find_highlights
     from vidsum.pipelines.moments import ground as ground
     from vidsum.pipelines.plan import extract as extract
-    from vidsum.pipelines.reusable import Grounder as Grounder
-    from vidsum.pipelines.reusable import Summarizer as Summarizer
-    from vidsum.pipelines.reusable import Transcriber as Transcriber
-    from vidsum.pipelines.reusable import iter_results as iter_results
+    from vidsum.pipelines.sessions import Grounder as Grounder
+    from vidsum.pipelines.sessions import Summarizer as Summarizer
+    from vidsum.pipelines.sessions import Transcriber as Transcriber
+    from vidsum.pipelines.sessions import iter_results as iter_results
     from vidsum.pipelines.sources import Video as Video
     from vidsum.pipelines.sources import read_frames as read_frames
     from vidsum.pipelines.speech import transcribe as transcribe
@@ -78,7 +78,7 @@ _NAMES = {
     "pipelines.moments": "ground",
     "pipelines.plan": "extract",
     "pipelines.bundle": "write_report",
-    "pipelines.reusable": "Grounder Summarizer Transcriber iter_results",
+    "pipelines.sessions": "Grounder Summarizer Transcriber iter_results",
     "pipelines.sources": "read_frames Video",
     "pipelines.speech": "transcribe",
     "pipelines.audio_description": "write_audio_description",
