@@ -144,7 +144,7 @@ def record_attention(model: FullTransNet, array: Tensor, is_global: Tensor, toke
     hooks += [module.register_forward_hook(keep_mask) for module in learned_masks]
     device = next(model.parameters()).device
     try:
-        model(*(given[None].to(device) for given in (array, is_global, tokens)))
+        model(*(tensor[None].to(device) for tensor in (array, is_global, tokens)))
     finally:
         for hook in hooks:
             hook.remove()

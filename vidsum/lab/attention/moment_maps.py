@@ -1,4 +1,4 @@
-"""What a trained model attends to in a video for a query: the weights of each layer, and its masks.
+"""The attention of a trained model to a video and a query: the weights of each layer, and its masks.
 
 Hooks see what each attention compares; the weights, which some models never make, come from that.
 """
@@ -49,8 +49,8 @@ def capture_attention(
     """
     calls: list[_Call] = []
 
-    def keep(layer: nn.Module, _: nn.Module, given: tuple[Any, ...]) -> None:
-        calls.append((layer, given))
+    def keep(layer: nn.Module, _: nn.Module, compared: tuple[Any, ...]) -> None:
+        calls.append((layer, compared))
 
     hooks = [
         (layer.weigh if isinstance(layer, MaskRetention) else layer.attend).register_forward_pre_hook(
@@ -59,51 +59,53 @@ def capture_attention(
         for layer in grounder.model.modules()
         if isinstance(layer, MaskRetention | DETREncoderLayer | CrossLayer)
     ]
-    found = []
+    captured = []
     try:
         inputs = whole_video(grounder, video, tokens, vectors)
         for (text, words), (clips, query) in zip(texts, inputs, strict=True):
             calls.clear()
             list(grounder.predictor.predict([clips], [query]))
-            found.append(QueryAttention(text, _layers(grounder.model, calls, words[: len(query)])))
+            captured.append(QueryAttention(text, _layers(grounder.model, calls, words[: len(query)])))
     finally:
         for hook in hooks:
             hook.remove()
-    return found
+    return captured
 
 
 def _layers(model: Model, calls: Sequence[_Call], words: Sequence[str]) -> tuple[LayerAttention, ...]:
     """Return the attentions in their order, numbered among their own kind; tokens of padding are left out."""
     counts, layers = Counter[type[nn.Module]](), []
-    for layer, (q, k, *given) in calls:
+    for layer, (q, k, *rest) in calls:
         masks: list[tuple[str, Tensor]] = []
         if isinstance(layer, MaskRetention):
-            attends, retention, learned = given
+            attends, retention, learned = rest
             weigh = partial(layer.weigh.forward, q, k, attends)
             weights = weigh(retention, learned), weigh(torch.ones_like(retention), None)
             keys = np.ones(k.shape[2], np.bool_)
             masks += [("retention mask M_R", retention[None])] if layer.has_mask else []
         else:
-            learned, is_key = given[1:3]
+            learned, is_key = rest[1:3]
             weights = attention_weights(q, k, learned, is_key), attention_weights(q, k, None, is_key)
             keys = is_key[0].cpu().numpy()
         masks += [] if learned is None else [("learned mask M", learned.dense())]
         rows = np.ones(q.shape[2], np.bool_) if isinstance(layer, CrossLayer) else keys
         # of their size: retention without a softmax has negative ones
-        with_mask, bare = (np.abs(_array(each))[:, rows][..., keys] for each in weights)
-        kept = tuple((name, _array(mask)[rows][:, keys[-mask.shape[2] :]]) for name, mask in masks)
+        with_mask, bare = (np.abs(_array(array))[:, rows][..., keys] for array in weights)
+        visible_masks = tuple((name, _array(mask)[rows][:, keys[-mask.shape[2] :]]) for name, mask in masks)
         counts[type(layer)] += 1
         kind, before, after = _tokens(model, layer, words)
         labels = (*before, *[None] * (int(rows.sum()) - len(before) - len(after)), *after)
         columns = tuple(words) if isinstance(layer, CrossLayer) else labels
         layers.append(
-            LayerAttention(f"{kind}, layer {counts[type(layer)]}", with_mask, bare, labels, columns, kept)
+            LayerAttention(
+                f"{kind}, layer {counts[type(layer)]}", with_mask, bare, labels, columns, visible_masks
+            )
         )
     return tuple(layers)
 
 
 def _tokens(model: Model, layer: nn.Module, words: Sequence[str]) -> tuple[str, Sequence[str], Sequence[str]]:
-    """What attends to each other, and the tokens before and after the clips."""
+    """Return a name of what attends to what, and the tokens before and after the clips."""
     if isinstance(model, MRNet):
         return "query and clips", ["query"], []
     if isinstance(layer, MaskRetention):

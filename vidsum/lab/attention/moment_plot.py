@@ -32,7 +32,7 @@ from vidsum.results.moments import Grounding, Moment, shorten
 from vidsum.types import FloatArray, TimeArray
 
 Labels = tuple[str | None, ...]
-"""What each token is: a word, or None for a clip. Clips stand together, and cover the video evenly."""
+"""Kinds of tokens: a word, or None for a clip. Clips stand together, and cover the video evenly."""
 Masks = tuple[tuple[str, FloatArray], ...]
 """Their names and values."""
 SAMPLES = 64
@@ -83,23 +83,23 @@ def plot_moment_attention(
     """
     duration_s = len(grounding.timestamps) * grounding.step_s  # of the clips, which may end after the video
     by = f"{video_title(grounding.video, 'Video')}, by {Path(grounding.model).name}"
-    shown = list(zip(attention, grounding.queries, strict=False))
+    drawn = list(zip(attention, grounding.queries, strict=False))
     if kind == "weights":
         figure = _histograms(attention, by)
     else:
-        shown = shown[:_MAX_QUERIES]
-        panels = [list(_panels(query, kind)) for query, _ in shown]
-        heights = [0.45 + 3.3 * -(-len(each) // 2) for each in panels]
+        drawn = drawn[:_MAX_QUERIES]
+        panels = [list(_panels(query, kind)) for query, _ in drawn]
+        heights = [0.45 + 3.3 * -(-len(panels_of) // 2) for panels_of in panels]
         figure = new_figure(8.5, 0.4 + sum(heights))
-        blocks = figure.subfigures(len(shown), 1, height_ratios=heights, squeeze=False)[:, 0]
-        for block, (query, answer), each in zip(blocks, shown, panels, strict=True):
-            _draw_query(block, query.query, each, kind, answer.moments[:1], duration_s)
+        blocks = figure.subfigures(len(drawn), 1, height_ratios=heights, squeeze=False)[:, 0]
+        for block, (query, answer), panels_of in zip(blocks, drawn, panels, strict=True):
+            _draw_query(block, query.query, panels_of, kind, answer.moments[:1], duration_s)
         what = "Attention weights, mean of the heads" if kind == "attention" else "Masks"
         draw_heading(figure, f"{what}: rows attend to columns; orange: best moment\n{by}")
     save_figure(figure, target, label_of(grounding.provenance))
     n_queries = len(grounding.queries)
-    is_cut = len(shown) < n_queries
-    return (f"{target}: shows the first {len(shown)} of {n_queries} queries",) if is_cut else ()
+    is_cut = len(drawn) < n_queries
+    return (f"{target}: shows the first {len(drawn)} of {n_queries} queries",) if is_cut else ()
 
 
 def _panels(query: QueryAttention, kind: AttentionKind) -> Iterator[_Panel]:
@@ -187,5 +187,5 @@ def _histograms(attention: Sequence[QueryAttention], by: str) -> Figure:
 
 def share_by_weight(weights: Sequence[FloatArray]) -> FloatArray:
     """Return [48] the fraction of all weights in each of `BINS`; smaller ones count in the first."""
-    counts = sum(np.histogram(np.maximum(each, BINS[0]), BINS)[0] for each in weights)
-    return np.asarray(counts / sum(each.size for each in weights), np.float32)
+    counts = sum(np.histogram(np.maximum(array, BINS[0]), BINS)[0] for array in weights)
+    return np.asarray(counts / sum(array.size for array in weights), np.float32)
