@@ -134,7 +134,7 @@ def test_the_options_of_summarize(run: Run, film: Path, monkeypatch: pytest.Monk
     with av.open("film_summary.mp4") as container:
         assert "vertical-4:5-burn-loudness" in container.metadata["comment"]
     again = run(*how, "--vertical", "--aspect", "4:5", "--burn", "--loudness")
-    assert (again.code, "up to date" in again.out) == (0, True)
+    assert (again.code, "(unchanged)" in again.out) == (0, True)
     assert run(*how, "--vertical", "--burn", "--loudness").code == 1
 
 
@@ -144,7 +144,7 @@ def test_the_options_of_ground(run: Run, film: Path, monkeypatch: pytest.MonkeyP
     ran = run(*how, "--vertical", "--aspect", "1:1")
     assert ran.code == 0, ran.err
     assert [size_of(str(path)) for path in Path().glob("green_film_*.mp4")] == [(540, 540)]
-    assert "up to date" in run(*how, "--vertical", "--aspect", "1:1").out
+    assert "(unchanged)" in run(*how, "--vertical", "--aspect", "1:1").out
     assert run(*how, "--vertical").code == 1
 
 

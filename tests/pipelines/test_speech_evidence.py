@@ -95,6 +95,6 @@ def test_the_command_writes_subtitles(run: Run, film: Path) -> None:
     assert text.startswith("1\n00:00:00,")
     assert "word" in text
     assert Path("film_summary.mp4").exists()
-    assert "up to date" in run("summarize", film, "--model", "uniform", "--budget", "30%", "--subtitles").out
+    assert "(unchanged)" in run("summarize", film, "--model", "uniform", "--budget", "30%", "--subtitles").out
     features = run("summarize", "no.npz", "--keep-said", "x", "-o", "-")
     assert features.code == 3
