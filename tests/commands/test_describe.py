@@ -254,7 +254,7 @@ def test_corrected_texts_are_spoken_as_they_are(
     assert "over speech: descriptions at 00:00:07.000" in ran.err
     with av.open("film_described.mp4") as container:
         assert len(container.streams.audio) == 2
-    assert run("describe", film, "--texts", f"mine.{form}", "--speak", speaker).out.count("up to date") == 1
+    assert run("describe", film, "--texts", f"mine.{form}", "--speak", speaker).out.count("(unchanged)") == 1
     Path("film_descriptions.json").unlink()
     ran = run("describe", film, "--texts", "film_descriptions.srt")
     assert (ran.code, "over the file of --texts" in ran.err) == (2, True), ran.err

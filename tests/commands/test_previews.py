@@ -46,7 +46,7 @@ def test_previews_are_up_to_date_made_again_or_left_alone(run: Run, film: Path) 
     assert "in film_summary_previews\n" in run(*ask).out
     first = Path("film_summary_previews/1.gif")
     before = first.read_bytes()
-    assert run(*ask).out.endswith("in film_summary_previews: up to date\n")
+    assert run(*ask).out.endswith("in film_summary_previews (unchanged)\n")
     first.unlink()
     assert run(*ask).out.endswith("in film_summary_previews\n")
     assert first.read_bytes() == before

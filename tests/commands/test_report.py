@@ -26,7 +26,7 @@ def test_results_become_one_page_beside_the_film(run: Run, film: Path) -> None:
         False,
         True,
     ]
-    assert run("report", *records, "-o", "out/all.html").out == "out/all.html: up to date\n"
+    assert run("report", *records, "-o", "out/all.html").out == "out/all.html (unchanged)\n"
     assert run("report", *records, "-o", "-").out.startswith("<!DOCTYPE html>")
 
 
@@ -35,7 +35,7 @@ def test_a_page_to_send(run: Run, film: Path) -> None:
     for name in ("out", "out.zip"):
         assert run("report", "film_shots.json", "--bundle", name).out == f"{name}\n"
         again = run("report", "film_shots.json", "--bundle", name)
-        assert (again.code, again.out) == (0, f"{name}: up to date\n")
+        assert (again.code, again.out) == (0, f"{name} (unchanged)\n")
         kept = run("report", "film_shots.json", "--bundle", name, "--title", "Mine")
         assert (kept.code, "--overwrite" in kept.err) == (1, True)
         assert run("report", "film_shots.json", "--bundle", name, "--overwrite", "--title", "Mine").code == 0
