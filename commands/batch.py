@@ -19,7 +19,7 @@ from vidsum.commands.outputs import Files, Outputs
 from vidsum.commands.paths import copy_of, register_input, reserve_output, url_of
 from vidsum.commands.progress import BatchFile, Columns, Display, Outcome, batch_files, tally
 from vidsum.commands.records import existing
-from vidsum.commands.result import Result, Table, View, print_table, printable, render, run_one
+from vidsum.commands.result import CommandResult, Table, View, print_table, printable, render, run_one
 from vidsum.errors import InputError, UsageError, redact
 from vidsum.io.outputs import check_target
 from vidsum.io.text import STDIN
@@ -129,9 +129,9 @@ class Verb:
     """The device that it computes on, for a cluster."""
     columns: Columns = field(default_factory=dict)
     """Columns of `--table`."""
-    rank: Callable[[Sequence[Result]], Table | None] | None = None
+    rank: Callable[[Sequence[CommandResult]], Table | None] | None = None
     """Makes a last table of all results."""
-    collect: Callable[[Sequence[Result]], Result] | None = None
+    collect: Callable[[Sequence[CommandResult]], CommandResult] | None = None
     """Writes one file of all results."""
     retry: Callable[[Sequence[str]], Sequence[str]] | None = None
     """Chooses, of the inputs that were left to other processes, those to try again at the end."""
@@ -164,7 +164,7 @@ def run_verb(
     ]
     outcomes = [Outcome(redact(task.url or task.path)) for task in tasks]
     status = batch_files(verb.name, outcomes, verb.columns, batch.summary_json, batch.table) if batch else []
-    results: list[Result] = []
+    results: list[CommandResult] = []
     with _write_at_end(status, outcomes, overwrite=outputs.overwrite), Display(view) as display:
         work = _GuardedWork(verb.name, verb.work, view, batch, outputs)
         monitor = _Monitor(display, outcomes, verb.columns)
@@ -198,12 +198,12 @@ class _GuardedWork:
     batch: Batch | None
     outputs: Outputs
 
-    def __call__(self, task: Task, progress: "Progress | None") -> Result:
+    def __call__(self, task: Task, progress: "Progress | None") -> CommandResult:
         return run_one(
             self.command, task.url or task.path, self.view, partial(self._check_and_run, task, progress)
         )
 
-    def _check_and_run(self, task: Task, progress: "Progress | None") -> Result:
+    def _check_and_run(self, task: Task, progress: "Progress | None") -> CommandResult:
         if task.files.fault:
             raise task.files.fault
         if self.outputs.skip_existing and task.files.named and (skipped := existing(task.files)):
@@ -238,7 +238,7 @@ class _Monitor:
     def progress_of(self, task: Task) -> "Progress | None":
         return self.display.reporter(self._label(task))
 
-    def finish(self, task: Task, result: Result) -> None:
+    def finish(self, task: Task, result: CommandResult) -> None:
         """Raises the error of a result that ends the batch."""
         self.display.end(self._label(task))
         outcome = self.outcomes[task.number]
@@ -251,9 +251,9 @@ class _Monitor:
         return f"{task.number + 1}/{count} {Path(task.path).name}" if count > 1 else ""
 
 
-def _iter_results(queue: Queue, verb: Verb, batch: Batch | None) -> Generator[Result, None, None]:
+def _iter_results(queue: Queue, verb: Verb, batch: Batch | None) -> Generator[CommandResult, None, None]:
     """Yield the results in the order of the inputs; those left to other processes come last."""
-    left: dict[str, tuple[Task, Result]] = {}
+    left: dict[str, tuple[Task, CommandResult]] = {}
     with contextlib.closing(_start(queue, verb, batch)) as results:
         for task, result in zip(queue.tasks, results, strict=False):
             if verb.retry and result.data.get("left"):
@@ -269,7 +269,7 @@ def _iter_results(queue: Queue, verb: Verb, batch: Batch | None) -> Generator[Re
             yield from results
 
 
-def _start(queue: Queue, verb: Verb, batch: Batch | None) -> Generator[Result, None, None]:
+def _start(queue: Queue, verb: Verb, batch: Batch | None) -> Generator[CommandResult, None, None]:
     """Run the tasks where the options say."""
     jobs = min(batch.jobs, len(queue.tasks)) if batch else 1
     if batch and batch.ray:
@@ -283,7 +283,7 @@ def _start(queue: Queue, verb: Verb, batch: Batch | None) -> Generator[Result, N
     return _run_here(queue)
 
 
-def _run_here(queue: Queue) -> Generator[Result, None, None]:
+def _run_here(queue: Queue) -> Generator[CommandResult, None, None]:
     for task in queue.tasks:
         result = queue.work(task, queue.progress_of(task))
         queue.finish(task, result)
@@ -291,7 +291,13 @@ def _run_here(queue: Queue) -> Generator[Result, None, None]:
 
 
 def _print_end(
-    verb: Verb, counts: Table, results: Sequence[Result], view: View, stream: TextIO, *, has_counts: bool
+    verb: Verb,
+    counts: Table,
+    results: Sequence[CommandResult],
+    view: View,
+    stream: TextIO,
+    *,
+    has_counts: bool,
 ) -> None:
     """Log the counts of a batch; print them, and the last table of the verb."""
     LOG.info(printable(f"{verb.name}: {counts.title}"))
@@ -301,7 +307,7 @@ def _print_end(
             print_table(table, stream)
 
 
-def _collect(verb: Verb, results: Sequence[Result], view: View) -> None:
+def _collect(verb: Verb, results: Sequence[CommandResult], view: View) -> None:
     """Write the file of all results, if any input has one. Raises Exit where it fails."""
     if verb.collect and any(not result.exit_code for result in results):
         collected = run_one(verb.name, None, view, partial(verb.collect, results))

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from vidsum.commands.jobs import Queue, RemoteWork
-from vidsum.commands.result import Result, redirect_stdout
+from vidsum.commands.result import CommandResult, redirect_stdout
 from vidsum.errors import UsageError, VidsumError
 from vidsum.io.packages import install_extra_command
 from vidsum.io.urls import is_loopback, is_offline
@@ -21,7 +21,7 @@ from vidsum.io.urls import is_loopback, is_offline
 _QUIET = {"log_to_driver": False, "logging_level": "ERROR"}
 
 
-def on_cluster(queue: Queue, address: str, device: str) -> Generator[Result, None, None]:
+def on_cluster(queue: Queue, address: str, device: str) -> Generator[CommandResult, None, None]:
     """Yield the result of each task, in order; the address `local` starts a cluster on this machine."""
     if device.partition(":")[2] not in ("", "0"):
         raise UsageError(f"--device {device}: Ray chooses the GPU of each task", hint="--device cuda")
@@ -30,7 +30,7 @@ def on_cluster(queue: Queue, address: str, device: str) -> Generator[Result, Non
         run = ray.remote(num_cpus=1, num_gpus=n_gpus, max_retries=3, max_calls=0)(RemoteWork.run)
         work = ray.put(RemoteWork.of(queue.work))
         running = {run.remote(work, task): position for position, task in enumerate(queue.tasks)}
-        early: dict[int, Result] = {}
+        early: dict[int, CommandResult] = {}
         for position, task in enumerate(queue.tasks):
             if position not in early and (report := queue.progress_of(task)):
                 report("waiting for the cluster", 0, 0)
@@ -40,7 +40,7 @@ def on_cluster(queue: Queue, address: str, device: str) -> Generator[Result, Non
                 yield early.pop(position)
 
 
-def _finish_next(ray: Any, queue: Queue, running: dict[Any, int]) -> tuple[int, Result]:
+def _finish_next(ray: Any, queue: Queue, running: dict[Any, int]) -> tuple[int, CommandResult]:
     """Wait for any task; return its position and result."""
     try:
         (reference, *_), _ = ray.wait([*running])
@@ -52,7 +52,7 @@ def _finish_next(ray: Any, queue: Queue, running: dict[Any, int]) -> tuple[int, 
     except ray.exceptions.RayError as error:
         fault = f"{task.path}: failed on the cluster ({str(error).strip().splitlines()[-1]})"
         hint = "inputs, outputs and the current folder must have the same paths on all nodes"
-        result = Result.failed(queue.command, task.path, VidsumError(fault, hint))
+        result = CommandResult.failed(queue.command, task.path, VidsumError(fault, hint))
     queue.finish(task, result)
     return position, result
 

@@ -16,7 +16,7 @@ from vidsum.commands.outputs import Files, Outputs, destinations
 from vidsum.commands.paths import register_input
 from vidsum.commands.progress import Columns
 from vidsum.commands.records import Saving, document_result, hidden, save_result
-from vidsum.commands.result import Result, View, text_table
+from vidsum.commands.result import CommandResult, View, text_table
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Describing
@@ -99,7 +99,7 @@ class DescriptionJob:
     speaker: str | None
 
 
-def describe_one(job: DescriptionJob, task: Task, progress: "Progress | None") -> Result:
+def describe_one(job: DescriptionJob, task: Task, progress: "Progress | None") -> CommandResult:
     """Describe a video in words."""
     from vidsum.pipelines.description import plan_descriptions
     from vidsum.results.descriptions import Descriptions
@@ -139,12 +139,12 @@ def _write(descriptions: "Descriptions", files: Files, *, spoken: Path | None) -
     return ()
 
 
-def _answer(descriptions: "Descriptions", names: str) -> Result:
+def _answer(descriptions: "Descriptions", names: str) -> CommandResult:
     from vidsum.results.clock import to_player_time
 
     texts = to_player_time(descriptions).descriptions
     rows = ((text.start_s, text.end_s, text.confidence, text.text) for text in texts)
-    return Result(lines=(_line(names, descriptions),), table=text_table(rows))
+    return CommandResult(lines=(_line(names, descriptions),), table=text_table(rows))
 
 
 def _targets(sources: list[str], outputs: Outputs, *, with_video: bool) -> dict[str, Files]:

@@ -14,7 +14,7 @@ from vidsum.commands.jobs import Task
 from vidsum.commands.options import Chosen, CommandGroup, Only, Videos, Without, command
 from vidsum.commands.outputs import Files, Outputs, check_outputs, require_suffix
 from vidsum.commands.records import Saving, hidden, replacing, save_result
-from vidsum.commands.result import Result, Table, View
+from vidsum.commands.result import CommandResult, Table, View
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.lab.attention.settings import AttentionFiles, AttentionRequest
@@ -237,7 +237,7 @@ def draw_one(
     progress: "Progress | None",
     *,
     overwrite: bool,
-) -> Result:
+) -> CommandResult:
     """Draw the figures of one video."""
     from vidsum.lab.attention.draw import draw_attention
 
@@ -249,7 +249,7 @@ def draw_one(
         }
         facts, messages = draw_attention(request, task.path, shadows, extraction, progress)
     lines = tuple(map(str, files.all))
-    return Result(input=task.path, data={**files.facts(), **facts}, lines=lines, messages=messages)
+    return CommandResult(input=task.path, data={**files.facts(), **facts}, lines=lines, messages=messages)
 
 
 def _require_plot(chosen: Mapping[str, Any], report: ReportFiles) -> None:
@@ -287,7 +287,7 @@ def _evaluate(
     name, sources, request_of = f"evaluate {task}", [source for source, _ in requests], dict(requests)
     files = _files(sources, report, predictions)
 
-    def step(item: Task, progress: "Progress | None") -> Result:
+    def step(item: Task, progress: "Progress | None") -> CommandResult:
         from vidsum.lab.evaluate import evaluate
         from vidsum.lab.evaluation.report import Report, document, table
         from vidsum.lab.sources import provenance
@@ -296,9 +296,9 @@ def _evaluate(
         request: Any = request_of[item.path]
         made_from = provenance(request)
 
-        def answer(made: Report[Any], names: str) -> Result:
+        def answer(made: Report[Any], names: str) -> CommandResult:
             columns, rows, title, note = table(made, request.source.name)
-            return Result(lines=tuple(filter(None, (note, names))), table=Table(columns, rows, title))
+            return CommandResult(lines=tuple(filter(None, (note, names))), table=Table(columns, rows, title))
 
         def to_document(made: Report[Any], keys: Collection[str]) -> dict[str, Any]:
             return seal(document(made, made_from))
@@ -318,7 +318,7 @@ def _evaluate(
                 facts = to_document(made, ())
                 warnings = tuple(facts["warnings"])
                 if report.output == "-":
-                    return Result(data=facts, document=facts, messages=warnings)
+                    return CommandResult(data=facts, document=facts, messages=warnings)
                 return replace(answer(made, ""), data={**files.facts(), **facts}, messages=warnings)
             saving: Saving[Any] = Saving(
                 made_from,

@@ -22,7 +22,7 @@ from vidsum.commands.outputs import (
     require_suffix,
 )
 from vidsum.commands.records import is_ours, replacing, save_bytes, save_text
-from vidsum.commands.result import Problem, Result, View
+from vidsum.commands.result import CommandResult, Problem, View
 from vidsum.errors import UsageError, VidsumError
 from vidsum.io.outputs import make_folder
 from vidsum.options import ADVANCED, option
@@ -122,7 +122,7 @@ class Exports:
             require_nameable(kind, source, target, self.media)
         check_outputs(source, [target], make_folders=outputs.makes_folders)
 
-    def write(self, result: Result, files: Files, *, overwrite: bool) -> Result:
+    def write(self, result: CommandResult, files: Files, *, overwrite: bool) -> CommandResult:
         """Return the result of a command with its exports, made from its data and written next to its JSON.
 
         A format that the result does not suit, such as chapters of a short video, is an error of its own, and
@@ -218,7 +218,7 @@ def export(results: Results, outputs: Outputs, settings: ExportSettings, view: V
     targets = {source: Files({"output": base}, nested=False) for source, base in bases.items()}
     outputs.check(targets)
 
-    def step(task: Task, progress: "Progress | None") -> Result:
+    def step(task: Task, progress: "Progress | None") -> CommandResult:
         from vidsum.pipelines.timelines import timeline_text
         from vidsum.results.load import read_result
 
@@ -227,12 +227,12 @@ def export(results: Results, outputs: Outputs, settings: ExportSettings, view: V
         data = {"output": str(target), "format": format}
         if settings.chapters:
             line = _save_chaptered(result, target, settings.video, overwrite=outputs.overwrite)
-            return Result(data=data, lines=(line,))
+            return CommandResult(data=data, lines=(line,))
         text, warnings = timeline_text(result, format, target, settings.media, settings.video)
         if outputs.to_stdout:
-            return Result(data={"format": format}, document=text, messages=warnings)
+            return CommandResult(data={"format": format}, document=text, messages=warnings)
         line = save_text(text, target, overwrite=outputs.overwrite)
-        return Result(data=data, lines=(line,), messages=warnings)
+        return CommandResult(data=data, lines=(line,), messages=warnings)
 
     run_verb(Verb("export", step), results, view, outputs=outputs, targets=targets)
 
@@ -277,7 +277,7 @@ def _save_chaptered(result: "Cutting", target: Path, video: Path | None, *, over
 
 def one_table(
     outputs: Outputs, exports: Exports, *, asks_more: bool
-) -> tuple[Outputs, Callable[[Sequence[Result]], Result] | None]:
+) -> tuple[Outputs, Callable[[Sequence[CommandResult]], CommandResult] | None]:
     """Return the outputs for `-o FILE.csv`, one table of all inputs, and the function that writes it.
 
     As for stdout, no input has files of its own then.
@@ -299,7 +299,7 @@ def one_table(
     return replace(outputs, output="-"), partial(_save_table, table, outputs.overwrite)
 
 
-def _save_table(table: Path, overwrite: bool, results: Sequence[Result]) -> Result:
+def _save_table(table: Path, overwrite: bool, results: Sequence[CommandResult]) -> CommandResult:
     """Write the moments or shots of all results as one CSV. Raises OutputError: see `save_text`."""
     from vidsum.results.clock import to_player_time
     from vidsum.results.cuts import cuts_of
@@ -312,4 +312,4 @@ def _save_table(table: Path, overwrite: bool, results: Sequence[Result]) -> Resu
     counts = (
         f"{len(rows)} row{'' if len(rows) == 1 else 's'}, {len(made)} video{'' if len(made) == 1 else 's'}"
     )
-    return Result(data={"output": str(table), "rows": len(rows)}, lines=(f"{line}: {counts}",))
+    return CommandResult(data={"output": str(table), "rows": len(rows)}, lines=(f"{line}: {counts}",))

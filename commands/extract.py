@@ -13,7 +13,7 @@ from vidsum.commands.options import Videos, command
 from vidsum.commands.outputs import Files, Outputs, destinations
 from vidsum.commands.progress import Columns
 from vidsum.commands.records import Saving, save_result
-from vidsum.commands.result import Result, View
+from vidsum.commands.result import CommandResult, View
 from vidsum.features.settings import Extraction
 from vidsum.options import option
 
@@ -61,7 +61,9 @@ def extract(
     run_verb(verb, videos, view, batch, outputs, targets)
 
 
-def extract_one(outputs: Outputs, extraction: Extraction, task: Task, progress: "Progress | None") -> Result:
+def extract_one(
+    outputs: Outputs, extraction: Extraction, task: Task, progress: "Progress | None"
+) -> CommandResult:
     """Extract the features of a video."""
     from vidsum.pipelines.plan import plan_extraction, save_features
     from vidsum.results.feature_files import read_features
@@ -69,9 +71,9 @@ def extract_one(outputs: Outputs, extraction: Extraction, task: Task, progress: 
 
     plan = plan_extraction(task.path, extraction)
 
-    def answer(features: Features, name: str) -> Result:
+    def answer(features: Features, name: str) -> CommandResult:
         line = f"{name}: {len(features)} features of {features.dim} numbers, one every {features.step_s:g} s"
-        return Result(lines=(line,))
+        return CommandResult(lines=(line,))
 
     def write(features: Features, files: Files) -> Sequence[str]:
         save_features(features, files.record)

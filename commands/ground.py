@@ -16,7 +16,16 @@ from vidsum.commands.options import Videos, Without, command
 from vidsum.commands.outputs import Files, Outputs, PlotFormat, Sheet, moment_files
 from vidsum.commands.progress import Columns
 from vidsum.commands.records import Saving, save_result, write_moments
-from vidsum.commands.result import MOMENT_COLUMNS, Problem, Result, Table, View, moment_row, printable, render
+from vidsum.commands.result import (
+    MOMENT_COLUMNS,
+    CommandResult,
+    Problem,
+    Table,
+    View,
+    moment_row,
+    printable,
+    render,
+)
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import UNLIKELY, Retrieval
@@ -123,7 +132,7 @@ def ground(
     queries = _read_queries(query_options, extraction, view)
     refused = tuple(map(Problem.of, queries.refused))
     if refused:
-        render(Result("ground", errors=refused, exit_code=1), view)
+        render(CommandResult("ground", errors=refused, exit_code=1), view)
     outputs, table = one_table(outputs, exports, asks_more=_has_more(extra))
     targets = exports.with_exports(_targets(sources, outputs, extra), outputs)
     job = GroundJob(queries, retrieval, extraction, outputs, exports, extra, table is None, len(sources) > 1)
@@ -168,7 +177,7 @@ class GroundJob:
     is_batch: bool
 
 
-def ground_one(job: GroundJob, task: Task, progress: "Progress | None") -> Result:
+def ground_one(job: GroundJob, task: Task, progress: "Progress | None") -> CommandResult:
     """Find the moments of a video that match the queries."""
     from vidsum.pipelines.moments import merge_groundings, plan_moments, without_queries
     from vidsum.results.moments import Grounding
@@ -198,20 +207,20 @@ def _to_document(grounding: "Grounding", keys: Collection[str], *, with_saliency
     return grounding.to_dict(with_saliency=with_saliency or "timestamps_s" in keys)
 
 
-def _print(job: GroundJob, task: Task, grounding: "Grounding") -> Result:
+def _print(job: GroundJob, task: Task, grounding: "Grounding") -> CommandResult:
     """Return the result of a video for stdout, or for one table of all videos."""
     document = grounding.to_dict(with_saliency=job.extra.saliency)
     if job.has_document:
-        return Result(data=document, document=document, messages=grounding.warnings)
+        return CommandResult(data=document, document=document, messages=grounding.warnings)
     answer = _answer(grounding, task.path, has_clips=False)
     return replace(answer, data=document, messages=grounding.warnings)
 
 
-def _answer(grounding: "Grounding", names: str, *, has_clips: bool) -> Result:
+def _answer(grounding: "Grounding", names: str, *, has_clips: bool) -> CommandResult:
     without = ", which gives no match probability" if grounding.space == "clip" else ""
     line = f"{names} (model: {grounding.model}, space: {grounding.space}{without})"
     notes = _low_confidence_notes(grounding, has_clips=has_clips)
-    return Result(lines=(*notes, line), table=_table(grounding))
+    return CommandResult(lines=(*notes, line), table=_table(grounding))
 
 
 def _suggest_clip_weights(retrieval: Retrieval, view: View) -> None:
@@ -284,7 +293,7 @@ def _low_confidence_notes(grounding: "Grounding", *, has_clips: bool) -> Iterato
         yield f"'{shorten(query.query)}': {match}"
 
 
-def _rank_videos(texts: Sequence[str], results: Sequence[Result]) -> Table | None:
+def _rank_videos(texts: Sequence[str], results: Sequence[CommandResult]) -> Table | None:
     """Rank the videos of a batch for each query; None without match probabilities."""
     from vidsum.results.moments import shorten
 
@@ -302,7 +311,7 @@ def _rank_videos(texts: Sequence[str], results: Sequence[Result]) -> Table | Non
     return Table(("query", "match", "video"), tuple(rows), "videos, best match first:") if rows else None
 
 
-def _queries_of(result: Result) -> Sequence[Mapping[str, Any]]:
+def _queries_of(result: CommandResult) -> Sequence[Mapping[str, Any]]:
     """Return the queries of a result; for a skipped video, read them from its JSON."""
     if not result.data.get("skipped"):
         return list(result.data.get("queries", ()))

@@ -13,7 +13,7 @@ from vidsum.commands.options import Videos, Without, command
 from vidsum.commands.outputs import Outputs, Sheet, moment_files
 from vidsum.commands.progress import Columns
 from vidsum.commands.records import Saving, document_result, save_result, write_moments
-from vidsum.commands.result import MOMENT_COLUMNS, Result, Table, View, moment_row
+from vidsum.commands.result import MOMENT_COLUMNS, CommandResult, Table, View, moment_row
 from vidsum.features.settings import Extraction
 from vidsum.options import option
 from vidsum.video.settings import Clips
@@ -104,7 +104,7 @@ class HighlightJob:
     """Print a document to stdout, where results go there."""
 
 
-def find_highlights(job: HighlightJob, task: Task, progress: "Progress | None") -> Result:
+def find_highlights(job: HighlightJob, task: Task, progress: "Progress | None") -> CommandResult:
     """Find what stands out in a video."""
     from vidsum.pipelines.highlights import plan_highlights
     from vidsum.results.clock import to_player_time
@@ -114,10 +114,10 @@ def find_highlights(job: HighlightJob, task: Task, progress: "Progress | None") 
     if job.outputs.to_stdout:
         return document_result(plan.run(progress), in_table=not job.has_document)
 
-    def answer(highlights: Highlights, names: str) -> Result:
+    def answer(highlights: Highlights, names: str) -> CommandResult:
         moments = enumerate(to_player_time(highlights).moments, 1)
         rows = tuple(moment_row(rank, moment) for rank, moment in moments)
-        return Result(lines=(names,), table=Table(MOMENT_COLUMNS, rows))
+        return CommandResult(lines=(names,), table=Table(MOMENT_COLUMNS, rows))
 
     saving = Saving(
         plan.provenance,

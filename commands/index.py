@@ -18,7 +18,7 @@ from vidsum.commands.jobs import Task
 from vidsum.commands.options import Videos, Without, command
 from vidsum.commands.paths import register_input
 from vidsum.commands.progress import Columns
-from vidsum.commands.result import Result, View, render
+from vidsum.commands.result import CommandResult, View, render
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.options import option
@@ -94,12 +94,14 @@ def index(
                     if archive.is_there:
                         _report_missing(archive, named, view, prune=settings.prune)
                         if not settings.watch and (secrets := find_secrets(archive)):
-                            render(Result("index", data={"archive": archive.name}, messages=secrets), view)
+                            render(
+                                CommandResult("index", data={"archive": archive.name}, messages=secrets), view
+                            )
 
 
 def index_one(
     name: str | None, extraction: Extraction, transcribe: bool, task: Task, progress: "Progress | None"
-) -> Result:
+) -> CommandResult:
     """Add a video to an archive."""
     from vidsum.archive.archive import Archive
 
@@ -121,7 +123,7 @@ def index_one(
     count = "1 shot" if added.shots == 1 else f"{added.shots} shots"
     lines = () if is_left or is_unchanged else (f"{task.path}: {added.state}{origin}, {count}",)
     messages = ("left to another process, which is adding it",) if is_left else added.warnings
-    return Result("index", task.path, data, lines, messages=messages)
+    return CommandResult("index", task.path, data, lines, messages=messages)
 
 
 def _reserve_archive(where: ArchiveFile) -> None:
@@ -142,7 +144,7 @@ def _report_missing(archive: "Archive", named: Sequence[str], view: View, *, pru
         hint = () if prune else ("--prune removes missing videos",)
         lines = (*(f"{path}: {state}" for path in new), *hint)
         data = {"archive": archive.name, "removed" if prune else "gone": new}
-        render(Result("index", data=data, lines=lines), view)
+        render(CommandResult("index", data=data, lines=lines), view)
 
 
 def _iter_stable(named: Sequence[str], batch: Batch, archive: "Archive") -> Iterator[list[str]]:

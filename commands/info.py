@@ -16,7 +16,7 @@ from vidsum.commands.jobs import Task
 from vidsum.commands.options import Flags, Only, Videos, command
 from vidsum.commands.paths import is_file
 from vidsum.commands.progress import Columns
-from vidsum.commands.result import Result, View, run_alone
+from vidsum.commands.result import CommandResult, View, run_alone
 from vidsum.features.settings import Extraction
 from vidsum.io.packages import (
     EXTRAS,
@@ -78,7 +78,7 @@ def info(
 
 def _describe_video(
     extraction: Extraction, config: str | None, task: Task, progress: "Progress | None"
-) -> Result:
+) -> CommandResult:
     """Describe a video, and name the configuration file that decides how it is read, if any."""
     if task.path.endswith((".json", ".vidsum")) and is_file(task.path):
         return _own_file(task.path)
@@ -90,7 +90,7 @@ def _describe_video(
     if config:
         facts["config"] = config
     lines = (*_lines(facts), *map(_track_line, tracks))
-    return Result(data={**facts, "tracks": tracks}, lines=lines, messages=describe_jumps(video))
+    return CommandResult(data={**facts, "tracks": tracks}, lines=lines, messages=describe_jumps(video))
 
 
 def _track_line(track: dict[str, Any]) -> str:
@@ -102,7 +102,7 @@ def _track_line(track: dict[str, Any]) -> str:
     return f"{name:<20} {', '.join(filter(None, words))}"
 
 
-def _own_file(path: str) -> Result:
+def _own_file(path: str) -> CommandResult:
     """Return facts of a record or archive, with a warning of secrets. Raises InputError: it is neither."""
     if path.endswith(".vidsum"):
         from vidsum.archive.archive import Archive
@@ -118,7 +118,7 @@ def _own_file(path: str) -> Result:
         fault = f"{path}: may hold passwords or tokens of a URL: make it again, and remove this file"
         secrets = (fault,) if may_hold_secrets(json.dumps(document)) else ()
     facts = {"path": path, "bytes": Path(path).stat().st_size, "kind": kind}
-    return Result(data=facts, lines=_lines(facts), messages=secrets)
+    return CommandResult(data=facts, lines=_lines(facts), messages=secrets)
 
 
 def _copies() -> tuple[str, ...]:
@@ -130,17 +130,17 @@ def _copies() -> tuple[str, ...]:
     return (f"{fault}: remove them",) if count else ()
 
 
-def _cache() -> Result:
+def _cache() -> CommandResult:
     from vidsum.pipelines.plan import cache_state
 
     now = cache_state()
     facts = {**asdict(now), "folder": str(now.folder)}
     used = f"{now.bytes / 2**20:.1f} of {now.limit_bytes / 2**20:.0f} MiB"
     text = f"{now.entries} entries, {used}, in {now.folder}"
-    return Result(data={"cache": facts}, lines=(text,))
+    return CommandResult(data={"cache": facts}, lines=(text,))
 
 
-def _machine(config: Path | None) -> Result:
+def _machine(config: Path | None) -> CommandResult:
     from vidsum import checkpoints
     from vidsum.version import __version__
 
@@ -164,7 +164,7 @@ def _machine(config: Path | None) -> Result:
         or "none here yet",
     }
     cache = _cache()
-    return Result(
+    return CommandResult(
         data={**facts, **cache.data},
         lines=(*_lines(facts), f"{'cache':<20} {cache.lines[0]}"),
         messages=(*((f"{fault}: {pytorch_repair_command()}",) if fault else ()), *_copies()),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from vidsum.commands.outputs import Files
-from vidsum.commands.result import Result
+from vidsum.commands.result import CommandResult
 
 if TYPE_CHECKING:
     from vidsum.io.urls import Url
@@ -26,7 +26,7 @@ class Task:
     """The address that the input is a copy of."""
 
 
-Work = Callable[[Task, "Progress | None"], Result]
+Work = Callable[[Task, "Progress | None"], CommandResult]
 """The work of a command on one input. Worker processes unpickle it."""
 
 
@@ -40,7 +40,7 @@ class Queue:
     tasks: Sequence[Task]
     progress_of: Callable[[Task], "Progress | None"]
     """Returns the function that reports the progress of a task."""
-    finish: Callable[[Task, Result], None]
+    finish: Callable[[Task, CommandResult], None]
     """Called when a task is done, which may be before its turn."""
 
 
@@ -58,7 +58,7 @@ class RemoteWork:
         variables = {name: value for name, value in os.environ.items() if name.startswith("VIDSUM_")}
         return cls(work, os.getcwd(), variables)  # noqa: PTH109
 
-    def run(self, task: Task) -> Result:
+    def run(self, task: Task) -> CommandResult:
         """Run a task, in a process that keeps its models for the next one."""
         os.chdir(self.folder)
         os.environ.update(self.environment)

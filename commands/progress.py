@@ -19,7 +19,7 @@ from threading import TIMEOUT_MAX, Lock, Timer
 from typing import TYPE_CHECKING, Any
 
 from vidsum.commands.log import LOG
-from vidsum.commands.result import Problem, Result, Table, View, printable
+from vidsum.commands.result import CommandResult, Problem, Table, View, printable
 from vidsum.errors import OutputError
 from vidsum.io.outputs import as_utf8, atomic_write
 
@@ -135,7 +135,7 @@ class Outcome:
     errors: tuple[Problem, ...] = ()
 
     @classmethod
-    def from_result(cls, path: str, result: Result, columns: Columns) -> "Outcome":
+    def from_result(cls, path: str, result: CommandResult, columns: Columns) -> "Outcome":
         """Reduce a result, which may hold long curves, to what a batch reports at its end."""
         data = result.data
         state = "failed" if result.exit_code else "skipped" if "skipped" in data else "done"

@@ -26,7 +26,7 @@ from filelock import FileLock
 
 from vidsum.commands import legacy
 from vidsum.commands.outputs import Files, Outputs
-from vidsum.commands.result import Result
+from vidsum.commands.result import CommandResult
 from vidsum.errors import InputError, OutputError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Retrieval
@@ -62,7 +62,7 @@ class Saving(Generic[R]):
     """Returns a result as JSON, with the optional parts that were requested or are among some keys."""
     write: Callable[[R, Files], Iterable[str]]
     """Writes all files but the record, and returns warnings."""
-    answer: Callable[[R, str], Result]
+    answer: Callable[[R, str], CommandResult]
     """Lines and a table for people; the text names the files."""
     load: Callable[[Mapping[str, Any]], R]
     """Returns the result of a document."""
@@ -76,7 +76,7 @@ class Saving(Generic[R]):
     """See `vidsum.video.settings.Encoding.tag`."""
 
 
-def save_result(files: Files, saving: Saving[R], outputs: Outputs) -> Result:
+def save_result(files: Files, saving: Saving[R], outputs: Outputs) -> CommandResult:
     """Return the result of one input after its files were written, or found up to date.
 
     Raises OutputError: a file exists that vidsum did not write or that was changed since.
@@ -136,7 +136,7 @@ def _with_defaults(provenance: Mapping[str, Any]) -> dict[str, Any]:
     return {**provenance, **filled}
 
 
-def _unchanged(files: Files, saving: Saving[R], earlier: "Earlier") -> Result | None:
+def _unchanged(files: Files, saving: Saving[R], earlier: "Earlier") -> CommandResult | None:
     """Return the answer in an earlier record, if its files are those requested; else None."""
     assert earlier.document is not None
     whole = saving.load(earlier.document)
@@ -192,10 +192,10 @@ def _names(files: Files, clips: Sequence[Path]) -> str:
     return names
 
 
-def document_result(result: R, *, in_table: bool = False) -> Result:
+def document_result(result: R, *, in_table: bool = False) -> CommandResult:
     """Return a result for stdout: its document, unless all results go into one table."""
     document = result.to_dict()
-    return Result(data=document, document=None if in_table else document, messages=result.warnings)
+    return CommandResult(data=document, document=None if in_table else document, messages=result.warnings)
 
 
 def write_moments(
@@ -220,7 +220,7 @@ def write_moments(
         export.write_sheet(result, files.named["sheet"])
 
 
-def existing(files: Files) -> Result | None:
+def existing(files: Files) -> CommandResult | None:
     """Return the result of an input that `--skip-existing` skips, as all its files exist; else None.
 
     Clips are not considered: their number depends on the result.
@@ -228,7 +228,7 @@ def existing(files: Files) -> Result | None:
     if not all(path.exists() for path in (*files.all, *files.derived)):
         return None
     names = ", ".join(map(str, files.all))
-    return Result(data={"skipped": True, **files.facts()}, lines=(f"{names}: exists, skipped",))
+    return CommandResult(data={"skipped": True, **files.facts()}, lines=(f"{names}: exists, skipped",))
 
 
 # --- what earlier runs left ---

@@ -9,7 +9,7 @@ from vidsum.commands.export import Results
 from vidsum.commands.options import command
 from vidsum.commands.outputs import check_outputs, require_suffix
 from vidsum.commands.records import save_text
-from vidsum.commands.result import Result, View, run_alone
+from vidsum.commands.result import CommandResult, View, run_alone
 from vidsum.errors import UsageError
 from vidsum.io.text import STDIN
 from vidsum.options import option
@@ -59,7 +59,7 @@ def report(results: Results, page: Page, view: View) -> None:
     """
     target = Path(page.output)
 
-    def step() -> Result:
+    def step() -> CommandResult:
         from vidsum.pipelines.bundle import write_bundle
         from vidsum.pipelines.report import report_text
         from vidsum.results.load import read_displayable
@@ -76,11 +76,11 @@ def report(results: Results, page: Page, view: View) -> None:
         if page.bundle is not None:
             is_new, warnings = write_bundle(made, page.bundle, page.title, overwrite=page.overwrite)
             line = f"{page.bundle}{'' if is_new else ' (unchanged)'}"
-            return Result(data={"output": str(page.bundle)}, lines=(line,), messages=warnings)
+            return CommandResult(data={"output": str(page.bundle)}, lines=(line,), messages=warnings)
         text, warnings = report_text(made, target, page.title, embed=page.embed)
         if page.output == "-":
-            return Result(document=text, messages=warnings)
+            return CommandResult(document=text, messages=warnings)
         line = save_text(text, target, overwrite=page.overwrite)
-        return Result(data={"output": str(target)}, lines=(line,), messages=warnings)
+        return CommandResult(data={"output": str(target)}, lines=(line,), messages=warnings)
 
     run_alone("report", view, step)

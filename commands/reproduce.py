@@ -14,7 +14,7 @@ import typer
 from typer import Exit
 
 from vidsum.commands.options import command, complete, has_flag, settings_of
-from vidsum.commands.result import Problem, Result, Table, View, render, run_alone, run_one
+from vidsum.commands.result import CommandResult, Problem, Table, View, render, run_alone, run_one
 from vidsum.errors import UsageError, VidsumError
 from vidsum.options import item_of, option, required
 
@@ -95,17 +95,19 @@ def reproduce(
         raise Exit(1)
 
 
-def _list(papers: Sequence[str], number: str | None) -> Result:
+def _list(papers: Sequence[str], number: str | None) -> CommandResult:
     from vidsum.lab.reproduction import find_tables
 
     rows = [
         (paper, table.name(paper), table.state, table.title) for paper, table in find_tables(papers, number)
     ]
     facts = [dict(zip(("paper", "table", "state", "title"), row, strict=True)) for row in rows]
-    return Result(data={"tables": facts}, table=Table(("paper", "table", "state", "title"), tuple(rows)))
+    return CommandResult(
+        data={"tables": facts}, table=Table(("paper", "table", "state", "title"), tuple(rows))
+    )
 
 
-def _reproduce(name: str, table: "reproduction.PaperTable", wanted: Wanted, view: View) -> Result:
+def _reproduce(name: str, table: "reproduction.PaperTable", wanted: Wanted, view: View) -> CommandResult:
     """Return the figures of a table: what is missing is made; what cannot be made is said, with the
     reason.
     """
@@ -135,7 +137,7 @@ def _reproduce(name: str, table: "reproduction.PaperTable", wanted: Wanted, view
     facts = {"state": table.state, "title": table.title, "rows": rows, "notes": list(table.notes)}
     digits = 3 if table.rows[0].computed else 2
     rows_table, code = _paired_rows(f"{name}: {table.title}", rows, digits), int(bool(faults))
-    return Result(
+    return CommandResult(
         data=facts, table=rows_table, lines=(*lines, *table.notes), errors=tuple(faults), exit_code=code
     )
 

@@ -118,7 +118,7 @@ def moment_row(rank: int, moment: "Moment") -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Result:
+class CommandResult:
     """The result of a command for one input; the caller sets `command` and `input`."""
 
     command: str = ""
@@ -140,7 +140,7 @@ class Result:
     """More lines for people, printed with `--verbose`."""
 
     @classmethod
-    def failed(cls, command: str, input: str | None, error: Exception) -> "Result":
+    def failed(cls, command: str, input: str | None, error: Exception) -> "CommandResult":
         """Return the result of a command that raised an exception."""
         error = explain_import_error(error) or error
         code = error.exit_code if isinstance(error, VidsumError) else 1
@@ -148,7 +148,7 @@ class Result:
         return cls(command, input and redact(input), errors=(Problem.of(error),), exit_code=code, fatal=fatal)
 
 
-def run_alone(command: str, view: View, step: Callable[[], Result]) -> None:
+def run_alone(command: str, view: View, step: Callable[[], CommandResult]) -> None:
     """Run a command that has no inputs, print its result and leave with its exit code."""
     result = run_one(command, None, view, step)
     render(result, view)
@@ -156,7 +156,7 @@ def run_alone(command: str, view: View, step: Callable[[], Result]) -> None:
         raise Exit(result.exit_code)
 
 
-def run_one(command: str, path: str | None, view: View, step: Callable[[], Result]) -> Result:
+def run_one(command: str, path: str | None, view: View, step: Callable[[], CommandResult]) -> CommandResult:
     """Return the result of a step; an exception becomes a failed result, whose traceback is printed with
     `-v`.
     """
@@ -169,16 +169,16 @@ def run_one(command: str, path: str | None, view: View, step: Callable[[], Resul
         return failed(command, path, view, error)
 
 
-def failed(command: str, path: str | None, view: View, error: Exception) -> Result:
+def failed(command: str, path: str | None, view: View, error: Exception) -> CommandResult:
     """Return the result of a command that an exception ended; its traceback is shown with `-v` only."""
     if view.verbose and not isinstance(error, VidsumError):
         hide = path.hide if isinstance(path, Url) else redact
         for line in "".join(traceback.format_exception(error)).splitlines():
             print(printable(hide(line)), file=sys.stderr)
-    return Result.failed(command, path, error)
+    return CommandResult.failed(command, path, error)
 
 
-def render(result: Result, view: View, *, in_batch: bool = False) -> None:
+def render(result: CommandResult, view: View, *, in_batch: bool = False) -> None:
     """Print a result to stdout, its warnings and errors to stderr, and log it.
 
     In a batch of several inputs, JSON documents take one line, and warnings and errors name the input.
@@ -218,7 +218,7 @@ def _add_prefix(message: str, prefix: str) -> str:
     return message if message.startswith(prefix) else prefix + message
 
 
-def _log(result: Result) -> None:
+def _log(result: CommandResult) -> None:
     name = f"{result.command} {result.input or ''}".strip()
     for level, texts in (
         (INFO, result.lines if len(result.lines) == 1 else () if result.errors else ("done",)),
@@ -229,7 +229,7 @@ def _log(result: Result) -> None:
             LOG.log(level, printable(f"{name}: {text.removeprefix(f'{result.input}: ')}"))
 
 
-def _envelope(result: Result) -> dict[str, Any]:
+def _envelope(result: CommandResult) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "command": result.command,

@@ -13,7 +13,7 @@ from vidsum.archive.settings import ArchiveFile, SearchOptions
 from vidsum.commands.options import Only, command
 from vidsum.commands.outputs import Outputs, attempt, check_outputs, require_suffix
 from vidsum.commands.records import replacing, require_replaceable, save_bytes, save_text
-from vidsum.commands.result import Problem, Result, Table, View, run_alone
+from vidsum.commands.result import CommandResult, Problem, Table, View, run_alone
 from vidsum.errors import UsageError, VidsumError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import UNLIKELY
@@ -98,7 +98,7 @@ def search_archive(
     outputs: Outputs,
     extra: SearchOutputs,
     target: Path | None,
-) -> Result:
+) -> CommandResult:
     """Find moments, and write the requested files."""
     from vidsum import checkpoints
 
@@ -125,7 +125,7 @@ def search_archive(
         texts[target] = _content(document, target)
     lines = _closing_lines(matches, rows, extra)
     lines += [save_text(content, path, overwrite=outputs.overwrite) for path, content in texts.items()]
-    return Result(
+    return CommandResult(
         "search",
         text,
         document,

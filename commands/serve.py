@@ -7,7 +7,7 @@ import typer
 
 from vidsum.archive.settings import ArchiveFile
 from vidsum.commands.options import command
-from vidsum.commands.result import Result, View, render, run_alone
+from vidsum.commands.result import CommandResult, View, render, run_alone
 from vidsum.options import option
 
 app = typer.Typer(add_completion=False)
@@ -40,18 +40,18 @@ def serve(where: ArchiveFile, address: Address, view: View) -> None:
     vidsum serve --archive films.vidsum --port 9000
     """
 
-    def step() -> Result:
+    def step() -> CommandResult:
         from vidsum.archive.serve import Server
 
         def warn(line: str) -> None:
-            render(Result("serve", messages=(line,)), view)
+            render(CommandResult("serve", messages=(line,)), view)
 
         server = Server(where.archive, address.host, address.port, address.token, warn)
         data = {"url": server.url, "archive": server.archive.name}
         try:
             public = "all users of this machine can see it; VIDSUM_TOKEN sets a token"
             lines = (server.url, *(() if server.token else (public,)), "Ctrl-C stops it")
-            render(Result("serve", data=data, lines=lines), view)
+            render(CommandResult("serve", data=data, lines=lines), view)
             if address.open:
                 webbrowser.open(server.url)
             server.serve_forever()
@@ -59,6 +59,6 @@ def serve(where: ArchiveFile, address: Address, view: View) -> None:
             pass
         finally:
             server.server_close()
-        return Result("serve", data={**data, "stopped": True}, lines=("stopped",))
+        return CommandResult("serve", data={**data, "stopped": True}, lines=("stopped",))
 
     run_alone("serve", view, step)

@@ -14,7 +14,7 @@ from vidsum.commands.options import Sources, Without, command
 from vidsum.commands.outputs import Files, Outputs, Sheet, moment_files, refuse
 from vidsum.commands.progress import Columns
 from vidsum.commands.records import Saving, document_result, save_result, write_moments
-from vidsum.commands.result import Result, View, interval_table
+from vidsum.commands.result import CommandResult, View, interval_table
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.options import option
@@ -104,7 +104,7 @@ class ShotJob:
     """Print a document to stdout, where results go there."""
 
 
-def find_shots(job: ShotJob, task: Task, progress: "Progress | None") -> Result:
+def find_shots(job: ShotJob, task: Task, progress: "Progress | None") -> CommandResult:
     """Cut a video into shots."""
     from vidsum.pipelines.summary import plan_shots
     from vidsum.results.clock import to_player_time
@@ -114,9 +114,9 @@ def find_shots(job: ShotJob, task: Task, progress: "Progress | None") -> Result:
     if job.outputs.to_stdout:
         return document_result(plan.run(progress), in_table=not job.has_document)
 
-    def answer(shots: Shots, names: str) -> Result:
+    def answer(shots: Shots, names: str) -> CommandResult:
         line = f"{names}: {len(shots)} shot{'s' if len(shots) > 1 else ''} by {shots.method}"
-        return Result(lines=(line,), table=interval_table("shot", to_player_time(shots).intervals))
+        return CommandResult(lines=(line,), table=interval_table("shot", to_player_time(shots).intervals))
 
     saving = Saving(
         plan.provenance,

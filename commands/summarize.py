@@ -15,7 +15,7 @@ from vidsum.commands.options import Sources, Under, Without, command
 from vidsum.commands.outputs import Files, Outputs, PlotFormat, destinations, refuse
 from vidsum.commands.progress import Columns
 from vidsum.commands.records import Saving, save_result
-from vidsum.commands.result import Result, View, interval_table
+from vidsum.commands.result import CommandResult, View, interval_table
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.options import ADVANCED, check, option
@@ -123,7 +123,7 @@ class SummaryJob:
         return not (self.outputs.to_stdout or self.extra.dry_run)
 
 
-def summarize_one(job: SummaryJob, task: Task, progress: "Progress | None") -> Result:
+def summarize_one(job: SummaryJob, task: Task, progress: "Progress | None") -> CommandResult:
     """Summarize a video, or features."""
     from vidsum.results.clock import to_player_time
     from vidsum.results.summary import Summary
@@ -132,10 +132,10 @@ def summarize_one(job: SummaryJob, task: Task, progress: "Progress | None") -> R
     if not job.writes:
         return _print(job, task, plan.run(progress))
 
-    def answer(summary: Summary, names: str) -> Result:
+    def answer(summary: Summary, names: str) -> CommandResult:
         table = interval_table("segment", to_player_time(summary).segments)
         details = (f"model: {summary.model} ({summary.model_reason})",)
-        return Result(lines=(_describe(names, summary),), table=table, details=details)
+        return CommandResult(lines=(_describe(names, summary),), table=table, details=details)
 
     saving = Saving(
         plan.provenance,
@@ -161,16 +161,16 @@ def _plan(job: SummaryJob, task: Task) -> "Plan[Summary]":
     return plan_summary(video_input, selection, job.shots)
 
 
-def _print(job: SummaryJob, task: Task, summary: "Summary") -> Result:
+def _print(job: SummaryJob, task: Task, summary: "Summary") -> CommandResult:
     """Return a summary for stdout, or of a dry run."""
     from vidsum.results.clock import to_player_time
 
     document, lines = summary.to_dict(), (_describe(task.path, summary),)
     details = (f"model: {summary.model} ({summary.model_reason})",)
     if job.outputs.to_stdout:
-        return Result(data=document, lines=lines, document=document, messages=summary.warnings)
+        return CommandResult(data=document, lines=lines, document=document, messages=summary.warnings)
     table = interval_table("segment", to_player_time(summary).segments)
-    return Result(data=document, lines=lines, table=table, messages=summary.warnings, details=details)
+    return CommandResult(data=document, lines=lines, table=table, messages=summary.warnings, details=details)
 
 
 def _write(

@@ -12,7 +12,7 @@ import typer
 from vidsum.commands.batch import Verb, run_verb
 from vidsum.commands.jobs import Task
 from vidsum.commands.options import Chosen, CommandGroup, Flags, Without, command
-from vidsum.commands.result import Result, View, render
+from vidsum.commands.result import CommandResult, View, render
 from vidsum.errors import UsageError
 from vidsum.lab.training.presets import DETRChoice, MRNetChoice
 from vidsum.lab.training.settings import DataSettings, DETRSettings, MRNetSettings
@@ -90,7 +90,7 @@ def fulltransnet(
 
     def train(
         prepared: "TrainingRun[FullTransNetSettings]", number: int, progress: "Progress | None"
-    ) -> Result:
+    ) -> CommandResult:
         trained = train_split(
             prepared, number, keep_epochs=extra_epochs.keep_epochs, overwrite=run.overwrite, progress=progress
         )
@@ -113,7 +113,9 @@ def ridge(
     """
     from vidsum.lab.training.ridge import fit_split, prepare_ridge
 
-    def train(prepared: "TrainingRun[RidgeSettings]", number: int, progress: "Progress | None") -> Result:
+    def train(
+        prepared: "TrainingRun[RidgeSettings]", number: int, progress: "Progress | None"
+    ) -> CommandResult:
         fitted, folder = fit_split(prepared, number, progress), str(prepared.folder(number))
         rank = "" if fitted.validation is None else f", validation {fitted.validation:.3f}"
         facts = {
@@ -123,7 +125,7 @@ def ridge(
             "validation": fitted.validation,
         }
         line = f"{folder}: {fitted.split.name}, penalty {fitted.penalty:g}{rank}"
-        return Result(data=facts, lines=(line,))
+        return CommandResult(data=facts, lines=(line,))
 
     _train_splits("train ridge", data, run, partial(prepare_ridge, settings=settings), train, "auto", view)
 
@@ -149,7 +151,7 @@ def mrnet(
     vidsum train mrnet --recipe captions --data t.jsonl --head live --out runs/live
     """
 
-    def step(task: Task, progress: "Progress | None") -> Result:
+    def step(task: Task, progress: "Progress | None") -> CommandResult:
         from vidsum.lab.training.examples import moment_data, preset_of
         from vidsum.lab.training.mrnet import train_mrnet
         from vidsum.lab.training.mrnet_live import train_live
@@ -182,7 +184,7 @@ def detr(
     vidsum train detr --data toy --size light --out runs/try
     """
 
-    def step(task: Task, progress: "Progress | None") -> Result:
+    def step(task: Task, progress: "Progress | None") -> CommandResult:
         from vidsum.lab.training.detr import train_detr
         from vidsum.lab.training.examples import highlight_data, preset_of
 
@@ -249,7 +251,7 @@ def _train_on_pictures(
 ) -> None:
     """Train on pictures; `fit` returns what was trained, its measures of validation, and these in words."""
 
-    def step(task: Task, progress: "Progress | None") -> Result:
+    def step(task: Task, progress: "Progress | None") -> CommandResult:
         trained, validation, words = fit(Path(task.path), progress)
         facts = {
             "up_to_date": trained.up_to_date,
@@ -258,7 +260,7 @@ def _train_on_pictures(
             "validation": validation,
         }
         line = f"{task.path}: {words}{' (up to date)' if trained.up_to_date else ''}"
-        return Result(data=facts, lines=(line,), messages=trained.warnings)
+        return CommandResult(data=facts, lines=(line,), messages=trained.warnings)
 
     run_verb(Verb(command, step), [str(run.out)], view)
 
@@ -268,7 +270,7 @@ def _train_splits(
     data: SplitOptions,
     run: RunFolder,
     prepare: "Callable[..., TrainingRun[S]]",
-    train: "Callable[[TrainingRun[S], int, Progress | None], Result]",
+    train: "Callable[[TrainingRun[S], int, Progress | None], CommandResult]",
     device: str,
     view: View,
 ) -> None:
@@ -288,7 +290,7 @@ def _train_splits(
     numbers = sorted(set(data.split)) or range(len(splits))
     number_of = {str(prepared.folder(number)): number for number in numbers}
 
-    def step(task: Task, progress: "Progress | None") -> Result:
+    def step(task: Task, progress: "Progress | None") -> CommandResult:
         result = train(prepared, number_of[task.path], progress)
         use = f"use it with: vidsum summarize VIDEO --model {quote(result.data['checkpoint'])}"
         return replace(result, lines=(*result.lines, use)) if data.captions else result
@@ -301,7 +303,7 @@ def _train_splits(
     facts = {"unfinished_splits": left, "evaluate": None if left else evaluate}
     odd = odd_coverage(splits, videos)  # published splits test some videos never, others twice
     messages = (odd,) if odd else ()
-    render(Result(command, str(run.out), facts, lines=(line,), messages=messages), view)
+    render(CommandResult(command, str(run.out), facts, lines=(line,), messages=messages), view)
 
 
 def _evaluation(
@@ -325,7 +327,7 @@ def _evaluation(
 
 def _run_result(
     folder: str, fitted: "FitResult", data: "MomentData[Any]", command: str = "ground VIDEO"
-) -> Result:
+) -> CommandResult:
     """Return the end of a run; with how to use the model, where the command makes such features."""
     result = _fitted_result(folder, fitted, data.warnings)
     use = f"use it with: vidsum {command} --query TEXT --model {quote(str(fitted.checkpoint))}"
@@ -335,7 +337,7 @@ def _run_result(
 
 def _fitted_result(
     folder: str, fitted: "FitResult", warnings: tuple[str, ...], split: str | None = None
-) -> Result:
+) -> CommandResult:
     best, n_epochs = fitted.best, len(fitted.history)
     validation = "" if best.validation is None else f", validation {best.validation:.3f}"
     name = f"{split}, " if split else ""
@@ -350,4 +352,4 @@ def _fitted_result(
         "validation": best.validation,
     }
     line = f"{folder}: {name}best epoch {best.epoch} of {n_epochs}{validation}{done}"
-    return Result(data=facts, lines=(line,), messages=warnings)
+    return CommandResult(data=facts, lines=(line,), messages=warnings)

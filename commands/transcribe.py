@@ -14,7 +14,7 @@ from vidsum.commands.options import Only, command
 from vidsum.commands.outputs import Files, Outputs, destinations, require_one_text
 from vidsum.commands.progress import Columns
 from vidsum.commands.records import Saving, save_result
-from vidsum.commands.result import Result, View, text_table
+from vidsum.commands.result import CommandResult, View, text_table
 from vidsum.features.settings import Extraction
 from vidsum.options import option
 from vidsum.speech.settings import Transcription
@@ -100,7 +100,7 @@ class TranscriptJob:
     with_words: bool
 
 
-def transcribe_one(job: TranscriptJob, task: Task, progress: "Progress | None") -> Result:
+def transcribe_one(job: TranscriptJob, task: Task, progress: "Progress | None") -> CommandResult:
     """Transcribe the speech of a video or audio file."""
     from vidsum.pipelines.speech import plan_transcript, write_text
     from vidsum.results.transcript import Transcript
@@ -126,7 +126,7 @@ def transcribe_one(job: TranscriptJob, task: Task, progress: "Progress | None") 
     return save_result(task.files, saving, job.outputs)
 
 
-def _print(job: TranscriptJob, transcript: "Transcript") -> Result:
+def _print(job: TranscriptJob, transcript: "Transcript") -> CommandResult:
     """Return a transcript for stdout, as JSON or in another format."""
     from vidsum.pipelines.speech import format_segments
     from vidsum.results.clock import to_player_time
@@ -136,15 +136,15 @@ def _print(job: TranscriptJob, transcript: "Transcript") -> Result:
     if job.format != "json":
         segments = to_player_time(transcript).segments
         text = format_segments(segments, job.format, with_words=job.with_words)
-    return Result(data=document, document=text, messages=transcript.warnings)
+    return CommandResult(data=document, document=text, messages=transcript.warnings)
 
 
-def _answer(transcript: "Transcript", names: str) -> Result:
+def _answer(transcript: "Transcript", names: str) -> CommandResult:
     from vidsum.results.clock import to_player_time
 
     segments = to_player_time(transcript).segments
     rows = ((part.start_s, part.end_s, part.probability, part.displayed) for part in segments)
-    return Result(lines=(_line(names, transcript),), table=text_table(rows))
+    return CommandResult(lines=(_line(names, transcript),), table=text_table(rows))
 
 
 def _choose_format(outputs: Outputs, format: _Format) -> _Format:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vidsum.commands.options import Only, command
-from vidsum.commands.result import Result, View, printable, render, run_alone
+from vidsum.commands.result import CommandResult, View, printable, render, run_alone
 from vidsum.errors import UsageError, redact
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Watching
@@ -76,7 +76,7 @@ def watch(
 
 def watch_one(
     source: str, options: AlertOptions, settings: Watching, extraction: Extraction, view: View
-) -> Result:
+) -> CommandResult:
     """Print alerts until the source ends, or until Ctrl-C."""
     from vidsum.pipelines.watch import Second
     from vidsum.pipelines.watch import watch as watch_source
@@ -109,16 +109,16 @@ def watch_one(
         events.close()
     data = {"seconds": seconds, "alerts": alerts, "longest_lag_s": round(longest_lag_s, 3)}
     count = "1 alert" if alerts == 1 else f"{alerts} alerts"
-    return Result("watch", source, {"ended": data}, (f"{seconds} s watched, {count}",))
+    return CommandResult("watch", source, {"ended": data}, (f"{seconds} s watched, {count}",))
 
 
-def _second_result(source: str, queries: Sequence[str], second: "Second") -> Result:
+def _second_result(source: str, queries: Sequence[str], second: "Second") -> CommandResult:
     present = {query: round(p, 3) for query, p in zip(queries, second.present, strict=True)}
     data = {"time_s": second.time_s, "present": present, "lag_s": round(second.lag_s, 3)}
-    return Result("watch", source, data)
+    return CommandResult("watch", source, data)
 
 
-def _alert_result(source: str, alert: "Alert") -> Result:
+def _alert_result(source: str, alert: "Alert") -> CommandResult:
     clip = None if alert.clip is None else str(alert.clip)
     data = {**vars(alert), "present": round(alert.present, 3), "clip": clip}
     start, query = format_time(alert.start_s), printable(alert.query)
@@ -127,7 +127,7 @@ def _alert_result(source: str, alert: "Alert") -> Result:
     else:
         file = f"; {clip}" if clip else ""
         line = f"{start}-{format_time(alert.end_s)}  {query}: over (at most {alert.present:.2f}){file}"
-    return Result("watch", source, {"alert": data}, (line,))
+    return CommandResult("watch", source, {"alert": data}, (line,))
 
 
 def _warn(message: str) -> None:

@@ -10,7 +10,7 @@ import typer
 from vidsum.commands.batch import Verb, run_verb
 from vidsum.commands.jobs import Task
 from vidsum.commands.options import CommandGroup, command, complete
-from vidsum.commands.result import Problem, Result, Table, View, run_alone
+from vidsum.commands.result import CommandResult, Problem, Table, View, run_alone
 from vidsum.errors import UsageError
 from vidsum.features.settings import EXTRACTORS
 from vidsum.options import Option, option
@@ -49,7 +49,7 @@ Name = Annotated[
 def list_(view: View) -> None:
     """Show every checkpoint: what it is for, its size and licence, and whether it is installed."""
 
-    def step() -> Result:
+    def step() -> CommandResult:
         from vidsum import checkpoints
 
         statuses = checkpoints.entries()
@@ -64,7 +64,7 @@ def list_(view: View) -> None:
             for status in statuses
         )
         table = Table(("name", "state", "size", "licence", "description"), rows)
-        return Result(data={"weights": [_facts(status) for status in statuses]}, table=table)
+        return CommandResult(data={"weights": [_facts(status) for status in statuses]}, table=table)
 
     run_alone("weights list", view, step)
 
@@ -88,9 +88,9 @@ def pull(options: PullOptions, view: View, names: Names) -> None:
     every = [status.entry.name for status in checkpoints.entries()]
     wanted = every if options.all else names or [DEFAULT_EXTRACTOR]
 
-    def step(task: Task, progress: "Progress | None") -> Result:
+    def step(task: Task, progress: "Progress | None") -> CommandResult:
         path = checkpoints.fetch(task.path, progress)
-        return Result(data={"path": str(path)}, lines=(f"{task.path}: {path}",))
+        return CommandResult(data={"path": str(path)}, lines=(f"{task.path}: {path}",))
 
     run_verb(Verb("weights pull", step), wanted, view)
 
@@ -102,13 +102,13 @@ def verify(view: View, names: Names) -> None:
 
     wanted = names or [status.entry.name for status in checkpoints.entries() if status.state != "missing"]
 
-    def step(task: Task, progress: "Progress | None") -> Result:
+    def step(task: Task, progress: "Progress | None") -> CommandResult:
         status = checkpoints.verify(task.path)
         line = f"{task.path}: {'verified' if status.state == 'present' else status.reason or status.state}"
         if status.state == "present":
-            return Result(data=_facts(status), lines=(line,))
+            return CommandResult(data=_facts(status), lines=(line,))
         problem = Problem("WeightsError", line, f"vidsum weights pull {task.path}")
-        return Result(data=_facts(status), errors=(problem,), exit_code=4)
+        return CommandResult(data=_facts(status), errors=(problem,), exit_code=4)
 
     run_verb(Verb("weights verify", step), wanted, view)
 
@@ -117,14 +117,14 @@ def verify(view: View, names: Names) -> None:
 def path(name: Name, view: View) -> None:
     """Print the path of a checkpoint (no download)."""
 
-    def step() -> Result:
+    def step() -> CommandResult:
         from vidsum import checkpoints
         from vidsum.errors import WeightsError
 
         installed = checkpoints.find(name)
         if installed is None:
             raise WeightsError(f"{name}: its weights are not installed", hint=f"vidsum weights pull {name}")
-        return Result(input=name, data={"path": str(installed)}, lines=(str(installed),))
+        return CommandResult(input=name, data={"path": str(installed)}, lines=(str(installed),))
 
     run_alone("weights path", view, step)
 
@@ -165,7 +165,7 @@ def add(
     vidsum weights add finetuned.pth --as my_net --network googlenet
     """
 
-    def step() -> Result:
+    def step() -> CommandResult:
         from vidsum import checkpoints
 
         name, format = options.name, options.format
@@ -173,14 +173,18 @@ def add(
             from vidsum.lab.importers import add_official
 
             path = add_official(file, name, format)
-            return Result(input=name, data={"name": name, "path": str(path)}, lines=(f"{name}: {path}",))
+            return CommandResult(
+                input=name, data={"name": name, "path": str(path)}, lines=(f"{name}: {path}",)
+            )
         if options.network:
             from vidsum.pipelines.weights import add_weights
 
             status = add_weights(file, name, options.network)
         else:
             status = checkpoints.add(file, name, EXTRACTORS)
-        return Result(input=name, data=_facts(status), lines=(f"{name}: {status.state}, {status.path}",))
+        return CommandResult(
+            input=name, data=_facts(status), lines=(f"{name}: {status.state}, {status.path}",)
+        )
 
     run_alone("weights add", view, step)
 
@@ -192,11 +196,11 @@ def remove(name: Name, view: View) -> None:
     vidsum weights remove my_net
     """
 
-    def step() -> Result:
+    def step() -> CommandResult:
         from vidsum.checkpoints.obtain import remove_user_weights
 
         path = remove_user_weights(name)
-        return Result(input=name, data={"path": str(path)}, lines=(f"{name}: removed {path}",))
+        return CommandResult(input=name, data={"path": str(path)}, lines=(f"{name}: removed {path}",))
 
     run_alone("weights remove", view, step)
 

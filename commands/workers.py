@@ -22,7 +22,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from vidsum.commands.jobs import Queue, Task, Work
-from vidsum.commands.result import Result
+from vidsum.commands.result import CommandResult
 from vidsum.device import n_threads, use_one_arena
 from vidsum.errors import VidsumError
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from vidsum.types import Progress
 
 
-def in_workers(queue: Queue, jobs: int) -> Generator[Result, None, None]:
+def in_workers(queue: Queue, jobs: int) -> Generator[CommandResult, None, None]:
     """Yield the result of each task, in order."""
     crew, threads = _Crew(queue, jobs), ThreadPoolExecutor(jobs, initializer=_block_interrupts)
     try:
@@ -60,7 +60,7 @@ class _Crew:
         self._lock = threading.Lock()
         self._is_stopped = False
 
-    def run(self, task: Task) -> Result:
+    def run(self, task: Task) -> CommandResult:
         """Run a task in the worker of this thread."""
         result = self._worker().run(self._queue.work, task, self._queue.progress_of(task))
         if self._is_stopped and result.errors:  # it did not fail: it was stopped
@@ -132,7 +132,7 @@ class Worker:
         self._pipe, self._worker_end = self._context.Pipe()
         self._pool = ProcessPoolExecutor(1, self._context, _begin, (self._worker_end, n_threads))
 
-    def run(self, work: Work, task: Task, progress: "Progress | None") -> Result:
+    def run(self, work: Work, task: Task, progress: "Progress | None") -> CommandResult:
         """Return the result of a task; a failed one if the process ends."""
         self._is_busy = True
         try:
@@ -147,7 +147,7 @@ class Worker:
             return result
         except (BrokenProcessPool, EOFError, OSError):
             self.stop()
-            return Result.failed(self._command, task.path, self._fault(task.path))
+            return CommandResult.failed(self._command, task.path, self._fault(task.path))
 
     def close(self) -> None:
         """Ask the process to end, in the middle of a task too: it leaves no partial files."""
@@ -206,12 +206,12 @@ def _exit(signum: int, frame: object) -> None:
     sys.exit(128 + signum)
 
 
-def _run(work: bytes, task: Task, reports: bool) -> Result:
+def _run(work: bytes, task: Task, reports: bool) -> CommandResult:
     """Run a task. None on the pipe is the end of its progress."""
     pipe = _pipe.get()
     try:
         signal.signal(signal.SIGTERM, _exit)
-        result: Result = pickle.loads(work)(task, _reporter(pipe) if reports else None)
+        result: CommandResult = pickle.loads(work)(task, _reporter(pipe) if reports else None)
     except SystemExit as stopped:  # the pool would catch it and go on
         sys.stderr.flush()
         os._exit(int(stopped.code or 0))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from vidsum.commands.jobs import Task
-from vidsum.commands.result import Result
+from vidsum.commands.result import CommandResult
 
 
 class RayError(Exception):
@@ -61,12 +61,12 @@ class StubRay:
         finished = self.finishes(references)
         return [finished], [reference for reference in references if reference != finished]
 
-    def get(self, reference: int) -> Result:
+    def get(self, reference: int) -> CommandResult:
         print("Ray says this from its own code")
         task: Task = pickle.loads(self.tasks[reference])
         if "lost" in task.path:
             raise RayError("lines\nthe worker died")
-        return Result("info", task.path, defaultdict(str))
+        return CommandResult("info", task.path, defaultdict(str))
 
 
 def install(monkeypatch: pytest.MonkeyPatch, **resources: float) -> StubRay:

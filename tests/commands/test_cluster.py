@@ -14,7 +14,7 @@ import pytest
 
 from tests.commands.conftest import Run
 from vidsum.commands.cluster import _finish_next
-from vidsum.commands.result import Result
+from vidsum.commands.result import CommandResult
 
 pytestmark = [
     pytest.mark.deep,
@@ -77,7 +77,7 @@ def test_a_lost_node_costs_nothing_and_nothing_is_done_twice(
     nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
     finished = list[int]()
 
-    def lose_the_node(*arguments: Any) -> tuple[int, Result]:
+    def lose_the_node(*arguments: Any) -> tuple[int, CommandResult]:
         number, result = _finish_next(*arguments)
         finished.append(number)
         if len(finished) == len(nodes):  # what the node does next is under way, or about to be

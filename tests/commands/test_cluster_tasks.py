@@ -14,7 +14,7 @@ from tests.commands.conftest import Run
 from tests.commands.stub_ray import StubRay
 from vidsum.commands.cluster import on_cluster
 from vidsum.commands.jobs import Queue, Task
-from vidsum.commands.result import Result
+from vidsum.commands.result import CommandResult
 
 TASKS = [Task(number, f"{number}.mp4") for number in range(30)]
 PATHS = [task.path for task in TASKS]
@@ -48,7 +48,7 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> StubRay:
     return stub_ray.install(monkeypatch)
 
 
-def _work(task: Task, progress: Any) -> Result:
+def _work(task: Task, progress: Any) -> CommandResult:
     raise NotImplementedError
 
 

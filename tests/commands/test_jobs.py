@@ -23,7 +23,7 @@ from tests.voices import write_wav
 from vidsum.commands import workers
 from vidsum.commands.jobs import Queue, Task, Work
 from vidsum.commands.outputs import Files
-from vidsum.commands.result import Result
+from vidsum.commands.result import CommandResult
 from vidsum.commands.workers import Worker, in_workers
 
 ROOT = Path(__file__).parents[2]
@@ -69,7 +69,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bytes, bytes]]:
     """What workers were sent, as it is pickled: the work, and a task."""
     messages: list[tuple[bytes, bytes]] = []
 
-    def send(self: Worker, work: Work, task: Task, progress: Any) -> Result:
+    def send(self: Worker, work: Work, task: Task, progress: Any) -> CommandResult:
         messages.append((pickle.dumps(work), pickle.dumps(task)))
         return really_send(self, work, task, progress)
 
@@ -225,7 +225,7 @@ def test_a_script_without_a_guard_is_run_once(film: Path) -> None:
 
 
 def test_work_that_cannot_be_sent_is_an_error_at_once() -> None:
-    queue = Queue("shots", lambda *_: Result(), [Task(0, "a.mp4")], lambda _: None, lambda *_: None)
+    queue = Queue("shots", lambda *_: CommandResult(), [Task(0, "a.mp4")], lambda _: None, lambda *_: None)
     with pytest.raises((pickle.PicklingError, AttributeError), match="lambda"):
         next(in_workers(queue, 2))
 
