@@ -9,7 +9,7 @@ import typer
 
 from vidsum.commands.batch import Verb, run_verb
 from vidsum.commands.jobs import Task
-from vidsum.commands.options import CommandGroup, command, complete
+from vidsum.commands.options import CommandGroup, Flags, command, complete
 from vidsum.commands.result import CommandResult, Problem, Table, View, run_alone
 from vidsum.errors import UsageError
 from vidsum.features.settings import EXTRACTORS
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 app = typer.Typer(
     cls=CommandGroup, no_args_is_help=True, help="List, fetch, check and find the pretrained weights."
 )
+
+
+WeightsView = Annotated[View, Flags(("json", "quiet", "verbose"))]
 
 
 def _known() -> Iterable[str]:
@@ -46,7 +49,7 @@ Name = Annotated[
 
 
 @command(app)
-def list_(view: View) -> None:
+def list_(view: WeightsView) -> None:
     """Show every checkpoint: what it is for, its size and licence, and whether it is installed."""
 
     def step() -> CommandResult:
@@ -77,7 +80,7 @@ class PullOptions:
 
 
 @command(app)
-def pull(options: PullOptions, view: View, names: Names) -> None:
+def pull(options: PullOptions, view: WeightsView, names: Names) -> None:
     """Fetch weights and check their SHA-256; without a name, those of the default extractor.
 
     vidsum weights pull i3d
@@ -96,7 +99,7 @@ def pull(options: PullOptions, view: View, names: Names) -> None:
 
 
 @command(app)
-def verify(view: View, names: Names) -> None:
+def verify(view: WeightsView, names: Names) -> None:
     """Check the SHA-256 of weights; without a name, of all installed ones."""
     from vidsum import checkpoints
 
@@ -114,7 +117,7 @@ def verify(view: View, names: Names) -> None:
 
 
 @command(app)
-def path(name: Name, view: View) -> None:
+def path(name: Name, view: WeightsView) -> None:
     """Print the path of a checkpoint (no download)."""
 
     def step() -> CommandResult:
@@ -156,7 +159,9 @@ class AddOptions:
 
 @command(app)
 def add(
-    file: Annotated[Path, typer.Argument(..., help="Local weights file.")], options: AddOptions, view: View
+    file: Annotated[Path, typer.Argument(..., help="Local weights file.")],
+    options: AddOptions,
+    view: WeightsView,
 ) -> None:
     """Import a local weights file: a published one by its SHA-256, or your own for an extractor's network.
 
@@ -190,7 +195,7 @@ def add(
 
 
 @command(app)
-def remove(name: Name, view: View) -> None:
+def remove(name: Name, view: WeightsView) -> None:
     """Delete weights of your own.
 
     vidsum weights remove my_net

@@ -5,7 +5,7 @@ from typing import Literal
 
 from vidsum.errors import UsageError
 from vidsum.models.configs import MaskKind
-from vidsum.options import Checked, option
+from vidsum.options import ADVANCED, Checked, option
 from vidsum.times import TIME, parse_every
 
 DEFAULT_MODEL = "auto"
@@ -68,7 +68,8 @@ class Retrieval(Checked):
     thorough: bool = option(
         "Use motion features too, for queries about actions (space vse, similarity); slower.",
         False,
-        flag_on=(),
+        panel=ADVANCED,
+        flag_on=("ground",),
     )
     alone: bool = option("Use only the trained model.", False, flag_on=())
     without: tuple[str, ...] = option(

@@ -66,7 +66,7 @@ class Selection:
         "auto",
         shared=False,
         panel=ADVANCED,
-        flag_on=(),
+        flag_on=("summarize",),
     )
 
     min_segment_s: float = option(
