@@ -126,16 +126,16 @@ def test_the_options_of_summarize(run: Run, film: Path, monkeypatch: pytest.Monk
     stub.install(monkeypatch, language=("en", 0.99))
     how = ("summarize", film, "--model", "uniform", "--budget", "40%")
     assert run(*how).code == 0
-    ran = run(*how, "--vertical", "--burn", "--loudness")
-    assert (ran.code, "--overwrite" in ran.err) == (1, True)
-    ran = run(*how, "--vertical", "--aspect", "4:5", "--burn", "--loudness", "--overwrite", "--json")
+    ran = run(*how, "--vertical", "--aspect", "4:5", "--burn", "--loudness", "--json")
     assert ran.code == 0, ran.err
     assert size_of("film_summary.mp4") == (540, 676)
     with av.open("film_summary.mp4") as container:
         assert "vertical-4:5-burn-loudness" in container.metadata["comment"]
     again = run(*how, "--vertical", "--aspect", "4:5", "--burn", "--loudness")
     assert (again.code, "(unchanged)" in again.out) == (0, True)
-    assert run(*how, "--vertical", "--burn", "--loudness").code == 1
+    ran = run(*how, "--vertical", "--burn", "--loudness")
+    assert (ran.code, "(unchanged)" in ran.out) == (0, False)
+    assert size_of("film_summary.mp4") == (540, 960)
 
 
 def test_the_options_of_ground(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,7 +145,8 @@ def test_the_options_of_ground(run: Run, film: Path, monkeypatch: pytest.MonkeyP
     assert ran.code == 0, ran.err
     assert [size_of(str(path)) for path in Path().glob("green_film_*.mp4")] == [(540, 540)]
     assert "(unchanged)" in run(*how, "--vertical", "--aspect", "1:1").out
-    assert run(*how, "--vertical").code == 1
+    assert run(*how, "--vertical").code == 0
+    assert [size_of(str(path)) for path in Path().glob("green_film_*.mp4")] == [(540, 960)]
 
 
 @pytest.mark.parametrize(

@@ -129,6 +129,12 @@ def test_samples_at_an_edge_belong_to_the_shot_that_starts_there_at_broadcast_ra
     assert [shot.score for shot in select(features, shots, importance, 5).shots] == importance.tolist()
 
 
+def test_a_shot_that_starts_within_the_first_frame_does_not_move_the_start() -> None:
+    features = replace(video(1.0), video=video_info(duration_s=1.0))
+    selected = select(features, cut(0, 0.0165, 0.6, 1.0), np.ones(2, np.float32), 1.0, keep=[(0, 0.5)])
+    assert selected.segments == ((0, 1.0),)
+
+
 def test_keep_and_drop_may_touch_within_a_frame() -> None:
     ones = np.ones(80, np.float32)
     selected = select(video(40), cut(0, 40), ones, 12.0, keep=[(0, 10.5)], drop=[(10.5, 40)])

@@ -254,7 +254,7 @@ def _times(edges: IntArray, shots: Shots, features: Features) -> TimeArray:
     video_edges = shots.edges_s[1:-1]
     place = np.searchsorted(edges, _frames(video_edges, features.video_fps)).clip(0, len(edges) - 1)
     off_s = np.abs(times[place] - video_edges)
-    moved = (off_s > _SAME_S) & (off_s * features.video_fps <= 0.5)
+    moved = (place > 0) & (off_s > _SAME_S) & (off_s * features.video_fps <= 0.5)
     times[place[moved]] = video_edges[moved]
     return times
 
