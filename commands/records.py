@@ -95,7 +95,8 @@ def save_result(files: Files, saving: Saving[R], outputs: Outputs) -> CommandRes
             earlier = Earlier.read(files)  # another process may have added to it
             is_same = _is_same(earlier, saving) and set(earlier.keys) >= set(part)
             note = "" if is_same or not earlier.keys else "; replaced earlier queries, of other settings"
-        document, clips = _whole(result, saving, earlier) if is_same else part, files.clips(part)
+        is_added_to = is_same and (saving.merge or not outputs.overwrite)
+        document, clips = _whole(result, saving, earlier) if is_added_to else part, files.clips(part)
         if not outputs.overwrite:
             earlier.require_ours([files.record, *clips])
         fresh = _fresh(files, clips, saving, earlier) if is_same and not outputs.overwrite else []
@@ -105,7 +106,8 @@ def save_result(files: Files, saving: Saving[R], outputs: Outputs) -> CommandRes
         if not outputs.overwrite:
             earlier.require_ours(produced)
         kept = ("",) if is_same and not saving.merge else (".mp4",) if is_same else ()
-        is_new = document != earlier.document or any(map(_differs, produced, produced.values()))
+        has_changed = document != earlier.document or any(map(_differs, produced, produced.values()))
+        is_new = outputs.overwrite or has_changed
         n_removed = _publish(files, document, produced, earlier, kept) if is_new else 0
     names = _names(files, clips) + (f"; removed {n_removed} of the earlier result" if n_removed else "")
     answer = saving.answer(result, names + note)

@@ -63,8 +63,9 @@ def test_a_run_says_how_well_it_retrieves_and_is_measured(run: Run) -> None:
     assert "unchanged" in evaluate(run, "-o", "report.json").out
     assert evaluate(run, "-o", "-").json == document
     ran = evaluate(run, "--split", "val", "-o", "report.json")
-    assert (ran.code, "with --split test" in ran.err) == (1, True), ran.err
-    assert "was trained with the val part of these pictures" in evaluate(run, "--split", "val").err
+    assert (ran.code, "unchanged" in ran.out) == (0, False), ran.err
+    assert "was trained with the val part of these pictures" in ran.err
+    assert json.loads(Path("report.json").read_text()) == evaluate(run, "--split", "val", "-o", "-").json
 
 
 def test_class_names_stand_beside_a_map_of_their_network(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
