@@ -13,7 +13,7 @@ from typing import Annotated, Any, cast
 import typer
 from typer.core import TyperCommand
 
-from vidsum.commands.config import variable_of
+from vidsum.commands.config import variable_for
 from vidsum.commands.options import CommandGroup, metavar_of, settings_of
 from vidsum.commands.result import View, failed, render
 from vidsum.device import use_one_arena
@@ -233,7 +233,7 @@ def _report_usage(error: Any) -> int:
     message, hint = message.replace("argument(s)", "argument"), f"{command} --help"
     if context and (name := getattr(error, "option_name", "")).startswith("-") and "No such" in message:
         message = f"No such option {name!r}"
-        if replacement := _replacement_of(name, context.command):
+        if replacement := _replacement_of(name, context.command, command):
             hint = replacement
         else:
             flags = [
@@ -244,7 +244,7 @@ def _report_usage(error: Any) -> int:
     return _report(UsageError(message.removesuffix("."), hint))
 
 
-def _replacement_of(flag: str, command: Any) -> str | None:
+def _replacement_of(flag: str, command: Any, path: str) -> str | None:
     """Return what replaces a flag that a command had in older versions; None if it never had it."""
     if flag in _REMOVED:
         return _REMOVED[flag]
@@ -252,5 +252,5 @@ def _replacement_of(flag: str, command: Any) -> str | None:
     if leaf is None:
         return None
     value = metavar_of(leaf) or "true"
-    variable = variable_of(leaf) or "_".join(["VIDSUM", command.name, leaf.parameter]).upper()
+    variable = variable_for(leaf, path.removeprefix("vidsum "))
     return f"{variable}={value}, or `{leaf.parameter}: {value}` in a --config file"

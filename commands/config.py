@@ -17,15 +17,17 @@ the same in all commands that have it.
 """
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from platformdirs import user_config_path
 
 from vidsum.commands.paths import is_file
-from vidsum.errors import InputError, UsageError, did_you_mean
+from vidsum.errors import InputError, UsageError, VidsumError, did_you_mean
 from vidsum.options import Leaf, item_of, required
 
 NAME = "vidsum.yaml"
@@ -76,6 +78,70 @@ def variable_of(leaf: Leaf) -> str | None:
         return "VIDSUM_CONFIG"
     is_shared = leaf.option.shared and leaf.parameter not in _PER_COMMAND
     return f"VIDSUM_{leaf.parameter.upper()}" if is_shared else None
+
+
+def variable_for(leaf: Leaf, command: str) -> str:
+    """Return a variable that sets an option of a command such as `train mrnet`."""
+    return variable_of(leaf) or "_".join(["VIDSUM", *command.split(), leaf.parameter]).upper()
+
+
+def has_flag(leaf: Leaf, command: str) -> bool:
+    """Return whether an option of a command such as `train mrnet` has a flag."""
+    return leaf.option.flag_on is None or command.split()[-1] in leaf.option.flag_on
+
+
+def name_settings(error: VidsumError, command: str) -> None:
+    """Replace flags that a command such as `train mrnet` lacks in the texts of an error.
+
+    The hint names variables, `VIDSUM_GROUND_SPACE=vse`; the message, keys of a configuration file. Commands
+    that a hint quotes stay as they are.
+    """
+    if "--" not in f"{error.message}{error.hint}":
+        return
+    leaves = {
+        flag: leaf
+        for leaf in _leaves_named(command)
+        if not has_flag(leaf, command)
+        for flag in "/".join(leaf.flags).split("/")
+    }
+
+    def key(match: re.Match[str]) -> str:
+        leaf = leaves.get(match["flag"])
+        return match[0].replace(match["flag"], leaf.parameter) if leaf else match[0]
+
+    def variable(match: re.Match[str]) -> str:
+        leaf, value = leaves.get(match["flag"]), match["value"] or ""
+        if leaf is None:
+            return match[0]
+        rest = match[0].removeprefix(match["flag"])
+        if required(leaf.kind) is bool:
+            value = str(match["flag"] == leaf.flags[0].split("/")[0]).lower()
+        elif value in leaf.choices or (_IS_VALUE.search(value) and not leaf.choices):
+            rest = ""
+        else:
+            return key(match)
+        return f"{variable_for(leaf, command)}={value}{rest}"
+
+    error.message = _FLAG.sub(key, error.message)
+    error.args = (error.message,)
+    if error.hint:
+        error.hint = _FLAG.sub(key if "leave out" in error.hint else variable, error.hint)
+
+
+_FLAG = re.compile(r"vidsum [a-z][^,;]*|(?<![\w`-])(?P<flag>--[a-z][a-z-]*)(?: (?P<value>[^\s,;:()]+))?")
+"""A command, or a flag and the word after it."""
+_IS_VALUE = re.compile(r"[A-Z0-9]")
+
+
+def _leaves_named(command: str) -> list[Leaf]:
+    """Return the options of a command such as `train mrnet`; none if there is no such command."""
+    first, *rest = command.split() or [""]
+    try:
+        entries = import_module(f"vidsum.commands.{first}").app.registered_commands
+    except (ImportError, AttributeError):
+        return []
+    name = rest[0] if rest else first
+    return next((entry.callback.leaves for entry in entries if entry.name == name), [])
 
 
 class Choices:

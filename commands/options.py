@@ -25,9 +25,9 @@ from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo
 
 from vidsum.commands import paths
-from vidsum.commands.config import Choices
+from vidsum.commands.config import Choices, has_flag, name_settings
 from vidsum.commands.log import start_log
-from vidsum.errors import UsageError, did_you_mean
+from vidsum.errors import UsageError, VidsumError, did_you_mean
 from vidsum.options import ADVANCED, Leaf, build, item_of, leaves, required
 
 _FIRST_PANEL, _LAST_PANELS = "Inputs", ("Reading and features", ADVANCED)
@@ -154,10 +154,6 @@ def settings_of(command: Any) -> list[Leaf]:
     return getattr(command.callback, "leaves", [])
 
 
-def has_flag(leaf: Leaf, command: str) -> bool:
-    return leaf.option.flag_on is None or command in leaf.option.flag_on
-
-
 def default_of(leaf: Leaf) -> str:
     """Return the default of an option in words; empty if there is none to show."""
     default, text = leaf.default, leaf.option.default_text
@@ -199,6 +195,13 @@ def _flatten(function: Callable[..., None]) -> Callable[..., None]:
     flags = sorted((leaf for leaf in all_leaves if has_flag(leaf, command)), key=_place(all_leaves))
 
     def call(ctx: typer.Context, **words: Any) -> None:
+        try:
+            run(ctx, **words)
+        except VidsumError as error:
+            name_settings(error, ctx.command_path.removeprefix("vidsum "))
+            raise
+
+    def run(ctx: typer.Context, **words: Any) -> None:
         choices = Choices(ctx, all_leaves, {leaf.parameter: words.pop(_name(leaf)) for leaf in flags})
         positional = [("", word) for word in words.values()]
         read = [(leaf.flags[0], choices.of(leaf)) for leaf in all_leaves if not leaf.option.writes]

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Exit
 
-from vidsum.commands.options import command, complete, has_flag, settings_of
+from vidsum.commands.config import has_flag
+from vidsum.commands.options import command, complete, settings_of
 from vidsum.commands.result import CommandResult, Problem, Table, View, render, run_alone, run_one
 from vidsum.errors import UsageError, VidsumError
 from vidsum.options import item_of, option, required

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from typer import Exit
 
+from vidsum.commands.config import name_settings
 from vidsum.commands.log import LOG
 from vidsum.errors import VidsumError, redact
 from vidsum.io.packages import explain_import_error
@@ -143,6 +144,8 @@ class CommandResult:
     def failed(cls, command: str, input: str | None, error: Exception) -> "CommandResult":
         """Return the result of a command that raised an exception."""
         error = explain_import_error(error) or error
+        if isinstance(error, VidsumError):
+            name_settings(error, command)
         code = error.exit_code if isinstance(error, VidsumError) else 1
         fatal = error if isinstance(error, VidsumError) and error.ends_batch else None
         return cls(command, input and redact(input), errors=(Problem.of(error),), exit_code=code, fatal=fatal)

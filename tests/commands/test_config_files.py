@@ -12,7 +12,8 @@ from tests.commands.conftest import Run
 from vidsum.archive.archive import Archive
 from vidsum.archive.settings import SearchOptions
 from vidsum.archive.store import connect
-from vidsum.commands.config import Choices
+from vidsum.commands.config import Choices, name_settings
+from vidsum.errors import UsageError
 from vidsum.options import Leaf, Option
 from vidsum.version import __version__
 
@@ -117,6 +118,38 @@ def test_a_variable_of_a_repeatable_option(
     monkeypatch.setenv("VIDSUM_MADE_IT", text)
     context = SimpleNamespace(command_path="vidsum made")
     assert Choices(context, [leaf, config], {"it": None, "config": None}).of(leaf) == values
+
+
+@pytest.mark.parametrize(
+    ("command", "hint", "named"),
+    [
+        ("ground", "--space vse", "VIDSUM_GROUND_SPACE=vse"),
+        ("ground", "give the video, or --snap none", "give the video, or VIDSUM_SNAP=none"),
+        ("ground", "--force to accept it", "VIDSUM_GROUND_FORCE=true to accept it"),
+        ("ground", "leave out --thorough and --fast", "leave out thorough and --fast"),
+        (
+            "ground",
+            "vidsum train detr --mask lam, then --mask lam",
+            "vidsum train detr --mask lam, then VIDSUM_GROUND_MASK=lam",
+        ),
+        ("summarize", "--min-segment 1.5s", "VIDSUM_MIN_SEGMENT=1.5s"),
+        ("summarize", "raise --max-shot or --max-shots", "raise max_shot or max_shots"),
+        ("shots", "raise --max-shot or --max-shots", "raise --max-shot or --max-shots"),
+        ("extract", "use --precision fp32", "use --precision fp32"),
+        ("train mrnet", "--no-sparse", "VIDSUM_SPARSE=false"),
+        (
+            "train fulltransnet",
+            "--validation 0 takes all",
+            "VIDSUM_TRAIN_FULLTRANSNET_VALIDATION=0 takes all",
+        ),
+        ("no command", "--space vse", "--space vse"),
+    ],
+)
+def test_a_hint_names_the_variable_of_an_option_without_a_flag(command: str, hint: str, named: str) -> None:
+    error = UsageError("--space, --fast", hint)
+    name_settings(error, command)
+    assert error.hint == named
+    assert str(error) == ("space, --fast" if command == "ground" else "--space, --fast")
 
 
 def test_the_log_has_steps_results_and_errors_with_their_time(run: Run, films: Path) -> None:

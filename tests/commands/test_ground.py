@@ -164,7 +164,7 @@ def test_a_folder_without_videos_is_reported(run: Run, film: Path, tmp_path: Pat
 
 def test_the_space_clip_does_not_tell_what_is_present(run: Run, film: Path) -> None:
     ran = run("ground", film, *ASK, "--space", "clip", "--min-present", "0.5")
-    assert (ran.code, "--space vse" in ran.err) == (2, True)
+    assert (ran.code, "VIDSUM_GROUND_SPACE=vse" in ran.err) == (2, True)
     ran = run("ground", film, *ASK, "--space", "clip")
     head, *_, last = ran.out.splitlines()
     assert "match" not in head.split()
@@ -498,4 +498,4 @@ def test_a_contact_sheet_shows_each_moment(run: Run, film: Path) -> None:
     assert width > height > 200
     assert "unchanged" in run(*ask).out
     assert run("ground", film, *ASK, "--sheet", "-o", "-").code == 2
-    assert run("ground", film, *ASK, "--min-clip", "2s").err.startswith("error: --min-clip needs --clips")
+    assert run("ground", film, *ASK, "--min-clip", "2s").err.startswith("error: min_clip needs --clips")

@@ -97,7 +97,7 @@ def test_unsure_speech_is_an_error_unless_forced(
     ran = run("ground", film, "--query-audio", question, "-o", "-")
     assert (ran.code, asked) == (3, [])
     assert "question.wav: not clear: 'word0 word1 word2'" in ran.err
-    assert "--force" in ran.err
+    assert "VIDSUM_GROUND_FORCE=true" in ran.err
     assert run("ground", film, "--query-audio", question, "-o", "-", "--force").code == 0
 
 

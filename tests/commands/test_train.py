@@ -277,7 +277,7 @@ def test_a_video_too_long_for_the_linear_head_points_to_the_other(run: Run) -> N
     ran = _train(run, Path("long.h5"))
     assert ran.code == 2
     assert "long/video_1 has 1600 samples; the model has positions for 1536" in ran.err
-    assert "--head pointer" in ran.err
+    assert "VIDSUM_TRAIN_FULLTRANSNET_HEAD=pointer" in ran.err
     assert _train(run, Path("long.h5"), "--head", "pointer", "--split", 0, "--epochs", 1).code == 0
 
 

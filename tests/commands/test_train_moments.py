@@ -155,7 +155,7 @@ def test_queries_of_files_train_mrnet_and_are_asked_of_it(run: Run, data: Path) 
     schema = Path(vidsum.__file__).parent / "schemas" / "moment_evaluation.schema.json"
     jsonschema.validate(ran.json, json.loads(schema.read_text()))
     ran = run(*ask)
-    assert (ran.code, "--query-features FOLDER" in ran.err) == (3, True)
+    assert (ran.code, "_QUERY_FEATURES=FOLDER" in ran.err) == (3, True)
     (words / "qid3.npz").unlink()
     ran = run(*ask, "--query-features", words)
     assert (ran.code, "words: has no features of 1 of 10 queries, such as qid3" in ran.err) == (3, True)

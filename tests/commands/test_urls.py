@@ -50,7 +50,7 @@ def test_an_unchanged_url_is_up_to_date(run: Run, server: Server) -> None:
 
 def test_bounds_and_other_protocols(run: Run, server: Server) -> None:
     too_large = run("info", f"{server.url}/a/film.mp4", "--max-download", "0.000001")
-    assert (too_large.code, "--max-download GB" in too_large.err) == (3, True)
+    assert (too_large.code, "VIDSUM_MAX_DOWNLOAD=GB" in too_large.err) == (3, True)
     stream = run("info", "rtsp://127.0.0.1/live")
     assert (stream.code, "download it first" in stream.err) == (3, True)
     watched = run("index", f"{server.url}/a/film.mp4", "--watch")

@@ -143,6 +143,8 @@ def _load_checkpoint(model: str, device: str, sha256: str) -> "MomentModel":
     if space not in SPACES[1:]:
         source = {"toy": "toy data", "features": "other features"}.get(space, space)
         train = f"vidsum train {'detr' if trained.model in _DETR else 'mrnet'} with --recipe captions"
-        hint = f"or on features of --space {' or '.join(SPACES[1:])}; vidsum evaluate runs others on features"
+        hint = (
+            f"or on features of the space {' or '.join(SPACES[1:])}; vidsum evaluate runs others on features"
+        )
         raise UsageError(f"{model} cannot read videos: it was trained on {source}", hint=f"{train}, {hint}")
     return build_moment_model(trained, model, device)

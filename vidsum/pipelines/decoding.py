@@ -202,7 +202,7 @@ def run_jobs(
         memo |= zip(digests, made, strict=True)
     if extraction.hwaccel == "none" or choose_hardware(video, extraction):
         return made
-    note = f"{video.path}: the CPU decodes it, for no hardware here does (--hwaccel {extraction.hwaccel})"
+    note = f"{video.path}: the CPU decodes it, for no hardware here does (hwaccel {extraction.hwaccel})"
     return [replace(features, warnings=(*features.warnings, note)) for features in made]
 
 

@@ -71,7 +71,7 @@ class ClipStyler:
             )
         loudness = SHORTS_LUFS if shorts.loudness else None
         if shorts.loudness and not video.has_audio:
-            self.warnings.append(f"{video.path}: has no sound: --loudness changes nothing")
+            self.warnings.append(f"{video.path}: has no sound: loudness changes nothing")
             loudness = None
         look = ClipStyle(framing, loudness_lufs=loudness)
         return ClipStyle(framing, self._captions(segments, look), loudness) if self._said else look

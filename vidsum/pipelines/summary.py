@@ -280,6 +280,6 @@ def _budget(selection: Selection, duration_s: float) -> tuple[float, tuple[str, 
     least_s = 0.0 if selection.max_segment_s is None else selection.min_segment_s
     budget_s = parse_budget(selection.budget, duration_s, least_s)
     fault = f"a budget of {selection.budget} is {format_time(share_s)}, less than a segment"
-    message = f"{fault}: taking {format_time(budget_s)} (--min-segment)"
+    message = f"{fault}: taking {format_time(budget_s)} (min_segment)"
     # `select` says that a video shorter than a segment is kept whole
     return budget_s, () if budget_s == share_s or budget_s >= duration_s else (message,)

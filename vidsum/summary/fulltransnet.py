@@ -63,7 +63,9 @@ def decode(
     """
     if not model.config.decodes:
         fault = "a decoder of the target same-step repeats the key frames it is given: it cannot summarize"
-        raise UsageError(fault, hint="vidsum evaluate summary --run RUN --protocol paper gives it labels")
+        raise UsageError(
+            fault, hint="VIDSUM_PROTOCOL=paper vidsum evaluate summary --run RUN gives it labels"
+        )
     state = model.encode(features[None], is_global[None])
     with _one_thread():
         best = _best_beam(model, state, n_key_frames, width)

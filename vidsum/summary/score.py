@@ -113,7 +113,7 @@ def best_score(
     scored = _first_that_varies(models, features, shots, selection, fraction, device)
     if selection.beams == 1 or _decodes(scored.model, device):
         return scored
-    warning = f"--beams has no effect on {scored.model}, which writes no summary step by step"
+    warning = f"beams has no effect on {scored.model}, which writes no summary step by step"
     return replace(scored, warnings=(*scored.warnings, warning))
 
 

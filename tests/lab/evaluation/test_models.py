@@ -257,7 +257,7 @@ def test_queries_of_files_are_read_by_mrnet_where_it_was_trained_on_such(
     for task in (lambda run: moments_by(run, named, max_iou=0.5), lambda run: highlights_by(run, QUERIES)):
         with pytest.raises(InputError, match="reads queries from files") as caught:
             task(replace(by_file, query_features=None))
-        assert "--query-features" in str(caught.value.hint)
+        assert "QUERY_FEATURES=FOLDER" in str(caught.value.hint)
     np.save(folder / "x_a dog.npy", np.ones(DIM_TEXT + 1))
     np.save(folder / "x_a cat on a mat.npy", np.ones(DIM_TEXT + 1))
     np.save(folder / "long_a cow.npy", np.ones(DIM_TEXT + 1))

@@ -121,7 +121,7 @@ class _Model:
         name = self.trained.features.get("text")
         if "queries" in self.trained.features:
             reads = "reads queries from files, as it was trained"
-            hint = "vidsum evaluate moments --query-features FOLDER"
+            hint = "VIDSUM_EVALUATE_MOMENTS_QUERY_FEATURES=FOLDER vidsum evaluate moments"
             raise InputError(f"{self.run.checkpoint}: {reads}", hint=hint)
         if not isinstance(name, str):
             raise InputError(f"{self.run.checkpoint}: does not say what embeds its queries (text)")
