@@ -126,7 +126,7 @@ def test_a_variable_of_a_repeatable_option(
         ("ground", "--space vse", "VIDSUM_GROUND_SPACE=vse"),
         ("ground", "give the video, or --snap none", "give the video, or VIDSUM_SNAP=none"),
         ("ground", "--force to accept it", "VIDSUM_GROUND_FORCE=true to accept it"),
-        ("ground", "leave out --thorough and --fast", "leave out thorough and --fast"),
+        ("ground", "leave out --alone and --fast", "leave out alone and --fast"),
         (
             "ground",
             "vidsum train detr --mask lam, then --mask lam",
