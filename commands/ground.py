@@ -81,6 +81,7 @@ class GroundOutputs:
         "Save a plot of curve and moments.",
         False,
         value_flag="vidsum evaluate attention VIDEO --query TEXT --kind",
+        implied_value="moments",
     )
     plot_format: PlotFormat = "png"
     sheet: Sheet = False

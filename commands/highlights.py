@@ -50,7 +50,7 @@ class HighlightOutputs:
         "Folder for the clips; implies --clips.", None, metavar="FOLDER", default_text="next to the JSON"
     )
     clip_settings: Clips = field(default_factory=Clips)
-    plot: bool = option("Save a plot of the saliency curve.", False)
+    plot: bool = option("Save a plot of the saliency curve.", False, implied_value="highlights")
     sheet: Sheet = False
 
     @property

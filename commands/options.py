@@ -119,11 +119,14 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words. Raises UsageError: a word follows a switch that took a value in older versions."""
-        pairs = {leaf.flags[0]: leaf.option.value_flag for leaf in leaves_of(self) if leaf.option.value_flag}
+        switches = {leaf.flags[0]: leaf.option for leaf in leaves_of(self)}
         for word, after in pairwise(args):
-            if word in pairs and not after.startswith("-"):
-                hint = f"{pairs[word]} {after}; an input belongs before {word}"
-                raise UsageError(f"{word} takes no value", hint)
+            if not (switch := switches.get(word)) or after.startswith("-"):
+                continue
+            is_implied = bool(after) and after == switch.implied_value
+            if is_implied or switch.value_flag:
+                spelling = f"{word} alone draws it" if is_implied else f"{switch.value_flag} {after}"
+                raise UsageError(f"{word} takes no value", f"{spelling}; an input belongs before {word}")
         try:
             return super().parse_args(ctx, args)
         except Exception as error:

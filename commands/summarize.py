@@ -52,7 +52,10 @@ class SummaryOutputs:
     shorts: Shorts = field(default_factory=Shorts)
     storyboard: bool = option("Save a picture of every segment. Also one sheet of them all.", False)
     plot: bool = option(
-        "Save a plot of the importance curve.", False, value_flag="vidsum evaluate attention VIDEO --kind"
+        "Save a plot of the importance curve.",
+        False,
+        value_flag="vidsum evaluate attention VIDEO --kind",
+        implied_value="importance",
     )
     plot_format: PlotFormat = "png"
     subtitles: bool = option("Save the speech of the summary as subtitles.", False)

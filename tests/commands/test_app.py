@@ -229,6 +229,9 @@ def test_there_are_few_options() -> None:
         ("info --no-color", "try: NO_COLOR=1"),
         ("ground --clips film.mp4", "try: --clips-dir film.mp4; an input belongs before --clips"),
         ("summarize a.mp4 --plot attention", "try: vidsum evaluate attention VIDEO --kind attention;"),
+        ("summarize a.mp4 --plot importance", "try: --plot alone draws it; an input belongs before --plot"),
+        ("ground a.mp4 --plot moments", "try: --plot alone draws it; an input belongs before --plot"),
+        ("highlights a.mp4 --plot highlights", "try: --plot alone draws it; an input belongs before --plot"),
     ],
 )
 def test_a_flag_of_older_versions_names_its_replacement(
