@@ -308,4 +308,4 @@ def test_chapters_that_youtube_would_not_take_are_not_written(run: Run) -> None:
 
 def test_the_formats_are_those_that_options_offer(run: Run) -> None:
     assert tuple(FORMATS) == get_args(ExportFormat)
-    assert all(how.ending in run("export", "--help").out for how in FORMATS.values())
+    assert all(how.ending in run("export", "--help-all").out for how in FORMATS.values())

@@ -280,7 +280,10 @@ def test_one_timeline_of_all_moments(run: Run, videos: Path) -> None:
     assert [clip.markers[0].name.split(")")[0] for clip in clips] == ["blue (1", "blue (2"]
     assert run("search", "blue", "--export", "blue.srt").code == 2
     assert run("search", "blue", "--export", "blue.otio", "-o", "-").code == 2
-    assert run("search", "red", "--export", "blue.otio").code == 1  # exists, and differs
+    replaced = run("search", "red", "--export", "blue.otio")
+    assert (replaced.code, "unchanged" in replaced.out) == (0, False)
+    Path("blue.otio").write_text(Path("blue.otio").read_text().replace("red (1", "sunset (1"))
+    assert run("search", "red", "--export", "blue.otio").code == 1  # edited since
     assert run("search", "red", "--export", "blue.otio", "--overwrite").code == 0
 
 
@@ -296,7 +299,10 @@ def test_a_page_of_all_moments(run: Run, indexed: Path) -> None:
     assert all(str(moment["shot"]) in stored["thumbs"] for moment in stored["moments"])
     sources = {Path(each["video"]).name: each["source"] for each in stored["videos"].values()}
     assert sources == {"film.mp4": os.path.relpath(indexed / "film.mp4"), "sea.mp4": None}
-    assert run("search", "red", "--report", "found.html").code == 1  # exists, and differs
+    assert run("search", "red", "--report", "found.html").code == 0
+    assert "<title>red" in Path("found.html").read_text()
+    Path("found.html").write_text("edited")
+    assert run("search", "blue", "--report", "found.html").code == 1
     assert run("search", "red", "--report", "found.txt").code == 2
 
 
