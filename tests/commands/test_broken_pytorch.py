@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.test_packages import add_package
 
 from tests.commands.conftest import Run
 from tests.conftest import needs_torch, real_weights
+from tests.io.test_packages import add_package
 from vidsum.io.packages import pytorch_repair_command
 
 ROOT = Path(__file__).parents[2]

@@ -78,7 +78,7 @@ def test_a_moment_model_has_maps_masks_and_weights(run: Run, film: Path) -> None
     ran = run(*draw, "--model", "lam.safetensors", "--device", "cpu")
     assert ran.code == 0, ran.err
     assert files_here() == sorted(
-        ["lam.safetensors", "plain.safetensors", *(f"film_{kind}.svg" for kind in kinds)]
+        [".vidsum.json", "lam.safetensors", "plain.safetensors", *(f"film_{kind}.svg" for kind in kinds)]
     )
     text = Path("film_mask.svg").read_text()
     assert "<!-- clips to words, layer 1: learned mask M -->" in text
