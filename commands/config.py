@@ -91,12 +91,13 @@ def has_flag(leaf: Leaf, command: str) -> bool:
 
 
 def name_settings(error: VidsumError, command: str) -> None:
-    """Replace flags that a command such as `train mrnet` lacks in the texts of an error.
+    """Replace flags that a command such as `train mrnet` lacks in the hint of an error.
 
-    The hint names variables, `VIDSUM_GROUND_SPACE=vse`; the message, keys of a configuration file. Commands
-    that a hint quotes stay as they are.
+    They become variables, `VIDSUM_GROUND_SPACE=vse`; keys of a configuration file where there is no value.
+    Commands that a hint quotes stay as they are.
     """
-    if "--" not in f"{error.message}{error.hint}":
+    hint = error.hint or ""
+    if "--" not in hint:
         return
     leaves = {
         flag: leaf
@@ -122,10 +123,7 @@ def name_settings(error: VidsumError, command: str) -> None:
             return key(match)
         return f"{variable_for(leaf, command)}={value}{rest}"
 
-    error.message = _FLAG.sub(key, error.message)
-    error.args = (error.message,)
-    if error.hint:
-        error.hint = _FLAG.sub(key if "leave out" in error.hint else variable, error.hint)
+    error.hint = _FLAG.sub(key if "leave out" in hint else variable, hint)
 
 
 _FLAG = re.compile(r"vidsum [a-z][^,;]*|(?<![\w`-])(?P<flag>--[a-z][a-z-]*)(?: (?P<value>[^\s,;:()]+))?")

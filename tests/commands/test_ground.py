@@ -498,4 +498,4 @@ def test_a_contact_sheet_shows_each_moment(run: Run, film: Path) -> None:
     assert width > height > 200
     assert "unchanged" in run(*ask).out
     assert run("ground", film, *ASK, "--sheet", "-o", "-").code == 2
-    assert run("ground", film, *ASK, "--min-clip", "2s").err.startswith("error: min_clip needs --clips")
+    assert run("ground", film, *ASK, "--min-clip", "2s").err.startswith("error: --min-clip needs --clips")

@@ -267,7 +267,7 @@ def test_a_config_file_sets_options(run: Run, data: Path, model: str, option: st
 
 
 FEATURES = "--features features "
-ANY_MASK, NO_INIT = "--mask lam or --mask stamp or --mask static", "leave out --mask-init"
+ANY_MASK, NO_INIT = "--mask lam or --mask stamp or --mask static", "leave out mask_init"
 CLIPS = "--features FILE.jsonl, or leave out --recipe captions"
 BAD: list[tuple[str, str, int, str, str | None]] = [
     ("both", "", 2, "no features to train on", "--features FILE or FOLDER; or --data toy"),
