@@ -329,6 +329,14 @@ def _evaluate(
                 lambda _: None,
                 select=lambda _: None,
             )
-            return save_result(files, saving, Outputs(overwrite=report.overwrite))
+            saved = save_result(files, saving, Outputs(overwrite=report.overwrite))
+            return _to_stdout(saved, files) if report.output == "-" else saved
 
     run_verb(Verb(name, step), sources, view)
+
+
+def _to_stdout(saved: CommandResult, files: Files) -> CommandResult:
+    """Return the result for `-o -`: the document alone, whatever other files were written."""
+    about_files = {"up_to_date", *files.facts()}
+    facts = {key: value for key, value in saved.data.items() if key not in about_files}
+    return CommandResult(data=facts, document=facts, messages=saved.messages)

@@ -135,6 +135,9 @@ def test_recall_is_drawn(run: Run, data: Path, mine: Path) -> None:
     assert b"<svg" in drawn
     assert run("evaluate", "moments", mine, "--data", data, "--plot", "recall.svg").code == 0
     assert Path("recall.svg").read_bytes() == drawn
+    printed = run("evaluate", "moments", mine, "--data", data, "--plot", "recall.svg", "-o", "-").json
+    jsonschema.validate(printed, SCHEMA)
+    assert printed == run("evaluate", "moments", mine, "--data", data, "-o", "-").json
 
 
 def test_the_truth_is_drawn_with_and_without_predictions(run: Run, data: Path, mine: Path) -> None:
