@@ -18,8 +18,8 @@ from vidsum.commands.log import LOG
 from vidsum.commands.outputs import Files, Outputs
 from vidsum.commands.paths import copy_of, register_input, reserve_output, url_of
 from vidsum.commands.progress import BatchFile, Columns, Display, Outcome, batch_files, tally
-from vidsum.commands.records import existing
 from vidsum.commands.result import CommandResult, Table, View, print_table, printable, render, run_one
+from vidsum.commands.saving import existing
 from vidsum.errors import InputError, UsageError, redact
 from vidsum.io.outputs import check_target
 from vidsum.io.text import STDIN
@@ -206,6 +206,8 @@ class _GuardedWork:
     def _check_and_run(self, task: Task, progress: "Progress | None") -> CommandResult:
         if task.files.fault:
             raise task.files.fault
+        if task.files.named:
+            register_input(task.path)  # a worker process knows none
         if self.outputs.skip_existing and task.files.named and (skipped := existing(task.files)):
             return skipped
         if self.batch:

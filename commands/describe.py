@@ -15,8 +15,9 @@ from vidsum.commands.options import Videos, Without, command
 from vidsum.commands.outputs import Files, Outputs, destinations
 from vidsum.commands.paths import register_input
 from vidsum.commands.progress import Columns
-from vidsum.commands.records import Saving, document_result, hidden, save_result
 from vidsum.commands.result import CommandResult, View, text_table
+from vidsum.commands.saving import Saving, document_result, save_result
+from vidsum.commands.staging import hidden
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import Describing

@@ -13,8 +13,9 @@ from vidsum.commands.batch import Verb, run_verb
 from vidsum.commands.jobs import Task
 from vidsum.commands.options import Chosen, CommandGroup, Only, Videos, Without, command
 from vidsum.commands.outputs import Files, Outputs, check_outputs, require_suffix
-from vidsum.commands.records import Saving, hidden, replacing, save_result
 from vidsum.commands.result import CommandResult, Table, View
+from vidsum.commands.saving import Saving, save_result
+from vidsum.commands.staging import hidden, replacing
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.lab.attention.settings import AttentionFiles, AttentionRequest

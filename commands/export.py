@@ -1,6 +1,5 @@
 """`vidsum export`: results as timelines and lists; `--export`, `--report`, `--preview` of other commands."""
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,8 +20,9 @@ from vidsum.commands.outputs import (
     require_one_text,
     require_suffix,
 )
-from vidsum.commands.records import is_ours, replacing, save_bytes, save_text
+from vidsum.commands.records import is_ours
 from vidsum.commands.result import CommandResult, Problem, View
+from vidsum.commands.staging import replacing, save_bytes, save_text
 from vidsum.errors import UsageError, VidsumError
 from vidsum.io.outputs import make_folder
 from vidsum.options import ADVANCED, option
@@ -266,7 +266,8 @@ def _save_chaptered(result: "Cutting", target: Path, video: Path | None, *, over
     from vidsum.pipelines.export import read_label
     from vidsum.pipelines.timelines import chapters_label, write_chaptered
 
-    if os.path.realpath(target) == os.path.realpath(video or result.video.path if result.video else ""):
+    source = Path(video or (result.video.path if result.video else ""))
+    if target.exists() and source.exists() and target.samefile(source):
         raise UsageError(f"{target}: would be written over the video", hint="-o FILE")
     if target.exists() and not overwrite and read_label(target) == chapters_label(result, video):
         return f"{target} (unchanged)"

@@ -12,8 +12,8 @@ from vidsum.commands.jobs import Task
 from vidsum.commands.options import Videos, command
 from vidsum.commands.outputs import Files, Outputs, destinations
 from vidsum.commands.progress import Columns
-from vidsum.commands.records import Saving, save_result
 from vidsum.commands.result import CommandResult, View
+from vidsum.commands.saving import Saving, save_result
 from vidsum.features.settings import Extraction
 from vidsum.options import option
 

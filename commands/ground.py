@@ -15,7 +15,6 @@ from vidsum.commands.jobs import Task
 from vidsum.commands.options import Videos, Without, command
 from vidsum.commands.outputs import Files, Outputs, PlotFormat, Sheet, moment_files
 from vidsum.commands.progress import Columns
-from vidsum.commands.records import Saving, save_result, write_moments
 from vidsum.commands.result import (
     MOMENT_COLUMNS,
     CommandResult,
@@ -26,6 +25,7 @@ from vidsum.commands.result import (
     printable,
     render,
 )
+from vidsum.commands.saving import Saving, save_result, write_moments
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import UNLIKELY, Retrieval

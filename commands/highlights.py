@@ -12,8 +12,8 @@ from vidsum.commands.jobs import Task
 from vidsum.commands.options import Videos, Without, command
 from vidsum.commands.outputs import Outputs, Sheet, moment_files
 from vidsum.commands.progress import Columns
-from vidsum.commands.records import Saving, document_result, save_result, write_moments
 from vidsum.commands.result import MOMENT_COLUMNS, CommandResult, Table, View, moment_row
+from vidsum.commands.saving import Saving, document_result, save_result, write_moments
 from vidsum.features.settings import Extraction
 from vidsum.options import option
 from vidsum.video.settings import Clips

@@ -6,13 +6,16 @@ in their folder, and while files were written, a mark `.NAME.unfinished` had the
 
 import re
 import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vidsum.errors import InputError
 from vidsum.io.text import read_bytes
+
+if TYPE_CHECKING:
+    from vidsum.commands.outputs import Files
 
 _NOTES = ".vidsum.sha256"
 _NOTES_HEAD = b"# SHA-256 of files that vidsum wrote here"
@@ -21,34 +24,44 @@ _PNG_HEAD_BYTES = 33
 """Signature and first chunk, IHDR; the label follows."""
 _PNG_LABEL = b"tEXtComment\0"
 _SVG_LABEL = re.compile(r"<!-- label: (.*) -->\n\Z")
+_KEY_FRAME = re.compile(r"\d{2,}_\d+\.\d\ds\.jpg")
 _LABELLED = (".mp4", ".png", ".svg", ".mkv", ".mov", ".m4v")
 
 
 def outputs_of(
-    record: Path,
-    paths: Iterable[Path],
-    document: Mapping[str, Any] | None,
-    folder: Mapping[str, Sequence[str]],
+    files: "Files", document: Mapping[str, Any] | None, folder: Mapping[str, Sequence[str]]
 ) -> dict[Path, str]:
     """Return the SHA-256 of those files that an earlier version wrote with a record, or before a kill."""
     from vidsum.io.provenance import digest_of, identify_file
 
-    mark = read_mark(record)
+    mark = read_mark(files.record)
     digests = [digest_of(document["provenance"])] if document else []
     digests += [mark[0]] if mark else []
     noted = {sha256 for hashes in folder.values() for sha256 in hashes}
     known = dict[Path, str]()
-    for path in paths:
-        for file in sorted(path.glob("*.jpg")) if path.is_dir() else [path]:
-            if not file.is_file():
-                continue
-            sha256 = identify_file(file)["sha256"]
-            is_labelled = (read_label(file) or "").endswith(tuple(digests)) and bool(digests)
-            is_text = mark is not None and file.suffix not in _LABELLED
-            is_record = document is not None and file == record
-            if is_record or sha256 in noted or is_labelled or path.is_dir() or is_text:
-                known[file] = sha256
+    for path in _candidates(files, document):
+        is_key_frame = path.parent not in (files.record.parent, files.clip_folder)
+        is_labelled = bool(digests) and (read_label(path) or "").endswith(tuple(digests))
+        is_text = mark is not None and path.suffix not in _LABELLED
+        is_record = document is not None and path == files.record
+        is_noted = path in files.unlisted and identify_file(path)["sha256"] in noted
+        if is_record or is_noted or is_labelled or is_text or (is_key_frame and digests):
+            known[path] = identify_file(path)["sha256"]
     return known
+
+
+def _candidates(files: "Files", document: Mapping[str, Any] | None) -> list[Path]:
+    """Return the files that an earlier version may have written with a record."""
+    paths = list[Path]()
+    for path in files.unlisted:
+        jpegs = sorted(path.glob("*.jpg")) if path.is_dir() else []
+        paths += [jpeg for jpeg in jpegs if _KEY_FRAME.fullmatch(jpeg.name)] if path.is_dir() else [path]
+    if document:
+        paths += files.clips(document)
+    if files.clip_stem:
+        picture = re.compile(rf"{re.escape(files.clip_stem)}_(moments|highlights|shots)(_sheet)?\.(png|svg)")
+        paths += [path for path in files.record.parent.iterdir() if picture.fullmatch(path.name)]
+    return [path for path in dict.fromkeys(paths) if path.is_file()]
 
 
 def has_label(path: Path) -> bool:

@@ -10,6 +10,7 @@ from vidsum.errors import UsageError
 from vidsum.io.outputs import is_special
 from vidsum.io.urls import Url, is_url, local_path
 
+_OTHER_NAME = "-o FILE, or --output-dir FOLDER"
 _Key = str | tuple[int, int]
 
 
@@ -86,22 +87,25 @@ def register_output(path: Path, owner: str) -> str | None:
     """
     if is_special(path):
         return None
+    require_not_read(path)
     keys, paths = _keys(path), _current()
-    for key in keys:
-        if key in paths.read:
-            what = f"the file of {paths.read[key]}" if paths.read[key] else "the input"
-            raise UsageError(f"{path}: would be written over {what}", hint=_OTHER_NAME)
     before = next((paths.written[key] for key in keys if key in paths.written), None)
     for key in keys:
         paths.written.setdefault(key, owner)
     return before
 
 
-_OTHER_NAME = "-o FILE, or --output-dir FOLDER"
+def require_not_read(path: Path) -> None:
+    """Raise a UsageError where a path to be written is read, under this or another name."""
+    paths = _current()
+    for key in () if is_special(path) else _keys(path):
+        if key in paths.read:
+            what = f"the file of {paths.read[key]}" if paths.read[key] else "the input"
+            raise UsageError(f"{path}: would be written over {what}", hint=_OTHER_NAME)
 
 
 def reserve_output(path: Path, option: str) -> None:
-    """The same for an option that names a file of its own.
+    """Note that an option names a file to write.
 
     Raises UsageError: it is read, or written for something else.
     """

@@ -8,8 +8,8 @@ import typer
 from vidsum.commands.export import Results
 from vidsum.commands.options import command
 from vidsum.commands.outputs import check_outputs, require_suffix
-from vidsum.commands.records import save_text
 from vidsum.commands.result import CommandResult, View, run_alone
+from vidsum.commands.staging import save_text
 from vidsum.errors import UsageError
 from vidsum.io.text import STDIN
 from vidsum.options import option

@@ -12,8 +12,9 @@ import typer
 from vidsum.archive.settings import ArchiveFile, SearchOptions
 from vidsum.commands.options import Only, command
 from vidsum.commands.outputs import Outputs, attempt, check_outputs, require_suffix
-from vidsum.commands.records import replacing, require_replaceable, save_bytes, save_text
+from vidsum.commands.paths import register_input, require_not_read
 from vidsum.commands.result import CommandResult, Problem, Table, View, run_alone
+from vidsum.commands.staging import replacing, require_replaceable, save_bytes, save_text
 from vidsum.errors import UsageError, VidsumError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import UNLIKELY
@@ -118,6 +119,8 @@ def search_archive(
         texts = _texts(archive, matches, text, filters, extra, messages, problems)
         if target:
             texts[target] = _content(document, target)
+        for video in {path for match in matches for path in (match.video, *match.also)}:
+            register_input(video)
         for path, content in texts.items():  # existing files are refused before clips are written
             require_replaceable(content.encode(), path, overwrite=outputs.overwrite)
         _save_files(archive, matches, rows, outputs, messages, problems)
@@ -242,6 +245,7 @@ def _save_file(
 ) -> tuple[str, ...]:
     make_folder(path.parent)
     if kind == "picture":
+        require_not_read(path)
         save_bytes(archive.picture(match), path, overwrite=outputs.overwrite)
         return ()
     with replacing(path, path.parent, overwrite=outputs.overwrite) as shadow:

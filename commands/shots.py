@@ -13,8 +13,8 @@ from vidsum.commands.jobs import Task
 from vidsum.commands.options import Sources, Without, command
 from vidsum.commands.outputs import Files, Outputs, Sheet, moment_files, refuse
 from vidsum.commands.progress import Columns
-from vidsum.commands.records import Saving, document_result, save_result, write_moments
 from vidsum.commands.result import CommandResult, View, interval_table
+from vidsum.commands.saving import Saving, document_result, save_result, write_moments
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.options import option

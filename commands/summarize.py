@@ -14,8 +14,8 @@ from vidsum.commands.jobs import Task
 from vidsum.commands.options import Sources, Under, Without, command
 from vidsum.commands.outputs import Files, Outputs, PlotFormat, destinations, refuse
 from vidsum.commands.progress import Columns
-from vidsum.commands.records import Saving, save_result
 from vidsum.commands.result import CommandResult, View, interval_table
+from vidsum.commands.saving import Saving, save_result
 from vidsum.errors import UsageError
 from vidsum.features.settings import Extraction
 from vidsum.options import ADVANCED, check, option

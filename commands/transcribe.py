@@ -13,8 +13,8 @@ from vidsum.commands.jobs import Task
 from vidsum.commands.options import Only, command
 from vidsum.commands.outputs import Files, Outputs, destinations, require_one_text
 from vidsum.commands.progress import Columns
-from vidsum.commands.records import Saving, save_result
 from vidsum.commands.result import CommandResult, View, text_table
+from vidsum.commands.saving import Saving, save_result
 from vidsum.features.settings import Extraction
 from vidsum.options import option
 from vidsum.speech.settings import Transcription

@@ -143,6 +143,21 @@ def test_files_of_others_are_not_replaced(run: Run, indexed: Path) -> None:
     assert not Path("pictures").exists()
 
 
+@pytest.mark.parametrize("kind", ["clips", "pictures"])
+@pytest.mark.parametrize("link", ["symlink_to", "hardlink_to"])
+def test_a_clip_is_never_written_over_a_video_of_the_search(
+    run: Run, indexed: Path, kind: str, link: str
+) -> None:
+    video = next(indexed.rglob("*.mp4")).resolve() if indexed.is_dir() else indexed.resolve()
+    before = video.read_bytes()
+    assert run("search", "red", "-k", "2", f"--{kind}", "found", "--duplicates").code == 0
+    for path in Path("found").iterdir():
+        path.unlink()
+        getattr(path, link)(video)
+    ran = run("search", "red", "-k", "2", f"--{kind}", "found", "--duplicates", "--overwrite")
+    assert (ran.code, "over the input" in ran.err, video.read_bytes() == before) == (1, True, True)
+
+
 def test_clips_of_a_video_that_vanished_are_left_out(run: Run, indexed: Path) -> None:
     (indexed / "film.mp4").unlink()
     options = ("--clips", "clips", "--pictures", "pictures", "--duplicates", "-o", "found.json")

@@ -301,7 +301,7 @@ def test_a_stem_belongs_to_the_input_whose_run_was_stopped(
     other = film.with_suffix(".mov")
     other.write_bytes(film.read_bytes()[:-9])
     with monkeypatch.context() as context:
-        context.setattr("vidsum.commands.records._move", lambda *_: os._exit(9))
+        context.setattr("vidsum.commands.staging.move", lambda *_: os._exit(9))
         if (child := os.fork()) == 0:
             run("summarize", film, "--copy")
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9

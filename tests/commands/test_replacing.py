@@ -14,7 +14,7 @@ import pytest
 from tests.commands.conftest import Run
 from tests.grounding.colours import use_colours
 from tests.speech import stub
-from vidsum.commands import records
+from vidsum.commands import staging
 from vidsum.io.provenance import digest_of
 from vidsum.video.probe import probe
 from vidsum.video.write import write_segments
@@ -48,7 +48,7 @@ def times() -> dict[str, int]:
 
 def kill(run: Run, monkeypatch: pytest.MonkeyPatch, *arguments: object, n_moved: int = 1) -> None:
     """Run a command in a process that ends after it has renamed some files."""
-    move, moved = records._move, list[Path]()
+    move, moved = staging.move, list[Path]()
 
     def move_some(shadow: Path, target: Path) -> None:
         if len(moved) == n_moved:
@@ -57,7 +57,7 @@ def kill(run: Run, monkeypatch: pytest.MonkeyPatch, *arguments: object, n_moved:
         move(shadow, target)
 
     with monkeypatch.context() as context:
-        context.setattr(records, "_move", move_some)
+        context.setattr(staging, "move", move_some)
         if (child := os.fork()) == 0:
             run(*arguments)
             os._exit(0)
@@ -182,6 +182,78 @@ def test_records_with_defaults_are_up_to_date(
         run(*ask)
     assert states(run, *ask) == ["up to date"]
     assert states(run, *ask, *(["--snap", "kts"] if command == "ground" else ["--max-shots", 2])) == ["done"]
+
+
+def names_here() -> set[str]:
+    """Return the files that are not hidden."""
+    paths = [path for path in Path().rglob("*") if path.is_file()]
+    return {path.as_posix() for path in paths if not any(part.startswith(".") for part in path.parts)}
+
+
+def test_files_of_an_earlier_result_that_no_longer_fit_are_removed(run: Run, film: Path) -> None:
+    assert run("summarize", film, "--storyboard", "--plot").code == 0
+    old = {"film_storyboard.png", "film_importance.png"}
+    old |= {name for name in names_here() if name.startswith("film_key_frames/")}
+    Path("film_importance.png").write_bytes(b"mine")
+    ran = run("summarize", film, "--budget", "40%")
+    assert f"removed {len(old) - 1} of the earlier result" in ran.out
+    assert names_here() == {"film_summary.json", "film_summary.mp4", "film_importance.png"}
+
+
+def test_files_of_other_results_are_never_removed(run: Run, film: Path, ask: Callable[..., Any]) -> None:
+    other = film.with_name("other.mp4")
+    other.write_bytes(film.read_bytes() + bytes(8))
+    for path in (film, other):
+        for command in (("summarize", "--storyboard"), ("shots", "--sheet", "--clips", "--export", "csv")):
+            assert run(command[0], path, *command[1:]).code == 0
+        assert run("highlights", path, "--plot", "--clips", "-k", "1").code == 0
+        assert run("extract", path).code == 0
+    before = names_here()
+    assert ask("red", more=("--clips", "--plot"))["ok"]
+    assert ask("green", more=("--overwrite",))["ok"]
+    assert ask("blue", more=("-o", "m.json"))["ok"]
+    assert before <= names_here()
+    assert run("summarize", film, "--budget", "40%").code == 0
+    assert {name.split("_")[1] for name in before - names_here()} == {"storyboard.png", "key"}
+    assert {name.split("_")[0] for name in before - names_here()} == {"film"}
+
+
+@pytest.mark.parametrize("n_moved", [0, 1, 2])
+def test_files_of_other_results_are_not_removed_after_a_kill(
+    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch, ask: Callable[..., Any], n_moved: int
+) -> None:
+    assert run("summarize", film, "--storyboard", "--plot").code == 0
+    kill(run, monkeypatch, "summarize", film, "--storyboard", "--budget", "40%", n_moved=n_moved)
+    before = names_here()
+    assert ask("red", more=("--plot",))["ok"]
+    assert run("shots", film, "--sheet").code == 0
+    assert before <= names_here()
+    assert run("summarize", film).code == 0
+    assert not [name for name in names_here() if "storyboard" in name or "key_frames" in name]
+    assert not Path(".vidsum.json").exists()
+
+
+def test_a_copy_of_a_record_does_not_own_the_files_in_it(run: Run, film: Path) -> None:
+    assert run("summarize", film, "--storyboard").code == 0
+    shutil.copy("film_summary.json", "copy_summary.json")
+    before = names_here()
+    assert run("summarize", film, "-o", "copy_summary.json", "--budget", "40%").code == 0
+    assert before <= names_here()
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("link", ["symlink_to", "hardlink_to"])
+def test_a_clip_is_never_written_over_the_input(run: Run, film: Path, link: str, jobs: str) -> None:
+    other = film.with_name("other.mp4")
+    other.write_bytes(film.read_bytes())
+    before = film.read_bytes()
+    ask = ("highlights", film, other, "-k", "1", "--clips", "--jobs", jobs)
+    assert run(*ask).code == 0
+    clip = next(path for path in Path().glob("*film*s.mp4"))
+    clip.unlink()
+    getattr(clip, link)(film)
+    ran = run(*ask, "--overwrite")
+    assert (ran.code, "over the input" in ran.err, film.read_bytes() == before) == (1, True, True)
 
 
 # --- foreign or edited ---

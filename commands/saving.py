@@ -1,0 +1,257 @@
+"""Save results: leave up-to-date files alone, replace those that vidsum wrote, refuse all others.
+
+All files of a result are written under hidden names first. Then files of the earlier result of this record
+that the new one does not have are removed, and the record is written, with the hashes of the files that are
+about to be renamed; `.vidsum.json` has the hashes of those that they replace meanwhile. So after a kill each
+file is either the old one or the new one, and recorded as such. Files of other results are never removed.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from vidsum.commands import legacy, staging
+from vidsum.commands.outputs import Files, Outputs
+from vidsum.commands.records import Earlier, add_to_folder, forget_in_folder, hash_of, lock, name_in
+from vidsum.commands.result import CommandResult
+from vidsum.features.settings import Extraction
+from vidsum.grounding.settings import Retrieval
+from vidsum.options import as_record, leaves
+from vidsum.shots.settings import ShotSettings
+from vidsum.summary.settings import Selection
+from vidsum.video.settings import Clips
+
+if TYPE_CHECKING:
+    from vidsum.results.moments import Grounding, Highlights
+    from vidsum.results.shots import Shots
+    from vidsum.types import Progress
+
+R = TypeVar("R", bound=Any)
+
+
+@dataclass(frozen=True)
+class Saving(Generic[R]):
+    """How a command makes, writes and prints the result of one input."""
+
+    provenance: Mapping[str, Any]
+    run: Callable[[], R]
+    document: Callable[[R, Collection[str]], dict[str, Any]]
+    """Returns a result as JSON, with the optional parts that were requested or are among some keys."""
+    write: Callable[[R, Files], Iterable[str]]
+    """Writes all files but the record, and returns warnings."""
+    answer: Callable[[R, str], CommandResult]
+    """Lines and a table for people; the text names the files."""
+    load: Callable[[Mapping[str, Any]], R]
+    """Returns the result of a document."""
+    select: Callable[[R], R | None] = lambda result: result
+    """Returns the part of an earlier result that was requested; None if it lacks some of it."""
+    merge: Callable[[R, R], R] | None = None
+    """Adds a new result to an earlier one that was made in the same way."""
+    shared: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda provenance: provenance
+    """Returns the part of a provenance that results to be merged share."""
+    encoding_tag: str = ""
+    """See `vidsum.video.settings.Encoding.tag`."""
+
+
+def save_result(files: Files, saving: Saving[R], outputs: Outputs) -> CommandResult:
+    """Return the result of one input after its files were written, or found up to date.
+
+    Raises OutputError: a file exists that vidsum did not write or that was changed since.
+    """
+    earlier = Earlier.read(files)
+    is_same = _is_same(earlier, saving)
+    if is_same and not outputs.overwrite and (unchanged := _unchanged(files, saving, earlier)):
+        return unchanged
+    if not outputs.overwrite:
+        earlier.require_ours([files.record, *files.all])
+    result, note = saving.run(), ""
+    part = saving.document(result, ())
+    with ExitStack() as stack:
+        if saving.merge:
+            stack.enter_context(lock(files.record))
+            earlier = Earlier.read(files)  # another process may have added to it
+            is_same = _is_same(earlier, saving) and set(earlier.keys) >= set(part)
+            note = "" if is_same or not earlier.keys else "; replaced earlier queries, of other settings"
+        is_added_to = is_same and (saving.merge or not outputs.overwrite)
+        document, clips = _whole(result, saving, earlier) if is_added_to else part, files.clips(part)
+        if not outputs.overwrite:
+            earlier.require_ours([files.record, *clips])
+        fresh = _fresh(files, clips, saving, earlier) if is_same and not outputs.overwrite else []
+        staged = stack.enter_context(staging.stage(files, clips, fresh))
+        messages = staged.write(lambda shadow: saving.write(result, shadow))
+        produced = staged.produced()
+        if not outputs.overwrite:
+            earlier.require_ours(produced)
+        staging.require_not_inputs(produced)
+        has_changed = document != earlier.document or any(map(staging.differs, produced, produced.values()))
+        is_new = outputs.overwrite or has_changed
+        carried = _carry(earlier, saving, document) if is_same else {}
+        n_removed = _publish(files, document, produced, earlier, carried) if is_new else 0
+    names = _names(files, clips) + (f"; removed {n_removed} of the earlier result" if n_removed else "")
+    answer = saving.answer(result, names + note)
+    warnings = dict.fromkeys([*part["warnings"], *messages])  # reader and writer may warn of the same
+    state: dict[str, Any] = {} if is_new else {"up_to_date": True}
+    data = {**state, **files.facts(clips), **part}
+    lines = answer.lines if is_new else _mark_unchanged(answer.lines)
+    return replace(answer, data=data, lines=lines, messages=tuple(warnings))
+
+
+def _is_same(earlier: Earlier, saving: Saving[R]) -> bool:
+    """Return whether an earlier result was made from the same, or from what results to be merged share."""
+    if earlier.document is None:
+        return False
+    provenances = (earlier.document["provenance"], saving.provenance)
+    before, now = (_with_defaults(saving.shared(provenance)) for provenance in provenances)
+    return before == now
+
+
+def _with_defaults(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a provenance block with the options that it leaves out, as earlier versions recorded them."""
+    kinds = {"shots": ShotSettings, "summary": Selection, "grounding": Retrieval}
+    filled = {
+        part: as_record(kind()) | provenance[part] for part, kind in kinds.items() if part in provenance
+    }
+    if "grounding" in filled:  # where speech is not searched, nothing is recorded
+        filled["grounding"]["evidence"] = provenance["grounding"].get("evidence")
+    return {**provenance, **filled}
+
+
+def _unchanged(files: Files, saving: Saving[R], earlier: Earlier) -> CommandResult | None:
+    """Return the answer in an earlier record, if its files are those requested; else None."""
+    assert earlier.document is not None
+    whole = saving.load(earlier.document)
+    part = saving.select(whole)
+    if part is None:
+        return None
+    document = saving.document(part, ())
+    others, clips = files.unlisted, files.clips(document)
+    shows_all = not (saving.merge and others) or document == saving.document(whole, ())
+    is_fresh = len(_fresh(files, clips, saving, earlier)) == len([*others, *clips])
+    if not (is_fresh and shows_all and set(earlier.keys) >= set(document)):
+        return None
+    if earlier.is_legacy:
+        _publish(files, earlier.document, {}, earlier, earlier.current())
+    answer = saving.answer(part, _names(files, clips))
+    lines = _mark_unchanged(answer.lines)
+    data = {"up_to_date": True, **files.facts(clips), **document}
+    return replace(answer, data=data, lines=lines, messages=tuple(earlier.document["warnings"]))
+
+
+def _fresh(files: Files, clips: Sequence[Path], saving: Saving[R], earlier: Earlier) -> list[Path]:
+    """Return the files that are as an earlier run with the same settings wrote them."""
+    from vidsum.pipelines.export import read_encoding_tag
+
+    assert earlier.document is not None
+    provenance = earlier.document["provenance"]
+    tags = dict.fromkeys(clips, files.clip_settings.tag)
+    if "video" in files.named:
+        tags[files.named["video"]] = saving.encoding_tag
+    paths = [path for path in (*files.unlisted, *clips) if earlier.is_current(path)]
+    return [path for path in paths if path not in tags or read_encoding_tag(path, provenance) == tags[path]]
+
+
+def _whole(result: R, saving: Saving[R], earlier: Earlier) -> dict[str, Any]:
+    """Return the document to write: an earlier one of the same, if it has all, or both merged."""
+    assert earlier.document is not None
+    before = saving.load(earlier.document)
+    if saving.merge:
+        return saving.document(saving.merge(before, result), earlier.keys)
+    if saving.select(before) is not None and set(earlier.keys) >= set(saving.document(result, ())):
+        return earlier.document
+    return saving.document(result, ())
+
+
+def _publish(
+    files: Files,
+    document: dict[str, Any],
+    produced: Mapping[Path, Path],
+    earlier: Earlier,
+    carried: Mapping[str, str],
+) -> int:
+    """Write the record, rename the files, and return how many files of the earlier result were removed.
+
+    `carried` are the hashes of files of the earlier result that belong to the new one too.
+    """
+    from vidsum.results.result import write_document
+
+    record, folder = files.record, files.record.parent
+    hashes = {name_in(path, record): hash_of(shadow) for path, shadow in produced.items()}
+    outputs = {**carried, **hashes}
+    outdated = [name for name in earlier.removable(files) if name not in outputs]
+    replaced = earlier.current().items() - outputs.items()
+    add_to_folder(folder, {name: sha256 for name, sha256 in replaced if name not in outdated})
+    for name in outdated:
+        Path(folder, name).unlink(missing_ok=True)
+    if files.has_json:
+        entry = {"outputs": dict(sorted(outputs.items()))} if outputs else {}
+        write_document({**document, **entry}, record)
+    else:
+        add_to_folder(folder, hashes)
+    for path, shadow in produced.items():
+        staging.move(shadow, path)
+    if files.has_json:
+        forget_in_folder(folder, [*outputs, *outdated])
+    else:
+        add_to_folder(folder, hashes, only=True)
+    legacy.remove_mark(record)
+    return len(outdated)
+
+
+def _carry(earlier: Earlier, saving: Saving[R], document: Mapping[str, Any]) -> dict[str, str]:
+    """Return the files of an earlier result, made in the same way, that belong to a new document too."""
+    current = earlier.current()
+    if not saving.merge or document == earlier.document:
+        return current
+    return {name: sha256 for name, sha256 in current.items() if name.endswith(".mp4")}  # plots show all
+
+
+def _mark_unchanged(lines: tuple[str, ...]) -> tuple[str, ...]:
+    return (*lines[:-1], f"{lines[-1]} (unchanged)") if lines else ()
+
+
+def _names(files: Files, clips: Sequence[Path]) -> str:
+    names = ", ".join(map(str, files.all))
+    if clips:
+        names += f" and {len(clips)} clip{'s' if len(clips) > 1 else ''} in {files.clip_folder}"
+    return names
+
+
+def document_result(result: R, *, in_table: bool = False) -> CommandResult:
+    """Return a result for stdout: its document, unless all results go into one table."""
+    document = result.to_dict()
+    return CommandResult(data=document, document=None if in_table else document, messages=result.warnings)
+
+
+def write_moments(
+    result: "Grounding | Highlights | Shots",
+    files: Files,
+    progress: "Progress | None",
+    *,
+    extraction: Extraction = Extraction(),
+) -> Iterator[str]:
+    """Write the clips, plots and sheet of moments, highlights or shots; yield warnings."""
+    from vidsum.pipelines import export
+    from vidsum.pipelines.clips import write_clips
+    from vidsum.results.shots import Shots
+
+    if files.clip_folder:
+        settings: Any = {leaf.name: leaf.default for leaf in leaves(Clips, files.clip_settings)}
+        settings |= {"extraction": extraction, "progress": progress}
+        yield from write_clips(result, files.clip_folder, files.clip_stem, **settings)
+    if "plot" in files.named and not isinstance(result, Shots):
+        yield from export.write_plot(result, files.named["plot"])
+    if "sheet" in files.named:
+        export.write_sheet(result, files.named["sheet"])
+
+
+def existing(files: Files) -> CommandResult | None:
+    """Return the result of an input that `--skip-existing` skips, as all its files exist; else None.
+
+    Clips are not considered: their number depends on the result.
+    """
+    if not all(path.exists() for path in (*files.all, *files.derived)):
+        return None
+    names = ", ".join(map(str, files.all))
+    return CommandResult(data={"skipped": True, **files.facts()}, lines=(f"{names}: exists, skipped",))
