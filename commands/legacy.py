@@ -6,16 +6,13 @@ in their folder, and while files were written, a mark `.NAME.unfinished` had the
 
 import re
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vidsum.errors import InputError
 from vidsum.io.text import read_bytes
-
-if TYPE_CHECKING:
-    from vidsum.commands.outputs import Files
 
 _NOTES = ".vidsum.sha256"
 _NOTES_HEAD = b"# SHA-256 of files that vidsum wrote here"
@@ -29,39 +26,38 @@ _LABELLED = (".mp4", ".png", ".svg", ".mkv", ".mov", ".m4v")
 
 
 def outputs_of(
-    files: "Files", document: Mapping[str, Any] | None, folder: Mapping[str, Sequence[str]]
+    record: Path,
+    requested: Sequence[Path],
+    others: Iterable[Path],
+    document: Mapping[str, Any] | None,
+    folder: Mapping[str, Sequence[str]],
 ) -> dict[Path, str]:
     """Return the SHA-256 of those files that an earlier version wrote with a record, or before a kill."""
     from vidsum.io.provenance import digest_of, identify_file
 
-    mark = read_mark(files.record)
+    mark = read_mark(record)
     digests = [digest_of(document["provenance"])] if document else []
     digests += [mark[0]] if mark else []
     noted = {sha256 for hashes in folder.values() for sha256 in hashes}
     known = dict[Path, str]()
-    for path in _candidates(files, document):
-        is_key_frame = path.parent not in (files.record.parent, files.clip_folder)
+    for path in _candidates(requested, others):
+        is_key_frame = path not in requested and _KEY_FRAME.fullmatch(path.name)
         is_labelled = bool(digests) and (read_label(path) or "").endswith(tuple(digests))
         is_text = mark is not None and path.suffix not in _LABELLED
-        is_record = document is not None and path == files.record
-        is_noted = path in files.unlisted and identify_file(path)["sha256"] in noted
+        is_record = document is not None and path == record
+        is_noted = path in requested and identify_file(path)["sha256"] in noted
         if is_record or is_noted or is_labelled or is_text or (is_key_frame and digests):
             known[path] = identify_file(path)["sha256"]
     return known
 
 
-def _candidates(files: "Files", document: Mapping[str, Any] | None) -> list[Path]:
-    """Return the files that an earlier version may have written with a record."""
+def _candidates(requested: Iterable[Path], others: Iterable[Path]) -> list[Path]:
+    """Return the files that an earlier version may have written, with the key frames in a folder."""
     paths = list[Path]()
-    for path in files.unlisted:
+    for path in requested:
         jpegs = sorted(path.glob("*.jpg")) if path.is_dir() else []
         paths += [jpeg for jpeg in jpegs if _KEY_FRAME.fullmatch(jpeg.name)] if path.is_dir() else [path]
-    if document:
-        paths += files.clips(document)
-    if files.clip_stem:
-        picture = re.compile(rf"{re.escape(files.clip_stem)}_(moments|highlights|shots)(_sheet)?\.(png|svg)")
-        paths += [path for path in files.record.parent.iterdir() if picture.fullmatch(path.name)]
-    return [path for path in dict.fromkeys(paths) if path.is_file()]
+    return [path for path in dict.fromkeys([*paths, *others]) if path.is_file()]
 
 
 def has_label(path: Path) -> bool:

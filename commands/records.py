@@ -62,7 +62,7 @@ class Earlier:
             outputs = {name: folder[name][-1] for name in names if name in folder}
         if outputs:
             return cls(record, document, fault, outputs)
-        known = legacy.outputs_of(files, document, folder)
+        known = legacy.outputs_of(record, files.unlisted, _labelled(files, document), document, folder)
         outputs = {name_in(path, record): sha256 for path, sha256 in known.items()}
         return cls(record, document, fault, outputs, is_legacy=bool(known))
 
@@ -130,6 +130,15 @@ def hash_of(path: Path) -> str:
 
     sha256: str = identify_file(path)["sha256"]
     return sha256
+
+
+def _labelled(files: Files, document: Mapping[str, Any] | None) -> list[Path]:
+    """Return clips, plots and sheets that an earlier version may have written with a record."""
+    paths = files.clips(document) if document else []
+    if files.clip_stem:
+        picture = re.compile(rf"{re.escape(files.clip_stem)}_(moments|highlights|shots)(_sheet)?\.(png|svg)")
+        paths += [path for path in files.record.parent.iterdir() if picture.fullmatch(path.name)]
+    return paths
 
 
 # --- the record of a folder ---
