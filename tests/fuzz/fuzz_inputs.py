@@ -54,6 +54,8 @@ def outcome(case: Case, folder: Path) -> str:
     except VidsumError as error:
         is_short = "\n" not in error.message and len(error.message) <= LONGEST_MESSAGE
         result = "refused" if is_short else f"a message that is no line: {error.message!r:.300}"
+    except ModuleNotFoundError:
+        raise  # an extra is not installed, which skips the test
     except (Exception, _TooSlow):
         result = traceback.format_exc(limit=-4)
     finally:
