@@ -48,9 +48,9 @@ def retrieved(count: int) -> Any:
     [
         (windows, "_BLOCK", 512, on_grid),
         (liveness, "_BLOCK", 1024, lambda count: liveness.measures(ROWS[:count], [1, 4])),
-        (find, "_AT_ONCE", 256, curves),
-        (captioner, "_AT_ONCE", 32, written),
-        (writers, "_AT_ONCE", 64, retrieved),
+        (find, "_QUERIES_PER_BATCH", 256, curves),
+        (captioner, "_BLOCK_PICTURES", 32, written),
+        (writers, "_SEGMENTS_PER_BATCH", 64, retrieved),
     ],
 )
 def test_blocks_change_nothing(

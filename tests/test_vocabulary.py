@@ -1,0 +1,76 @@
+"""Names and docstrings of the package use the vocabulary of docs/contributing.md."""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+MODULES = sorted(
+    path
+    for folder in ("vidsum", "commands")
+    for path in (ROOT / folder).rglob("*.py")
+    if path.relative_to(ROOT).parts[:2] not in (("vidsum", "commands"), ("vidsum", "weights"))
+)
+"""All modules; the links to `commands/` and `weights/` would show some of them twice."""
+FORBIDDEN_NAMES = {
+    *("how", "one", "each", "told", "kept", "asked", "shown", "found", "heard", "given", "own"),
+    *("wishes", "beside"),
+}
+"""Pronouns and participles say nothing about a value."""
+FORBIDDEN_STARTS = re.compile(r"(What|Of|The same|Those|One of|Who)\b")
+
+
+def names_in(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """Yield every name that a module binds, with its line."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                yield node.name, node.lineno
+            case ast.Name(ctx=ast.Store()):
+                yield node.id, node.lineno
+            case ast.Attribute(ctx=ast.Store()):
+                yield node.attr, node.lineno
+            case ast.arg():
+                yield node.arg, node.lineno
+            case (
+                ast.ExceptHandler(name=str(name))
+                | ast.MatchAs(name=str(name))
+                | ast.MatchStar(name=str(name))
+            ):
+                yield name, node.lineno
+            case ast.Import() | ast.ImportFrom():
+                for alias in node.names:
+                    yield alias.asname or alias.name, node.lineno
+
+
+def docstrings_in(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """Yield the texts that stand alone: docstrings of modules, classes, functions and attributes."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str(text))):
+                yield text, node.lineno
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_names_and_docstrings(path: Path) -> None:
+    tree = ast.parse(path.read_text("utf-8"))
+    names = [f"line {line}: {name}" for name, line in names_in(tree) if name.strip("_") in FORBIDDEN_NAMES]
+    texts = [
+        f"line {line}: {text[:60]}" for text, line in docstrings_in(tree) if FORBIDDEN_STARTS.match(text)
+    ]
+    assert path.stem.strip("_") not in FORBIDDEN_NAMES
+    assert names == []
+    assert texts == []
+
+
+def test_a_class_name_means_one_thing() -> None:
+    homes = defaultdict[str, list[str]](list)
+    for path in MODULES:
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes[node.name].append(str(path.relative_to(ROOT)))
+    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
