@@ -55,7 +55,12 @@ class Place:
         return subprocess.Popen(
             [sys.executable, "-m", "vidsum", *words],
             cwd=self.work,
-            env={**os.environ, "VIDSUM_HOME": str(self.home), "PYTHONPATH": str(CHECKOUT)},
+            env={
+                **os.environ,
+                "VIDSUM_HOME": str(self.home),
+                "VIDSUM_MEDIA": "relative",  # the same timelines in every folder
+                "PYTHONPATH": str(CHECKOUT),
+            },
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
         )
