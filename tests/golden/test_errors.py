@@ -14,6 +14,7 @@ from tests import media
 from tests.golden.stored import REGENERATE
 from tests.golden.test_documents import save_annotated, save_features
 from vidsum.__main__ import main
+from vidsum.device import unload
 
 _STORED = Path(__file__).with_name("errors.json")
 ROWS: list[dict[str, Any]] = json.loads(_STORED.read_text("utf-8"))
@@ -63,6 +64,7 @@ def test_error(
 ) -> None:
     for path in material.iterdir():
         (here / path.name).symlink_to(path)
+    unload()  # a model in memory needs no weights
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
     for name, value in row.get("variables", {}).items():
         monkeypatch.setenv(name, value)
