@@ -19,7 +19,6 @@ from filelock import FileLock
 from vidsum.commands import legacy
 from vidsum.commands.outputs import Files
 from vidsum.errors import InputError, OutputError
-from vidsum.io.cache import home
 from vidsum.io.outputs import atomic_write, check_name
 
 HINT = "--overwrite, or -o FILE"
@@ -186,6 +185,8 @@ def _write_folder(folder: Path, known: Mapping[str, list[str]]) -> None:
 @contextmanager
 def lock(path: Path) -> Iterator[None]:
     """Exclude other processes that change the record at a path."""
+    from vidsum.io.cache import home  # with NumPy, which usage errors can do without
+
     name = hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:16]
     with suppress(OSError):
         (home() / "locks").mkdir(parents=True, exist_ok=True)
