@@ -115,7 +115,7 @@ class Traced:
 
     folder: Path
     calls: str | None
-    """What strace saw of the network; None where there is no strace."""
+    """Network calls that strace recorded; None where there is no strace."""
 
 
 @pytest.fixture(scope="module")

@@ -43,7 +43,7 @@ def test_the_page_and_its_parts_come_from_here_alone(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "options"),
+    ("request_fields", "options"),
     [
         ({"q": "red"}, {}),
         ({"q": "blue", "k": "1"}, {"top_k": 1}),
@@ -62,10 +62,10 @@ def test_the_page_and_its_parts_come_from_here_alone(server: Server) -> None:
     ],
 )
 def test_a_search_answers_what_the_archive_finds(
-    server: Server, archive: Archive, asked: dict[str, Any], options: dict[str, Any]
+    server: Server, archive: Archive, request_fields: dict[str, Any], options: dict[str, Any]
 ) -> None:
-    answer = ask(server, f"/api/search?{urlencode(asked, doseq=True)}").json
-    found = archive.search(asked["q"], **options)
+    answer = ask(server, f"/api/search?{urlencode(request_fields, doseq=True)}").json
+    found = archive.search(request_fields["q"], **options)
     expected = [{"rank": rank, **asdict(match)} for rank, match in enumerate(found, 1)]
     for row in expected:
         row["parts"], row["also"] = [list(part) for part in row["parts"]], list(row["also"])

@@ -66,7 +66,7 @@ def test_several_processes_print_and_write_what_one_does(run: Run, film: Path) -
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bytes, bytes]]:
-    """What workers were sent, as it is pickled: the work, and a task."""
+    """Pickled messages to workers: the work, and a task."""
     messages: list[tuple[bytes, bytes]] = []
 
     def send(self: Worker, work: Work, task: Task, progress: Any) -> CommandResult:

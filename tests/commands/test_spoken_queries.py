@@ -1,4 +1,4 @@
-"""`vidsum ground --query-audio`: what is heard becomes a query."""
+"""`vidsum ground --query-audio`: a spoken question becomes a query."""
 
 import io
 import json
@@ -77,9 +77,9 @@ def test_another_language_is_translated(
     question: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = stub.install(monkeypatch, text="a man")
-    heard = transcribe_query(str(question), Extraction())
+    transcript = transcribe_query(str(question), Extraction())
     assert model.tasks == [("transcribe", "de"), ("translate", "de")]
-    assert (heard.text, heard.language, heard.language_probability) == ("a man", "de", 0.97)
+    assert (transcript.text, transcript.language, transcript.language_probability) == ("a man", "de", 0.97)
 
 
 @pytest.mark.parametrize(

@@ -78,9 +78,9 @@ def test_a_space_asks_for_its_features_and_leaves_the_rest_as_it_was() -> None:
         ("vse", False, ["efficientnet_lite0"]),
         ("vse", True, ["i3d_128", "efficientnet_lite0"]),
     ):
-        asked = extractions_for(space, how, thorough=thorough)
-        assert [one.extractor for one in asked] == extractors
-        for one in asked:
+        chosen_extractions = extractions_for(space, how, thorough=thorough)
+        assert [one.extractor for one in chosen_extractions] == extractors
+        for one in chosen_extractions:
             assert one.logits == (space == "vse")
             assert (one.precision, one.device, one.reader, one.cache) == ("bf16", "cpu", "opencv", False)
 
@@ -107,8 +107,8 @@ def test_motion_sees_every_second_of_a_film(tmp_path: Path, fps: int, n_frames: 
 
 def test_motion_is_seen_in_what_the_processor_does_best(monkeypatch: pytest.MonkeyPatch) -> None:
     def of(**how: Any) -> list[tuple[str, str]]:
-        asked = extractions_for("vse", Extraction(**how), thorough=True)
-        return [(one.extractor, one.precision) for one in asked]
+        chosen_extractions = extractions_for("vse", Extraction(**how), thorough=True)
+        return [(one.extractor, one.precision) for one in chosen_extractions]
 
     pictures = ("efficientnet_lite0", "auto")
     monkeypatch.setattr(device, "prefers_bf16", device.prefers_bf16.__wrapped__)  # not what it remembers

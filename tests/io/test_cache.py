@@ -12,7 +12,7 @@ from vidsum.types import FloatArray
 ROWS = np.arange(6, dtype=np.float32).reshape(3, 2)
 
 
-def asked(made: list[int]) -> FloatArray:
+def compute_rows(made: list[int]) -> FloatArray:
     """The rows; `made` gets a number each time that they are made."""
 
     def make() -> FloatArray:
@@ -25,18 +25,18 @@ def asked(made: list[int]) -> FloatArray:
 def test_rows_are_made_once(own_home: Path) -> None:
     made: list[int] = []
     for _ in range(3):
-        np.testing.assert_array_equal(asked(made), ROWS)
+        np.testing.assert_array_equal(compute_rows(made), ROWS)
     assert made == [0]
 
 
 @pytest.mark.parametrize("damage", [lambda old: b"", lambda old: old[:-1], lambda old: old[:-1] + b"\1"])
 def test_damaged_content_is_made_again(own_home: Path, damage: Callable[[bytes], bytes]) -> None:
     made: list[int] = []
-    asked(made)
+    compute_rows(made)
     (file,) = (own_home / "rows").iterdir()
     file.write_bytes(damage(file.read_bytes()))
     for _ in range(2):
-        np.testing.assert_array_equal(asked(made), ROWS)
+        np.testing.assert_array_equal(compute_rows(made), ROWS)
     assert made == [0, 1]
 
 
@@ -55,7 +55,7 @@ def test_a_home_that_is_a_file_stores_nothing(own_home: Path) -> None:
     own_home.write_text("a file")
     made: list[int] = []
     for _ in range(2):
-        np.testing.assert_array_equal(asked(made), ROWS)
+        np.testing.assert_array_equal(compute_rows(made), ROWS)
     assert made == [0, 1]
     assert not is_first("a")
 

@@ -1,4 +1,4 @@
-"""What a result was made from: hashes of files, and names of provenance blocks."""
+"""Provenance of results: hashes of files, and names of provenance blocks."""
 
 import hashlib
 import os

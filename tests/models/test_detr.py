@@ -284,7 +284,7 @@ def test_a_perceptron_has_no_relu_at_its_end() -> None:
 
 D, HEADS = 16, 4
 CLIPS, WORDS = torch.tensor([7, 3]), torch.tensor([5, 2])
-"""Of a batch of two; the second sample has padding of both kinds."""
+"""Masks of a batch of two; the second sample has padding of both kinds."""
 
 
 def public_attention(

@@ -222,11 +222,11 @@ def test_charts_place_segments_and_curve() -> None:
     assert [band.x for band in drawing.shots] == [0]
     assert drawing.line == "M0.00 52.5H500.00L500.00 5H1000.00"
     assert make_chart("x", 10.0, []).area == ""
-    heard = make_chart(
+    speech_chart = make_chart(
         "x", 10.0, [replace(spans[0], evidence="said")], ([0.0, 5.0], [0.2, 0.4]), said=[0.5, 0.0]
     )
-    assert [band.is_said for band in heard.chosen] == [True]
-    assert heard.said == "M0.00 5H500.00L500.00 100H1000.00"
+    assert [band.is_said for band in speech_chart.chosen] == [True]
+    assert speech_chart.said == "M0.00 5H500.00L500.00 100H1000.00"
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=3000))

@@ -1,4 +1,4 @@
-"""Scripts of simulated videos: what is shown, when sentences are true, and what is asked."""
+"""Scripts of simulated videos: what is shown, when sentences are true, and the queries drawn from them."""
 
 from collections import Counter
 from itertools import pairwise
@@ -47,10 +47,10 @@ def many(n_sentences: int = 300) -> Captions:
 
 
 def queries(script: Script, known: Captions, sentence: int, draws: int = 200) -> dict[int, ScriptQuery]:
-    """The queries that are asked for a sentence."""
+    """Draw the queries for a sentence."""
     rng = np.random.default_rng(0)
-    asked = [draw_query(script, known, sentence, rng) for _ in range(draws)]
-    return {each.query: each for each in asked}
+    drawn_queries = [draw_query(script, known, sentence, rng) for _ in range(draws)]
+    return {each.query: each for each in drawn_queries}
 
 
 def test_an_annotated_video_is_that_of_the_file_and_may_have_an_end_card() -> None:
@@ -137,9 +137,9 @@ def test_a_query_is_the_sentence_a_short_form_or_another_sentence_of_the_event()
     }
     known = embed_captions(one, one_hot, "words")
     script = Script("x", 40.0, (ScriptSegment(0, 4.0, 8.0), ScriptSegment(2, 8.0, 40.0)))
-    asked = queries(script, known, 0)
-    assert set(asked) == {0, 1, 3}  # itself, the other one, and after three sentences its short form
-    assert {each.moments for each in asked.values()} == {((4.0, 8.0),)}
+    drawn_queries = queries(script, known, 0)
+    assert set(drawn_queries) == {0, 1, 3}  # itself, the other one, and after three sentences its short form
+    assert {each.moments for each in drawn_queries.values()} == {((4.0, 8.0),)}
     assert set(queries(script, known, 2)) == {2, 5}
 
 
@@ -154,7 +154,7 @@ def test_a_short_query_is_true_wherever_its_words_are_shown() -> None:
         ScriptSegment(2, 9.0, 20.0),
         ScriptSegment(1, 20.0, 30.0),
     )
-    asked = queries(Script("x", 40.0, shown), known, 0)
+    drawn_queries = queries(Script("x", 40.0, shown), known, 0)
     assert known.query_texts[3] == "dog"
-    assert asked[3].moments == ((0.0, 9.0), (20.0, 30.0))
-    assert asked[0].moments == ((0.0, 5.0),)
+    assert drawn_queries[3].moments == ((0.0, 9.0), (20.0, 30.0))
+    assert drawn_queries[0].moments == ((0.0, 5.0),)
