@@ -9,13 +9,14 @@ from tests.checkpoints.server import Server, broken_off, failing, resumable, sen
 from vidsum.checkpoints import package_index as module
 from vidsum.checkpoints.package_index import download, new_session
 from vidsum.errors import WeightsError
+from vidsum.io import network
 
 BODY = os.urandom(700_000)
 
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PAUSE_S", 0.0)
+    monkeypatch.setattr(network, "PAUSE_S", 0.0)
 
 
 @pytest.fixture
@@ -80,7 +81,7 @@ def test_server_that_cannot_resume_sends_all_again(server: Server, target: Path)
 def test_transfer_that_always_breaks_is_given_up(server: Server, target: Path) -> None:
     with pytest.raises(WeightsError, match=r"127\.0\.0\.1 broke off the transfer"):
         get(server.serve("/w", broken_off(BODY, 1000)), target)
-    assert len(server.asked) == module.ATTEMPTS
+    assert len(server.asked) == network.ATTEMPTS
 
 
 @pytest.mark.parametrize(("status", "asked"), [(404, 1), (403, 1), (500, 3), (503, 3)])

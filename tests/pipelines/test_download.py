@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.checkpoints.server import Server, broken_off, failing, running_server, send
 from tests.hostile import Responder, answer, parts, redirect, trickle
 from vidsum.errors import InputError
+from vidsum.io import network
 from vidsum.pipelines import download as module
 from vidsum.pipelines.download import copy_path, download, is_web
 
@@ -26,7 +27,7 @@ FILM = os.urandom(700_000)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("VIDSUM_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("VIDSUM_OFFLINE", raising=False)
-    monkeypatch.setattr(module, "PAUSE_S", 0.0)
+    monkeypatch.setattr(network, "PAUSE_S", 0.0)
     monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: None)
     return tmp_path / "home"
 

@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -37,14 +36,14 @@ from urllib3 import HTTPResponse
 from vidsum.checkpoints.registry import Archive, PackageSource, host_of
 from vidsum.errors import WeightsError
 from vidsum.io.network import (
-    ATTEMPTS,
-    PAUSE_S,
     TIMEOUTS_S,
     OnBytes,
     Session,
     failing_host,
     failure_reason,
     parse_content_range,
+    size_of,
+    transfer,
     write_body,
 )
 from vidsum.io.provenance import hash_file
@@ -70,34 +69,29 @@ def download(session: Session, url: str, target: Path, on_bytes: OnBytes) -> Non
     Raises WeightsError where the server cannot be reached, refuses, breaks off again and again, or takes
     longer than `FILE_S`.
     """
+
+    def request() -> None:
+        done = size_of(target) or 0
+        headers = {"Range": f"bytes={done}-"} if done else {}
+        with session.get(url, headers=headers, stream=True, timeout=TIMEOUTS_S) as response:
+            response.raise_for_status()
+            is_part = response.status_code == requests.codes.partial_content
+            span = parse_content_range(response.headers) if is_part else None
+            # start over if the server cannot resume
+            write_body(response, target, done if span and span[0] == done else 0, on_bytes)
+
     target.unlink(missing_ok=True)
-    _run_within(session, url, FILE_S, lambda: _transfer(session, url, target, on_bytes))
-
-
-def _run_within(session: Session, url: str, seconds: float, transfer: Callable[[], T]) -> T:
     try:
-        return session.within(seconds, transfer)
+        _run_within(session, url, FILE_S, lambda: transfer(request, target))
+    except requests.RequestException as error:
+        raise WeightsError(f"{failing_host(error, url)} {failure_reason(error)}") from None
+
+
+def _run_within(session: Session, url: str, seconds: float, task: Callable[[], T]) -> T:
+    try:
+        return session.within(seconds, task)
     except TimeoutError as error:
         raise WeightsError(f"{host_of(url)} does not answer within {seconds:g} s") from error
-
-
-def _transfer(session: Session, url: str, target: Path, on_bytes: OnBytes) -> None:
-    """Request what `target` lacks until it is whole; start over if the server cannot resume."""
-    for attempt in range(1, ATTEMPTS + 1):
-        done = target.stat().st_size if target.exists() else 0
-        headers = {"Range": f"bytes={done}-"} if done else {}
-        try:
-            with session.get(url, headers=headers, stream=True, timeout=TIMEOUTS_S) as response:
-                response.raise_for_status()
-                is_part = response.status_code == requests.codes.partial_content
-                span = parse_content_range(response.headers) if is_part else None
-                write_body(response, target, done if span and span[0] == done else 0, on_bytes)
-                return
-        except requests.RequestException as error:
-            # only a transfer that had begun is worth another try
-            if attempt == ATTEMPTS or isinstance(error, requests.HTTPError) or not target.exists():
-                raise WeightsError(f"{failing_host(error, url)} {failure_reason(error)}") from None
-        time.sleep(PAUSE_S * attempt)
 
 
 class _FileAdapter(HTTPAdapter):

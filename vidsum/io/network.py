@@ -3,6 +3,7 @@
 import os
 import re
 import socket
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
@@ -126,6 +127,27 @@ class _Adapter(HTTPAdapter):
 
         connection.connect = connect_and_note
         return connection
+
+
+def transfer(request: Callable[[], None], part: Path) -> None:
+    """Repeat `request`, which appends a response to `part`, while the connection breaks after some bytes.
+
+    Raises what `request` raises at the last attempt, for a refusal, or when nothing comes.
+    """
+    begun = size_of(part)
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            request()
+            break
+        except requests.RequestException as error:
+            if attempt == ATTEMPTS or isinstance(error, requests.HTTPError) or size_of(part) == begun:
+                raise
+        time.sleep(PAUSE_S * attempt)
+
+
+def size_of(part: Path) -> int | None:
+    """Return the bytes of a file; None where there is none."""
+    return part.stat().st_size if part.exists() else None
 
 
 def write_body(response: requests.Response, target: Path, done: int, on_bytes: OnBytes) -> None:

@@ -29,8 +29,6 @@ from filelock import FileLock, Timeout
 from vidsum.errors import InputError, digest_of_url, is_full
 from vidsum.io.cache import home
 from vidsum.io.network import (
-    ATTEMPTS,
-    PAUSE_S,
     TIMEOUTS_S,
     Session,
     failing_host,
@@ -38,6 +36,8 @@ from vidsum.io.network import (
     is_offline,
     parse_content_length,
     parse_content_range,
+    size_of,
+    transfer,
     write_body,
 )
 from vidsum.io.urls import Url
@@ -170,23 +170,15 @@ class _Transfer:
         deadline = time.monotonic() + self.bounds.seconds
         with Session() as session:  # it has no file://: no redirection reaches the files of this machine
             try:
-                session.within(self.bounds.seconds, lambda: self._attempt(session, deadline))
+                session.within(
+                    self.bounds.seconds, lambda: transfer(lambda: self._request(session, deadline), self.part)
+                )
+            except (requests.RequestException, UnicodeError) as error:
+                # the error that caused it names the whole URL
+                raise InputError(f"{self.url}: {self._reason(error)}") from None
             except TimeoutError:
                 fault = f"{self.url}: did not end within {self.bounds.seconds:g} s"
                 raise InputError(fault, hint="run again to continue, or --max-download-time TIME") from None
-
-    def _attempt(self, session: Session, deadline: float) -> None:
-        for attempt in range(1, ATTEMPTS + 1):
-            begun = self._come()
-            try:
-                self._request(session, deadline)
-            except (requests.RequestException, UnicodeError) as error:
-                if attempt == ATTEMPTS or self._come() == begun:
-                    # the error that caused it names the whole URL
-                    raise InputError(f"{self.url}: {self._reason(error)}") from None
-            else:
-                return
-            time.sleep(PAUSE_S * attempt)
 
     def _reason(self, error: requests.RequestException | UnicodeError) -> str:
         if isinstance(error, ValueError):  # InvalidURL and its kin
@@ -195,11 +187,8 @@ class _Transfer:
             return str(error)
         return self.url.hide(f"{failing_host(error, self.url.raw)} {failure_reason(error)}")
 
-    def _come(self) -> int:
-        return self.part.stat().st_size if self.part.exists() else 0
-
     def _request(self, session: Session, deadline: float) -> None:
-        version, done = self._version(), self._come()
+        version, done = self._version(), size_of(self.part) or 0
         headers = _request_headers(version, done, is_whole=self.target.exists())
         with session.get(self.url.raw, headers=headers, stream=True, timeout=TIMEOUTS_S) as response:
             if response.status_code == requests.codes.not_modified and self.target.exists():
@@ -221,12 +210,12 @@ class _Transfer:
             noted = _version_in(response.headers) | ({"bytes": done + length} if length else {})
             self.note.write_text(json.dumps(noted))
             write_body(response, self.part, done, self._received)
-        if not self._come():
+        if not size_of(self.part):
             self.part.unlink()
             raise InputError(f"{self.url}: the server sent 0 bytes")
-        if length and self._come() != done + length:
+        if length and size_of(self.part) != done + length:
             self.part.unlink()
-            raise InputError(f"{self.url}: the server sent {self._come()} of {done + length} bytes")
+            raise InputError(f"{self.url}: the server sent {size_of(self.part)} of {done + length} bytes")
         self.part.replace(self.target)
 
     def _version(self) -> dict[str, Any]:
