@@ -158,7 +158,7 @@ def _computed(row: "reproduction.PaperRow") -> dict[str, float | None] | None:
     """Return the figures of a row that needs no data, by column; None where it is measured."""
     if not row.computed:
         return None
-    from vidsum.lab.costs import costs
+    from vidsum.lab.reproduction import costs
 
     counted = costs(row.computed, row.sizes)
     return {head: counted.get(head) for head in row.published}

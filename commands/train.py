@@ -154,13 +154,13 @@ def mrnet(
     def step(task: Task, progress: "Progress | None") -> CommandResult:
         from vidsum.lab.training.examples import moment_data, preset_of
         from vidsum.lab.training.mrnet import train_mrnet
-        from vidsum.lab.training.mrnet_live import train_live
 
         preset = MRNetSettings.published(choice.preset or preset_of(data, "activitynet"), choice.head)
         settings, is_live = build(MRNetSettings, chosen, preset), choice.head == "live"
         examples = moment_data(data, settings, progress, live=is_live)
-        train = train_live if is_live else train_mrnet
-        fitted = train(examples, settings, Path(task.path), overwrite=run.overwrite, progress=progress)
+        fitted = train_mrnet(
+            examples, settings, Path(task.path), live=is_live, overwrite=run.overwrite, progress=progress
+        )
         use = "watch SOURCE" if is_live else "ground VIDEO"
         return _run_result(task.path, fitted, examples, use)
 

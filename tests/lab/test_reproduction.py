@@ -7,9 +7,8 @@ import pytest
 
 from vidsum.errors import UsageError
 from vidsum.io.text import read_yaml
-from vidsum.lab.costs import costs
 from vidsum.lab.made_up import KINDS
-from vidsum.lab.reproduction import FOLDER, figure, find_tables, folder_name, read_tables
+from vidsum.lab.reproduction import FOLDER, costs, figure, find_tables, folder_name, read_tables
 
 DOCS = Path(__file__).parents[2] / "docs"
 _ROW = re.compile(r"\| Table ([IVA]*\d*[a-z]?(?:, \d[a-z])?),? [^|]*\| (here|small|not here)")

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vidsum.lab.training.captioner_model import TrainedCaptioner
+from vidsum.lab.training.captioner import TrainedCaptioner
 from vidsum.models.captioner import (
     END,
     SPECIAL,

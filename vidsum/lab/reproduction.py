@@ -8,7 +8,7 @@
     columns: {head: path of a figure in the report}
     groups: {name: {variables}}              such as data sets; each row is made for each
     rows: {name: {variables, why, published: [a figure per column], or {group: those}}}
-    computed: MODEL                          in place of commands: our figures are `vidsum.lab.costs` of each
+    computed: MODEL                          in place of commands: our figures are `costs` of each
                                              row's `sizes`, for the columns that it has; no data
 
 Words and paths may hold the variables of the group and the row, {data} and {run}.
@@ -16,7 +16,7 @@ Words and paths may hold the variables of the group and the row, {data} and {run
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -24,12 +24,15 @@ from typing import Any, Final, Literal
 
 from vidsum.errors import UsageError, unknown_name_error
 from vidsum.io.text import read_yaml
+from vidsum.options import from_mapping
 
 State = Literal["here", "small", "not here"]
 
 FOLDER: Final = Path(__file__).parent / "papers"
 _MAX_NESTING = 3
 """Variables may hold others."""
+WORDS: Final = 249
+"""Number of words at which full attention costs what STAMP's Table 4 says; the paper does not give it."""
 
 
 @dataclass(frozen=True)
@@ -152,3 +155,33 @@ def figure(report: Any, path: str) -> float | None:
         else:
             value = value[int(step) if isinstance(value, list) else step]
     return float(value) * (100 if path.startswith("rows/") else 1)
+
+
+def costs(model: str, sizes: Mapping[str, Any]) -> dict[str, float]:
+    """Count the parameters of a model and, for audio description, the operations of a clip, by column."""
+    import torch
+    from torch import nn
+    from torch.utils.flop_counter import FlopCounterMode
+
+    from vidsum.lab.models.audio_description import AudioDescription, AudioDescriptionConfig
+    from vidsum.models.configs import FullTransNetConfig, MaskConfig, MRNetConfig
+    from vidsum.models.fulltransnet import FullTransNet
+    from vidsum.models.mrnet import MRNet
+
+    mask = from_mapping(MaskConfig, sizes.get("mask"))
+    models: Mapping[str, Callable[[], nn.Module]] = {
+        "audio_description": lambda: AudioDescription(AudioDescriptionConfig(**{**sizes, "mask": mask})),
+        "fulltransnet": lambda: FullTransNet(FullTransNetConfig(**sizes)),
+        "mrnet": lambda: MRNet(MRNetConfig(**sizes)),
+    }
+    with torch.device("meta"):
+        network = models[model]().eval().requires_grad_(False)
+        counted = {"million parameters": sum(weights.numel() for weights in network.parameters()) / 1e6}
+        if not isinstance(network, AudioDescription):
+            return counted
+        config = AudioDescriptionConfig()
+        clip = (torch.zeros(1, config.n_tokens, dim) for dim in (config.dim_visual, config.dim_audio))
+        with FlopCounterMode(display=False) as counter:
+            network(torch.zeros(1, WORDS, dtype=torch.long), network.evidence(*clip))
+    flops = counter.get_total_flops()
+    return {**counted, "TFLOPs": flops / 1e12, "TMACs": flops / 2e12}

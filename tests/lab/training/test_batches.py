@@ -6,14 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vidsum.lab.datasets.examples import HighlightExample, MomentExample, Pair
-from vidsum.lab.training.moments import (
-    Batches,
-    collate_groups,
-    collate_pairs,
-    group_queries,
-    shuffle,
-    split_queries,
-)
+from vidsum.lab.training.detr import collate_pairs
+from vidsum.lab.training.moments import Batches, shuffle
+from vidsum.lab.training.mrnet import collate_groups, group_queries, split_queries
 
 CPU = torch.device("cpu")
 

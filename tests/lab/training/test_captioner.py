@@ -11,8 +11,14 @@ import torch
 from tests.pictures import EXTRACTOR, make_pictures, use_stand_ins, write_csv
 from vidsum.checkpoints.trained import read_trained
 from vidsum.errors import InputError, OutputError
-from vidsum.lab.training.captioner import batches, train_captioner, vocabulary
-from vidsum.lab.training.captioner_model import IGNORED, TrainedCaptioner, likelihood_loss
+from vidsum.lab.training.captioner import (
+    IGNORED,
+    TrainedCaptioner,
+    batches,
+    likelihood_loss,
+    train_captioner,
+    vocabulary,
+)
 from vidsum.lab.training.settings import LoopSettings
 from vidsum.lab.training.summary_settings import CaptionerSettings, VSEData
 from vidsum.models.captioner import END, SPECIAL, build_captioner

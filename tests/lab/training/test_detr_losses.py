@@ -11,6 +11,7 @@ from torch import Tensor
 
 from vidsum.errors import UsageError
 from vidsum.lab.training.detr import (
+    DETRBatch,
     clips_inside,
     detection_loss,
     margin_loss,
@@ -18,7 +19,6 @@ from vidsum.lab.training.detr import (
     negative_pair_loss,
     rank_loss,
 )
-from vidsum.lab.training.moments import DETRBatch
 from vidsum.lab.training.settings import DETRLossSettings, MatchWeights
 from vidsum.models.detr import Detections, DETRInputs
 

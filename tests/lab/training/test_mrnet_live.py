@@ -9,7 +9,7 @@ import torch
 from vidsum.checkpoints.trained import read_trained
 from vidsum.errors import UsageError
 from vidsum.lab.training.annotated import MomentData
-from vidsum.lab.training.mrnet_live import covered_share, train_live
+from vidsum.lab.training.mrnet import covered_share, train_mrnet
 from vidsum.lab.training.settings import MRNetSettings
 from vidsum.lab.training.toy import Toy, draw_moments
 from vidsum.models.configs import HEADS
@@ -30,7 +30,7 @@ def _toy() -> MomentData:
 
 
 def test_a_handful_of_videos_is_learned_by_heart(tmp_path: Path) -> None:
-    fitted = train_live(_toy(), _settings(), tmp_path)
+    fitted = train_mrnet(_toy(), _settings(), tmp_path, live=True)
     losses = [-epoch.validation for epoch in fitted.history if epoch.validation is not None]
     assert losses[0] > 0.4
     assert min(losses) < 0.1
@@ -41,9 +41,9 @@ def test_a_handful_of_videos_is_learned_by_heart(tmp_path: Path) -> None:
 def test_clips_that_would_depend_on_later_ones_are_refused(tmp_path: Path) -> None:
     for wrong in ({"decay": "bidirectional"}, {"nonlinearity": "softmax"}, {"sparse": True}):
         with pytest.raises(UsageError, match="--" + next(iter(wrong))):
-            train_live(_toy(), _settings(**wrong), tmp_path)
+            train_mrnet(_toy(), _settings(**wrong), tmp_path, live=True)
     with pytest.raises(UsageError, match="--region"):
-        train_live(_toy(), _settings(regions=("vv", "qv")), tmp_path)
+        train_mrnet(_toy(), _settings(regions=("vv", "qv")), tmp_path, live=True)
 
 
 def test_the_fraction_of_each_clip_in_windows() -> None:

@@ -16,25 +16,66 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, softplus
 
 from vidsum.errors import UsageError, unknown_name_error
-from vidsum.lab.datasets.examples import MOST_SALIENT, HighlightExample
+from vidsum.lab.datasets.examples import MOST_SALIENT, HighlightExample, Pair
 from vidsum.lab.evaluation.highlight_metrics import WindowMeasures, measure_moments
 from vidsum.lab.training.annotated import MomentData
 from vidsum.lab.training.loop import FitResult
-from vidsum.lab.training.moments import (
-    Batches,
-    DETRBatch,
-    MomentRecipe,
-    check_sizes,
-    collate_pairs,
-    shuffle,
-    train_moments,
-)
+from vidsum.lab.training.moments import Batches, MomentRecipe, check_sizes, shuffle, train_moments
 from vidsum.lab.training.settings import DETRLossSettings, DETRSettings, MatchWeights
 from vidsum.models.attention.learned_mask import static_sparsity
 from vidsum.models.configs import DETRConfig
-from vidsum.models.detr import Detections, centre_width, generalized_iou, generalized_iou_of_pairs, start_end
+from vidsum.models.detr import (
+    Detections,
+    DETRInputs,
+    centre_width,
+    generalized_iou,
+    generalized_iou_of_pairs,
+    pad_inputs,
+    pad_rows,
+    start_end,
+)
 from vidsum.models.detr_models import MODELS, WITHOUT_NEGATIVES, DETRModel, MRNetDETR, build
 from vidsum.types import FloatArray, Progress, stack_intervals
+
+
+class DETRBatch(NamedTuple):
+    """Several examples, on a device."""
+
+    inputs: DETRInputs
+    gt_windows: Tensor
+    """[B, n, 2] start and end as fractions of the video, padded with empty ones"""
+    is_window: Tensor
+    """[B, n] bool"""
+    saliency: Tensor
+    """[B, T] the annotators' scores of each clip, added up; padded with zeros"""
+    negative: DETRInputs
+    """The negative pair of each example: a video and a query that does not describe it."""
+    has_negative: Tensor
+    """[B] bool; an example alone in its batch may have none, and is then its own negative."""
+
+
+def collate_pairs(examples: Sequence[HighlightExample], device: torch.device) -> DETRBatch:
+    """Return examples padded to the most clips, words and windows among them."""
+    pairs = [Pair(example.video, example.words) for example in examples]
+    negative = [
+        example.negative or Pair(example.video, other.words)
+        for example, other in zip(examples, [*pairs[1:], pairs[0]], strict=True)
+    ]
+    has_negative = [example.negative is not None or len(examples) > 1 for example in examples]
+    gt_windows, is_window = pad_rows([example.windows.reshape(-1, 2) for example in examples], device)
+    saliency, _ = pad_rows([example.saliency[:, None] for example in examples], device)
+    return DETRBatch(
+        inputs=_inputs(pairs, device),
+        gt_windows=gt_windows,
+        is_window=is_window,
+        saliency=saliency[..., 0],
+        negative=_inputs(negative, device),
+        has_negative=torch.tensor(has_negative, device=device),
+    )
+
+
+def _inputs(pairs: Sequence[Pair], device: torch.device) -> DETRInputs:
+    return pad_inputs([pair.video for pair in pairs], [pair.words for pair in pairs], device)
 
 
 def train_detr(

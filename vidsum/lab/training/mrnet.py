@@ -1,28 +1,81 @@
-"""MRNet's recipe: Eq. 10 to 12, validated by R@1 IoU 0.5, one query at a time."""
+"""MRNet's recipe: Eq. 10 to 12, validated by R@1 IoU 0.5, one query at a time.
+
+And that of mrnet-live: whether a query is true, clip by clip, by the cross-entropy.
+"""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits
 
+from vidsum.errors import UsageError
 from vidsum.lab.datasets.examples import MomentExample
 from vidsum.lab.evaluation.moment_metrics import measure
 from vidsum.lab.training.annotated import MomentData
 from vidsum.lab.training.loop import FitResult
-from vidsum.lab.training.moments import (
-    MomentBatch,
-    MomentRecipe,
-    fit_config,
-    train_moments,
-    training_batches,
-    validation_batches,
-)
+from vidsum.lab.training.moments import Batches, MomentRecipe, check_sizes, shuffle, train_moments
 from vidsum.lab.training.settings import LossSettings, MRNetSettings
+from vidsum.models.configs import CAUSAL, MRNetConfig
 from vidsum.models.mrnet import MRNet, match_scores
+from vidsum.models.mrnet_live import NAME, LiveMRNet
 from vidsum.types import Progress, TimeArray
+
+Group = tuple[MomentExample, Sequence[int]]
+"""A video, and which of its queries go through the model together."""
+
+
+class MomentBatch(NamedTuple):
+    """Several videos with their queries, on a device."""
+
+    video: Tensor
+    """[B, T, Dv]"""
+    queries: Tensor
+    """[B, M, Dq], padded with zeros"""
+    is_query: Tensor
+    """[B, M] bool"""
+    gt_windows: Tensor
+    """[B, M, W, 2] as fractions of the video, padded with empty ones"""
+
+
+def group_queries(examples: Sequence[MomentExample], size: int | None) -> list[Group]:
+    """Return queries of each video in groups of at most `size` (None: all), in an order drawn by PyTorch.
+
+    Annotations are often in order of time: a model that sees this order fails when each query comes alone.
+    """
+    groups: list[Group] = []
+    for example in examples:
+        order = torch.randperm(len(example.queries)).tolist()
+        step = size or len(order)
+        groups += [(example, order[start : start + step]) for start in range(0, len(order), step)]
+    return shuffle(groups)
+
+
+def split_queries(examples: Sequence[MomentExample]) -> list[Group]:
+    """Return each query alone, in order, as the paper tests, whichever way it trains."""
+    return [(example, (query,)) for example in examples for query in range(len(example.queries))]
+
+
+def collate_groups(groups: Sequence[Group], device: torch.device) -> MomentBatch:
+    """Groups padded to the most queries and windows among them."""
+    n_queries = max(len(chosen) for _, chosen in groups)
+    windows = [
+        example.windows.reshape(len(example.queries), -1, 2)[list(chosen)] for example, chosen in groups
+    ]
+    gt_windows = np.zeros((len(groups), n_queries, max(rows.shape[1] for rows in windows), 2), np.float32)
+    queries = np.zeros((len(groups), n_queries, groups[0][0].queries.shape[1]), np.float32)
+    is_query = np.zeros((len(groups), n_queries), np.bool_)
+    for row, (example, chosen) in enumerate(groups):
+        queries[row, : len(chosen)] = example.queries[list(chosen)]
+        gt_windows[row, : len(chosen), : windows[row].shape[1]] = windows[row]
+        is_query[row, : len(chosen)] = True
+    arrays = (np.stack([example.video for example, _ in groups]), queries, is_query, gt_windows)
+    return MomentBatch(*(torch.from_numpy(array).to(device) for array in arrays))
 
 
 def train_mrnet(
@@ -30,26 +83,49 @@ def train_mrnet(
     settings: MRNetSettings,
     out: Path,
     *,
+    live: bool = False,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> FitResult:
-    """Train MRNet, or go on with the run in a folder: see `vidsum.lab.training.loop.fit`.
+    """Train MRNet or mrnet-live: see `vidsum.lab.training.loop.fit`.
 
     The number of clips, and the sizes of a clip and a query, are those of the data. Raises UsageError too
-    where there are no examples, or they do not go together.
+    where there are no examples, they do not go together, or settings of mrnet-live let clips see later ones.
     """
-    config = fit_config(data, settings)
-    recipe = MomentRecipe(
-        name="mrnet",
-        config=config,
-        build=lambda: MRNet(config),
-        batches=partial(training_batches, settings=settings),
-        loss=partial(mrnet_loss, settings=settings.loss),
-        score=partial(_recall, batch_size=settings.batch_size),
-        monitor="R@1 IoU 0.5",
-        betas=(0.9, 0.99),  # as in the public code
+    clips, dim_video, dim_query = check_sizes(
+        data.examples(1),
+        data.validation,
+        lambda example: (*example.video.shape, example.queries.shape[1]),
+        "{} clips of {} numbers and queries of {}",
     )
+    config = replace(settings.model, clips=clips, dim_video=dim_video, dim_query=dim_query)
+
+    def batches(examples: Sequence[MomentExample], device: torch.device) -> Batches[Group, MomentBatch]:
+        groups = group_queries(examples, settings.queries_per_video)
+        return Batches(groups, settings.batch_size, collate_groups, device)
+
+    recipe: MomentRecipe[Any, MomentExample, MomentBatch]
+    if live:
+        _check_causal(config)
+        score = partial(_minus_loss, batch_size=settings.batch_size)
+        recipe = MomentRecipe(
+            NAME, config, partial(LiveMRNet, config), batches, live_loss, score, "minus the loss"
+        )
+    else:
+        score = partial(_recall, batch_size=settings.batch_size)
+        loss = partial(mrnet_loss, settings=settings.loss)
+        betas = (0.9, 0.99)  # as in the public code
+        recipe = MomentRecipe(
+            "mrnet", config, partial(MRNet, config), batches, loss, score, "R@1 IoU 0.5", betas
+        )
     return train_moments(data, recipe, settings, out, overwrite=overwrite, progress=progress)
+
+
+def _validation_batches(
+    examples: Sequence[MomentExample], model: nn.Module, batch_size: int
+) -> Batches[Group, MomentBatch]:
+    """Return batches where the model is; each query comes alone."""
+    return Batches(split_queries(examples), batch_size, collate_groups, next(model.parameters()).device)
 
 
 def mrnet_loss(model: MRNet, batch: MomentBatch, settings: LossSettings) -> Tensor:
@@ -71,7 +147,7 @@ def best_ious(model: MRNet, examples: Sequence[MomentExample], batch_size: int =
 
     Each query comes alone, as in the paper whichever way the model was trained.
     """
-    batches = validation_batches(examples, model, batch_size)
+    batches = _validation_batches(examples, model, batch_size)
     return torch.cat([_best_iou(model, batch) for batch in batches.values()]).cpu().numpy().astype(np.float64)
 
 
@@ -171,3 +247,33 @@ def _log_fraction(positive: Tensor, negatives: Tensor, is_negative: Tensor) -> T
     """Return [N, K] log of the softmax of a positive [N, K] among its negatives [N, K or 1, S]."""
     rest = negatives.masked_fill(~is_negative, -torch.inf).logsumexp(-1)
     return positive - torch.logaddexp(positive, rest)
+
+
+def _check_causal(config: MRNetConfig) -> None:
+    """Raise UsageError where clips would depend on later ones."""
+    switches = {**CAUSAL, "regions": ("vv",), "mask": None}
+    if wrong := [name for name, value in switches.items() if getattr(config, name) != value]:
+        flags = " and ".join("--" + name.replace("_", "-").removesuffix("s") for name in wrong)
+        raise UsageError(f"with {flags}, clips would depend on later ones", hint="leave them to --head live")
+
+
+def live_loss(model: LiveMRNet, batch: MomentBatch) -> Tensor:
+    """Return the mean cross-entropy of the clips with the fraction of each in which a query is true."""
+    logits = model(batch.video, batch.queries).float()
+    targets = covered_share(batch.gt_windows, logits.shape[2])
+    return binary_cross_entropy_with_logits(logits[batch.is_query], targets[batch.is_query])
+
+
+def covered_share(gt_windows: Tensor, n_clips: int) -> Tensor:
+    """Return [B, M, T] the fraction of each clip that lies in windows [B, M, W, 2] that do not overlap."""
+    edges = torch.arange(n_clips + 1, device=gt_windows.device) / n_clips
+    start, end = gt_windows[..., None, 0], gt_windows[..., None, 1]
+    common = (torch.minimum(end, edges[1:]) - torch.maximum(start, edges[:-1])).clamp(min=0)
+    return (common.sum(2) * n_clips).clamp(max=1)
+
+
+def _minus_loss(model: LiveMRNet, examples: Sequence[MomentExample], batch_size: int) -> float:
+    """Minus the loss, a proper score of probabilities that compare across videos and queries."""
+    batches = _validation_batches(examples, model, batch_size)
+    losses = [(live_loss(model, batch), len(batch.video)) for batch in batches.values()]
+    return -float(sum(loss * count for loss, count in losses)) / sum(count for _, count in losses)
