@@ -61,11 +61,7 @@ class VideoFile:
     start_offset_s: float
 
     def open(self) -> BinaryIO:
-        """Open the file. Raises MissingError if it is gone or another one.
-
-        Other users may write to the archive and name any file. So the file must be a video whose modification
-        time or SHA-256 is the recorded one.
-        """
+        """Open the file, still a video of the recorded time or SHA-256. Raises MissingError: it is not."""
         path = Path(self.path)
         require_copy(self.path)
         try:
@@ -121,7 +117,7 @@ def _find_verified(archive: Archive, number: int) -> VideoFile:
 def search(archive: Archive, parameters: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """Return the answer to a search by the parameters of a URL: `q`, and the flags of `vidsum search`.
 
-    Raises UsageError where one is unknown or not allowed, MissingError where a shot is not in the archive.
+    Raises UsageError: one is unknown or not allowed. MissingError: a shot is not in the archive.
     """
     parameters = {name.replace("-", "_"): values for name, values in parameters.items()}
     known = {
@@ -200,10 +196,7 @@ def describe_archive(archive: Archive) -> dict[str, Any]:
 
 
 def video(archive: Archive, number: int) -> dict[str, Any]:
-    """Return a video with its shots and texts, in players' time.
-
-    Raises MissingError: the archive has none.
-    """
+    """Return a video with its shots and texts, in players' time. Raises MissingError: there is none."""
     source = find_video(archive, number)
     of_shots = "SELECT id, start_s, end_s FROM shots WHERE id >= ? AND id < ?"
     shots = archive.rows(of_shots, source.first_shot, source.first_shot + source.n_shots)
@@ -276,10 +269,7 @@ def read_picture(archive: Archive, shot: int) -> bytes:
 
 
 def parse_moments(archive: Archive, document: Any) -> list[Match]:
-    """Return the moments of a request to save some.
-
-    Raises UsageError where the request has none, MissingError as `find_video` and `VideoFile.open`.
-    """
+    """Return the moments of a request to save some. Raises UsageError: none; MissingError: their video."""
     moments = []
     try:
         for item in document["moments"]:
@@ -315,11 +305,7 @@ def write_clips(archive: Archive, moments: Sequence[Match]) -> tuple[BinaryIO, s
 
 
 def render_timeline(moments: Sequence[Match], document: Mapping[str, Any]) -> tuple[str, str]:
-    """Return moments as a timeline or table in the requested `format`, and a name for its file.
-
-    Raises UsageError for an unknown format, or one for single videos; InputError: see
-    `joint_timeline_text`.
-    """
+    """Return moments as a timeline or table in a `format`, and a file name. Raises UsageError, InputError."""
     target = Path(f"moments.{document.get('format')}")
     if target.suffix == ".csv":
         return to_csv(

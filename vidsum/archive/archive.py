@@ -81,8 +81,8 @@ class Match:
 class Archive:
     """Many videos in one file, or on a server (`postgresql://USER@HOST/DATABASE`).
 
-    Raises InputError where the file is no archive, is damaged or of a newer schema; OutputError where it
-    cannot be made or written.
+    Raises InputError: the file is no archive, is damaged or of a newer schema. OutputError: it cannot be made
+    or written.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None, *, create: bool = True) -> None:

@@ -1,7 +1,6 @@
-"""Claims of processes on the files that they add to an archive, so that several can share a folder.
+"""Claims of processes on files that they add, so that several can share a folder: leases with an end.
 
-A claim is a lease that its owner renews while it works; without renewal it expires. An owner on this machine
-that has ended, after a kill for example, is not waited for.
+The owner renews its lease while it works; one that has ended on this machine is not waited for.
 """
 
 import os
@@ -77,10 +76,7 @@ def wait_for_claims(connection: Database, keys: Sequence[bytes]) -> set[bytes]:
 
 
 def _has_ended(owner: str, left_s: float) -> bool:
-    """Return whether a claim's lease is over, or its owner is known to have ended.
-
-    Leases of an hour are of older versions, whose owners had no unique names.
-    """
+    """Return whether a lease is over, or its owner has ended; those of an hour are of older versions."""
     machine, _, process = owner.rpartition("/")
     if not 0 <= left_s <= 2 * _LEASE_S:  # the clock of its machine may be ahead
         return True
@@ -97,10 +93,7 @@ def _has_ended(owner: str, left_s: float) -> bool:
 
 
 def _identity() -> str:
-    """Return a unique name of this process: boot and PID namespace of the machine, PID@START.
-
-    In containers, PIDs are reused at once. Without /proc it is a random name, and only the lease counts.
-    """
+    """Return a unique name of this process: boot and PID namespace, PID@START; without /proc a random one."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         namespace, number = (str(Path("/proc/self", name).readlink()) for name in ("ns/pid", ""))
@@ -112,9 +105,6 @@ def _identity() -> str:
 
 
 def _read_start(number: str) -> str:
-    """Return when a process started, in ticks since boot; empty for a zombie.
-
-    Raises OSError if it is hidden or gone.
-    """
+    """Return a process's start in ticks since boot; empty for a zombie. Raises OSError: hidden or gone."""
     state, *facts = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
     return "" if state in "ZX" else facts[18]

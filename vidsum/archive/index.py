@@ -94,8 +94,7 @@ def add(
     """Add a video to the archive, unless it is there or another process is adding it.
 
     A file is recognised by its size and time, else by its SHA-256: moved files and copies are not decoded.
-    Raises InputError: it cannot be read, or holds no video. WeightsError: weights are missing and cannot be
-    fetched.
+    Raises InputError: it cannot be read, or holds no video. WeightsError: weights are unavailable.
     """
     path = os.fspath(path)
     key, space, video = _key(path), networks_digest(), os.fsdecode(_key(path))

@@ -1,8 +1,8 @@
-"""Vectors of clips, shots and passages as records of small integers.
+"""Vectors of clips, shots and passages as records of small integers; docs/archive.md has what is lost.
 
 A row of length 1 takes a byte per number and a scale; class probabilities a byte each, on a logarithmic
-scale, since the likelihood of a text depends on ratios. Records of pieces of shots, which every search reads,
-hold a projection of the row and the most likely classes alone. docs/archive.md describes what is lost.
+scale, since the likelihood of a text depends on ratios. Records of pieces of shots hold a projection of the
+row and the most likely classes alone.
 """
 
 from typing import Any
@@ -34,9 +34,7 @@ def clip_type(dim: int, classes: int) -> np.dtype[np.void]:
 
 
 def piece_type(axes: int, classes: int) -> np.dtype[np.void]:
-    """Return the record of a piece of a shot: the shot's number in its video, the mean row on the axes [d],
-    and the likeliest classes [C] with their probabilities.
-    """
+    """Return the record of a piece: shot number, mean row on the axes [d], likeliest classes [C]."""
     row = [("shot", "<u4"), ("row", "i1", axes), ("scale", "<f4")]
     return np.dtype([*row, ("class", "<u2", classes), ("share", "u1", classes)])
 

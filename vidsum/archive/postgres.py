@@ -1,8 +1,4 @@
-"""An archive on a PostgreSQL server, which many machines write and read at once.
-
-Its tables are those of an archive in a file, made of the same statements. What differs is here: types, full
-text, and, where the server has the extension `vector`, an index of the pieces of shots.
-"""
+"""An archive on a PostgreSQL server: types, full text, and an index of shots by the extension `vector`."""
 
 import os
 import re
@@ -116,10 +112,7 @@ class Postgres:
         self._connection.close()
 
     def prepare(self, migrations: Sequence[str], name: str, *, create: bool) -> None:
-        """Create the tables, or migrate those of an older schema.
-
-        Raises InputError where there are none and `create` is off, or they are of a newer schema.
-        """
+        """Create the tables, or migrate older ones. Raises InputError: there are none, or they are newer."""
         self.execute(f"SET lock_timeout = '{_WAIT_S}s'")
         self.execute("SET search_path = vidsum, public")
         if not (version := self._version()) and not create:

@@ -1,7 +1,7 @@
-"""Search the pictures of all videos of an archive for moments.
+"""Search the pictures of all videos of an archive for moments (docs/archive.md).
 
 All shots are scanned by their records; the clips of the likeliest are then scored exactly; last, the edges of
-moments are found in the best videos as `ground` finds them. docs/archive.md has the rules.
+moments are found in the best videos as `ground` finds them.
 """
 
 from collections import deque
@@ -208,10 +208,7 @@ class ArchiveSearch:
         return present
 
     def discount_seen(self, hits: Sequence[Hit]) -> list[Hit]:
-        """Return likely hits in texts with the probability that the text matches and the picture does not.
-
-        So `vidsum.grounding.speech.fuse` ranks them: what a picture shows needs no words.
-        """
+        """Return likely hits in texts with the probability that the text matches and the picture does not."""
         likely = [hit for hit in hits if hit.present >= UNLIKELY]
         seen = {video: self.present(video) for video in {hit.video for hit in likely}}
         return [replace(hit, present=hit.present * (1 - seen[hit.video])) for hit in likely]
@@ -224,11 +221,7 @@ class ArchiveSearch:
         return clip_type(self.vectors.shape[1], len(self.names)).itemsize
 
     def _smooth(self, clips: ClipEmbeddings, lengths: Sequence[int]) -> FloatArray:
-        """Return [steps, T] log-probability about each clip, by the mean z of three in a row, as in
-        `presence`.
-
-        `lengths` are those of the runs of clips that follow each other; at an end the nearest three count.
-        """
+        """Return [steps, T] log-probability about each clip, by the mean z of three in a run of `lengths`."""
         vectors = self.vectors
         z = self.cohort.z(vectors @ clips.rows.T, log_likelihood(clips.mixtures[0], vectors))
         ends = np.repeat(np.cumsum(lengths), lengths)

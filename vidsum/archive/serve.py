@@ -52,9 +52,7 @@ _STATUS = ((_ForeignError, 403), (MissingError, 404), (UsageError, 400), (InputE
 
 
 class Server(BoundedServer):
-    """An archive at an address; searches and clips are made one at a time.
-
-    `warn` gets one message per file that is no longer the indexed video.
+    """An archive at an address; `warn` gets a message per file that is no longer the indexed video.
 
     Raises UsageError: the port is taken, or the host is no address of this machine. InputError, OutputError,
     WeightsError: the archive cannot be searched.
@@ -115,10 +113,7 @@ class Server(BoundedServer):
         return f"http://{f'[{host}]' if ':' in host else host}:{self.server_port}/{token}"
 
     def is_this_server(self, host: str) -> bool:
-        """Return whether a Host header names this server; others may be a foreign site bound to its address.
-
-        A server that other machines can reach accepts all IP addresses and this machine's name.
-        """
+        """Return whether a Host header names this server, not a foreign site bound to its address."""
         parts = re.fullmatch(r"(?:\[([0-9a-f:.]+)\]|([^][:/?#@\\\s]+))(?::([0-9]{1,5}))?", host.lower())
         if parts is None:  # with a user, a path or the like, it is no host
             return False
@@ -136,11 +131,7 @@ def _is_number(host: str) -> bool:
 
 
 def parse_range(header: str | None, size: int) -> tuple[int, int] | None:
-    """Return [start, end) of the bytes of a Range header; None for all of them.
-
-    Malformed headers and several ranges are ignored (RFC 9110, 14.2). Raises ValueError: the file has none of
-    the bytes.
-    """
+    """Return [start, end) of a Range header's bytes; None for all. Raises ValueError: none are there."""
     match = re.fullmatch(r"(?i:bytes)= *([0-9]{0,18})-([0-9]{0,18}) *", header or "")
     if match is None or not (match[1] or match[2]) or (all(match.groups()) and int(match[2]) < int(match[1])):
         return None

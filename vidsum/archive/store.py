@@ -1,8 +1,7 @@
-"""The database of an archive: its tables and migrations, in an SQLite file or on a server.
+"""The database of an archive: its tables and migrations, in an SQLite file; see also `postgres`.
 
 docs/formats.md lists the tables. A writer changes one video per transaction, so that a killed run leaves
-whole videos, and several processes can write and read at once. `vidsum.archive.postgres` is the same for a
-server.
+whole videos, and several processes can write and read at once.
 """
 
 import os
@@ -220,11 +219,7 @@ def _faults(path: Path) -> Iterator[None]:
 
 
 def _require_archive(path: Path) -> None:
-    """Refuse a file that another program made, by its header.
-
-    SQLite reads it: when a process closes any other descriptor of a file, POSIX ends the locks of all its
-    connections to it.
-    """
+    """Refuse a file that another program made, by its header, read by SQLite: closing it ends POSIX locks."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)) as connection:
             (number,) = connection.execute("PRAGMA application_id").fetchone()
@@ -268,10 +263,7 @@ def networks_digest() -> str:
 def get_space(
     connection: Database, networks_digest: str, dim: int, axes: Callable[[], FloatArray] | None = None
 ) -> tuple[int, FloatArray]:
-    """Return the id and the axes [D, d] of a space; `axes` makes those of a new one, inside a transaction.
-
-    The id is 0, without axes, where no video is in it.
-    """
+    """Return the id and the axes [D, d] of a space, made by `axes` in a transaction; 0 without axes."""
     query = "SELECT id, axes FROM spaces WHERE made_from = ?"
     row = connection.execute(query, (networks_digest,)).fetchone()
     if row is None and axes is not None:

@@ -1,7 +1,4 @@
-"""Transcripts and descriptions of the videos of an archive, and searches in them.
-
-A transcript comes from the cache, or is made; descriptions from the file that `vidsum describe` wrote.
-"""
+"""Transcripts (cached or made) and descriptions (of files) of an archive's videos, and their search."""
 
 import re
 from collections.abc import Sequence
@@ -94,11 +91,7 @@ def read_descriptions(video: str) -> bytes:
 def parse_descriptions(
     source: tuple[str, str], content: bytes, known: str | None, extraction: Extraction
 ) -> tuple[Texts | None, tuple[str, ...]]:
-    """Return the sentences of a file of descriptions, and warnings.
-
-    None if there are none, they belong to another video than `source` (path and SHA-256), or their digest is
-    `known`.
-    """
+    """Return the sentences of a file and warnings; None of another video, or of a `known` digest."""
     digest = sha256(content).hexdigest()
     if not content or digest == known:
         return None, ()
@@ -148,9 +141,7 @@ def search_texts(
     videos: set[int],
     per_video: int,
 ) -> list[Hit]:
-    """Return the moments of some videos in which a text with its vector [D] is said or described, surest
-    first.
-    """
+    """Return the moments in which a text with its vector [D] is said or described, surest first."""
     (text, vector), (table, column) = query, TABLES[kind]
     cosines = dict[int, FloatArray]()
     rows = f"SELECT id, {column} FROM videos WHERE space = ? AND length({column}) > 0"

@@ -1,7 +1,7 @@
 """Pretrained weights: fetched on first use, and loaded only after their SHA-256 has been checked.
 
-`docs/weights.md` says where each comes from and where it is stored. All functions raise UsageError for an
-unknown name, and WeightsError if weights cannot be fetched or read, or changed since they were checked.
+All functions raise UsageError for an unknown name, and WeightsError if weights cannot be fetched or read, or
+changed since they were checked (docs/weights.md).
 """
 
 import os
@@ -31,10 +31,7 @@ __all__ += ["find", "load_arrays", "load_state_dict", "path_of", "sha256_of", "v
 
 
 def load_state_dict(name: str, progress: Progress | None = None) -> "dict[str, torch.Tensor]":
-    """Return the tensors of a checkpoint, on the CPU; fetched on first use, and verified.
-
-    Raises UsageError where it has no tensors.
-    """
+    """Return the tensors of a checkpoint, on the CPU. Raises UsageError where it has none."""
     from safetensors.torch import load_file
 
     return load_file(_tensors_of(name, progress))
@@ -70,20 +67,14 @@ def find(name: str) -> Path | None:
 
 
 def hash_in_background(*names: str) -> None:
-    """Start hashing cached weights in threads, while the program imports the rest of its code.
-
-    On processors without SHA instructions, MiniLM takes a third of a second.
-    """
+    """Start hashing cached weights in threads, while the program imports the rest of its code."""
     for name in names:
         if find(name):
             registry.begin_hashing(registry.get(name))
 
 
 def sha256_of(name: str, progress: Progress | None = None) -> str:
-    """Return the SHA-256 of the (first) file of a checkpoint as it was published, for provenance.
-
-    If the registry has only its first digits, the file is fetched if it is missing.
-    """
+    """Return the published SHA-256 of a checkpoint's (first) file, fetched if not all digits are known."""
     entry = registry.get(name)
     file = entry.files[0]
     if not file.is_hash_whole and status_of(entry, hashed=False).state == "missing":
@@ -92,10 +83,7 @@ def sha256_of(name: str, progress: Progress | None = None) -> str:
 
 
 def fetch(name: str, progress: Progress | None = None) -> Path:
-    """Fetch a checkpoint into the cache if it is missing or damaged.
-
-    Several processes may call it at once: one fetches, the others wait for it.
-    """
+    """Fetch a checkpoint into the cache if it is missing or damaged; one process does, others wait."""
     # the HTTP libraries take 0.3 s to import, and most runs do not need them
     from vidsum.checkpoints.obtain import fetch_entry
 
@@ -105,10 +93,7 @@ def fetch(name: str, progress: Progress | None = None) -> Path:
 
 
 def add(file: str | os.PathLike[str], name: str, networks: Collection[str] = ()) -> EntryStatus:
-    """Copy a local file into the cache as a file of the checkpoint `name`, if its SHA-256 fits.
-
-    `networks` are the names whose networks take other weights too.
-    """
+    """Copy a file of `name`, by its SHA-256, into the cache; `networks` take other weights too."""
     from vidsum.checkpoints.obtain import add_file
 
     return add_file(registry.get(name), Path(file), networks)

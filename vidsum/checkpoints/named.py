@@ -54,10 +54,7 @@ def official_path(name: str) -> Path:
 
 
 def checkpoint_file(name: str) -> Path:
-    """Return the file of a checkpoint by its path, its name in the registry, or the name it was added by.
-
-    Raises WeightsError where it cannot be fetched, or was not added.
-    """
+    """Return the file of a checkpoint by its path or name. Raises WeightsError: it is not here."""
     if name in builtin_entries():
         return checkpoints.path_of(name)
     return official_file(name) if name in OFFICIAL else Path(name)

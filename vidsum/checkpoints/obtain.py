@@ -1,7 +1,6 @@
 """Fetch weights into the cache: try each source, check the SHA-256, convert, store; one process at a time.
 
-Files are prepared in a staging folder (`.NAME.part`) and moved into place when they are whole, so that a
-killed run leaves no half weights. All failures are WeightsErrors.
+Files are moved from a staging folder (`.NAME.part`) when they are whole. All failures are WeightsErrors.
 """
 
 import json
@@ -65,10 +64,7 @@ def fetch_entry(entry: RegistryEntry, progress: Progress | None = None) -> None:
 
 
 def add_file(entry: RegistryEntry, path: Path, networks: Collection[str] = ()) -> EntryStatus:
-    """Copy a file of the user into the cache, if its SHA-256 is one of the entry's.
-
-    `networks` take other weights too, as the hint of the error says.
-    """
+    """Copy a file of the user into the cache by its SHA-256; `networks` take other weights too."""
     with lock_entry(entry.name) as staging:
         raw = copy_file(path, staging)
         sha256 = hash_file(raw)
@@ -165,10 +161,7 @@ def _read_source(session: Session, source: FileSource, target: Path, on_bytes: O
 def store(
     entry: RegistryEntry, file: EntryFile, raw: Path, source: str, check: Callable[[Path], None] | None = None
 ) -> None:
-    """Convert a checked file and move it into place; its record, written last, makes it valid.
-
-    `check` may refuse the converted file with a WeightsError.
-    """
+    """Convert a file, `check` it, move it into place; its record, written last, makes it valid."""
     converted = raw.with_name(f"{file.name}.converted")
     convert(raw, file.format, converted)
     if check:
@@ -201,10 +194,9 @@ def convert(source: Path, format: Format, target: Path) -> None:
 
 
 def add_user_weights(path: Path, name: str, network: str, check: Callable[[Path], None]) -> EntryStatus:
-    """Store a file in the cache as the weights `name` of a network, recorded by its SHA-256.
+    """Store a file as the weights `name` of a network. Raises UsageError: the name is taken or bad.
 
-    `check` gets the tensors as safetensors, and raises WeightsError where they do not fit. Raises UsageError:
-    the name is taken or not allowed.
+    `check` gets the tensors as safetensors, and raises WeightsError where they do not fit.
     """
     if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,63}", name):
         raise UsageError(f"a name has up to 64 of a-z, 0-9, _ and -, not {name!r}")

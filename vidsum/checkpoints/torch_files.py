@@ -1,9 +1,8 @@
 """Read the tensors of PyTorch's file formats as NumPy arrays, without PyTorch and without running any code.
 
-Three formats hold a pickle whose tensors point into storages. `torch.save` writes a zip (`data.pkl` beside
-`data/0`, `data/1` ...) or, before version 1.6, one pickle after the other with the storages behind them.
-TorchScript writes the zip with modules as plain objects; its program in `code/`, which `torch.jit.load` would
-compile, is left alone.
+Each holds a pickle whose tensors point into storages: `torch.save` a zip (`data.pkl`, `data/0` ...) or,
+before version 1.6, pickles with the storages behind them; TorchScript a zip with modules and `code/`, left
+alone.
 """
 
 import math
@@ -78,7 +77,7 @@ ReadStorage = Callable[[_Storage], bytes]
 def read_torch(path: Path) -> dict[str, Array]:
     """Return the arrays of a TorchScript archive, or of a state dict, alone or under the key `state_dict`.
 
-    Numbers in bfloat16 become float32. Raises WeightsError: the file is damaged, or holds more than data.
+    bfloat16 becomes float32. Raises WeightsError: the file is damaged, or holds more than data.
     """
     file = TorchFile(path, path.name)
     content = file.content
@@ -89,10 +88,7 @@ def read_torch(path: Path) -> dict[str, Array]:
 
 
 def read_torchscript(path: Path) -> dict[str, Array]:
-    """Return the parameters and buffers of a TorchScript archive, under the names of its `state_dict()`.
-
-    Raises WeightsError where it is not such an archive, or names anything but modules, lists and tensors.
-    """
+    """Return the tensors of a TorchScript archive by their `state_dict()` names. Raises WeightsError."""
     file = TorchFile(path, path.name, "TorchScript archive")
     if not isinstance(file.content, _Module):
         raise WeightsError(f"{path.name}: not a TorchScript archive of a module")
@@ -103,10 +99,7 @@ class TorchFile:
     """The content of a file, with a description in place of each tensor; `arrays` reads their numbers."""
 
     def __init__(self, path: Path, name: str, kind: str = "torch file of weights only") -> None:
-        """Read all but the numbers. `name` and `kind` of the file are for messages.
-
-        Raises OSError: it cannot be read. WeightsError: it is damaged, or holds more than data.
-        """
+        """Read all but the numbers of a `kind` of file. Raises OSError: unreadable. WeightsError: damaged."""
         self._name, self._kind, self._n_bytes = name, kind, path.stat().st_size
         with self._refuse_damage():
             self.content, self._read = (_open_zip if zipfile.is_zipfile(path) else _open_legacy)(path)
@@ -119,10 +112,7 @@ class TorchFile:
             raise WeightsError(f"{self._name}: not a {self._kind} ({error})") from error
 
     def arrays(self, state: object) -> dict[str, Array]:
-        """Return the arrays of a state dict, or of a module, in the content, each with memory of its own.
-
-        Raises WeightsError: it is neither, or its tensors do not fit into the file.
-        """
+        """Return the arrays of a state dict or module, copied. Raises WeightsError: neither, or damaged."""
         with self._refuse_damage():
             tensors = dict(_iter_tensors(state, "")) if isinstance(state, _Module) else state
             if not isinstance(tensors, Mapping) or not all(

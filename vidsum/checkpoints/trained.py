@@ -1,8 +1,4 @@
-"""Checkpoints of models trained with vidsum: safetensors with a description.
-
-The file's metadata has a JSON text under the key `vidsum`: the schema, and the fields of `Trained` except its
-tensors.
-"""
+"""Checkpoints of vidsum's training: safetensors, with the JSON of `Trained` in the metadata `vidsum`."""
 
 import json
 import os
@@ -64,11 +60,7 @@ def read_trained(path: str | os.PathLike[str]) -> Trained:
 def build_trained(
     trained: Trained, model: str, make: Callable[[Mapping[str, Any]], Model], name: str
 ) -> Model:
-    """Build the model of a checkpoint with its weights, ready to run.
-
-    `model` is the expected model, and `make` builds it from a configuration. Raises InputError, with the
-    `name` of the checkpoint, for another model, and for tensors that do not fit the configuration.
-    """
+    """Build the expected `model` by `make` with its weights. Raises InputError: another, or misfits."""
     if trained.model != model:
         raise InputError(f"{name}: a checkpoint of {safe_name(trained.model)}, not of {model}")
     try:

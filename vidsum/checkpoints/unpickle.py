@@ -1,7 +1,4 @@
-"""Read pickles, such as those of NumPy arrays, without running code.
-
-A pickle names the functions that rebuild its objects; only allowed ones are found.
-"""
+"""Read pickles, such as NumPy arrays, without running code: only allowed functions are found."""
 
 import pickle
 import struct
@@ -31,10 +28,7 @@ _ARRAYS = {
 
 
 def read_numpy_pickle(path: Path) -> dict[str, npt.NDArray[Any]]:
-    """Return the arrays of a pickled, nested mapping; the keys on the way to an array are joined with `/`.
-
-    Raises WeightsError where it is anything but mappings of arrays of numbers.
-    """
+    """Return the arrays of a pickled, nested mapping by joined keys. Raises WeightsError: anything else."""
     try:
         with path.open("rb") as stream:
             tree = RestrictedUnpickler(stream, _ARRAYS, "pickle of arrays").load()

@@ -24,10 +24,9 @@ _N_CACHED = 4
 def describe(
     name: str, *, fps: float | None = None, clip_frames: int | None = None, stride_frames: int | None = None
 ) -> "Spec":
-    """Return the specification of a built-in or custom extractor, without its weights or importing torch.
+    """Return the specification of an extractor, without its weights or importing torch.
 
-    `fps`, `clip_frames` and `stride_frames` replace the extractor's defaults (see `Spec`). Raises UsageError
-    for an unknown extractor, or one that cannot take such clips.
+    `fps`, `clip_frames` and `stride_frames` replace its defaults. Raises UsageError: unknown, or cannot.
     """
     from vidsum.checkpoints.registry import user_entries, user_entry
     from vidsum.features.extractor import find_custom_extractor  # imports NumPy
@@ -53,9 +52,8 @@ def choose_backend(
 ) -> Backend:
     """Choose `torch` or `onnx` for an extractor, before weights are fetched or a video is read.
 
-    `auto` is onnxruntime where it runs the network on the CPU without torch, else torch.
-
-    Raises UsageError where a name is unknown, the device or a package is missing, or they do not go together.
+    `auto` is onnxruntime where it runs the network on the CPU without torch, else torch. Raises UsageError
+    where a name is unknown, the device or a package is missing, or they do not go together.
     """
     if backend not in BACKENDS:
         raise unknown_name_error("backend", backend, BACKENDS)
@@ -81,10 +79,7 @@ def can_be_int8(spec: "Spec", backend: Backend) -> bool:
 
 
 def weights_sha256(spec: "Spec") -> str:
-    """Return the SHA-256 of an extractor's weights as they were published.
-
-    Raises PackageError: the network needs torch, and its weights would be fetched in vain.
-    """
+    """Return the SHA-256 of an extractor's published weights. Raises PackageError: it needs torch."""
     from vidsum import checkpoints
 
     if spec.custom:

@@ -1,8 +1,4 @@
-"""A cache of features on disk, so that a second command on the same video does not decode it again.
-
-An entry is an npz file named by a hash of all that its numbers depend on. When the cache outgrows its limit,
-the least recently used entries go first.
-"""
+"""A cache of features on disk: an npz file named by a hash of all that its numbers depend on."""
 
 import contextlib
 import os
@@ -36,10 +32,7 @@ def folder() -> Path:
 
 
 def limit_bytes() -> int:
-    """Return the size limit: `$VIDSUM_CACHE_LIMIT` in MiB, or 2 GiB; 0 turns the cache off.
-
-    Raises UsageError where the variable is not a whole number of MiB.
-    """
+    """Return `$VIDSUM_CACHE_LIMIT` (MiB) or 2 GiB; 0 is off. Raises UsageError: no whole number."""
     text = os.environ.get("VIDSUM_CACHE_LIMIT", str(DEFAULT_LIMIT_BYTES // 1024**2))
     if not text.isdecimal():
         raise UsageError(f"VIDSUM_CACHE_LIMIT is {text!r}", hint="give a whole number of MiB, 0 for no cache")
@@ -47,9 +40,7 @@ def limit_bytes() -> int:
 
 
 def get(provenance: Mapping[str, Any]) -> Features | None:
-    """Return the features of an earlier run with the same provenance, or None. An unreadable entry is
-    removed.
-    """
+    """Return the features of an earlier run with the same provenance; unreadable ones are removed."""
     if limit_bytes() == 0:
         return None
     path = folder() / f"{digest_of(provenance)}.npz"

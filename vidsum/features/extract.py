@@ -33,14 +33,12 @@ def extract_features(
     embed: Callable[[FloatArray], FloatArray] | None = None,
     progress: Progress | None = None,
 ) -> Features:
-    """Return features of one video: one row for each clip of its frames.
+    """Return features of one video: one row for each clip of its frames, those of `extractor.spec.sampling`.
 
     At most one batch and one clip of frames are in memory. A video shorter than one clip gives one feature,
     its last frame repeated; so do the frames after the last whole clip, if they fill half a clip or more.
-
-    The frames are those of `extractor.spec.sampling`, in order. `with_logits` also gives class scores;
-    `embed` makes the `embeddings` [N, E] of what `Extractor.encode` gives. Raises InputError: there are no
-    frames. UsageError: the extractor has no class scores.
+    `with_logits` also gives class scores; `embed` makes the `embeddings` [N, E] of what `Extractor.encode`
+    gives. Raises InputError: there are no frames. UsageError: the extractor has no class scores.
     """
     spec = extractor.spec
     runs = _iter_runs(iter_clips(frames, spec))

@@ -169,11 +169,7 @@ class Extractor:
     text_encoder: TextTower | None = field(default=None, repr=False)
 
     def encode(self, clips: Picture) -> FloatArray:
-        """Return features [N, D + inner] of clips [N, clip_frames, crop, crop, 3]: RGB pixels, resized and
-        cropped.
-
-        Raises UsageError where the clips have another shape.
-        """
+        """Return features [N, D + inner] of RGB clips [N, clip_frames, crop, crop, 3], else UsageError."""
         side = self.spec.preprocessing.crop
         expected = [self.spec.clip_frames, side, side, 3]
         if list(clips.shape[1:]) != expected or len(clips) == 0:
@@ -210,10 +206,7 @@ _registered: "dict[str, CustomExtractor]" = {}
 
 @dataclass(frozen=True)
 class CustomExtractor:
-    """A network, or any other function, that makes features of frames.
-
-    A video is read at `fps` frames a second; each frame is resized and its centre is cropped.
-    """
+    """A function that makes features of frames: `fps` a second, resized, and cropped to the centre."""
 
     name: str
     encode: "Callable[[Picture], npt.ArrayLike]" = field(repr=False)
@@ -261,10 +254,7 @@ OwnExtractor = CustomExtractor
 
 
 def register_extractor(extractor: CustomExtractor) -> None:
-    """Make an extractor available by its name; a later one of the same name replaces it.
-
-    Raises UsageError for the name of a built-in extractor.
-    """
+    """Make an extractor available by its name. Raises UsageError for that of a built-in one."""
     require_type(extractor, CustomExtractor)
     if extractor.name in EXTRACTORS:
         raise UsageError(f"{extractor.name} is an extractor of vidsum", hint="choose another name")

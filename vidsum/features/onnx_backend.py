@@ -26,10 +26,7 @@ _CPU, _CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 
 
 def choose_provider(device: str, precision: Precision) -> Provider:
-    """Return the provider for a device; for `auto`, the GPU if both PyTorch and onnxruntime can use it.
-
-    Raises UsageError where onnxruntime does not run on that device, or not in that precision.
-    """
+    """Return the provider for a device and precision, or UsageError; `auto` is the GPU if both can use it."""
     if precision not in ("fp32", "int8"):
         fault = f"the onnx backend runs in fp32 and int8, not {precision}"
         raise UsageError(fault, hint="--backend torch has them all")
@@ -55,12 +52,7 @@ def require_exporter(spec: Spec) -> None:
 def build_graph_extractor(
     spec: Spec, arrays: Arrays, weights_sha256: str, *, device: str = "auto", precision: Precision = "fp32"
 ) -> Extractor:
-    """Return an extractor whose network is written as ONNX by itself (`Spec.graph`): torch is not needed.
-
-    The graph is cached by the hashes of the weights and of the code that writes it.
-
-    Raises UsageError, see `choose_provider`.
-    """
+    """Return an extractor without torch, by `Spec.graph`, cached by weights and code. Raises UsageError."""
     provider = choose_provider(device, precision)
     run = _session(_graph(spec, arrays, weights_sha256, precision), provider)
     return Extractor(
@@ -77,8 +69,7 @@ def _graph(spec: Spec, arrays: Arrays, weights_sha256: str, precision: Precision
 def build_cell_runner(
     spec: Spec, arrays: Arrays, weights_sha256: str, device: str = "auto"
 ) -> Callable[[Picture], FloatArray]:
-    """Return a function from clips, as `Extractor.encode` takes them, to the network's last feature maps,
-    [N, D + inner, rows, columns], whose means over space are the features. It needs `Spec.graph`.
+    """Return a function from clips to the last feature maps [N, D + inner, rows, columns] of `Spec.graph`.
 
     Raises UsageError, see `choose_provider`.
     """
@@ -95,11 +86,7 @@ def build_cell_runner(
 def build_onnx_extractor(
     spec: Spec, network: Network, weights_sha256: str, *, device: str = "auto", precision: Precision = "fp32"
 ) -> Extractor:
-    """Return an extractor whose network PyTorch exports; the file is found again by the hash of the weights.
-
-    Raises UsageError, see `choose_provider`, and OutputError where the file cannot be written to the cache
-    folder.
-    """
+    """Return an extractor exported by PyTorch, cached by its weights. Raises UsageError, OutputError."""
     provider = choose_provider(device, precision)
     path = export_path(spec, weights_sha256)
     if not path.exists():

@@ -48,11 +48,9 @@ def build_encoder(spec: Spec, network: Network, dtype: torch.dtype = torch.float
 def build_torch_extractor(
     spec: Spec, network: Network, *, device: str = "auto", precision: Precision = "fp32"
 ) -> Extractor:
-    """Return an extractor that runs in PyTorch.
+    """Return an extractor that runs in PyTorch; the network's weights are converted in place.
 
     Raises UsageError where the device or precision is unknown or missing, or fp16 is chosen on a CPU.
-
-    The network is used up: its weights are converted in place, so that they are in memory once.
     """
     require_precision(device, precision)
     chosen = choose_device(device)
@@ -90,12 +88,7 @@ class _Tracer(fx.Tracer):
 
 
 def fold_batch_norm(model: nn.Module) -> fx.GraphModule:
-    """Return a model in eval mode that computes the same, without batch normalisations that follow a
-    convolution.
-
-    One is folded where the traced data flow shows that its input is a convolution which feeds nothing else
-    and runs once. The given model is put in eval mode and shares the weights that did not change.
-    """
+    """Return a model in eval mode without batch normalisations whose input is a convolution used once."""
     model.eval()
     graph = _Tracer().trace(model)
     parts = dict(model.named_modules())

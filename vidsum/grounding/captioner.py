@@ -1,7 +1,4 @@
-"""The writer `write`: sentences of the captioner that ships (docs/algorithms/captioner.md).
-
-Numbers were chosen and fitted on the 443 validation photographs of Flickr8k.
-"""
+"""The writer `write`: the captioner that ships, fitted on Flickr8k (docs/algorithms/captioner.md)."""
 
 from typing import Final
 

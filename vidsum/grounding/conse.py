@@ -41,15 +41,12 @@ def class_probabilities(logits: FloatArray, temperature: float = TEMPERATURE) ->
 
 
 def conse(mixture: ClassMixture) -> FloatArray:
-    """Return [T, D] of length 1: the names averaged by probability, the paper's f(x) (Section 3), all
-    classes.
-    """
+    """Return [T, D] of length 1: the names averaged by probability, f(x) of the paper's Section 3."""
     return unit_rows(mixture.probabilities @ mixture.names)
 
 
 def log_likelihood(mixture: ClassMixture, queries: FloatArray, sharpness: float = SHARPNESS) -> FloatArray:
-    """Return [M, T] log-likelihood of each query [M, D] (of length 1) for each clip, if its class gives the
-    text.
+    """Return [M, T] log-likelihood of each query [M, D] (of length 1) for each clip, if its class gives it.
 
         log p(q | clip) = log sum_k p(k | clip) exp(sharpness * cos(q, name of k)) + a constant
 
@@ -61,11 +58,9 @@ def log_likelihood(mixture: ClassMixture, queries: FloatArray, sharpness: float 
 
 
 def name_embeddings(extractor: str, device: str = "auto") -> FloatArray:
-    """Return the class names of an extractor's logits, [K, 384] of length 1, by MiniLM on `device`; kept on
-    disk.
+    """Return the class names of an extractor's logits, [K, 384] of length 1, by MiniLM; kept on disk.
 
-    Raises UsageError: the extractor has no classes. WeightsError: MiniLM's weights are missing, cannot be
-    fetched or fail their check.
+    Raises UsageError: the extractor has no classes. WeightsError: MiniLM's weights are unavailable.
     """
     if extractor not in _TEMPLATES:
         hint = f"{' and '.join(_TEMPLATES)} have"

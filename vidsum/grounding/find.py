@@ -49,9 +49,8 @@ def locate(
 ) -> list[QueryMoments]:
     """Return the moments of each query, at most `top_k`, best first, and the saliency of each clip.
 
-    Saliency is the curve that the moments come from, the model's own, or the similarity curve where it has
-    none, scaled to [0, 1] over the video. `model` is from `resolve_model`; video and queries are in its
-    space. `precision`: see `resolve_precision`. `alone`: see `vidsum.grounding.settings.Retrieval`.
+    Saliency is the curve that the moments come from, the model's own, or the similarity curve, scaled to [0,
+    1] over the video. `model` is from `resolve_model`; video and queries are in its space.
     """
     moments = list[list[Moment]]()
     if model == "similarity":

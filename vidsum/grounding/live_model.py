@@ -45,9 +45,7 @@ class LiveModel:
     """A trained model with what it has read of M queries: memory does not grow with the seconds."""
 
     def __init__(self, checkpoint: str, queries: FloatArray, device: str = "auto") -> None:
-        """Load the model for queries [M, D] in `vse`. Raises InputError: the checkpoint is of another
-        model.
-        """
+        """Load the model for queries [M, D] in `vse`. Raises InputError: it is another model."""
         trained = read_trained(checkpoint_file(checkpoint))
         if trained.model != NAME or trained.features.get("space") != "vse":
             fault = (

@@ -1,7 +1,4 @@
-"""Moments, and saliency where the model gives it, by a trained model, in a video of any length.
-
-docs/algorithms/mrnet.md and detr.md explain how the windows of a long video are joined.
-"""
+"""Moments and saliency by a trained model in a video of any length (docs/algorithms/mrnet.md, detr.md)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -105,20 +102,12 @@ class MomentModel:
 
 
 def load_moment_model(name: str = SHIPPED_GROUNDER, device: str = "auto") -> MomentModel:
-    """Load a checkpoint by its path, or by the name of one that ships.
-
-    Raises InputError: the file is missing, or see `build_moment_model`. UsageError, WeightsError: see
-    `vidsum.checkpoints.path_of`.
-    """
+    """Load a checkpoint by path or shipped name. Raises InputError, UsageError, WeightsError."""
     return build_moment_model(read_trained(checkpoint_file(name)), name, device)
 
 
 def build_moment_model(trained: Trained, name: str, device: str = "auto") -> MomentModel:
-    """Build the model of a checkpoint that has been read; `name` is for messages.
-
-    Raises InputError: it is of a model that finds no moments, its tensors do not fit its configuration, or it
-    does not say what it reads.
-    """
+    """Build the model of a checkpoint called `name`. Raises InputError: it finds no moments or misfits."""
     features, is_detr = trained.features, trained.model in DETR_MODELS
     if not is_detr and trained.model != "mrnet":
         raise InputError(f"{name}: a checkpoint of {safe_name(trained.model)}, which finds no moments")
@@ -202,19 +191,13 @@ def ground_video(
 def whole_video(
     grounder: MomentModel, video: ClipEmbeddings, tokens: Sequence[FloatArray], vectors: FloatArray
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Return the clips [t, Dv] and the query [W, Dq] of each query, as the model reads them with one window
-    for all.
-
-    Arguments and errors are those of `ground_video`.
-    """
+    """Return the clips [t, Dv] and the query [W, Dq] of each query, with one window; see `ground_video`."""
     grid = _grid(grounder, video)
     return _inputs(grounder, grid, [slice(0, len(grid))], tokens, vectors)
 
 
 def _grid(grounder: MomentModel, video: ClipEmbeddings) -> ClipEmbeddings:
-    """Return the video; for a sampled model of longer clips, each the first of those of the grid that it
-    holds.
-    """
+    """Return the video; for a sampled model of longer clips, the first clip of the grid in each."""
     if not grounder.sampled:
         return video
     stride = max(1, round(grounder.clip_s / video.step_s))

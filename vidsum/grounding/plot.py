@@ -31,8 +31,8 @@ _BAR = 0.13
 def moments_plot(grounding: Grounding, target: str | os.PathLike[str]) -> tuple[str, ...]:
     """Plot the saliency curve and the moments of the first queries, as PNG or SVG by the suffix.
 
-    The same moments give the same bytes. Returns a warning where there are more queries than rows. Raises
-    UsageError: another suffix. OutputError: the file cannot be written.
+    Returns a warning where there are more queries than rows. Raises UsageError: another suffix. OutputError:
+    the file cannot be written.
     """
     queries, n_queries = grounding.queries[:MAX_ROWS], len(grounding.queries)
     figure = new_figure(11, 0.9 + 1.45 * len(queries))

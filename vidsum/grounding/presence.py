@@ -37,8 +37,7 @@ _SMOOTHED = 3
 def probabilities(
     space: str, video: ClipEmbeddings, queries: FloatArray, without: FloatArray | None = None
 ) -> FloatArray | None:
-    """Return [M] how likely each query [M, D] is true somewhere in a video, and none of `without` [W, D]
-    there.
+    """Return [M] how likely each query [M, D] is true in a video and none of `without` [W, D] is there.
 
     None in a space other than `vse`. Raises WeightsError where the map that ships with vidsum is damaged.
     """
@@ -80,9 +79,7 @@ class Cohort:
 
 
 def build_cohort(names: FloatArray, queries: FloatArray) -> Cohort:
-    """Return the photographs for queries [M, D]; `names` [K, D] are those of the classes that the network
-    knows.
-    """
+    """Return the photographs for queries [M, D]; `names` [K, D] are of the network's classes."""
     squares = np.square(load_map().tensors[CLASSES])
     photographs = ClassMixture(squares / squares.sum(axis=1, keepdims=True), names)
     usual = log_likelihood(photographs, queries)

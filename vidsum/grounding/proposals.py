@@ -105,8 +105,8 @@ def find_moments(
 def suppress(moments: Iterable[Moment], max_iou: float, top_k: int) -> list[Moment]:
     """Apply greedy temporal non-maximum suppression: of moments that overlap too much, keep the best.
 
-    `moments` are best first; no more of them are drawn than needed. `max_iou` is the largest intersection
-    over union, in [0, 1], with a moment that stays. Raises UsageError where it or `top_k` is out of range.
+    `moments` are best first. `max_iou` in [0, 1] is the largest intersection over union with a moment that
+    stays. Raises UsageError where it or `top_k` is out of range.
     """
     _check(max_iou, top_k)
     selected: list[Moment] = []
@@ -127,11 +127,7 @@ def _check(max_iou: float, top_k: int) -> None:
 
 
 def snap_moments(moments: Sequence[Moment], edges_s: TimeArray) -> list[Moment]:
-    """Return the moments of a query, each edge moved to the nearest of the shots' edges [S + 1] within
-    `REACH_S`.
-
-    A moment of which nothing would be left stays as it is.
-    """
+    """Return moments, each edge at the nearest of the shots' edges [S + 1] within `REACH_S`, if not empty."""
 
     def near(time_s: float) -> float:
         nearest = float(edges_s[np.abs(edges_s - time_s).argmin()])
@@ -142,9 +138,7 @@ def snap_moments(moments: Sequence[Moment], edges_s: TimeArray) -> list[Moment]:
 
 
 def _first_run(saliency: FloatArray) -> ClipRun:
-    """Return the best run, half by length and half by mean, at the highest threshold that enough clips
-    pass.
-    """
+    """Return the best run, half by length, half by mean, at the highest threshold that enough pass."""
     n_clips = len(saliency)
     passing, apart = (max(1, round(n_clips * count / _OF_CLIPS)) for count in (_PASSING, _FIRST_APART))
     thresholds = np.arange(_BINS - 1, -1, -1) / _BINS
@@ -162,9 +156,7 @@ def _rank_runs(saliency: FloatArray, grouping: Grouping) -> list[tuple[float, Cl
 
 
 def _contrast(saliency: FloatArray, runs: list[ClipRun], grouping: Grouping) -> TimeArray:
-    """Return [R] (mean inside - mean outside, or of all) * (length / T)^power of each run; 0 for all
-    clips.
-    """
+    """Return [R] (mean inside - mean outside, or of all) * (length / T)^power; 0 for all clips."""
     sums = np.concatenate([[0.0], np.cumsum(saliency, dtype=np.float64)])
     first, last = np.array(runs, np.int64).reshape(-1, 2).T
     length, inside = last + 1 - first, sums[last + 1] - sums[first]

@@ -27,18 +27,13 @@ _FEATURE_MODELS = [name for name, official in OFFICIAL.items() if official.forma
 def resolve_model(
     model: str, space: str, device: str = "auto", mask: MaskKind | None = None
 ) -> tuple[str, str]:
-    """Return the model and the space to use, known before a video is decoded.
+    """Return the model (one of MODELS or a path) and the space to use, before a video is decoded.
 
-    `auto` is the model that measured best (docs/benchmarks.md), which is `similarity`. For a trained model, a
-    space of `auto` is the one that it was trained in.
-
-    Args:
-        model, space: one of MODELS, or the path of a checkpoint; one of `vidsum.grounding.spaces.SPACES`.
-        device: the one that the model will run on, so that it is loaded once.
-        mask: the learned mask that the model must have; None for any.
+    `auto` is the model that measured best (docs/benchmarks.md), `similarity`, and the space that a trained
+    model was trained in. `device` is where it will run; `mask` the learned mask that it must have.
 
     Raises UsageError: the model or space is unknown, or the model reads another space or has no such mask.
-    WeightsError: no checkpoint of that model ships. InputError: the file is missing or is not a checkpoint.
+    WeightsError: no checkpoint of that model ships. InputError: the file is missing or no checkpoint.
     """
     if mask and model in (*MODELS, *_FEATURE_MODELS) and model not in _DETR:
         raise UsageError(f"only DETR models have a mask, not {model}", hint=_mask_hint(mask))
@@ -66,9 +61,7 @@ def max_words(model: str, device: str = "auto") -> int | None:
 
 
 def checkpoint_sha256(model: str) -> str | None:
-    """Return SHA-256 of a trained model's checkpoint, None for `similarity`; InputError where it is
-    missing.
-    """
+    """Return SHA-256 of a model's checkpoint, None for `similarity`. Raises InputError: it is missing."""
     return None if model == "similarity" else checkpoint_digest(model)
 
 

@@ -1,8 +1,4 @@
-"""Saliency of a picture along one axis: features of the network, people, and motion.
-
-The network's last layer, before its mean over the picture, has features at 7 x 7 positions. Their sum shows
-where things are; means over parts of the picture, mapped to the space of sentences, where people are.
-"""
+"""Saliency of a picture along one axis: the network's features at 7 x 7 positions, people, and motion."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -54,9 +50,7 @@ class SaliencyModel:
     """Saliency of pictures [SIDE, L, 3], which the network reads in overlapping squares."""
 
     def __init__(self, device: str) -> None:
-        """Load the network. Raises WeightsError: weights of the network, map or text encoder are
-        unavailable.
-        """
+        """Load the network. Raises WeightsError: network, map or text encoder are unavailable."""
         spec = describe(EXTRACTOR)
         self._cells: Callable[[Picture], FloatArray] = build_cell_runner(
             spec, checkpoints.load_arrays(spec.checkpoint), weights_sha256(spec), device
@@ -85,9 +79,7 @@ class SaliencyModel:
         )
 
     def _columns(self, picture: Picture) -> FloatArray:
-        """Return [X, D + inner] features by place: means over the other axis, those of overlapping squares
-        mixed.
-        """
+        """Return [X, D + inner] features by place: means over the other axis, overlaps mixed."""
         length = picture.shape[1]
         firsts = sorted({*range(0, length - SIDE, SIDE // 2), length - SIDE})
         squares = np.stack([picture[:, first : first + SIDE] for first in firsts])[:, None]
@@ -107,10 +99,7 @@ class SaliencyModel:
 
 
 def motion_curve(before: FloatArray, after: FloatArray, n_places: int) -> FloatArray:
-    """Return [X] the motion between two grey pictures [H, W] at X positions, without that of the camera.
-
-    The sum is 1 where a lot moves, and lower where little does.
-    """
+    """Return [X] the motion between two grey pictures [H, W] without the camera's; the sum is at most 1."""
     import cv2
 
     window = cv2.createHanningWindow(before.shape[::-1], cv2.CV_32F)

@@ -98,8 +98,7 @@ def salient_runs(pieces: SplitCurve, step_s: float, top_k: int) -> list[Moment]:
 
 
 def best_run(pieces: SplitCurve, step_s: float, is_left: npt.NDArray[np.bool_]) -> Moment | None:
-    """Return the run of the pieces that are left, by `is_left` [P], that stands out most of them; None if
-    none does.
+    """Return the run of the pieces left, by `is_left` [P], that stands out most of them; None for none.
 
     The score is how far a run's mean lies above that of the rest of the video, in deviations of its levels,
     shrunk as James and Stein's estimate is: by the share of the truth in what is seen, which noise between
@@ -143,9 +142,7 @@ def _mean_outside(
     otherwise: TimeArray,
     least: float,
 ) -> TimeArray:
-    """Return [R] the mean of the usual levels [P] outside of runs, by weights; `otherwise` where hardly any
-    is.
-    """
+    """Return [R] the weighted mean of the levels [P] outside of runs; `otherwise` where hardly any is."""
     usual = weights * np.clip(levels, *np.quantile(levels, PARAMS.usual_quantiles))
     outside = weights.sum() - _run_sums(weights, first, after)
     others = usual.sum() - _run_sums(usual, first, after)
@@ -154,8 +151,7 @@ def _mean_outside(
 
 
 def _above(levels: TimeArray, is_left: npt.NDArray[np.bool_]) -> tuple[Positions, Positions]:
-    """Return [R] first pieces of the runs that are left and reach a threshold, in order; [R] those after the
-    last.
+    """Return [R] first pieces of the runs left that reach a threshold, in order; [R] those after the last.
 
     Thresholds depend on the pieces left: what is low next to better moments is found once these are taken.
     """

@@ -61,9 +61,7 @@ class ClipEmbeddings:
 
 
 def resolve_space(name: str) -> str:
-    """Return the space of a name: `auto` is clip where its weights are cached, else vse; UsageError if
-    unknown.
-    """
+    """Return the space of a name; `auto` is clip if its weights are here, else vse. Raises UsageError."""
     if name not in SPACES:
         raise unknown_name_error("space", name, SPACES)
     if name == "auto":
@@ -72,10 +70,7 @@ def resolve_space(name: str) -> str:
 
 
 def extractions_for(space: str, extraction: Extraction, *, thorough: bool = False) -> tuple[Extraction, ...]:
-    """Return the features that a space needs; device, reader and so on are those of `extraction`.
-
-    Those of pictures come last. Motion is seen in bf16 where that is what the CPU does best.
-    """
+    """Return the features that a space needs, those of pictures last; device and reader are given."""
     fixed = replace(extraction, fps=None, clip_frames=None, stride_frames=None, logits=space != "clip")
     if space == "clip":
         return (replace(fixed, extractor="clip", fps=1.0),)
@@ -91,10 +86,9 @@ def extractions_for(space: str, extraction: Extraction, *, thorough: bool = Fals
 
 
 def embed_video(space: str, features: Sequence[Features], device: str = "auto") -> ClipEmbeddings:
-    """Return a video in a space, from the features of `extractions_for`; the text encoder runs on `device`.
+    """Return a video in a space, from the features of `extractions_for`.
 
-    Raises UsageError: features lack class scores that the space needs. WeightsError: the map's or the text
-    encoder's weights are missing, cannot be fetched or fail their check.
+    Raises UsageError: features lack class scores. WeightsError: the map or text encoder is unavailable.
     """
     pictures, duration_s = features[-1], features[-1].duration_s
     times = grid(duration_s, STEP_S)
@@ -155,20 +149,17 @@ def similarity_curves(video: ClipEmbeddings, queries: FloatArray) -> FloatArray:
 
 
 def mixture_weights(mixture: ClassMixture, queries: FloatArray) -> FloatArray:
-    """Return [M] the weight of what a network names, for each query [M, D], where the map's is 1; see
-    `MIXTURE_WEIGHT_LINE`.
-    """
+    """Return [M] the weight of a network's names for queries [M, D], by `MIXTURE_WEIGHT_LINE`."""
     slope, offset = MIXTURE_WEIGHT_LINE
     nearness = (queries @ mixture.names.T).max(axis=1)
     return np.asarray(np.maximum(0, slope * nearness + offset), np.float32)
 
 
 def guided_rows(video: ClipEmbeddings, query: FloatArray) -> FloatArray:
-    """Return [T, D + 1] for one query [Dq]: the rows of the space, then the guide, which is the query's
-    curve.
+    """Return [T, D + 1] for a query [Dq]: the rows of the space, then the guide: the query's curve.
 
-    The curve is standardised over the whole video, so that each window of a long one shows whether the query
-    is likelier elsewhere. The guide is our addition to MRNet's input (docs/algorithms/captions.md).
+    Standardised over the whole video, it shows each window whether the query is likelier elsewhere: our
+    addition to MRNet's input (docs/algorithms/captions.md).
     """
     return np.concatenate([video.rows, guide_column(video, query)], axis=1)
 

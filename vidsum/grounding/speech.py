@@ -116,12 +116,10 @@ def score_passages(
     device: str = "auto",
     meanings: FloatArray | None = None,
 ) -> FloatArray:
-    """Return [M, P] how well each passage fits each query: cosine of meanings, and of exact words by their
-    rarity.
+    """Return [M, P] how well each passage fits each query: cosine of meanings, rarity of exact words.
 
-    Text that is uncertain counts less. `meanings` [M, P] are the cosines, where they are known.
-
-    Raises WeightsError where the text encoder's weights are unavailable.
+    Text that is uncertain counts less. `meanings` [M, P] are the cosines, where they are known. Raises
+    WeightsError where the text encoder's weights are unavailable.
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -142,11 +140,7 @@ def score_passages(
 
 
 def speech_moments(passages: Sequence[Passage], evidence: FloatArray, top_k: int) -> list[Moment]:
-    """Return the passages that fit a query best, by evidence [P], with the sentences around that fit too.
-
-    The score is the probability that a passage is what the query means, before it grew. Of those that
-    overlap too much, the best stays.
-    """
+    """Return the passages that fit a query best, by evidence [P], grown by sentences around that fit too."""
     order = np.argsort(-evidence, kind="stable").tolist()
     apart = [
         passage
@@ -173,9 +167,7 @@ def _expand_passage(core: Passage, passages: Sequence[Passage], apart: Sequence[
 def speech_curve(
     passages: Sequence[Passage], evidence: FloatArray, timestamps: TimeArray, step_s: float
 ) -> FloatArray:
-    """Return [T] evidence of the best passage that each clip hears, scaled to [0, 1]; 0 where nothing is
-    said.
-    """
+    """Return [T] evidence of the best passage that each clip hears, in [0, 1]; 0 in silence."""
     curve = np.zeros(len(timestamps), np.float32)
     for passage, value in zip(passages, unit_range(evidence), strict=True):
         overlaps = (timestamps < passage.end_s) & (timestamps + step_s > passage.start_s)

@@ -58,11 +58,9 @@ class TextEncoder:
 
 
 def load_text_encoder(name: str, device: str = "auto") -> TextEncoder:
-    """Load one of `TEXT_ENCODERS`, fetching its weights on first use; it stays in memory.
+    """Load one of `TEXT_ENCODERS`, kept in memory; `device` is for MiniLM.
 
-    `device` is for MiniLM; CLIP reads text on the CPU, and word vectors need no device. Raises UsageError:
-    unknown encoder or device, or a package is missing. WeightsError: the weights are missing, cannot be
-    fetched or fail their check.
+    Raises UsageError: unknown encoder or device, or a package is missing. WeightsError: no weights.
     """
     if name not in _LOADERS:
         raise unknown_name_error("text encoder", name, TEXT_ENCODERS)
@@ -72,14 +70,7 @@ def load_text_encoder(name: str, device: str = "auto") -> TextEncoder:
 def embed_cached(
     texts: Texts, encode: Callable[[Texts], FloatArray], encoder: str, progress: Progress | None = None
 ) -> FloatArray:
-    """Return [N, D] of many captions: each distinct one is embedded once, and cached on disk.
-
-    Args:
-        texts: at least one.
-        encode: see `TextEncoder.encode`; not called where the embeddings are on disk.
-        encoder: identifies it: its weights' SHA-256.
-        progress: called while captions are embedded.
-    """
+    """Return [N, D] of captions by `TextEncoder.encode`, each distinct one once, cached under `encoder`."""
     distinct = sorted(set(texts))
 
     def make() -> FloatArray:
@@ -145,9 +136,7 @@ def _pad(tokenizer: "Tokenizer", texts: Texts) -> tuple[npt.NDArray[np.int64], n
 
 
 def _clip(device: str) -> TextEncoder:
-    """Return the text encoder of CLIP ViT-B/32 (Radford et al. 2021), 512-d, in the space of its image
-    features.
-    """
+    """Return the text encoder of CLIP ViT-B/32 (Radford et al. 2021), 512-d, with its images' space."""
     import open_clip
 
     from vidsum.features import describe, get_extractor
@@ -166,9 +155,7 @@ def _clip(device: str) -> TextEncoder:
 
 
 def _glove(_device: str) -> TextEncoder:
-    """Return the mean of the words' GloVe vectors (Pennington et al. 2014), 50-d; unknown words are
-    skipped.
-    """
+    """Return the mean of the known words' GloVe vectors (Pennington et al. 2014), 50-d."""
     if find_spec("pyarrow") is None:
         raise UsageError("glove needs the package pyarrow", hint=install_extra_command("glove"))
     from pyarrow import parquet
@@ -203,9 +190,7 @@ def _glove(_device: str) -> TextEncoder:
 def _batched_encoder(
     name: str, embed: Embed, embed_words: Embed, split: Callable[[str], list[str]], most_tokens: int
 ) -> TextEncoder:
-    """Return the encoder of a network that is given texts of similar length together, which need less
-    padding.
-    """
+    """Return the encoder of a network that reads texts of similar length together, with less padding."""
 
     def encode(texts: Texts) -> FloatArray:
         return np.array(lists(embed, texts), np.float32).reshape(len(texts), DIMS[name])

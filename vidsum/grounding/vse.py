@@ -28,9 +28,7 @@ def load_map() -> VisualSemanticMap:
 
 
 def mapped_rows(features: Features) -> FloatArray:
-    """Return [T, E] of a video by the map. Raises UsageError where the features have none, or another
-    map's.
-    """
+    """Return [T, E] of a video by the map. Raises UsageError: the features have none, or another's."""
     made_by = features.provenance.get("parameters", {}).get(RECORDED)
     if features.embeddings is None or made_by not in (None, checkpoints.sha256_of(NAME)):
         fault = f"the features of {features.extractor} were made without the map {NAME}, or with another one"

@@ -40,8 +40,7 @@ def grid(duration_s: float, step_s: float) -> TimeArray:
 def to_grid(rows: FloatArray, features: Features, times: TimeArray, step_s: float) -> FloatArray:
     """Return rows [N, K] about the features' clips as rows [T, K] about the clips of a grid.
 
-    Each is the mean of those whose clips overlap it, weighted by the common time. Where there are none, at
-    the end or in a gap, it is the nearest.
+    Each is the mean of those whose clips overlap it, weighted by the common time; else the nearest.
     """
     placed = np.empty((len(times), rows.shape[1]), np.float32)
     for start in range(0, len(times), _BLOCK):
@@ -51,10 +50,7 @@ def to_grid(rows: FloatArray, features: Features, times: TimeArray, step_s: floa
 
 
 def resample_clips(rows: FloatArray, step_s: float, clip_s: float, most: int) -> FloatArray:
-    """Return [T, D + 2] clips of `clip_s` seconds, or longer ones where there would be more than `most`.
-
-    `rows` are [N, D] of a window, each of `step_s` seconds.
-    """
+    """Return [T, D + 2] clips of `clip_s`, or at most `most`, of rows [N, D] of `step_s` of a window."""
     return with_endpoints(resample(rows, count_clips(len(rows), step_s, clip_s, most)))
 
 
@@ -64,10 +60,7 @@ def count_clips(n_rows: int, step_s: float, clip_s: float, most: int) -> int:
 
 
 def with_endpoints(rows: FloatArray) -> FloatArray:
-    """Return [T, D + 2]: row t of the clips [T, D], then t / T and (t + 1) / T, as for Moment-DETR.
-
-    They tell a model that has no sense of order where in its window a clip lies.
-    """
+    """Return [T, D + 2]: row t of clips [T, D], then t / T and (t + 1) / T, as for Moment-DETR."""
     starts = np.arange(len(rows), dtype=np.float32) / np.float32(len(rows))
     return np.column_stack([rows, starts, starts + np.float32(1 / len(rows))])
 
@@ -108,9 +101,7 @@ def place_proposals(
 
 
 def best_at(intervals_s: TimeArray, scores: FloatArray, times: TimeArray) -> FloatArray:
-    """Return [T] the highest of scores [N] whose intervals [N, 2] have the instant; the lowest where none
-    has.
-    """
+    """Return [T] the highest of scores [N] whose intervals [N, 2] have the instant; else the lowest."""
     curve = np.full(len(times), scores.min(), np.float32)
     order = np.argsort(scores, kind="stable")
     places = np.searchsorted(times, intervals_s[order]).tolist()
@@ -167,9 +158,7 @@ def _nearest(times: TimeArray, candidates: TimeArray) -> npt.NDArray[np.int64]:
 
 
 def _windows_of_length(length: int, n_rows: int) -> list[slice]:
-    """Return windows of `length` rows, spread evenly: a moment of up to half of that is strictly inside
-    one.
-    """
+    """Return windows of `length` rows, spread evenly: half of that is strictly inside one."""
     if n_rows <= length:
         return [slice(0, n_rows)]
     n_windows = int(np.ceil((n_rows - length) / max(1, length // 2 - 1))) + 1

@@ -1,8 +1,4 @@
-"""Sentences for segments of a video: names of classes, or the nearest of sentences that people wrote.
-
-A writer takes the features of N segments and gives a sentence for each. docs/algorithms/describe.md has the
-methods and measurements.
-"""
+"""Sentences for N segments of a video: names of classes, or the nearest of sentences that people wrote."""
 
 import csv
 import io
@@ -75,10 +71,7 @@ class Bank:
 
 
 def tags(seen: SegmentFeatures) -> list[Sentence]:
-    """Return the likeliest classes of ImageNet, such as "golden retriever, tennis ball".
-
-    Their confidence is the network's probability that the picture shows one of them.
-    """
+    """Return the likeliest classes of ImageNet, "golden retriever, tennis ball", and their probability."""
     assert seen.class_logits is not None
     names = describe(EXTRACTOR).class_names
     assert names is not None
@@ -124,22 +117,17 @@ def bank_writer(bank: Bank) -> Writer:
 
 
 def read_bank(path: Path, progress: Progress | None = None) -> Bank:
-    """Return the sentences of a file (`read_sentences`), embedded once and kept on disk.
-
-    Raises InputError, WeightsError: see `read_sentences`; MiniLM's weights are missing or damaged.
-    """
+    """Return the sentences of a file, embedded and kept on disk. Raises InputError, WeightsError."""
     texts = read_sentences(path)
     encode = load_text_encoder("minilm").encode
     return Bank(texts, embed_cached(texts, encode, checkpoints.sha256_of("minilm"), progress))
 
 
 def read_sentences(path: Path) -> tuple[str, ...]:
-    """Return the sentences of a file, each once.
+    """Return the sentences of a file, each once. Raises InputError: it cannot be read, or holds none.
 
     CSV with a column `caption`, `sentence` or `text`, or text with one sentence per line, which may follow
-    the name of its picture and a tab; either may end in `.gz`. What has no letter is left out.
-
-    Raises InputError: the file cannot be read, or holds no sentence.
+    the name of its picture and a tab; either may end in `.gz`.
     """
     content = read_packed_text(path)
     is_csv = path.name.removesuffix(".gz").endswith(".csv")
@@ -166,10 +154,7 @@ def _cells(path: Path, content: str) -> Iterator[str]:
 
 
 def tidy(text: str) -> str:
-    """Return a sentence as it is printed: single spaces, none before punctuation, a capital, a full stop.
-
-    Empty where it holds no word; `nan` is what tables write for an empty cell.
-    """
+    """Return a sentence as it is printed: single spaces, a capital, a full stop; empty without a word."""
     text = re.sub(r"\s+([.,;:!?])", r"\1", " ".join(text.split())).rstrip(" .,;")
     if not any(letter.isalpha() for letter in text) or text.lower() == "nan":
         return ""

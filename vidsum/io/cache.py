@@ -19,9 +19,7 @@ _SHA256_BYTES = 32
 
 
 def home() -> Path:
-    """Return the folder of `weights/`, `features/`, `onnx/` ...: `$VIDSUM_HOME`, or the user's cache
-    folder.
-    """
+    """Return the folder of `weights/`, `features/` ...: `$VIDSUM_HOME`, or the user's cache folder."""
     if named := os.environ.get("VIDSUM_HOME"):
         return Path(named).expanduser()
     import platformdirs
@@ -52,10 +50,7 @@ def cached_rows(folder: str, provenance: Mapping[str, Any], make: Callable[[], F
 
 
 def cached_bytes(folder: str, provenance: Mapping[str, Any], make: Callable[[], bytes]) -> bytes:
-    """Return bytes from a folder in `home()`, or make and store them.
-
-    `provenance` is everything that they depend on, JSON-ready.
-    """
+    """Return bytes from a folder in `home()`, or make and store them, by all that they depend on."""
     if (content := find_bytes(folder, provenance)) is None:
         store_bytes(folder, provenance, content := make())
     return content

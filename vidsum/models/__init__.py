@@ -1,3 +1,1 @@
-"""The neural networks: nn.Modules that read like their papers. They import torch and each other, nothing
-that does I/O.
-"""
+"""The neural networks: nn.Modules that read like their papers, without I/O."""

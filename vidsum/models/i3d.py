@@ -43,9 +43,7 @@ def conv_of_blocks(x: Tensor, weight: Tensor, bias: Tensor | None, before: Seque
 
 
 def _blocks(x: Tensor) -> Tensor:
-    """Return [N, 8 C, T / 2, H / 2, W / 2]: the positions of each block as channels, channels last in
-    memory.
-    """
+    """Return [N, 8 C, T / 2, H / 2, W / 2]: positions of each block as channels, last in memory."""
     n, channels, *sizes = x.shape
     t, h, w = (size // 2 for size in sizes)
     blocks = x.permute(0, 2, 3, 4, 1).reshape(n, t, 2, h, 2, w, 2, channels).permute(0, 1, 3, 5, 2, 4, 6, 7)

@@ -37,9 +37,7 @@ def pooling_counts(clips: int) -> tuple[int, ...]:
 
 
 def proposals(clips: int, counts: tuple[int, ...]) -> Tensor:
-    """Return [N, 2] int64: first and last clip of each proposal, in the order of `pool_proposals`: by
-    diagonals.
-    """
+    """Return [N, 2] int64: first and last clip of each proposal, by diagonals as `pool_proposals`."""
     offset, stride = 0, 1
     diagonals = [(0, 1)]
     for count in counts:
@@ -107,9 +105,7 @@ class ProposalMap(nn.Module):
             self.register_buffer(f"weight_{number}", weight, persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return [B, N, hidden] of clips [B, d, T]: each proposal, in the order of `valid`, with those around
-        it.
-        """
+        """Return [B, N, hidden] of clips [B, d, T]: each proposal, as in `valid`, with its neighbours."""
         pooled = pool_proposals(x, self.counts).index_select(2, self.order)
         # a cell's numbers lie side by side: convolutions are quicker so, and cells are copied whole
         out = self.place(pooled.mT).permute(0, 3, 1, 2)
@@ -161,9 +157,7 @@ class Scores(NamedTuple):
 
 
 def match_scores(scores: Scores) -> Tensor:
-    """Return [B, M, T, T] in [0, 1]: the estimated IoU times a power (the root) of the cosine moved to [0,
-    1].
-    """
+    """Return [B, M, T, T] in [0, 1]: the IoU times a power (the root) of the cosine moved to [0, 1]."""
     fits = ((scores.contrastive + 1) / 2).clamp(min=0)
     return scores.iou.sigmoid() * fits**scores.contrastive_power
 

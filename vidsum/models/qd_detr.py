@@ -208,9 +208,7 @@ class AnchorCrossAttention(nn.Module):
         is_token: Tensor,
         dropout: float,
     ) -> Tensor:
-        """Return [B, N, d]; see `AnchorLayer.forward`. In the first layer contents are 0: positions are
-        added.
-        """
+        """Return [B, N, d] (see `AnchorLayer`); in the first layer, of zeros, positions are added."""
         q, k, k_position = self.q(x), self.k(memory), self.k_position(positions)
         if self.q_place is not None:
             q, k = q + self.q_place(places), k + k_position

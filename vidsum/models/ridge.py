@@ -1,7 +1,4 @@
-"""A score for each frame by ridge regression, linear in the features around it.
-
-In NumPy: the model that ships is one product, and needs no torch.
-"""
+"""A score for each frame by ridge regression, linear in the features around it, in NumPy."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -49,9 +49,7 @@ def logistic(scores: npt.NDArray[np.floating]) -> FloatArray:
 
 
 def unit_range(curve: FloatArray, flat: float = 0.0) -> FloatArray:
-    """Return [T] the curve scaled so that its lowest value is 0 and its highest 1; `flat` where all are
-    equal.
-    """
+    """Return [T] the curve scaled from 0 at its lowest to 1 at its highest; `flat` where all are equal."""
     low, high = float(curve.min()), float(curve.max())
     if high == low:
         return np.full_like(curve, flat)

@@ -127,9 +127,7 @@ class ColorSimilarity(nn.Module):
 
 
 def similarities_around(x: Tensor) -> Tensor:
-    """Return [B, T, 101] cosines of each of [B, T, C] with those from 50 before to 50 after it; 0 past the
-    ends.
-    """
+    """Return [B, T, 101] cosines of each of [B, T, C] with those up to 50 away; 0 past the ends."""
     unit = functional.normalize(x, dim=2)
     reach = _LOOKUP // 2
     padded = functional.pad(unit @ unit.transpose(1, 2), (reach, reach))

@@ -91,10 +91,7 @@ def write_audio_description(
 def _speak_description(
     descriptions: Descriptions, number: int, speaker: Speaker, rate: int, folder: Path
 ) -> tuple[str, Path]:
-    """Return the spoken text of a description, and the file of its sound: many would fill the memory.
-
-    Raises InputError: see `_speak_fitting`.
-    """
+    """Return the spoken text of a description and the file of its sound. Raises InputError."""
     text = descriptions.descriptions[number].text
     texts = [text] if descriptions.writer == "people" else shorten(text)
     text, samples = _speak_fitting(texts, _room_s(descriptions, number), speaker, rate, folder)
@@ -103,9 +100,7 @@ def _speak_description(
 
 
 def _room_s(descriptions: Descriptions, number: int) -> float:
-    """Return seconds from where a description begins to the next one, or to the end of its pause or of its
-    own time, which people may have set beyond it.
-    """
+    """Return seconds from a description's start to the next one, or the end of its pause or own time."""
     current = descriptions.descriptions[number]
     ends = [end_s for low_s, end_s in descriptions.gaps or () if low_s <= current.start_s + 1e-6 <= end_s]
     starts = [

@@ -40,12 +40,8 @@ def write_report(
         title: of the page; the name of the video, or the number of videos, if not given.
         embed: put small videos into the page.
 
-    Returns:
-        Warnings: of videos that are not there any more, whose pictures the page lacks.
-
-    Raises:
-        UsageError: there is none, or one is of another class; or the videos are too long to embed.
-        OutputError: the file cannot be written.
+    Returns warnings of missing videos. Raises UsageError: there is no result, one is of another class, or the
+    videos are too long to embed. OutputError: the file cannot be written.
     """
     several = results if isinstance(results, Sequence) else [results]
     for result in several or (None,):
@@ -64,17 +60,9 @@ def write_bundle(
 ) -> tuple[bool, tuple[str, ...]]:
     """Write a page with its videos, clips and subtitles, as a ZIP where the name ends so, else as a folder.
 
-    A video that browsers may not play becomes an MP4 that they do.
-
-    Args:
-        results: the path of each result file, and what it holds.
-        target: the ZIP or folder.
-        title: see `vidsum.write_report`.
-        overwrite: replace a bundle that is there.
-
-    Returns whether it was written, as it was not there yet, and warnings.
-
-    Raises OutputError: another is there, it is a folder of other files, or it cannot be written.
+    A video that browsers may not play becomes an MP4. `results` are (path of the result file, content).
+    Returns whether it was written, as it was not there yet or `overwrite`, and warnings. Raises OutputError:
+    another is there, it is a folder of other files, or it cannot be written.
     """
     is_there = _check(target)
     files, warnings = _files_of(results, title)

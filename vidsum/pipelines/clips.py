@@ -91,10 +91,7 @@ _NAME_BYTES = 230
 def clip_paths(
     result: Grounding | Highlights | Shots, folder: PathLike, stem: str
 ) -> list[tuple[Path, Interval]]:
-    """Return where the MP4 of each moment or shot goes, and its [start_s, end_s). See `write_clips`.
-
-    Of moments that begin in one second, the later ones have a number: `..._0m21s-2.mp4`.
-    """
+    """Return where the MP4 of each moment or shot goes, and its [start_s, end_s). See `write_clips`."""
     if isinstance(result, Shots):
         digits = max(3, len(str(len(result))))
         scenes = enumerate(result.intervals, 1)
@@ -117,9 +114,7 @@ def clip_paths(
 
 
 def _slug(text: str) -> str:
-    """Return a text as part of a file's name: letters and digits, in lower case, with dashes between
-    words.
-    """
+    """Return a text as part of a file's name: lower-case letters and digits, dashes between words."""
     words = re.sub(r"[\W_]+", "-", as_utf8(text).lower()).strip("-")
     return words[:_MAX_LETTERS].rstrip("-") or "query"
 
@@ -128,9 +123,7 @@ _CLIP = re.compile(r"[^_]+_(.*)_(?:\d+h)?\d+m\d\ds(?:-\d+)?|(.*)-Scene-\d{3,}", 
 
 
 def video_stem(name: str) -> str | None:
-    """Return the video in the name of a clip, without suffix, that `clip_paths` would give; None in any
-    other.
-    """
+    """Return the video in the name of a clip that `clip_paths` gives; None in any other."""
     match = _CLIP.fullmatch(name)
     return (match[1] or match[2]) if match else None
 

@@ -52,11 +52,10 @@ class Job:
 
 
 def resolve_spec(extraction: Extraction, video: VideoInfo | None = None) -> Spec:
-    """Return what the extractor sees of a video and gives.
+    """Return what the extractor sees of a video and gives. Raises UsageError: unknown, or no such clips.
 
     Single frames of a video at a constant rate are sampled at that rate if it is lower: a second sample of a
-    frame would say that the picture stands still. Raises UsageError: there is no such extractor, or it cannot
-    take such clips.
+    frame would say that the picture stands still.
     """
     spec = describe(
         extraction.extractor,
@@ -69,10 +68,7 @@ def resolve_spec(extraction: Extraction, video: VideoInfo | None = None) -> Spec
 
 
 def extraction_job(video: VideoInfo, extraction: Extraction) -> Job:
-    """Return the job that extracts features.
-
-    Raises UsageError: the choices do not go together; said before anything is fetched.
-    """
+    """Return the job that extracts features. Raises UsageError: the choices do not go together."""
     spec = resolve_spec(extraction, video)
     precision = _resolve_precision(extraction, spec)
     backend = (
@@ -118,10 +114,9 @@ def transitions_job(video: VideoInfo, extraction: Extraction) -> Job:
 
 
 def changes_job(video: VideoInfo, extraction: Extraction, jobs: Sequence[Job]) -> Job | None:
-    """Return the job that measures changes between the pictures decoded for other jobs; None with other
-    readers than PyAV, and where TransNetV2 finds the cuts.
+    """Return the job that measures changes between the pictures decoded for other jobs, as they sample.
 
-    Which pictures are decoded depends on what all of the jobs sample.
+    None with other readers than PyAV, and where TransNetV2 finds the cuts.
     """
     if extraction.reader != "pyav" or any(job.provenance["extractor"] == _TRANSITIONS for job in jobs):
         return None
@@ -179,9 +174,9 @@ def run_jobs(
     progress: Progress | None,
     memo: dict[str, Any] | None = None,
 ) -> list[Features]:
-    """Return the features of each job: from `kept` or the cache, and those not there in one decode pass.
+    """Return the features of each job: from `memo` or the cache, those not there in one decode pass.
 
-    With `how.fast`, no job may need more than key frames, or the others would get more than they say, too.
+    With `fast`, no job may need more than key frames, or the others would get more than they say, too.
     """
     digests = [digest_of(job.provenance) for job in jobs]
     results: list[Features | None] = [(memo or {}).get(digest) for digest in digests]
@@ -213,9 +208,7 @@ def _decode(
     extraction: Extraction,
     progress: Progress | None,
 ) -> dict[int, Features]:
-    """Return the features of the jobs that are missing, by their numbers, in one decode pass; none for
-    none.
-    """
+    """Return the features of the missing jobs, by number, in one decode pass."""
     if not missing:
         return {}
     meter = ChangeMeter() if any(jobs[number].consumer is None for number in missing) else None

@@ -83,10 +83,7 @@ def describe(
 def plan_descriptions(
     source: VideoPath | Video, settings: Describing, extraction: Extraction, speaker: str | None = None
 ) -> Plan[Descriptions]:
-    """Plan `describe`: the video is probed and hashed, not decoded. `speaker` is for the record.
-
-    Raises InputError, WeightsError, UsageError: see `describe`.
-    """
+    """Plan `describe`: the video is probed and hashed, not decoded. `speaker` is for the record."""
     if isinstance(source, Features) or not has_pictures(source):
         raise UsageError("descriptions are of a video, not of features", hint="give the video")
     facts = _facts(settings)
@@ -299,9 +296,7 @@ def _bank(file: _SentenceFile) -> Bank:
 
 
 def segment_features(features: Features, segments: Sequence[Interval]) -> SegmentFeatures:
-    """Return the features of segments, from features of `vidsum.grounding.vse.EXTRACTOR` with class
-    scores.
-    """
+    """Return the features of segments, from those of `vse.EXTRACTOR` with class scores."""
     logits = None if features.logits is None else _segment_means(features.logits, features, segments)
     embeddings = unit_rows(_segment_means(mapped_rows(features), features, segments))
     return SegmentFeatures(_segment_means(features.array, features, segments), embeddings, logits)
@@ -321,11 +316,7 @@ def _segment_means(rows: FloatArray, features: Features, segments: Sequence[Inte
 def join_descriptions(
     segments: Sequence[Interval], said: Sequence[Sentence], min_sure: float = 0.0
 ) -> list[Description]:
-    """Return the sure sentences of segments in a row; those that follow each other with the same text are
-    one.
-
-    Its confidence is the mean of theirs.
-    """
+    """Return the sure sentences of segments in a row; equal neighbours are one, of mean confidence."""
     descriptions = []
     rows = zip(segments, said, strict=True)
     for (text, is_sure), group in groupby(rows, lambda row: (row[1].text, row[1].confidence >= min_sure)):
@@ -337,10 +328,7 @@ def join_descriptions(
 
 
 def write_descriptions(descriptions: Descriptions, paths: Mapping[str, Path]) -> None:
-    """Write the files of descriptions: `vtt`, `srt` and, if it is named, `json`.
-
-    Raises OutputError: a file cannot be written.
-    """
+    """Write the files of descriptions: `vtt`, `srt` and, if it is named, `json`. Raises OutputError."""
     for form in ("vtt", "srt"):
         with atomic_write(paths[form]) as part:
             part.write_text(to_player_time(descriptions).as_text(form), encoding="utf-8")

@@ -1,8 +1,7 @@
 """Videos at http:// and https:// addresses: copies in the cache, from where everything reads them as files.
 
-A transfer that broke off continues where it ended, in a later run too (range requests). A whole copy is
-downloaded again only if the server's ETag or date says that the file has changed. Web pages are left to
-yt-dlp, if it is installed.
+A transfer that broke off continues, in a later run too. A whole copy is downloaded again only if the server's
+ETag or date says that it has changed. Web pages are left to yt-dlp, if it is installed.
 """
 
 from __future__ import annotations

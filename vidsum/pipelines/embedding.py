@@ -30,11 +30,7 @@ EmbeddedVideo = tuple[ClipEmbeddings, list[Features]]
 
 
 def plan_embedding(video_input: Input, space: str, snap: Snap = Retrieval.snap) -> Plan[EmbeddedVideo]:
-    """Plan a video in a space, with its shots, from an input of `open_in_space`; one `Video` is embedded
-    once.
-
-    This needs no queries: archives store the result.
-    """
+    """Plan a video of `open_in_space` in its space, without queries; one `Video` is embedded once."""
     provenance: dict[str, Any] = video_input.provenance
     if video_input.features is None:
         extractions = [{key: job.provenance[key] for key in _EXTRACTION_KEYS} for job in video_input.jobs]
@@ -59,10 +55,7 @@ def plan_embedding(video_input: Input, space: str, snap: Snap = Retrieval.snap) 
 def open_in_space(
     space: str, source: VideoPath | Video, extraction: Extraction, retrieval: Retrieval
 ) -> Input:
-    """Return a video with the jobs whose features a space, and the snapping to its shots, need.
-
-    One decode pass makes all: those of the space, then those that shots are found in.
-    """
+    """Return a video with the jobs of a space, then of its shots: one decode pass makes all."""
     video = probe_video(source_path(source), extraction)
     wanted = extractions_for(space, extraction, thorough=retrieval.thorough)
     jobs = [extraction_job(video, part) for part in wanted]
@@ -74,9 +67,7 @@ def open_in_space(
 def embed(
     space: str, features: Sequence[Features], shots_s: TimeArray, device: str = "auto"
 ) -> ClipEmbeddings:
-    """Return a video in a space, with the edges [S + 1] of its shots, and which of its clips are still
-    pictures.
-    """
+    """Return a video in a space, with its shots' edges [S + 1], and which of its clips are still."""
     video, pictures = embed_video(space, features, device), features[-1]
     moving = to_grid(motion(pictures)[:, None], pictures, video.timestamps, video.step_s)[:, 0]
     return replace(video, shots_s=shots_s, is_still=moving < _STILL)

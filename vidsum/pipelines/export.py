@@ -119,16 +119,12 @@ def style_for(
 
 
 def read_encoding_tag(path: PathLike, provenance: Mapping[str, Any]) -> str | None:
-    """Return the form (see `Encoding.tag`) in the label of an MP4, PNG or SVG that was written of a result
-    with this provenance; None of any other file.
-    """
+    """Return the `Encoding.tag` in a file's label, if it was made of this provenance; else None."""
     return encoding_tag_in(read_label(path), provenance)
 
 
 def read_label(path: PathLike) -> str | None:
-    """Return the label of an MP4, PNG or SVG, which may be any text; None if it has none, or cannot be
-    read.
-    """
+    """Return the label of an MP4, PNG or SVG, which may be any text; None without one."""
     if Path(path).suffix in (".png", ".svg"):
         return label_in(Path(path))
     try:
@@ -141,8 +137,7 @@ def read_label(path: PathLike) -> str | None:
 def read_result_record(path: Path) -> dict[str, Any]:
     """Read the record in a result file, with its provenance.
 
-    Raises InputError: it is missing, was not made by vidsum, or was changed since; the message does not name
-    it.
+    Raises InputError, which does not name the file: it is missing, not vidsum's, or was changed since.
     """
     if not is_feature_file(path.name):
         return read_record(path)
@@ -205,8 +200,7 @@ def write_sheet(result: Grounding | Highlights | Shots, path: PathLike) -> None:
 
 
 def write_plot(result: Summary | Grounding | Highlights, path: PathLike) -> tuple[str, ...]:
-    """Plot a summary's importance curve with its shots and segments, the saliency curve and moments of each
-    query, or those of highlights; as PNG or SVG by the suffix. Returns warnings.
+    """Plot a result's curves, shots and segments, as PNG or SVG by the suffix. Returns warnings.
 
     Raises OutputError: the file cannot be written.
     """
@@ -233,19 +227,11 @@ _SIDE = 320
 
 
 def iter_previews(result: Cutting, format: PreviewFormat) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and content of a preview of each segment, shot or moment: its first 6 s, 8 pictures a
-    second.
+    """Yield the name and content of a preview of each segment, shot or moment: its first 6 s.
 
-    Names are numbers from 1: `2.gif`; those of moments that texts describe are query and rank: `1_2.gif`.
-    Pictures are 320 pixels at most on the longer side.
-
-    Args:
-        result: of summarize, shots, ground or highlights.
-        format: of the previews.
-
-    Raises:
-        UsageError: the result is of features.
-        InputError: the video is missing or another one.
+    Names are numbers from 1: `2.gif`; those of moments of queries are query and rank: `1_2.gif`. Pictures are
+    320 pixels at most on the longer side, 8 a second. Raises UsageError: the result is of features.
+    InputError: the video is missing or another one.
     """
     info = result_video(result)
     size = _size(info)

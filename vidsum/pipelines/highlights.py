@@ -62,10 +62,7 @@ def find_highlights(
 
 
 def plan_highlights(source: Source, top_k: int, extraction: Extraction) -> Plan[Highlights]:
-    """Plan `find_highlights`: a video is probed and hashed, not decoded.
-
-    Raises InputError, WeightsError, UsageError: see `find_highlights`.
-    """
+    """Plan `find_highlights`: a video is probed and hashed, not decoded. Errors are the same."""
     require_type(top_k, int)
     if top_k < 1:
         raise UsageError(f"top_k must be at least 1, not {top_k}")
@@ -112,10 +109,7 @@ def plan_highlights(source: Source, top_k: int, extraction: Extraction) -> Plan[
 def _moments(
     saliency: FloatArray, times: TimeArray, duration_s: float, edges_s: TimeArray, top_k: int
 ) -> tuple[Moment, ...]:
-    """Return the segments above the rest of the video, none in part of another; at least one.
-
-    They begin and end where shots do, if these are near.
-    """
+    """Return the segments above the rest of the video, none in part of another, at near edges of shots."""
     ranked = find_moments(saliency, times, CLIP_S, duration_s, top_k, grouping="excess", max_iou=0)
     chosen = [moment for rank, moment in enumerate(ranked) if rank == 0 or moment.score > 0]
     return tuple(suppress(snap_moments(chosen, edges_s), 0, top_k))

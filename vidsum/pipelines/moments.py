@@ -85,9 +85,7 @@ def ground(
 def moment_settings(
     function: Callable[..., Any], video_input: Mapping[str, Any]
 ) -> tuple[Retrieval, Extraction]:
-    """Return the settings that keyword arguments stand for. Raises TypeError, UsageError: see
-    `from_keywords`.
-    """
+    """Return the settings of keyword arguments. Raises TypeError, UsageError: see `from_keywords`."""
     if chosen := [name for name in video_input if name in _SET_BY_SPACE]:
         raise UsageError(f"{chosen[0]} is chosen by the space", hint="space='clip' or space='vse'")
     video_input = {**video_input, "model": os.fspath(video_input["model"])}
@@ -190,16 +188,9 @@ def plan_moments(
     extraction: Extraction,
     encode_text: EncodeText | None = None,
 ) -> Plan[Grounding]:
-    """Plan `ground`: the video is probed and hashed, not decoded.
+    """Plan `ground`: the video is probed and hashed, not decoded. Errors are the same.
 
-    Args:
-        source: a video, or features.
-        queries: from `read_queries`.
-        retrieval: how moments are found.
-        extraction: how features are made; the space chooses the extractor and its clips.
-        encode_text: see `ground`.
-
-    Raises InputError, WeightsError, UsageError: see `ground`.
+    `queries` are from `read_queries`; the space chooses the extractor and its clips.
     """
     retrieval = _check_texts(retrieval)
     if isinstance(source, Features) or not has_pictures(source):

@@ -1,7 +1,6 @@
 """A plan, which every public function makes first, and the input that it reads.
 
-A plan knows what its result would be made from (`provenance`) before anything is decoded; `run` makes it.
-A video is probed once, carried by its input, and decoded once for all that a result needs of it.
+A plan knows its result's `provenance` before anything is decoded. A video is probed and decoded once.
 """
 
 from __future__ import annotations
@@ -95,8 +94,7 @@ class Input:
     def read(self, progress: Progress | None = None) -> tuple[list[Features], ShotPictures | None]:
         """Return the features of each job, and what is known of the pictures in between, where shots begin.
 
-        Features that exist stand for one job, without pictures. With `fast`, key frames are all that is
-        looked at.
+        Features that exist stand for one job, without pictures. With `fast`, nothing but key frames is read.
         """
         if self.features is not None:
             return [self.features], None
@@ -118,9 +116,7 @@ class Input:
         return made
 
     def _look_closer(self, segments: Sequence[Interval]) -> Features | None:
-        """Return the changes within segments, from memory or cache if they are there; None where nothing
-        decodes.
-        """
+        """Return the changes within segments, from memory or cache if there; None where nothing decodes."""
         video = self.video
         assert video is not None
         provenance: dict[str, Any] = {
@@ -166,11 +162,7 @@ def embed_in_batches(
 
 
 def open_input(source: Source, extraction: Extraction) -> Input:
-    """Return a video to extract features of, or features that exist: a feature file is read, features stay as
-    they are.
-
-    Raises InputError, UsageError: see `extract`.
-    """
+    """Return a video to extract features of, or existing features. Raises InputError, UsageError."""
     if isinstance(source, Features):
         return Input(extraction, features=source)
     if not has_pictures(source):
@@ -180,9 +172,7 @@ def open_input(source: Source, extraction: Extraction) -> Input:
 
 
 def open_video_input(source: VideoPath | Video, extraction: Extraction) -> Input:
-    """Return a video to extract features of, whatever its name. Raises InputError, UsageError: see
-    `extract`.
-    """
+    """Return a video to extract features of, whatever its name. Errors are those of `extract`."""
     resolve_spec(extraction)  # refuse an unknown extractor before opening the file
     video = probe_video(source_path(source), extraction)
     return Input(extraction, video, (extraction_job(video, extraction),), memo=memo_of(source))
@@ -222,11 +212,9 @@ def plan_extraction(source: VideoPath | Video, extraction: Extraction) -> Plan[F
 
 
 def save_features(features: Features, path: Path) -> None:
-    """Write features to a file; an h5 file gets shots by KTS as well, which its readers expect.
+    """Write features to a file; h5 files get shots by KTS, which their readers expect.
 
-    Raises:
-        UsageError: the suffix is not that of a feature file.
-        OutputError: the file cannot be written.
+    Raises UsageError: the suffix is not that of a feature file. OutputError: it cannot be written.
     """
     from vidsum.shots.find import find
 

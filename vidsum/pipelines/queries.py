@@ -73,11 +73,11 @@ def read_queries(
     *,
     skip: bool = False,
 ) -> Queries:
-    """Return the given queries, those spoken, then those of a file in UTF-8 or UTF-16.
+    """Return the given queries, those spoken, then those of a file in UTF-8 or UTF-16 (`-` is stdin).
 
-    The file (`-` is stdin) has one per line; blank lines and those that start with # are skipped. With
-    `skip`, queries without text are left out where there are others. Raises UsageError: no query is given, or
-    one holds no text. InputError: the file cannot be read, or holds no text.
+    The file has one per line; blank lines and those that start with # are skipped. With `skip`, queries
+    without text are left out where there are others. Raises UsageError: no query is given, or one holds no
+    text. InputError: the file cannot be read, or holds no text.
     """
     entries: list[tuple[str, str, SpokenQuery | None]]
     entries = [(f"query {number}", text, None) for number, text in enumerate(texts, 1)]
@@ -143,9 +143,7 @@ def _is_control(letter: str) -> bool:
 
 
 def _seems_english(query: str) -> bool:
-    """Return whether most letters are Latin, and short words of other languages are no more than names
-    have.
-    """
+    """Return whether most letters are Latin, and few short words are of other languages."""
     letters = [letter for letter in query if letter.isalpha()]
     latin = sum("LATIN" in unicodedata.name(letter, "") for letter in letters)
     words = _short_words(query)
@@ -165,8 +163,7 @@ def unreadable_queries(queries: Sequence[str], split: Callable[[str], list[str]]
 
 
 def _is_readable(query: str, tokens: Sequence[str]) -> bool:
-    """Return whether a model of English can read a text, by its tokens of WordPiece without start and end
-    marks.
+    """Return whether a model of English can read a text, by its tokens of WordPiece without marks.
 
     It cannot where all words are of pieces shorter than two letters (`asdkjh`), or where one may be of
     another language and another is not in the vocabulary (`un perro`).

@@ -56,13 +56,7 @@ MediaLink = Callable[[VideoInfo | Path], str | None]
 def report_text(
     results: Sequence[tuple[str, PageResult]], target: Path, title: str = "", *, embed: bool = False
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the text of a page, and warnings.
-
-    Args:
-        results: the path of each result file, and what it holds.
-        target: the file that it is for; paths of videos start at its folder.
-        title, embed: see `write_report`.
-    """
+    """Return the text of a page at `target`, where paths of videos start, and warnings."""
     place = _embed_videos(results) if embed else partial(_link, target)
     films, warnings = report_videos(results, place, lambda _: not embed)
     if not embed:
@@ -89,9 +83,7 @@ def report_videos(
 
 
 def is_playable(info: VideoInfo) -> bool:
-    """Return whether browsers play a file: WebM, or an MP4 of codecs that all have, with 8 bits per
-    sample.
-    """
+    """Return whether browsers play a file: WebM, or an MP4 of codecs that all have, with 8 bits."""
     if Path(info.path).suffix.lower() == ".webm":
         return info.codec in ("vp8", "vp9", "av1")
     has_sound = (info.audio_codec or "aac").removesuffix("float") in ("aac", "mp3", "opus", "flac")
@@ -177,9 +169,7 @@ def _report_video(
 
 
 def _shift_times(film: PageVideo, offset_s: float) -> PageVideo:
-    """Return the video with all times later, as a player that counts so much ahead of the first picture has
-    them.
-    """
+    """Return the video with all times later, as a player with sound ahead of it counts."""
     names = ("results", "descriptions", "said")
     texts = {name: shift_times(getattr(film, name), offset_s) for name in names}
     return replace(film, duration_s=film.duration_s + offset_s, **texts)
@@ -233,9 +223,7 @@ def _jpeg(picture: Picture) -> bytes:
 
 
 def _clips(record: Path, result: Cutting, place: MediaLink) -> list[str | None]:
-    """Return the URLs of the MP4 files of moments that `--clips` wrote next to a result; None for missing
-    ones.
-    """
+    """Return the URLs of MP4 files that `--clips` wrote next to a result; None for missing ones."""
     if not isinstance(result, Grounding | Highlights):
         return []
     clips = clip_paths(result, record.parent, record.stem.removesuffix(f"_{result.kind}"))

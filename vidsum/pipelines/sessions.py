@@ -76,9 +76,7 @@ class Summarizer:
 
 
 class Transcriber:
-    """Transcribes one file per call. Arguments, results and errors are those of
-    `vidsum.transcribe`.
-    """
+    """Transcribes one file per call. Arguments and errors are those of `vidsum.transcribe`."""
 
     def __init__(
         self,
@@ -119,9 +117,7 @@ def iter_results(
 
 
 class Grounder:
-    """Finds the moments of queries, in one video per call. Arguments, results and errors are those of
-    `vidsum.ground`.
-    """
+    """Finds moments in one video per call. Arguments and errors are those of `vidsum.ground`."""
 
     def __init__(
         self,

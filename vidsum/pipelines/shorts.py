@@ -1,7 +1,6 @@
 """Clips for phones: upright pictures that follow what matters, captions, one loudness.
 
-The pictures of the segments are decoded once more before they are written: where a crop goes depends on what
-comes. docs/tasks/make-shorts.md has what that costs.
+Segments are decoded twice, as a crop depends on what comes (docs/tasks/make-shorts.md).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -143,10 +142,7 @@ def choose_framing(
     device: str = "auto",
     progress: Progress | None = None,
 ) -> Framing:
-    """Return where a crop of width / height `aspect` is in segments of a video, in order.
-
-    Raises InputError: the video cannot be read; WeightsError: see `SaliencyModel`.
-    """
+    """Return where a crop of width / height `aspect` is in segments. Raises InputError, WeightsError."""
     shape = Shape.of(video, aspect)
     if shape.share >= _MAX_SHARE:
         return Framing(shape)

@@ -31,11 +31,7 @@ VideoPath = str | os.PathLike[str]
 
 @dataclass(frozen=True, eq=False)
 class Video:
-    """A video file whose features stay in memory, for many queries or summaries of many lengths.
-
-    They are made, or read from the cache, when first needed, and freed with this object. A file that changes
-    is read again.
-    """
+    """A video file whose features stay in memory, for many queries or summaries, until it changes."""
 
     path: VideoPath
     memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
@@ -82,10 +78,7 @@ def has_pictures(source: VideoPath | Video) -> bool:
 
 
 def probe_video(source: VideoPath, extraction: Extraction) -> VideoInfo:
-    """Probe a video; a second call in the same process reads it again only if the file changed.
-
-    Raises InputError: see `vidsum.probe`.
-    """
+    """Probe a video, again only if the file changed. Raises InputError: see `vidsum.probe`."""
     names = ("video_track", "audio_track")
     options = tuple((name, getattr(extraction, name)) for name in names)
     try:
@@ -101,12 +94,7 @@ def _probe_unchanged(path: str, options: tuple[tuple[str, Any], ...], size: int,
 
 
 def expand(paths: Iterable[str], *, recursive: bool = False) -> list[str]:
-    """Return the inputs, each once, folders replaced by the videos in them; a folder without any stays.
-
-    Args:
-        paths: files and folders.
-        recursive: go into the folders below, but not through links.
-    """
+    """Return the inputs, each once, folders replaced by their videos (below too with `recursive`)."""
     inputs: dict[str, None] = {}
     for path in paths:
         videos = list(videos_in(path, recursive)) if is_folder(path) else []
@@ -125,14 +113,10 @@ def videos_in(folder: str, recursive: bool) -> Iterator[str]:
 
 
 def read_list(file: str) -> list[str]:
-    """Return the paths in a file (`-` is stdin): one per line, or separated by NUL as `find -print0` writes
-    them.
+    """Return the paths in a file (`-` is stdin): one per line, or separated by NUL as by `find -print0`.
 
-    Blank lines and lines that begin with # are skipped.
-
-    Raises:
-        InputError: the file cannot be read.
-        UsageError: it names nothing.
+    Blank lines and lines that begin with # are skipped. Raises InputError: the file cannot be read.
+    UsageError: it names nothing.
     """
     name = "stdin" if file == "-" else file
     content = read_stdin() if file == "-" else read_bytes(file)

@@ -103,10 +103,7 @@ def plan_transcript(
     extraction: Extraction,
     video: VideoInfo | None = None,
 ) -> Plan[Transcript]:
-    """Plan a transcript: the file is probed, unless `video` is known, and hashed; it is not decoded.
-
-    Raises InputError, UsageError: see `transcribe`.
-    """
+    """Plan a transcript: the file is hashed and, unless `video` is known, probed. Errors: `transcribe`."""
     if settings.language is not None and settings.language not in LANGUAGES:
         hint = "give a code such as en, de or fr; without --language it is detected"
         raise UsageError(f"unknown language {settings.language!r}", hint=hint)
@@ -152,10 +149,7 @@ def cached_transcript(
     english: bool = False,
     offset_s: float | None = None,
 ) -> Transcript | None:
-    """Return the transcript of a file if it is in the cache; without `offset_s`, the file's header is read.
-
-    For the other arguments see `find_transcript`.
-    """
+    """Return the transcript of a file, in the cache; without `offset_s`, its header is read."""
     offset_s = file_offset_s(path, source["bytes"]) if offset_s is None else offset_s
     return find_transcript(source, extraction, offset_s, english=english)
 
@@ -214,17 +208,10 @@ def read_blocks(
 def transcribe_query(
     file: str, extraction: Extraction, *, force: bool = False, progress: Progress | None = None
 ) -> SpokenQuery:
-    """Return a spoken query in English, translated if another language is spoken.
+    """Return a spoken query (`-` is a WAV file on stdin) in English, translated if need be.
 
-    Args:
-        file: a recording; `-` is a WAV file on stdin.
-        extraction: device and cache.
-        force: take it even if it is long, or the words are unsure.
-        progress: called while it runs.
-
-    Raises:
-        InputError: the file cannot be read, holds no speech, or is not understood for sure.
-        WeightsError: the weights are missing and cannot be fetched.
+    `force` takes it even if it is long or unsure. Raises InputError: the file cannot be read, holds no
+    speech, or is not understood for sure. WeightsError: the weights are missing.
     """
     if file == "-":
         with TemporaryDirectory() as folder:
@@ -263,19 +250,14 @@ def transcribe_query(
 def write_text(
     transcript: Transcript, path: str | os.PathLike[str], form: TextFormat, *, with_words: bool = False
 ) -> None:
-    """Write a transcript as subtitles of its file or plain text, in UTF-8; see `format_segments`.
-
-    Raises OutputError: the file cannot be written.
-    """
+    """Write a transcript as subtitles of its file or plain text. Raises OutputError."""
     with atomic_write(path) as part:
         text = format_segments(to_player_time(transcript).segments, form, with_words=with_words)
         part.write_text(text, encoding="utf-8")
 
 
 def _find_cached(provenance: Mapping[str, Any]) -> Transcript | None:
-    """Return the transcript of an earlier run with the same provenance, without its video; None if it is
-    damaged.
-    """
+    """Return the transcript of an earlier run with this provenance, without its video."""
     content = cache.find_bytes(_FOLDER, provenance)
     if content is None:
         return None

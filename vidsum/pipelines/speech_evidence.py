@@ -36,11 +36,10 @@ from vidsum.types import Interval, Progress, TimeArray, clip_interval
 
 
 def plan_moment_speech(retrieval: Retrieval, video_input: Input) -> Plan[Transcript] | None:
-    """Plan the English transcript to search: where requested, or by default where one with speech is cached.
+    """Plan the English transcript to search: where requested, or by default where one is cached.
 
-    Raises:
-        InputError: speech is requested, and the video has no sound.
-        UsageError: speech is requested of features, or alone with `min_present`.
+    Raises InputError: speech is requested, and the video has no sound. UsageError: it is requested of
+    features, or alone with `min_present`.
     """
     evidence, video, extraction = retrieval.evidence, video_input.video, video_input.extraction
     if evidence == "said" and retrieval.min_present:
@@ -90,9 +89,7 @@ def _speech_answers(
 def plan_summary_speech(selection: Selection, video_input: Input) -> Plan[Transcript] | None:
     """Return the transcript that a summary needs; by default one only where it is in the cache.
 
-    Raises:
-        InputError: speech is requested, and the video has no sound.
-        UsageError: it is requested of features.
+    Raises InputError: speech is requested, and the video has no sound. UsageError: it is of features.
     """
     video, extraction = video_input.video, video_input.extraction
     is_requested = selection.snap in ("speech", "sentence") or bool(selection.keep_said)
@@ -123,10 +120,7 @@ def protected_words(selection: Selection, transcript: Transcript) -> list[Interv
 def quoted_passages(
     transcript: Transcript, texts: Sequence[str], video_input: Input, progress: Progress | None
 ) -> list[Interval]:
-    """Return (start_s, end_s) of the passage of a transcript that each text describes.
-
-    Raises UsageError: nothing of what is said fits one of the texts.
-    """
+    """Return (start_s, end_s) of the passage that each text describes. Raises UsageError: none fits."""
     if not texts or video_input.video is None:
         return []
     english = to_english(transcript, video_input.video.path, video_input.extraction, progress)
@@ -146,9 +140,7 @@ def quoted_passages(
 
 
 def cut_subtitles(transcript: Transcript, segments: Sequence[Interval]) -> tuple[Segment, ...]:
-    """Return the segments of a transcript that a summary holds, in its own times; words decide where it has
-    any.
-    """
+    """Return the segments of a transcript in a summary, in its times; words decide where it has any."""
     cut: list[Segment] = []
     offset_s = 0.0
     for start_s, end_s in segments:
@@ -172,13 +164,7 @@ def cut_subtitles(transcript: Transcript, segments: Sequence[Interval]) -> tuple
 def export_subtitles(
     summary: Summary, path: str | os.PathLike[str], extraction: Extraction, progress: Progress | None = None
 ) -> None:
-    """Write what is said in a summary as SRT, in the summary's own times; the video is heard if need be.
-
-    Raises:
-        InputError: the video has no sound.
-        UsageError: the summary is of features.
-        OutputError: the file cannot be written.
-    """
+    """Write the speech in a summary as SRT. Raises InputError: no sound; UsageError; OutputError."""
     if summary.video is None:
         raise UsageError("features have no speech", hint="give the video")
     video = summary.video

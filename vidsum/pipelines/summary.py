@@ -1,8 +1,4 @@
-"""Shots and summaries: plan, then run.
-
-`find_shots` and `summarize` take keyword arguments, for people. `plan_shots` and `plan_summary` take
-settings.
-"""
+"""Shots and summaries: plan, then run."""
 
 from __future__ import annotations
 
@@ -113,10 +109,7 @@ def resolve_scorer(model: str | os.PathLike[str] | CustomScores) -> tuple[str, C
 
 
 def plan_shots(source: Source, settings: ShotSettings, extraction: Extraction) -> Plan[Shots]:
-    """Plan the shots of a video or of features.
-
-    Raises InputError, UsageError: see `find_shots`.
-    """
+    """Plan the shots of a video or of features. Raises InputError, UsageError: see `find_shots`."""
     video_input = open_for_shots(source, settings, extraction, with_features=False)
     provenance = {**video_input.provenance, "shots": without_defaults(settings)}
 
@@ -146,12 +139,7 @@ def open_for_shots(
 def plan_summary(
     video_input: Input, selection: Selection, settings: ShotSettings, scorer: CustomScorer | None = None
 ) -> Plan[Summary]:
-    """Plan the summary of a video or of features.
-
-    Args:
-        video_input: from `open_for_shots`.
-        selection, settings: see `summarize`.
-        scorer: gives the scores, if it is not found by the name of the model.
+    """Plan the summary of an input of `open_for_shots`, by a `scorer` or the selection's model.
 
     Raises InputError, WeightsError, UsageError: see `summarize`.
     """
@@ -273,9 +261,7 @@ def _facts(
 
 
 def _budget(selection: Selection, duration_s: float) -> tuple[float, tuple[str, ...]]:
-    """Return seconds of the summary, and a message where a share of the video would be shorter than a
-    segment.
-    """
+    """Return seconds of the summary, and a message where a share would be shorter than a segment."""
     share_s = parse_budget(selection.budget, duration_s)
     least_s = 0.0 if selection.max_segment_s is None else selection.min_segment_s
     budget_s = parse_budget(selection.budget, duration_s, least_s)

@@ -74,9 +74,8 @@ def timeline_text(
         paths: how it names the video.
         video: where the video is, if not where the result says.
 
-    Raises:
-        UsageError: the result is of features and the format names frames.
-        InputError: the video is missing or another one, or the format cannot express it.
+    Raises UsageError: the result is of features and the format names frames. InputError: the video is
+    missing or another one, or the format cannot express it.
     """
     played, writer = to_player_time(result, video), FORMATS[format]
     cuts = cuts_of(played)
@@ -100,17 +99,11 @@ def timeline_text(
 
 
 def write_chaptered(result: Cutting, path: PathLike, video: PathLike | None = None) -> None:
-    """Copy the video of a result, not encoded again, with a chapter for each of its cuts.
+    """Copy the video of a result (or `video`), not encoded again, with a chapter for each of its cuts.
 
-    Args:
-        result: of a video.
-        path: ends in .mkv, .webm, .mp4, .m4v or .mov.
-        video: where the video is, if not where the result says.
-
-    Raises:
-        UsageError: the result is of features, or see `copy_with_chapters`.
-        InputError: the video is missing or another one, there is nothing to mark, or a codec does not fit.
-        OutputError: the file cannot be written.
+    Raises UsageError: the result is of features, or see `copy_with_chapters`. InputError: the video is
+    missing or another one, there is nothing to mark, or a codec does not fit. OutputError: it cannot be
+    written.
     """
     from vidsum.video.chapters import copy_with_chapters
 
@@ -154,14 +147,9 @@ def joint_timeline_text(
 ) -> tuple[str, tuple[str, ...]]:
     """Return the text of a timeline with cuts of several videos one after the other, and warnings.
 
-    It has the rate of the first video; videos of other rates are conformed to it.
-
-    Args:
-        cuts: with the absolute path of the video of each; times as players count them.
-        format: see `joint_format`.
-        target: the file that it is for.
-
-    Raises InputError: no cuts, a video cannot be read, or the format cannot express it.
+    It has the rate of the first video; others are conformed to it. `cuts` come with the absolute path of
+    their video, in players' times. Raises InputError: no cuts, a video cannot be read, or the format cannot
+    express it.
     """
     if not cuts:
         raise InputError(f"{target}: cannot be written: no moments were found")
@@ -226,14 +214,7 @@ def result_video(result: Result) -> VideoInfo:
 
 
 def reopen_video(known: VideoInfo, video: PathLike | None = None) -> VideoInfo:
-    """Return the video of a result as it is now.
-
-    Args:
-        known: what the result says of it.
-        video: where it is, if not there.
-
-    Raises InputError: it cannot be read, or is not the one that the result was made from.
-    """
+    """Return the video of a result as it is now, at `video` if it has moved. Raises InputError: it is not."""
     path = known.path if video is None else os.fspath(video)
     try:
         tracks = known.video_track, known.audio_track

@@ -157,9 +157,7 @@ def _seconds(
     warn: Callable[[str], None],
     recorder: PreRoll | None,
 ) -> Iterator[Second]:
-    """Yield each second once its last picture has come; at the end, or before an interruption, what
-    there is.
-    """
+    """Yield each second once its last picture has come; at the end, what there is."""
     frames, last, rate = list[LiveFrame](), -1, round(extractor.spec.fps)
     for frame in read_live(source, extractor.spec.sampling, warn, recorder):
         if frames and int(frame.time_s) > last:
@@ -182,18 +180,13 @@ def _second(frames: Sequence[LiveFrame], extractor: Extractor, evidence: LiveEvi
 
 
 class LiveEvidence:
-    """Match probabilities of queries, one second after another.
+    """Match probabilities of queries, one second after another, by z(q, t) of `grounding.presence`.
 
-    The evidence is z(q, t) of `vidsum.grounding.presence`, which compares a clip with photographs, not with
-    the rest of the video: the future of a live source is unknown. On joined films, single clips separated
-    matching seconds better than the means of three that are used for whole videos.
+    On joined films, single clips separated matching seconds better than the means of three.
     """
 
     def __init__(self, queries: FloatArray, device: str = "auto", model: str | None = None) -> None:
-        """Queries [M, D] of length 1 in the space `vse`; the evidence goes through a model, if one is given.
-
-        Raises WeightsError, see `embed_queries`; InputError, see `LiveModel`.
-        """
+        """Queries [M, D] of length 1 in `vse`, through a model if given. Raises WeightsError, InputError."""
         self._model = None
         if model is not None:
             from vidsum.grounding.live_model import LiveModel
@@ -204,12 +197,7 @@ class LiveEvidence:
         self._cohort = build_cohort(self._names, queries)
 
     def present(self, features: FloatArray, logits: FloatArray) -> FloatArray:
-        """Return [M] how likely each query is true of a second.
-
-        Args:
-            features: [n, D] of its frames.
-            logits: [n, K] their class scores.
-        """
+        """Return [M] how likely each query is of a second, by features [n, D] and class scores [n, K]."""
         row = unit_rows(self._map(features).mean(axis=0, keepdims=True))
         objects = ClassMixture(class_probabilities(logits).mean(axis=0, keepdims=True), self._names)
         z = self._cohort.z(self._queries @ row.T, log_likelihood(objects, self._queries))[:, 0]

@@ -81,9 +81,7 @@ def _extent(segment: Cut | ScoredShot, duration_s: float) -> tuple[float, float]
 
 
 def draw_line(times_s: Sequence[float], scores: Sequence[float], duration_s: float) -> str:
-    """Return a step for each sample, up to its share of the highest; of many samples, the highest of each
-    group.
-    """
+    """Return a step for each sample, up to its share of the highest; of many, the highest of each group."""
     if not times_s:
         return ""
     group = -(-len(times_s) // _MAX_POINTS)

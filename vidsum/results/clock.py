@@ -25,10 +25,7 @@ Part = TypeVar("Part")
 
 
 def to_player_time(result: Timed, path: str | os.PathLike[str] | None = None) -> Timed:
-    """Return a result with times that count from the start of its file; `path`: where that is by now.
-
-    All times that leave vidsum for the source go through here; those in JSON count from the first picture.
-    """
+    """Return a result with times that count from the start of its file, at `path`; those in JSON do not."""
     return shift_times(result, start_offset_s(result.video, path))
 
 

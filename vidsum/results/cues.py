@@ -1,7 +1,7 @@
-"""Subtitles to norm: the words of a transcript as cues that people can read.
+"""Subtitles to norm: the words of a transcript as cues that people can read (docs/transcribe.md).
 
 Two lines of 42 letters, one to seven seconds, 17 letters a second, two frames between cues, and breaks where
-phrases end: the usual rules of broadcasters. docs/transcribe.md has them.
+phrases end.
 """
 
 import re
@@ -104,7 +104,7 @@ class Subtitle:
 
 
 def make_cues(pieces: Sequence[CueWord], letters: int = RULES.line_letters) -> list[Subtitle]:
-    """Return words as cues, none left out, in order, in time order and apart by the gap.
+    """Return words as cues, none left out, in time order and apart by the gap.
 
     A line is longer than `letters` only if one word is. A cue lasts 1 to 7 s. It is too quick to read only
     where the speech is: it then stays a second after its last word, or until the next cue.

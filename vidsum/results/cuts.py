@@ -36,9 +36,7 @@ class Cut:
 
 
 def cuts_of(result: Cutting) -> list[Cut]:
-    """Return the cuts of a result, in its order: segments and shots in time, moments by query and then by
-    rank.
-    """
+    """Return the cuts of a result: segments and shots in time, moments by query and then by rank."""
     path = as_utf8(result.video.path) if result.video else ""
     return [replace(cut, video=path) for group in groups_of(result) for cut in group]
 
@@ -66,9 +64,7 @@ def groups_of(result: Cutting) -> list[list[Cut]]:
 
 
 def best_time(start_s: float, end_s: float, times_s: Sequence[float], scores: Sequence[float]) -> float:
-    """Return the time of the highest sample of a curve in a segment, the middle one of several: shots often
-    begin and end in a fade; else the middle of the segment.
-    """
+    """Return the time of the highest sample in a segment, the middle one of several; else its middle."""
     inside = [(score, time) for time, score in zip(times_s, scores, strict=True) if start_s <= time < end_s]
     top = max(inside, default=(0.0, 0.0))[0]
     best = [time for score, time in inside if score == top]

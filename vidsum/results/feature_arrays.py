@@ -1,7 +1,7 @@
 """Features as the named arrays and the JSON text of a feature file; `.npz` files, a format of our own.
 
-`features` [T, D] float32, `timestamps` [T] float64 seconds, `metadata` (one JSON text), and
-the arrays of `EXTRA_ARRAYS` that a video has.
+`features` [T, D] float32, `timestamps` [T] float64 seconds, `metadata` (one JSON text), and the arrays of
+`EXTRA_ARRAYS` that a video has.
 """
 
 import json
@@ -34,10 +34,7 @@ _NAMES = ("features", "timestamps", "metadata", *EXTRA_ARRAYS)
 
 
 def features_from_arrays(arrays: Mapping[str, Any]) -> Features:
-    """Return features of the arrays of a file: one of ours, or `features` and maybe `timestamps` alone.
-
-    To be called within `convert_errors`. Raises UsageError where there are no usable features.
-    """
+    """Return features of the arrays of a file, within `convert_errors`. Raises UsageError."""
     if "features" not in arrays:
         raise UsageError("it has no array named features")
     array = to_float32(arrays["features"])
@@ -60,9 +57,7 @@ def features_from_arrays(arrays: Mapping[str, Any]) -> Features:
 
 
 def to_float32(array: npt.ArrayLike) -> npt.NDArray[np.float32]:
-    """Return the same numbers, contiguous; what is too large becomes infinite, which features are refused
-    for.
-    """
+    """Return the same numbers, contiguous; what is too large becomes infinite, and is refused later."""
     with np.errstate(over="ignore"):
         return np.ascontiguousarray(array, dtype=np.float32)
 
@@ -103,11 +98,7 @@ def extra_arrays(features: Features) -> dict[str, npt.NDArray[np.float32]]:
 def features_from_times(
     array: npt.NDArray[np.float32], times: npt.NDArray[np.float64], video_fps: float = 30.0
 ) -> Features:
-    """Return features [T, D] known only by their times [T] in seconds: the median gap between them is the
-    step.
-
-    Raises UsageError where the arrays do not go together.
-    """
+    """Return features [T, D] known only by their times [T], of which the median gap is the step."""
     if times.ndim != 1 or not np.isfinite(times).all():
         raise UsageError("the times of features must be one finite number for each")
     step = float(np.median(np.diff(times))) if len(times) > 1 else 0.5
@@ -125,10 +116,7 @@ def write_npz(features: Features, path: str | os.PathLike[str]) -> None:
 
 
 def read_npz(path: str | os.PathLike[str]) -> Features:
-    """Read one video's features; a file with only `features` (and `timestamps`) made elsewhere is read too.
-
-    Raises InputError where the file is missing, not an npz file, or has no usable features.
-    """
+    """Read one video's features, made here or elsewhere. Raises InputError: there are none."""
     source = require_file(Path(path))
     with convert_errors(source):
         return features_from_arrays(read_arrays(source, _NAMES))

@@ -29,8 +29,8 @@ def write_features(
 ) -> None:
     """Write one video's features to `.npz`, or to `.h5` under the name of its file's stem.
 
-    `change_points`, [S, 2] first and last frame of each shot, go into an h5 file only. Raises UsageError for
-    another suffix, and OutputError where the file cannot be written.
+    `change_points`, [S, 2] first and last frame of each shot, go into an h5 file only. Raises UsageError:
+    another suffix; OutputError: cannot write.
     """
     require_type(features, Features)
     target = Path(path)
@@ -47,11 +47,7 @@ def write_features(
 
 
 def read_features(path: str | os.PathLike[str], video: str | None = None) -> Features:
-    """Read features of one video; `video` names the group of an h5 file, needed where it has several.
-
-    Raises InputError where the file is missing, not a feature file, or lacks that video, and UsageError where
-    none of several was named.
-    """
+    """Read features of one video, named where an h5 file has several. Raises InputError, UsageError."""
     source = Path(path)
     if source.suffix == ".npz":
         return read_npz(source)

@@ -4,9 +4,8 @@ A video is a group: `features` [T, D], `picks` [T] (frame numbers of the samples
 where they are known those of `H5Video`. What the layout has no place for is in `timestamps`, `logits`,
 `embeddings` and the attribute `vidsum`.
 
-HDF5 lets a file name other files to read from (external links, external storage, virtual datasets); a file
-that does so is refused, as it could show any file of the machine. A dataset may also claim any shape without
-storing it, so its size is compared with what is stored.
+A file that reads from others (links, external storage, virtual datasets) could show any file of the machine,
+and is refused. A dataset may claim any shape, so its size is compared with what is stored.
 """
 
 import json
@@ -95,9 +94,7 @@ def h5_arrays(entry: H5Video) -> dict[str, Any]:
 
 
 def group_names(path: str | os.PathLike[str]) -> list[str]:
-    """Return names of the videos of a file. Raises InputError where it is missing, not HDF5, or has no
-    group.
-    """
+    """Return names of the videos of a file. Raises InputError: it is missing, not HDF5, or has none."""
     with open_h5(Path(path)) as file:
         names = [name for name, entry in members(file).items() if isinstance(entry, h5py.Group)]
         if not names:
@@ -127,8 +124,7 @@ def read_group(path: str | os.PathLike[str], name: str) -> dict[str, Any]:
 def group_features(arrays: Mapping[str, Any], video_fps: float = PUBLISHED_FPS) -> Features:
     """Return features of one group of `read_groups`. Raises UsageError where it has no usable ones.
 
-    In a published file, without metadata, times come from `picks` and `video_fps`, the duration from
-    `n_frames`.
+    In a published file, times come from `picks` and `video_fps`, the duration from `n_frames`.
     """
     if "metadata" in arrays:
         return features_from_arrays(arrays)
@@ -142,10 +138,7 @@ def group_features(arrays: Mapping[str, Any], video_fps: float = PUBLISHED_FPS) 
 
 @contextmanager
 def open_h5(path: Path, kind: str = "feature file") -> Iterator[h5py.File]:
-    """Open an HDF5 file for reading; an error inside becomes an InputError: not a `kind`.
-
-    Raises InputError where a link leads to another file.
-    """
+    """Open an HDF5 file for reading. Raises InputError: not a `kind`, or a link leads to another file."""
     with convert_errors(require_file(path), kind), h5py.File(path, "r") as file:
         if link := file.visititems_links(_name_external):
             raise _elsewhere(file, f"links {link} to another file")
@@ -169,9 +162,7 @@ def members(group: h5py.Group) -> dict[str, h5py.Group | h5py.Dataset]:
 
 
 def check_storage(dataset: h5py.Dataset) -> h5py.Dataset:
-    """Return the same dataset. Raises InputError where it is stored in other files or claims more than is
-    stored.
-    """
+    """Return a dataset. Raises InputError: it is in other files or claims more than is stored."""
     if dataset.external is not None or dataset.is_virtual:
         raise _elsewhere(dataset, "is stored in other files")
     claimed = (dataset.size or 0) * dataset.dtype.itemsize
@@ -183,9 +174,7 @@ def check_storage(dataset: h5py.Dataset) -> h5py.Dataset:
 
 
 def read_dataset(dataset: h5py.Dataset) -> npt.NDArray[Any]:
-    """Return the numbers of a dataset; an empty array for text, records and references, which are not
-    read.
-    """
+    """Return the numbers of a dataset; an empty array for text, records and references."""
     if dataset.shape is None or dataset.dtype.kind not in _NUMBERS:
         return np.empty(0, object)
     return np.asarray(dataset[()])

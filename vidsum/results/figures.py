@@ -1,7 +1,4 @@
-"""Figures of Matplotlib as PNG or SVG files: drawn without a display, the same bytes for the same content.
-
-All share colours, axes of time and maps of weights; at 800 pixels from left to right their texts can be read.
-"""
+"""Figures of Matplotlib as PNG or SVG files: the same bytes for the same content, legible 800 pixels wide."""
 
 import os
 import warnings
@@ -41,10 +38,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def save_figure(figure: Figure, target: str | os.PathLike[str], label: str | None = None) -> None:
-    """Write a figure as PNG or SVG by the suffix; see `vidsum.io.provenance` for the label.
-
-    Raises UsageError for another suffix, and OutputError where the file cannot be written.
-    """
+    """Write a labelled figure as PNG or SVG. Raises UsageError: another suffix; OutputError: cannot write."""
     suffix = Path(target).suffix.lower()
     if suffix not in (".png", ".svg"):
         raise UsageError(f"{target}: plot must end in .png or .svg")
@@ -107,10 +101,7 @@ def draw_map_image(axes: Axes, weights: FloatArray, norm: Normalize) -> AxesImag
 
 
 def root_norm(weights: FloatArray) -> Normalize:
-    """Colours of attention weights: by their roots, because one large one would leave all others white.
-
-    The darkest is at least four times the mean, so that attention which prefers nothing does not look strong.
-    """
+    """Colours of attention weights: by their roots, the darkest at least four times the mean."""
     positive = weights[weights > 0]
     return PowerNorm(0.5, vmin=0, vmax=max(float(np.quantile(positive, 0.995)), 4 * float(positive.mean())))
 

@@ -17,16 +17,9 @@ _MARKERS_BEGIN = "01:00:00:00"
 
 
 def format_timeline(format: str, clips: Sequence[Clip], name: str) -> str:
-    """Return the text of a timeline.
+    """Return the text of a timeline of clips, one at least; the first decides the size of the picture.
 
-    Args:
-        format: a `TimelineFormat` of `FORMATS`.
-        clips: in order, one at least. The first decides the size of the picture.
-        name: of the timeline.
-
-    Raises:
-        InputError: the format cannot name a video.
-        ValueError: the time code of a video is none.
+    Raises InputError: the format cannot name a video. ValueError: the time code of a video is none.
     """
     timeline = FORMATS[format]
     assert isinstance(timeline, TimelineFormat)
@@ -98,10 +91,7 @@ def to_edl(clips: Sequence[Clip], name: str) -> str:
 
 
 def to_markers(clips: Sequence[Clip], name: str) -> str:
-    """Timeline markers of DaVinci Resolve: events of one frame on a timeline that is the video itself.
-
-    Resolve keeps one marker a frame: a later one moves on to the next free frame.
-    """
+    """Timeline markers of DaVinci Resolve: events of one frame, each moved on to the next free one."""
     media = clips[0].media
     lines, begin, taken = _head(media, name), media.number_of(_MARKERS_BEGIN), set[int]()
     for number, clip in enumerate(clips, 1):
@@ -119,9 +109,7 @@ def to_markers(clips: Sequence[Clip], name: str) -> str:
 
 
 def to_scenes(clips: Sequence[Clip], name: str) -> str:
-    """Return the list of scenes that PySceneDetect writes, under its names; it counts pictures, the first as
-    1.
-    """
+    """Return PySceneDetect's list of scenes, under its names; it counts pictures from 1."""
     clips = [replace(clip, media=clip.media.of_pictures()) for clip in clips]
     columns = [
         f"{edge} {unit}" for edge in ("Start", "End") for unit in ("Frame", "Timecode", "Time (seconds)")

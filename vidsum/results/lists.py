@@ -1,7 +1,4 @@
-"""Cuts as lists: a table, subtitles, labels, chapters, and what players skip. They need no other file.
-
-Times are those of the file, as players count them (see `vidsum.results.clock`).
-"""
+"""Cuts as lists: a table, subtitles, labels, chapters, and what players skip; in players' time."""
 
 import csv
 import io
@@ -26,10 +23,7 @@ _MIN_CHAPTER_S = 10.0
 
 
 def to_csv(cuts: Sequence[Cut], *_: float) -> str:
-    """One row per cut: Start and End in seconds, and Name, then its tags, as LosslessCut has them.
-
-    Cells are empty for what a kind of result does not have.
-    """
+    """One row per cut, as LosslessCut has them: Start and End in seconds, Name, then its tags."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(("Start", "End", "Name", *_TAGS))
@@ -56,11 +50,9 @@ def to_labels(cuts: Sequence[Cut], *_: float) -> str:
 
 
 def to_chapters(cuts: Sequence[Cut], length_s: float, *_: float) -> str:
-    """YouTube's chapters: from 0:00, three at least, in order of time, none shorter than 10 s.
+    """YouTube's chapters: from 0:00, three at least (else InputError), in order, none shorter than 10 s.
 
-    What begins less than 10 s after another is left out; of moments, those of a lower rank.
-
-    Raises InputError: fewer than three are left.
+    Of those that begin less than 10 s apart, the later one, or the moment of lower rank, is left out.
     """
     labels: dict[float, str] = {}
     edges = [length_s]
@@ -95,8 +87,7 @@ def chapters_of(cuts: Sequence[Cut], length_s: float, first_s: float = 0.0) -> l
     """Chapters in order of time, to the video's end: each lasts until the next begins.
 
     Of cuts that begin together, the one of the best rank stays; one that begins with the first picture, at
-    `first_s`, has the sound ahead of it too. Times are whole milliseconds, rounded up: a
-    player then shows the first picture.
+    `first_s`, has the sound ahead of it too. Times are rounded up to whole milliseconds, for players.
     """
     ranked = sorted(cuts, key=lambda cut: -(cut.rank or 0))
     starts = {cut.start_s if cut.start_s > first_s else 0.0: cut.label for cut in ranked}
@@ -108,11 +99,7 @@ def chapters_of(cuts: Sequence[Cut], length_s: float, first_s: float = 0.0) -> l
 
 
 def to_kodi(cuts: Sequence[Cut], length_s: float, *_: float) -> str:
-    """Kodi's and MPlayer's edit list: of a summary, what it leaves out is skipped (action 0).
-
-    The beginnings of shots and moments are scene markers (action 2), to which Kodi's keys jump; it reads
-    their second time.
-    """
+    """Kodi's and MPlayer's edit list: what a summary leaves out is skipped, other cuts are markers."""
     if cuts and all(cut.is_kept for cut in cuts):
         lines = ((start_s, end_s, 0) for start_s, end_s in _between(_cues(cuts), length_s))
     else:

@@ -1,8 +1,4 @@
-"""Reading results back from files, which anyone may have edited.
-
-A schema cannot say that an end comes after its start, or that a curve has one score per time. `find_fault`
-checks it once, where a document is read, so that exports, reports and `load` need not.
-"""
+"""Reading results back from files, which anyone may have edited: `find_fault` checks what a schema cannot."""
 
 import json
 import os
@@ -35,9 +31,7 @@ Text = TypeVar("Text", Descriptions, Transcript)
 
 
 def load(path: str | os.PathLike[str]) -> Result:
-    """Return the result in a file that vidsum wrote: JSON, or features.
-
-    Moments written without their saliency (`vidsum ground` without `--saliency`) have empty curves.
+    """Return the result in a file that vidsum wrote: JSON, or features; saliency that is missing is empty.
 
     Raises InputError: the file is missing, was not written by vidsum, or was changed since.
     """
@@ -61,10 +55,7 @@ def load(path: str | os.PathLike[str]) -> Result:
 
 
 def load_text_for(path: Path, video: VideoInfo, kind: type[Text]) -> Text | None:
-    """Return the descriptions or transcript of a video from the folder of a file; None without one.
-
-    Edited files, and those of another video of the same name, are ignored.
-    """
+    """Return the unchanged descriptions or transcript of a video from the folder of a file, or None."""
     for stem in stems_of(video.path):
         with suppress(InputError):
             text = load(path.with_name(f"{stem}_{kind.kind}.json"))
@@ -88,11 +79,7 @@ def read_displayable(path: str | os.PathLike[str]) -> Cutting | Texts:
 
 
 def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the JSON object in a file.
-
-    Raises InputError: the file cannot be read, is not a JSON object, or holds what no document does: NaN, or
-    lists in lists that cannot be written again.
-    """
+    """Return the JSON object in a file. Raises InputError: none, NaN, or lists nested too deep."""
     document = read_json(path)
     if not isinstance(document, dict):
         raise InputError(f"{os.fspath(path)}: not a JSON object")
@@ -106,8 +93,8 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
 def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return a document that vidsum wrote and nobody changed since.
 
-    Raises InputError: it is missing, of no known schema, its digest does not fit, or see `find_fault`.
-    The message does not name the file.
+    Raises InputError, which does not name the file: it is missing, has no known schema or another digest, or
+    see `find_fault`.
     """
     unknown = InputError("is not known to be made by vidsum")
     try:
@@ -170,9 +157,7 @@ def find_fault(document: Mapping[str, Any]) -> str | None:
 
 
 def kind_of(document: Mapping[str, Any]) -> str | None:
-    """Return the kind that a document's schema names, such as `summary`; None if vidsum has no such
-    schema.
-    """
+    """Return the kind that a document's schema names, such as `summary`; None for none of vidsum's."""
     match = re.fullmatch(r"vidsum\.(\w+)/\d+", str(document.get("schema")))
     return match[1] if match and _schema_of(match[1]).is_file() else None
 

@@ -66,10 +66,7 @@ class Media:
 
     @property
     def is_drop_frame(self) -> bool:
-        """Whether time codes leave out numbers, to stay in step with the clock at 29.97 and 59.94 Hz.
-
-        They do at these rates, unless the file's own time code does not.
-        """
+        """Whether time codes leave out numbers: at 29.97 and 59.94 Hz, unless the file's own does not."""
         counts_all = self.time_code is not None and ";" not in self.time_code
         return self.rate in NTSC_RATES[1:] and not counts_all
 
@@ -90,9 +87,8 @@ class Media:
     def by_mlt(self) -> "Media":
         """Return the same video as MLT shows it in a timeline, perhaps of another rate.
 
-        MLT begins with the first picture, though the sound begins earlier, numbers frames by the average
-        rate, rounded, and shows the first that has the number of a time or a higher one (by experiment
-        with 7.12).
+        MLT begins with the first picture, numbers frames by the average rate, rounded, and shows the first
+        that has the number of a time or a higher one (by experiment with 7.12).
         """
         if self.lead:
             return self.of_pictures().by_mlt()
@@ -104,8 +100,8 @@ class Media:
     def frames(self, start_s: float, end_s: float) -> tuple[int, int]:
         """Return [first, end) of a segment in frames of the file: one frame at least, all in the video.
 
-        They show the frames that the MP4 of the segment has: in a conformed video, an edge is the first frame
-        of the timeline that shows the first picture at or after it.
+        They are those of the segment's MP4: in a conformed video, an edge is the first frame of the timeline
+        that shows the first picture at or after it.
         """
         first, end = (self._first_at(time_s - self.offset_s) for time_s in (start_s, end_s))
         first = min(max(first, 0), self.n_frames - 1)
@@ -125,9 +121,7 @@ class Media:
         return float(begins_s[place]) if place < len(begins_s) else (self.n_frames - self.lead) / self.fps
 
     def number_of(self, time_code: str) -> int:
-        """Return the number of a time code's frame; 0 is 00:00:00:00. Raises ValueError: it is none of this
-        rate.
-        """
+        """Return the number of a time code's frame, 0 of 00:00:00:00. Raises ValueError: it is none."""
         match = _TIME_CODE.fullmatch(time_code)
         hours, minutes, seconds, frames = map(int, match.groups()) if match else (0, 60, 0, 0)
         minutes, nominal = minutes + 60 * hours, round(self.rate)

@@ -164,18 +164,14 @@ def render(films: Sequence[PageVideo], title: str = "") -> str:
 
 
 def policy_of(script: str) -> str:
-    """Return a content security policy that lets the page's own script run, and nothing come from
-    elsewhere.
-    """
+    """Return a content security policy that lets only the page's own script run."""
     digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
     sources = "default-src 'none'; img-src data:; media-src 'self' file: data:; style-src 'unsafe-inline'"
     return f"{sources}; script-src 'sha256-{digest}'"
 
 
 def picture_times(result: Cutting) -> list[list[float]]:
-    """Return the times in seconds whose frames stand for the segments of each group of a result, in their
-    order.
-    """
+    """Return the times in seconds of the pictures of each group of a result's segments."""
     return [_apart(cuts, curve) for cuts, curve in zip(groups_of(result), _curves_of(result), strict=True)]
 
 

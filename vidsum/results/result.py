@@ -1,7 +1,6 @@
 """The base of all results: their JSON document, equality by content, tables, and HTML for notebooks.
 
-The same inputs give the same bytes: nothing in a document depends on when or where it was made. Each ends
-with a digest of the rest, so that one which was changed since is not taken for what vidsum wrote.
+The same inputs give the same bytes. Each document ends with a digest of the rest, which shows changes.
 """
 
 from __future__ import annotations
@@ -121,22 +120,14 @@ class Result(ContentEquality):
         raise NotImplementedError
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write as JSON, curves included: see docs/formats.md. `vidsum.load` reads it.
-
-        Raises:
-            UsageError: the suffix is not .json.
-            OutputError: the file cannot be written.
-        """
+        """Write as JSON (docs/formats.md). Raises UsageError: another suffix; OutputError: cannot write."""
         if Path(path).suffix.lower() != ".json":
             hint = "vidsum.write_video writes videos, vidsum.write_features features"
             raise UsageError(f"{os.fspath(path)}: must end in .json", hint=hint)
         write_json(self, path)
 
     def to_pandas(self) -> DataFrame:
-        """As a table: of shots, moments, segments of speech, or features by time.
-
-        Raises UsageError where pandas is not installed.
-        """
+        """As a table of shots, moments, segments or features by time. Raises UsageError without pandas."""
         return load_pandas().DataFrame(self.rows())
 
     def _repr_html_(self) -> str:

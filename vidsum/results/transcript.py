@@ -164,10 +164,7 @@ def parse_segments(data: Sequence[Mapping[str, Any]]) -> tuple[Segment, ...]:
 
 
 def format_segments(segments: Sequence[Segment], form: TextFormat, *, with_words: bool = False) -> str:
-    """Return segments as the text of a file: SubRip, WebVTT, or one line per segment.
-
-    Subtitles are to norm, see `vidsum.results.cues.make_cues`. With words, WebVTT tells when each is said.
-    """
+    """Return segments as SubRip or WebVTT to norm (see `make_cues`), with the times of words, or lines."""
     if form == "txt":
         return "".join(f"{segment.displayed}\n" for segment in segments)
     subtitles = make_cues(to_cue_words(segments))
@@ -178,9 +175,7 @@ def format_segments(segments: Sequence[Segment], form: TextFormat, *, with_words
 
 
 def to_cue_words(segments: Iterable[Segment]) -> list[CueWord]:
-    """Return the words of segments as their text writes them; in a text without words, letters tell the
-    times.
-    """
+    """Return the words of segments; in a text without words, letters tell the times."""
     return [piece for segment in segments for piece in _pieces_of(segment)]
 
 

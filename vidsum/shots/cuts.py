@@ -1,7 +1,4 @@
-"""Place the beginnings of shots by the pictures between the samples, and find cuts among them.
-
-See docs/algorithms/kts.md.
-"""
+"""Place the beginnings of shots by the pictures between samples, and find cuts (docs/algorithms/kts.md)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

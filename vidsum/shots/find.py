@@ -1,7 +1,4 @@
-"""Cutting a video into shots, by any method (docs/algorithms/kts.md).
-
-`max_shots`, `min_shot_s` and `max_shot_s` are the limits. Edges are [S + 1] seconds, from 0 to `duration_s`.
-"""
+"""Cutting a video into shots, by any method; edges are [S + 1] seconds, from 0 to `duration_s`."""
 
 import math
 from itertools import pairwise
@@ -164,10 +161,7 @@ def equal_edges(
     min_shot_s: float = 0.0,
     max_shot_s: float = math.inf,
 ) -> TimeArray:
-    """Return edges of equal shots whose length is nearest to `shot_s` within the limits.
-
-    A video shorter than `min_shot_s` is one shot. Raises UsageError where no number obeys the limits.
-    """
+    """Return edges of equal shots whose length is nearest to `shot_s` within the limits, else UsageError."""
     most = max(1, math.floor(duration_s / min_shot_s + 1e-9)) if min_shot_s > 0 else math.inf
     most = min(most, max_shots or math.inf)
     fewest = max(1, math.ceil(duration_s / max_shot_s - 1e-9))

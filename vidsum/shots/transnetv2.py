@@ -1,7 +1,4 @@
-"""Cuts by TransNetV2. Frames stream through: memory does not grow with the video.
-
-The frames must be all frames of the video, 48 x 27 pixels: `SAMPLING` asks a reader for them.
-"""
+"""Cuts by TransNetV2 from all frames of the video, 48 x 27 pixels (`SAMPLING`), which stream through."""
 
 from collections.abc import Iterable, Iterator
 
@@ -25,10 +22,7 @@ _STEP = WINDOW - 2 * _MARGIN
 
 
 def load_model(device: str = "auto", progress: Progress | None = None) -> TransNetV2:
-    """Load TransNetV2 with its published weights, cached for the next video of a batch.
-
-    Raises WeightsError where the weights cannot be fetched, and UsageError for an unknown device.
-    """
+    """Load TransNetV2, cached. Raises WeightsError: no weights. UsageError: an unknown device."""
     if checkpoints.find(CHECKPOINT) is None:
         checkpoints.fetch(CHECKPOINT, progress)
     return _load(str(choose_device(device)), checkpoints.sha256_of(CHECKPOINT))
@@ -46,8 +40,7 @@ def predict_transitions(
 ) -> Features:
     """Return the probability of each frame to be part of a transition, as features [T, 1].
 
-    `frames` are all frames of the video in time order, as `SAMPLING` has them. Raises InputError where there
-    are none, and UsageError where one is not 48 x 27 pixels.
+    `frames` are those of `SAMPLING`. Raises InputError: none. UsageError: one is not 48 x 27 pixels.
     """
     device = next(model.parameters()).device
     times: list[float] = []
@@ -79,10 +72,7 @@ def find_cuts(transitions: Features, threshold: float = 0.5) -> TimeArray:
 
 
 def _windows(frames: Iterable[Frame], times: list[float]) -> Iterator[Picture]:
-    """Yield windows [WINDOW, 27, 48, 3] that overlap by their margins; the video's ends are repeated.
-
-    The times of the frames so far are put into `times`.
-    """
+    """Yield overlapping windows [WINDOW, 27, 48, 3], ends repeated; add the frames' times to `times`."""
     window: list[Picture] = []
     n_windows = 0
     for frame in frames:

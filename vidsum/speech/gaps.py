@@ -1,7 +1,4 @@
-"""Find pauses of the speech in a film, and fit descriptions into them.
-
-The bounds are those of audio description, see docs/describe.md.
-"""
+"""Find pauses of the speech in a film, and fit descriptions into them, by the bounds of docs/describe.md."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -40,10 +37,9 @@ _HANGING = frozenset(
 
 
 def find_gaps(speech: Sequence[Interval], duration_s: float) -> list[Interval]:
-    """Find the pauses of speech in which a description may be spoken, in time order.
+    """Find the pauses for descriptions, in time order: at least `MIN_PAUSE_S`, less `MARGIN_S` at speech.
 
-    Each lasts at least `MIN_PAUSE_S`; `MARGIN_S` is then taken off next to speech. A film without speech is
-    one gap, whatever its length.
+    A film without speech is one gap, whatever its length.
     """
     gaps, at = list[Interval](), 0.0
     for start_s, end_s in [*sorted(speech), (duration_s, duration_s)]:

@@ -56,10 +56,7 @@ def choose_language(probabilities: Mapping[str, float], before: str | None, odds
 def merge_windows(
     windows: Sequence[WindowTranscript],
 ) -> tuple[str | None, float | None, tuple[Segment, ...]]:
-    """Return the language that is spoken the longest, its mean probability, and the segments of all windows.
-
-    Segments name their language if it is another one. Both are None if there are no windows.
-    """
+    """Return the language spoken the longest, its mean probability, and all segments; None of no windows."""
     if not windows:
         return None, None, ()
     lengths = {window.language: 0.0 for window in windows}
@@ -108,10 +105,10 @@ it hears no words."""
 
 
 def load_recognizer(device: str = "auto", progress: Progress | None = None) -> "WhisperModel":
-    """Load Whisper base, cached; its weights are fetched on first use.
+    """Load Whisper base, cached; `auto` and `mps` are the CPU, with weights of 8 bits.
 
-    `device` is `cpu`, `cuda` or `cuda:N`; `auto` and `mps` are the CPU, with weights of 8 bits. Raises
-    WeightsError: the weights are missing or fail their check. UsageError: CTranslate2 lacks the device.
+    Raises WeightsError: the weights are missing or fail their check. UsageError: CTranslate2 lacks the
+    device.
     """
     folder = checkpoints.path_of(CHECKPOINT, progress)
     return _load(str(folder), device)
@@ -176,10 +173,7 @@ def language_probabilities(model: "WhisperModel", window: Window) -> dict[str, f
 
 
 def split_by_language(model: "WhisperModel", window: Window) -> Iterator[tuple[Window, dict[str, float]]]:
-    """Yield a window and the probabilities of its languages; or two parts where the language changes.
-
-    Only a window without a clear language is split: its first and last piece are compared, then bisection.
-    """
+    """Yield a window and its languages' probabilities; by bisection two parts where none is clear."""
     whole = language_probabilities(model, window)
     main = max(whole, key=lambda language: whole[language])
     first, last = 0, len(window.pieces) - 1

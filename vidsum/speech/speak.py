@@ -1,7 +1,4 @@
-"""Text that a program of the system speaks: espeak-ng, flite, or any command that writes a sound file.
-
-The program is started with a list of arguments, never by a shell: a text cannot become a command.
-"""
+"""Text spoken by a program of the system (espeak-ng, flite, a command), started without a shell."""
 
 import re
 import shlex

@@ -1,7 +1,4 @@
-"""Find speech: sound without it is dropped before it is recognized.
-
-Silero's voice-activity detection, from faster-whisper, finds pieces of speech; they are packed into windows.
-"""
+"""Find speech by Silero's voice-activity detection (of faster-whisper), and pack it into windows."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -37,10 +34,7 @@ class SpeechPiece:
 
 
 def find_speech(blocks: Iterable[FloatArray]) -> Iterator[SpeechPiece]:
-    """Yield the pieces of speech, in time order, of sound that comes in blocks [N] at RATE.
-
-    Speech that goes on at the end of a block is joined with the next one.
-    """
+    """Yield the pieces of speech of sound in blocks [N] at RATE, in time order, across blocks."""
     rest, at = np.zeros(0, np.float32), 0
     for block in blocks:
         samples = np.concatenate([rest, block])
@@ -82,10 +76,7 @@ class Window:
         return np.concatenate([piece.samples for piece in self.pieces])
 
     def word_in_source(self, start_s: float, end_s: float) -> tuple[float, float]:
-        """Start and end in the source of a word, which lies in one piece: that of its middle.
-
-        Whisper's times are exact to some tenths of a second, so that a word may begin before a border.
-        """
+        """Start and end in the source of a word, which lies in the piece of its middle."""
         begins = np.cumsum([0.0, *(piece.length_s for piece in self.pieces)])
         middle = (start_s + end_s) / 2
         number = min(int(np.searchsorted(begins[1:], middle, side="right")), len(self.pieces) - 1)
@@ -95,10 +86,7 @@ class Window:
         return start, end
 
     def time_in_source(self, time_s: float, *, is_end: bool = False) -> float:
-        """Return seconds in the source of a time in the window.
-
-        At the border of two pieces, an end belongs to the one before, a start to the one after.
-        """
+        """Return seconds in the source; at a border, an end is of the piece before, a start of the next."""
         begins = np.cumsum([0.0, *(piece.length_s for piece in self.pieces[:-1])])
         number = int(np.searchsorted(begins, time_s, side="left" if is_end else "right")) - 1
         number = min(max(number, 0), len(self.pieces) - 1)

@@ -1,7 +1,4 @@
-"""Importance by FullTransNet: from the decoder's steps, or the scores of its head, to a curve over a video.
-
-docs/algorithms/fulltransnet.md describes how the steps become a curve, and the alternatives compared.
-"""
+"""Importance by FullTransNet: from the decoder's steps, or its head's scores, to a curve over a video."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -74,8 +71,7 @@ def decode(
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """On the CPU a step is so small that a second thread gains little, and much time is lost waiting for it
-    where other processes keep the cores busy."""
+    """On the CPU a step is so small that a second thread gains little and waits for busy cores."""
     n_threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -191,10 +187,7 @@ def shot_curve(decoded: Decoded, shot_of_sample: IntArray) -> FloatArray:
 
 
 def windows(shot_of_sample: IntArray, longest: int) -> list[slice]:
-    """Windows of at most `longest` samples that overlap by a quarter or more and cover the video.
-
-    They begin and end between shots where possible; a shot longer than half a window is cut.
-    """
+    """Windows of at most `longest` samples that overlap by a quarter or more, between shots if possible."""
     n_samples = len(shot_of_sample)
     if n_samples <= longest:
         return [slice(0, n_samples)]

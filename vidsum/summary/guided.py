@@ -1,8 +1,4 @@
-"""Importance guided by text: what the user wants to see, and the title of the video.
-
-Both are compared with the frames in the space of sentences. docs/algorithms/importance.md has what each is
-worth by people's scores.
-"""
+"""Importance guided by text: what to see, and the title, compared in the space of sentences."""
 
 from collections.abc import Sequence
 
@@ -49,15 +45,12 @@ def require_readable(extractor: str) -> None:
 def guide_importance(
     importance: FloatArray, features: Features, about: Sequence[str], title: str | None, device: str = "auto"
 ) -> FloatArray:
-    """Return [T] in [0, 1]: importance [T] in [0, 1], guided by a title or
-    texts.
+    """Return [T] in [0, 1]: importance [T] in [0, 1], guided by a title or texts.
 
     With z a curve less its mean over its deviation, s the similarity of samples and a text, i the logit of
     the importance: the logistic function of z(i) + .3 z(s of the title). With texts to be about, it is
     that of 3 (z(best of their s) + .25 z(that sum) - 1): what is no nearer to them than the rest of the
-    video has .05.
-
-    Raises WeightsError: the weights of the text encoder are unavailable.
+    video has .05. Raises WeightsError: the weights of the text encoder are unavailable.
     """
     rows = unit_rows(features.array if features.extractor in SENTENCES else vse.mapped_rows(features))
     chance = np.clip(importance.astype(np.float64), 1e-6, 1 - 1e-6)

@@ -58,8 +58,7 @@ def contrastive(features: Features, seed: int = 0) -> FloatArray:
 
 
 def cluster(features: Features, seed: int = 0) -> FloatArray:
-    """Return the closeness to the centre of the sample's k-means cluster, in the manner of VSUMM (de Avila
-    et al. 2011).
+    """Return the closeness to the centre of the sample's k-means cluster, as in VSUMM (de Avila 2011).
 
     The sqrt(T) clusters are of features made unit length. 1 is a sample in the centre of a cluster, 0 the one
     farthest from its own. In a cluster smaller than the mean, scores are lower by as much: what is seen once
@@ -80,8 +79,7 @@ def cluster(features: Features, seed: int = 0) -> FloatArray:
 
 
 def highlights(features: Features, seed: int = 0) -> FloatArray:
-    """Return how much there is to see: half how much the network sees in a sample, half how that changes
-    around it.
+    """Return how much the network sees in a sample and, by half, how that changes around it.
 
         e_t = |x_t| / mean |x|          a feature is long where units of the network find what they look for
         c_t = min(D_(t-1,t), D_(t,t+1)) with D = 1 - cosine; the lesser one, for a cut is no event
@@ -118,11 +116,7 @@ SCORERS: Final[dict[str, Scorer]] = {
 
 
 def smooth(curve: Curve, deviation: float) -> Curve:
-    """Smooth by a Gaussian of this standard deviation, in samples, up to four of them away.
-
-    The curve is mirrored beyond its ends. `scipy.ndimage.gaussian_filter1d` does the same, but takes 0.5 s to
-    import, a third of a command that finds its features in the cache.
-    """
+    """Smooth by a Gaussian of this deviation in samples, up to four away, mirrored (scipy imports slowly)."""
     radius = int(4 * deviation + 0.5)
     weights = np.exp(-0.5 * (np.arange(-radius, radius + 1) / deviation) ** 2)
     return np.convolve(np.pad(curve, radius, "symmetric"), weights / weights.sum(), "valid")
@@ -140,9 +134,7 @@ def _change(features: Features, lengths: Curve) -> Curve:
 
 
 def _scale_from_lowest(values: Curve, least: float) -> Curve:
-    """Scale values from 0 at the lowest to 1 at the highest, or to less where those differ by less than
-    `least`.
-    """
+    """Scale values from 0 to 1, or to less where they differ by less than `least`."""
     low = values.min()
     return np.asarray((values - low) / max(float(values.max() - low), least))
 

@@ -1,10 +1,7 @@
 """Trained summarizers: FullTransNet or ridge regression, on features of any length and with no labels.
 
-docs/algorithms/fulltransnet.md describes how the decoder's steps become a curve, and the alternatives
-compared. Ridge regression, which ships, needs no torch.
-
 A model that learned from captions reads pictures in the space of sentences: the map embeds them there, and
-the mean over the video is subtracted.
+the mean over the video is subtracted. Ridge regression, which ships, needs no torch.
 """
 
 import math
@@ -80,10 +77,7 @@ class FeatureTransform:
 
 
 def read_transform(recorded: Mapping[str, Any], name: str) -> FeatureTransform:
-    """Read the transform that a checkpoint records.
-
-    Raises InputError where they are of another kind, or of an older version.
-    """
+    """Read a checkpoint's transform. Raises InputError: it is of another kind, or an older version."""
     if recorded.get("centred") or recorded.get("extractor") == _EVIDENCE:
         fault = f"{name}: was trained on simulated class scores, which are no longer supported"
         raise InputError(fault, hint="train it again with --space vse")
@@ -165,9 +159,8 @@ def importance(
 ) -> FloatArray:
     """Return [T] importance in [0, 1]: by ridge regression `add_novelty`, by FullTransNet `importance_curve`.
 
-    The first, middle and last samples of shots are the global tokens; ridge regression does without. At the
-    summary's fraction of the video decoding stops; `width` is that of `vidsum.summary.fulltransnet.decode`.
-    Raises UsageError: see `require_readable`.
+    The first, middle and last samples of shots are global tokens. At the summary's fraction of the video
+    decoding stops; `width` is that of `decode`. Raises UsageError: see `require_readable`.
     """
     require_readable(summarizer, features)
     model = summarizer.model
@@ -217,10 +210,7 @@ def require_kind(
 
 
 def reads_rate(summarizer: ImportanceModel, rate: float, film_fps: float = math.inf) -> bool:
-    """Return whether a rate is near enough to that of the training: within a tenth; ridge: see `RIDGE_RATES`.
-
-    Of a video with fewer frames per second than that, every frame is enough.
-    """
+    """Return whether a rate is within a tenth of the training's (ridge: `RIDGE_RATES`), or every frame."""
     tolerance = RIDGE_RATES if isinstance(summarizer.model, RidgeScorer) else 0.1
     return abs(rate / min(summarizer.fps, max(rate, film_fps)) - 1) <= tolerance
 

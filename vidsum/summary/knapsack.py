@@ -21,18 +21,10 @@ def values_of(scores: npt.ArrayLike) -> IntArray:
 
 
 def knapsack(values: IntArray, weights: IntArray, capacity: int) -> BoolArray:
-    """Return which items to take for the highest total value within the capacity.
+    """Return [S] which items to take for the highest total of whole `values` [S] within the capacity.
 
-    Of several best choices, that which takes the first item if any of them does, then the second, and so on.
-    Items without value are not taken.
-
-    Args:
-        values: [S] whole numbers >= 0, their sum below 2^62.
-        weights: [S] whole numbers >= 1.
-        capacity: maximum total weight, >= 0.
-
-    Returns:
-        [S] whether each is taken.
+    Whole `weights` [S] are at least 1. Of several best choices, that which takes the first item if any of
+    them does, then the second, and so on. Items without value are not taken.
     """
     taken = np.zeros(len(values), np.bool_)
     useful = np.flatnonzero((values > 0) & (weights <= capacity))

@@ -43,10 +43,9 @@ _Block = tuple[int, FloatArray]
 def open_sound(
     source: VideoInfo | Path, jumps: Jumps, mono_rate: int | None = None, track: TrackChoice = None
 ) -> "Iterator[SoundSource | None]":
-    """Open the sound of a video, or of a file without pictures; None where none of it can be decoded.
+    """Open the sound of a video or of a file without pictures, its `track`; None where none can be decoded.
 
-    Times count from the video's first picture, or from the file's start. `mono_rate`: see `SoundSource`;
-    `track` chooses one of a file without pictures.
+    Times count from the video's first picture, or from the file's start. `mono_rate`: see `SoundSource`.
     """
 
     def opened() -> av.container.InputContainer:
@@ -73,10 +72,7 @@ def open_sound(
 def decode_sound(
     container: av.container.InputContainer, stream: av.AudioStream, jumps: Jumps, log: DecodeLog
 ) -> Iterator[av.AudioFrame]:
-    """Yield the sound from where the container stands; what cannot be read or decoded becomes silence.
-
-    If there are jumps, the container must be at the file's start.
-    """
+    """Yield the sound from the container's position (with jumps, the start); faults become silence."""
     mover = PacketShifter(jumps.sound)
     for packet in read_packets(container, [stream], log):
         mover.move(packet)
@@ -84,7 +80,7 @@ def decode_sound(
 
 
 class SoundSource:
-    """The sound of a video as float samples, numbered from the first picture; silence where it has none.
+    """The sound of a video as float samples from the first picture on; silence where it has none.
 
     The rate is the source's if AAC supports it. Mono stays mono, more than two channels become stereo; with
     `mono_rate` all is mono at that rate.
@@ -99,10 +95,7 @@ class SoundSource:
         jumps: Jumps,
         mono_rate: int | None = None,
     ) -> None:
-        """Read `stream`, counted from `start_s` in the file; `first` is a frame of it.
-
-        Where seeking fails, the container must be at its start.
-        """
+        """Read `stream`, counted from `start_s` in the file, where the container is unless it can seek."""
         self._container, self._stream, self._start_s = container, stream, start_s
         self._jumps = jumps
         self.log = DecodeLog()
@@ -175,10 +168,7 @@ class SoundSource:
                 position += piece.samples
 
     def _resampled(self) -> Iterator[tuple[av.AudioFrame, av.AudioFrame | None]]:
-        """Yield frames as planar float of one rate and layout, even if the source changes its own midway.
-
-        Where channels are mixed, each comes with the same of all channels.
-        """
+        """Yield frames as planar float of one rate and layout; mixed ones with the same of all channels."""
         resamplers, made_for = list[av.AudioResampler](), None
         for frame in decode_sound(self._container, self._stream, self._jumps, self.log):
             kind = (frame.format.name, frame.layout.name, frame.sample_rate)
@@ -199,10 +189,7 @@ def _in_range(frame: av.AudioFrame) -> FloatArray:
 
 
 def _drop_strays(blocks: Iterable[_Block], slack: float) -> Iterator[_Block]:
-    """Drop blocks of sound that leap ahead by more than `slack` samples while the next one goes back.
-
-    Their time stamps are damaged, and hours of silence would be read up to them.
-    """
+    """Drop blocks that leap ahead by more than `slack` samples while the next goes back: damaged stamps."""
     end: int | None = None
     held: _Block | None = None
     for block in blocks:
@@ -226,10 +213,7 @@ class SampleSource(Protocol):
 
 
 class SoundTrack:
-    """The AAC track of a clip, which always reaches exactly as far as the pictures written so far.
-
-    Its length is counted from the clip's start, so that rounding cannot add up over many segments.
-    """
+    """The AAC track of a clip, as long as the pictures written so far, counted from the clip's start."""
 
     def __init__(
         self, source: SampleSource, container: av.container.OutputContainer, bits: int = BITS_PER_CHANNEL

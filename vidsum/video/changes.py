@@ -1,8 +1,4 @@
-"""Measure how much each picture of a video differs from earlier ones, to find the first frame of a shot.
-
-The measure is the mean absolute difference of tiny pictures, in levels from 0 to 255. Making one takes less
-than a tenth of a millisecond for any size of video: most of its pixels are skipped.
-"""
+"""Differences of each picture from earlier ones: mean absolute difference of tiny pictures, 0 to 255."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -54,10 +50,7 @@ class ChangeMeter:
         self._ticks = deque[tuple[float, FloatArray]](maxlen=_WINDOWS[-1] + 2 * _MARGIN + 1)
 
     def add(self, time_s: float, frame: av.VideoFrame, *, is_next: bool = True) -> float:
-        """Add the next picture, and return its change.
-
-        `is_next` is False where pictures between it and the last were not decoded.
-        """
+        """Add a picture, and return its change; not `is_next` if pictures before it were not decoded."""
         small = self._scaler.reformat(
             frame, _WIDTH, _HEIGHT, "rgb24", interpolation=Interpolation.FAST_BILINEAR
         )
@@ -103,9 +96,8 @@ def _difference(picture: Picture, other: Picture) -> float:
 def _blend(ticks: Sequence[tuple[float, FloatArray]]) -> tuple[float, float]:
     """Return how surely the middle ticks are a dissolve, and the seconds from its half to the last tick.
 
-    In a dissolve each picture lies on the line between the first and the last, in all pixels alike; after a
-    cut, in a wipe or in motion it does not. Before and after, there is less change. A fade to or from black
-    is none.
+    In a dissolve each picture lies on the line between the first and the last, in all pixels alike; before
+    and after, there is less change. A fade to or from black is none.
     """
     (start_s, first), (end_s, last) = ticks[_tick_number(ticks, 0)], ticks[_tick_number(ticks, 4)]
     length = _tick_number(ticks, 4) - _tick_number(ticks, 0)

@@ -19,10 +19,7 @@ def container_offset_s(container: av.container.InputContainer, start_s: float) -
 
 
 def start_offset_s(video: VideoInfo | None, path: str | os.PathLike[str] | None = None) -> float:
-    """Return what to add to times of a video to get those of players; 0 without a video.
-
-    A video that an earlier version probed is opened again, at `path` if it has moved.
-    """
+    """Return seconds from times of a video to those of players; an older record's file is opened."""
     if video is None:
         return 0.0
     if video.start_offset_s is not None:

@@ -48,12 +48,11 @@ def copy_segments(
     progress: Progress | None = None,
     added: Callable[[Any], SoundTrack] | None = None,
 ) -> WrittenVideo:
-    """Copy consecutive segments of a video into an MP4, pictures and sound as they are stored.
+    """Copy consecutive segments of a video into an MP4; arguments are those of `write_segments`.
 
-    Sound is cut between its packets, some 20 ms long. See `vidsum.video.write.write_segments` for the
-    arguments; the segments grow, see the result's. `added` makes one more track of the file. Raises
-    UsageError: see `normalise_segments`; MP4 cannot hold a codec, or time stamps are missing or jump.
-    InputError: the source cannot be read, or has no key frame or picture there. OutputError: cannot write.
+    The segments grow, see the result's. `added` makes one more track. Raises UsageError: see
+    `normalise_segments`; MP4 cannot hold a codec, or time stamps are missing or jump. InputError: the source
+    cannot be read, or has no key frame or picture there. OutputError: cannot write.
     """
     source = Path(info.path)
     if read_jumps(info):
@@ -252,10 +251,7 @@ def _middle(packet: Any) -> int:
 
 
 def _packets_from(container: Any, stream: Any, origin: int, tick: int) -> Iterator[Any]:
-    """Yield the stream's packets from about `tick` on, their time stamps complete and counted from `origin`.
-
-    The first packets after a seek in Matroska have no dts; they get one from the packets behind them.
-    """
+    """Yield the packets from about `tick` on, counted from `origin`; those without dts (Matroska) get one."""
     lowest = (stream.start_time or 0) - round(1 / stream.time_base)
     seek(container, stream, max(origin + tick, lowest))
     waiting: list[Any] = []

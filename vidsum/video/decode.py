@@ -1,7 +1,4 @@
-"""Decode frames and read packets with PyAV; times count from the first picture.
-
-A packet that does not decode is counted and left out; the rest of the video is still read.
-"""
+"""Decode frames and read packets with PyAV, damaged ones left out; times count from the first picture."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -67,10 +64,7 @@ def can_seek(container: av.container.InputContainer, stream: Stream, jumps: Jump
 
 
 def seek(container: av.container.InputContainer, stream: Stream, ticks: int) -> None:
-    """Seek to a key frame, at or before a time stamp where the file allows it.
-
-    AVI, FLV and GIF refuse times before their start. A file in which no seek succeeds stays where it is.
-    """
+    """Seek to a key frame, at or before a time stamp where the file allows it; formats may refuse."""
     for target in (ticks, stream.start_time or 0):
         with suppress(av.FFmpegError):
             container.seek(target, stream=stream)
@@ -88,7 +82,6 @@ def decode_frames(
     """Decode from the frame on screen at `start_s` to the end of the file, in the order of presentation.
 
     A `start_s` above 0 seeks in a file that `can_seek`; else decoding goes on from where the container is.
-    Frames that the decoder marks as damaged are included, and counted in `log`.
     """
     log = log if log is not None else DecodeLog()
     if start_s <= 0:
@@ -106,10 +99,7 @@ def decode_frames(
 def _seek_and_decode(
     container: av.container.InputContainer, stream: av.VideoStream, start_s: float, log: DecodeLog
 ) -> Iterator[DecodedFrame]:
-    """Decode from a frame at or before `start_s`.
-
-    A seek may land late (MPEG-TS, frames shown before their key frame): seek earlier, at last to the start.
-    """
+    """Decode from a frame at or before `start_s`; where a seek lands late, seek earlier."""
     for back_s in (*(step for step in _STEPS_BACK_S if step < start_s), start_s + 10.0):
         ticks = round((first_pts_s(stream) + start_s - back_s) / (stream.time_base or 1))
         seek(container, stream, ticks)

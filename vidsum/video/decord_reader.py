@@ -1,7 +1,4 @@
-"""Reading with decord: `--reader decord`. It jumps to the sampled frames: fast for few frames of an MP4.
-
-It silently gives wrong frames of MPEG-TS, fragmented MP4 and HEVC, so it is not used for those.
-"""
+"""Reading with decord (`--reader decord`), but not MPEG-TS, fragmented MP4 and HEVC, where it errs."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -33,10 +30,7 @@ _MIN_WIDTH = 96
 def read_samples(
     info: VideoInfo, samplings: Sequence[Sampling], jumps: Jumps, log: DecodeLog
 ) -> Iterator[tuple[int, Frame]]:
-    """Yield (i, frame) of each sampling i, in time order.
-
-    Raises CannotReadError: decord fails on the video, or is known to get it wrong.
-    """
+    """Yield (i, frame) of each sampling i, in time order. Raises CannotReadError: decord cannot."""
     check_plain(info, jumps, "decord")
     if not _gives_right_frames(info):
         raise CannotReadError(f"decord reads {info.codec} in {info.container} files wrongly")

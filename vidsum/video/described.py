@@ -87,8 +87,7 @@ def write_described(
 ) -> WrittenVideo:
     """Copy a film with a second sound track: its sound, lowered where texts are spoken, with these texts.
 
-    The second track is English, of the dispositions `descriptions` and `visual_impaired`. Raises UsageError,
-    InputError, OutputError: see `copy_segments`.
+    Raises UsageError, InputError, OutputError: see `copy_segments`.
     """
     with open_sound(info, read_jumps(info)) if info.audio_codec else nullcontext() as source:
         sound = DescribedSound(source, spoken)

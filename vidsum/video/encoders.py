@@ -78,15 +78,11 @@ class EncoderChoice:
 def choose_encoder(
     codec: str, name: str | None, crf: int | None, preset: str | None, size: tuple[int, int]
 ) -> EncoderChoice:
-    """Choose an encoder with its options, or that of the CPU where it cannot be used.
+    """Choose an encoder of a codec (h264, hevc, av1), or that of the CPU where it cannot be used.
 
-    Args:
-        codec: h264, hevc or av1.
-        name: an encoder's name; `auto` for one of the GPU, if there is one; None for that of the CPU.
-        crf, preset: quality, 1 is best, and speed; None for the encoder's default.
-        size: (width, height) of the pictures.
-
-    Raises UsageError: the encoder is unknown or of another codec, or does not take the quality or preset.
+    `name` is None for that of the CPU, `auto` for one of a GPU; None takes the encoder's own quality (`crf`,
+    1 is best) and speed (`preset`). Raises UsageError: it is unknown, of another codec, or does not take
+    these.
     """
     software, hardware = (encoder for encoder in ENCODERS.values() if encoder.codec == codec)
     if name is not None and name not in ("auto", *ENCODERS):
@@ -122,10 +118,7 @@ _GIF_TICK_MS = 10
 
 
 def encode_preview(pictures: Sequence[Picture], format: PreviewFormat, fps: int) -> bytes:
-    """Return a silent animation of pictures [height, width, 3] RGB of one size; GIF and WebP loop.
-
-    MP4 needs even sides. GIF has hundredths of a second, so that `fps` is met on average.
-    """
+    """Return an animation of pictures [height, width, 3] RGB of one size; MP4 needs even sides, GIF loops."""
     if format == "mp4":
         return _encode_mp4(pictures, fps)
     tick_ms = _GIF_TICK_MS if format == "gif" else 1

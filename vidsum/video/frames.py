@@ -1,6 +1,4 @@
-"""Which frames of a video to read, at what rate and size, picking them out of the decoded ones, and making
-the pictures that a model or a person sees: resized, RGB, upright.
-"""
+"""The frames of a video to read: rate, size, choice among the decoded ones, upright RGB pictures."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -44,8 +42,7 @@ class PictureMaker:
     def from_frame(self, frame: av.VideoFrame, turn_deg: int = 0) -> Picture:
         """Return the [height, width, 3] RGB picture of a frame that `turn_deg`, clockwise, shows upright.
 
-        Resizing comes first, as turning few pixels is quicker. YUV is converted with the matrix and range
-        that the frame is tagged with; untagged is BT.601, as everywhere in FFmpeg.
+        YUV is converted with the frame's matrix and range; untagged is BT.601, as in FFmpeg.
         """
         is_lying = turn_deg % 180 != 0
         width, height = (self.height, self.width) if is_lying else (self.width, self.height)
@@ -155,11 +152,8 @@ def sample_stream(
 ) -> Iterator[tuple[int, Frame]]:
     """Yield (i, frame) for sampling i in time order: sample k shows the last frame not after k / fps.
 
-    Args:
-        decoded: (time_s, frame) of every frame of the video, times increasing.
-        samplings, info: samples end at the video's duration.
-        log: counts of decoding, complete when `decoded` ends.
-        to_picture: makes a picture of a decoded frame; called for sampled frames only.
+    `decoded` is (time_s, frame) of every frame, times increasing; `log` is complete when it ends.
+    `to_picture` is called for sampled frames only.
     """
     makers = [PictureMaker(*pixel_size(s.size, info.display_width, info.display_height)) for s in samplings]
     n_given = [0] * len(samplings)
@@ -189,10 +183,7 @@ def sample_stream(
 
 
 def check_plain(info: VideoInfo, jumps: Jumps, reader: str) -> None:
-    """Raise CannotReadError for a video that no reader but PyAV may be given.
-
-    Its time stamps jump, it has several video tracks, or its name is that of a series of pictures.
-    """
+    """Raise CannotReadError for jumping time stamps, several video tracks, and names of picture series."""
     if jumps:
         raise CannotReadError(f"{reader} does not follow time stamps that jump")
     if info.video_track:

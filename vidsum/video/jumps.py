@@ -1,7 +1,6 @@
 """Repair time stamps that start again or leap ahead.
 
-Recordings joined byte by byte start their time stamps again; clocks that were set leave an empty hour between
-two frames. On the steady time line a part that starts again follows the one before it, and a gap is left out
+On the steady time line a part that starts again follows the one before it, and a gap is left out
 (docs/video.md). A file without either keeps its time stamps to the bit.
 """
 
@@ -44,10 +43,7 @@ class Stamps:
 
     @cached_property
     def times_s(self) -> TimeArray:
-        """[N] when each is shown, or else decoded; as the one before it where the file does not say.
-
-        NaN where the file says nothing of any.
-        """
+        """[N] when each is shown, else decoded, else as the one before it; NaN where nothing is known."""
         times_s = np.where(np.isnan(self.pts_s), self.dts_s, self.pts_s)
         known = np.flatnonzero(~np.isnan(times_s))
         if not len(known):
@@ -225,9 +221,8 @@ def _find_gaps(
 ) -> list[tuple[float, float]]:
     """Find the gaps in the sorted `times_s` that neither sound nor a frame, which lasts to its end, fills.
 
-    A few frames with wrong time stamps leave a hole on one side and a restart on the other, which undoes it:
-    such a hole is a gap too. `previous_s` is the last time stamp of the part before, `following_s` the first
-    of the part after.
+    The hole that a few wrong time stamps leave, which a restart undoes, is a gap too. `previous_s` is the
+    last time stamp of the part before, `following_s` the first of the part after.
     """
     sound_s = sound_s[(sound_s > times_s[0]) & (sound_s < times_s[-1])]
     times = np.sort(np.concatenate([times_s, sound_s]))
@@ -249,10 +244,9 @@ def _shift_sound(
     times_s: TimeArray,
     pieces: list[TimeShift],
 ) -> tuple[TimeShift, ...]:
-    """Return the shifts of sound: those of the part of the pictures that it belongs to.
+    """Return the shifts of sound: those of the part of the pictures with which it has most time in common.
 
-    Of the parts stored near its beginning, a part of the sound belongs to the one with which it has most time
-    in common, and never to one before that of the preceding sound.
+    Only parts stored near it count, and none before that of the preceding sound.
     """
     ranges = [(times_s[first:last].min(), times_s[first:last].max()) for first, last in parts]
     starts, by_part = [first for first, _ in parts], _group_by_part(pieces)

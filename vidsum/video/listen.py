@@ -52,7 +52,7 @@ def lead_in_s(offset_s: float) -> float:
 def probe_sound(
     path: str | os.PathLike[str], video: VideoInfo | None = None, track: TrackChoice = None
 ) -> SoundInfo:
-    """Probe a file with sound, or take the video that was probed; only the first picture is decoded.
+    """Probe a file with sound, or take the video that was probed.
 
     Raises InputError: the file cannot be read, or has no sound or no such track that FFmpeg can decode.
     """
@@ -94,10 +94,7 @@ def read_sound(
 
 
 def describe_used(path: str | os.PathLike[str], kind: TrackKind, number: int | None) -> tuple[str, ...]:
-    """Return a message on a track that is used in place of others; none where `number` is None.
-
-    Sound is decoded up to the first that is not silent.
-    """
+    """Return a message on a track that is used in place of others, or is silent; none for None."""
     if number is None:
         return ()
     with open_media(path) as container:

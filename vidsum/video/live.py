@@ -1,7 +1,6 @@
 """Read video while it arrives: growing files, folders of segments, streams, pipes and cameras.
 
-A source is a series of connections: one for a file, one for each segment of a folder, and a new one whenever
-a stream breaks off. Times count from the first picture of the first connection, over all of them.
+A source is a series of connections. Times count from the first picture of the first, over all of them.
 """
 
 import re
@@ -101,10 +100,7 @@ class LiveFrame:
 
 
 def parse_source(name: str, *, follow: bool = False, idle_s: float | None = None) -> LiveSource:
-    """Return the source of a name: a URL, `-` for stdin, `camera` or `camera:1`, a folder, or a file.
-
-    Raises InputError where there is no such file.
-    """
+    """Return the source of a name: a URL, `-` for stdin, `camera:1`, a folder, or a file, else InputError."""
     if is_url(name):
         return LiveSource(Url(name), "stream", idle_s)
     if re.fullmatch(r"camera(:\d+)?", name):
@@ -255,7 +251,7 @@ class GrowingFile:
 
 
 def _open_segments(folder: Path, idle_s: float, warn: Callable[[str], None]) -> Iterator[Any]:
-    """Yield the videos of a folder in order of name, each once it is complete: unchanged since the last look.
+    """Yield the videos of a folder by name, each once unchanged since the last look.
 
     The newest must be unchanged for half of `idle_s`, and not empty, as recorders write in blocks.
     """
@@ -282,10 +278,7 @@ def _open_segments(folder: Path, idle_s: float, warn: Callable[[str], None]) -> 
 
 
 def _reconnect(source: LiveSource, warn: Callable[[str], None]) -> Iterator[Any]:
-    """Yield a connection to a stream or camera, and another whenever it breaks off.
-
-    The first one must succeed: else the name is wrong. Raises InputError.
-    """
+    """Yield connections to a stream or camera, one after the other. Raises InputError: the first fails."""
     failures, quiet_since_s = 0, time.monotonic()
     for number in count():
         try:
@@ -322,10 +315,7 @@ def _connect(source: LiveSource) -> Any:
 
 
 def _loopback_url(url: str) -> str | None:
-    """Return a URL of this machine by number, without a name server; None for one that may lead further.
-
-    RTSP and RTMP follow redirections that FFmpeg cannot forbid.
-    """
+    """Return a URL of this machine by number; None for one that may lead further, as by RTSP."""
     try:
         parts = urlsplit(url)
         if (parts.scheme, parts.hostname) in (("unix", None), ("udp", None)):

@@ -45,10 +45,7 @@ def find_gain(
     target_lufs: float,
     mono_rate: int | None = None,
 ) -> float | None:
-    """Find the decibels that bring segments of a video to a loudness; None where they are silent.
-
-    The effect of rounding off peaks is measured and made up for, with `mono_rate` on the mono mix.
-    """
+    """Find the decibels that bring segments to a loudness, peaks rounded off; None where they are silent."""
     gain = 0.0
     for number in range(_PASSES):
         with open_sound(info, jumps, mono_rate) as source:
@@ -64,10 +61,7 @@ def find_gain(
 
 
 def measure_loudness(source: SampleSource, segments: Sequence[Interval]) -> float:
-    """Measure the integrated loudness of consecutive segments in LUFS (FFmpeg's ebur128); -inf of none.
-
-    Those that are shorter than its window are repeated.
-    """
+    """Measure the integrated loudness of segments in LUFS (FFmpeg's ebur128); -inf of none."""
     length_s = sum(end_s - start_s for start_s, end_s in segments)
     repeated = [*segments] * math.ceil(_WINDOW_S / max(length_s, 0.01))
     graph, base = Graph(), Fraction(1, source.rate)

@@ -1,7 +1,6 @@
-"""Mix the channels of a sound down without losing what cancels out in the mix.
+"""Mix channels down without losing what cancels out in the mix, as channels of opposite phase do (R = -L).
 
-Channels of opposite phase (R = -L, as a miswired microphone gives) leave nothing of a mono mix. For every
-half second, the mix or the loudest channel is chosen, with a cross-fade where the choice changes.
+For every half second, the mix or the loudest channel is chosen, with a cross-fade where the choice changes.
 """
 
 from collections.abc import Generator, Iterable, Iterator, Sequence

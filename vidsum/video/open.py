@@ -33,10 +33,7 @@ def open_source(info: VideoInfo, hardware: str | None = None) -> av.container.In
 
 
 def open_video(path: str | os.PathLike[str], *, hardware: str | None = None) -> av.container.InputContainer:
-    """Open a video file; close it, or use it in a `with`.
-
-    Raises InputError where it cannot be read, is a playlist or no video, or has no video stream.
-    """
+    """Open a video file. Raises InputError: it cannot be read, is a playlist, or has no video stream."""
     container = open_media(path, hardware=hardware)
     try:
         video_stream(container, path)
@@ -52,10 +49,7 @@ def open_video(path: str | os.PathLike[str], *, hardware: str | None = None) -> 
 def open_media(
     path: str | os.PathLike[str], what: str = "a video", *, hardware: str | None = None
 ) -> av.container.InputContainer:
-    """Open any file that FFmpeg reads, whatever streams it has; messages call it `what`.
-
-    `hardware` is a kind of FFmpeg's (`cuda`, `vaapi`), see `choose_hardware`.
-    """
+    """Open any file that FFmpeg reads; messages call it `what`. `hardware`: see `choose_hardware`."""
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", os.fspath(path)):
         hint = (
             "vidsum.download(url) makes a copy" if os.fspath(path).startswith("http") else "download it first"
@@ -115,10 +109,7 @@ def video_stream(
     source: VideoInfo | str | os.PathLike[str],
     choice: TrackChoice = None,
 ) -> av.VideoStream:
-    """Return the video track that was read when a video was probed, or that `choose_track` chooses.
-
-    Raises InputError where there is none, none such, or no decoder for it.
-    """
+    """Return the video track of a probed video, or the chosen one. Raises InputError: none can be decoded."""
     path, choice = (source.path, source.video_track) if isinstance(source, VideoInfo) else (source, choice)
     if container.format.name == "tty":  # FFmpeg would draw a text file as a video of its letters
         raise InputError(f"{path}: is text, not a video")

@@ -1,7 +1,4 @@
-"""Reading with OpenCV: `--reader opencv`. It turns pictures upright by itself; all colours count as BT.601.
-
-It converts every frame: which ones are sampled is known only with the next one's time.
-"""
+"""Reading with OpenCV (`--reader opencv`), which turns pictures upright; all colours count as BT.601."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -26,8 +23,7 @@ def read_samples(
 ) -> Iterator[tuple[int, Frame]]:
     """Yield (i, frame) of each sampling i, in time order.
 
-    Raises CannotReadError: OpenCV does not open the file, decodes no frame (AV1 without hardware), or gives
-    all frames the same time (raw H.264).
+    Raises CannotReadError: OpenCV does not open the file, decodes no frame (AV1) or has no times (raw H.264).
     """
     check_plain(info, jumps, "OpenCV")
     # a relative path with a colon would name a protocol

@@ -40,10 +40,7 @@ class PictureTrack:
         max_side: int = MAX_SIDE,
         style: ClipStyle = ClipStyle(),
     ) -> None:
-        """Add a track to `container` for frames of `source`, such as `first`, at whole `time_base`s.
-
-        Pictures with a longer side than `max_side` are made smaller.
-        """
+        """Add a track for frames of `source`, such as `first`, at whole `time_base`s."""
         self._container, self._style = container, style
         self._first_dts: int | None = None
         self._scaler = VideoReformatter()  # kept: FFmpeg takes milliseconds to set one up

@@ -1,7 +1,4 @@
-"""Pre-roll: the last seconds of a source, so that a clip can begin before its alert.
-
-Packets are copied, not encoded again: a clip begins at a key frame.
-"""
+"""Pre-roll: the last seconds of a source, copied from a key frame on, so that clips begin before alerts."""
 
 import math
 from collections import deque
@@ -64,10 +61,7 @@ class PreRoll:
         self._now_s, self._origin_s, self._is_new = time_s, origin_s, False
 
     def start(self, path: Path, from_s: float) -> "LiveClip":
-        """Begin a clip at the last key frame at or before a time, or at the first that is kept.
-
-        Raises UsageError: an MP4 cannot hold the codec. OutputError: the file cannot be written.
-        """
+        """Begin a clip at the last key frame at or before a time. Raises UsageError, OutputError."""
         keys = [number for number, packet in enumerate(self._packets) if self._is_key(packet)]
         early = [number for number in keys if self._time_s(self._packets[number]) <= from_s]
         clip = LiveClip(path, self._name, self._streams, self._comment)

@@ -1,7 +1,4 @@
-"""Facts about a video file, from its header and, where that says too little, from its packets.
-
-Only the first frame is decoded, for size and rotation.
-"""
+"""Facts about a video file: from its header, else its packets; only the first frame is decoded."""
 
 import os
 from pathlib import Path
@@ -76,8 +73,8 @@ def probe(
 
     The number of frames is exact where the header lists them or the file is at most 512 MB; else it is
     duration times rate. `video_track` and `audio_track` choose tracks by number or language; by default
-    FFmpeg's rule does. Raises InputError where the file cannot be read, has no video or no such track, or
-    none of its frames can be decoded.
+    FFmpeg does. Raises InputError: it cannot be read, has no video or no such track, or no frame can be
+    decoded.
     """
     require_type(path, str, os.PathLike)
     path = os.fspath(path)
@@ -124,10 +121,7 @@ def _codec_name(sound: av.AudioStream) -> str:
 
 
 def display_size(first: DecodedFrame, aspect: float) -> tuple[int, int]:
-    """Return (width, height) as shown: the stored height, the width that makes pixels square, turned.
-
-    An impossible shape of pixels is taken for square.
-    """
+    """Return (width, height) as shown: the stored height, the width of square pixels, turned."""
     aspect = 1.0 if has_odd_pixels(aspect) else aspect
     width, height = max(1, round(first.frame.width * aspect)), first.frame.height
     return (height, width) if first.turn_deg % 180 else (width, height)

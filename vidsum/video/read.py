@@ -1,7 +1,4 @@
-"""Read sampled frames of a video, at given sizes, in one decode pass; or a few single frames.
-
-Decoding runs in a thread, a bounded number of pictures ahead, so that memory does not grow with the video.
-"""
+"""Read sampled frames of a video in one decode pass, in a thread a bounded number ahead; or single frames."""
 
 import math
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -91,10 +88,8 @@ def read_frames(
     `vidsum.video.open.choose_hardware`), `fast` decodes key frames alone (see `vidsum.video.skipping`), and
     `meter` sees all decoded frames.
 
-    Raises:
-        UsageError: unknown reader, or decord is not installed; no sampling.
-        InputError: the file cannot be read, has no video, or none of it can be decoded.
-        DamagedError: `strict`, and a part of the video cannot be decoded; raised after the last frame.
+    Raises UsageError: unknown reader, or decord is not installed; no sampling. InputError: the file cannot be
+    read, has no video, or none of it can be decoded. DamagedError: `strict`, after the last frame.
     """
     if not samplings:
         raise UsageError("no sampling given")
@@ -205,10 +200,9 @@ _KEY_FRAME_GAP_S = 3.0
 
 
 def read_frames_at(info: VideoInfo, times_s: Sequence[float], size: Size = None) -> list[Frame]:
-    """Return the frame of a probed video on screen at each of some times, in their order.
+    """Return the frame on screen at each of some times, in their order; at the ends the first or last.
 
-    Seeks only to times further ahead than key frames are apart. A time before the start or after the end
-    gives the first or last frame. Raises InputError where there is none.
+    Seeks only to times further ahead than key frames are apart. Raises InputError where there is no frame.
     """
     maker = PictureMaker(*pixel_size(size, info.display_width, info.display_height))
     jumps = read_jumps(info)

@@ -1,7 +1,4 @@
-"""Reshape a clip: a crop that follows what matters, or the whole picture between bars.
-
-A crop is as large as the picture allows, so that it moves along one axis only.
-"""
+"""Reshape a clip: a crop as large as fits that follows what matters, or the whole picture between bars."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -134,13 +131,9 @@ def _crop(frame: av.VideoFrame, position: float, shape: Shape) -> av.VideoFrame:
 def plan_path(times_s: TimeArray, scores: FloatArray, share: float) -> FloatArray:
     """Return [T] where a crop begins at each time of a shot, from 0 to 1 of its way.
 
-    It maximises scores less the cost of moving (by Viterbi's algorithm), then eases moves. It is constant if
-    the scores are, and never quicker than `SPEED`.
-
-    Args:
-        times_s: [T] of one shot, rising.
-        scores: [T, P] share of what matters that P positions show, from one end of the way to the other.
-        share: length of the crop over that of the picture.
+    It maximises scores less the cost of moving (by Viterbi's algorithm), then eases moves, never quicker than
+    `SPEED`. `times_s` [T] rise; `scores` [T, P] are the shares of what matters that P positions show; `share`
+    is the length of the crop over that of the picture.
     """
     n_times, n_positions = scores.shape
     positions = np.linspace(0, 1, n_positions)

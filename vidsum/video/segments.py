@@ -58,10 +58,9 @@ def segment_frames(
     jumps: Jumps,
     log: DecodeLog,
 ) -> Iterator[SegmentFrame]:
-    """Yield every frame whose time lies in one of the segments, once, in order.
+    """Yield every frame whose time lies in one of the segments (from `in_ticks`), once, in order.
 
-    The frame on screen where a segment begins comes first if it stays for `_STAYS_S` or for the whole
-    segment: slides are kept, and cuts at usual frame rates are exact. `segments` are from `in_ticks`.
+    The frame on screen where a segment begins comes first if it stays for `_STAYS_S` or for all of it.
     """
     time_base = stream.time_base or Fraction(1)
     frames = decode_frames(container, stream, jumps=jumps, log=log)
@@ -166,10 +165,7 @@ class ClipTimeline:
 
 
 def measure_changes(video: VideoInfo, segments: Sequence[Interval]) -> Changes:
-    """Measure the changes of the pictures on screen in segments [start_s, end_s), in any order.
-
-    The first picture of each has a change of 0. Raises InputError where none can be decoded.
-    """
+    """Measure the changes of pictures in segments; the first of each has 0. Raises InputError."""
     meter, segment, last_s = ChangeMeter(), -1, float("-inf")
     with open_source(video) as container:
         stream = video_stream(container, video)

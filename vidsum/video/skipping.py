@@ -1,11 +1,8 @@
 """Skip the decoding of pictures that no sample shows and no other picture needs.
 
-Half of the pictures of common H.264 and HEVC are of that kind. The samples stay the same, bit by bit, except
-in a damaged video, where after the first hole all is decoded, and where H.264 does not declare how far its
-pictures are out of order: FFmpeg finds out on the way, and drops the first to come too late.
-
-`fast` decodes key frames alone: a sample shows the last one before it, which may be seconds old. Dense
-samples, as for a network that sees motion, still get all pictures.
+The samples stay the same, bit by bit, except in a damaged video, where after the first hole all is decoded,
+and where H.264 does not declare how far its pictures are out of order. `fast` decodes key frames alone: a
+sample shows the last one before it, which may be seconds old; dense samples still get all pictures.
 """
 
 from bisect import bisect_right, insort

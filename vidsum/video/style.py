@@ -1,8 +1,4 @@
-"""The style of a clip: its shape, captions drawn into its pictures, its loudness.
-
-Captions have white letters with a black edge, in the font that matplotlib ships: PyAV's FFmpeg was built
-without libass.
-"""
+"""The style of a clip: shape, loudness, captions in the font that matplotlib ships (PyAV has no libass)."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -121,10 +117,7 @@ class ClipStyle:
         return (self.framing.shape.width, self.framing.shape.height) if self.framing else None
 
     def apply(self, frame: av.VideoFrame, time_s: float, clip_s: float, full: bool) -> av.VideoFrame:
-        """Return the picture of the clip at `clip_s` for an upright yuv420p frame.
-
-        In the video it is on screen at `time_s`; with `full`, its values run from 0 to 255.
-        """
+        """Return the clip's picture at `clip_s` for a yuv420p frame; `full`: its values are 0 to 255."""
         if self.framing:
             frame = self.framing.apply(frame, time_s, self._scaler, full)
         if self.captions:

@@ -60,10 +60,7 @@ _timings: dict[tuple[Path, Tracks, int, int], Timing] = {}
 def read_timing(
     path: str | os.PathLike[str], tracks: Tracks = (None, None), stream: av.VideoStream | None = None
 ) -> Timing:
-    """Return the timing of a video, cached until the file changes. Errors as `open_video`.
-
-    If the header of its open `stream` is enough, the file is not opened again.
-    """
+    """Return the timing of a video, by the header of its open `stream` if that is enough; cached."""
     path = Path(path)
     check_readable(path)
     status = path.stat()
@@ -117,8 +114,7 @@ def _timing_from_header(stream: av.VideoStream) -> Timing | None:
 def _rhythm(frames_s: TimeArray, step_s: float) -> tuple[float, bool, int]:
     """Return mean time between frames without holes, whether it varies, and the frames missing in holes.
 
-    Frames are `step_s` apart if that cannot be seen. Long gaps in a steady row are holes that damage has
-    left, as demuxers silently drop what they cannot read.
+    Frames are `step_s` apart if that cannot be seen. Long gaps in a steady row are holes of damage.
     """
     gaps_s = np.diff(frames_s)
     if not len(gaps_s):
@@ -149,10 +145,7 @@ class _Scan:
 def _timing_from_packets(
     container: av.container.InputContainer, path: Path, tracks: Tracks, n_bytes: int | None
 ) -> Timing | None:
-    """Return the timing from all packets, or from those of the first `n_bytes` and of the end of a file.
-
-    None where a part is not enough, because time stamps jump.
-    """
+    """Return the timing from all packets, or from the first `n_bytes` and the end; None where these jump."""
     stream = video_stream(container, path, tracks[0])
     sound = choose_track(container, path, "audio", tracks[1])
     step_s = 1 / float(stream.average_rate or _DEFAULT_FPS)
@@ -183,10 +176,7 @@ def _declared_end_s(container: av.container.InputContainer) -> float:
 
 
 def _is_rate_unlikely(head: _Scan, container: av.container.InputContainer) -> bool:
-    """Return whether a file's head has far more or fewer bytes a second than the declared length gives.
-
-    FFmpeg takes the length of MPEG-TS and PS from their first and last time stamps.
-    """
+    """Return whether the head of MPEG-TS or PS has bytes a second far from those of its declared length."""
     length_s, head_s = (container.duration or 0) / av.time_base, head.end_s - (head.frames_s[:1].sum())
     if container.format.name not in ("mpegts", "mpeg") or min(length_s, head_s, head.n_bytes) <= 0:
         return False
@@ -271,10 +261,7 @@ def _scan(
 
 
 def _find_untimed(stamps: Stamps, unknown: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.bool_], int]:
-    """Return [N] which packets get a time, and how many of them come before all others.
-
-    Matroska cannot express times before 0, and demuxers lose those of damaged packets.
-    """
+    """Return [N] which packets get a time, and how many of them come before all others (Matroska)."""
     no_pts, n_known, end = np.isnan(stamps.pts_s), 0, 0
     for number, is_unknown in enumerate(no_pts):  # packets are not in order of time
         n_known, end = (0, number + 1) if is_unknown else (n_known + 1, end)

@@ -1,7 +1,4 @@
-"""Encode segments of a video as one MP4, every cut exact to the frame, the sound in step.
-
-`vidsum.video.copy` makes the same kind of file.
-"""
+"""Encode segments of a video as one MP4, every cut exact to the frame, the sound in step."""
 
 import math
 import os
@@ -52,10 +49,7 @@ class WrittenVideo:
 
 
 def normalise_segments(segments: Sequence[Interval], duration_s: float) -> list[Interval]:
-    """Clip segments to the video, and join those that touch.
-
-    Raises UsageError: one is empty, begins before 0 or before the previous one ends, or none is in the video.
-    """
+    """Clip segments to the video, and join those that touch. Raises UsageError: none, or out of order."""
     joined: list[Interval] = []
     previous_end = 0.0
     for start, end in segments:
@@ -118,8 +112,7 @@ def add_chapters(
 ) -> None:
     """Give an MP4 a chapter for each segment, named by its time in the source's player: `0:16.00-0:21.00`.
 
-    `starts_s` is when each begins in the MP4, `end_s` when the last one ends; both are rounded up to
-    milliseconds, so that a player shows the segment's first picture.
+    `starts_s` and `end_s`, in the MP4, are rounded up to ms: a player shows the segment's first picture.
     """
     edges_ms = [math.ceil(1000 * time_s - 1e-6) for time_s in (*starts_s, end_s)]
     titles = ["-".join(format_time(edge_s + offset_s) for edge_s in segment) for segment in segments]

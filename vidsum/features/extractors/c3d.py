@@ -1,12 +1,9 @@
-"""C3D on clips of 16 frames (Tran et al. 2015), Sports-1M weights: fc6 (`c3d`) or fc7
-(`c3d_fc7`) after ReLU, 4096-d.
+"""C3D on clips of 16 frames (Tran et al. 2015), Sports-1M: fc6 (`c3d`) or fc7 (`c3d_fc7`), 4096-d.
 
 171x128 pixels whatever the video's shape and a crop of 112, as in the paper. The weights are MMAction's
-conversion of the Caffe model, and as there one mean (104, 117, 128) is taken from red, green and blue. The
-Caffe original takes blue, green, red and subtracts a mean for each pixel and frame (a "mean cube"): its
-features are others, so a model trained on one should be fed with that one.
-
-The grounding data sets step 8 frames from clip to clip (`stride_frames=8`); the default tiles the video.
+conversion of the Caffe model: one mean (104, 117, 128) is taken from red, green and blue. The Caffe original
+takes blue, green, red and a "mean cube": its features are others. The grounding data sets step 8 frames from
+clip to clip (`stride_frames=8`); the default tiles the video.
 """
 
 from functools import partial

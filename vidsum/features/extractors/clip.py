@@ -1,8 +1,4 @@
-"""CLIP ViT-B/32 on single frames (Radford et al. 2021), OpenAI's weights: image and text features, 512-d,
-length 1.
-
-One frame for every two seconds, the clips of QVHighlights: the frame on screen when each begins.
-"""
+"""CLIP ViT-B/32 on a frame for every two seconds (Radford et al. 2021): image and text, 512-d, length 1."""
 
 from collections.abc import Sequence
 

@@ -1,7 +1,4 @@
-"""EfficientNet-Lite0 on single frames (Tan and Le 2019; Liu 2020), ImageNet weights: 1280-d.
-
-As costly as MobileNetV2, and better at naming what is in a picture: 75 % of ImageNet to its 72 %.
-"""
+"""EfficientNet-Lite0 on single frames (Tan and Le 2019; Liu 2020), ImageNet weights: 1280-d."""
 
 from vidsum.device import Precision
 from vidsum.features.extractor import Arrays, Network, Preprocessing, Spec, Weights, imagenet_classes

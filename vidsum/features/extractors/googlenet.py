@@ -1,19 +1,11 @@
-"""GoogLeNet on single frames (Szegedy et al. 2015), torchvision's ImageNet weights IMAGENET1K_V1: 1024-d
-"pool5".
-
-These are not the numbers of the published SumMe and TVSum files, whose features come from the Caffe model.
-"""
+"""GoogLeNet on frames (Szegedy et al. 2015), torchvision's IMAGENET1K_V1: 1024-d "pool5", not Caffe's."""
 
 from vidsum.features.extractor import HALF_RANGE, Network, Preprocessing, Spec, Weights, imagenet_classes
 from vidsum.video.frames import ShortSide
 
 
 def build(weights: Weights) -> Network:
-    """Return the network without its auxiliary heads and its classifier: the global average pool.
-
-    torchvision normalises by ImageNet's mean and deviation, and `transform_input` turns that into [-1, 1];
-    here the pixels go to [-1, 1] at once.
-    """
+    """Return the network up to the global average pool, for pixels in [-1, 1]."""
     from torch import nn
     from torchvision.models import googlenet
 

@@ -44,15 +44,11 @@ class SoftMask(NamedTuple):
         return mask.sigmoid() if self.bound == "sigmoid" else mask
 
     def part(self, queries: slice, keys: slice | Tensor) -> "SoftMask":
-        """Return the mask of some queries and keys; keys as a slice, or as an index [B, G] into each
-        video's.
-        """
+        """Return the mask of some queries and keys (a slice, or an index [B, G] into each video's)."""
         return self._replace(rows=self.rows[:, queries], columns=self.columns[keys], bias=self.bias[keys])
 
     def fuse(self, logits: Tensor) -> Tensor:
-        """Return [B, h, N, N_k]: scaled logits with the mask, the diamond of STAMP Eq. 5; one mask for all
-        heads.
-        """
+        """Return [B, h, N, N_k]: scaled logits with one mask for all heads, the diamond of STAMP Eq. 5."""
         return logits * self.dense()[:, None] if self.fusion == "product" else logits + self.added()[:, None]
 
     def added(self) -> Tensor:
@@ -191,9 +187,7 @@ def _neutral(config: MaskConfig) -> float:
 
 
 def learned_masks(config: MaskConfig | None, d: int, n_keys: int, layers: int) -> list[Mask | None]:
-    """Return the mask of each layer of self-attention; if shared, of the first one alone; without a config,
-    none.
-    """
+    """Return the mask of each layer of self-attention, or of the first if shared; none without config."""
     if config is not None and config.kind == "static":
         return [StaticMask(config, n_keys) if n < _n_masks(config, layers) else None for n in range(layers)]
     return [*_make_masks(config, d, n_keys, layers, cross=False)]

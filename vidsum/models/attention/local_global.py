@@ -89,9 +89,7 @@ def _local_rows(
     radius: int,
     mask: SoftMask | None,
 ) -> Tensor:
-    """Return [B, h, T, d_k]: attention of every query to its neighbours, if `is_local`, and the global
-    tokens.
-    """
+    """Return [B, h, T, d_k]: attention to neighbours, if `is_local`, and the global tokens."""
     n_tokens = q.shape[2]
     position = torch.arange(n_tokens, device=q.device)
     rows = []
@@ -112,9 +110,7 @@ def _local_rows(
 
 
 def _join(near: SoftMask, far: SoftMask) -> SoftMask:
-    """Return the mask of the same queries over keys at the same positions in all videos, then over picked
-    ones.
-    """
+    """Return the mask of queries over keys at the same positions in all videos, then picked ones."""
     columns = torch.cat([near.columns.expand(len(far.columns), -1, -1), far.columns], dim=1)
     bias = torch.cat([near.bias.expand(len(far.bias), -1), far.bias], dim=1)
     return near._replace(columns=columns, bias=bias)

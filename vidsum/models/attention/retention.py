@@ -107,10 +107,7 @@ def recurrent_retention(
 def chunkwise_retention(
     q: Tensor, k: Tensor, v: Tensor, gamma: float, turn: Tensor, state: Tensor | None = None, chunk: int = 64
 ) -> tuple[Tensor, Tensor]:
-    """Return the same in chunks, each in parallel and the state between them: memory O(chunk), few steps.
-
-    Arguments and results are those of `recurrent_retention`.
-    """
+    """Return `recurrent_retention` in chunks, each in parallel: memory O(chunk), few steps."""
     outputs = []
     for start in range(0, q.shape[-2], chunk):
         part = slice(start, start + chunk)
@@ -156,9 +153,7 @@ class RetentionWeights(nn.Module):
     def forward(
         self, queries: Tensor, keys: Tensor, attends: Tensor, retention: Tensor, mask: SoftMask | None
     ) -> Tensor:
-        """Return [B, h, M + T, M + T] of Eq. 2, with the masks of Eq. 7 and on top of it, and of who
-        attends.
-        """
+        """Return [B, h, M + T, M + T] of Eq. 2, with the masks of Eq. 7 and on top, and attendance."""
         logits = queries @ keys.mT / math.sqrt(keys.shape[3])
         logits = logits * retention.to(logits.dtype)
         if mask is not None:
@@ -266,9 +261,7 @@ class MaskRetention(nn.Module):
         return xpos(x, inverse=inverse, base=self.scale_base)
 
     def _split(self, projections: nn.Linear, *inputs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the three inputs [B, n, d], each projected by its third of the weights, as [B, h, n, d
-        / h].
-        """
+        """Return the three inputs [B, n, d] by their thirds of the weights, as [B, h, n, d / h]."""
         weights = projections.weight.chunk(3)
         biases = (None, None, None) if projections.bias is None else projections.bias.chunk(3)
         q, k, v = (
@@ -286,9 +279,7 @@ class MaskRetention(nn.Module):
         return out
 
     def _attends(self, x: Tensor, n_queries: int, is_key: Tensor | None) -> Tensor:
-        """Return [B or 1, 1, M + T, M + T] bool; padding attends to itself, so that no softmax is over
-        nothing.
-        """
+        """Return [B or 1, 1, M + T, M + T] bool; padding attends to itself, as a softmax needs one."""
         length = x.shape[1]
         attends = torch.ones(1, length, length, dtype=torch.bool, device=x.device)
         if not self.config.cross_modal:
