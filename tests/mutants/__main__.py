@@ -2,8 +2,8 @@
 
     python -m tests.mutants [--only vidsum/shots] [--jobs 2] [--report FILE.json]
 
-A fault replaces one line of one function. Its tests run until the first failure, then once more without the
-fault, where they must pass; a fault without a failure is a survivor. The command ends with 1 if a fault
+A fault replaces one line of one function. Its tests run until the first failure, and once without any fault,
+where they must pass; a fault without a failure is a survivor. The command ends with 1 if a fault
 survives that an earlier run found (`found` in the list), and with 2 if a line to replace is not in the code.
 """
 
@@ -84,6 +84,7 @@ def run_tests(tests: Sequence[str], copy: Path) -> bool:
 
 def check(mutants: Sequence[Mutant], jobs: int) -> list[str]:
     """Return `found`, `SURVIVED` or `tests fail anyway` for each fault; prints a line when one is done."""
+    passing = set[tuple[str, ...]]()  # without any fault
     with tempfile.TemporaryDirectory() as folder:
         copies: SimpleQueue[Path] = SimpleQueue()
         for number in range(jobs):
@@ -98,7 +99,10 @@ def check(mutants: Sequence[Mutant], jobs: int) -> list[str]:
                 path.write_text(mutant.plant(right), "utf-8")
                 passes = run_tests(tests, copy)
                 path.write_text(right, "utf-8")
-                state = "SURVIVED" if passes else "found" if run_tests(tests, copy) else "tests fail anyway"
+                if not passes and mutant.tests not in passing and run_tests(tests, copy):
+                    passing.add(mutant.tests)
+                is_found = mutant.tests in passing
+                state = "SURVIVED" if passes else "found" if is_found else "tests fail anyway"
             finally:
                 copies.put(copy)
             print(
