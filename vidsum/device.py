@@ -164,8 +164,7 @@ _loaders: "list[_lru_cache_wrapper[Any]]" = []
 
 _EVERY_S = 5.0
 """It takes some hundredths of a second, and as long again until the pages are back that are still of use."""
-_M_ARENA_MAX, _M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD = -8, -3, -1
-"""Parameters of mallopt, from malloc.h."""
+_M_ARENA_MAX, _M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD = -8, -3, -1  # parameters of mallopt, from malloc.h
 _LARGE, _LARGEST = 4 << 20, 32 << 20
 """Bytes. Whisper's decoder makes and drops blocks of a megabyte at each step: returning these costs a quarter
 of its time."""

@@ -25,22 +25,19 @@ from typing import Any, get_args
 
 URL_START = r"(?<![A-Za-z])(?!(?i:file:))[A-Za-z][A-Za-z0-9+.-]{0,30}:/+"
 _IN_TEXT = re.compile(rf"{URL_START}(?!/*USER@HOST)\S+?(?=[:;,.)\]'\"]*(?:\s|$))")
-_MIN_SECRET_LETTERS = 3
-"""Shorter values of a query are no secrets, and would match inside other words."""
+_MIN_SECRET_LETTERS = 3  # shorter values of a query are no secrets, and would match inside other words
 _MAX_NAME_LETTERS = 100
 _quoted = Repr()
 _quoted.maxlevel, _quoted.maxstring, _quoted.maxlong, _quoted.maxother = 3, 60, 40, 60
 _MAX_GUESSES, _MAX_LETTERS = 3, 100
-_MIN_LIKENESS = 0.75
-"""Ratio of difflib."""
+_MIN_LIKENESS = 0.75  # ratio of difflib
 
 
 class VidsumError(Exception):
     """Base of all errors that vidsum raises on purpose."""
 
     exit_code = 1
-    ends_batch = False
-    """Whether every input that follows would meet the same fault."""
+    ends_batch = False  # whether every input that follows would meet the same fault
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         self.message = redact(message)

@@ -125,8 +125,7 @@ def format_short_time(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{tail}" if hours else f"{minutes}:{tail}"
 
 
-Cue = tuple[float, float, str]
-"""A text that is shown over [start_s, end_s)."""
+Cue = tuple[float, float, str]  # a text that is shown over [start_s, end_s)
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 

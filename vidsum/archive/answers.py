@@ -37,12 +37,9 @@ from vidsum.version import __version__
 from vidsum.video.probe import holds_video
 
 _CSV_COLUMNS = ("rank", "video", "start_s", "end_s", "present", "score", "evidence", "text")
-_MAX_PAGE_SHOTS = 16
-"""Shots per video on a page without a server, in addition to those of its moments."""
-_N_LATEST = 24
-"""Videos on the page before a search."""
-_MAX_SAVED = 200
-"""Maximum number of moments to save at once."""
+_MAX_PAGE_SHOTS = 16  # shots per video on a page without a server, in addition to those of its moments
+_N_LATEST = 24  # videos on the page before a search
+_MAX_SAVED = 200  # maximum number of moments to save at once
 _SPAN = ("start_s", "end_s")
 _FROM_PRESENT = "FROM videos JOIN files ON video = videos.id WHERE gone_s IS NULL"
 
@@ -92,8 +89,7 @@ class VideoFile:
         return _verified[facts]
 
 
-_verified: dict[tuple[object, ...], bool] = {}
-"""Whether requested files match their rows."""
+_verified: dict[tuple[object, ...], bool] = {}  # whether requested files match their rows
 
 
 def find_video(archive: Archive, number: int) -> VideoFile:

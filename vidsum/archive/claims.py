@@ -17,8 +17,7 @@ from vidsum.errors import VidsumError
 _LEASE_S, _RENEW_S = 30.0, 5.0
 _POLL_S = 0.2
 
-Claim = tuple[str, float]
-"""Owner, and when the lease ends by the clock of the archive."""
+Claim = tuple[str, float]  # owner, and when the lease ends by the clock of the archive
 
 
 @contextmanager

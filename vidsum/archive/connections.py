@@ -7,10 +7,8 @@ from socket import SHUT_RDWR, SHUT_WR, socket
 from threading import Lock
 from typing import Any
 
-_MAX_WAITING = 64
-"""Maximum number of connections without a whole request; the oldest are closed first."""
-_HEAD_S = 20.0
-"""Time limit for the whole head of the next request."""
+_MAX_WAITING = 64  # maximum number of connections without a whole request; the oldest are closed first
+_HEAD_S = 20.0  # time limit for the whole head of the next request
 _REST_S, _REST_BYTES = 1.0, 1 << 20
 """Limits for reading the rest of a request; unread bytes would make the client lose the answer."""
 

@@ -32,21 +32,17 @@ from vidsum.video.frames import LongSide
 from vidsum.video.listen import describe_used
 from vidsum.video.read import read_frames_at
 
-State = Literal["added", "changed", "moved", "unchanged", "claimed"]
-"""Claimed: another process is adding it."""
+State = Literal["added", "changed", "moved", "unchanged", "claimed"]  # claimed: another process is adding it
 
-_SIDE, _JPEG_QUALITY = 160, 75
-"""Longest side and JPEG quality of the pictures of shots."""
-_ONLY_TRACKS = "0,0"
-"""The tracks of a video that has no others."""
+_SIDE, _JPEG_QUALITY = 160, 75  # longest side and JPEG quality of the pictures of shots
+_ONLY_TRACKS = "0,0"  # the tracks of a video that has no others
 
 
 @dataclass(frozen=True)
 class IndexedVideo:
     """The outcome of adding a video to an archive."""
 
-    video: str
-    """Its absolute path."""
+    video: str  # its absolute path
     state: State
     duration_s: float
     shots: int
@@ -59,11 +55,9 @@ class _VideoContent:
     """The pictures of a video as an archive stores them."""
 
     clips: ClipEmbeddings
-    starts: Sequence[int]
-    """The first clip of each shot; shots that contain no middle of a clip are left out."""
+    starts: Sequence[int]  # the first clip of each shot; shots that contain no middle of a clip are left out
     pictures: Sequence[bytes]
-    fast: bool
-    """Whether key frames alone were read."""
+    fast: bool  # whether key frames alone were read
     start_offset_s: float
     warnings: tuple[str, ...]
 
@@ -74,8 +68,7 @@ class _StoredVideo(NamedTuple):
     id: int
     shots: int
     duration_s: float
-    is_silent: bool
-    """Whether it lacks a transcript."""
+    is_silent: bool  # whether it lacks a transcript
     described_by: str | None
     start_offset_s: float | None
 

@@ -17,15 +17,11 @@ from vidsum.types import FloatArray, TimeArray
 
 Records = npt.NDArray[np.void]
 
-AXES = 128
-"""Numbers of a piece's vector: 99 % of the variance of the map's rows for photographs."""
-CLASSES = 16
-"""Classes stored per piece."""
-PIECE_S = 3
-"""Maximum seconds of a piece of a shot: a probability is smoothed over as many."""
+AXES = 128  # numbers of a piece's vector: 99 % of the variance of the map's rows for photographs
+CLASSES = 16  # classes stored per piece
+PIECE_S = 3  # maximum seconds of a piece of a shot: a probability is smoothed over as many
 _MIN_LOG = float(np.log(1e-6))
-_LOG_STEP = -_MIN_LOG / 255
-"""Step of the logarithm of a probability."""
+_LOG_STEP = -_MIN_LOG / 255  # step of the logarithm of a probability
 
 
 def clip_type(dim: int, classes: int) -> np.dtype[np.void]:

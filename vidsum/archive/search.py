@@ -33,22 +33,16 @@ from vidsum.grounding.spaces import STEP_S, ClipEmbeddings, similarity
 from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray, Interval
 
-_BLOCK_BYTES = 800_000
-"""Bytes of records per block."""
-_BLOCKS_AHEAD = 4
-"""Blocks that wait for the thread that computes."""
+_BLOCK_BYTES = 800_000  # bytes of records per block
+_BLOCKS_AHEAD = 4  # blocks that wait for the thread that computes
 _MAX_LISTED_VIDEOS = 10_000
 """Largest number of videos listed in a query; for more, all are read and filtered here."""
 _N_CANDIDATES, _N_PIECES = 400, 5
 """Videos whose clips are scored exactly, and pieces per video and step whose shots are."""
-_BLOCK_VIDEOS = 50
-"""Candidates scored at once: this bounds the memory."""
-_STEP_MOMENTS = 10
-"""Moments per step that are tried in chains."""
-_MIN_COSINE = 0.95
-"""Moments of two videos are near-identical if the cosine of their mean rows is larger, ..."""
-_MIN_LENGTH_RATIO = 0.5
-"""... and the shorter has at least this fraction of the other's length."""
+_BLOCK_VIDEOS = 50  # candidates scored at once: this bounds the memory
+_STEP_MOMENTS = 10  # moments per step that are tried in chains
+_MIN_COSINE = 0.95  # moments of two videos are near-identical if the cosine of their mean rows is larger, ..
+_MIN_LENGTH_RATIO = 0.5  # ... and the shorter has at least this fraction of the other's length.
 
 
 @dataclass(frozen=True)
@@ -66,21 +60,15 @@ class Hit:
     video: int
     start_s: float
     end_s: float
-    present: float
-    """Probability that it matches."""
-    row: FloatArray | None
-    """[D] of length 1, the mean of its clips; None for texts."""
+    present: float  # probability that it matches
+    row: FloatArray | None  # [D] of length 1, the mean of its clips; None for texts
     evidence: Literal["seen", "said", "described"] = "seen"
-    text: str = ""
-    """The spoken or written text."""
-    parts: tuple[Interval, ...] = ()
-    """The moments of the steps, if there are several."""
-    also: tuple[int, ...] = ()
-    """Videos with a near-identical moment."""
+    text: str = ""  # the spoken or written text
+    parts: tuple[Interval, ...] = ()  # the moments of the steps, if there are several
+    also: tuple[int, ...] = ()  # videos with a near-identical moment
 
 
-_Row = tuple[int, int, bytes]
-"""A video, its first shot, and the records of its pieces."""
+_Row = tuple[int, int, bytes]  # a video, its first shot, and the records of its pieces
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,12 +76,9 @@ class _ScannedPieces:
     """The pieces [P] of some videos."""
 
     block: list[_Row]
-    edges: npt.NDArray[np.int64]
-    """[V + 1] of the videos."""
-    log_present: FloatArray
-    """[steps, P]"""
-    shots: npt.NDArray[np.uint32]
-    """[P] number of the shot in its video."""
+    edges: npt.NDArray[np.int64]  # [V + 1] of the videos
+    log_present: FloatArray  # [steps, P]
+    shots: npt.NDArray[np.uint32]  # [P] number of the shot in its video
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,10 +88,8 @@ class ArchiveSearch:
     connection: Database
     options: SearchOptions
     steps: tuple[SearchStep, ...]
-    vectors: FloatArray
-    """[M, D] of length 1."""
-    names: FloatArray
-    """[K, D] of the classes."""
+    vectors: FloatArray  # [M, D] of length 1
+    names: FloatArray  # [K, D] of the classes
     cohort: Cohort
 
     def run(self, space: int, axes: FloatArray, videos: set[int]) -> list[Hit]:

@@ -26,10 +26,8 @@ from vidsum.io.outputs import check_target, make_folder
 from vidsum.io.provenance import digest_of
 from vidsum.types import FloatArray
 
-APPLICATION_ID = 0x76647361
-"""In the header of the file: `vdsa`."""
-_WAIT_S = 30.0
-"""Longest wait for another process that writes."""
+APPLICATION_ID = 0x76647361  # in the header of the file: `vdsa`
+_WAIT_S = 30.0  # longest wait for another process that writes
 _MIGRATIONS = (
     """
     CREATE TABLE spaces (

@@ -39,8 +39,7 @@ TABLES: Final[dict[TextKind, tuple[str, str]]] = {
     "described": ("descriptions", "described"),
 }
 """The table of texts, and the column of `videos` with the records of their meanings."""
-_N_CANDIDATES = 100
-"""Videos searched exactly: the likeliest by meaning, and as many by exact words."""
+_N_CANDIDATES = 100  # videos searched exactly: the likeliest by meaning, and as many by exact words
 
 
 @dataclass(frozen=True)
@@ -48,10 +47,8 @@ class Texts:
     """The transcript or the descriptions of a video."""
 
     sentences: Sequence[Passage]
-    rows: bytes
-    """Records of the passages of a transcript, or of the sentences of descriptions."""
-    source_sha256: str = ""
-    """SHA-256 of the file of descriptions."""
+    rows: bytes  # records of the passages of a transcript, or of the sentences of descriptions
+    source_sha256: str = ""  # SHA-256 of the file of descriptions
 
 
 def read_speech(

@@ -9,8 +9,7 @@ from vidsum.checkpoints.registry import builtin_entries, weights_folder
 from vidsum.errors import InputError, WeightsError
 from vidsum.io.provenance import identify_file
 
-BEST = "best.safetensors"
-"""The checkpoint in the folder of a training run that validated best."""
+BEST = "best.safetensors"  # the checkpoint in the folder of a training run that validated best
 
 OfficialFormat = Literal["mrnet-official", "detr-official"]
 
@@ -19,8 +18,7 @@ class OfficialModel(NamedTuple):
     """A published model that only its authors distribute."""
 
     format: OfficialFormat
-    hint: str
-    """The file that it is read from, for messages."""
+    hint: str  # the file that it is read from, for messages
 
 
 _MRNET_HINT = "give a state dict of xian-sh/MRNet for {}, as its trainer saves it (.pth)"

@@ -48,8 +48,7 @@ T = TypeVar("T")
 
 PYPI = "https://pypi.org/simple/"
 _ACCEPTED = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
-PAGE_S, FILE_S = 60.0, 7200.0
-"""Time limits for a page of an index, and for a file."""
+PAGE_S, FILE_S = 60.0, 7200.0  # time limits for a page of an index, and for a file
 
 
 def new_session() -> Session:

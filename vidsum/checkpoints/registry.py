@@ -44,8 +44,7 @@ class PackageSource:
     package: str
     version: str
     archive: Archive
-    member: str
-    """Path inside the archive."""
+    member: str  # path inside the archive
 
     def __str__(self) -> str:
         return f"package {self.package} {self.version}"
@@ -65,8 +64,7 @@ class JoinedSource:
 class ShippedSource:
     """A file that comes with vidsum."""
 
-    shipped: str
-    """Its name in vidsum/weights."""
+    shipped: str  # its name in vidsum/weights
 
     def __str__(self) -> str:
         return "vidsum itself"
@@ -84,14 +82,12 @@ FileSource: TypeAlias = UrlSource | PackageSource | JoinedSource | ShippedSource
 class EntryFile:
     """One file of a checkpoint."""
 
-    name: str
-    """Its name in the cache."""
+    name: str  # its name in the cache
     format: Format
     sha256: str
     """SHA-256 of the published file: all 64 hexadecimal digits, or the first few where no more is known."""
     sources: tuple[FileSource, ...]
-    bytes: int | None = None
-    """Length of the published file, where it is known."""
+    bytes: int | None = None  # length of the published file, where it is known
 
     @property
     def is_hash_whole(self) -> bool:
@@ -110,12 +106,9 @@ class RegistryEntry:
     name: str
     purpose: str
     licence: str
-    files: tuple[EntryFile, ...]
-    """`sha256_of` returns the hash of the first."""
-    instead: str | None = None
-    """Advice for a user who cannot reach the sources."""
-    network: str | None = None
-    """The extractor whose network the user's weights are for."""
+    files: tuple[EntryFile, ...]  # `sha256_of` returns the hash of the first
+    instead: str | None = None  # advice for a user who cannot reach the sources
+    network: str | None = None  # the extractor whose network the user's weights are for
 
     @property
     def is_shipped(self) -> bool:
@@ -189,10 +182,8 @@ _RECORD = "record.json"
 class Record:
     """Facts about a file when it was stored."""
 
-    source_sha256: str
-    """SHA-256 of the published file."""
-    source: str
-    """Its origin in words."""
+    source_sha256: str  # SHA-256 of the published file
+    source: str  # its origin in words
     stored_sha256: str
     stored_bytes: int
 
@@ -203,10 +194,8 @@ class EntryStatus:
 
     entry: RegistryEntry
     state: State
-    path: Path
-    """The file, or the folder where there are several; it may not exist yet."""
-    reason: str | None = None
-    """The faults of a bad one, in one line."""
+    path: Path  # the file, or the folder where there are several; it may not exist yet
+    reason: str | None = None  # the faults of a bad one, in one line
 
 
 def weights_folder() -> Path:
@@ -256,10 +245,8 @@ def unfit_files(entry: RegistryEntry) -> list[EntryFile]:
     return [file for file, (state, _) in _file_states(entry, hashed=True).items() if state != "present"]
 
 
-_Version: TypeAlias = tuple[Path, int, int]
-"""A file, its size and the time of its last change."""
-_pending_digests: dict[_Version, Future[str]] = {}
-"""SHA-256 values that threads are computing."""
+_Version: TypeAlias = tuple[Path, int, int]  # a file, its size and the time of its last change
+_pending_digests: dict[_Version, Future[str]] = {}  # SHA-256 values that threads are computing
 
 
 def begin_hashing(entry: RegistryEntry) -> None:

@@ -24,8 +24,7 @@ from vidsum.errors import WeightsError
 Array = npt.NDArray[Any]
 
 _DAMAGE = (*UNPICKLING_ERRORS, zipfile.BadZipFile, zlib.error, RuntimeError)
-_MAGIC = 0x1950A86A20F9469CFC6C
-"""First pickle of a file that PyTorch wrote before version 1.6."""
+_MAGIC = 0x1950A86A20F9469CFC6C  # first pickle of a file that PyTorch wrote before version 1.6
 _MAX_SHARED = 16
 """Tensors may share memory, as tied layers do; a state dict that repeats its file more often is refused."""
 _DTYPES = {
@@ -47,8 +46,7 @@ class _Storage(NamedTuple):
 
     key: str
     dtype: str
-    length: int
-    """Numbers in it."""
+    length: int  # numbers in it
 
     @property
     def item_bytes(self) -> int:
@@ -67,8 +65,7 @@ class StoredTensor(NamedTuple):
     storage: _Storage
     offset: int
     shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    """In numbers."""
+    strides: tuple[int, ...]  # in numbers
 
 
 ReadStorage = Callable[[_Storage], bytes]

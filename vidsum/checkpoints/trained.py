@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 Model = TypeVar("Model", bound="nn.Module")
 
 SCHEMA = "vidsum.checkpoint/1"
-NUMPY_MODELS = ("captioner", "ridge", "vse")
-"""Models that run without torch, which takes seconds to import."""
+NUMPY_MODELS = ("captioner", "ridge", "vse")  # models that run without torch, which takes seconds to import
 _KEY = "vidsum"
 
 
@@ -28,14 +27,10 @@ _KEY = "vidsum"
 class Trained:
     """A trained model: its weights, and what is needed to build and to feed it."""
 
-    model: str
-    """For example `fulltransnet`."""
-    config: Mapping[str, Any]
-    """The fields of the model's own configuration."""
-    features: Mapping[str, Any]
-    """`extractor`, `dim` and `fps` of the features that it was trained on."""
-    training: Mapping[str, Any]
-    """Settings of the training, its data, and how it went."""
+    model: str  # for example `fulltransnet`
+    config: Mapping[str, Any]  # the fields of the model's own configuration
+    features: Mapping[str, Any]  # `extractor`, `dim` and `fps` of the features that it was trained on
+    training: Mapping[str, Any]  # settings of the training, its data, and how it went
     tensors: "Mapping[str, Any]"
     """The model's state dict, on the CPU; NumPy arrays for the models of `NUMPY_MODELS`."""
 

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from vidsum.features.extractor import Extractor, Spec
     from vidsum.types import Progress
 
-_N_CACHED = 4
-"""Extractors in memory at a time; a command runs at most three of them on a video."""
+_N_CACHED = 4  # extractors in memory at a time; a command runs at most three of them on a video
 
 
 def describe(

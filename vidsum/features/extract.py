@@ -17,11 +17,9 @@ CPU_FRAMES = 6
 GPU_FRAMES = 64
 _MAX_RUN_CLIPS = 120
 """Identical clips that are encoded once; longer runs are split so that progress is reported."""
-MIN_CLIPS = 2
-"""Clips per batch: PyTorch runs some 3D convolutions of a single clip slowly."""
+MIN_CLIPS = 2  # clips per batch: PyTorch runs some 3D convolutions of a single clip slowly
 
-Clip = tuple[float, list[Picture]]
-"""Time of its first frame, and its cropped pictures."""
+Clip = tuple[float, list[Picture]]  # time of its first frame, and its cropped pictures
 
 
 def extract_features(

@@ -19,17 +19,13 @@ if TYPE_CHECKING:
     from torch import nn
 
 
-Weights: TypeAlias = "Mapping[str, torch.Tensor]"
-"""The tensors of a checkpoint."""
-Arrays: TypeAlias = "Mapping[str, npt.NDArray[Any]]"
-"""The tensors of a checkpoint, as NumPy arrays."""
-Triple = tuple[float, float, float]
-"""Values for red, green and blue."""
+Weights: TypeAlias = "Mapping[str, torch.Tensor]"  # the tensors of a checkpoint
+Arrays: TypeAlias = "Mapping[str, npt.NDArray[Any]]"  # the tensors of a checkpoint, as NumPy arrays
+Triple = tuple[float, float, float]  # values for red, green and blue
 
 IMAGENET = ((0.485 * 255, 0.456 * 255, 0.406 * 255), (0.229 * 255, 0.224 * 255, 0.225 * 255))
 """Mean and deviation."""
-HALF_RANGE: Triple = (127.5, 127.5, 127.5)
-"""As mean and as deviation: pixels become [-1, 1]."""
+HALF_RANGE: Triple = (127.5, 127.5, 127.5)  # as mean and as deviation: pixels become [-1, 1]
 
 
 _CLASS_NAMES = Path(__file__).with_name("class_names")
@@ -50,12 +46,9 @@ def kinetics_classes() -> Sequence[str]:
 class Preprocessing:
     """From a video's picture to a network's input: resize, crop a centred square, (pixel - mean) / std."""
 
-    size: Size
-    """Size that the frame reader gives."""
-    crop: int
-    """Side of the square, in pixels."""
-    mean: Triple
-    """For pixels from 0 to 255."""
+    size: Size  # size that the frame reader gives
+    crop: int  # side of the square, in pixels
+    mean: Triple  # for pixels from 0 to 255
     std: Triple
 
 
@@ -72,10 +65,8 @@ class TextTower(NamedTuple):
 class Network:
     """A network with its weights, from a spec's `build`."""
 
-    backbone: "nn.Module"
-    """Normalised input [N, 3, H, W], or [N, 3, T, H, W] for clips, to features [N, D]."""
-    head: "nn.Linear | None" = None
-    """Features [N, D] to class scores [N, K] before the softmax."""
+    backbone: "nn.Module"  # normalised input [N, 3, H, W], or [N, 3, T, H, W] for clips, to features [N, D]
+    head: "nn.Linear | None" = None  # features [N, D] to class scores [N, K] before the softmax
     text_encoder: TextTower | None = None
 
 
@@ -84,23 +75,15 @@ class Spec:
     """An extractor without its weights."""
 
     name: str
-    checkpoint: str
-    """Name of its weights in the registry."""
-    dim: int
-    """D, the length of a feature."""
-    fps: float
-    """Frames per second that it is fed with."""
+    checkpoint: str  # name of its weights in the registry
+    dim: int  # D, the length of a feature
+    fps: float  # frames per second that it is fed with
     preprocessing: Preprocessing
-    build: Callable[[Weights], Network] = field(repr=False)
-    """Makes the network of a checkpoint's tensors."""
-    inner: int = 0
-    """Numbers of inner layers that the network gives after a feature, for a map to sentences."""
-    clip_frames: int = 1
-    """Frames that one feature sees."""
-    stride_frames: int = 1
-    """Frames from the start of one clip to the start of the next."""
-    clip_lengths: range = range(1, 2)
-    """The lengths that `clip_frames` may have."""
+    build: Callable[[Weights], Network] = field(repr=False)  # makes the network of a checkpoint's tensors
+    inner: int = 0  # numbers of inner layers that the network gives after a feature, for a map to sentences
+    clip_frames: int = 1  # frames that one feature sees
+    stride_frames: int = 1  # frames from the start of one clip to the start of the next
+    clip_lengths: range = range(1, 2)  # the lengths that `clip_frames` may have
     class_names: Callable[[], Sequence[str]] | None = field(default=None, repr=False)
     """Names of the K classes of the logits, where there are logits."""
     graph: "Callable[[Arrays, Preprocessing, Precision], bytes] | None" = field(default=None, repr=False)
@@ -108,8 +91,7 @@ class Spec:
     them, to `features` [N, D + inner]."""
     classifier: tuple[str, str] | None = None
     """Names of the weights [K, D] and biases [K] of the last layer in that checkpoint."""
-    network: str | None = None
-    """The extractor of vidsum's whose network has weights of the user's own here."""
+    network: str | None = None  # the extractor of vidsum's whose network has weights of the user's own here
     custom: "CustomExtractor | None" = None
     """The custom extractor that replaces a built-in network; it has no checkpoint."""
 
@@ -249,8 +231,7 @@ class CustomExtractor:
         return rows
 
 
-OwnExtractor = CustomExtractor
-"""The former name, for one more release."""
+OwnExtractor = CustomExtractor  # the former name, for one more release
 
 
 def register_extractor(extractor: CustomExtractor) -> None:

@@ -17,11 +17,9 @@ from vidsum.io.provenance import hash_file
 from vidsum.types import FloatArray, Picture
 from vidsum.version import __version__
 
-Provider = tuple[str, dict[str, int]]
-"""onnxruntime's name of what runs the network, and its options."""
+Provider = tuple[str, dict[str, int]]  # onnxruntime's name of what runs the network, and its options
 
-_WRITER = Path(__file__).with_name("onnx_lite.py")
-"""The module that writes graphs."""
+_WRITER = Path(__file__).with_name("onnx_lite.py")  # the module that writes graphs
 _CPU, _CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 
 

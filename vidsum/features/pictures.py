@@ -31,8 +31,7 @@ _BLOCK, _BATCH = 256, 32
 """Pictures whose features are one file of the cache, and pictures in one call of a network."""
 _AREA, _ASPECT = (0.45, 1.0), 1.43
 """Random crops: fraction of the picture, and largest factor by which the proportions change."""
-_MIRRORED, _DEGRADED = 0.5, 0.4
-"""Fractions of the random crops that are mirrored, and degraded."""
+_MIRRORED, _DEGRADED = 0.5, 0.4  # fractions of the random crops that are mirrored, and degraded
 _QUALITY, _SCALE, _BAR = (15, 60), (0.3, 0.7), (0.06, 0.18)
 """Ranges of JPEG quality, of the scale before enlarging again, and of a black bar by the height."""
 
@@ -41,8 +40,7 @@ class Still(NamedTuple):
     """An image file, or a frame of a video."""
 
     path: Path
-    time_s: float | None = None
-    """Time of the frame; None for an image file."""
+    time_s: float | None = None  # time of the frame; None for an image file
 
 
 def encode_views(
@@ -194,5 +192,4 @@ def _add_bars(picture: Picture, rng: np.random.Generator) -> Picture:
     return picture
 
 
-DEGRADATIONS: Final = (_compress, _coarsen, _add_bars)
-"""Damage by compression, small files and other screens."""
+DEGRADATIONS: Final = (_compress, _coarsen, _add_bars)  # damage by compression, small files and other screens

@@ -14,10 +14,8 @@ from vidsum.models.captioner import Captioner, build_captioner
 from vidsum.models.configs import CaptionerConfig
 from vidsum.models.scaling import logistic
 
-NAME: Final = "captioner"
-"""In the registry."""
-BEAMS: Final = 5
-"""Width of the beam search."""
+NAME: Final = "captioner"  # in the registry
+BEAMS: Final = 5  # width of the beam search
 COSINE_WEIGHT: Final = 4.0
 """Weight of a sentence's cosine with the picture, relative to its mean log-probability."""
 CONFIDENCE: Final = (3.1, 17.5, -5.4)

@@ -17,8 +17,7 @@ from vidsum.io.cache import cached_rows
 from vidsum.models.scaling import softmax, unit_rows
 from vidsum.types import FloatArray
 
-TEMPERATURE = 2.0
-"""Divides the logits: trained networks are too sure of one class."""
+TEMPERATURE = 2.0  # divides the logits: trained networks are too sure of one class
 SHARPNESS = 10.0
 """Weight of near class names: with a larger one a text is likelier under them; 0 gives the order of ConSE."""
 _TEMPLATES = {"i3d": "{}", "i3d_128": "{}", "efficientnet_lite0": "there is a {}"}
@@ -29,10 +28,8 @@ _TEMPLATES = {"i3d": "{}", "i3d_128": "{}", "efficientnet_lite0": "there is a {}
 class ClassMixture:
     """The clips of a video as mixtures of the classes that one network knows."""
 
-    probabilities: FloatArray
-    """[T, K] probability of each class; rows sum to 1."""
-    names: FloatArray
-    """[K, D] embeddings of the classes' names, each of length 1."""
+    probabilities: FloatArray  # [T, K] probability of each class; rows sum to 1
+    names: FloatArray  # [K, D] embeddings of the classes' names, each of length 1
 
 
 def class_probabilities(logits: FloatArray, temperature: float = TEMPERATURE) -> FloatArray:

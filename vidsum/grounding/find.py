@@ -22,8 +22,7 @@ FUSION_WEIGHTS = MappingProxyType({"mrnet": 0.05, "detr": 0.1})
 """Weight of the curve of a model with a guide, relative to that of similarity, both of deviation 1; chosen
 on simulated films of held-out annotations (docs/algorithms/grounding.md)."""
 
-_QUERIES_PER_BATCH = 256
-"""Queries whose curves are computed together: this bounds the memory."""
+_QUERIES_PER_BATCH = 256  # queries whose curves are computed together: this bounds the memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,10 +30,8 @@ class EncodedQueries:
     """M queries."""
 
     texts: Sequence[str]
-    vectors: FloatArray
-    """[M, D] in the space of the video."""
-    without: FloatArray | None = None
-    """[W, D] of what must not be seen with them."""
+    vectors: FloatArray  # [M, D] in the space of the video
+    without: FloatArray | None = None  # [W, D] of what must not be seen with them
 
 
 def locate(

@@ -47,8 +47,7 @@ Models with a guide use the saliency, which they are better at: they clean a cur
 class Prediction(NamedTuple):
     """A model's answer to one query."""
 
-    moments: list[Moment]
-    """Best first, at least one."""
+    moments: list[Moment]  # best first, at least one
     saliency: FloatArray | None
     """[T] of each clip of the video's grid, in no unit: it orders the clips of one video for one query. None
     from models without saliency."""
@@ -61,21 +60,15 @@ class MomentModel:
     """A trained model that is ready to use, and what it reads."""
 
     model: Model
-    space: str
-    """Space of its clips and queries, see `vidsum.grounding.spaces`."""
-    clip_s: float
-    """Seconds of a clip: a video of more clips than the model reads goes through it in windows."""
-    name: str
-    """For messages: the path, or the name in the registry."""
-    guided: bool = False
-    """Whether its clips come with a guide, see `vidsum.grounding.spaces.guided_rows`."""
+    space: str  # space of its clips and queries, see `vidsum.grounding.spaces`
+    clip_s: float  # seconds of a clip: a video of more clips than the model reads goes through it in windows
+    name: str  # for messages: the path, or the name in the registry
+    guided: bool = False  # whether its clips come with a guide, see `vidsum.grounding.spaces.guided_rows`
     sampled: bool = False
     """Whether a clip is a single row of the video, as features were published at a rate, and not a mean."""
     moments: MomentSource = "spans"
-    max_iou: float = MAX_IOU
-    """Largest overlap of its moments, see `suppress`."""
-    in_bf16: bool = False
-    """Whether MRNet multiplies in bf16."""
+    max_iou: float = MAX_IOU  # largest overlap of its moments, see `suppress`
+    in_bf16: bool = False  # whether MRNet multiplies in bf16
 
     @cached_property
     def predictor(self) -> MRNetPredictor | DETRPredictor:

@@ -24,8 +24,7 @@ MAX_ROWS = 12
 _SPEECH_COLOUR, _BEST_SPEECH_COLOUR, _OTHER_SPEECH_COLOUR = "#c2410c", "#ea580c", "#fdba74"
 """Colours of speech."""
 _MAX_LETTERS = 110
-_BAR = 0.13
-"""Height of a moment, of a curve's; the moments stand below the curve, one above the other."""
+_BAR = 0.13  # height of a moment, of a curve's; the moments stand below the curve, one above the other
 
 
 def moments_plot(grounding: Grounding, target: str | os.PathLike[str]) -> tuple[str, ...]:

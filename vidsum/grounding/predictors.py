@@ -18,12 +18,10 @@ from vidsum.types import FloatArray, TimeArray
 class WindowOutput(NamedTuple):
     """A model's output for one window and one query: N spans, t clips."""
 
-    scores: FloatArray
-    """[N] in [0, 1], the same in every window and video."""
+    scores: FloatArray  # [N] in [0, 1], the same in every window and video
     spans: FloatArray | None = None
     """[N, 2] start and end as fractions of the window; None for the fixed proposals."""
-    saliency: FloatArray | None = None
-    """[t]"""
+    saliency: FloatArray | None = None  # [t]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +31,7 @@ class MRNetPredictor:
     model: MRNet
     in_bf16: bool = False
     batch_size = 16  # with the paper's head this takes about 1 GB
-    max_words = None
-    """The whole query is one vector."""
+    max_words = None  # the whole query is one vector
     n_endpoints = 0
 
     @cached_property
@@ -64,8 +61,7 @@ class DETRPredictor:
     model: DETRModel
     batch_size = 32
     proposals = None
-    n_endpoints = 2
-    """Numbers that `with_endpoints` adds to each clip."""
+    n_endpoints = 2  # numbers that `with_endpoints` adds to each clip
 
     @property
     def max_words(self) -> int:

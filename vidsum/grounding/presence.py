@@ -26,12 +26,9 @@ from vidsum.models.scaling import logistic
 from vidsum.models.vse import CLASSES
 from vidsum.types import FloatArray
 
-SLOPE, OFFSET = 0.78, -2.92
-"""Logistic curve from the largest z to the probability."""
-_QUERIES_PER_BATCH = 256
-"""Queries whose evidence is computed together: this bounds the memory."""
-_SMOOTHED = 3
-"""Clips whose mean counts, so that no single one decides."""
+SLOPE, OFFSET = 0.78, -2.92  # logistic curve from the largest z to the probability
+_QUERIES_PER_BATCH = 256  # queries whose evidence is computed together: this bounds the memory
+_SMOOTHED = 3  # clips whose mean counts, so that no single one decides
 
 
 def probabilities(
@@ -64,13 +61,10 @@ class Cohort:
     """How queries compare with photographs, by both parts of z(q, t): [M, 1] each."""
 
     mean: FloatArray
-    deviation: FloatArray
-    """Deviation of the cosines."""
+    deviation: FloatArray  # deviation of the cosines
     usual: FloatArray
-    spread: FloatArray
-    """Mean and deviation of the log-likelihoods by what is named."""
-    weight: FloatArray
-    """Weight of the log-likelihoods."""
+    spread: FloatArray  # mean and deviation of the log-likelihoods by what is named
+    weight: FloatArray  # weight of the log-likelihoods
 
     def z(self, cosines: FloatArray, likelihoods: FloatArray) -> FloatArray:
         """Return [M, T] z(q, t) of cosines and log-likelihoods [M, T], not smoothed."""

@@ -25,15 +25,12 @@ from vidsum.types import FloatArray, TimeArray, iou
 
 Grouping = Literal["shots", "contrast", "hybrid", "excess"]
 
-MAX_IOU = 0.5
-"""Moments of one query that overlap more count as the same."""
-REACH_S = 1.0
-"""Edges of moments further than this from any shot's edge stay: clips are about this long."""
+MAX_IOU = 0.5  # moments of one query that overlap more count as the same
+REACH_S = 1.0  # edges of moments further than this from any shot's edge stay: clips are about this long
 _THRESHOLDS = np.arange(2, 20) / 20
 _APART = {"contrast": 2, "hybrid": 2, "excess": 1}
 """Largest step from one clip of a run to the next: 2 lets one be missing."""
-_LENGTH_COUNTS = {"contrast": 0.3, "hybrid": 0.5, "excess": 0.5}
-"""Exponent of a run's length in its score."""
+_LENGTH_COUNTS = {"contrast": 0.3, "hybrid": 0.5, "excess": 0.5}  # exponent of a run's length in its score
 
 _PASSING, _FIRST_APART, _OF_CLIPS = 8, 6, 75
 """For 75 clips of `hybrid`: number that pass for the first moment, and largest step between joined clips."""
@@ -44,8 +41,7 @@ class ClipRun(NamedTuple):
     """A sequence of clips."""
 
     first: int
-    last: int
-    """The last clip, inside the run."""
+    last: int  # the last clip, inside the run
 
     @property
     def length(self) -> int:

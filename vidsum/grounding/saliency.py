@@ -13,10 +13,8 @@ from vidsum.grounding.spaces import embed_queries
 from vidsum.grounding.vse import EXTRACTOR, load_map
 from vidsum.types import FloatArray, Picture
 
-SIDE = 224
-"""Pixels of the squares that the network reads."""
-STEP = 8
-"""Pixels from one position to the next."""
+SIDE = 224  # pixels of the squares that the network reads
+STEP = 8  # pixels from one position to the next
 _PEOPLE = ("a person", "a woman", "a man", "a child", "the face of a person")
 _THINGS = ("an empty room", "a landscape", "a wall", "a table", "things on the ground")
 
@@ -27,20 +25,14 @@ class SaliencyParams:
 
     part_width: int = 10
     """Positions whose features are compared with texts about people: about the width of a person."""
-    people_weight: float = 3.0
-    """Weight of people, relative to the features of the network."""
-    base_percentile: float = 20
-    """Percentile of a curve that counts as nothing."""
+    people_weight: float = 3.0  # weight of people, relative to the features of the network
+    base_percentile: float = 20  # percentile of a curve that counts as nothing
     min_people: float = 0.03
     """Similarity to people, less that to things, of the best part: below this there are none."""
-    people_range: float = 0.04
-    """Range of that similarity over which people become certain."""
-    everywhere: float = 0.1
-    """Mean similarity at which people fill the picture: the curve then says nothing."""
-    pixel_noise: float = 6.0
-    """Levels that a pixel changes by itself."""
-    full_motion: float = 1.0
-    """Mean change in levels at which motion counts fully."""
+    people_range: float = 0.04  # range of that similarity over which people become certain
+    everywhere: float = 0.1  # mean similarity at which people fill the picture: the curve then says nothing
+    pixel_noise: float = 6.0  # levels that a pixel changes by itself
+    full_motion: float = 1.0  # mean change in levels at which motion counts fully
 
 
 PARAMS: Final = SaliencyParams()

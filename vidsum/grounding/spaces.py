@@ -25,34 +25,26 @@ from vidsum.results.features import Features
 from vidsum.types import FloatArray, TimeArray
 
 SPACES = ("auto", "clip", "vse")
-STEP_S = 1.0
-"""Seconds from one clip to the next."""
-MOTION = "i3d_128"
-"""The network that names actions."""
+STEP_S = 1.0  # seconds from one clip to the next
+MOTION = "i3d_128"  # the network that names actions
 MIXTURE_WEIGHT_LINE = (0.67, -0.05)
 """Slope and offset of a network's weight (the map's is 1) over the cosine of the query and a class name.
 Learned on photographs of topics that the map had not seen (docs/algorithms/grounding-spaces.md)."""
-_MOSTLY_STILL = 0.2
-"""Fraction of still clips above which they are the video's content, as slides are."""
-GUIDE_SCALE = 0.25
-"""Factor of the guide's curve, whose deviation is 1, relative to embeddings of length 1."""
+_MOSTLY_STILL = 0.2  # fraction of still clips above which they are the video's content, as slides are
+GUIDE_SCALE = 0.25  # factor of the guide's curve, whose deviation is 1, relative to embeddings of length 1
 
 
 @dataclass(frozen=True, eq=False)
 class ClipEmbeddings:
     """A video in a space, on one grid of clips: clip t is [timestamps[t], timestamps[t] + step_s)."""
 
-    rows: FloatArray
-    """[T, D] of length 1."""
-    timestamps: TimeArray
-    """[T] seconds at which each clip begins."""
+    rows: FloatArray  # [T, D] of length 1
+    timestamps: TimeArray  # [T] seconds at which each clip begins
     step_s: float
-    duration_s: float
-    """Length of the whole video."""
+    duration_s: float  # length of the whole video
     mixtures: tuple[ClassMixture, ...] = ()
     """Classes that networks see in the clips of a video in `vse`: objects, and actions if motion was read."""
-    shots_s: TimeArray | None = None
-    """[S + 1] edges of the video's shots, where they are known."""
+    shots_s: TimeArray | None = None  # [S + 1] edges of the video's shots, where they are known
     is_still: npt.NDArray[np.bool_] | None = None
     """[T] True for clips of a still picture (an end card, black), where that is known."""
 

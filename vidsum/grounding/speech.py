@@ -20,30 +20,23 @@ from vidsum.types import FloatArray, TimeArray
 
 _SENTENCE_END = (".", "?", "!", "。", "？", "！")
 _QUOTES = "\"'”’)»"
-ENCODER = "minilm"
-"""Compares texts, whatever the space of the video."""
+ENCODER = "minilm"  # compares texts, whatever the space of the video
 
 
 @dataclass(frozen=True)
 class SpeechParams:
     """Tuned numbers (docs/algorithms/speech.md, tests/grounding/test_speech.py)."""
 
-    pause_s: float = 1.5
-    """A longer pause ends a sentence, and a passage."""
+    pause_s: float = 1.5  # a longer pause ends a sentence, and a passage
     max_sentences: int = 4
     max_passage_s: float = 30.0
-    max_sentence_s: float = 20.0
-    """Speech without full stops is cut here."""
-    word_weight: float = 0.3
-    """Weight of exact words, relative to the cosine of the embeddings."""
-    uncertainty_cost: float = 0.25
-    """Fraction of its evidence that a passage loses if all of it is uncertain."""
+    max_sentence_s: float = 20.0  # speech without full stops is cut here
+    word_weight: float = 0.3  # weight of exact words, relative to the cosine of the embeddings
+    uncertainty_cost: float = 0.25  # fraction of its evidence that a passage loses if all of it is uncertain
     min_neighbour_evidence: float = 0.15
     """A passage grows by sentences around it that have this evidence each."""
-    match_evidence: float = 0.46
-    """Evidence at which a passage is as likely as not what a query means."""
-    slope: float = 7.1
-    """Slope of the logistic curve from evidence to that probability."""
+    match_evidence: float = 0.46  # evidence at which a passage is as likely as not what a query means
+    slope: float = 7.1  # slope of the logistic curve from evidence to that probability
     unknown_match: float = 1 / 3
     """Match probability of pictures where none is known: likely passages then come first."""
 
@@ -59,8 +52,7 @@ class Passage:
     end_s: float
     text: str
     n_sentences: int = 1
-    certain: float = 1.0
-    """Fraction of the text that is not in uncertain segments."""
+    certain: float = 1.0  # fraction of the text that is not in uncertain segments
 
     def holds(self, other: "Passage") -> bool:
         """Return whether another passage lies within it."""

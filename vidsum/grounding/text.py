@@ -22,14 +22,11 @@ from vidsum.types import FloatArray, Progress
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-MINILM_TOKENS = 256
-"""Maximum number of tokens for all-MiniLM-L6-v2, as published (it was trained on 128)."""
+MINILM_TOKENS = 256  # maximum number of tokens for all-MiniLM-L6-v2, as published (it was trained on 128)
 CLIP_TOKENS = 77
-DIMS = {"minilm": 384, "clip": 512, "glove": 50}
-"""D of each encoder, known without loading it."""
+DIMS = {"minilm": 384, "clip": 512, "glove": 50}  # D of each encoder, known without loading it
 _BATCH = 64
-_TEXTS_PER_REPORT = 1024
-"""Captions embedded between two reports of progress."""
+_TEXTS_PER_REPORT = 1024  # captions embedded between two reports of progress
 
 Texts = Sequence[str]
 Embed = Callable[[Texts], list[FloatArray]]
@@ -40,8 +37,7 @@ class TextEncoder:
     """Embeds texts as vectors."""
 
     name: str
-    dim: int
-    """D"""
+    dim: int  # D
     encode: Callable[[Texts], FloatArray] = field(repr=False)
     """Texts to [M, D] of length 1; a text of more than `most_tokens` is cut, see `cuts`."""
     encode_words: Callable[[Texts], list[FloatArray]] = field(repr=False)
@@ -49,8 +45,7 @@ class TextEncoder:
     `glove` the known words."""
     split: Callable[[str], list[str]] = field(repr=False)
     """The tokens of a text, start and end marks included; for `glove` the known words."""
-    max_tokens: int | None = None
-    """Maximum number that is read; None for all."""
+    max_tokens: int | None = None  # maximum number that is read; None for all
 
     def cuts(self, text: str) -> bool:
         """Return whether a text has more tokens than the encoder reads."""
@@ -208,5 +203,4 @@ def _batched_encoder(
 
 _LOADERS: dict[str, Callable[[str], TextEncoder]] = {"minilm": _minilm, "clip": _clip, "glove": _glove}
 
-TEXT_ENCODERS = tuple(_LOADERS)
-"""The names of the text encoders."""
+TEXT_ENCODERS = tuple(_LOADERS)  # the names of the text encoders

@@ -14,12 +14,9 @@ from vidsum.models.vse import VisualSemanticMap, build_map
 from vidsum.results.features import Features
 from vidsum.types import FloatArray
 
-NAME: Final = "vse"
-"""In the registry."""
-EXTRACTOR: Final = "efficientnet_lite0"
-"""Whose features it reads."""
-RECORDED: Final = "map_sha256"
-"""Where features record the map that made their embeddings."""
+NAME: Final = "vse"  # in the registry
+EXTRACTOR: Final = "efficientnet_lite0"  # whose features it reads
+RECORDED: Final = "map_sha256"  # where features record the map that made their embeddings
 
 
 def load_map() -> VisualSemanticMap:

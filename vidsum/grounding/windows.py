@@ -16,8 +16,7 @@ import numpy.typing as npt
 from vidsum.results.features import Features
 from vidsum.types import FloatArray, TimeArray
 
-_BLOCK = 512
-"""Clips of the grid at a time: sums in float64 of a long video and a thousand classes are large."""
+_BLOCK = 512  # clips of the grid at a time: sums in float64 of a long video and a thousand classes are large
 _GROWTH = 4
 """From one window length to the next: some window holds all of any moment that fills an eighth of it."""
 
@@ -26,8 +25,7 @@ _GROWTH = 4
 class WindowProposals:
     """The W sliding windows of a video, short ones first, and where the N proposals of each lie."""
 
-    intervals_s: TimeArray
-    """[W, N, 2] start and end of each proposal in the video."""
+    intervals_s: TimeArray  # [W, N, 2] start and end of each proposal in the video
     is_whole: npt.NDArray[np.bool_]
     """[W, N] False where a moment may go on outside the window, or there is no video."""
 

@@ -30,8 +30,7 @@ SHORT_LIST_CONFIDENCE: Final = (14.8, 2.2, -7.5)
 """For lists of at most `MAX_SHORT_LIST` sentences, which hardly ever agree: weights of the cosine and of the
 sentence's share of the votes, and the offset."""
 _MAX_TAGS, _MIN_TAG_PROBABILITY = 3, 0.05
-_SEGMENTS_PER_BATCH = 64
-"""Segments that are compared with a bank together: this bounds the memory."""
+_SEGMENTS_PER_BATCH = 64  # segments that are compared with a bank together: this bounds the memory
 _COLUMNS = ("caption", "sentence", "text")
 
 
@@ -39,8 +38,7 @@ _COLUMNS = ("caption", "sentence", "text")
 class SegmentFeatures:
     """Features of N segments."""
 
-    features: FloatArray
-    """[N, 1280] mean of each segment's EfficientNet-Lite0 features."""
+    features: FloatArray  # [N, 1280] mean of each segment's EfficientNet-Lite0 features
     embeddings: FloatArray
     """[N, 384] mean of the map's vectors (`vidsum.grounding.vse`) of each segment, scaled to length 1."""
     class_logits: FloatArray | None = None
@@ -66,8 +64,7 @@ class Bank:
     """Sentences that people wrote."""
 
     texts: tuple[str, ...]
-    vectors: FloatArray
-    """[B, 384] by MiniLM, of length 1."""
+    vectors: FloatArray  # [B, 384] by MiniLM, of length 1
 
 
 def tags(seen: SegmentFeatures) -> list[Sentence]:

@@ -21,10 +21,8 @@ import numpy.typing as npt
 
 from vidsum.errors import InputError, UsageError
 
-_KINDS = "biufU"
-"""Numbers and text; objects are pickles, which are never loaded."""
-_MAX_COMPRESSION = 1032
-"""Largest ratio that deflate reaches."""
+_KINDS = "biufU"  # numbers and text; objects are pickles, which are never loaded
+_MAX_COMPRESSION = 1032  # largest ratio that deflate reaches
 _LAST_CODE_POINT = 0x10FFFF
 _UNREADABLE = (
     *(OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, MemoryError),

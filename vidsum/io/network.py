@@ -20,16 +20,12 @@ from vidsum.io.urls import is_offline as is_offline
 
 T = TypeVar("T")
 
-TIMEOUTS_S = (10.0, 60.0)
-"""To connect, and between two reads."""
-ATTEMPTS = 4
-"""Attempts in all at a transfer whose connection breaks."""
+TIMEOUTS_S = (10.0, 60.0)  # to connect, and between two reads
+ATTEMPTS = 4  # attempts in all at a transfer whose connection breaks
 PAUSE_S = 0.5
 _CHUNK = 1 << 16
-_END_S = 1.0
-"""Time that a transfer has to end once its sockets are shut."""
-_MAX_DIGITS = 18
-"""Digits of a length in bytes: a longer number is beyond any limit, and Python reads 4,300."""
+_END_S = 1.0  # time that a transfer has to end once its sockets are shut
+_MAX_DIGITS = 18  # digits of a length in bytes: a longer number is beyond any limit, and Python reads 4,300
 
 _REASONS: dict[type[Exception], str] = {
     requests.exceptions.SSLError: "has a certificate that is not trusted here",

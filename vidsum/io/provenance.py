@@ -13,8 +13,7 @@ from typing import Any
 from vidsum.errors import InputError
 
 _CHUNK = 1 << 20
-_PNG_HEAD = 33
-"""Bytes of a PNG's signature and its first chunk, IHDR; a text chunk may follow."""
+_PNG_HEAD = 33  # bytes of a PNG's signature and its first chunk, IHDR; a text chunk may follow
 _KEY = b"Comment\0"
 _SVG_START, _SVG_END = "<!-- label: ", " -->\n"
 

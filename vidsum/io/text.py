@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 256 * 2**20
 """No list, annotation or configuration is longer; a device such as /dev/zero has no end."""
-STDIN = "-"
-"""The name of stdin among files."""
+STDIN = "-"  # the name of stdin among files
 
 
 def read_text(path: str | os.PathLike[str]) -> str:

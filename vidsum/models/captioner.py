@@ -24,14 +24,11 @@ from vidsum.types import FloatArray
 
 END, UNKNOWN = 0, 1
 """Tokens that are not words: the end of a sentence, and a word that is not in the vocabulary."""
-SPECIAL: Final = ("", "?")
-"""Their entries in the vocabulary."""
+SPECIAL: Final = ("", "?")  # their entries in the vocabulary
 _WORD = re.compile(r"'s\b|[a-z0-9]+(?:-[a-z0-9]+)*")
-_IMPOSSIBLE = np.float32(-1e9)
-"""Log-probability of forbidden tokens."""
+_IMPOSSIBLE = np.float32(-1e9)  # log-probability of forbidden tokens
 
-_BLOCK_PICTURES = 32
-"""Pictures per beam search."""
+_BLOCK_PICTURES = 32  # pictures per beam search
 
 Tokens = npt.NDArray[np.int64]
 Words = tuple[int, ...]
@@ -41,8 +38,7 @@ class ScoredSentence(NamedTuple):
     """A sentence that beam search found."""
 
     text: str
-    log_probability: float
-    """Mean over its words and its end."""
+    log_probability: float  # mean over its words and its end
 
 
 @dataclass
@@ -62,8 +58,7 @@ class Captioner:
     """Features [N, D] of pictures to sentences."""
 
     config: CaptionerConfig
-    tensors: Mapping[str, FloatArray]
-    """See `shapes_of`."""
+    tensors: Mapping[str, FloatArray]  # see `shapes_of`
 
     def write(self, features: FloatArray, width: int) -> list[list[ScoredSentence]]:
         """Return up to `width` sentences of each picture by beam search, the likeliest first."""

@@ -124,11 +124,9 @@ class FullTransNetConfig:
         "just given, as in the public code. Such a decoder cannot summarize without labels.",
         "next",
     )
-    t_max: Dimension = 1536
-    """Longer videos are summarized in windows of t_max samples."""
+    t_max: Dimension = 1536  # longer videos are summarized in windows of t_max samples
     dropout: Dropout = 0.1
-    mask: MaskConfig | None = None
-    """Mask of the encoder's attention; it has t_max columns with any head."""
+    mask: MaskConfig | None = None  # mask of the encoder's attention; it has t_max columns with any head
 
     def __post_init__(self) -> None:
         """Refuse with a UsageError what makes no model; a mask from JSON becomes a MaskConfig."""
@@ -188,8 +186,7 @@ class CaptionerConfig:
 
     PANEL = "Model"
 
-    words: tuple[str, ...] = ()
-    """The vocabulary, after the names of the tokens that are not words."""
+    words: tuple[str, ...] = ()  # the vocabulary, after the names of the tokens that are not words
     dim_in: Dimension = 1280
     d: int = option("Model dimension (d).", 192, min=1)
     layers: int = option("Decoder layers.", 2, min=1)
@@ -266,30 +263,24 @@ class MRNetConfig:
     )
     dropout: Dropout = 0.1
     dropout_in: InputDropout = 0.5
-    dim_map: Dimension = 256
-    """Width of a proposal; clips are projected to it if it is not d."""
+    dim_map: Dimension = 256  # width of a proposal; clips are projected to it if it is not d
     hidden: Dimension = 512
     kernel: Dimension = 9
     convolutions: Dimension = 4
-    dim_joint: Dimension = 256
-    """Width of the space in which proposals and queries are compared."""
-    counts: tuple[int, ...] = ()
-    """Diagonals of the map at each stride; `pooling_counts` of T where empty."""
+    dim_joint: Dimension = 256  # width of the space in which proposals and queries are compared
+    counts: tuple[int, ...] = ()  # diagonals of the map at each stride; `pooling_counts` of T where empty
     diagonal: float = 1.0
     """Diagonal of M_RD; 2 in the public code. This and the fields below are for the authors' checkpoints."""
     positions: Positions = "after"
-    bias: bool = False
-    """Whether the projections of Eq. 1 have one."""
+    bias: bool = False  # whether the projections of Eq. 1 have one.
     inputs: Inputs = "projected"
-    pool: Dimension = 1
-    """Features per clip, joined by `pooled` inputs."""
+    pool: Dimension = 1  # features per clip, joined by `pooled` inputs
     dim_pool: Dimension = 512
     queries_attend: bool = True
     """False: a block takes each query as its own value, without the layer that follows attention."""
     contrastive_power: Annotated[float, Limits(above=0)] = 0.5
     """Exponent of the contrastive score in `match_scores`."""
-    mask: MaskConfig | None = None
-    """A learned one on top of Eq. 7; not in the paper."""
+    mask: MaskConfig | None = None  # a learned one on top of Eq. 7; not in the paper.
 
     def __post_init__(self) -> None:
         """Refuse with a UsageError what makes no model; JSON's lists become tuples, its mask a MaskConfig."""
@@ -308,8 +299,7 @@ class DETRConfig:
 
     PANEL = "Model"
 
-    dim_video: Dimension = 2818
-    """SlowFast's 2304 features, CLIP's 512 and the two temporal endpoints."""
+    dim_video: Dimension = 2818  # SlowFast's 2304 features, CLIP's 512 and the two temporal endpoints
     dim_query: Dimension = 512
     clips: Clips = 75
     words: int = option("Maximum number of words per query.", 32, min=1)

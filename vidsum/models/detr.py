@@ -21,25 +21,18 @@ from vidsum.types import FloatArray
 class DETRInputs(NamedTuple):
     """B videos with one query each, on a device: the arguments of `DETR.forward` in their order."""
 
-    video: Tensor
-    """[B, T, Dv], padded with zeros"""
-    is_clip: Tensor
-    """[B, T] bool"""
-    words: Tensor
-    """[B, W, Dq], padded with zeros"""
-    is_word: Tensor
-    """[B, W] bool"""
+    video: Tensor  # [B, T, Dv], padded with zeros
+    is_clip: Tensor  # [B, T] bool
+    words: Tensor  # [B, W, Dq], padded with zeros
+    is_word: Tensor  # [B, W] bool
 
 
 class Encoded(NamedTuple):
     """The output of an encoder: the decoder's arguments, and saliency."""
 
-    memory: Tensor
-    """[B, N, d] tokens, the clips first."""
-    positions: Tensor
-    """[B, N, d]"""
-    is_token: Tensor
-    """[B, N] bool, False for padding."""
+    memory: Tensor  # [B, N, d] tokens, the clips first
+    positions: Tensor  # [B, N, d]
+    is_token: Tensor  # [B, N] bool, False for padding
     saliency: Callable[[], Tensor]
     """Returns [B, T]. Called after the decoder: the last digits of gradients depend on the order."""
 
@@ -49,10 +42,8 @@ class Detections(NamedTuple):
 
     logits: Tensor
     """[L, B, N, 2] of each decoder layer, the last is the answer; class 0 is a moment, class 1 is none."""
-    spans: Tensor
-    """[L, B, N, 2] centre and width, as fractions of the clips that are not padding."""
-    saliency: Tensor
-    """[B, T], in no unit; clips of padding mean nothing."""
+    spans: Tensor  # [L, B, N, 2] centre and width, as fractions of the clips that are not padding
+    saliency: Tensor  # [B, T], in no unit; clips of padding mean nothing
 
 
 def pad_inputs(videos: Sequence[FloatArray], words: Sequence[FloatArray], device: torch.device) -> DETRInputs:
@@ -185,8 +176,7 @@ def initialise(module: nn.Module) -> None:
         module.reset_parameters()
 
 
-_MIN_LENGTH = 1e-9
-"""Divisor in place of a length of 0: two empty spans at one position have an IoU of 0."""
+_MIN_LENGTH = 1e-9  # divisor in place of a length of 0: two empty spans at one position have an IoU of 0
 
 
 def start_end(spans: Tensor) -> Tensor:

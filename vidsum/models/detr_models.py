@@ -133,8 +133,7 @@ MODELS: Mapping[str, type[DETRModel]] = MappingProxyType(
     {"moment-detr": MomentDETR, "qd-detr": QDDETR, "mrnet-detr": MRNetDETR}
 )
 
-WITHOUT_NEGATIVES = ("moment-detr",)
-"""Models whose loss has no negative pairs: their saliency has no zero."""
+WITHOUT_NEGATIVES = ("moment-detr",)  # models whose loss has no negative pairs: their saliency has no zero
 
 
 def build(name: str, config: DETRConfig) -> DETRModel:

@@ -12,8 +12,7 @@ STAGES = (
     (1, 3, 1, 6, 320),
 )
 """Blocks, kernel, stride of the first block, expansion, outputs."""
-EPSILON = 1e-3
-"""Epsilon of the batch normalisations."""
+EPSILON = 1e-3  # epsilon of the batch normalisations
 INNER = ("blocks.14.expand_conv", "blocks.15.depthwise_conv")
 """Inner layers of 1,152 channels, whose means over space are appended to the features for the map
 `vidsum.grounding.vse`."""

@@ -26,24 +26,18 @@ from vidsum.models.attention.local_global import local_global_attention
 from vidsum.models.configs import FullTransNetConfig
 from vidsum.models.frame_scores import FrameScores
 
-Cached = tuple[Tensor, Tensor]
-"""Keys and values [B, h, *, d_k] that a layer attends to."""
+Cached = tuple[Tensor, Tensor]  # keys and values [B, h, *, d_k] that a layer attends to
 
 
 @dataclass(frozen=True)
 class DecoderState:
     """All that the decoder needs to continue from a step: nothing is computed twice."""
 
-    embedded: Tensor
-    """[B, T, d] embedded frames, without positions."""
-    memory: Tensor
-    """[B, T, d] output of the encoder."""
-    is_valid: Tensor
-    """[B, T] bool"""
-    cross: tuple[Cached, ...]
-    """The memory in each layer."""
-    past: tuple[Cached, ...] | None = None
-    """The steps so far in each layer."""
+    embedded: Tensor  # [B, T, d] embedded frames, without positions
+    memory: Tensor  # [B, T, d] output of the encoder
+    is_valid: Tensor  # [B, T] bool
+    cross: tuple[Cached, ...]  # the memory in each layer
+    past: tuple[Cached, ...] | None = None  # the steps so far in each layer
     n_steps: int = 0
 
     def rows(self, index: Tensor) -> "DecoderState":

@@ -75,12 +75,9 @@ class ProposalMap(nn.Module):
     The first convolution pads for all, as published: cells beyond the map's edge take part in between.
     """
 
-    order: Tensor
-    """[N] which of `proposals` is the n-th in the rows of the map."""
-    cells: Tensor
-    """[N] the position of the n-th in the flattened map."""
-    valid: Tensor
-    """[T, T] bool, the proposals that exist."""
+    order: Tensor  # [N] which of `proposals` is the n-th in the rows of the map
+    cells: Tensor  # [N] the position of the n-th in the flattened map
+    valid: Tensor  # [T, T] bool, the proposals that exist
 
     def __init__(
         self, clips: int, counts: tuple[int, ...], dim: int, hidden: int, kernel: int, layers: int
@@ -144,16 +141,12 @@ def cell_weights(valid: Tensor, kernel: int, paddings: list[int]) -> list[Tensor
 class Scores(NamedTuple):
     """How well each query fits each proposal; cells that are not `MRNet.valid` mean nothing."""
 
-    iou: Tensor
-    """[B, M, T, T] logits of the IoU head."""
-    contrastive: Tensor
-    """[B, M, T, T] cosines."""
+    iou: Tensor  # [B, M, T, T] logits of the IoU head
+    contrastive: Tensor  # [B, M, T, T] cosines
     proposals: Tensor
     """[B, N, d_joint] of length 1, those that are valid, in the space of the contrastive loss."""
-    queries: Tensor
-    """[B, M, d_joint] of length 1."""
-    contrastive_power: float = 0.5
-    """See `MRNetConfig`."""
+    queries: Tensor  # [B, M, d_joint] of length 1
+    contrastive_power: float = 0.5  # see `MRNetConfig`
 
 
 def match_scores(scores: Scores) -> Tensor:

@@ -16,8 +16,7 @@ from vidsum.models.attention.heads import input_projection
 from vidsum.models.configs import MRNetConfig
 from vidsum.models.mrnet import MRTBlock, make_blocks, run_blocks
 
-NAME = "mrnet-live"
-"""In checkpoints."""
+NAME = "mrnet-live"  # in checkpoints
 State = list[Tensor | None]
 """Per block, [B, h, d_k / 2, d_k] complex; see `recurrent_retention`. None before the first clip."""
 

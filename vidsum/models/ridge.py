@@ -16,8 +16,7 @@ class RidgeScorer:
     """[T, D] features to [T] scores: x averaged over a window, w x, averaged over a window again."""
 
     config: RidgeConfig
-    weights: FloatArray
-    """[D]"""
+    weights: FloatArray  # [D]
     spread: float = 1.0
     """Standard deviation of the scores within the training videos, which scores are divided by."""
 

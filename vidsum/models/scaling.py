@@ -12,8 +12,7 @@ def unit_rows(rows: npt.NDArray[np.floating]) -> FloatArray:
     return np.asarray(rows / np.where(lengths > 0, lengths, 1), np.float32)
 
 
-_BLOCK = 1024
-"""Rows that are compared at a time."""
+_BLOCK = 1024  # rows that are compared at a time
 
 
 def distances_between(rows: FloatArray) -> TimeArray:

@@ -9,11 +9,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 FRAME_WIDTH, FRAME_HEIGHT = 48, 27
-WINDOW = 100
-"""Frames in a window that the network was trained on."""
+WINDOW = 100  # frames in a window that the network was trained on
 
-_LOOKUP = 101
-"""Each frame is compared with those up to 50 before and after it."""
+_LOOKUP = 101  # each frame is compared with those up to 50 before and after it
 
 
 class TransNetV2(nn.Module):

@@ -18,10 +18,8 @@ from vidsum.models.configs import VSEConfig
 from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray
 
-_BLOCK = 1024
-"""Rows that are mapped at a time."""
-STEPS = 127
-"""Steps of an 8-bit weight on either side of 0."""
+_BLOCK = 1024  # rows that are mapped at a time
+STEPS = 127  # steps of an 8-bit weight on either side of 0
 CLASSES, LEVELS = "cohort.classes", 255
 """A tensor [U, K], what the network names in U photographs of the cohort: the roots of its probabilities,
 which keep the small ones, in steps of 1 / LEVELS."""
@@ -32,8 +30,7 @@ class VisualSemanticMap:
     """Features [T, D] of pictures to rows [T, E] of length 1 in the space of sentences."""
 
     config: VSEConfig
-    tensors: Mapping[str, FloatArray]
-    """See `shapes_of`."""
+    tensors: Mapping[str, FloatArray]  # see `shapes_of`
 
     def __call__(self, features: FloatArray) -> FloatArray:
         """Return [T, E] of features [T, D]; a block at a time, since the hidden layer is wide."""

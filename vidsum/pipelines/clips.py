@@ -84,8 +84,7 @@ def _extend(span: Interval, settings: Clips, duration_s: float) -> Interval:
 
 
 _MAX_LETTERS = 40
-_NAME_BYTES = 230
-"""Longest part of a name for query and video: file systems take 255 bytes."""
+_NAME_BYTES = 230  # longest part of a name for query and video: file systems take 255 bytes
 
 
 def clip_paths(

@@ -52,8 +52,7 @@ if TYPE_CHECKING:
 
     from vidsum.pipelines.keywords import DescribeOptions
 
-_SHOTS = ShotSettings(max_shot_s=10.0)
-"""Longer shots are split: more happens in them than one sentence says."""
+_SHOTS = ShotSettings(max_shot_s=10.0)  # longer shots are split: more happens in them than one sentence says
 
 
 def describe(
@@ -112,8 +111,7 @@ class _Work:
     settings: Describing
     video_input: Input
     provenance: dict[str, Any]
-    models: tuple[str, ...]
-    """Models of the importance that decides between descriptions for one pause."""
+    models: tuple[str, ...]  # models of the importance that decides between descriptions for one pause
 
     @property
     def facts(self) -> Mapping[str, Any]:

@@ -45,11 +45,9 @@ from vidsum.types import Progress
 MAX_GB, MAX_TIME_S = 8.0, 7200.0
 _MAX_CACHE_BYTES = 32 * 10**9
 """Maximum size of all copies; beyond that, those least recently used are removed."""
-_IN_USE_S = 86_400.0
-"""A copy that was used within this time is not removed."""
+_IN_USE_S = 86_400.0  # a copy that was used within this time is not removed
 _LOCK = ".lock"
-_DIGITS = 16
-"""Hexadecimal digits in the name of a copy's folder."""
+_DIGITS = 16  # hexadecimal digits in the name of a copy's folder
 _NOTE = ".version.json"
 _OF_PARTS = (requests.codes.partial_content, requests.codes.requested_range_not_satisfiable)
 _PAGES = ("text/html", "application/xhtml", "mpegurl", "dash+xml")

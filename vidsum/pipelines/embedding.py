@@ -20,8 +20,7 @@ from vidsum.summary.liveness import motion
 from vidsum.types import Progress, TimeArray
 from vidsum.version import __version__
 
-_STILL = 0.5
-"""Clips that are less surely moving are still pictures."""
+_STILL = 0.5  # clips that are less surely moving are still pictures
 _EXTRACTION_KEYS = ("extractor", "weights_sha256", "parameters")
 """Entries of the provenance that differ between extractions."""
 

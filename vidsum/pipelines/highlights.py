@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from vidsum.pipelines.keywords import ExtractionOptions
 
 TOP_K = 5
-_MIN_RANGE = 0.1
-"""Where the saliency of all clips differs by less, nothing stands out."""
+_MIN_RANGE = 0.1  # where the saliency of all clips differs by less, nothing stands out
 _SCALED_SCORER = "contrastive"
 """A scorer whose curve is always scaled to [0, 1]: the noise of a still video would stand out."""
 

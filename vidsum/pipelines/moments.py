@@ -42,8 +42,7 @@ if TYPE_CHECKING:
 
     from vidsum.pipelines.keywords import GroundOptions
 
-EncodeText = Callable[[Sequence[str]], npt.ArrayLike]
-"""Texts to vectors [M, D]."""
+EncodeText = Callable[[Sequence[str]], npt.ArrayLike]  # texts to vectors [M, D]
 
 _SET_BY_SPACE = ("extractor", "fps", "clip_frames", "stride_frames", "logits")
 
@@ -100,11 +99,9 @@ class MomentSearch:
     queries: Queries
     retrieval: Retrieval
     extraction: Extraction
-    model: str
-    """The model and the space, never `auto`."""
+    model: str  # the model and the space, never `auto`
     space: str
-    encode_text: EncodeText | None = None
-    """Encodes the queries instead of the space's text encoder."""
+    encode_text: EncodeText | None = None  # encodes the queries instead of the space's text encoder
 
     def facts(self) -> dict[str, Any]:
         """Return what moments depend on in addition to the video and its features."""

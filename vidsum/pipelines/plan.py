@@ -61,8 +61,7 @@ class Input:
     video: VideoInfo | None = None
     jobs: tuple[Job, ...] = ()
     features: Features | None = None
-    memo: dict[str, Any] | None = None
-    """Where a `Video` keeps what was made of it."""
+    memo: dict[str, Any] | None = None  # where a `Video` keeps what was made of it
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
@@ -145,8 +144,7 @@ def report_step(progress: Progress | None, step: str) -> None:
         progress(step, 0, 0)
 
 
-_TEXTS_PER_REPORT = 1000
-"""Texts between two reports of progress."""
+_TEXTS_PER_REPORT = 1000  # texts between two reports of progress
 
 
 def embed_in_batches(

@@ -32,13 +32,11 @@ _NEGATION = re.compile(r"\b(not|no|without|never|nobody)\b|n['\u2019]t\b|(?<!\S)
 class Queries:
     """Queries that have been checked."""
 
-    texts: tuple[str, ...]
-    """At least one; each has a letter or digit and no control characters."""
+    texts: tuple[str, ...]  # at least one; each has a letter or digit and no control characters
     warnings: tuple[str, ...] = ()
     spoken: Mapping[int, SpokenQuery] = field(default_factory=dict)
     """Recordings of spoken queries, by the number of the query from 0."""
-    refused: tuple[UsageError, ...] = ()
-    """Faults of queries that are left out."""
+    refused: tuple[UsageError, ...] = ()  # faults of queries that are left out
 
     def select(self, grounding: Grounding) -> Grounding | None:
         """Return the answers to these queries among others; None if one is missing."""

@@ -36,17 +36,14 @@ from vidsum.video.write import write_segments
 PathLike = str | os.PathLike[str]
 
 _PICTURE_SIDE, _VIEW_SIDE = 320, 160
-_MAX_VIEWS = 120
-"""Pictures of shots: about a megabyte."""
+_MAX_VIEWS = 120  # pictures of shots: about a megabyte
 _EMBEDDED_BYTES, _MAX_BITS_PER_S = 24_000_000, 600_000
 """Videos in a page: 32 MB in all as text, the most that every browser reads; bits of a second."""
-MAX_EMBEDDED_S = 1200.0
-"""At 150 kbit/s, people can still tell what happens."""
+MAX_EMBEDDED_S = 1200.0  # at 150 kbit/s, people can still tell what happens
 _JPEG_QUALITY = 72
 
 
-PageResult = Cutting | Texts
-"""Results on a page, and the transcripts and descriptions of their videos."""
+PageResult = Cutting | Texts  # results on a page, and the transcripts and descriptions of their videos
 
 
 MediaLink = Callable[[VideoInfo | Path], str | None]

@@ -30,20 +30,16 @@ from vidsum.video.settings import Shorts
 from vidsum.video.style import ClipStyle, letters_in_line, missing_letters
 from vidsum.video.timing import read_jumps
 
-_MAX_SHARE = 0.97
-"""A crop of this share of the picture, or more, stays in the middle."""
+_MAX_SHARE = 0.97  # a crop of this share of the picture, or more, stays in the middle
 _MOTION_S, _LOOK_S = 0.25, 1.0
 """Times between pictures that are compared, and between those that the network sees."""
 _EARLY_S = 1e-3
-_NEAR_S = 0.5
-"""Saliency at a time is the mean over this long on either side."""
+_NEAR_S = 0.5  # saliency at a time is the mean over this long on either side
 _CUT, _CLEAR, _PREVIOUS = 12.0, 3.0, 8
 """A shot begins where the picture changes by at least `_CUT` levels, and `_CLEAR` times as much as any of the
 last `_PREVIOUS` pictures."""
-_MIN_SHOT_FRAMES = 3
-"""Frames of a shot."""
-_CROP_POSITIONS = 65
-"""Positions of the crop that are compared."""
+_MIN_SHOT_FRAMES = 3  # frames of a shot
+_CROP_POSITIONS = 65  # positions of the crop that are compared
 _MIN_GAIN = 0.08
 """Minimum excess of the share of saliency in a crop over its share of the picture; else all is shown."""
 
@@ -54,8 +50,7 @@ class ClipStyler:
     def __init__(
         self, video: VideoInfo, shorts: Shorts, extraction: Extraction, progress: Progress | None = None
     ) -> None:
-        self.warnings: list[str] = []
-        """Messages about what cannot be done."""
+        self.warnings: list[str] = []  # messages about what cannot be done
         self._video, self._shorts, self._extraction, self._progress = video, shorts, extraction, progress
         self._said = self._transcript() if shorts.burn else None
 
@@ -101,8 +96,7 @@ class _ShotEvidence:
 
     start_s: float
     end_s: float
-    moved: list[tuple[float, FloatArray]] = field(default_factory=list)
-    """(time, curve) of what moves."""
+    moved: list[tuple[float, FloatArray]] = field(default_factory=list)  # (time, curve) of what moves
     looked: list[tuple[float, FloatArray]] = field(default_factory=list)
     """(time, curve) of what the network sees."""
 

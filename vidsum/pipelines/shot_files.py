@@ -20,8 +20,7 @@ from vidsum.video.clock import start_offset_s
 from vidsum.video.read import read_frames_at
 from vidsum.video.segments import measure_changes
 
-_PICTURES_PER_BATCH = 24
-"""Pictures that are in memory together, in full size."""
+_PICTURES_PER_BATCH = 24  # pictures that are in memory together, in full size
 
 
 def write_images(shots: Shots, folder: str | os.PathLike[str], n_images: int, stem: str) -> None:

@@ -42,8 +42,7 @@ class Video:
         return source_path(self)
 
 
-Source = VideoPath | Video | Features
-"""A video, a feature file (`x.npz`, `x.h5`, `x.h5#video`), or features."""
+Source = VideoPath | Video | Features  # a video, a feature file (`x.npz`, `x.h5`, `x.h5#video`), or features
 
 
 def describe_jumps(video: VideoInfo) -> tuple[str, ...]:

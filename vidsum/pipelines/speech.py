@@ -47,19 +47,14 @@ if TYPE_CHECKING:
 
     from vidsum.pipelines.keywords import SpeechOptions
 
-_FOLDER = "transcripts"
-"""Folder in the cache; transcripts are small, and stay until removed."""
-_BLOCK_S = 30.0
-"""Sound that is in memory at once."""
+_FOLDER = "transcripts"  # folder in the cache; transcripts are small, and stay until removed
+_BLOCK_S = 30.0  # sound that is in memory at once
 _MIN_LANGUAGE_PROBABILITY = 0.5
 _NO_SPEECH = "no speech found"
-_MAX_NAMED_CHANGES = 3
-"""Changes of language that a warning names; it counts the others."""
+_MAX_NAMED_CHANGES = 3  # changes of language that a warning names; it counts the others
 _MAX_QUERY_S = 60.0
-_MIN_CONFIDENCE = 0.37
-"""Whisper's own bound: a mean log-probability of -1."""
-_MAX_NO_SPEECH = 0.6
-"""Whisper's own bound too."""
+_MIN_CONFIDENCE = 0.37  # Whisper's own bound: a mean log-probability of -1
+_MAX_NO_SPEECH = 0.6  # Whisper's own bound too
 
 
 def transcribe(

@@ -169,8 +169,7 @@ class _Work:
     video_input: Input
     selection: Selection
     settings: ShotSettings
-    texts: Sequence[str]
-    """Guide the importance."""
+    texts: Sequence[str]  # guide the importance
     models: tuple[str, ...]
     scorer: CustomScorer | None
     speech: Plan[Transcript] | None

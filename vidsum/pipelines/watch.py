@@ -37,20 +37,16 @@ if TYPE_CHECKING:
     from vidsum.features.extractor import Extractor
     from vidsum.pipelines.keywords import WatchOptions
 
-_MAX_NAME_LETTERS = 40
-"""Letters of a query in the name of a clip."""
+_MAX_NAME_LETTERS = 40  # letters of a query in the name of a clip
 
 
 @dataclass(frozen=True)
 class Second:
     """Match probabilities of one second of a source."""
 
-    time_s: float
-    """When it begins, from the source's first picture."""
-    present: tuple[float, ...]
-    """How likely each query is true of it; pictures of `like` come last."""
-    lag_s: float
-    """From the arrival of its last picture to this answer."""
+    time_s: float  # when it begins, from the source's first picture
+    present: tuple[float, ...]  # how likely each query is true of it; pictures of `like` come last
+    lag_s: float  # from the arrival of its last picture to this answer
 
 
 @dataclass(frozen=True)
@@ -59,12 +55,9 @@ class Alert:
 
     query: str
     start_s: float
-    end_s: float | None
-    """None while it lasts."""
-    present: float
-    """The highest probability so far."""
-    clip: Path | None = None
-    """The MP4 of it, with pre-roll; complete once it is over."""
+    end_s: float | None  # none while it lasts
+    present: float  # the highest probability so far
+    clip: Path | None = None  # the MP4 of it, with pre-roll; complete once it is over
 
 
 def watch(

@@ -7,8 +7,7 @@ from itertools import pairwise
 from vidsum.results.cuts import Cut
 from vidsum.results.summary import ScoredShot
 
-Curve = tuple[Sequence[float], Sequence[float]]
-"""Times in seconds, and the score from each on."""
+Curve = tuple[Sequence[float], Sequence[float]]  # times in seconds, and the score from each on
 NO_CURVE: Curve = ((), ())
 
 WIDTH, HEIGHT = 1000.0, 100.0
@@ -21,28 +20,21 @@ class Band:
 
     x: float
     width: float
-    is_best: bool = False
-    """Whether it is the first of a ranking."""
-    is_said: bool = False
-    """Whether speech is its evidence."""
+    is_best: bool = False  # whether it is the first of a ranking
+    is_said: bool = False  # whether speech is its evidence
 
 
 @dataclass(frozen=True)
 class Chart:
     """A chart over the time of a video."""
 
-    label: str
-    """Its content in words, for screen readers."""
+    label: str  # its content in words, for screen readers
     duration_s: float
-    shots: tuple[Band, ...]
-    """Every second shot."""
+    shots: tuple[Band, ...]  # every second shot
     chosen: tuple[Band, ...]
-    line: str
-    """An SVG path of the curve; empty without one."""
-    said: str = ""
-    """An SVG path of the curve of speech."""
-    curves: tuple[str, ...] = ()
-    """SVG paths of the curves of several queries."""
+    line: str  # an SVG path of the curve; empty without one
+    said: str = ""  # an SVG path of the curve of speech
+    curves: tuple[str, ...] = ()  # SVG paths of the curves of several queries
 
     @property
     def area(self) -> str:

@@ -38,26 +38,18 @@ _BOUND = frozenset(
 class CueRules:
     """The limits of cues and the costs of breaking them; docs/transcribe.md has the reasons."""
 
-    line_letters: int = 42
-    """Letters in a line; a wide one, as of Chinese, counts as two."""
+    line_letters: int = 42  # letters in a line; a wide one, as of Chinese, counts as two
     min_s: float = 1.0
     max_s: float = 7.0
-    letters_per_s: float = 17.0
-    """Reading speed."""
-    gap_s: float = 0.084
-    """Between two cues: two frames of 24 a second."""
-    lag_s: float = 1.0
-    """A cue that is spoken quicker than people read stays this long after its last word."""
-    pause_s: float = 1.0
-    """A pause of this length ends a cue."""
-    flash_s: float = 0.5
-    """A shorter time without a cue would flash: the earlier cue stays."""
-    min_letters: int = 20
-    """Letters of a cue that is worth its time; each missing one costs a fifth."""
+    letters_per_s: float = 17.0  # reading speed
+    gap_s: float = 0.084  # between two cues: two frames of 24 a second
+    lag_s: float = 1.0  # a cue that is spoken quicker than people read stays this long after its last word
+    pause_s: float = 1.0  # a pause of this length ends a cue
+    flash_s: float = 0.5  # a shorter time without a cue would flash: the earlier cue stays
+    min_letters: int = 20  # letters of a cue that is worth its time; each missing one costs a fifth
     cue_cost: float = 3.0
     second_line_cost: float = 1.0
-    inner_stop_cost: float = 2.0
-    """Cost of a sentence that ends within a cue."""
+    inner_stop_cost: float = 2.0  # cost of a sentence that ends within a cue
     overflow_cost: float = 1e6
     """Cost of each letter too many in a line; a letter that there is no time to read costs 1."""
 
@@ -72,8 +64,7 @@ class CueWord:
     start_s: float
     end_s: float
     text: str
-    ends: bool = False
-    """Whether a segment of the transcript ends with it."""
+    ends: bool = False  # whether a segment of the transcript ends with it
 
 
 @dataclass(frozen=True)
@@ -129,14 +120,10 @@ class _MeasuredText:
     """Words with what their breaks cost."""
 
     pieces: Sequence[CueWord]
-    letters: int
-    """In a line."""
-    ends: Sequence[int]
-    """Letters up to the end of each word, from 0 letters on."""
-    blanks: Sequence[int]
-    """Blanks ahead of each word."""
-    breaks: Sequence[float]
-    """The cost of a break ahead of each word, and at the end."""
+    letters: int  # in a line
+    ends: Sequence[int]  # letters up to the end of each word, from 0 letters on
+    blanks: Sequence[int]  # blanks ahead of each word
+    breaks: Sequence[float]  # the cost of a break ahead of each word, and at the end
 
     @classmethod
     def of(cls, pieces: Sequence[CueWord], letters: int) -> "_MeasuredText":

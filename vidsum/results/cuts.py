@@ -10,8 +10,7 @@ from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
 from vidsum.types import Interval
 
-Cutting = Summary | Shots | Grounding | Highlights
-"""A result that cuts its video."""
+Cutting = Summary | Shots | Grounding | Highlights  # a result that cuts its video
 
 
 @dataclass(frozen=True)
@@ -20,19 +19,14 @@ class Cut:
 
     start_s: float
     end_s: float
-    label: str
-    """In one line: its kind and number, or its query and rank."""
+    label: str  # in one line: its kind and number, or its query and rank
     query: str = ""
     rank: int | None = None
     score: float | None = None
-    evidence: str = ""
-    """`seen` or `said`: the evidence for a moment, where the result has it."""
-    present: float | None = None
-    """Match probability of its query for the whole video, where it is known."""
-    video: str = ""
-    """Path of the video as the result has it; none for features."""
-    is_kept: bool = False
-    """Whether it is a part of a summary, which leaves the rest out."""
+    evidence: str = ""  # `seen` or `said`: the evidence for a moment, where the result has it
+    present: float | None = None  # match probability of its query for the whole video, where it is known
+    video: str = ""  # path of the video as the result has it; none for features
+    is_kept: bool = False  # whether it is a part of a summary, which leaves the rest out
 
 
 def cuts_of(result: Cutting) -> list[Cut]:

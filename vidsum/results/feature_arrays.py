@@ -26,8 +26,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "provenance": (dict,),
     "warnings": (list,),
 }
-_UNSEEN_S = 60.0
-"""Seconds that a video may have after its last feature, beyond twice what they cover."""
+_UNSEEN_S = 60.0  # seconds that a video may have after its last feature, beyond twice what they cover
 _MAX_FPS = 10_000
 
 _NAMES = ("features", "timestamps", "metadata", *EXTRA_ARRAYS)

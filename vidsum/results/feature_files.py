@@ -13,8 +13,7 @@ from vidsum.io.arrays import convert_errors
 from vidsum.results.feature_arrays import read_npz, write_npz
 from vidsum.results.features import Features
 
-FrameArray = npt.NDArray[np.int64]
-"""Frame numbers."""
+FrameArray = npt.NDArray[np.int64]  # frame numbers
 
 SUFFIXES = (".npz", ".h5", ".hdf5")
 

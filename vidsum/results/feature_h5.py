@@ -28,13 +28,10 @@ from vidsum.results.features import Features
 
 PUBLISHED_FPS = 30.0
 """Frames per second where a file does not say: "every 15th frame", as published, is 2 a second at 30."""
-PUBLISHED_STRIDE = 15
-"""Frames from one feature to the next where a file has no picks."""
+PUBLISHED_STRIDE = 15  # frames from one feature to the next where a file has no picks
 
-_DEFLATED = 1032
-"""Deflate, the strongest of HDF5's usual filters, makes a file at most so many times smaller."""
-_ALWAYS_BYTES = 1 << 16
-"""Any dataset may claim this much: a small one that was never written reads as zeros."""
+_DEFLATED = 1032  # Deflate, the strongest of HDF5's usual filters, makes a file at most so many times smaller
+_ALWAYS_BYTES = 1 << 16  # any dataset may claim this much: a small one that was never written reads as zeros
 _NUMBERS = "biuf"
 
 
@@ -45,10 +42,8 @@ class H5Video:
     features: Features
     change_points: npt.NDArray[np.int64] | None = None
     """[S, 2] first and last frame of each shot, both inside it."""
-    gtscore: npt.NDArray[np.float32] | None = None
-    """[T] annotators' mean importance."""
-    user_summary: npt.NDArray[np.float32] | None = None
-    """[U, n_frames] a row of 0 and 1 per annotator."""
+    gtscore: npt.NDArray[np.float32] | None = None  # [T] annotators' mean importance
+    user_summary: npt.NDArray[np.float32] | None = None  # [U, n_frames] a row of 0 and 1 per annotator
 
 
 def write_h5(videos: Mapping[str, H5Video], path: str | os.PathLike[str]) -> None:

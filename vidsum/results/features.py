@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 SCHEMA = "vidsum.features/1"
 COPIED_FIELDS = ("extractor", "step_s", "covers_s", "duration_s", "video_fps")
 """Fields that a feature file has as they are."""
-EXTRA_ARRAYS = ("logits", "embeddings")
-"""Arrays with a row for each feature, which there may be."""
+EXTRA_ARRAYS = ("logits", "embeddings")  # arrays with a row for each feature, which there may be
 
 _SAME_PICTURE_DISTANCE = 5e-4
 """1 - cosine of two features of one picture: up to 4e-4 after H.264; of live footage 6e-4 or more."""

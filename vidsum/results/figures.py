@@ -52,8 +52,7 @@ def save_figure(figure: Figure, target: str | os.PathLike[str], label: str | Non
         part.write_bytes(labelled(drawn.getvalue(), suffix, label))
 
 
-ACCENT = (37, 99, 235)
-"""RGB of what is selected."""
+ACCENT = (37, 99, 235)  # RGB of what is selected
 _ROUND_STEPS_S = (0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200)
 
 

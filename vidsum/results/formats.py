@@ -12,8 +12,7 @@ from vidsum.results.cuts import Cut
 from vidsum.results.media import Clip, Media, check_path, one_line, url_of
 from vidsum.times import format_timestamp
 
-_MARKERS_BEGIN = "01:00:00:00"
-"""Where Resolve begins a timeline unless told otherwise."""
+_MARKERS_BEGIN = "01:00:00:00"  # where Resolve begins a timeline unless told otherwise
 
 
 def format_timeline(format: str, clips: Sequence[Clip], name: str) -> str:
@@ -135,14 +134,11 @@ def _head(media: Media, name: str) -> list[str]:
 class TimelineFormat:
     """A format that names the video's frames."""
 
-    ending: str
-    """Suffix of its files."""
-    write: Callable[[Sequence[Clip], str], str]
-    """Makes its text of clips and a name."""
+    ending: str  # suffix of its files
+    write: Callable[[Sequence[Clip], str], str]  # makes its text of clips and a name
     has_plain_paths: bool = False
     """Whether it names a video by its path, not by a URL, which can have any name."""
-    allows_several: bool = True
-    """Whether its clips may be of several videos."""
+    allows_several: bool = True  # whether its clips may be of several videos
 
 
 @dataclass(frozen=True)

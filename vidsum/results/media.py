@@ -25,10 +25,8 @@ from vidsum.video.tracks import choose_track
 NTSC_RATES = tuple(Fraction(rate * 1000, 1001) for rate in (24, 30, 60))
 WHOLE_RATES = tuple(map(Fraction, (24, 25, 30, 50, 60)))
 
-_SAME_RATE = 1e-4
-"""Rates that differ by less are one, rounded: 23.976 is 24000/1001, but 24 is not."""
-_EARLY_S = 0.0005
-"""A frame up to this long ahead of an edge counts as after it, as where an MP4 is written."""
+_SAME_RATE = 1e-4  # rates that differ by less are one, rounded: 23.976 is 24000/1001, but 24 is not
+_EARLY_S = 0.0005  # a frame up to this long ahead of an edge counts as after it, as where an MP4 is written
 _TIME_CODE = re.compile(r"(\d\d):(\d\d):(\d\d)[:;.](\d\d)")
 
 
@@ -37,32 +35,21 @@ class Media:
     """A video as a timeline sees it."""
 
     path: Path
-    rate: Fraction
-    """Frames per second of the timeline."""
-    is_conformed: bool
-    """Whether the video itself has another rate, or a variable one."""
-    fps: float
-    """Frames per second by which the timeline counts the video's frames."""
+    rate: Fraction  # frames per second of the timeline
+    is_conformed: bool  # whether the video itself has another rate, or a variable one
+    fps: float  # frames per second by which the timeline counts the video's frames
     n_frames: int
     width: int
-    height: int
-    """As shown, with square pixels; even, as encoders want them and MLT's player takes them."""
-    n_channels: int
-    """Channels of sound; 0 without sound."""
-    sample_rate: int
-    """Samples of the sound per second."""
-    time_code: str | None
-    """Time code of the first frame, such as `01:00:00;00`; None for a conformed video."""
-    source_fps: float = 0.0
-    """Frames per second of a conformed video itself, on average."""
-    shown_s: TimeArray | None = None
-    """[N] when each frame of a conformed video is shown."""
-    begins_s: TimeArray | None = None
-    """[N] from when on an editor shows each of them, if not from then on."""
+    height: int  # as shown, with square pixels; even, as encoders want them and MLT's player takes them
+    n_channels: int  # channels of sound; 0 without sound
+    sample_rate: int  # samples of the sound per second
+    time_code: str | None  # time code of the first frame, such as `01:00:00;00`; None for a conformed video
+    source_fps: float = 0.0  # frames per second of a conformed video itself, on average
+    shown_s: TimeArray | None = None  # [N] when each frame of a conformed video is shown
+    begins_s: TimeArray | None = None  # [N] from when on an editor shows each of them, if not from then on
     offset_s: float = 0.0
     """When the first picture is shown, as players count: by that clock come the times of cuts."""
-    lead: int = 0
-    """Whole frames ahead of the first picture, which editors count, too."""
+    lead: int = 0  # whole frames ahead of the first picture, which editors count, too
 
     @property
     def is_drop_frame(self) -> bool:
@@ -154,10 +141,8 @@ class Clip:
     """A cut of a video in a timeline."""
 
     cut: Cut
-    media: Media
-    """All media of a timeline share a rate and a way of counting time codes."""
-    place: str
-    """Path of the video as the file is to say it, absolute or relative to the file."""
+    media: Media  # all media of a timeline share a rate and a way of counting time codes
+    place: str  # path of the video as the file is to say it, absolute or relative to the file
 
     @cached_property
     def span(self) -> tuple[int, int]:

@@ -31,13 +31,10 @@ class Panel:
     """A text next to the player; as captions over the picture if switched on."""
 
     label: str
-    kind: str
-    """Kind of its text track in HTML."""
+    kind: str  # kind of its text track in HTML
     language: str
-    lines: Sequence[tuple[float, str]]
-    """Lines with their start times."""
-    vtt: str
-    """All of it as WebVTT."""
+    lines: Sequence[tuple[float, str]]  # lines with their start times
+    vtt: str  # all of it as WebVTT
 
     @property
     def track(self) -> str:
@@ -50,24 +47,18 @@ class PageVideo:
     """A video of the page with its results, pictures and texts."""
 
     name: str
-    source: str | None
-    """URL of the video from the page; None where it is missing."""
+    source: str | None  # URL of the video from the page; None where it is missing
     video: VideoInfo | None
     duration_s: float
-    results: tuple[tuple[str, Cutting], ...]
-    """Paths of result files, and what they hold."""
-    pictures: Mapping[float, str] = field(default_factory=dict)
-    """JPEG by time, as `data:` URLs."""
+    results: tuple[tuple[str, Cutting], ...]  # paths of result files, and what they hold
+    pictures: Mapping[float, str] = field(default_factory=dict)  # JPEG by time, as `data:` URLs
     clips: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
     """By result file, the URL of the MP4 of each moment in order; None where it does not exist."""
-    descriptions: Descriptions | None = None
-    """Sentences about its pictures."""
-    said: Transcript | None = None
-    """Its transcript."""
+    descriptions: Descriptions | None = None  # sentences about its pictures
+    said: Transcript | None = None  # its transcript
     views: tuple[tuple[float, str], ...] = ()
     """Pictures of its shots: when each begins, and a JPEG as a `data:` URL."""
-    has_shots: bool = False
-    """Whether they are of shots, and not evenly spaced."""
+    has_shots: bool = False  # whether they are of shots, and not evenly spaced
 
     @property
     def panels(self) -> Iterator[Panel]:
@@ -120,21 +111,16 @@ class Section:
     """One result."""
 
     kind: str
-    curve: str
-    """Name of its curve."""
-    chosen: str
-    """Legend of its marked segments."""
-    noun: str
-    """Plural noun for them."""
-    source: str
-    """The result file."""
+    curve: str  # name of its curve
+    chosen: str  # legend of its marked segments
+    noun: str  # plural noun for them
+    source: str  # the result file
     headline: str
     reason: str
     groups: tuple[CardGroup, ...]
     warnings: tuple[str, ...]
     settings: tuple[tuple[str, str], ...]
-    joint: Chart | None = None
-    """The curves of several queries."""
+    joint: Chart | None = None  # the curves of several queries
 
     @property
     def has_said(self) -> bool:
@@ -244,8 +230,7 @@ def _section(film: PageVideo, name: str, result: Cutting) -> Section:
     )
 
 
-_MAX_CURVES = 6
-"""Queries that one axis can show: as many as there are colours."""
+_MAX_CURVES = 6  # queries that one axis can show: as many as there are colours
 
 
 def _joint(result: Cutting, duration_s: float) -> Chart | None:

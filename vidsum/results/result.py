@@ -72,8 +72,7 @@ def interval_data(interval: Interval) -> dict[str, float]:
     return {"start_s": round_number(interval[0]), "end_s": round_number(interval[1])}
 
 
-_ROWS = 20
-"""Rows of a table in a notebook; the others are counted."""
+_ROWS = 20  # rows of a table in a notebook; the others are counted
 
 
 class ContentEquality:
@@ -100,8 +99,7 @@ class Result(ContentEquality):
     """Features, shots, a summary, moments, highlights or a transcript of one video."""
 
     kind: ClassVar[str]
-    video: VideoInfo | None = None
-    """None for features made elsewhere, and for sound without pictures."""
+    video: VideoInfo | None = None  # none for features made elsewhere, and for sound without pictures
     provenance: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 

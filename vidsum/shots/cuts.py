@@ -31,8 +31,7 @@ _MIN_SLIDE_CHANGE, _SLIDE_RATIO, _SLIDE_CONTEXT_S, _MIN_SLIDE_DISTANCE = 0.3, 5.
 _MIN_GRADUAL_CHANGE, _MIN_STRAIGHTNESS = 12.0, 0.6
 """Gradual changes: the change over half a second, and its fraction of the sum of the changes on the way:
 motion and pans go to and fro."""
-_MERGE_WITHIN_S = 1.0
-"""A change point that is no clear cut gives way to a cut this near."""
+_MERGE_WITHIN_S = 1.0  # a change point that is no clear cut gives way to a cut this near
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,13 +16,10 @@ from vidsum.types import FloatArray, TimeArray
 KTS_MIN_SHOT_S = 1.0
 KTS_MAX_SHOT_S = 60.0
 _UNIFORM_SHOT_S = 5.0
-_STILL_UNIT_S = 2.0
-"""A picture that stands still longer counts more than once."""
-_MAX_SHOT_PICTURES = 120
-"""In a shot of a film that has less than one for each sample."""
+_STILL_UNIT_S = 2.0  # a picture that stands still longer counts more than once
+_MAX_SHOT_PICTURES = 120  # in a shot of a film that has less than one for each sample
 
-_MAX_BYTES = 4 * 2**30
-"""Memory limit of KTS."""
+_MAX_BYTES = 4 * 2**30  # memory limit of KTS
 
 
 def find(

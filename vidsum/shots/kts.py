@@ -20,8 +20,7 @@ IntArray = npt.NDArray[np.int64]
 Matrix = npt.NDArray[np.float64]
 Weights = npt.NDArray[np.float64]
 
-_TIE = 1e-12
-"""Two totals closer than this fraction of the larger are a tie: rounding must not decide it."""
+_TIE = 1e-12  # two totals closer than this fraction of the larger are a tie: rounding must not decide it
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ from vidsum.video.frames import Exact, Frame, Sampling
 SAMPLING = Sampling(fps=None, size=Exact(FRAME_WIDTH, FRAME_HEIGHT))
 CHECKPOINT = "transnetv2"
 
-_MARGIN = 25
-"""Frames at either end of a window whose predictions are not used: they lack context."""
+_MARGIN = 25  # frames at either end of a window whose predictions are not used: they lack context
 _STEP = WINDOW - 2 * _MARGIN
 
 

@@ -8,15 +8,11 @@ from operator import attrgetter
 from vidsum.results.descriptions import Description
 from vidsum.types import Interval
 
-MIN_PAUSE_S = 2.0
-"""A shorter pause between words is left alone."""
-MARGIN_S = 0.3
-"""Silence between the film's speech and a description, and between two descriptions."""
+MIN_PAUSE_S = 2.0  # a shorter pause between words is left alone
+MARGIN_S = 0.3  # silence between the film's speech and a description, and between two descriptions
 WORDS_A_MINUTE = 160
-_PLANNED_WORDS_A_MINUTE = 145
-"""Planned words a minute: programs do not speak at exactly the requested rate."""
-_MIN_WORDS = 3
-"""Minimum length of a shortened text."""
+_PLANNED_WORDS_A_MINUTE = 145  # planned words a minute: programs do not speak at exactly the requested rate
+_MIN_WORDS = 3  # minimum length of a shortened text
 _OPENERS = frozenset(
     re.findall(
         r"\w+",

@@ -26,8 +26,7 @@ id is it ja jw ka kk km kn ko la lb ln lo lt lv mg mi mk ml mn mr ms mt my ne nl
 sd si sk sl sn so sq sr su sv sw ta te tg th tk tl tr tt uk ur uz vi yi yo zh
 """
 LANGUAGES = frozenset(_CODES.split())
-SWITCH_ODDS = 3.0
-"""How many times as likely as the language so far another one must be to take its place."""
+SWITCH_ODDS = 3.0  # how many times as likely as the language so far another one must be to take its place
 
 
 @dataclass(frozen=True)
@@ -35,8 +34,7 @@ class WindowTranscript:
     """The segments of a window, at least one, and their language."""
 
     language: str
-    probability: float
-    """Probability of the language."""
+    probability: float  # probability of the language
     segments: Sequence[Segment]
 
     @property
@@ -93,10 +91,8 @@ log-probability of the text's tokens is below the second."""
 MAX_NO_WORDS_PROBABILITY = 0.2
 """Text is also dropped if this is less than the probability of no speech, times that of not being the most
 likely language: sounds without words are of no language."""
-MIN_CERTAIN_PROBABILITY = 0.6
-"""A segment whose words have a lower mean probability is uncertain."""
-CLEAR_PROBABILITY = 0.95
-"""A window whose language is more likely than this is in one language."""
+MIN_CERTAIN_PROBABILITY = 0.6  # a segment whose words have a lower mean probability is uncertain
+CLEAR_PROBABILITY = 0.95  # a window whose language is more likely than this is in one language
 SPLIT_ODDS = 10.0
 """How many times as likely as the language of its window another one must be in a piece of it."""
 _MAX_COMPRESSION_RATIO = 2.4

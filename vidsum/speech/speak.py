@@ -22,22 +22,17 @@ _SPEAKERS = {
 """Their commands, whose pace can be set: in words a minute, as espeak-ng counts them, or by a factor."""
 _DEFAULT_RATE, _MIN_RATE = 160, 80
 _EXAMPLE = "--speak espeak-ng, flite, or a command such as 'say -o {output} {text}'"
-_TIMEOUT_S = 30.0
-"""A program that takes longer for a sentence hangs."""
-_MIN_LEVEL = 0.01
-"""Samples below this, at either end, are no speech: programs add silence."""
-_MAX_ERROR_BYTES = 10_000
-"""Bytes that are read of what a program says of its failure."""
-_MAX_SOUND_S = 60.0
-"""Sound that is read of what a program wrote."""
+_TIMEOUT_S = 30.0  # a program that takes longer for a sentence hangs
+_MIN_LEVEL = 0.01  # samples below this, at either end, are no speech: programs add silence
+_MAX_ERROR_BYTES = 10_000  # bytes that are read of what a program says of its failure
+_MAX_SOUND_S = 60.0  # sound that is read of what a program wrote
 
 
 @dataclass(frozen=True)
 class Speaker:
     """A program that speaks."""
 
-    name: str
-    """As the user wrote it."""
+    name: str  # as the user wrote it
     command: tuple[str, ...]
     """Its arguments, in which {text}, {output}, {rate} and {stretch} stand for values."""
 

@@ -9,14 +9,10 @@ from vidsum.io.packages import load_onnxruntime
 from vidsum.types import FloatArray
 
 RATE = 16_000
-WINDOW_S = 30.0
-"""Length of the sound that Whisper takes at once."""
-_MAX_PIECE_S = 28.0
-"""Longer speech is cut at a pause."""
-_MIN_PAUSE_S = 0.5
-"""A shorter pause does not end a piece."""
-_PAD_S = 0.2
-"""Sound that is kept on either side of a piece."""
+WINDOW_S = 30.0  # length of the sound that Whisper takes at once
+_MAX_PIECE_S = 28.0  # longer speech is cut at a pause
+_MIN_PAUSE_S = 0.5  # a shorter pause does not end a piece
+_PAD_S = 0.2  # sound that is kept on either side of a piece
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,8 +20,7 @@ class SpeechPiece:
     """A piece of sound in which somebody speaks."""
 
     start_s: float
-    samples: FloatArray
-    """[N] at RATE."""
+    samples: FloatArray  # [N] at RATE
 
     @property
     def length_s(self) -> float:

@@ -20,8 +20,7 @@ from vidsum.types import FloatArray
 class Decoded:
     """A decoded summary."""
 
-    key_frames: tuple[int, ...]
-    """Samples in the order in which they were chosen; none twice."""
+    key_frames: tuple[int, ...]  # samples in the order in which they were chosen; none twice
     steps: FloatArray
     """[L, T] probability of each sample at each step, given those before; the rest to 1 is the end's."""
 

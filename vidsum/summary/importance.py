@@ -20,18 +20,13 @@ Curve = npt.NDArray[np.float64]
 Scorer = Callable[[Features, int], FloatArray]
 """scorer(features, seed) -> [T]; only `random` and `cluster` use the seed."""
 
-CLIP_S = 2.0
-"""Seconds of a clip of highlights, as in QVHighlights."""
-_NEIGHBOURS = 0.1
-"""Fraction of the video's samples that count as a sample's neighbours."""
-_SMOOTHING = 1.0
-"""Standard deviation of the Gaussian over time, in samples."""
-_HIGHLIGHT_SMOOTHING_S = 0.5
-"""Standard deviation for `highlights`, in seconds."""
+CLIP_S = 2.0  # seconds of a clip of highlights, as in QVHighlights
+_NEIGHBOURS = 0.1  # fraction of the video's samples that count as a sample's neighbours
+_SMOOTHING = 1.0  # standard deviation of the Gaussian over time, in samples
+_HIGHLIGHT_SMOOTHING_S = 0.5  # standard deviation for `highlights`, in seconds
 _MIN_EVIDENCE_RANGE, _MIN_CHANGE_RANGE = 0.1, 0.02
 """Smaller differences of `highlights` are not scaled up: noise of a still video must not fill [0, 1]."""
-_BLOCK = 128
-"""Rows of the similarity matrix that are held at a time."""
+_BLOCK = 128  # rows of the similarity matrix that are held at a time
 _ROUNDING = 1e-5
 """Differences below this are rounding, in quantities of order one that come from float32 products."""
 

@@ -34,8 +34,7 @@ SENTENCES: Final = ("minilm", vse.NAME)
 RIDGE_RATES = 0.3
 """How far, as a fraction, the rate of features may be from that of ridge regression's training: it has no
 positions, and was trained on every 15th frame at 24 to 30 frames a second."""
-_END_S = 60.0
-"""Maximum time from the start and to the end, in seconds: beyond, it carries no information."""
+_END_S = 60.0  # maximum time from the start and to the end, in seconds: beyond, it carries no information
 _EVIDENCE: Final = "efficientnet_lite0-evidence"
 """Extractor in checkpoints of older versions, before the space of sentences (also `centred`)."""
 
@@ -44,10 +43,8 @@ _EVIDENCE: Final = "efficientnet_lite0-evidence"
 class FeatureTransform:
     """How features become the input of a model; the fields are recorded in its checkpoint."""
 
-    space: str | None = None
-    """`vse`: the space of sentences."""
-    ends: bool = False
-    """With two more numbers: time from the start and to the end, in minutes, 1 at most."""
+    space: str | None = None  # `vse`: the space of sentences
+    ends: bool = False  # with two more numbers: time from the start and to the end, in minutes, 1 at most
 
     @property
     def recorded(self) -> dict[str, Any]:
@@ -93,11 +90,9 @@ class ImportanceModel:
 
     model: "FullTransNet | RidgeScorer"
     extractor: str
-    dim: int
-    """D of what it reads, before `inputs` adds to it: of the space, where features are mapped."""
+    dim: int  # D of what it reads, before `inputs` adds to it: of the space, where features are mapped
     fps: float
-    name: str
-    """For messages: the path or the registry's name."""
+    name: str  # for messages: the path or the registry's name
     inputs: FeatureTransform = field(default_factory=FeatureTransform)
 
 

@@ -16,8 +16,7 @@ from vidsum.types import FloatArray
 
 Matrix = npt.NDArray[np.float64]
 
-_READS = "efficientnet_lite0"
-"""The extractor whose units are known."""
+_READS = "efficientnet_lite0"  # the extractor whose units are known
 # fmt: off
 DULL_UNITS = (71, 113, 226, 294, 310, 353, 405, 423, 437, 455, 470, 473,
               573, 623, 782, 824, 829, 897, 900, 949, 1105, 1121, 1226)
@@ -29,13 +28,11 @@ _FROZEN, _STEEPNESS = 2e-4, 3.0
 """Change at which a sample is as likely frozen as live, and how fast that turns with the logarithm of change.
 On the seven clips frozen pictures changed by up to 6e-5 after H.264, live footage by 6e-4 or more."""
 
-_MOVING = 6
-"""Samples, one after the other, that change in live footage."""
+_MOVING = 6  # samples, one after the other, that change in live footage
 _MOSTLY, _STILL = 0.5, 0.5
 """Where more than this fraction of a video stands still, its stills are what it shows (slides): each that
 gives way to another is this live."""
-_BLOCK = 1024
-"""Rows that are measured at a time."""
+_BLOCK = 1024  # rows that are measured at a time
 _TINY = np.finfo(np.float32).tiny
 
 

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from vidsum.summary.importance_model import ImportanceModel
 
 
-_SHIPPED_READS = ("efficientnet_lite0", 2.0)
-"""Extractor and features per second of the checkpoint that ships."""
+_SHIPPED_READS = ("efficientnet_lite0", 2.0)  # extractor and features per second of the checkpoint that ships
 
 MODELS = ("auto", *SCORERS, *SHIPPED_MODELS)
 """Models with a name; a checkpoint of `vidsum train` goes by its path."""
@@ -55,12 +54,9 @@ _STILL = "the picture stands still"
 class ScoredVideo:
     """An importance curve, and where it comes from."""
 
-    importance: FloatArray
-    """[T] in [0, 1]"""
-    model: str
-    """The model that gave it."""
-    reason: str
-    """Why that model, in one line."""
+    importance: FloatArray  # [T] in [0, 1]
+    model: str  # the model that gave it
+    reason: str  # why that model, in one line
     warnings: tuple[str, ...] = ()
 
 
@@ -237,8 +233,7 @@ def _require_known(model: str) -> None:
         )
 
 
-GROUP = "vidsum.scorers"
-"""Entry points in which packages name their scorers; `--model NAME` finds them."""
+GROUP = "vidsum.scorers"  # entry points in which packages name their scorers; `--model NAME` finds them
 
 CustomScores = Callable[[Features], npt.ArrayLike] | npt.ArrayLike
 """A function of features, or its result: [T] finite numbers, of any range."""
@@ -250,8 +245,7 @@ class CustomScorer:
 
     name: str
     score: Callable[[Features], npt.ArrayLike] = field(repr=False)
-    sha256: str | None = None
-    """Hash of scores that were given as numbers; what a function does is not known."""
+    sha256: str | None = None  # hash of scores that were given as numbers; what a function does is not known
 
     def scored(self, features: Features) -> ScoredVideo:
         """Return the curve. Raises UsageError where it is not one finite number for each feature."""

@@ -32,16 +32,12 @@ class SelectionParams:
 
     novelty_weight: float = 0.2
     """Weight of a look that is not covered yet, relative to the importance of the shots that have it."""
-    density: float = 3.0
-    """A summary of B seconds has about the square root of this many times B segments."""
+    density: float = 3.0  # a summary of B seconds has about the square root of this many times B segments
     good: float = 0.8
     """A shot that scores at least this fraction of the highest is in before another shot is in twice."""
-    repeat_weight: float = 0.2
-    """Weight of another segment of a still picture."""
-    rounding: float = 1e-9
-    """Sums per frame that differ by less are equal."""
-    min_direction: float = 1e-4
-    """A look is that of the whole video where it differs by less."""
+    repeat_weight: float = 0.2  # weight of another segment of a still picture
+    rounding: float = 1e-9  # sums per frame that differ by less are equal
+    min_direction: float = 1e-4  # a look is that of the whole video where it differs by less
 
 
 PARAMS: Final = SelectionParams()
@@ -54,10 +50,8 @@ class Candidate:
     shot: int
     start: int
     end: int
-    cell: tuple[int, int]
-    """Where it may lie: its shot, or what another piece leaves of it."""
-    score: float
-    """Mean of the curve."""
+    cell: tuple[int, int]  # where it may lie: its shot, or what another piece leaves of it
+    score: float  # mean of the curve
     is_first: bool = True
 
     @property
@@ -69,13 +63,10 @@ class Candidate:
 class CandidateFinder:
     """A curve whose best windows are looked for."""
 
-    sums: Floats
-    """[F + 1] of the curve before each frame."""
-    places: IntArray
-    """Frames before which a cut may be, ascending."""
+    sums: Floats  # [F + 1] of the curve before each frame
+    places: IntArray  # frames before which a cut may be, ascending
     shortest: int
-    min_score: float = 0.0
-    """Candidates below this are not returned."""
+    min_score: float = 0.0  # candidates below this are not returned
 
     def best(self, shot: int, cell: tuple[int, int], size: int, *, is_first: bool = True) -> Candidate | None:
         """Return the window of at most `size` frames with the highest sum; of several, that in their

@@ -29,18 +29,15 @@ IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 Limits = tuple[float, float | None]
 
-_WORTHLESS = 0.05
-"""Segments that score below this fraction of the highest never fill up the budget."""
-_SAME_S = 0.001
-"""Times that differ by less are those of one frame: containers round."""
+_WORTHLESS = 0.05  # segments that score below this fraction of the highest never fill up the budget
+_SAME_S = 0.001  # times that differ by less are those of one frame: containers round
 
 
 @dataclass(frozen=True)
 class SelectedSegments:
     """Segments to keep, and messages for the user."""
 
-    segments: tuple[Interval, ...]
-    """In order; two that touch are pieces of two shots."""
+    segments: tuple[Interval, ...]  # in order; two that touch are pieces of two shots
     shots: tuple[ScoredShot, ...]
     """All shots, cut where `keep` and `drop` begin and end; `selected` if a part of it is in."""
     messages: tuple[str, ...]
@@ -50,12 +47,10 @@ class SelectedSegments:
 class _Video:
     """A video in frames: [F] which must and must not be in."""
 
-    edges: IntArray
-    """[S + 1] of the shots, cut where `keep` and `drop` begin and end."""
+    edges: IntArray  # [S + 1] of the shots, cut where `keep` and `drop` begin and end
     required: BoolArray
     dropped: BoolArray
-    capacity: int
-    """Frames of the summary."""
+    capacity: int  # frames of the summary
 
     @property
     def n_left(self) -> int:

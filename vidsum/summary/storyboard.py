@@ -75,8 +75,7 @@ def save_picture(image: Picture, target: str | os.PathLike[str], label: str | No
         part.write_bytes(labelled(data.tobytes(), suffix, label))
 
 
-_WIDE_CELL, _UPRIGHT_CELL = 384, 288
-"""Pixels from left to right."""
+_WIDE_CELL, _UPRIGHT_CELL = 384, 288  # pixels from left to right
 _GAP, _MARGIN = 16, 28
 _HEADER_HEIGHT, _CAPTION_HEIGHT, _LINE_HEIGHT = 46, 34, 22
 _STRIP_HEIGHT, _LABEL_HEIGHT = 26, 26
@@ -91,8 +90,7 @@ class _Layout:
     n_cells: int
     columns: int
     cell_width: int
-    cell_height: int
-    """Height of the picture, without its caption."""
+    cell_height: int  # height of the picture, without its caption
     caption_height: int
 
     @property

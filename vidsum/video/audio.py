@@ -21,22 +21,17 @@ from vidsum.video.tracks import choose_track
 AAC_RATES = (8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000)
 """Sample rates that AAC has and browsers play; any other rate becomes the last."""
 BITS_PER_CHANNEL = 80_000
-FADE_S = Fraction(5, 1000)
-"""Inaudible as a fade, but it removes the click at each cut."""
-_PIECES_A_SECOND = 2
-"""Short pieces of sound are stored next to their pictures in the file."""
+FADE_S = Fraction(5, 1000)  # inaudible as a fade, but it removes the click at each cut
+_PIECES_A_SECOND = 2  # short pieces of sound are stored next to their pictures in the file
 _PREROLL_S = 0.5
 """AAC, Opus and MP3 decoders need a few packets after a seek before their sound is right again."""
-_SEEK_GAP_S = 3.0
-"""Less sound to skip is decoded and dropped: quicker than a seek and its preroll."""
-_MAX_LEVEL = 8.0
-"""Damaged sound can be NaN or far beyond 1, full scale, which the encoder refuses."""
+_SEEK_GAP_S = 3.0  # less sound to skip is decoded and dropped: quicker than a seek and its preroll
+_MAX_LEVEL = 8.0  # damaged sound can be NaN or far beyond 1, full scale, which the encoder refuses
 _STAMP_TOLERANCE_S = 0.01
 """Time stamps may stray this far from the count of samples (MKV rounds to 1 ms) before a gap is believed."""
 
 
-_Block = tuple[int, FloatArray]
-"""(number of the first sample, [channels, samples])."""
+_Block = tuple[int, FloatArray]  # (number of the first sample, [channels, samples])
 
 
 @contextmanager
@@ -98,16 +93,14 @@ class SoundSource:
         """Read `stream`, counted from `start_s` in the file, where the container is unless it can seek."""
         self._container, self._stream, self._start_s = container, stream, start_s
         self._jumps = jumps
-        self.log = DecodeLog()
-        """Damage."""
+        self.log = DecodeLog()  # damage
         self._time_base = stream.time_base or Fraction(1, first.sample_rate)
         own_rate = first.sample_rate if first.sample_rate in AAC_RATES else AAC_RATES[-1]
         self.rate: int = mono_rate or own_rate
         self.n_channels = 1 if mono_rate else min(first.layout.nb_channels, 2)
         self.layout = "mono" if self.n_channels == 1 else "stereo"
         self._blocks: Iterator[_Block] = iter(())
-        self._block: _Block | None = None
-        """The block that is being read."""
+        self._block: _Block | None = None  # the block that is being read
         self._next = 0
         self._can_seek = can_seek(container, stream, jumps)
         if self._can_seek:

@@ -14,16 +14,12 @@ from vidsum.video.frames import TOLERANCE_S
 
 NAME = "picture_changes_2"
 AGO_S = 0.5
-_TICK_S = 0.1
-"""Minimum time between the pictures that are searched for dissolves."""
-_WINDOWS = (6, 8, 10, 12, 16, 20, 24)
-"""Lengths of windows, in ticks: dissolves of 0.5 to 2 s."""
-_MARGIN = 4
-"""Ticks before and after a window, in which the picture changes less."""
+_TICK_S = 0.1  # minimum time between the pictures that are searched for dissolves
+_WINDOWS = (6, 8, 10, 12, 16, 20, 24)  # lengths of windows, in ticks: dissolves of 0.5 to 2 s
+_MARGIN = 4  # ticks before and after a window, in which the picture changes less
 # of dissolves; chosen on films of every second clip (docs/benchmarks.md)
 _MIN_BLEND, _MAX_OFF_LINE, _MAX_OUTSIDE, _MIN_CONTRAST, _MAX_SIMILARITY = 25.0, 0.52, 0.65, 16.0, 0.8
-_WIDTH, _HEIGHT = 32, 18
-"""Size of a tiny picture, as stored: it is not turned upright."""
+_WIDTH, _HEIGHT = 32, 18  # size of a tiny picture, as stored: it is not turned upright
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +30,7 @@ class Changes:
     """[N, 5] change of each picture, 1 where it is known to follow the one before, else 0, how much it
     differs from the first of the last `AGO_S` seconds; how surely a dissolve was seen before it, 0 where none
     was, and how many seconds before it was half done."""
-    timestamps: TimeArray
-    """[N] seconds."""
+    timestamps: TimeArray  # [N] seconds
 
 
 class ChangeMeter:
@@ -43,8 +38,7 @@ class ChangeMeter:
 
     def __init__(self) -> None:
         self._scaler = VideoReformatter()
-        self._last = deque[tuple[float, Picture]]()
-        """The pictures of the last `AGO_S` seconds, at least one."""
+        self._last = deque[tuple[float, Picture]]()  # the pictures of the last `AGO_S` seconds, at least one
         self._times: list[float] = []
         self._rows: list[tuple[float, bool, float, float, float]] = []
         self._ticks = deque[tuple[float, FloatArray]](maxlen=_WINDOWS[-1] + 2 * _MARGIN + 1)

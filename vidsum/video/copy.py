@@ -111,16 +111,13 @@ class _PictureCopy:
             raise UsageError(f"{source}: {fault}", hint=_ENCODE_INSTEAD)
         self.time_base: Fraction = stream.time_base
         self.n_frames = 0
-        self.runs: list[tuple[int, int]] = []
-        """[first tick, end tick) in the source of each run."""
-        self.starts_s: list[float] = []
-        """When each begins in the clip."""
+        self.runs: list[tuple[int, int]] = []  # [first tick, end tick) in the source of each run
+        self.starts_s: list[float] = []  # when each begins in the clip
         self._source, self._container, self._stream = source, container, stream
         self._output, self._copied = output, add_copied_stream(source, stream, output)
         self._copied.set_display_rotation(-turn_deg)
         self._frame_ticks = round(1 / ((stream.average_rate or 25) * stream.time_base))
-        self._shift = 0
-        """Clip tick minus source tick in the last run."""
+        self._shift = 0  # clip tick minus source tick in the last run
         self._last_dts = self._last_clip_dts = _BEFORE_ALL
 
     @property
@@ -211,13 +208,11 @@ class _SoundCopy:
     def __init__(self, source: Path, container: Any, stream: Any, video_start_s: float, output: Any) -> None:
         self._container, self._stream = container, stream
         self._output, self._copied = output, add_copied_stream(source, stream, output)
-        self._origin = round(Fraction(video_start_s) / stream.time_base)
-        """Time stamp of the first picture."""
+        self._origin = round(Fraction(video_start_s) / stream.time_base)  # time stamp of the first picture
         self._packets: Iterator[Any] = iter(())
         self._ahead: Any = None
         self._run_start = self._shift = 0
-        self._end = _BEFORE_ALL
-        """Clip tick up to which there is sound."""
+        self._end = _BEFORE_ALL  # clip tick up to which there is sound
 
     def start_segment(self, source_s: Fraction, clip_s: Fraction) -> None:
         """Continue with the sound of the source from `source_s` on, at `clip_s` of the clip."""

@@ -17,22 +17,15 @@ class CannotReadError(Exception):
 class DecodeLog:
     """A decoder's counts."""
 
-    packets: int = 0
-    """Packets that hold a frame to be shown; 0 where the reader does not say."""
-    frames: int = 0
-    """Frames decoded, damaged ones too."""
-    damaged: int = 0
-    """Frames that the decoder patched up because a part of their data was missing."""
-    errors: int = 0
-    """Packets that could not be read or decoded."""
+    packets: int = 0  # packets that hold a frame to be shown; 0 where the reader does not say
+    frames: int = 0  # frames decoded, damaged ones too
+    damaged: int = 0  # frames that the decoder patched up because a part of their data was missing
+    errors: int = 0  # packets that could not be read or decoded
     cancelled_s: float = 0.0
     """Seconds of sound whose channels cancel out when mixed: there, one of them is used."""
-    end_s: float = 0.0
-    """When the last frame so far goes off screen."""
-    longest_gap_s: float = 0.0
-    """Longest time from one frame to the next."""
-    last_time_s: float = 0.0
-    """When the last frame so far goes on screen."""
+    end_s: float = 0.0  # when the last frame so far goes off screen
+    longest_gap_s: float = 0.0  # longest time from one frame to the next
+    last_time_s: float = 0.0  # when the last frame so far goes on screen
 
     def add_frame(self, time_s: float, end_s: float) -> None:
         """Count a frame that is on screen over [time_s, end_s)."""

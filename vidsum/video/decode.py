@@ -17,19 +17,16 @@ from vidsum.video.skipping import FrameSkipper
 
 _STEPS_BACK_S = (0.0, 1.0, 4.0, 16.0, 64.0)
 """Seconds earlier to seek, in turn, when a seek lands after its target."""
-_MAX_FRAME_S = 24 * 3600.0
-"""A frame that claims to stay on screen for longer is damaged."""
+_MAX_FRAME_S = 24 * 3600.0  # a frame that claims to stay on screen for longer is damaged
 _MIN_STEP_S = 0.001
-_MAX_READ_ERRORS = 100
-"""Failed reads in a row after which a file is given up."""
+_MAX_READ_ERRORS = 100  # failed reads in a row after which a file is given up
 
 
 @dataclass(frozen=True, eq=False)
 class DecodedFrame:
     """A decoded frame as stored: not turned upright, not resized, its pixels perhaps not square."""
 
-    time_s: float
-    """When it goes on screen, counted from the first picture."""
+    time_s: float  # when it goes on screen, counted from the first picture
     frame: av.VideoFrame
     is_next: bool = True
     """False where pictures between it and the frame before were not decoded (see `FrameSkipper`)."""

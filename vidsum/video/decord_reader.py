@@ -23,8 +23,7 @@ from vidsum.video.open import open_video, video_stream
 
 decord.logging.set_level(decord.logging.QUIET)  # its FFmpeg writes to stderr behind Python's back
 
-_MIN_WIDTH = 96
-"""decord 0.6.0 fails on some pictures narrower than this (16, 24, 48 and 72 pixels)."""
+_MIN_WIDTH = 96  # decord 0.6.0 fails on some pictures narrower than this (16, 24, 48 and 72 pixels)
 
 
 def read_samples(

@@ -19,8 +19,7 @@ from vidsum.video.write import WrittenVideo
 
 DUCKED_DB, RAMP_S = -12.0, 0.2
 """How far the film's sound is lowered under a description, and how long that takes."""
-RATE = 48_000
-"""Sample rate of the track of a film without sound."""
+RATE = 48_000  # sample rate of the track of a film without sound
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +27,7 @@ class SpokenText:
     """Speech that begins at a time of the film."""
 
     start_s: float
-    samples: FloatArray
-    """[N] mono, at the rate of the track."""
+    samples: FloatArray  # [N] mono, at the rate of the track
 
 
 class DescribedSound:

@@ -24,17 +24,12 @@ class VideoEncoder:
 
     name: str
     codec: str
-    crf: int
-    """Default quality; 1 is best."""
+    crf: int  # default quality; 1 is best
     max_crf: int
-    presets: tuple[str, ...]
-    """From fast to slow, or from slow to fast where they are numbers."""
-    preset: str
-    """Default preset."""
-    quality: str
-    """The name of its option for the quality."""
-    fixed: Mapping[str, str]
-    """Its other options."""
+    presets: tuple[str, ...]  # from fast to slow, or from slow to fast where they are numbers
+    preset: str  # default preset
+    quality: str  # the name of its option for the quality
+    fixed: Mapping[str, str]  # its other options
 
     def options(self, crf: int | None, preset: str | None) -> dict[str, str]:
         """Return FFmpeg's options for a quality and a preset. Raises UsageError: it does not have these."""

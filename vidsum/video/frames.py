@@ -21,8 +21,7 @@ from vidsum.video.jumps import Jumps
 _ACCURATE_RND, _FULL_CHR_H_INT = 0x40000, 0x2000
 _FLAGS = int(Interpolation.BILINEAR) | _ACCURATE_RND | _FULL_CHR_H_INT
 
-_MAX_ASPECT = 10
-"""Wider or taller pixels are a fault of the file."""
+_MAX_ASPECT = 10  # wider or taller pixels are a fault of the file
 
 
 def has_odd_pixels(aspect: float) -> bool:
@@ -35,8 +34,7 @@ class PictureMaker:
     """Maker of pictures of one size, with its FFmpeg scaler."""
 
     width: int
-    height: int
-    """Size of the upright picture."""
+    height: int  # size of the upright picture
     _scaler: VideoReformatter = field(default_factory=VideoReformatter)
 
     def from_frame(self, frame: av.VideoFrame, turn_deg: int = 0) -> Picture:
@@ -59,8 +57,7 @@ class PictureMaker:
 
 T = TypeVar("T")
 
-MAX_FPS = 1000.0
-"""More samples a second than any video has frames would only repeat them."""
+MAX_FPS = 1000.0  # more samples a second than any video has frames would only repeat them
 TOLERANCE_S = 0.0006
 """A frame counts as on screen this long before its time stamp: Matroska rounds to milliseconds."""
 
@@ -69,12 +66,9 @@ TOLERANCE_S = 0.0006
 class Frame:
     """One picture of a video, upright, with square pixels, at the chosen size."""
 
-    index: int
-    """Number of the sample, or of the frame where every frame is read; from 0."""
-    time_s: float
-    """The time it was sampled at: `index` / fps, or `pts_s` where every frame is read."""
-    pts_s: float
-    """When it went on screen, counted from the first picture."""
+    index: int  # number of the sample, or of the frame where every frame is read; from 0
+    time_s: float  # the time it was sampled at: `index` / fps, or `pts_s` where every frame is read
+    pts_s: float  # when it went on screen, counted from the first picture
     image: Picture
 
 

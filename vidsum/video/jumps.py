@@ -18,28 +18,20 @@ from vidsum.types import TimeArray
 
 MAX_FRAME_S = 3600.0
 """Maximum time that a frame stays; a longer time with neither a new picture nor sound is a gap."""
-MIN_GAP_S = 600.0
-"""Minimum length of a gap that is much longer than the time between frames."""
-MIN_CLOCK_GAP_S = 10.0
-"""Minimum where time stamps come from a clock (MPEG-TS, MPEG-PS), as in FFmpeg."""
-_MIN_GAP_STEPS = 100
-"""Minimum length of a gap, in times between frames."""
-BACK_S = 1.0
-"""Decode times never run back: where they do by more than this, they start again."""
-_MAX_STRAY_FRAMES = 8
-"""Maximum number of frames in a row with wrong time stamps, because of damage."""
+MIN_GAP_S = 600.0  # minimum length of a gap that is much longer than the time between frames
+MIN_CLOCK_GAP_S = 10.0  # minimum where time stamps come from a clock (MPEG-TS, MPEG-PS), as in FFmpeg
+_MIN_GAP_STEPS = 100  # minimum length of a gap, in times between frames
+BACK_S = 1.0  # decode times never run back: where they do by more than this, they start again
+_MAX_STRAY_FRAMES = 8  # maximum number of frames in a row with wrong time stamps, because of damage
 
 
 @dataclass(frozen=True, eq=False)
 class Stamps:
     """The time stamps of one stream's packets in the order they are stored, in seconds; NaN where none."""
 
-    dts_s: TimeArray
-    """[N] when each is decoded."""
-    pts_s: TimeArray
-    """[N] when each is shown."""
-    length_s: TimeArray
-    """[N] how long each lasts; 0 where the file does not say."""
+    dts_s: TimeArray  # [N] when each is decoded
+    pts_s: TimeArray  # [N] when each is shown
+    length_s: TimeArray  # [N] how long each lasts; 0 where the file does not say
 
     @cached_property
     def times_s(self) -> TimeArray:
@@ -66,8 +58,7 @@ class TimeShift:
 class Gap:
     """A time without picture and sound that is left out."""
 
-    at_s: float
-    """When the first picture after it is shown."""
+    at_s: float  # when the first picture after it is shown
     length_s: float
 
 
@@ -75,17 +66,14 @@ class Gap:
 class Jumps:
     """Jumps of the time stamps of a file; none in a well-behaved one."""
 
-    restarts_s: tuple[float, ...] = ()
-    """When each part is shown whose time stamps start again."""
+    restarts_s: tuple[float, ...] = ()  # when each part is shown whose time stamps start again
     gaps: tuple[Gap, ...] = ()
     pictures: tuple[TimeShift, ...] = ()
     """The shifts of the video's packets, in order of (`packet`, `from_s`)."""
-    sound: tuple[TimeShift, ...] = ()
-    """The shifts of the packets of the first sound stream."""
+    sound: tuple[TimeShift, ...] = ()  # the shifts of the packets of the first sound stream
     untimed: int = 0
     """Pictures without a time stamp, in a file in which others have one; a step after another."""
-    lead_s: float = 0.0
-    """How long those last that come before all others."""
+    lead_s: float = 0.0  # how long those last that come before all others
     step_s: float = 0.0
 
     def __bool__(self) -> bool:

@@ -22,8 +22,7 @@ from vidsum.video.tracks import TrackKind, choose_track, describe_choice, list_t
 
 _MIN_AHEAD_S = 0.2
 """Files begin with up to .1 s of sound alone, as encoders write them; no word is as short as this."""
-_SILENCE_PEAK = 1e-3
-"""Peaks of silence, -60 dB: a recorder's track without input holds at most dither."""
+_SILENCE_PEAK = 1e-3  # peaks of silence, -60 dB: a recorder's track without input holds at most dither
 
 
 @dataclass(frozen=True)
@@ -31,12 +30,10 @@ class SoundInfo:
     """A file that has sound."""
 
     path: Path
-    duration_s: float
-    """By its header, which may be wrong; 0 where it does not say."""
+    duration_s: float  # by its header, which may be wrong; 0 where it does not say
     video: VideoInfo | None
     """The video that the sound belongs to, if there is one: its first picture is time 0."""
-    track: int | None = None
-    """Number of the audio track that is read; None where the file has no other."""
+    track: int | None = None  # number of the audio track that is read; None where the file has no other
 
     @property
     def ahead_s(self) -> float:

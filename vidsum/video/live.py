@@ -29,16 +29,12 @@ from vidsum.video.tracks import choose_track, describe_choice, track_number
 
 SourceKind = Literal["file", "growing file", "folder", "stream", "pipe", "camera"]
 
-LOOK_S = 0.2
-"""Time between two looks at a file or folder."""
-IDLE_S = 10.0
-"""Time without anything new after which a growing file or folder has ended."""
+LOOK_S = 0.2  # time between two looks at a file or folder
+IDLE_S = 10.0  # time without anything new after which a growing file or folder has ended
 _BACK_OFF_S = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
 """Seconds before each attempt to connect again; the last one from then on."""
-_TIMEOUT_S = (10.0, 10.0)
-"""To connect to a stream, and to get anything of it."""
-_JUMP_S = 5.0
-"""A longer step of the time stamps within a connection, or one back, is a fault of the stream."""
+_TIMEOUT_S = (10.0, 10.0)  # to connect to a stream, and to get anything of it
+_JUMP_S = 5.0  # a longer step of the time stamps within a connection, or one back, is a fault of the stream
 _OFFLINE = {
     "protocol_whitelist": "http,https,tls,tcp,udp,unix",
     "max_redirects": "0",
@@ -59,8 +55,7 @@ class LiveSource:
 
     name: str
     kind: SourceKind
-    idle_s: float | None
-    """Seconds without anything new after which the source ends; None: never."""
+    idle_s: float | None  # seconds without anything new after which the source ends; None: never
     video_track: TrackChoice = None
     audio_track: TrackChoice = None
 
@@ -92,11 +87,9 @@ class PacketTap(Protocol):
 class LiveFrame:
     """One picture of a source."""
 
-    time_s: float
-    """k / fps; after an interruption, on from where pictures come again."""
+    time_s: float  # k / fps; after an interruption, on from where pictures come again
     image: Picture
-    arrived_s: float
-    """By `time.monotonic`, when the last picture needed for it had arrived."""
+    arrived_s: float  # by `time.monotonic`, when the last picture needed for it had arrived
 
 
 def parse_source(name: str, *, follow: bool = False, idle_s: float | None = None) -> LiveSource:

@@ -12,15 +12,13 @@ from vidsum.types import FloatArray, Interval, VideoInfo
 from vidsum.video.audio import SampleSource, open_sound
 from vidsum.video.jumps import Jumps
 
-SHORTS_LUFS = -14.0
-"""Loudness to which players of short videos normalise sound."""
+SHORTS_LUFS = -14.0  # loudness to which players of short videos normalise sound
 _PEAK, _KNEE = 10 ** (-1.5 / 20), 10 ** (-6 / 20)
 """Peaks above the knee are rounded off; none is above -1.5 dBFS, so that true peaks stay below -1."""
 _SILENT_LUFS, _MAX_GAIN_DB = -60.0, 30.0
 _PASSES, _TOLERANCE_DB = 4, 0.1
 _BLOCK_S = 0.5
-_WINDOW_S = 0.4
-"""Window of the meter, which measures nothing shorter."""
+_WINDOW_S = 0.4  # window of the meter, which measures nothing shorter
 
 
 class AmplifiedSound:

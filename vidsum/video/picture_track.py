@@ -16,14 +16,11 @@ from vidsum.video.frames import has_odd_pixels
 from vidsum.video.reframe import plane_array
 from vidsum.video.style import ClipStyle
 
-MAX_SIDE = 16_384
-"""Widest and highest pictures that the encoders of the CPU take, in pixels."""
+MAX_SIDE = 16_384  # widest and highest pictures that the encoders of the CPU take, in pixels
 _THREADS = 8
 """x264's bytes depend on its number of threads, so that is not left to the machine's number of cores."""
-_TAGS = {"hevc": "hvc1"}
-"""MP4's name of a codec, where Apple's players know another one than FFmpeg writes."""
-_BT709 = 1
-"""H.264's number of the BT.709 matrix, primaries and transfer curve."""
+_TAGS = {"hevc": "hvc1"}  # MP4's name of a codec, where Apple's players know another one than FFmpeg writes
+_BT709 = 1  # H.264's number of the BT.709 matrix, primaries and transfer curve
 
 
 class PictureTrack:
@@ -109,11 +106,9 @@ class _StoredPictures:
 
     width: int
     height: int
-    turn_deg: int
-    """Clockwise turn that shows them upright."""
+    turn_deg: int  # clockwise turn that shows them upright
     is_rgb: bool
-    full_range: bool
-    """Whether values run from 0 to 255, not from 16 to 235."""
+    full_range: bool  # whether values run from 0 to 255, not from 16 to 235
 
     @classmethod
     def of(cls, decoded: DecodedFrame, max_side: int) -> "_StoredPictures":

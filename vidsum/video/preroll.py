@@ -13,10 +13,8 @@ from vidsum.io.outputs import atomic_write
 from vidsum.video.copy import add_copied_stream
 from vidsum.video.write import open_mp4, translate_ffmpeg_errors
 
-_JUMP_S = 1.0
-"""Time stamps that move by more against the source's time begin anew, as after an interruption."""
-_MAX_BYTES = 256 * 2**20
-"""Memory limit of the packets; beyond it the pre-roll is shorter."""
+_JUMP_S = 1.0  # time stamps that move by more against the source's time begin anew, as after an interruption
+_MAX_BYTES = 256 * 2**20  # memory limit of the packets; beyond it the pre-roll is shorter
 
 
 class PreRoll:
@@ -29,10 +27,8 @@ class PreRoll:
         self._bytes = 0
         self._streams: list[Any] = []
         self._clips: list[LiveClip] = []
-        self._now_s = self._origin_s = 0.0
-        """The time of the last frame; that of the time stamp 0."""
-        self._is_new = True
-        """Whether no frame of the connection has been shown."""
+        self._now_s = self._origin_s = 0.0  # the time of the last frame; that of the time stamp 0
+        self._is_new = True  # whether no frame of the connection has been shown
 
     def on_connect(self, streams: list[Any]) -> None:
         """Begin again: packets of two connections do not go into one clip."""
@@ -98,8 +94,7 @@ class LiveClip:
     """An MP4 that is being written; it has its name once it is closed."""
 
     def __init__(self, path: Path, name: str, streams: list[Any], comment: str) -> None:
-        self.path, self.until_s = path, math.inf
-        """`until_s`: when it ends, in the source's time."""
+        self.path, self.until_s = path, math.inf  # `until_s`: when it ends, in the source's time
         self._stack = ExitStack()
         with ExitStack() as undo:
             undo.enter_context(self._stack)

@@ -22,8 +22,7 @@ _ENDINGS = frozenset(
     | {".ts", ".vob", ".webm", ".wmv"}
 )
 """Suffixes of names that promise a video."""
-_TYPESCRIPT = frozenset({".mts", ".ts"})
-"""Endings that programs in TypeScript have too."""
+_TYPESCRIPT = frozenset({".mts", ".ts"})  # endings that programs in TypeScript have too
 _PICTURES = frozenset({"apng", "gif", "ico", "image2"})
 """FFmpeg's demuxers of pictures, still or moving; other names end in `_pipe`."""
 

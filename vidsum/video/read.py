@@ -33,8 +33,7 @@ from vidsum.video.timing import read_jumps
 READERS = ("pyav", "decord", "opencv")
 
 _AHEAD_BYTES = 32 * 2**20
-_AHEAD_FRAMES = (2, 64)
-"""Fewest and most pictures decoded ahead."""
+_AHEAD_FRAMES = (2, 64)  # fewest and most pictures decoded ahead
 
 _ReadSamples = Callable[[VideoInfo, Sequence[Sampling], Jumps, DecodeLog], Iterator[tuple[int, Frame]]]
 
@@ -195,8 +194,7 @@ def _read(
     outcome.warnings += [*jumps.describe(info.path), *([damage] if damage else [])]
 
 
-_KEY_FRAME_GAP_S = 3.0
-"""Assumed where the file has no index."""
+_KEY_FRAME_GAP_S = 3.0  # assumed where the file has no index
 
 
 def read_frames_at(info: VideoInfo, times_s: Sequence[float], size: Size = None) -> list[Frame]:

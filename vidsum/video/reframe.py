@@ -16,12 +16,9 @@ from vidsum.types import FloatArray, TimeArray, VideoInfo
 
 MIN_SIDE = 540
 """Minimum shorter side of a reshaped clip: smaller pictures are enlarged, so that captions are legible."""
-SPEED = 0.5
-"""Fastest that a crop moves, in its own lengths a second."""
-_MOVING_COST = 0.5
-"""Cost of moving by the length of a crop, in scores times seconds."""
-_EASE_S = 0.8
-"""A move is smoothed by a mean over this time on either side."""
+SPEED = 0.5  # fastest that a crop moves, in its own lengths a second
+_MOVING_COST = 0.5  # cost of moving by the length of a crop, in scores times seconds
+_EASE_S = 0.8  # a move is smoothed by a mean over this time on either side
 _OFF_CENTRE_COST = 1e-6
 _BLACK = {True: (0, 128, 128), False: (16, 128, 128)}
 """Y, U and V of bars, where values run from 0 to 255, and from 16 to 235."""
@@ -32,14 +29,10 @@ class Shape:
     """Shape of clips, and the part of a video's pictures that it takes."""
 
     width: int
-    height: int
-    """Size of the clip, even."""
-    whole: tuple[int, int]
-    """(width, height) of the video's whole picture in the clip, even."""
-    share: float
-    """Length of the crop over that of the picture."""
-    is_upright: bool
-    """Whether the crop moves up and down, not to the sides."""
+    height: int  # size of the clip, even
+    whole: tuple[int, int]  # (width, height) of the video's whole picture in the clip, even
+    share: float  # length of the crop over that of the picture
+    is_upright: bool  # whether the crop moves up and down, not to the sides
 
     @classmethod
     def of(cls, video: VideoInfo, aspect: Fraction) -> "Shape":
@@ -57,10 +50,8 @@ class Shape:
 class CropPath:
     """Positions of the crop in a shot."""
 
-    start_s: float
-    """When the shot's first frame goes on screen in the video."""
-    times_s: TimeArray
-    """[T]"""
+    start_s: float  # when the shot's first frame goes on screen in the video
+    times_s: TimeArray  # [T]
     positions: FloatArray | None
     """[T] where the crop begins, from 0 to 1 of its way; None where the whole picture is shown."""
 
@@ -70,8 +61,7 @@ class Framing:
     """The part of a video's pictures that its clips show."""
 
     shape: Shape
-    shots: Sequence[CropPath] = ()
-    """In time order; without any, the crop is in the middle."""
+    shots: Sequence[CropPath] = ()  # in time order; without any, the crop is in the middle
 
     @cached_property
     def _starts_s(self) -> list[float]:

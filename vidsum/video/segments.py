@@ -31,10 +31,8 @@ class SegmentFrame:
     """A frame of segment number `segment`; ticks are of the stream's time base, from the first picture on."""
 
     segment: int
-    tick: int
-    """When it goes on screen in the segment."""
-    end_tick: int
-    """When it goes off screen: at the next frame, or where the segment ends."""
+    tick: int  # when it goes on screen in the segment
+    end_tick: int  # when it goes off screen: at the next frame, or where the segment ends
     decoded: DecodedFrame
 
 
@@ -125,14 +123,11 @@ class ClipTimeline:
 
     def __init__(self, source_base: Fraction, clip_base: Fraction) -> None:
         self.source_base, self.clip_base = source_base, clip_base
-        self.tick = -1
-        """Clip tick at which the frame placed last goes on screen."""
-        self.end_tick = 0
-        """Clip tick at which it goes off screen."""
+        self.tick = -1  # clip tick at which the frame placed last goes on screen
+        self.end_tick = 0  # clip tick at which it goes off screen
         self.segments: list[Interval] = []
         """[start_s, end_s) in the source of each segment, as far as it has been placed."""
-        self.starts_s: list[float] = []
-        """When each begins in the clip."""
+        self.starts_s: list[float] = []  # when each begins in the clip
         self._segment = -1
         self._source_start = self._clip_start = 0
 

@@ -22,10 +22,8 @@ _CODECS = ("h264", "hevc", "mpeg2video", "mpeg4")
 """Codecs whose decoders follow `skip_frame` from packet to packet."""
 _REORDERED_PACKETS = 20
 """Packets to look ahead and back for the picture that is shown next: H.264 and HEVC reorder 16 at most."""
-_MAX_KEY_FRAME_FPS = 5.0
-"""Most samples a second for which key frames are enough."""
-_MIN_FRAME_FRACTION = 0.75
-"""Fraction of a usual frame; a shorter one may be one field of an interlaced frame."""
+_MAX_KEY_FRAME_FPS = 5.0  # most samples a second for which key frames are enough
+_MIN_FRAME_FRACTION = 0.75  # fraction of a usual frame; a shorter one may be one field of an interlaced frame
 
 
 def allow_key_frames(samplings: Iterable[Sampling]) -> bool:
@@ -54,8 +52,7 @@ class FrameSkipper:
         if self._is_fast and self._is_used:
             self._decoder.skip_frame = "NONKEY"
         self._usual_s = 1 / float(rate) if rate else 0.0
-        self._times: list[float] = []
-        """Times of the pictures of the packets around the current one, in order."""
+        self._times: list[float] = []  # times of the pictures of the packets around the current one, in order
         self._left_out: list[tuple[float, float]] = []
         """When those go on and off screen that may be left out, in order."""
 

@@ -16,12 +16,9 @@ from vidsum.types import FloatArray
 from vidsum.video.reframe import Framing, plane_array
 
 _FONT = "mpl-data/fonts/ttf/DejaVuSans-Bold.ttf"
-_LETTER_WIDTH = 0.66
-"""Width of a letter over the size of the font."""
-_MAX_LINE_WIDTH = 0.92
-"""Maximum width of a line over the width of a picture."""
-_MAX_FONT_SIZE = 0.07
-"""Size of the font over the height of a picture."""
+_LETTER_WIDTH = 0.66  # width of a letter over the size of the font
+_MAX_LINE_WIDTH = 0.92  # maximum width of a line over the width of a picture
+_MAX_FONT_SIZE = 0.07  # size of the font over the height of a picture
 _BOTTOM = {False: 0.92, True: 0.76}
 """Where captions end, from the top: in upright pictures above what players of short videos draw there."""
 
@@ -99,10 +96,8 @@ class ClipStyle:
     """Changes of the pictures and the sound; none by default."""
 
     framing: Framing | None = None
-    captions: Sequence[Cue] = ()
-    """Drawn into the pictures, in times of the clip."""
-    loudness_lufs: float | None = None
-    """Integrated loudness (EBU R 128) of the clip; None keeps the source's."""
+    captions: Sequence[Cue] = ()  # drawn into the pictures, in times of the clip
+    loudness_lufs: float | None = None  # integrated loudness (EBU R 128) of the clip; None keeps the source's
     _scaler: VideoReformatter = field(default_factory=VideoReformatter)
     _painters: list[CaptionPainter] = field(default_factory=list)
 

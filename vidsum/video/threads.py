@@ -14,10 +14,8 @@ T = TypeVar("T")
 Own = TypeVar("Own", bound="ReadAhead[Any]")
 Consumer = Callable[[Iterator[Frame]], T]
 
-_LOOK_UP_S = 0.1
-"""Time after which a thread that waits for room checks whether it must stop."""
-_DEPTH = 64
-"""Frames that may wait for a consumer: enough to keep all busy, few enough to hold in memory."""
+_LOOK_UP_S = 0.1  # time after which a thread that waits for room checks whether it must stop
+_DEPTH = 64  # frames that may wait for a consumer: enough to keep all busy, few enough to hold in memory
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,7 @@ from vidsum.video.jumps import MAX_FRAME_S, MIN_CLOCK_GAP_S, MIN_GAP_S, Jumps, S
 from vidsum.video.open import check_readable, open_source, open_video, video_stream
 from vidsum.video.tracks import choose_track, list_tracks
 
-Tracks = tuple[TrackChoice, TrackChoice]
-"""The choices of a video and an audio track."""
+Tracks = tuple[TrackChoice, TrackChoice]  # the choices of a video and an audio track
 _WHOLE_SCAN_BYTES = 512 * 2**20
 _HEAD_SCAN_BYTES = 64 * 2**20
 _TAIL_SCAN_S = 10.0
@@ -132,13 +131,10 @@ def _rhythm(frames_s: TimeArray, step_s: float) -> tuple[float, bool, int]:
 class _Scan:
     """The time stamps of a row of packets, in seconds."""
 
-    frames_s: TimeArray
-    """[N] of the video's frames, in order of time."""
+    frames_s: TimeArray  # [N] of the video's frames, in order of time
     video_end_s: float
-    end_s: float
-    """End of the last packet of any stream."""
-    n_bytes: int
-    """Where in the file the last packet lies."""
+    end_s: float  # end of the last packet of any stream
+    n_bytes: int  # where in the file the last packet lies
     jumps: Jumps
 
 

@@ -29,10 +29,8 @@ from vidsum.video.timing import read_jumps
 
 _SMALL_CRF, _SMALL_SOUND, _SMALL_RATE = "28", 48_000, 32_000
 """Quality of small files, and the bits and samples of a second of their sound."""
-_MIN_GAP_S = 1.0
-"""Less can be missing because a segment does not begin with a new frame."""
-_HDR = {16: "PQ", 18: "HLG"}
-"""Curves of high dynamic range, by FFmpeg's numbers."""
+_MIN_GAP_S = 1.0  # less can be missing because a segment does not begin with a new frame
+_HDR = {16: "PQ", 18: "HLG"}  # curves of high dynamic range, by FFmpeg's numbers
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,7 @@ from vidsum.features.extractor import Network, Preprocessing, Spec, TextTower, W
 from vidsum.types import FloatArray
 from vidsum.video.frames import ShortSide
 
-MODEL = "ViT-B-32-quickgelu"
-"""open_clip's name of it: OpenAI trained with an approximate GELU."""
+MODEL = "ViT-B-32-quickgelu"  # open_clip's name of it: OpenAI trained with an approximate GELU
 
 _NOT_WEIGHTS = ("input_resolution", "context_length", "vocab_size")
 """Numbers about the model that OpenAI's archive keeps among the weights."""

@@ -17,8 +17,7 @@ from torch.nn.functional import pad, relu, scaled_dot_product_attention
 
 from vidsum.models.configs import Bound, Fusion, MaskConfig
 
-_OPEN_LOGIT = 6.0
-"""Logit of a bounded mask that starts neutral: 0.9975, which still has a gradient."""
+_OPEN_LOGIT = 6.0  # logit of a bounded mask that starts neutral: 0.9975, which still has a gradient
 _HIDDEN_LOGIT = 10000.0
 """Amount that the fusion `hide` subtracts from a logit where M is 0, as in SwinBERT and BERT."""
 
@@ -29,12 +28,10 @@ class SoftMask(NamedTuple):
     With a bound, M is the sigmoid of that.
     """
 
-    rows: Tensor
-    """[B, N, H], the input of the last linear layer; B is 1 where all videos have one mask."""
+    rows: Tensor  # [B, N, H], the input of the last linear layer; B is 1 where all videos have one mask
     columns: Tensor
     """[N_k, H], that layer's weights; or [B, N_k, H] where the keys were picked video by video."""
-    bias: Tensor
-    """[N_k] or [B, N_k]"""
+    bias: Tensor  # [N_k] or [B, N_k]
     fusion: Fusion
     bound: Bound = "none"
 

@@ -62,12 +62,9 @@ def local_global_mask(is_global: Tensor, is_valid: Tensor, window: int) -> Tenso
 class _GlobalTokens:
     """The global tokens of each video side by side; where a video has fewer than another, some are absent."""
 
-    index: Tensor
-    """[B, G] their positions, in order."""
-    is_present: Tensor
-    """[B, G] bool"""
-    keys: Tensor
-    """[B, h, G, d_k], as the values."""
+    index: Tensor  # [B, G] their positions, in order
+    is_present: Tensor  # [B, G] bool
+    keys: Tensor  # [B, h, G, d_k], as the values
     values: Tensor
 
 

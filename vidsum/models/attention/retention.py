@@ -14,8 +14,7 @@ from vidsum.models.attention.heads import join_heads, sines, split_heads
 from vidsum.models.attention.learned_mask import SoftMask, sparse_mask
 from vidsum.models.configs import Decay, MRNetConfig, Nonlinearity
 
-SCALE_BASE = 512
-"""Positions after which xPos has scaled by zeta, in every form of retention."""
+SCALE_BASE = 512  # positions after which xPos has scaled by zeta, in every form of retention
 
 
 def xpos(x: Tensor, *, inverse: bool = False, base: int = SCALE_BASE) -> Tensor:
