@@ -6,7 +6,7 @@ special ones, `cut_short` and `damage` spoil a file.
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -42,7 +42,7 @@ _CHECK_BITS = _CELLS * _CELLS - _NUMBER_BITS
 
 @dataclass(frozen=True)
 class MadeVideo:
-    """What a made video holds: the truth that a reader is tested against."""
+    """Facts of a made video, against which readers are tested."""
 
     path: Path
     times_s: tuple[float, ...]
@@ -58,12 +58,12 @@ class MadeVideo:
 
 
 def video_info(path: str = "film.mp4", **facts: Any) -> VideoInfo:
-    """Facts about a video that is not there: 10 s of 64 x 48 upright pixels, 25 a second, unless told."""
+    """Facts about a video that is not there: 10 s of 64 x 48 upright pixels, 25 a second, by default."""
     known: dict[str, Any] = {"duration_s": 10.0, "fps": 25.0, "width": 64, "height": 48, **facts}
     n_frames = round(known["duration_s"] * known["fps"])
-    shown = {"display_width": known["width"], "display_height": known["height"], "rotation_deg": 0}
+    display = {"display_width": known["width"], "display_height": known["height"], "rotation_deg": 0}
     times = {"start_s": 0.0, "start_offset_s": 0.0}
-    others = {"is_vfr": False, "n_frames": n_frames, **shown, "sample_aspect_ratio": 1.0, **times}
+    others = {"is_vfr": False, "n_frames": n_frames, **display, "sample_aspect_ratio": 1.0, **times}
     return VideoInfo(path, 1, "mp4", "h264", **{**others, **known})
 
 
@@ -392,10 +392,15 @@ GOOD_VIDEOS: dict[str, Callable[[Path], MadeVideo]] = {
 
 
 def expected_numbers(video: MadeVideo, fps: float) -> list[int]:
-    """The frame on screen at k / fps for every k before the end, found one by one: the truth for a reader."""
+    """The frame on screen at k / fps for every k before the end: the truth for a reader."""
+    return frames_on_screen(video.times_s, fps, video.duration_s)
+
+
+def frames_on_screen(times_s: Sequence[float], fps: float, duration_s: float) -> list[int]:
+    """The last frame whose time is at most 0.6 ms after k / fps, for every k before the end."""
     numbers, k = [], 0
-    while k == 0 or k / fps < video.duration_s - 0.0006:
-        shown = [i for i, time_s in enumerate(video.times_s) if time_s <= k / fps + 0.0006]
-        numbers.append(shown[-1] if shown else 0)
+    while k == 0 or k / fps < duration_s - 0.0006:
+        begun = [i for i, time_s in enumerate(times_s) if time_s <= k / fps + 0.0006]
+        numbers.append(begun[-1] if begun else 0)
         k += 1
     return numbers

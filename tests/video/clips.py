@@ -1,4 +1,4 @@
-"""Looking into written clips with two decoders, and videos that tell how far sound and pictures are apart."""
+"""Read written clips with two decoders, and measure how far sound and pictures are apart."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,6 @@ import numpy.typing as npt
 from av.video.reformatter import VideoReformatter
 
 from tests.media import MadeVideo, read_number
-from vidsum.video.frames import n_samples, samples_before
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -23,7 +22,7 @@ REAL_CLIPS = (
     "pancake.mkv",
     "slicing_peppers.mp4",
 )
-"""Of every codec, container and kind of frame rate among the real clips."""
+"""Real clips of every codec, container and kind of frame rate."""
 FLASH_EVERY_S = 1.0
 FLASH_LENGTH_S = 0.2
 _PROBE_S = 0.001
@@ -34,6 +33,12 @@ def decode_all(path: Path) -> list[av.VideoFrame]:
     """Every frame of a file, by PyAV, from its start to its end."""
     with av.open(str(path)) as container:
         return list(container.decode(video=0))
+
+
+def packets_of(path: Path, kind: str = "video") -> list[av.Packet]:
+    """The packets of the first stream of a kind."""
+    with av.open(str(path)) as container:
+        return [packet for packet in container.demux(**{kind: 0}) if packet.size]
 
 
 def numbers_by_pyav(path: Path) -> list[int]:
@@ -47,8 +52,8 @@ def numbers_by_opencv(path: Path) -> list[int]:
     """The number that each frame shows, by another decoder."""
     video, numbers = cv2.VideoCapture(str(path)), []
     while True:
-        found, picture = video.read()
-        if not found:
+        is_read, picture = video.read()
+        if not is_read:
             return numbers
         numbers.append(read_number(picture))
 
@@ -67,11 +72,11 @@ def chapters_of(path: Path) -> list[Chapter]:
     with av.open(str(path)) as container:
         return [
             Chapter(
-                float(each["start"] * each["time_base"]),
-                float(each["end"] * each["time_base"]),
-                each["metadata"]["title"],
+                float(chapter["start"] * chapter["time_base"]),
+                float(chapter["end"] * chapter["time_base"]),
+                chapter["metadata"]["title"],
             )
-            for each in container.chapters()
+            for chapter in container.chapters()
         ]
 
 
@@ -121,8 +126,7 @@ def make_flash_beep(
 ) -> FlashBeep:
     """Write such a video; its sound begins at `sound_from_s` and may end before the pictures do.
 
-    With `keep_every` above 1 the frame rate varies: of the frames that show the same as the one before, only
-    each so manieth is there.
+    With `keep_every` above 1 the frame rate varies: only every such frame is there, and those that change.
     """
     made = FlashBeep(path, float(fps), sound_from_s, duration_s if sound_until_s is None else sound_until_s)
     with av.open(str(path), "w") as container:
@@ -191,10 +195,10 @@ def _longest_run(wrong: BoolArray) -> float:
 
 def _flashes(path: Path, times_s: npt.NDArray[np.float64]) -> BoolArray:
     frames = decode_all(path)
-    shown = np.searchsorted([frame.time for frame in frames], times_s + 1e-6, side="right") - 1
+    on_screen = np.searchsorted([frame.time for frame in frames], times_s + 1e-6, side="right") - 1
     scaler = VideoReformatter()
     white = np.array([scaler.reformat(frame, format="gray").to_ndarray().mean() > 127 for frame in frames])
-    return white[np.maximum(shown, 0)]
+    return white[np.maximum(on_screen, 0)]
 
 
 def _beeping(path: Path, times_s: npt.NDArray[np.float64]) -> BoolArray:
@@ -207,14 +211,3 @@ def _beeping(path: Path, times_s: npt.NDArray[np.float64]) -> BoolArray:
     first = np.clip(np.round((times_s - start_s - 0.0005) * rate).astype(int), 0, len(wave))
     last = np.clip(np.round((times_s - start_s + 0.0005) * rate).astype(int) + 1, 0, len(wave))
     return (loud[last] - loud[first]) > 0
-
-
-def pick_frames(times_s: npt.ArrayLike, fps: float, duration_s: float) -> npt.NDArray[np.int64]:
-    """The frame on screen at k / fps for each sample k: the last whose time is not after it, else the first.
-
-    Frames go on screen at the increasing `times_s` [N], N >= 1. Returns [K] indices into these, K being
-    n_samples(fps, duration_s).
-    """
-    counts = [samples_before(fps, time_s) for time_s in np.asarray(times_s, dtype=np.float64).tolist()]
-    samples = np.arange(n_samples(fps, duration_s))
-    return np.maximum(np.searchsorted(counts, samples, side="right") - 1, 0)

@@ -1,4 +1,4 @@
-"""How much pictures change: measured while samples are read, and with a closer look."""
+"""How much pictures change: measured while samples are read, and in segments."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from vidsum.video.read import read_frames
 from vidsum.video.segments import measure_changes
 
 
-def measured(path: Path, fps: float | None = None, *, strict: bool = False) -> Changes:
+def measure(path: Path, fps: float | None = None, *, strict: bool = False) -> Changes:
     """The changes of what is decoded for samples at a rate."""
     meter = ChangeMeter()
     with read_frames(probe(path), [Sampling(fps, Exact(32, 18))], strict=strict, meter=meter) as frames:
@@ -26,19 +26,19 @@ def measured(path: Path, fps: float | None = None, *, strict: bool = False) -> C
 
 
 @pytest.mark.parametrize("kind", GOOD_VIDEOS)
-def test_every_decoded_picture_is_measured_at_its_time(kind: str, made: Made) -> None:
+def test_changes_are_measured_of_every_picture(kind: str, made: Made) -> None:
     video = made(kind)
-    whole = measured(video.path)
+    whole = measure(video.path)
     assert whole.timestamps == pytest.approx(video.times_s, abs=0.0011)
     assert whole.array[:, 1].all()
     assert whole.array[0, 0] == 0
-    assert (whole.array[1:, 0] > 1).all()  # each shows another number
+    assert (whole.array[1:, 0] > 1).all()
 
 
 @pytest.mark.parametrize("kind", GOOD_VIDEOS)
-def test_a_closer_look_gives_what_decoding_all_gives(kind: str, made: Made) -> None:
+def test_changes_of_segments_are_those_of_the_video(kind: str, made: Made) -> None:
     video = made(kind)
-    whole, info = measured(video.path), probe(video.path)
+    whole, info = measure(video.path), probe(video.path)
     span = video.duration_s
     for segments in (
         [(0.0, span)],
@@ -56,28 +56,40 @@ def test_a_closer_look_gives_what_decoding_all_gives(kind: str, made: Made) -> N
         assert (~inside).sum() <= len(segments)
 
 
-def test_a_picture_is_compared_with_that_of_half_a_second_ago() -> None:
+def test_changes_within_half_a_second() -> None:
     pictures = np.random.default_rng(0).integers(0, 256, (40, 18, 32, 3), np.uint8)
     meter = ChangeMeter()
     for number, picture in enumerate(pictures):
         meter.add(number / 25, av.VideoFrame.from_ndarray(picture, format="rgb24"))
-    found = meter.result("film.mp4").array[:, 2]
-    of_then = pictures[np.maximum(np.arange(40) - 12, 0)]
-    assert found == pytest.approx(np.abs(pictures.astype(float) - of_then).mean(axis=(1, 2, 3)), abs=1e-4)
+    differences = meter.result("film.mp4").array[:, 2]
+    wanted = np.abs(pictures.astype(float) - pictures[np.maximum(np.arange(40) - 12, 0)]).mean(axis=(1, 2, 3))
+    assert differences == pytest.approx(wanted, abs=1e-4)
 
 
-def test_pictures_that_are_left_out_are_told(tmp_path: Path) -> None:
+def test_changes_mark_skipped_pictures(tmp_path: Path) -> None:
     path = tmp_path / "film.mkv"
     make_video(
         path, n_frames=100, codec_options={"x264-params": "bframes=3:b-adapt=0:b-pyramid=none:scenecut=0"}
     )
-    whole, sparse = measured(path, strict=True), measured(path, 2.0)
+    whole, sparse = measure(path, strict=True), measure(path, 2.0)
     assert len(sparse.array) < 0.7 * len(whole.array)
     numbers = np.searchsorted(whole.timestamps, sparse.timestamps)
     follows = np.diff(numbers, prepend=-1) == 1
     assert sparse.array[:, 1].astype(bool).tolist() == follows.tolist()
 
 
-def test_nothing_decoded_is_an_error_of_the_video() -> None:
+def test_changes_without_a_picture() -> None:
     with pytest.raises(InputError):
         ChangeMeter().result("film.mp4")
+
+
+@pytest.mark.parametrize(("still_s", "is_dissolve"), [(0.5, True), (0.1, False)])
+def test_changes_dissolve_needs_still_pictures(still_s: float, is_dissolve: bool) -> None:
+    """A picture that changes again at once does not end a dissolve."""
+    first, second, third = np.random.default_rng(0).integers(0, 256, (3, 6, 8, 3)).repeat(3, 1).repeat(4, 2)
+    meter = ChangeMeter()
+    for number in range(60):
+        share = min(max(number / 25 - 0.6, 0.0) / 0.6, 1.0)
+        picture = (1 - share) * first + share * second if number / 25 < 1.2 + still_s else third
+        meter.add(number / 25, av.VideoFrame.from_ndarray(picture.astype(np.uint8), format="rgb24"))
+    assert (meter.result("film.mp4").array[:, 3].max() > 0) == is_dissolve

@@ -1,4 +1,4 @@
-"""Copies of films with descriptions in a second sound track."""
+"""Copies of videos with descriptions in a second sound track."""
 
 from pathlib import Path
 
@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from av.stream import Disposition
 
-from tests.media import make_video
+from tests.media import Track, make_tracks, make_video
+from tests.video.clips import packets_of
 from vidsum.errors import UsageError
 from vidsum.types import FloatArray
 from vidsum.video.described import DUCKED_DB, RAMP_S, DescribedSound, SpokenText, sound_rate, write_described
@@ -23,7 +24,7 @@ class Steady:
         return np.full((2, count), 0.5, np.float32)
 
 
-def test_the_film_is_lowered_around_a_text_whatever_the_blocks() -> None:
+def test_described_sound_is_lowered_around_a_text() -> None:
     spoken = [SpokenText(1.0, np.full(500, 0.1, np.float32)), SpokenText(1.7, np.full(100, 0.1, np.float32))]
     sound = DescribedSound(Steady(), spoken)  # type: ignore[arg-type]
     whole = sound.read(0, 3000)
@@ -39,13 +40,12 @@ def test_the_film_is_lowered_around_a_text_whatever_the_blocks() -> None:
     assert whole[:, 1500:1700].max() < 0.5  # in between it stays low: the ramps meet
 
 
-def packets(path: Path, **stream: int) -> list[bytes]:
-    with av.open(str(path)) as container:
-        return [bytes(packet) for packet in container.demux(**stream) if packet.size]
+def contents(path: Path, kind: str = "video") -> list[bytes]:
+    return [bytes(packet) for packet in packets_of(path, kind)]
 
 
 @pytest.mark.parametrize("name", ["film.mp4", "film.mkv"])
-def test_pictures_and_first_track_are_those_of_the_film(tmp_path: Path, name: str) -> None:
+def test_described_keeps_pictures_and_first_track(tmp_path: Path, name: str) -> None:
     film, copy = tmp_path / name, tmp_path / "copy.mp4"
     make_video(film, n_frames=75, sound=True, b_frames=2)
     info, before = probe(film), film.read_bytes()
@@ -53,11 +53,10 @@ def test_pictures_and_first_track_are_those_of_the_film(tmp_path: Path, name: st
     voice = np.full(rate, 0.4, np.float32)
     write_described(info, [SpokenText(1.0, voice)], copy, comment="vidsum x")
     assert film.read_bytes() == before
-    assert packets(copy, video=0) == packets(film, video=0)
-    theirs = packets(film, audio=0)
-    ours = packets(copy, audio=0)
-    assert len(ours) >= len(theirs) - 2  # what lies after the last picture is left out
-    assert set(ours) <= set(theirs)
+    assert contents(copy) == contents(film)
+    source, copied = contents(film, "audio"), contents(copy, "audio")
+    assert len(copied) >= len(source) - 2  # packets after the last picture are left out
+    assert set(copied) <= set(source)
     with av.open(str(copy)) as container:
         first, second = container.streams.audio
         assert second.disposition == Disposition.descriptions | Disposition.visual_impaired
@@ -72,7 +71,7 @@ def test_pictures_and_first_track_are_those_of_the_film(tmp_path: Path, name: st
     assert 20 * np.log10(under / alone) == pytest.approx(DUCKED_DB, abs=2)
 
 
-def test_a_film_without_sound_gets_a_track(tmp_path: Path) -> None:
+def test_described_silent_film(tmp_path: Path) -> None:
     film, copy = tmp_path / "film.mp4", tmp_path / "copy.mp4"
     make_video(film, n_frames=50)
     info = probe(film)
@@ -84,22 +83,14 @@ def test_a_film_without_sound_gets_a_track(tmp_path: Path) -> None:
     assert np.abs(sound).max() == pytest.approx(0.4, abs=0.1)
 
 
-def test_the_language_of_the_first_track_is_kept(tmp_path: Path) -> None:
-    film, tagged, copy = tmp_path / "film.mp4", tmp_path / "tagged.mp4", tmp_path / "copy.mp4"
-    make_video(film, n_frames=50, sound=True)
-    with av.open(str(film)) as source, av.open(str(tagged), "w") as target:
-        streams = {each.index: target.add_stream_from_template(each) for each in source.streams}
-        streams[1].metadata["language"] = "deu"
-        for packet in source.demux():
-            if packet.dts is not None:
-                packet.stream = streams[packet.stream.index]
-                target.mux(packet)
-    write_described(probe(tagged), [], copy)
-    with av.open(str(copy)) as container:
-        assert [each.metadata["language"] for each in container.streams.audio] == ["deu", "eng"]
+def test_described_keeps_language(tmp_path: Path) -> None:
+    film = make_tracks(tmp_path / "film.mp4", Track((64, 48)), Track(1, language="deu"))
+    write_described(probe(film), [], tmp_path / "copy.mp4")
+    with av.open(str(tmp_path / "copy.mp4")) as container:
+        assert [track.metadata["language"] for track in container.streams.audio] == ["deu", "eng"]
 
 
-def test_a_film_that_mp4_cannot_hold_is_refused(tmp_path: Path) -> None:
+def test_described_codec_not_in_mp4(tmp_path: Path) -> None:
     film = tmp_path / "film.webm"
     make_video(film, n_frames=25, codec="libvpx")
     with pytest.raises(UsageError, match="vp8") as refused:

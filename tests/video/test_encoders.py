@@ -1,4 +1,4 @@
-"""Encoders other than the default: what is read back, and what happens where there is no GPU."""
+"""Encoders: what is read back, and the choice where there is no GPU."""
 
 from pathlib import Path
 
@@ -15,25 +15,15 @@ from vidsum.video.write import write_segments
 SIZE = (640, 360)
 
 
-@pytest.fixture(scope="module")
-def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("film") / "film.mp4"
-    media.make_video(path, n_frames=60, fps=25, sound=True)
-    return path
-
-
 @pytest.mark.parametrize(("codec", "tag"), [("h264", "avc1"), ("hevc", "hvc1"), ("av1", "av01")])
-def test_each_codec_holds_the_frames_and_a_key_frame_at_each_cut(
-    film: Path, tmp_path: Path, codec: str, tag: str
-) -> None:
+def test_codec_frames_and_key_frames(tmp_path: Path, codec: str, tag: str) -> None:
     clip = tmp_path / "clip.mp4"
+    film = media.make_video(tmp_path / "film.mp4", n_frames=60, sound=True).path
     written = write_segments(probe(film), [(0.2, 0.8), (1.2, 2.0)], clip, codec=codec, crf=10)
     with av.open(str(clip)) as container:
         stream = container.streams.video[0]
-        assert (stream.codec_context.name.replace("libdav1d", "av1"), stream.codec_context.codec_tag) == (
-            codec,
-            tag,
-        )
+        assert stream.codec_context.name.replace("libdav1d", "av1") == codec
+        assert stream.codec_context.codec_tag == tag
         frames = list(container.decode(video=0))
     numbers = [media.read_number(frame.to_ndarray(format="rgb24")) for frame in frames]
     assert numbers == [*range(5, 20), *range(30, 50)]
@@ -42,10 +32,8 @@ def test_each_codec_holds_the_frames_and_a_key_frame_at_each_cut(
 
 
 @pytest.mark.parametrize("codec", ["h264", "hevc", "av1"])
-def test_the_rate_factor_sets_the_size(tmp_path: Path, codec: str) -> None:
-    silent = tmp_path / "silent.mp4"
-    media.make_video(silent, n_frames=60, fps=25)
-    sizes = []
+def test_codec_rate_factor(tmp_path: Path, codec: str) -> None:
+    silent, sizes = media.make_video(tmp_path / "silent.mp4", n_frames=60).path, []
     for crf in (10, 45):
         write_segments(probe(silent), [(0.0, 2.0)], tmp_path / "clip.mp4", codec=codec, crf=crf)
         sizes.append((tmp_path / "clip.mp4").stat().st_size)
@@ -53,7 +41,7 @@ def test_the_rate_factor_sets_the_size(tmp_path: Path, codec: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "here", "chosen", "warns"),
+    ("name", "works", "chosen", "warns"),
     [
         (None, True, "libx265", False),
         ("auto", True, "hevc_nvenc", False),
@@ -63,17 +51,17 @@ def test_the_rate_factor_sets_the_size(tmp_path: Path, codec: str) -> None:
         ("libx265", True, "libx265", False),
     ],
 )
-def test_the_cpu_encodes_where_the_gpu_cannot_and_a_line_says_so(
-    name: str | None, here: bool, chosen: str, warns: bool, monkeypatch: pytest.MonkeyPatch
+def test_choose_encoder(
+    name: str | None, works: bool, chosen: str, warns: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(encoders, "can_encode", lambda *_: here)
+    monkeypatch.setattr(encoders, "can_encode", lambda *_: works)
     choice = choose_encoder("hevc", name, None, None, SIZE)
     assert choice.encoder.name == chosen
     assert bool(choice.warnings) == warns
     assert all("hevc_nvenc" in line and "libx265" in line for line in choice.warnings)
 
 
-def test_a_preset_of_the_encoder_that_is_not_used_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_choose_encoder_preset(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoders, "can_encode", lambda *_: False)
     options = choose_encoder("h264", "auto", 30, "p7", SIZE).options
     assert (options["preset"], options["crf"]) == (ENCODERS["libx264"].preset, "30")
@@ -94,14 +82,12 @@ def test_a_preset_of_the_encoder_that_is_not_used_is_left_out(monkeypatch: pytes
         ("av1", None, None, "slow"),
     ],
 )
-def test_what_an_encoder_does_not_have_is_refused(
-    codec: str, name: str | None, crf: int | None, preset: str | None
-) -> None:
+def test_choose_encoder_errors(codec: str, name: str | None, crf: int | None, preset: str | None) -> None:
     with pytest.raises(UsageError):
         choose_encoder(codec, name, crf, preset, SIZE)
 
 
-def test_an_encoder_is_tried_before_it_is_used() -> None:
+def test_can_encode() -> None:
     assert can_encode("libx264", SIZE)
     assert not can_encode("libx264", (0, 0))
     assert not can_encode("nonsense", SIZE)

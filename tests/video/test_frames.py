@@ -1,4 +1,4 @@
-"""Which frame is on screen at each sample, against the definition; sizes of pictures, against torchvision."""
+"""The frame on screen at each sample, by the definition; sizes of pictures, against torchvision."""
 
 import math
 
@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.media import video_info
+from tests.media import frames_on_screen, video_info
 from vidsum.errors import UsageError
 from vidsum.video.damage import DecodeLog
 from vidsum.video.frames import Exact, Sampling, ShortSide, n_samples, pixel_size, sample_stream
@@ -19,19 +19,6 @@ frame_times = st.lists(st.integers(1, 4000), max_size=60).map(
 rates = st.floats(0.1, 60.0)
 
 
-def frames_by_definition(times_s: list[float], fps: float, duration_s: float) -> list[int]:
-    """Sample by sample, frame by frame: the last that is on screen by 0.6 ms after the sample's time."""
-    numbers, k = [], 0
-    while k == 0 or k / fps < duration_s - 0.0006:
-        shown = 0
-        for number, time_s in enumerate(times_s):
-            if time_s - 0.0006 <= k / fps:
-                shown = number
-        numbers.append(shown)
-        k += 1
-    return numbers
-
-
 def has_tie(times_s: list[float], fps: float) -> bool:
     """Whether a frame lies within rounding of the tolerance's edge, where either answer is right."""
     samples = [(time_s - 0.0006) * fps for time_s in times_s]
@@ -39,9 +26,7 @@ def has_tie(times_s: list[float], fps: float) -> bool:
 
 
 @given(frame_times, st.lists(rates, min_size=1, max_size=3), st.floats(0.001, 3.0))
-def test_frames_are_picked_as_they_come_by_the_definition(
-    times_s: list[float], all_fps: list[float], last_s: float
-) -> None:
+def test_sample_stream_frames(times_s: list[float], all_fps: list[float], last_s: float) -> None:
     duration_s = times_s[-1] + last_s
     info = video_info(duration_s=duration_s, fps=len(times_s) / duration_s, width=4, height=4)
     log = DecodeLog(frames=len(times_s), end_s=info.duration_s)
@@ -59,12 +44,12 @@ def test_frames_are_picked_as_they_come_by_the_definition(
         if has_tie([*times_s, duration_s], fps):
             continue
         got = [frame for number, frame in stream if number == i]
-        assert [frame.image[0, 0, 0] for frame in got] == frames_by_definition(times_s, fps, duration_s)
+        assert [frame.image[0, 0, 0] for frame in got] == frames_on_screen(times_s, fps, duration_s)
         assert [frame.index for frame in got] == list(range(n_samples(fps, info.duration_s)))
         assert [frame.time_s for frame in got] == [k / fps for k in range(len(got))]
 
 
-def test_frames_of_several_samplings_come_in_time_order() -> None:
+def test_sample_stream_of_several_samplings() -> None:
     times_s = [k / 25 for k in range(100)]
     stream = sample_stream(
         ((time_s, time_s) for time_s in times_s),
@@ -73,9 +58,9 @@ def test_frames_of_several_samplings_come_in_time_order() -> None:
         DecodeLog(frames=100, end_s=4.0),
         lambda _, time_s: np.zeros((1, 1, 3), dtype=np.uint8),
     )
-    shown = [frame.pts_s for _, frame in stream]
-    assert shown == sorted(shown)
-    assert len(shown) == 8 + 100 + 28
+    times_s = [frame.pts_s for _, frame in stream]
+    assert times_s == sorted(times_s)
+    assert len(times_s) == 8 + 100 + 28
 
 
 @pytest.mark.parametrize(
@@ -89,12 +74,12 @@ def test_frames_of_several_samplings_come_in_time_order() -> None:
         (0.5, 2.0001, 1),
     ],
 )
-def test_samples_lie_before_the_end(fps: float, duration_s: float, wanted: int) -> None:
+def test_n_samples(fps: float, duration_s: float, wanted: int) -> None:
     assert n_samples(fps, duration_s) == wanted
 
 
 @given(st.integers(1, 600), st.integers(1, 200), st.integers(1, 200))
-def test_short_side_gives_the_size_of_torchvisions_resize(pixels: int, width: int, height: int) -> None:
+def test_pixel_size_is_that_of_torchvision(pixels: int, width: int, height: int) -> None:
     from torchvision.transforms.v2.functional import resize
 
     if max(width, height) * pixels / min(width, height) < 2000:
@@ -103,18 +88,18 @@ def test_short_side_gives_the_size_of_torchvisions_resize(pixels: int, width: in
         assert (got_height, got_width) == tuple(wanted[1:])
 
 
-def test_sizes() -> None:
+def test_pixel_size_is_exact() -> None:
     assert pixel_size(None, 640, 360) == (640, 360)
     assert pixel_size(Exact(48, 27), 640, 360) == (48, 27)
 
 
 @pytest.mark.parametrize("fps", [0.0, -1.0, math.inf, math.nan, 1e300, 1001.0])
-def test_a_rate_must_be_positive(fps: float) -> None:
+def test_sampling_rate_errors(fps: float) -> None:
     with pytest.raises(UsageError, match="sampling rate"):
         Sampling(fps)
 
 
 @pytest.mark.parametrize("size", [ShortSide(0), Exact(0, 5), Exact(5, -1)])
-def test_a_picture_must_have_pixels(size: ShortSide | Exact) -> None:
+def test_sampling_size_errors(size: ShortSide | Exact) -> None:
     with pytest.raises(UsageError, match="pixel"):
         Sampling(2.0, size)

@@ -1,4 +1,4 @@
-"""Decoding by hardware: what is asked of PyAV, and the CPU where no hardware decodes."""
+"""Decoding by hardware, and by the CPU where no hardware decodes."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,6 @@ from vidsum.errors import UsageError
 from vidsum.features import extractor
 from vidsum.features.extractor import CustomExtractor, register_extractor
 from vidsum.pipelines.plan import extract
-from vidsum.results.features import Features
 from vidsum.video import open as opening
 from vidsum.video.probe import probe
 
@@ -37,13 +36,11 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     kinds: list[str] = []
     real_open = av.open
 
-    def open_file(name: str, *given: Any, hwaccel: Any = None, **how: Any) -> Any:
-        if hwaccel is None:
-            return real_open(name, *given, **how)
-        if hwaccel != "vaapi":
+    def open_file(name: str, *arguments: Any, hwaccel: Any = None, **options: Any) -> Any:
+        if hwaccel not in (None, "vaapi"):
             raise RuntimeError("no such device")
-        kinds.append(hwaccel)
-        return real_open(name, *given, **how)
+        kinds.extend([hwaccel] if hwaccel else [])
+        return real_open(name, *arguments, **options)
 
     monkeypatch.setattr(opening.av, "open", open_file)
     monkeypatch.setattr(opening, "HWAccel", lambda kind, allow_software_fallback: kind)
@@ -52,12 +49,8 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return kinds
 
 
-def made(film: Path, **how: Any) -> Features:
-    return extract(film, "colour", **how)
-
-
-def test_the_first_hardware_that_decodes_is_used_and_recorded(film: Path, opened: list[str]) -> None:
-    by_cpu, by_hardware = made(film), made(film, hwaccel="auto")
+def test_hardware_is_recorded(film: Path, opened: list[str]) -> None:
+    by_cpu, by_hardware = extract(film, "colour"), extract(film, "colour", hwaccel="auto")
     assert opened == ["vaapi", "vaapi"]  # tried, then used
     assert by_hardware.provenance["parameters"]["hwaccel"] == "vaapi"
     assert "hwaccel" not in by_cpu.provenance["parameters"]
@@ -66,24 +59,24 @@ def test_the_first_hardware_that_decodes_is_used_and_recorded(film: Path, opened
 
 
 @pytest.mark.parametrize("wanted", ["cuda", "auto"])
-def test_the_cpu_steps_in_and_it_is_said(
+def test_hardware_missing_warns(
     film: Path, opened: list[str], monkeypatch: pytest.MonkeyPatch, wanted: Any
 ) -> None:
     monkeypatch.setattr(opening, "hwdevices_available", lambda: ["cuda"])
-    features = made(film, hwaccel=wanted)
+    features = extract(film, "colour", hwaccel=wanted)
     assert opened == []
-    assert features.provenance == made(film).provenance
+    assert features.provenance == extract(film, "colour").provenance
     (warning,) = features.warnings
     assert f"hwaccel {wanted}" in warning
-    assert made(film, hwaccel=wanted).warnings == (warning,)  # from the cache too
-    assert made(film).warnings == ()
+    assert extract(film, "colour", hwaccel=wanted).warnings == (warning,)  # from the cache too
+    assert extract(film, "colour").warnings == ()
 
 
-def test_what_pyav_says_of_missing_devices_is_a_no(film: Path) -> None:
+def test_hardware_of_another_system(film: Path) -> None:
     opening._can_decode.cache_clear()
     assert opening.choose_hardware(probe(film), "d3d11va") is None  # Windows' own
 
 
-def test_other_readers_have_no_hardware(film: Path, opened: list[str]) -> None:
+def test_hardware_of_another_reader(film: Path, opened: list[str]) -> None:
     with pytest.raises(UsageError, match="--hwaccel is of the reader pyav"):
-        made(film, hwaccel="vaapi", reader="opencv")
+        extract(film, "colour", hwaccel="vaapi", reader="opencv")

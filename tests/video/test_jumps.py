@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.media import MadeVideo, make_video, read_number
+from tests.media import make_video, read_number
 from tests.video.clips import FlashBeep, make_flash_beep, numbers_by_pyav, worst_offsets_s
 from vidsum.errors import UsageError
 from vidsum.types import TimeArray
@@ -33,7 +33,7 @@ TICK = Fraction(1, 90_000)
 
 @dataclass(frozen=True)
 class Part:
-    """Frames whose time stamps do not start again: the first one's, and how far each next one is."""
+    """Frames whose time stamps rise: the first time stamp, and the steps to the next."""
 
     start_s: float
     steps_s: tuple[float, ...]
@@ -41,17 +41,17 @@ class Part:
     """Frames by which decoding is ahead of showing."""
 
     @property
-    def shown_s(self) -> TimeArray:
+    def on_screen_s(self) -> TimeArray:
         return self.start_s + np.cumsum([0.0, *self.steps_s])
 
     def stamps(self) -> tuple[TimeArray, TimeArray]:
         """(dts, pts) in the order stored: each frame behind the `delay` that are shown before it."""
-        shown = self.shown_s
-        order = np.arange(len(shown))
+        times_s = self.on_screen_s
+        order = np.arange(len(times_s))
         if self.delay:  # P B B P B B ...
             order = np.argsort([i - self.delay - 0.5 if i % (self.delay + 1) == 0 else i for i in order])
-        ahead = shown[0] - STEP_S * np.arange(self.delay, 0, -1)
-        return np.concatenate([ahead, shown])[: len(shown)], shown[order]
+        ahead = times_s[0] - STEP_S * np.arange(self.delay, 0, -1)
+        return np.concatenate([ahead, times_s])[: len(times_s)], times_s[order]
 
     @property
     def lasts_s(self) -> float:
@@ -70,7 +70,7 @@ parts_of_files = st.lists(
 
 
 def joined(parts: list[Part]) -> tuple[Stamps, list[Part]]:
-    """The parts behind each other; each is made to start before the one ahead of it ends."""
+    """Join parts; a part starts before the end of its predecessor."""
     placed = [parts[0]]
     for part in parts[1:]:
         latest = placed[-1].stamps()[0][-1] - BACK_S - 1
@@ -81,21 +81,20 @@ def joined(parts: list[Part]) -> tuple[Stamps, list[Part]]:
 
 @given(parts_of_files)
 @settings(deadline=None)
-def test_the_time_line_always_rises_and_is_no_longer_than_the_pictures_last(parts: list[Part]) -> None:
+def test_jumps_time_line_rises(parts: list[Part]) -> None:
     stamps, placed = joined(parts)
-    found = find_jumps(stamps, None, np.empty(0, int), float(placed[0].start_s), STEP_S)
-    times_s = shift_times(stamps.pts_s, found.pictures)
-    first = 0
-    shown = []
+    jumps = find_jumps(stamps, None, np.empty(0, int), float(placed[0].start_s), STEP_S)
+    times_s = shift_times(stamps.pts_s, jumps.pictures)
+    first, rising = 0, []
     for part in placed:  # in the order of showing, part by part
-        n_frames = len(part.shown_s)
+        n_frames = len(part.on_screen_s)
         order = np.argsort(stamps.pts_s[first : first + n_frames])
-        shown += times_s[first : first + n_frames][order].tolist()
+        rising += times_s[first : first + n_frames][order].tolist()
         first += n_frames
-    assert all(a < b for a, b in pairwise(shown))
+    assert all(a < b for a, b in pairwise(rising))
     longest = max((step for part in placed for step in part.steps_s if step <= MAX_FRAME_S), default=STEP_S)
     n_gaps = sum(step > MAX_FRAME_S for part in placed for step in part.steps_s)
-    assert shown[-1] - shown[0] <= sum(part.lasts_s for part in placed) + longest * (n_gaps + len(placed))
+    assert rising[-1] - rising[0] <= sum(part.lasts_s for part in placed) + longest * (n_gaps + len(placed))
 
 
 @given(
@@ -104,60 +103,60 @@ def test_the_time_line_always_rises_and_is_no_longer_than_the_pictures_last(part
     st.sampled_from([0, 2]),
 )
 @settings(deadline=None)
-def test_a_well_behaved_file_keeps_its_time_stamps_to_the_bit(
-    start_s: float, steps_s: tuple[float, ...], delay: int
-) -> None:
+def test_jumps_of_a_well_behaved_file(start_s: float, steps_s: tuple[float, ...], delay: int) -> None:
     dts, pts = Part(start_s, steps_s, delay).stamps()
-    found = find_jumps(Stamps(dts, pts, np.zeros(len(pts))), None, np.empty(0, int), start_s, STEP_S)
-    assert found == Jumps()
-    assert (shift_times(pts, found.pictures) == pts).all()
+    jumps = find_jumps(Stamps(dts, pts, np.zeros(len(pts))), None, np.empty(0, int), start_s, STEP_S)
+    assert jumps == Jumps()
+    assert (shift_times(pts, jumps.pictures) == pts).all()
 
 
 @given(parts_of_files)
 @settings(deadline=None)
-def test_packets_are_moved_one_by_one_as_they_are_all_together(parts: list[Part]) -> None:
+def test_packet_shifter_matches_shift_times(parts: list[Part]) -> None:
     stamps, placed = joined(parts)
-    found = find_jumps(stamps, None, np.empty(0, int), float(placed[0].start_s), STEP_S)
-    mover, times_s = PacketShifter(found.pictures), []
+    jumps = find_jumps(stamps, None, np.empty(0, int), float(placed[0].start_s), STEP_S)
+    mover, times_s = PacketShifter(jumps.pictures), []
     for pts_s in stamps.pts_s.tolist():
         packet = SimpleNamespace(size=1, pts=round(pts_s / TICK), dts=None, time_base=TICK)
         mover.move(packet)
         times_s.append(float(packet.pts * TICK))
-    assert times_s == pytest.approx(shift_times(stamps.pts_s, found.pictures).tolist(), abs=2 * float(TICK))
+    assert times_s == pytest.approx(shift_times(stamps.pts_s, jumps.pictures).tolist(), abs=2 * float(TICK))
 
 
 @pytest.mark.parametrize("wrong_s", [100.0, 1e6])
 @pytest.mark.parametrize("n_wrong", [1, 3])
-def test_a_few_wrong_time_stamps_cost_next_to_nothing(wrong_s: float, n_wrong: int) -> None:
+def test_jumps_of_a_few_wrong_time_stamps(wrong_s: float, n_wrong: int) -> None:
     times = np.arange(100) * STEP_S + 2e6
     for sign in (1, -1):
         wrong = times.copy()
         wrong[50 : 50 + n_wrong] += sign * wrong_s
-        found = find_jumps(
-            Stamps(wrong, wrong, np.zeros(100)), None, np.empty(0, int), float(times[0]), STEP_S
-        )
-        mended = shift_times(wrong, found.pictures)
+        stamps = Stamps(wrong, wrong, np.zeros(100))
+        jumps = find_jumps(stamps, None, np.empty(0, int), float(times[0]), STEP_S)
+        mended = shift_times(wrong, jumps.pictures)
         assert (np.diff(mended) > 0).all()
         assert mended[-1] == pytest.approx(times[-1], abs=4 * STEP_S)
 
 
-def test_sound_goes_with_the_part_of_the_pictures_it_belongs_to() -> None:
+def test_jumps_of_sound() -> None:
     part = np.arange(100) * STEP_S
     pictures, sound = np.tile(part, 3), np.tile(part, 3)
     # the last sound of each part is stored after the first pictures of the next
     at = np.clip(np.arange(300) + 5, 0, 300)
     zeros = np.zeros(300)
-    found = find_jumps(Stamps(pictures, pictures, zeros), Stamps(sound, sound, zeros), at, 0.0, STEP_S)
-    assert shift_times(sound, found.sound) == pytest.approx(np.arange(300) * STEP_S)
+    jumps = find_jumps(Stamps(pictures, pictures, zeros), Stamps(sound, sound, zeros), at, 0.0, STEP_S)
+    assert shift_times(sound, jumps.sound) == pytest.approx(np.arange(300) * STEP_S)
 
 
 # --- files ---
 
 
-def twice(video: MadeVideo, target: Path) -> Path:
-    """A file behind itself, as recordings are joined byte by byte."""
-    target.write_bytes(video.path.read_bytes() * 2)
-    return target
+@pytest.fixture(scope="module")
+def twice(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two seconds behind themselves, as recordings are joined byte by byte."""
+    path = tmp_path_factory.mktemp("twice") / "aa.ts"
+    make_video(path, n_frames=50, start_s=3.0, sound=True)
+    path.write_bytes(path.read_bytes() * 2)
+    return path
 
 
 def all_frames(
@@ -168,32 +167,28 @@ def all_frames(
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_joined_recordings_are_read_to_the_end(reader: str, tmp_path: Path) -> None:
+def test_joined_recordings_frames(reader: str, twice: Path) -> None:
     if reader == "decord":
         pytest.importorskip("decord")
-    video = make_video(tmp_path / "a.ts", n_frames=50, start_s=3.0, sound=True)
-    path = twice(video, tmp_path / "aa.ts")
-    frames, warnings = all_frames(path, reader)
+    frames, warnings = all_frames(twice, reader)
     assert [read_number(frame.image) for frame in frames] == [*range(50), *range(50)]
     assert [frame.pts_s for frame in frames] == pytest.approx([i / 25 for i in range(100)], abs=1e-4)
     assert sum("start again once" in warning for warning in warnings) == 1
-    info = probe(path)
+    info = probe(twice)
     assert (info.n_frames, info.duration_s) == (100, pytest.approx(4.0, abs=0.001))
 
 
-def test_joined_recordings_are_no_damage(tmp_path: Path) -> None:
-    path = twice(make_video(tmp_path / "a.ts", n_frames=50), tmp_path / "aa.ts")
-    with read_frames(probe(path), [Sampling(2.0)], strict=True) as frames:
+def test_joined_recordings_are_no_damage(twice: Path, tmp_path: Path) -> None:
+    with read_frames(probe(twice), [Sampling(2.0)], strict=True) as frames:
         assert len(list(frames)) == 8
-
-
-def test_stills_of_joined_recordings(tmp_path: Path) -> None:
-    path = twice(make_video(tmp_path / "a.ts", n_frames=50), tmp_path / "aa.ts")
-    stills = read_frames_at(probe(path), [3.0, 0.4, 2.0])
+    stills = read_frames_at(probe(twice), [3.0, 0.4, 2.0])
     assert [read_number(still.image) for still in stills] == [25, 10, 0]
+    with pytest.raises(UsageError, match="jump") as caught:
+        copy_segments(probe(twice), [(0.0, 1.0)], tmp_path / "clip.mp4")
+    assert "--copy" in str(caught.value.hint)
 
 
-def test_clips_of_joined_recordings_with_their_sound(tmp_path: Path) -> None:
+def test_joined_recordings_clips(tmp_path: Path) -> None:
     made = make_flash_beep(tmp_path / "a.ts", duration_s=4.0, start_s=7.0)
     path = tmp_path / "aa.ts"
     path.write_bytes(made.path.read_bytes() * 2)
@@ -205,14 +200,7 @@ def test_clips_of_joined_recordings_with_their_sound(tmp_path: Path) -> None:
     assert max(worst_offsets_s(whole, written.path, written.segments)) < 0.05
 
 
-def test_joined_recordings_are_not_copied(tmp_path: Path) -> None:
-    path = twice(make_video(tmp_path / "a.ts", n_frames=50), tmp_path / "aa.ts")
-    with pytest.raises(UsageError, match="jump") as caught:
-        copy_segments(probe(path), [(0.0, 1.0)], tmp_path / "clip.mp4")
-    assert "--copy" in str(caught.value.hint)
-
-
-def test_time_stamps_that_wrap_are_no_jump(tmp_path: Path) -> None:
+def test_wrapped_time_stamps(tmp_path: Path) -> None:
     wrap_s = 2**33 / 90_000
     path = make_video(tmp_path / "wrap.ts", n_frames=100, start_s=wrap_s - 3.0).path
     frames, warnings = all_frames(path, fps=1.0)
@@ -223,7 +211,7 @@ def test_time_stamps_that_wrap_are_no_jump(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize(("name", "leap_s"), [("a.mkv", 1e9), ("a.ts", 20_000.0), ("a.mp4", 20_000.0)])
-def test_a_gap_is_left_out(name: str, leap_s: float, reader: str, tmp_path: Path) -> None:
+def test_gap_is_left_out(name: str, leap_s: float, reader: str, tmp_path: Path) -> None:
     if reader == "decord":
         pytest.importorskip("decord")
     times = [i / 25 + (leap_s if i >= 30 else 0) for i in range(60)]
@@ -249,17 +237,13 @@ def test_a_gap_is_left_out(name: str, leap_s: float, reader: str, tmp_path: Path
         ("a.mp4", 900.0, False),  # whose index says how long the frame lasts
     ],
 )
-def test_a_shorter_gap_counts_by_what_is_usual_in_the_file(
-    name: str, leap_s: float, is_left_out: bool, tmp_path: Path
-) -> None:
+def test_shorter_gap(name: str, leap_s: float, is_left_out: bool, tmp_path: Path) -> None:
     times = [i / 25 + (leap_s if i >= 30 else 0) for i in range(60)]
     info = probe(make_video(tmp_path / name, times_s=times).path)
     assert info.duration_s == pytest.approx(2.4 + (0 if is_left_out else leap_s), abs=0.05)
 
 
-def test_a_large_file_is_read_whole_if_its_length_cannot_be(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_large_file_of_joined_recordings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     video = make_video(tmp_path / "a.ts", n_frames=200, sound=True)
     path = tmp_path / "aaaa.ts"
     path.write_bytes(video.path.read_bytes() * 4)
@@ -269,22 +253,22 @@ def test_a_large_file_is_read_whole_if_its_length_cannot_be(
     assert (info.n_frames, info.duration_s) == (800, pytest.approx(32.0, abs=0.01))
 
 
-def test_slides_that_stay_for_minutes_are_no_gap(tmp_path: Path) -> None:
+def test_slides_are_no_gap(tmp_path: Path) -> None:
     path = make_video(tmp_path / "slides.mkv", times_s=[60.0 * i for i in range(10)] + [3000.0]).path
     frames, warnings = all_frames(path, fps=1 / 60)
     assert [read_number(frame.image) for frame in frames] == [*range(10), *[9] * 40, 10]
     assert not warnings
 
 
-def test_sound_fills_what_would_be_a_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gap_with_sound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jumps_module, "MAX_FRAME_S", 5.0)
     silent = make_video(tmp_path / "silent.mkv", times_s=[0.0, 1.0, 20.0]).path
-    heard = make_video(tmp_path / "heard.mkv", times_s=[0.0, 1.0, 20.0], sound=True).path
+    audible = make_video(tmp_path / "audible.mkv", times_s=[0.0, 1.0, 20.0], sound=True).path
     assert probe(silent).duration_s < 5
-    assert probe(heard).duration_s == pytest.approx(20.04, abs=0.01)
+    assert probe(audible).duration_s == pytest.approx(20.04, abs=0.01)
 
 
-def test_a_long_subtitle_is_no_video(tmp_path: Path) -> None:
+def test_long_subtitle(tmp_path: Path) -> None:
     video = make_video(tmp_path / "film.mkv", n_frames=50, sound=True).path
     titles = tmp_path / "titles.srt"
     titles.write_text("1\n00:00:00,000 --> 00:00:30,000\nhello\n")

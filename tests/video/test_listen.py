@@ -20,8 +20,8 @@ def tone(rate: int, seconds: float, hertz: float = 440.0) -> np.ndarray:
     return np.asarray(0.4 * np.sin(2 * np.pi * hertz * np.arange(round(rate * seconds)) / rate), np.float32)
 
 
-def heard(path: Path, block_s: float = 10.0) -> np.ndarray:
-    return np.concatenate(list(read_sound(probe_sound(path), RATE, block_s, DecodeLog())))
+def read(path: Path, block_s: float = 10.0, from_s: float = 0.0) -> np.ndarray:
+    return np.concatenate(list(read_sound(probe_sound(path), RATE, block_s, DecodeLog(), from_s)))
 
 
 def pitch(samples: np.ndarray) -> float:
@@ -31,31 +31,30 @@ def pitch(samples: np.ndarray) -> float:
 
 @pytest.mark.parametrize("rate", [8_000, 16_000, 44_100, 96_000])
 @pytest.mark.parametrize("channels", [1, 2, 6])
-def test_any_rate_and_number_of_channels_becomes_mono(tmp_path: Path, rate: int, channels: int) -> None:
+def test_read_sound_is_mono(tmp_path: Path, rate: int, channels: int) -> None:
     write_wav(np.tile(tone(rate, 2.0), (channels, 1)), tmp_path / "tone.wav", rate)
     sound = probe_sound(tmp_path / "tone.wav")
     assert (sound.video, sound.duration_s) == (None, pytest.approx(2.0))
-    samples = heard(tmp_path / "tone.wav", 0.7)
+    samples = read(tmp_path / "tone.wav", 0.7)
     assert len(samples) == 3 * round(0.7 * RATE)
     assert pitch(samples[:RATE]) == pytest.approx(440, abs=2)
     assert np.abs(samples[round(2.05 * RATE) :]).max() < 1e-3
 
 
-def test_blocks_of_any_length_give_the_same_samples(tmp_path: Path) -> None:
-    write_wav(
-        np.random.default_rng(0).normal(0, 0.1, 48_000).astype(np.float32), tmp_path / "noise.wav", 22_050
-    )
-    whole = heard(tmp_path / "noise.wav")
-    pieces = heard(tmp_path / "noise.wav", 0.31)
+def test_read_sound_blocks(tmp_path: Path) -> None:
+    path = tmp_path / "noise.wav"
+    write_wav(np.random.default_rng(0).normal(0, 0.1, 48_000).astype(np.float32), path, 22_050)
+    whole, pieces, rest = read(path), read(path, 0.31), read(path, from_s=0.75)
     n = min(len(whole), len(pieces))
     assert np.array_equal(whole[:n], pieces[:n])
+    assert np.abs(whole[12_000:34_000] - rest[:22_000]).max() < 1e-3
 
 
-def test_time_0_of_a_video_is_its_first_picture(film: Path) -> None:
+def test_read_sound_of_a_video(film: Path) -> None:
     sound = probe_sound(film)
     assert sound.video is not None
     assert sound.duration_s == pytest.approx(10.0, abs=0.1)
-    assert np.abs(heard(film)[: RATE // 2]).max() > 0.01
+    assert np.abs(read(film)[: RATE // 2]).max() > 0.01
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +62,7 @@ def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return media.make_video(tmp_path_factory.mktemp("f") / "film.mp4", n_frames=250, fps=25, sound=True).path
 
 
-def test_damaged_sound_is_silence_and_is_counted(film: Path, tmp_path: Path) -> None:
+def test_read_sound_damaged(film: Path, tmp_path: Path) -> None:
     media.damage(film, tmp_path / "damaged.mp4", at=0.5, n_bytes=20_000)
     log = DecodeLog()
     samples = np.concatenate(list(read_sound(probe_sound(tmp_path / "damaged.mp4"), RATE, 5.0, log)))
@@ -71,13 +70,13 @@ def test_damaged_sound_is_silence_and_is_counted(film: Path, tmp_path: Path) -> 
     assert len(samples) >= 9 * RATE
 
 
-def test_a_stray_time_stamp_hides_no_sound_and_adds_none(tmp_path: Path) -> None:
+def test_read_sound_stray_time_stamp(tmp_path: Path) -> None:
     film = media.make_video(tmp_path / "film.flv", n_frames=75, fps=25, sound=True).path
-    before = heard(film)
+    before = read(film)
     data = bytearray(film.read_bytes())
     _stray_tag(data, number=20)
     film.write_bytes(data)
-    samples = heard(film)
+    samples = read(film)
     assert len(samples) == len(before)
     loudness = np.abs(samples[: round(2.5 * RATE)]).reshape(-1, RATE // 10).max(axis=1)
     assert loudness[1:].min() > 0.5 * np.abs(before).max()
@@ -92,7 +91,7 @@ def _stray_tag(data: bytearray, number: int) -> None:
     data[at + 7] = 8  # the highest byte, of milliseconds
 
 
-def test_files_without_sound_are_refused(tmp_path: Path) -> None:
+def test_probe_sound_errors(tmp_path: Path) -> None:
     silent = media.make_video(tmp_path / "silent.mp4", n_frames=5).path
     (tmp_path / "words.txt").write_text("only words\n" * 50)
     (tmp_path / "noise.mp3").write_bytes(np.random.default_rng(0).bytes(100))
@@ -101,14 +100,14 @@ def test_files_without_sound_are_refused(tmp_path: Path) -> None:
             probe_sound(path)
 
 
-def test_a_cover_does_not_make_a_song_a_video(tmp_path: Path) -> None:
+def test_probe_sound_of_a_song_with_cover(tmp_path: Path) -> None:
     song = media.make_sound(tmp_path / "song.mp3", cover=True)
     assert probe_sound(song).video is None
     with av.open(str(song)) as container:
         assert container.streams.video
 
 
-def mono_of(path: Path, *channels: np.ndarray, rate: int = 16_000) -> tuple[np.ndarray, float]:
+def read_mono(path: Path, *channels: np.ndarray, rate: int = 16_000) -> tuple[np.ndarray, float]:
     """The mono sound of a file with these channels, and the seconds in which they cancel out."""
     write_wav(np.stack(channels), path, rate)
     log = DecodeLog()
@@ -116,25 +115,25 @@ def mono_of(path: Path, *channels: np.ndarray, rate: int = 16_000) -> tuple[np.n
 
 
 @pytest.mark.parametrize("rate", [8_000, 16_000, 44_100])
-def test_channels_that_cancel_out_leave_the_loudest(tmp_path: Path, rate: int) -> None:
+def test_read_sound_of_cancelling_channels(tmp_path: Path, rate: int) -> None:
     sound, other = tone(rate, 3.0), 0.01 * tone(rate, 3.0, 100)
-    samples, cancelled_s = mono_of(tmp_path / "r.wav", sound, -sound, rate=rate)
+    samples, cancelled_s = read_mono(tmp_path / "r.wav", sound, -sound, rate=rate)
     assert cancelled_s == pytest.approx(3.0, abs=0.1)
-    alone, _ = mono_of(tmp_path / "l.wav", sound, rate=rate)
+    alone, _ = read_mono(tmp_path / "l.wav", sound, rate=rate)
     assert np.abs((samples - alone)[200:]).max() < 1e-4  # after the fade
     six = (sound, -sound, *[other] * 4)
-    mix, cancelled_s = mono_of(tmp_path / "six.wav", *six, rate=rate)
+    mix, cancelled_s = read_mono(tmp_path / "six.wav", *six, rate=rate)
     assert cancelled_s == pytest.approx(3.0, abs=0.1)
     assert np.abs((mix - alone)[200:]).max() < 1e-4
-    dead, cancelled_s = mono_of(tmp_path / "dead.wav", sound, 0 * sound, rate=rate)
+    dead, cancelled_s = read_mono(tmp_path / "dead.wav", sound, 0 * sound, rate=rate)
     assert (cancelled_s, np.abs(dead).max() > 0.1) == (0, True)
-    assert mono_of(tmp_path / "plain.wav", sound, sound + other, rate=rate)[1] == 0
+    assert read_mono(tmp_path / "plain.wav", sound, sound + other, rate=rate)[1] == 0
 
 
-def test_the_choice_changes_without_a_click(tmp_path: Path) -> None:
+def test_read_sound_without_a_click(tmp_path: Path) -> None:
     low = tone(RATE, 6.0, 50.0)
     other = np.where(np.arange(len(low)) // (2 * RATE) == 1, -low, low)
-    samples, cancelled_s = mono_of(tmp_path / "part.wav", low, other)
+    samples, cancelled_s = read_mono(tmp_path / "part.wav", low, other)
     assert 1.4 < cancelled_s < 2.6
     steps = np.abs(np.diff(samples[: 6 * RATE]))
     assert steps.max() < 0.03  # a click would be a step of .4
@@ -142,7 +141,7 @@ def test_the_choice_changes_without_a_click(tmp_path: Path) -> None:
 
 
 @pytest.mark.weights
-def test_speech_of_opposite_phase_is_recognized(shared: Path, own_home: Path) -> None:
+def test_transcribe_opposite_phase(shared: Path, own_home: Path) -> None:
     transcript = vidsum.transcribe(shared / "bad" / "stereo_out_of_phase.flac")
     assert "ask what you can do for your country" in transcript.text.lower()
     assert any("cancel out" in warning for warning in transcript.warnings)

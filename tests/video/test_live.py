@@ -8,8 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -48,7 +47,7 @@ def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "_BACK_OFF_S", (0.05,))
 
 
-def shown(frames: Iterator[LiveFrame]) -> list[tuple[float, int]]:
+def numbers(frames: Iterator[LiveFrame]) -> list[tuple[float, int]]:
     return [(frame.time_s, read_number(frame.image)) for frame in frames]
 
 
@@ -59,14 +58,14 @@ def in_batch(path: Path, sampling: Sampling = SAMPLING) -> list[tuple[float, int
 
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".ts"])
 @pytest.mark.parametrize("fps", [2.0, 3.0])
-def test_a_file_gives_the_samples_of_the_batch_reader(tmp_path: Path, suffix: str, fps: float) -> None:
+def test_read_live_matches_read_frames(tmp_path: Path, suffix: str, fps: float) -> None:
     path = make_video(tmp_path / f"film{suffix}", n_frames=47, fps=25, start_s=0.5, b_frames=2).path
     sampling, warnings = Sampling(fps), list[str]()
-    assert shown(read_live(parse_source(str(path)), sampling, warnings.append)) == in_batch(path, sampling)
+    assert numbers(read_live(parse_source(str(path)), sampling, warnings.append)) == in_batch(path, sampling)
     assert warnings == []
 
 
-def test_a_growing_file_is_followed_until_nothing_comes(film: MadeVideo, tmp_path: Path) -> None:
+def test_read_live_of_a_growing_file(film: MadeVideo, tmp_path: Path) -> None:
     target, data = tmp_path / "grows.ts", film.path.read_bytes()
     target.write_bytes(data[: len(data) // 3])
 
@@ -79,12 +78,12 @@ def test_a_growing_file_is_followed_until_nothing_comes(film: MadeVideo, tmp_pat
 
     writer = threading.Thread(target=write_on)
     writer.start()
-    found = shown(read_live(parse_source(str(target), follow=True, idle_s=0.5), SAMPLING, print))
+    live_numbers = numbers(read_live(parse_source(str(target), follow=True, idle_s=0.5), SAMPLING, print))
     writer.join()
-    assert found == in_batch(film.path)
+    assert live_numbers == in_batch(film.path)
 
 
-def test_the_segments_of_a_folder_are_one_video(film: MadeVideo, tmp_path: Path) -> None:
+def test_read_live_of_a_folder(film: MadeVideo, tmp_path: Path) -> None:
     (tmp_path / "00 notes.txt").write_text("not a video")
     (tmp_path / "01 broken.mp4").write_bytes(b"\0\0\0\x18ftypisom" + bytes(100))
     warnings: list[str] = []
@@ -96,62 +95,50 @@ def test_the_segments_of_a_folder_are_one_video(film: MadeVideo, tmp_path: Path)
         shutil.copy(film.path, tmp_path / "2.ts")
 
     threading.Thread(target=add).start()
-    found = shown(read_live(parse_source(str(tmp_path), idle_s=2.0), SAMPLING, warnings.append))
+    live_numbers = numbers(read_live(parse_source(str(tmp_path), idle_s=2.0), SAMPLING, warnings.append))
     once = in_batch(film.path)
-    assert found == once + [(time_s + 7.0, number) for time_s, number in once]
+    assert live_numbers == once + [(time_s + 7.0, number) for time_s, number in once]
     assert len(warnings) == 1
     assert "01 broken.mp4" in warnings[0]
-
-
-class _Handler(BaseHTTPRequestHandler):
-    """Gives the file in as many requests as it has parts, and breaks off after each."""
-
-    def __init__(self, parts: list[bytes], *arguments: object) -> None:
-        self.parts = parts
-        super().__init__(*arguments)  # type: ignore[arg-type]
-
-    def do_GET(self) -> None:
-        if not self.parts:
-            self.send_error(503)
-            return
-        self.send_response(200)
-        self.send_header("Content-Type", "video/mp2t")
-        self.end_headers()
-        self.wfile.write(self.parts.pop(0))
-
-    def log_message(self, *_: object) -> None:
-        """Print nothing."""
 
 
 @pytest.fixture
 def served(film: MadeVideo) -> Iterator[str]:
     """The address of a stream that breaks off once, and is gone after its second time."""
-    data = film.path.read_bytes()
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, [data, data])) as server:  # type: ignore[arg-type]
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/live.ts"
-        server.shutdown()
+    bodies = [film.path.read_bytes()] * 2
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        if bodies:
+            handler.send_response(200)
+            handler.send_header("Content-Type", "video/mp2t")
+            handler.end_headers()
+            handler.wfile.write(bodies.pop())
+        else:
+            handler.send_error(503)
+
+    with running_server() as server:
+        yield server.serve("/live.ts", answer)
 
 
-def test_a_stream_that_breaks_off_is_connected_to_again(served: str, film: MadeVideo) -> None:
+def test_read_live_reconnects(served: str, film: MadeVideo) -> None:
     warnings: list[str] = []
-    found = shown(read_live(parse_source(served, idle_s=0.3), SAMPLING, warnings.append))
+    live_numbers = numbers(read_live(parse_source(served, idle_s=0.3), SAMPLING, warnings.append))
     once = in_batch(film.path)
-    assert found[: len(once)] == once
-    assert [number for _, number in found[len(once) :]] == [number for _, number in once]
-    times = [time_s for time_s, _ in found]
+    assert live_numbers[: len(once)] == once
+    assert [number for _, number in live_numbers[len(once) :]] == [number for _, number in once]
+    times = [time_s for time_s, _ in live_numbers]
     assert times == sorted(set(times))
     assert f"{served}: connecting again in 0.05 s" in warnings
 
 
-def test_an_address_without_a_stream_is_an_error_at_once() -> None:
+def test_read_live_of_a_dead_address() -> None:
     frames = read_live(parse_source("http://127.0.0.1:9/none.ts"), SAMPLING, print)
     with pytest.raises(InputError, match="cannot connect"):
         next(frames)
 
 
 @pytest.mark.parametrize("name", ["none.mp4", "nowhere/"])
-def test_a_missing_file_names_the_kinds_of_sources(name: str) -> None:
+def test_parse_source_missing_file(name: str) -> None:
     with pytest.raises(InputError, match="no such file") as caught:
         parse_source(name)
     assert "camera" in str(caught.value.hint)
@@ -161,13 +148,13 @@ def test_a_missing_file_names_the_kinds_of_sources(name: str) -> None:
     ("name", "kind"),
     [("rtsp://192.0.2.1/a", "stream"), ("-", "pipe"), ("camera", "camera"), ("camera:2", "camera")],
 )
-def test_kinds_of_sources(name: str, kind: str) -> None:
+def test_parse_source_kind(name: str, kind: str) -> None:
     assert parse_source(name).kind == kind
     assert parse_source(name).idle_s is None
 
 
 @pytest.mark.parametrize(
-    ("name", "is_here"),
+    ("name", "is_local"),
     [
         ("rtsp://192.0.2.1/a", False),
         ("http://127.0.0.1:80/a.ts", True),
@@ -182,13 +169,11 @@ def test_kinds_of_sources(name: str, kind: str) -> None:
         ("-", True),
     ],
 )
-def test_which_sources_need_no_network(name: str, is_here: bool) -> None:
-    assert parse_source(name).works_offline == is_here
+def test_parse_source_works_offline(name: str, is_local: bool) -> None:
+    assert parse_source(name).works_offline == is_local
 
 
-def test_an_mp4_from_a_pipe_names_the_formats_that_work(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_read_live_mp4_from_a_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its index is at the end, where a pipe cannot go."""
     film = make_video(tmp_path / "film.mp4", n_frames=400, fps=25, sound=True)
     prints = "import pathlib, sys; sys.stdout.buffer.write(pathlib.Path(sys.argv[1]).read_bytes())"
@@ -200,25 +185,24 @@ def test_an_mp4_from_a_pipe_names_the_formats_that_work(
     assert "-f mpegts" in str(caught.value.hint)
 
 
-def test_what_is_not_a_video_that_can_be_read_as_it_comes(tmp_path: Path) -> None:
+def test_read_live_not_a_video(tmp_path: Path) -> None:
     (tmp_path / "a.ts").write_bytes(bytes(1000))
     with pytest.raises(InputError, match="not a video"):
         list(read_live(parse_source(str(tmp_path / "a.ts"), follow=True, idle_s=0.05), SAMPLING, print))
 
 
-def clip_of(film: MadeVideo, path: Path, start_s: float, end_s: float, kept_s: float = 2.0) -> PreRoll:
-    """The clip of an alert from `start_s`, noticed a second later, to `end_s`."""
-    tap, clip = PreRoll("film", kept_s, "made by a test"), None
+def write_clip(film: MadeVideo, path: Path, start_s: float, end_s: float) -> None:
+    """Write the clip of an alert from `start_s`, noticed a second later, to `end_s`."""
+    tap, clip = PreRoll("film", 2.0, "made by a test"), None
     for frame in read_live(parse_source(str(film.path)), Sampling(10.0), print, tap):
         if clip is None and frame.time_s >= start_s + 1:
             clip = tap.start(path, start_s)
             clip.until_s = end_s
     tap.close()
-    return tap
 
 
-def test_a_clip_begins_at_the_key_frame_before_it_was_noticed(film: MadeVideo, tmp_path: Path) -> None:
-    clip_of(film, tmp_path / "a.mp4", 2.7, 5.0)
+def test_pre_roll_begins_at_a_key_frame(film: MadeVideo, tmp_path: Path) -> None:
+    write_clip(film, tmp_path / "a.mp4", 2.7, 5.0)
     numbers = numbers_by_pyav(tmp_path / "a.mp4")
     assert numbers[0] == 25  # every fifth frame is a key frame
     assert numbers == list(range(25, numbers[-1] + 1))
@@ -229,42 +213,38 @@ def test_a_clip_begins_at_the_key_frame_before_it_was_noticed(film: MadeVideo, t
     assert abs(sound - len(numbers) / 10) < 0.3
 
 
-def test_a_clip_that_is_open_at_the_end_is_finished(film: MadeVideo, tmp_path: Path) -> None:
-    clip_of(film, tmp_path / "a.mp4", 4.0, 1000.0)
+def test_pre_roll_open_at_the_end(film: MadeVideo, tmp_path: Path) -> None:
+    write_clip(film, tmp_path / "a.mp4", 4.0, 1000.0)
     assert numbers_by_pyav(tmp_path / "a.mp4") == list(range(40, 70))
 
 
 @settings(max_examples=10, deadline=None)
-@given(kept_s=st.floats(0.0, 4.0))
-def test_what_is_kept_is_bounded(film: MadeVideo, kept_s: float) -> None:
-    tap, most = PreRoll("film", kept_s, ""), 0
+@given(length_s=st.floats(0.0, 4.0))
+def test_pre_roll_is_bounded(film: MadeVideo, length_s: float) -> None:
+    tap, most = PreRoll("film", length_s, ""), 0
     for _ in read_live(parse_source(str(film.path)), Sampling(10.0), print, tap):
-        pictures = [each for each in tap._packets if each.stream.type == "video"]
-        most = max(most, len(pictures))
-        assert tap._bytes == sum(each.size for each in tap._packets)
+        most = max(most, sum(packet.stream.type == "video" for packet in tap._packets))
+        assert tap._bytes == sum(packet.size for packet in tap._packets)
     # the length, and up to a group of five pictures before and behind it
-    assert most <= 10 * kept_s + 12
+    assert most <= 10 * length_s + 12
 
 
-def test_time_stamps_that_jump_back_keep_no_packets(film: MadeVideo, tmp_path: Path) -> None:
+def test_pre_roll_of_time_stamps_that_jump_back(film: MadeVideo, tmp_path: Path) -> None:
     """A recorder that starts anew within one connection: its old packets would never be early enough."""
     (tmp_path / "film.ts").write_bytes(film.path.read_bytes() * 4)
-    tap, kept = PreRoll("film", 1.0, ""), list[int]()
-    for _ in read_live(
-        parse_source(str(tmp_path / "film.ts"), follow=True, idle_s=0.05), SAMPLING, print, tap
-    ):
-        kept.append(tap._bytes)
-    assert max(kept) < len(film.path.read_bytes()) / 2
+    tap, source = PreRoll("film", 1.0, ""), parse_source(str(tmp_path / "film.ts"), follow=True, idle_s=0.05)
+    sizes = [tap._bytes for _ in read_live(source, SAMPLING, print, tap)]
+    assert max(sizes) < len(film.path.read_bytes()) / 2
 
 
-def test_memory_comes_before_pre_roll(film: MadeVideo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pre_roll_memory_limit(film: MadeVideo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preroll, "_MAX_BYTES", 3000)
     tap = PreRoll("film", 60.0, "")
     for _ in read_live(parse_source(str(film.path)), SAMPLING, print, tap):
         assert tap._bytes <= 3000
 
 
-def test_what_comes_as_bytes_names_no_other_file(
+def test_read_live_follows_no_playlist(
     film: MadeVideo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A list of files is text that FFmpeg would follow."""
@@ -305,7 +285,7 @@ def trace(tmp_path: Path) -> list[str]:
     return words
 
 
-def test_no_answer_leads_beyond_this_machine(trace: list[str], tmp_path: Path) -> None:
+def test_offline_connects_to_no_other_machine(trace: list[str], tmp_path: Path) -> None:
     film = make_video(tmp_path / "film.ts", n_frames=20).path.read_bytes()
     hls = f"#EXTM3U\n#EXT-X-TARGETDURATION:5\n#EXTINF:5,\n{AWAY}\n#EXT-X-ENDLIST\n".encode()
     dash = f'<MPD xmlns="urn:mpeg:dash:schema:mpd:2011"><BaseURL>{AWAY}</BaseURL></MPD>'.encode()
@@ -317,31 +297,25 @@ def test_no_answer_leads_beyond_this_machine(trace: list[str], tmp_path: Path) -
         server.serve("/live.mpd", lambda handler: send(handler, dash, "application/dash+xml"))
         port = server.url.rpartition(":")[2]
         led = [f"{server.url}/{name}" for name in ("away", "name", "live.m3u8", "live.mpd")]
-        hosts = ("192.0.2.1", "[2001:db8::1]", "vidsum.invalid", socket_name(), "127.1", "0x7f000001")
+        hosts = ("192.0.2.1", "[2001:db8::1]", "vidsum.invalid", os.uname().nodename, "127.1", "0x7f000001")
         further = [f"http://{host}:{port}/film.ts" for host in hosts]
         further += [
             f"rtsp://127.0.0.1:{port}/x",
             f"rtmp://localhost:{port}/x",
             f"http://localhost@192.0.2.1:{port}/",
         ]
-        own = [f"{server.url}/film.ts", f"http://localhost:{port}/film.ts"]
+        local = [f"{server.url}/film.ts", f"http://localhost:{port}/film.ts"]
         environment = os.environ | {"VIDSUM_OFFLINE": "1", "PYTHONPATH": str(ROOT), "http_proxy": AWAY}
         ran = subprocess.run(
-            [*trace, sys.executable, "-c", PROGRAM, *led, *further, *own],
+            [*trace, sys.executable, "-c", PROGRAM, *led, *further, *local],
             env=environment,
             capture_output=True,
             text=True,
             check=True,
         )
     lines = [line for line in ran.stdout.splitlines() if "connecting again" not in line]
-    assert [line for line in lines if "cannot connect" not in line] == ["refused"] * len(further) + [
-        "read"
-    ] * 2
+    answers = [line for line in lines if "cannot connect" not in line]
+    assert answers == ["refused"] * len(further) + ["read"] * 2
     calls = (tmp_path / "calls").read_text()
     assert set(re.findall(r'inet_addr\("([^"]+)"\)', calls)) == {"127.0.0.1"}
     assert set(re.findall(r"htons\((\d+)\)", calls)) <= {port, "0"}
-
-
-def socket_name() -> str:
-    """Return the name of this machine, which may need a name server."""
-    return os.uname().nodename

@@ -1,4 +1,4 @@
-"""Captions can be read where they belong; sound comes out at the loudness that is asked for."""
+"""Captions in pictures, and the loudness of clips."""
 
 from pathlib import Path
 
@@ -26,25 +26,25 @@ def grey(width: int, height: int) -> av.VideoFrame:
     return frame
 
 
-def drawn(width: int, height: int, time_s: float) -> np.ndarray:
+def draw(width: int, height: int, time_s: float) -> np.ndarray:
     frame = grey(width, height)
     CaptionPainter(CUES, (width, height)).paint(frame, time_s, full=False)
     return plane_array(frame.planes[0])[:, :width].copy()
 
 
 @pytest.mark.parametrize("size", [(540, 960), (1280, 720), (540, 540), (2, 2), (16, 40)])
-def test_captions_are_drawn_while_they_last(size: tuple[int, int]) -> None:
+def test_caption_painter_times(size: tuple[int, int]) -> None:
     for time_s in (0.0, 0.99, 2.0, 2.5, 4.0, 9.0):
-        assert np.all(drawn(*size, time_s) == 90)
-    assert np.any(drawn(*size, 1.0) != 90)
+        assert np.all(draw(*size, time_s) == 90)
+    assert np.any(draw(*size, 1.0) != 90)
 
 
 @pytest.mark.parametrize(
     ("size", "lowest"), [((540, 960), 0.77), ((1280, 720), 0.93), ((540, 676), 0.77), ((720, 720), 0.93)]
 )
-def test_captions_are_large_white_on_black_and_in_their_place(size: tuple[int, int], lowest: float) -> None:
+def test_caption_painter_place(size: tuple[int, int], lowest: float) -> None:
     width, height = size
-    luma = drawn(width, height, 3.5)
+    luma = draw(width, height, 3.5)
     rows, columns = np.nonzero(luma != 90)
     assert 0.5 * height < rows.min() < rows.max() < lowest * height
     assert columns.min() > 0.03 * width
@@ -54,28 +54,28 @@ def test_captions_are_large_white_on_black_and_in_their_place(size: tuple[int, i
     assert (rows.max() - rows.min()) / 2 > 0.03 * min(height, 1.2 * width)
 
 
-def test_long_lines_are_drawn_smaller() -> None:
+def test_caption_painter_long_line() -> None:
     frame = grey(540, 960)
     CaptionPainter([(0.0, 1.0, "W" * 60)], (540, 960)).paint(frame, 0.5, full=True)
     columns = np.flatnonzero((plane_array(frame.planes[0])[:, :540] != 90).any(axis=0))
     assert 0 < columns.min() < columns.max() < 539
 
 
-def test_lines_of_upright_pictures_are_short() -> None:
+def test_letters_in_line() -> None:
     assert letters_in_line(1920, 1080) > letters_in_line(1080, 1080) > letters_in_line(1080, 1920)
 
 
-def test_letters_that_the_font_lacks_are_found() -> None:
+def test_missing_letters() -> None:
     assert missing_letters([(0, 1, "Größe, été: Ω ж 1.5 %\n今")]) == "今"
 
 
-def test_a_frame_of_the_decoder_is_left_as_it_is(tmp_path: Path) -> None:
-    """Others are made of it: what is drawn into it would stay when the caption is over."""
+def test_captions_leave_decoded_frames_unchanged(tmp_path: Path) -> None:
+    """Others are made of it: what is draw into it would stay when the caption is over."""
     made = make_video(tmp_path / "film.mp4", n_frames=50, width=128, height=96)
     target = tmp_path / "clip.mp4"
     look = ClipStyle(captions=[(0.4, 0.8, "Hello")])
-    for clip, how in ((tmp_path / "plain.mp4", ClipStyle()), (target, look)):
-        write_segments(probe(made.path), [(0.0, 2.0)], clip, crf=1, style=how)
+    for clip, style in ((tmp_path / "plain.mp4", ClipStyle()), (target, look)):
+        write_segments(probe(made.path), [(0.0, 2.0)], clip, crf=1, style=style)
     with av.open(str(target)) as first, av.open(str(tmp_path / "plain.mp4")) as second:
         pairs = zip(first.decode(video=0), second.decode(video=0), strict=True)
         changed = [np.abs(a.to_ndarray()[:96].astype(int) - b.to_ndarray()[:96]).max() > 60 for a, b in pairs]
@@ -95,25 +95,23 @@ def lufs_of(path: Path) -> float:
     return float(-0.691 + 10 * np.log10((x**2).mean(axis=1).sum()))
 
 
-def test_sound_has_the_loudness_that_is_asked_for(tmp_path: Path) -> None:
+def test_loudness_of_a_clip(tmp_path: Path) -> None:
     made = make_video(tmp_path / "film.mp4", n_frames=125, sound=True)
     info, target = probe(made.path), tmp_path / "clip.mp4"
     for wanted in (-14.0, -30.0):
-        warnings = write_segments(
-            info, [(0.0, 2.0), (3.0, 5.0)], target, style=ClipStyle(loudness_lufs=wanted)
-        ).warnings
-        assert warnings == ()
+        style = ClipStyle(loudness_lufs=wanted)
+        assert write_segments(info, [(0.0, 2.0), (3.0, 5.0)], target, style=style).warnings == ()
         assert lufs_of(target) == pytest.approx(wanted, abs=0.5)
 
 
 @pytest.mark.parametrize("length_s", [0.1, 0.36])
-def test_short_sound_has_the_gain_of_longer_sound(tmp_path: Path, length_s: float) -> None:
+def test_gain_of_short_sound(tmp_path: Path, length_s: float) -> None:
     info = probe(make_video(tmp_path / "film.mp4", n_frames=125, sound=True).path)
-    gain_db, usual_db = (find_gain(info, [(1.0, 1.0 + each)], Jumps(), -14.0) for each in (length_s, 2.0))
+    gain_db, usual_db = (find_gain(info, [(1.0, 1.0 + s)], Jumps(), -14.0) for s in (length_s, 2.0))
     assert gain_db == pytest.approx(usual_db, abs=1.0)
 
 
-def test_loud_peaks_are_rounded_off() -> None:
+def test_amplified_sound_peaks() -> None:
     class Sound:
         rate, n_channels, layout = 48_000, 1, "mono"
 
@@ -127,7 +125,7 @@ def test_loud_peaks_are_rounded_off() -> None:
     assert loud[quiet] == pytest.approx(plain[quiet] * 10**0.6, rel=1e-5)
 
 
-def test_silence_stays_silent(tmp_path: Path) -> None:
+def test_loudness_of_silence(tmp_path: Path) -> None:
     made = make_video(tmp_path / "film.mp4", n_frames=100, sound=True, sound_s=1.0)
     info = probe(made.path)
     assert find_gain(info, [(2.0, 4.0)], Jumps(), -14.0) is None

@@ -9,17 +9,13 @@ import pytest
 from PIL import Image
 
 from tests.media import colour_picture, make_video
+from tests.video.clips import decode_all
 from vidsum.video.frames import PictureMaker
 
 KR_KB = {None: (0.299, 0.114), 5: (0.299, 0.114), 1: (0.2126, 0.0722)}
 """Weights of red and blue in luma: BT.601, which untagged video counts as, and BT.709."""
 
 Exact = npt.NDArray[np.float64]
-
-
-def first_frame(path: Path) -> av.VideoFrame:
-    with av.open(str(path)) as container:
-        return next(container.decode(video=0))
 
 
 def rgb_by_formula(frame: av.VideoFrame, colorspace: int | None) -> Exact:
@@ -45,7 +41,7 @@ def rgb_by_formula(frame: av.VideoFrame, colorspace: int | None) -> Exact:
 @pytest.mark.parametrize("colorspace", [None, 5, 1])
 @pytest.mark.parametrize("pix_fmt", ["yuv420p", "yuv444p", "yuvj420p", "yuvj444p"])
 @pytest.mark.parametrize("size", [(320, 240), (224, 224), (171, 128), (48, 27)])
-def test_colours_and_resizing_are_exact(
+def test_picture_colours_and_size(
     colorspace: int | None, pix_fmt: str, size: tuple[int, int], tmp_path: Path
 ) -> None:
     video = make_video(
@@ -57,7 +53,7 @@ def test_colours_and_resizing_are_exact(
         colorspace=colorspace,
         pix_fmt=pix_fmt,
     )
-    frame = first_frame(video.path)
+    frame = decode_all(video.path)[0]
     exact = np.round(rgb_by_formula(frame, colorspace)).astype(np.uint8)
     wanted = np.asarray(Image.fromarray(exact).resize(size, Image.Resampling.BILINEAR)).astype(float)
     error = PictureMaker(*size).from_frame(frame) - wanted
@@ -66,7 +62,7 @@ def test_colours_and_resizing_are_exact(
 
 
 @pytest.mark.parametrize("turn_deg", [0, 90, 180, 270])
-def test_turning_after_the_resize_is_turning_before_it(turn_deg: int) -> None:
+def test_picture_rotation(turn_deg: int) -> None:
     stored = colour_picture(0, 120, 80)
     frame = av.VideoFrame.from_ndarray(stored, format="rgb24")
     upright = np.ascontiguousarray(np.rot90(stored, -turn_deg // 90))
@@ -77,6 +73,6 @@ def test_turning_after_the_resize_is_turning_before_it(turn_deg: int) -> None:
     assert np.abs(picture - wanted).mean() < 1.0
 
 
-def test_a_picture_of_the_right_size_stays_as_it_is() -> None:
+def test_picture_of_the_right_size() -> None:
     picture = colour_picture(0, 40, 30)
     assert PictureMaker(40, 30).from_rgb(picture) is picture

@@ -5,6 +5,7 @@ Expected differences are listed in `STEPS_IN` and nowhere else: on which files P
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,13 +21,16 @@ from tests.media import (
     make_still,
     make_video,
     read_number,
+    video_info,
 )
+from tests.video.conftest import Made
 from vidsum.errors import DamagedError
+from vidsum.video import opencv_reader
+from vidsum.video.damage import DecodeLog
 from vidsum.video.frames import Exact, Frame, Sampling, ShortSide
+from vidsum.video.jumps import Jumps
 from vidsum.video.probe import probe
 from vidsum.video.read import READERS, FrameReader, read_frames
-
-Made = Callable[[str], MadeVideo]
 
 STEPS_IN = {
     ("decord", "ts"),  # starts at the second key frame, without a word
@@ -47,7 +51,7 @@ def numbers(frames: FrameReader) -> list[int]:
     return [read_number(frame.image) for _, frame in frames]
 
 
-def stepped_in(frames: FrameReader) -> bool:
+def uses_pyav(frames: FrameReader) -> bool:
     return any("read with PyAV instead" in warning for warning in frames.warnings)
 
 
@@ -60,17 +64,17 @@ def reader(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.mark.parametrize("kind", GOOD_VIDEOS)
-def test_samples_show_the_frame_on_screen(kind: str, reader: str, made: Made) -> None:
+def test_reader_samples(kind: str, reader: str, made: Made) -> None:
     video = made(kind)
     frames = read_frames(probe(video.path), [Sampling(7.0, SIZE)], reader=reader)
     assert numbers(frames) == expected_numbers(video, 7.0)
-    assert stepped_in(frames) == ((reader, kind) in STEPS_IN)
-    assert len(frames.warnings) == stepped_in(frames)
+    assert uses_pyav(frames) == ((reader, kind) in STEPS_IN)
+    assert len(frames.warnings) == uses_pyav(frames)
     assert frames.end_s == pytest.approx(video.duration_s, abs=0.001)
 
 
 @pytest.mark.parametrize("kind", GOOD_VIDEOS)
-def test_every_frame_is_read_once_at_its_time(kind: str, reader: str, made: Made) -> None:
+def test_reader_all_frames(kind: str, reader: str, made: Made) -> None:
     video = made(kind)
     frames = [frame for _, frame in read_frames(probe(video.path), [Sampling(None, SIZE)], reader=reader)]
     assert [read_number(frame.image) for frame in frames] == list(range(len(video.times_s)))
@@ -79,7 +83,7 @@ def test_every_frame_is_read_once_at_its_time(kind: str, reader: str, made: Made
     assert [frame.time_s for frame in frames] == [frame.pts_s for frame in frames]
 
 
-def test_several_samplings_take_one_pass(reader: str, made: Made) -> None:
+def test_reader_of_several_samplings(reader: str, made: Made) -> None:
     video = made("vfr")
     samplings = [Sampling(2.0, SIZE), Sampling(None, Exact(40, 32)), Sampling(9.0, None)]
     got: list[list[Frame]] = [[], [], []]
@@ -98,15 +102,16 @@ def test_several_samplings_take_one_pass(reader: str, made: Made) -> None:
         ("odd_size", (53, 75, 3)),
         ("odd_size_vp9", (53, 75, 3)),
         ("wide_pixels", (48, 85, 3)),
+        ("rotated_90", (64, 48, 3)),
         ("rotated_180", (48, 64, 3)),
         ("rotated_270", (64, 48, 3)),
         ("tall_pixels_rotated", (32, 48, 3)),
     ],
 )
-def test_pictures_are_upright_with_square_pixels(
-    kind: str, shape: tuple[int, ...], reader: str, made: Made
-) -> None:
-    for _, frame in read_frames(probe(made(kind).path), [Sampling(10.0)], reader=reader):
+def test_reader_display_size(kind: str, shape: tuple[int, ...], reader: str, made: Made) -> None:
+    info = probe(made(kind).path)
+    assert (info.display_height, info.display_width, 3) == shape
+    for _, frame in read_frames(info, [Sampling(10.0)], reader=reader):
         assert frame.image.shape == shape
         assert frame.image.dtype == np.uint8
         assert frame.image.flags.c_contiguous
@@ -114,16 +119,14 @@ def test_pictures_are_upright_with_square_pixels(
 
 
 @pytest.mark.parametrize("suffix", [".png", ".jpg"])
-def test_a_still_image_is_one_frame(suffix: str, reader: str, tmp_path: Path) -> None:
+def test_reader_of_a_still(suffix: str, reader: str, tmp_path: Path) -> None:
     path = make_still(tmp_path / f"still{suffix}", number=77)
     frames = read_frames(probe(path), [Sampling(2.0, SIZE)], reader=reader)
     assert numbers(frames) == [77]
-    assert stepped_in(frames) == ((reader, "still") in STEPS_IN)
+    assert uses_pyav(frames) == ((reader, "still") in STEPS_IN)
 
 
-def test_a_colon_in_a_name_does_not_name_a_protocol(
-    reader: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reader_of_a_name_with_a_colon(reader: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_video(tmp_path / "plain.mp4").path.rename(tmp_path / "http:a.mp4")
     monkeypatch.chdir(tmp_path)
     frames = read_frames(probe("http:a.mp4"), [Sampling(None, SIZE)], reader=reader)
@@ -131,21 +134,17 @@ def test_a_colon_in_a_name_does_not_name_a_protocol(
     assert not frames.warnings
 
 
-def test_frames_that_an_edit_list_hides_are_not_read(reader: str, tmp_path: Path) -> None:
-    video = make_video(
-        tmp_path / "trimmed.mp4",
-        n_frames=60,
-        start_s=-0.4,
-        container_options={"avoid_negative_ts": "disabled"},
-    )
+def test_reader_of_an_edit_list(reader: str, tmp_path: Path) -> None:
+    early = {"avoid_negative_ts": "disabled"}
+    video = make_video(tmp_path / "trimmed.mp4", n_frames=60, start_s=-0.4, container_options=early)
     frames = read_frames(probe(video.path), [Sampling(None, SIZE), Sampling(5.0, SIZE)], reader=reader)
     got = [(i, read_number(frame.image)) for i, frame in frames]
     assert [number for i, number in got if i == 0] == list(range(10, 60))
     assert [number for i, number in got if i == 1] == list(range(10, 60, 5))
-    assert stepped_in(frames) == (reader == "decord")
+    assert uses_pyav(frames) == (reader == "decord")
 
 
-def test_avi_with_b_frames_keeps_all_frames_in_order(tmp_path: Path) -> None:
+def test_reader_of_avi_with_b_frames(tmp_path: Path) -> None:
     video = make_video(tmp_path / "clip.avi", n_frames=60, b_frames=3)
     frames = [frame for _, frame in read_frames(probe(video.path), [Sampling(None, SIZE)])]
     assert [read_number(frame.image) for frame in frames] == list(range(60))
@@ -203,21 +202,21 @@ def long_videos(tmp_path_factory: pytest.TempPathFactory) -> dict[str, MadeVideo
 
 
 @pytest.mark.parametrize("kind", ["mp4", "mkv"])
-def test_half_a_file_is_used_with_a_warning(
+def test_reader_of_half_a_file(
     kind: str, reader: str, long_videos: dict[str, MadeVideo], tmp_path: Path
 ) -> None:
     path = cut_short(long_videos[kind].path, tmp_path / f"half.{kind}")
     frames = read_frames(probe(path), [Sampling(2.0, SIZE)], reader=reader)
-    shown = numbers(frames)
-    assert shown == expected_numbers(long_videos[kind], 2.0)[: len(shown)]
-    assert len(shown) == np.ceil((frames.end_s - 0.0006) * 2)
+    read = numbers(frames)
+    assert read == expected_numbers(long_videos[kind], 2.0)[: len(read)]
+    assert len(read) == np.ceil((frames.end_s - 0.0006) * 2)
     assert 10 < frames.end_s < 20
     assert frames.info.duration_s == pytest.approx(30.0, abs=0.05)
     assert "frames decoded" in frames.warnings[-1]
 
 
 @pytest.mark.parametrize("kind", ["mp4", "mkv"])
-def test_a_file_damaged_in_the_middle_is_read_on_to_its_end(
+def test_reader_of_a_damaged_file(
     kind: str, reader: str, long_videos: dict[str, MadeVideo], tmp_path: Path
 ) -> None:
     path = damage(long_videos[kind].path, tmp_path / f"damaged.{kind}", n_bytes=6000)
@@ -230,7 +229,7 @@ def test_a_file_damaged_in_the_middle_is_read_on_to_its_end(
 
 
 @pytest.mark.parametrize("spoil", [cut_short, damage])
-def test_strict_takes_no_damaged_video(
+def test_reader_strict(
     spoil: Callable[[Path, Path], Path], reader: str, long_videos: dict[str, MadeVideo], tmp_path: Path
 ) -> None:
     path = spoil(long_videos["mp4"].path, tmp_path / "spoilt.mp4")
@@ -244,7 +243,7 @@ def test_strict_takes_no_damaged_video(
 
 @pytest.mark.shared
 @pytest.mark.parametrize("name", ["rotated_0.mov", "rotated_90.mov", "rotated_180.mov"])
-def test_a_phones_clips_are_turned_upright(name: str, reader: str, shared_videos: Path) -> None:
+def test_reader_of_a_phones_clips(name: str, reader: str, shared_videos: Path) -> None:
     frames = read_frames(probe(shared_videos / "odd" / name), [Sampling(None)], reader=reader)
     shapes = {frame.image.shape for _, frame in frames}
     assert shapes == {(568, 320, 3) if name == "rotated_90.mov" else (320, 568, 3)}
@@ -252,21 +251,16 @@ def test_a_phones_clips_are_turned_upright(name: str, reader: str, shared_videos
 
 
 @pytest.mark.shared
-def test_a_real_corrupted_clip_is_read_with_a_warning(reader: str, shared_videos: Path) -> None:
+def test_reader_of_a_corrupted_clip(reader: str, shared_videos: Path) -> None:
     frames = read_frames(probe(shared_videos / "odd" / "corrupted.mp4"), [Sampling(2.0, SIZE)], reader=reader)
     assert [frame.time_s for _, frame in frames] == [k / 2 for k in range(10)]
     assert "49 of 50 frames decoded (98 %)" in frames.warnings[-1]
 
 
 @pytest.mark.shared
-def test_a_clip_with_frames_out_of_order_comes_in_order(reader: str, shared_videos: Path) -> None:
-    frames = [
-        frame
-        for _, frame in read_frames(
-            probe(shared_videos / "odd" / "unordered.mov"), [Sampling(None)], reader=reader
-        )
-    ]
-    assert [frame.pts_s for frame in frames] == pytest.approx([0.0, 1 / 32, 2 / 32, 3 / 32])
+def test_reader_of_unordered_frames(reader: str, shared_videos: Path) -> None:
+    frames = read_frames(probe(shared_videos / "odd" / "unordered.mov"), [Sampling(None)], reader=reader)
+    assert [frame.pts_s for _, frame in frames] == pytest.approx([0.0, 1 / 32, 2 / 32, 3 / 32])
 
 
 @pytest.mark.shared
@@ -274,3 +268,22 @@ def test_a_clip_with_frames_out_of_order_comes_in_order(reader: str, shared_vide
 @pytest.mark.parametrize("other", ["decord", "opencv"])
 def test_readers_agree_on_real_clips(name: str, other: str, shared_videos: Path) -> None:
     assert difference(shared_videos / name, other) < COLOURS_APART[other]
+
+
+@pytest.mark.parametrize(("n_failures", "is_read"), [(99, True), (100, False)])
+def test_opencv_reads_on_after_damaged_packets(
+    n_failures: int, is_read: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many failures in a row as at the end of a file are the end."""
+    picture = np.zeros((48, 64, 3), np.uint8)
+    answers = iter([(True, picture), *[(False, None)] * n_failures, (True, picture), *[(False, None)] * 100])
+    positions_ms = iter([0.0, 4040.0])
+    capture = SimpleNamespace(
+        read=lambda: next(answers),
+        get=lambda _: next(positions_ms),
+        isOpened=lambda: True,
+        release=lambda: None,
+    )
+    monkeypatch.setattr(opencv_reader.cv2, "VideoCapture", lambda *_: capture)
+    frames = opencv_reader.read_samples(video_info(), [Sampling(None)], Jumps(), DecodeLog())
+    assert [frame.time_s for _, frame in frames] == [0.0, 4.04][: 1 + is_read]

@@ -29,9 +29,7 @@ def scored(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
 
 
 @given(scored(), SHARES)
-def test_a_path_stays_in_the_picture_and_below_the_speed(
-    case: tuple[np.ndarray, np.ndarray], share: float
-) -> None:
+def test_plan_path_limits(case: tuple[np.ndarray, np.ndarray], share: float) -> None:
     times_s, scores = case
     path = plan_path(times_s, scores, share)
     assert len(path) == len(times_s)
@@ -41,7 +39,7 @@ def test_a_path_stays_in_the_picture_and_below_the_speed(
 
 
 @given(scored(), SHARES)
-def test_a_path_is_constant_where_what_matters_is(case: tuple[np.ndarray, np.ndarray], share: float) -> None:
+def test_plan_path_of_constant_scores(case: tuple[np.ndarray, np.ndarray], share: float) -> None:
     times_s, scores = case
     path = plan_path(times_s, np.tile(scores[0], (len(times_s), 1)), share)
     assert np.ptp(path) < 1e-9
@@ -49,7 +47,7 @@ def test_a_path_is_constant_where_what_matters_is(case: tuple[np.ndarray, np.nda
     assert scores[0, place] >= scores[0].max() - 1e-4
 
 
-def test_a_path_follows_what_moves_and_ignores_what_returns_at_once() -> None:
+def test_plan_path_follows_motion() -> None:
     times_s, places = np.arange(0, 12, 0.25), np.linspace(0, 1, 65)
     moved = np.clip((times_s - 4) / 4, 0, 1)
     scores = np.exp(-(((places - moved[:, None]) / 0.15) ** 2))
@@ -63,7 +61,7 @@ def test_a_path_follows_what_moves_and_ignores_what_returns_at_once() -> None:
 
 
 @given(st.integers(1, 4000), st.integers(1, 4000), st.sampled_from(["9:16", "1:1", "4:5"]))
-def test_shapes_are_even_and_as_asked(width: int, height: int, aspect: str) -> None:
+def test_shape(width: int, height: int, aspect: str) -> None:
     ratio = Fraction(*map(int, aspect.split(":")))
     shape = Shape.of(video_info(width=width, height=height), ratio)
     assert shape.width % 2 == shape.height % 2 == 0
@@ -86,34 +84,34 @@ def columns(width: int, height: int) -> av.VideoFrame:
 
 
 @pytest.mark.parametrize(("size", "aspect"), [((320, 180), "9:16"), ((180, 322), "1:1"), ((321, 181), "4:5")])
-def test_a_crop_shows_its_part_of_the_picture(size: tuple[int, int], aspect: str) -> None:
+def test_framing_crop(size: tuple[int, int], aspect: str) -> None:
     width, height = (side + side % 2 for side in size)
     shape = Shape.of(video_info(width=size[0], height=size[1]), Fraction(*map(int, aspect.split(":"))))
     frame, scaler = columns(width, height), VideoReformatter()
     for place in (0.0, 0.5, 1.0):
         framing = Framing(shape, [CropPath(0.0, np.array([0.0]), np.array([place]))])
-        shown = framing.apply(frame, 0.0, scaler, False)
-        assert (shown.width, shown.height) == (shape.width, shape.height)
-        grey = shown.to_ndarray(format="rgb24").mean(axis=2)
+        crop = framing.apply(frame, 0.0, scaler, False)
+        assert (crop.width, crop.height) == (shape.width, shape.height)
+        grey = crop.to_ndarray(format="rgb24").mean(axis=2)
         line = grey.mean(axis=0) if not shape.is_upright else grey.mean(axis=1)
         first = 20 + 200 * place * (1 - shape.share)
         assert line[2] == pytest.approx(first, abs=6)
         assert line[-3] == pytest.approx(first + 200 * shape.share, abs=6)
 
 
-def test_the_whole_picture_stands_between_bars() -> None:
+def test_framing_whole_picture() -> None:
     shape = Shape.of(video_info(width=320, height=180), Fraction(9, 16))
     framing = Framing(shape, [CropPath(0.0, np.array([0.0]), None)])
-    shown = framing.apply(columns(320, 180), 0.0, VideoReformatter(), False)
-    luma = plane_array(shown.planes[0])[:, : shown.width]
+    picture = framing.apply(columns(320, 180), 0.0, VideoReformatter(), False)
+    luma = plane_array(picture.planes[0])[:, : picture.width]
     inside = np.flatnonzero(luma[:, 300] > 30)
     assert len(inside) == pytest.approx(shape.whole[1], abs=2)
     assert abs((inside[0] + inside[-1]) / 2 - shape.height / 2) < 3
     assert np.all(luma[: inside[0]] == 16)
-    assert np.all(plane_array(shown.planes[1])[: inside[0] // 2 - 1, : shown.width // 2] == 128)
+    assert np.all(plane_array(picture.planes[1])[: inside[0] // 2 - 1, : picture.width // 2] == 128)
 
 
-def test_the_crop_changes_with_the_frame_that_begins_a_shot() -> None:
+def test_framing_of_shots() -> None:
     shape = Shape.of(video_info(width=320, height=180), Fraction(9, 16))
     shots = [
         CropPath(0.0, np.array([0.0, 2.0]), np.array([0.0, 0.2])),
@@ -137,7 +135,7 @@ def test_the_crop_changes_with_the_frame_that_begins_a_shot() -> None:
         {"width": 1, "height": 1, "codec": "ffv1", "pix_fmt": "yuv444p", "paint": colour_picture},
     ],
 )
-def test_clips_of_all_videos_have_the_shape(tmp_path: Path, changes: dict[str, Any]) -> None:
+def test_write_framed_clips(tmp_path: Path, changes: dict[str, Any]) -> None:
     is_small = "codec" in changes
     made = make_video(tmp_path / f"odd.{'mkv' if is_small else 'mp4'}", n_frames=10, **changes)
     info = probe(made.path)

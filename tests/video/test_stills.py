@@ -2,7 +2,7 @@
 
 import struct
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.media import GOOD_VIDEOS, MadeVideo, make_still, make_video, read_number
+from tests.video.conftest import Made
 from vidsum.video.damage import DecodeLog
 from vidsum.video.decode import decode_frames, read_packets
 from vidsum.video.frames import Exact, Sampling, ShortSide
@@ -19,15 +20,13 @@ from vidsum.video.probe import probe
 from vidsum.video.read import read_frames, read_frames_at
 from vidsum.video.write import write_segments
 
-Made = Callable[[str], MadeVideo]
-
 
 def number_at(video: MadeVideo, time_s: float) -> int:
-    return max((i for i, shown_s in enumerate(video.times_s) if shown_s <= time_s + 0.0006), default=0)
+    return max((i for i, begin_s in enumerate(video.times_s) if begin_s <= time_s + 0.0006), default=0)
 
 
 @pytest.mark.parametrize("kind", GOOD_VIDEOS)
-def test_each_time_gives_the_frame_on_screen(kind: str, made: Made) -> None:
+def test_read_frames_at(kind: str, made: Made) -> None:
     video = made(kind)
     times_s = np.random.default_rng(1).uniform(0, video.duration_s, 12).tolist()
     frames = read_frames_at(probe(video.path), times_s, ShortSide(64))
@@ -38,20 +37,17 @@ def test_each_time_gives_the_frame_on_screen(kind: str, made: Made) -> None:
 
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".ts", ".h264"])  # the last without time stamps
 @pytest.mark.parametrize("gop", [10, 250])
-def test_far_jumps_land_exactly(suffix: str, gop: int, tmp_path: Path) -> None:
+def test_read_frames_at_far_times(suffix: str, gop: int, tmp_path: Path) -> None:
     video = make_video(tmp_path / f"long{suffix}", n_frames=400, gop=gop, start_s=3.0)
     times_s = [0.0, 15.99, 5.31, 5.35, 13.0, 9.0]
     frames = read_frames_at(probe(video.path), times_s, ShortSide(64))
     assert [read_number(frame.image) for frame in frames] == [number_at(video, time_s) for time_s in times_s]
 
 
-def test_times_outside_give_the_first_and_the_last_frame(made: Made) -> None:
+def test_read_frames_at_times_outside(made: Made) -> None:
     before, after = read_frames_at(probe(made("plain").path), [-1.0, 1000.0], Exact(48, 48))
     assert (read_number(before.image), read_number(after.image)) == (0, 59)
     assert after.image.shape == (48, 48, 3)
-
-
-def test_no_times_give_no_frames(made: Made) -> None:
     assert read_frames_at(probe(made("plain").path), []) == []
 
 
@@ -59,7 +55,7 @@ def test_no_times_give_no_frames(made: Made) -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(set(GOOD_VIDEOS) - {"one_frame", "50_ms", "raw_h264"}))
-def test_decoding_can_start_anywhere_and_again(kind: str, made: Made) -> None:
+def test_decode_frames_start(kind: str, made: Made) -> None:
     video = made(kind)
     with open_video(video.path) as container:
         stream = video_stream(container, video.path)
@@ -68,7 +64,7 @@ def test_decoding_can_start_anywhere_and_again(kind: str, made: Made) -> None:
             assert times_s == pytest.approx(video.times_s[number_at(video, start_s) :], abs=1e-6)
 
 
-def test_a_stream_that_turns_up_midway_is_no_end(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_read_packets_of_a_late_stream(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     video = made("plain")
     with open_video(video.path) as container:
         stream = video_stream(container, video.path)
@@ -85,7 +81,7 @@ def test_a_stream_that_turns_up_midway_is_no_end(made: Made, monkeypatch: pytest
     assert log.errors > 0
 
 
-def test_pixels_of_an_absurd_shape_are_square(tmp_path: Path) -> None:
+def test_absurd_pixel_shape(tmp_path: Path) -> None:
     path = make_still(tmp_path / "odd.png")
     chunk = b"pHYs" + struct.pack(">IIB", 1, 10**9, 0)
     data = path.read_bytes()
@@ -102,7 +98,7 @@ def test_pixels_of_an_absurd_shape_are_square(tmp_path: Path) -> None:
     assert probe(tmp_path / "clip.mp4").sample_aspect_ratio == 1
 
 
-def test_a_jump_decodes_little(tmp_path: Path) -> None:
+def test_decode_frames_decodes_little(tmp_path: Path) -> None:
     video, log = make_video(tmp_path / "long.mp4", n_frames=1000, gop=25), DecodeLog()
     with open_video(video.path) as container:
         stream = video_stream(container, video.path)

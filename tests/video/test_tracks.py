@@ -1,4 +1,4 @@
-"""Which track is read: FFmpeg's rule, or the user's choice."""
+"""The choice of a track, by FFmpeg's rule or by the user."""
 
 import re
 import shutil
@@ -35,16 +35,18 @@ FILES: dict[str, tuple[list[Track], tuple[int | None, int | None]]] = {
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_the_tracks_are_those_that_ffmpeg_maps(tmp_path: Path, name: str) -> None:
+def test_tracks_are_those_of_ffmpeg(tmp_path: Path, name: str) -> None:
     tracks, expected = FILES[name]
     path = make_tracks(tmp_path / name, *tracks)
     info = probe(path)
     assert (info.video_track, info.audio_track) == expected
     if shutil.which("ffmpeg"):
         run = ["ffmpeg", "-i", path, "-t", "0.1", "-f", "null", "-"]
-        said = subprocess.run(run, capture_output=True, text=True, check=True).stderr
-        kinds = [[n for n, one in enumerate(tracks) if isinstance(one.size, kind)] for kind in (tuple, int)]
-        mapped = [int(number) for number in re.findall(r"Stream #0:(\d+) -> ", said)]
+        log = subprocess.run(run, capture_output=True, text=True, check=True).stderr
+        kinds = [
+            [n for n, track in enumerate(tracks) if isinstance(track.size, kind)] for kind in (tuple, int)
+        ]
+        mapped = [int(number) for number in re.findall(r"Stream #0:(\d+) -> ", log)]
         assert mapped == [kind[(number or 1) - 1] for kind, number in zip(kinds, expected, strict=True)]
 
 
@@ -55,7 +57,7 @@ def number_of(info: VideoInfo, reader: str = "pyav") -> int:
 
 
 @pytest.mark.parametrize("reader", ["pyav", "opencv"])
-def test_the_pictures_are_of_the_chosen_track(tmp_path: Path, reader: str) -> None:
+def test_video_track_choice(tmp_path: Path, reader: str) -> None:
     path = make_tracks(tmp_path / "two.mkv", Track(SMALL, value=5), Track(SMALL, DEFAULT, value=300))
     assert number_of(probe(path), reader) == 300
     assert number_of(probe(path, video_track=1), reader) == 5
@@ -68,7 +70,7 @@ LANGUAGES = [Track(SMALL), Track(1, language="eng"), Track(2, language="ger"), T
 
 
 @pytest.mark.parametrize(("choice", "number"), [(3, 3), ("EN", 1), ("eng", 1), ("deu", 2), ("de-AT", 2)])
-def test_a_track_is_chosen_by_number_or_language(tmp_path: Path, choice: str | int, number: int) -> None:
+def test_audio_track_choice(tmp_path: Path, choice: str | int, number: int) -> None:
     path = make_tracks(tmp_path / "film.mkv", *LANGUAGES)
     assert probe(path, audio_track=choice).audio_track == number
     with pytest.raises(InputError, match="no audio track fra; it has 1 eng, 2 ger, 3 und"):
@@ -79,13 +81,13 @@ def test_a_track_is_chosen_by_number_or_language(tmp_path: Path, choice: str | i
         Extraction(audio_track=0)
 
 
-def test_a_cover_is_no_track(tmp_path: Path) -> None:
+def test_tracks_with_cover(tmp_path: Path) -> None:
     cover = Track((512, 512), Disposition.attached_pic)
     info = probe(make_tracks(tmp_path / "film.mp4", cover, Track(SMALL, value=7), Track(1)))
     assert (info.width, info.video_track, number_of(info)) == (64, None, 7)
 
 
-def test_a_silent_track_beside_another_is_named(tmp_path: Path) -> None:
+def test_silent_track_warns(tmp_path: Path) -> None:
     path = make_tracks(tmp_path / "obs.mkv", Track(SMALL), Track(2, DEFAULT), Track(2, value=0.3))
     (message,) = write_segments(probe(path), [(0, 1)], tmp_path / "clip.mp4").warnings
     assert "audio track 1 is silent" in message
@@ -97,7 +99,7 @@ def test_a_silent_track_beside_another_is_named(tmp_path: Path) -> None:
     assert describe_used(path, "audio", None) == ()
 
 
-def test_a_track_shorter_than_another_is_not_damaged(tmp_path: Path) -> None:
+def test_track_duration(tmp_path: Path) -> None:
     for name, n_frames in (("long", 120), ("short", 20)):
         make_tracks(tmp_path / f"{name}.mkv", Track(SMALL), n_frames=n_frames)
     path = tmp_path / "both.mkv"
