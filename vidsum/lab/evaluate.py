@@ -1,7 +1,4 @@
-"""An evaluation of files, for any task. `vidsum.lab.sources` says what the report is made from.
-
-PyTorch is loaded only where a model runs.
-"""
+"""An evaluation of files, for any task. PyTorch is loaded only where a model runs."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,8 +1,4 @@
-"""Made-up data at tiny size, in the layouts in which the field publishes its own, to try the run of a table.
-
-Videos of 24 s with random features and one or two queries each, ten for training and ten others. What is
-measured on them means nothing.
-"""
+"""Made-up data at tiny size, in the layouts in which the field publishes its own, to try a table."""
 
 import json
 import zlib
@@ -17,10 +13,7 @@ from vidsum.io.outputs import atomic_write
 
 _VIDEOS, _QUERIES, _CLIPS, _CLIP_S, _DIM = 10, 2, 12, 2, 8
 _SAMPLES, _SHOT, _STRIDE = 48, 6, 15
-"""Samples of a video with summaries, and of a shot; frames from one to the next.
-
-Each pattern of attention is another: a video exceeds the local window, a shot its three global tokens.
-"""
+"""Samples of a video and of a shot; frames between samples. Every pattern of attention is exercised."""
 OPTIONS: Final[Mapping[str, str]] = {
     "fulltransnet": "--splits {data}/splits.json --epochs 1 --layers 1 --d 16 --d-ff 16",
     "mrnet": "--epochs 1 --head light --clips 8 --layers 1 --d 16 --d-ff 16 --heads 2",
@@ -32,10 +25,7 @@ Arrays = dict[str, Any]
 
 
 def write_made_up(path: Path, kind: str) -> None:
-    """Write made-up data of a kind of `KINDS`, unless the path exists; its name decides numbers and layout.
-
-    Annotations and splits are JSON, QVHighlights' JSON lines; arrays are in HDF5 or in a folder of files.
-    """
+    """Write made-up data of one of `KINDS`, unless the path exists; its name decides numbers and layout."""
     if path.exists():
         return
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -140,8 +140,7 @@ def folder_name(words: Sequence[str]) -> str:
 
 
 def figure(report: Any, path: str) -> float | None:
-    """Return a figure of a report; what is in its rows are fractions, and given in per cent. None: it has
-    none.
+    """Return a figure of a report, in per cent where it is in the rows; None: it has none.
 
     `rows/0/recall/top=1,iou=0.5/share` is the share of the first row's recall with those two values.
     """

@@ -47,8 +47,8 @@ def refuse_equal_names(runs: Sequence[str]) -> None:
 def provenance(request: Request) -> dict[str, Any]:
     """Return the sources and settings of a report, known before it is made.
 
-    Raises InputError: a file cannot be read. UsageError: two runs have one name. WeightsError: a run is the
-    name of a published checkpoint that was not added.
+    Raises InputError: a file cannot be read. UsageError: two runs of one name. WeightsError: no such
+    checkpoint.
     """
     if isinstance(request, SummaryRequest):
         facts = _summary_provenance(request)
@@ -126,10 +126,7 @@ def _run_files(run: Path) -> list[Path]:
 
 
 def _folder_size(source: Path) -> dict[str, Any]:
-    """Return the size of features: hashing those of a data set takes as long as using them.
-
-    Raises InputError: there are none, or they cannot be read.
-    """
+    """Return the size of features: hashing takes as long as using them. Raises InputError: unreadable."""
     files = [file for file in source.iterdir() if file.is_file()] if source.is_dir() else [source]
     try:
         size = sum(file.stat().st_size for file in files)
@@ -164,10 +161,7 @@ class Finished:
 
 
 def summary_files(path: Path) -> list[Path]:
-    """Return the summaries of a row: those among the JSON files of a folder, or the file.
-
-    Raises InputError: a file of the folder cannot be read, or none is a summary.
-    """
+    """Return the summaries of a row: those in a folder, or the file. Raises InputError: none readable."""
     if not path.is_dir():
         return [path]
     files = [file for file in sorted(path.glob("*.json")) if kind_of(read_document(file)) == "summary"]
@@ -177,11 +171,9 @@ def summary_files(path: Path) -> list[Path]:
 
 
 def read_finished(path: Path, videos: Videos, labels: Mapping[str, Labels]) -> Finished:
-    """Read the summaries of a row, see `summary_files`, of videos that people annotated.
+    """Read the summaries of a row, of videos known by the video file's name or the summary's own.
 
-    A summary is of the video that the name of its video file, or its own before `_summary`, leads to; the
-    labels know the names of files. Raises InputError: a file is not a summary, its video is not among these
-    or has another length; or two are of one video.
+    Raises InputError: not a summary, an unknown video or one of another length, or two of one video.
     """
     names = dict(_names_of(videos, labels))
     scores: dict[str, FloatArray] = {}

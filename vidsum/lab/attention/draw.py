@@ -43,8 +43,8 @@ def draw_attention(
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Draw the figures of a request; return facts about them and warnings.
 
-    Raises UsageError, before the video is decoded: the model has no such attention. Errors are otherwise
-    those of `vidsum.summarize` and `vidsum.ground`, and OutputError.
+    Raises UsageError before decoding: the model has no such attention; else as `vidsum.summarize` and
+    `ground`.
     """
     if request.query:
         return _draw_moments(request, source, files, extraction, progress)

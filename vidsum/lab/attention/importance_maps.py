@@ -1,7 +1,4 @@
-"""The attention of a trained FullTransNet's encoder and decoder while it summarizes a video.
-
-Hooks record the queries and keys; the weights, which the model never makes as a matrix, come from those.
-"""
+"""The attention of a trained FullTransNet while it summarizes a video: hooks record queries and keys."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,10 +36,7 @@ class Recorded(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class AttentionMaps:
-    """Attention weights of some layers and heads. Step l of the decoder reads a token and writes one.
-
-    T samples stand in C cells, where C = T unless T is large. Every row sums to 1.
-    """
+    """Attention weights of some layers and heads; rows sum to 1. T samples in C cells, mostly C = T."""
 
     encoder: FloatArray
     """[N, h, C, C] of the samples, to the samples."""
@@ -76,17 +70,9 @@ def attention_maps(
 ) -> AttentionMaps:
     """Return the maps of Figs. 5-8 for a summary that the model writes with no labels.
 
-    Of a video of more samples than `LONGEST`, or than the model reads at once, only the first window is
-    used, with a warning.
-
-    Args:
-        summarizer, features, shots, fraction, width: see `vidsum.summary.fulltransnet.importance`.
-        layers: numbers from 0; all if not given.
-        heads: numbers from 0; all if not given.
-        cells: maximum number of cells for the samples. A cell's row is the mean of its samples' rows, its
-            column the sum of their columns.
-
-    Raises UsageError where the model has no such layer or head.
+    `layers` and `heads` are numbers from 0 (None: all); at most `cells` cells, rows being means of their
+    samples' rows, columns sums. Of a long video (`LONGEST`, or what the model reads) only the first window is
+    used, with a warning. Raises UsageError: no such layer or head.
     """
     model = _network(summarizer)
     all_shots = shots.numbers_at(features.timestamps)
@@ -123,10 +109,9 @@ def attention_maps(
 
 @torch.inference_mode()
 def record_attention(model: FullTransNet, array: Tensor, is_global: Tensor, tokens: Tensor) -> Recorded:
-    """Run a model in `eval` mode by teacher forcing, and record the queries and keys of all its attentions.
+    """Run a model in `eval` mode by teacher forcing; record the queries and keys of all its attentions.
 
-    `array` is [T, D], `is_global` [T] bool; `tokens` [L - 1] int64 are the samples that the decoder reads
-    after the start.
+    Of samples [T, D], `is_global` [T] bool and `tokens` [L - 1] int64, the samples that the decoder reads.
     """
     projected: dict[nn.Module, Tensor] = {}
     masks: dict[nn.Module, SoftMask] = {}

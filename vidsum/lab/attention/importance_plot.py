@@ -30,11 +30,7 @@ from vidsum.types import TimeArray
 def plot_importance_attention(
     maps: AttentionMaps, target: str | os.PathLike[str], *, grids: bool = False, label: str | None = None
 ) -> None:
-    """Draw attention maps as PNG or SVG by the suffix; the same maps give the same bytes.
-
-    `grids` shows every layer and head by itself (Fig. 5), instead of their mean (Fig. 6); for `label` see
-    `vidsum.io.provenance`. Raises UsageError: another suffix. OutputError: the file cannot be written.
-    """
+    """Draw every layer and head (`grids`, Fig. 5) or their mean (Fig. 6); errors as `save_figure`."""
     save_figure(_draw_grids(maps) if grids else _draw_panels(maps), target, label)
 
 

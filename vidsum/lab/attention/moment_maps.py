@@ -1,7 +1,4 @@
-"""The attention of a trained model to a video and a query: the weights of each layer, and its masks.
-
-Hooks see what each attention compares; the weights, which some models never make, come from that.
-"""
+"""The attention of a trained model to a video and a query: the weights of each layer, and its masks."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -43,10 +40,7 @@ def capture_attention(
     tokens: Sequence[FloatArray],
     vectors: FloatArray,
 ) -> list[QueryAttention]:
-    """Return the attention of each query; the whole video goes through the model as one window.
-
-    `texts` are each query with its tokens as words; for the rest see `vidsum.grounding.moment_model`.
-    """
+    """Return the attention of each query with its tokens as words; the whole video is one window."""
     calls: list[_Call] = []
 
     def keep(layer: nn.Module, _: nn.Module, compared: tuple[Any, ...]) -> None:

@@ -1,5 +1,4 @@
-"""Pictures of a trained model's attention for queries: weights (MRNet, Fig. 7), masks (LAM, Fig. 3; STAMP,
-Figs. S6, S8, S9), and the distribution of weights (LAM, Fig. S6; STAMP, Fig. S5)."""
+"""Pictures of attention: weights (MRNet, Fig. 7), masks (LAM, Fig. 3; STAMP, Figs. S6-S9), histograms."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -76,10 +75,9 @@ def plot_moment_attention(
     kind: AttentionKind,
     target: str | os.PathLike[str],
 ) -> tuple[str, ...]:
-    """Plot the attention of the queries of `grounding` as PNG or SVG by the suffix.
+    """Plot the attention of the queries as PNG or SVG; return a warning where only the first are drawn.
 
-    Of `attention` and `mask` the first few queries are drawn, and a warning returned that says so. The same
-    attention gives the same bytes. Raises UsageError for another suffix, OutputError.
+    Raises UsageError for another suffix, OutputError.
     """
     duration_s = len(grounding.timestamps) * grounding.step_s  # of the clips, which may end after the video
     by = f"{video_title(grounding.video, 'Video')}, by {Path(grounding.model).name}"

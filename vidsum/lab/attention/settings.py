@@ -75,10 +75,7 @@ class AttentionFiles:
 
 
 def parse_part(text: str) -> AttentionPart:
-    """Return `mean`, `all`, or a layer and a head, counted from 0: `5.0`.
-
-    Raises UsageError: the text is none of these.
-    """
+    """Return `mean`, `all`, or a layer and a head from 0: `5.0`. Raises UsageError: none of these."""
     if text == "mean":
         return "mean"
     if text == "all":

@@ -1,5 +1,4 @@
-"""Captions of frames joined with people's annotations: annotated videos whose features are sentences, or what
-a map might show of them; what models are trained on and measured on."""
+"""Annotated videos whose features are the captions of their frames, or what a map might show of them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,8 +27,7 @@ Draw = Callable[..., AnnotatedVideo]
 _SAME_SHOT = 0.6
 """Neighbouring frames whose captions have a smaller cosine are of different shots."""
 _LASTING, _PERSISTENCE = 0.65, 0.6
-"""Noise: the fraction of the variance that lasts as long as a shot, as a network errs in the same way
-on similar frames; and the correlation of the rest from one frame to the next."""
+"""Fraction of the noise's variance that lasts for a shot; correlation of the rest of neighbouring frames."""
 _TEST_SEED: Final = 2
 """Seed of the draws of test videos; those of a training have more numbers."""
 
@@ -40,10 +38,7 @@ def read_captioned(
     device: str = "auto",
     progress: Progress | None = None,
 ) -> dict[str, AnnotatedVideo]:
-    """Return the videos of several data sets, by name: see `captioned_videos`.
-
-    Raises UsageError too where the files do not come in pairs, or two are of one data set.
-    """
+    """Return the videos of several data sets by name: see `captioned_videos`. UsageError: not in pairs."""
     if len(captions) != len(annotations):
         raise UsageError(
             f"{len(captions)} files of captions, but {len(annotations)} of annotations",
@@ -63,11 +58,8 @@ def captioned_videos(
 ) -> dict[str, AnnotatedVideo]:
     """Annotated videos whose features are the captions of their frames (`read_frame_captions`), embedded.
 
-    `annotations` are TVSum's or SumMe's: `read_labels`. The videos have the names of the published files,
-    `tvsum/video_1` and so on. TVSum's file has no shots: they come from KTS on the captions. SumMe's protocol
-    says nothing of the frame rate: 30 is assumed.
-
-    Raises InputError: a file cannot be read, an annotated video has no captions, or they do not go together.
+    Named as in the published files, `tvsum/video_1`. Without shots in `annotations` (TVSum), KTS finds them.
+    Raises InputError: a file cannot be read, a video has no captions, or they do not go together.
     """
     labels, of_frames = read_labels(annotations), read_frame_captions(captions)
     for name, label in labels.items():

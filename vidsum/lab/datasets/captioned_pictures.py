@@ -21,8 +21,7 @@ from vidsum.lab.datasets.entries import DataEntry, entry_of, number_of, table_of
 PictureSplit = Literal["train", "val", "test"]
 
 TEST_EVERY, VAL_EVERY = 8, 16
-"""Without a split in the file, every eighth file in order of name is for testing; without a validation part,
-every sixteenth of those for training is one."""
+"""Without splits every eighth file by name is for testing, then every sixteenth other for validation."""
 _FLICKR8K: Final[Mapping[str, PictureSplit]] = {
     "Flickr_8k.trainImages.txt": "train",
     "Flickr_8k.devImages.txt": "val",
@@ -58,12 +57,10 @@ class SentenceRow(NamedTuple):
 
 
 def read_captioned_pictures(captions: Path, folder: Path) -> tuple[list[CaptionedPicture], list[str]]:
-    """Return the pictures in a folder that captions describe, in order of name, and warnings of what was left
-    out.
+    """Return the pictures in a folder that captions describe, by name, and warnings of what was left out.
 
-    The split is made from all names in the captions, whether their files are there or not. All frames of a
-    video are in one part. Raises InputError: the captions cannot be read, a row of them makes no sense, or no
-    picture is there.
+    The split is made from all names in the captions, whether their files exist or not. Raises InputError: the
+    captions cannot be read, a row of them makes no sense, or no picture exists.
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: {'is not a folder' if folder.exists() else 'no such folder'}")
@@ -99,10 +96,9 @@ def read_captioned_pictures(captions: Path, folder: Path) -> tuple[list[Captione
 
 
 def split_pictures(named: Mapping[str, str | None]) -> dict[str, PictureSplit]:
-    """Return the split of each file, by name: as given, or every eighth in order of name for testing.
+    """Return the split of each file by name: the one in the file, else by `TEST_EVERY` and `VAL_EVERY`.
 
-    Where no file is for validation, every sixteenth of those for training is. A file without a split is left
-    out where others have one.
+    A file without a split is left out where others have one.
     """
     names = sorted(named)
     if any(named.values()):

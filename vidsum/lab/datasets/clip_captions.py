@@ -1,12 +1,8 @@
 """Captions of clips and of sampled frames of videos.
 
-Those of clips are features: JSON lines of `{"vid", "captions"}`, embedded by MiniLM. The layout of
-github.com/YoucanBaby/VTG-GPT: one caption for each 2 s of QVHighlights' videos. `captions` is a list of
-texts, or a text that holds such a list as Python writes it. The file may be compressed (`.jsonl.gz`).
-
-Those of frames are JSON, `{video: {"picks": [0, 15, ...], "captions": ["a dog runs", ...]}}`. The layout
-of the captions of TVSum and SumMe in github.com/liuliuli302/tfnet: one caption for every 15th frame, of
-which the published h5 files hold the features.
+Clips: JSON lines of `{"vid", "captions"}`, also gzipped, one caption per 2 s (github.com/YoucanBaby/VTG-GPT);
+`captions` is a list of texts, or such a list as Python writes it. Frames: JSON, `{video: {"picks": [0, 15,
+...], "captions": [...]}}`, one per 15th frame as in the published h5 files (github.com/liuliuli302/tfnet).
 """
 
 import ast
@@ -41,11 +37,7 @@ class FrameCaptions:
 
 
 def read_frame_captions(path: str | os.PathLike[str]) -> dict[str, FrameCaptions]:
-    """Read the captions of all videos of a file: by name, in the order of the file.
-
-    Raises InputError: the file cannot be read, is not an object of objects, or holds no video; or the frame
-    numbers of a video are not whole, do not increase, or do not match its captions, or a caption is not text.
-    """
+    """Read the captions of all videos of a file, by name. Raises InputError: unreadable or inconsistent."""
     where = os.fspath(path)
     videos: Mapping[str, Any] = entry_of(where, read_json(path)).values
     if not videos:
@@ -97,10 +89,7 @@ def is_captions(source: Path) -> bool:
 
 
 def read_clip_captions(path: str | os.PathLike[str]) -> Captions:
-    """Return the captions of each video's clips, in their order.
-
-    Raises InputError: the file cannot be read, holds no video or one twice, or a video has no list of texts.
-    """
+    """Return the captions of each video's clips. Raises InputError: unreadable, or a video without texts."""
     source = Path(path)
     videos: dict[str, tuple[str, ...]] = {}
     for entry in parse_lines(source, read_packed_text(source)):
@@ -116,10 +105,7 @@ def read_clip_captions(path: str | os.PathLike[str]) -> Captions:
 def embed_captions(
     path: Path, device: str = "auto", progress: Progress | None = None
 ) -> Mapping[str, FloatArray]:
-    """Return [N, 384] of length 1 for each video of a file, its clips' captions in their order.
-
-    Those of the last file are kept in memory. Raises InputError: see `read_clip_captions`.
-    """
+    """Return [N, 384] of length 1 for each video's clips; the last file stays in memory."""
     stamp = _stamp(path)
     if stamp not in _last:
         videos = read_clip_captions(path)

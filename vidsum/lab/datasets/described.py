@@ -3,8 +3,7 @@
 What is described, by its content rather than its name:
 
 - COCO's JSON (`annotations` with `image_id` and `caption`), MSR-VTT's (`sentences` with `video_id`)
-- timed sentences: ActivityNet Captions and the other layouts of `vidsum.lab.datasets.moments`; MAD's
-  JSON; CSV with the columns of `TIMED`, such as MAD's
+- timed sentences: the layouts of `vidsum.lab.datasets.moments`; MAD's JSON; CSV with the columns of `TIMED`
 - pictures: CSV, Flickr8k's .txt and Karpathy's JSON, see `vidsum.lab.datasets.captioned_pictures`
 
 Captions: COCO's list of results; CSV of an id and a caption; and with times, which meet the moments that they
@@ -81,8 +80,8 @@ def read_described(path: Path) -> dict[str, Described]:
 def read_captions(path: Path, items: Mapping[str, Described]) -> dict[str, str]:
     """Return the caption of each item that has one; an empty text is one, too.
 
-    Raises InputError: the file cannot be read, or is of no known layout; an item is not in the data, or has
-    two captions; there are times where the data has none; or no item has a caption.
+    Raises InputError: an unreadable file, an unknown item or time, a second caption of an item, or no
+    caption.
     """
     files = caption_files(path)
     said = [sentence for file in files for sentence in _captions(file)]

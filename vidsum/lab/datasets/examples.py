@@ -24,8 +24,7 @@ class MomentExample:
     queries: FloatArray
     """[M, Dq]"""
     windows: FloatArray
-    """[M, 2] start and end of each query's moment, as fractions of the video; [M, W, 2] where a query has up
-    to W windows, padded with empty ones (0, 0). A query with empty windows alone is a no-target query."""
+    """[M, 2] fractions of the video, or [M, W, 2] of up to W moments of a query, padded with (0, 0)."""
 
     def __post_init__(self) -> None:
         _check_rows(self.name, video=self.video, queries=self.queries)
@@ -58,8 +57,7 @@ class HighlightExample:
     saliency: FloatArray
     """[T] from 0 to `MOST_SALIENT`: the annotators' scores of each clip, added up; 0 outside the moments."""
     negative: Pair | None = None
-    """The video with a query that does not describe it, where a guide makes its rows depend on the query;
-    None: the words of any other video's query will do."""
+    """The video with a query that does not describe it; None: the words of any other query will do."""
 
     def __post_init__(self) -> None:
         _check_rows(self.name, video=self.video, words=self.words)

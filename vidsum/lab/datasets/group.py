@@ -1,9 +1,8 @@
 """One group of an annotation file of the field: its datasets, under the names that public files give them.
 
-Needed: features, n_frames, change_points, gtscore. Public files also hold features as [T, 1, D], labels as
-[T, 1], gt_score for gtscore, user_anno for user_scores, picks with n_frames at the end or no picks, and fps.
-A few frames more or less than n_frames are repaired with a warning. Datasets that do not go together are an
-InputError that names group and dataset.
+Needed: features, n_frames, change_points, gtscore. Public variants (features [T, 1, D], gt_score, user_anno,
+picks with n_frames at the end or none) are read; a few frames too many or too few are repaired with a
+warning.
 """
 
 import re

@@ -1,12 +1,8 @@
-"""Annotators' scores and summaries from TVSum's and SumMe's own files, read alike, and joined with features.
+"""Annotators' scores and summaries from TVSum's and SumMe's own files, read alike.
 
-TVSum's is `ydata-tvsum50.mat` (Song et al., "TVSum: Summarizing web videos using titles", CVPR 2015): 50
-videos, each scored by 20 annotators. SumMe's is its evaluation protocol (Gygli et al., "Creating Summaries
-from User Videos", ECCV 2014) in one `.npz`, `video_1/user_summary`, `video_1/change_points` and so on: 25
-videos, each summarized by 15 to 18 people.
-
-A video is found by the name in the published files (`video_7`) or by the name of its own file, which
-`vidsum extract` gives to groups: the YouTube id in TVSum, the title in SumMe.
+TVSum: `ydata-tvsum50.mat` (Song et al., CVPR 2015), 50 videos, each scored by 20 people. SumMe: its protocol
+(Gygli et al., ECCV 2014) in one `.npz`, 25 videos, each summarized by 15 to 18. A video goes by its published
+name (`video_7`) or the name of its file: the YouTube id in TVSum, the title in SumMe.
 """
 
 import os
@@ -115,11 +111,7 @@ def plain_name(name: str) -> str:
 
 
 def read_tvsum_mat(path: str | os.PathLike[str]) -> dict[str, Labels]:
-    """Read the annotations in `ydata-tvsum50.mat`, in the order of the file: that of the published h5 files.
-
-    Raises InputError: the file is missing, is not MATLAB 7.3, or lacks a field; or scores and frames
-    disagree.
-    """
+    """Read `ydata-tvsum50.mat`, in its order. Raises InputError: not MATLAB 7.3, or inconsistent."""
     source = Path(path)
     with open_h5(source, "MATLAB 7.3 file of TVSum") as file:
         table = member(file, "tvsum50")
@@ -158,11 +150,7 @@ def _matlab_text(codes: Any) -> str:
 
 
 def read_summe_protocol(path: str | os.PathLike[str]) -> dict[str, Labels]:
-    """Read what people chose of SumMe's videos: by name, video_2 before video_10.
-
-    Raises InputError: the file is missing, is not an `.npz` or holds no video; or an array of a video is
-    missing or does not match the others.
-    """
+    """Read SumMe's summaries, video_2 before video_10. Raises InputError: no `.npz` of consistent videos."""
     source = Path(path)
     videos: dict[str, dict[str, Any]] = {}
     with convert_errors(require_file(source), "protocol of SumMe"):

@@ -7,13 +7,11 @@ The content tells the layouts apart, not the name of the file:
 - both with "audios" too, a recording for each sentence, as MRNet's authors publish them;
 - QVHighlights, JSON lines: {"qid", "query", "vid", "duration", "relevant_windows"}, in seconds, and for
   each of "relevant_clip_ids" what annotators gave the clip, "saliency_scores";
-- Charades-STA as first published, text: `VIDEO START END##SENTENCE`. It has no lengths of videos: they come
-  from Charades' own `Charades_v1_*.csv` (columns `id` and `length`) next to it.
+- Charades-STA as first published, text: `VIDEO START END##SENTENCE`; the lengths of videos come from
+  Charades' `Charades_v1_*.csv` (columns `id` and `length`) next to it.
 
-`read_moments` repairs or leaves out what cannot be used, as the field does it (2D-TAN and those after it): a
-window that ends at or before its start is dropped, one that reaches out of its video is cut, a sentence
-without words is dropped. `read_highlights` is strict, as the official evaluation of QVHighlights: a fault
-is an error.
+`read_moments` drops empty windows and sentences and cuts windows at the end of the video, as the field does;
+`read_highlights` is strict, as the official evaluation of QVHighlights.
 """
 
 import csv
@@ -51,8 +49,7 @@ class Query:
     windows: tuple[Interval, ...]
     """One or more [start_s, end_s) inside the video, none of them empty; only QVHighlights has several."""
     saliency: FloatArray | None = None
-    """[C, U] score of each clip of `CLIP_S` by each of U annotators, from 0 (very bad, or outside the
-    windows) to 4 (very good); None where the file has none."""
+    """[C, U] score of each clip of `CLIP_S` by each of U annotators, 0 (very bad, outside) to 4, if known."""
     audio: str = ""
     """File name of its recording; empty where the file has none: only MRNet's authors' do."""
 
@@ -80,10 +77,9 @@ class MomentVideo:
 
 
 def read_moments(path: str | os.PathLike[str]) -> dict[str, MomentVideo]:
-    """Read the timed sentences of one split of a data set, in its order, and repair them.
+    """Read and repair the timed sentences of one split, in its order.
 
-    Raises InputError: the file cannot be read, has no known layout, holds nothing, or lacks something; the
-    message names the entry.
+    Raises InputError, which names the entry: no known layout, nothing in it, or something is missing.
     """
     annotations: dict[str, list[_Annotation]] = {}
     for annotation in _annotations(path):
@@ -95,12 +91,10 @@ def read_moments(path: str | os.PathLike[str]) -> dict[str, MomentVideo]:
 
 
 def read_highlights(path: str | os.PathLike[str]) -> dict[str, Query]:
-    """Read the annotated queries of one split of QVHighlights, strictly: by number, in the order of the file.
+    """Read the queries of one split of QVHighlights strictly, by number; all or none have saliency [C, U].
 
-    All have the saliency [C, U] of all whole clips, or all are without.
-
-    Raises InputError: the file cannot be read, or holds nothing; a line lacks something, or repeats a number;
-    a window is inverted, empty or outside its video; or the annotators do not go with the clips.
+    Raises InputError: a line lacks something or repeats a number; a window is empty or outside its video; or
+    the annotators do not go with the clips.
     """
     queries: dict[str, Query] = {}
     n_annotators: int | None = None

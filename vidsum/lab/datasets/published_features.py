@@ -1,20 +1,11 @@
-"""Features of annotated videos in the layouts in which the field publishes them.
+"""Features of annotated videos in the layouts in which the field publishes them, and of their queries.
 
-A source is an HDF5 file with a dataset, or a group with one of features, for each video:
+- HDF5, a dataset per video (TACoS C3D, Charades VGG: [N, 4096]) or a group (ActivityNet C3D: `c3d_features`);
+- a folder of VIDEO.npz with `features` (QVHighlights, `vidsum extract`), VIDEO.npy ([N, D] or [N, 1, 1, D],
+  Charades I3D) or VIDEO.pt;
+- captions of clips, which MiniLM embeds (`vidsum.lab.datasets.clip_captions`).
 
-- `sub_activitynet_v1-3.c3d.hdf5` (ActivityNet C3D): group `v_...`, dataset `c3d_features` [N, 500];
-- `tall_c3d_features.hdf5` (TACoS C3D), `vgg_rgb_features.hdf5` (Charades VGG): dataset per video, [N, 4096];
-
-or a folder with a file for each video, named after it:
-
-- `slowfast_features/VIDEO.npz`, `clip_features/VIDEO.npz` (QVHighlights), key `features`;
-- `VIDEO.npy` (Charades I3D, also as [N, 1, 1, D]), `VIDEO.pt`, or the `.npz` of `vidsum extract`;
-
-or a file of captions of clips, which MiniLM embeds (`vidsum.lab.datasets.clip_captions`).
-
-Rows are brought to length 1, as the published models take them; several sources are then put side by side.
-
-Queries too have published features: the words of each (`read_words`), or one vector (`read_queries`).
+Rows are brought to length 1, as the published models take them; several sources are put side by side.
 """
 
 from collections.abc import Collection, Sequence
@@ -46,8 +37,7 @@ _MOST_APART = 2
 def read_parts(sources: Sequence[Path], video: str) -> tuple[FloatArray, ...]:
     """Return the features of one video, an [N, D] with rows of length 1 for each source.
 
-    Where one has a row or two more than another, the first ones are taken. Raises InputError: a source lacks
-    the video, or cannot be read, or holds no [N, D] of finite numbers, or the sources are of different rates.
+    Raises InputError: a source lacks the video, holds no [N, D] of finite numbers, or has another rate.
     """
     parts = [_check_array(*_read_stored(source, video)) for source in sources]
     lengths = [len(part) for part in parts]
@@ -105,11 +95,7 @@ def _h5_file(source: Path) -> Path:
 
 
 def read_words(folder: Path, qid: str) -> FloatArray:
-    """Return [L, D] the words of a query, rows of length 1, of QVHighlights' text features:
-    `folder/qid{N}.npz`.
-
-    Raises InputError: there is no such file, or it cannot be read, or holds no [L, D] of finite numbers.
-    """
+    """Return [L, D] words of a query, rows of length 1: `folder/qid{N}.npz`. Raises InputError: none."""
     file = folder / f"qid{qid}.npz"
     if not file.is_file():
         raise InputError(f"{folder}: has no words of query {qid} ({file.name})")
@@ -117,13 +103,11 @@ def read_words(folder: Path, qid: str) -> FloatArray:
 
 
 def read_queries(folder: Path, queries: Sequence[Query]) -> FloatArray:
-    """Return [M, D] of queries, a vector each, as MRNet's public code reads sentences and recordings.
+    """Return [M, D] of queries from files called `Query.features_name`, as MRNet's public code reads them.
 
-    The file of a query is called `Query.features_name`. It holds a vector, [D] or [1, D], which is taken as
-    it is, or L tokens or frames, [L, D]: their mean, each normalised (LayerNorm without weights).
-
-    Raises InputError: a query's file is missing, or cannot be read, or holds something else, or two are of
-    different sizes, or nothing tells the name of the file.
+    A file holds a vector, taken as it is, or L tokens or frames [L, D]: their mean, each normalised
+    (LayerNorm without weights). Raises InputError: a file is missing, nameless or of another size, or holds
+    something else.
     """
     if nameless := next((query for query in queries if not query.features_name), None):
         fault = f"{folder}: no file name for the query {safe_name(nameless.text)} of {nameless.video}"

@@ -1,5 +1,4 @@
-"""Splits of annotated videos into training, validation and test: the published ones, our own folds, and the
-three settings of the field."""
+"""Splits of annotated videos: the published ones, our own folds, and the three settings of the field."""
 
 import os
 import random
@@ -40,12 +39,9 @@ class Split:
 def read_splits(path: str | os.PathLike[str], available: Collection[str]) -> list[Split]:
     """Read published splits: a YAML or JSON list of `{train_keys, test_keys}`.
 
-    Keys are `../datasets/eccv16_dataset_tvsum_google_pool5.h5/video_35`, `tvsum/video_35`, or `video_35`
-    alone: then the `available` videos must be of one dataset, or of one whose name the file's name starts
-    with.
-
-    Raises InputError: the file is missing or no list of splits, a split tests on what it trains on, or it
-    names videos that are not available.
+    Keys are `../datasets/eccv16_dataset_tvsum_google_pool5.h5/video_35`, `tvsum/video_35`, or `video_35`,
+    where one dataset is `available` or the file's name begins with its name. Raises InputError: no list of
+    splits, overlapping parts, or unavailable videos.
     """
     source = Path(path)
     datasets = sorted(by_dataset(available))
@@ -120,10 +116,9 @@ def _check_available(source: Path, names: Iterable[str], available: Collection[s
 
 
 def k_fold(names: Collection[str], folds: int = 5, seed: int = 0, *, name: str = "fold") -> list[Split]:
-    """Splits whose test parts tile the videos: each is tested once, whatever order the names come in.
+    """Return `name-1`, `name-2`, ...: each video is tested once, whatever order the names come in.
 
-    Test parts differ by one video at most; splits are called `name-1`, `name-2`, ... Raises UsageError: there
-    are fewer than 2 folds, or more than videos.
+    Raises UsageError: there are fewer than 2 folds, or more than videos.
     """
     if not 2 <= folds <= len(names):
         raise UsageError(
@@ -149,9 +144,8 @@ def settings(
 ) -> list[Split]:
     """Return the splits of one setting of the field, for a target dataset; names are from `by_dataset`.
 
-    `canonical`: folds of the target. `augmented`: the same, with all other datasets added to training.
-    `transfer`: train on all others, test on the whole target; one split. Raises UsageError: the target is not
-    given, there is no such setting, or it needs other datasets.
+    `canonical`: folds of the target; `augmented`: all other datasets added to training; `transfer`: train on
+    all others, test on the target. Raises UsageError: unknown setting or target, or no other dataset.
     """
     if setting not in SETTINGS:
         raise unknown_name_error("setting", setting, SETTINGS)

@@ -1,8 +1,4 @@
-"""Annotated videos of SumMe, TVSum, OVP and YouTube, as the h5 files of the field hold them.
-
-The layout is that of `eccv16_dataset_{summe,tvsum,ovp,youtube}_google_pool5.h5`: one group a video. Which
-datasets a group must have, and in which variants, is in `vidsum.lab.datasets.group`.
-"""
+"""Annotated videos of SumMe, TVSum, OVP and YouTube, as the h5 files of the field hold them."""
 
 import os
 import re
@@ -49,13 +45,10 @@ def read_annotated(
 ) -> dict[str, AnnotatedVideo]:
     """Read all videos of one dataset, an h5 file or a folder of them: by name, video_2 before video_10.
 
-    A video without gtscore, such as one of `vidsum extract`, gets that of its `labels`, and the name of the
-    published files; one that has gets each annotator's scores. `labels_of` finds them. With `find_shots`, one
-    without change points gets those of KTS.
-
-    Raises InputError: a file is missing or not HDF5, or a dataset of a group is missing, or does not go with
-    the others; or a video has no labels, or those of another. The message names the group. UsageError: two
-    files of a folder have a video of one name.
+    A video without gtscore gets that of its `labels` and the published name; one that has gets each
+    annotator's scores. With `find_shots`, one without change points gets those of KTS. Raises InputError,
+    which names the group: not HDF5, or datasets or labels are missing or inconsistent. UsageError: two videos
+    of one name.
     """
     dataset = dataset_name(path)
     groups = sorted(_groups_in(Path(path)), key=lambda group: by_number(group.name))
@@ -75,8 +68,7 @@ def read_annotated(
 
 
 def pair_annotations(paths: Sequence[Path], annotations: Sequence[Path]) -> dict[Path, Path | None]:
-    """Return the annotations of each h5 file or folder: in their order, for those whose videos lack a
-    gtscore.
+    """Return the annotations of each h5 file or folder: in their order, for those that lack a gtscore.
 
     Raises UsageError: two go by one name of a dataset, or there are more or fewer annotations than needed.
     """
@@ -125,10 +117,7 @@ def _label_of(group: H5Group, labels: Mapping[str, Labels]) -> Labels:
 
 
 def _join_labels(group: H5Group, name: str, label: Labels) -> AnnotatedVideo:
-    """Return a group of features alone with the labels of its video.
-
-    If the labels have shots and summaries, the frame numbers become theirs.
-    """
+    """Return a group of features with the labels of its video, whose shots set the frame numbers."""
     rows, n_frames = fields.feature_rows(group), fields.count(group, "n_frames")
     picks = fields.sample_picks(group, len(rows), n_frames)
     features = fields.timed_features(group, rows, picks, n_frames)
@@ -151,11 +140,7 @@ def _with_warnings(features: Features, group: H5Group) -> Features:
 
 
 def _video(group: H5Group, name: str, label: Labels | None, find_shots: bool) -> AnnotatedVideo:
-    """Read one group, with each annotator's scores from `label` if there is one.
-
-    One with neither frame numbers nor summaries is of the first OVP and YouTube files, which hold only
-    features, gtscore and gtsummary.
-    """
+    """Read one group, with each annotator's scores from `label`; the first OVP and YouTube files are bare."""
     if not fields.has_importance(group):
         hint = "add annotators' scores: --annotations FILE, see docs/formats.md#annotated-videos-h5"
         raise InputError(f"{group.path}: {group.name} has no gtscore", hint)
@@ -196,10 +181,7 @@ def shot_of_sample(video: AnnotatedVideo) -> IntArray:
 
 
 def target_of(video: AnnotatedVideo) -> FloatArray:
-    """Return [T] the mean of the annotators' scores, each made to have mean 0 and deviation 1, made so again.
-
-    Where there are no scores of single annotators, `gtscore`; zeros where all agree on one score.
-    """
+    """Return [T] the standardised mean of the annotators' standardised scores, or of `gtscore` alone."""
     scores = video.gtscore[None] if video.user_scores is None else video.user_scores
     return np.asarray(_standardise(_standardise(scores).mean(axis=0)), np.float32)
 

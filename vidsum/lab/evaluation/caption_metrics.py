@@ -1,7 +1,4 @@
-"""Measures of captions against people's: CIDEr, BLEU, ROUGE-L as coco-caption computes them, AutoAD's R@k/N.
-
-docs/evaluate_captions.md says what each is, how it was checked, and what is left out.
-"""
+"""Measures of captions against people's: CIDEr, BLEU, ROUGE-L as coco-caption has them, AutoAD's R@k/N."""
 
 import math
 import re
@@ -72,10 +69,10 @@ def mean_of(values: TimeArray, counts: TimeArray | None = None) -> Measure:
 
 
 def cider(captions: Sequence[Tokens], references: References, *, robust: bool = True) -> TimeArray:
-    """Return [N] CIDEr-D of each caption, or CIDEr (Vedantam et al. 2015); tables print 100 times the mean.
+    """Return [N] CIDEr-D of each caption, or (not `robust`) CIDEr (Vedantam et al. 2015).
 
-    The document frequency is that of these references: one item alone has CIDEr 0. `robust` is CIDEr-D, which
-    coco-caption calls CIDEr: repeated words are clipped, another length penalised.
+    Document frequencies are those of the references: one item alone has 0. CIDEr-D, coco-caption's CIDEr,
+    clips repeated words and penalises another length.
     """
     df = Counter(gram for sentences in references for gram in set().union(*map(ngrams, sentences)))
     log_n = math.log(max(1, len(references)))
@@ -157,11 +154,7 @@ def _bleu(sums: TimeArray, n: int) -> float:
 
 
 def rouge_l(captions: Sequence[Tokens], references: References) -> TimeArray:
-    """Return [N] ROUGE-L of each caption (Lin 2004): F of the longest common subsequence, recall weighted by
-    `BETA`.
-
-    As in coco-caption, precision and recall are each the best of any reference.
-    """
+    """Return [N] ROUGE-L (Lin 2004), recall weighted by `BETA`; its parts are the best of a reference."""
     return np.array([_rouge_l(*pair) for pair in zip(captions, references, strict=True)], np.float64)
 
 
@@ -190,13 +183,10 @@ def _common_length(first: Tokens, second: Tokens) -> int:
 
 
 def recall_in_windows(alike: Callable[[slice], FloatArray], n_items: int, top: int, window: int) -> TimeArray:
-    """Return [N, 2] R@k/N of AutoAD II (Han et al. 2023): how often each item's own description is found, and
-    looks.
+    """Return [N, 2] hits and looks of AutoAD II's R@k/N (Han et al. 2023).
 
-    In each window of neighbouring items, half a window after the last, each caption looks for its own item:
-    it is found where fewer than k (`top`) others are as similar. Items after the last whole window have no
-    look. `alike` gives, of some of a video's items in order of time, the similarity [W, W] of each caption
-    with each item's description.
+    In each window of neighbouring items, half a window apart, a caption hits where fewer than k (`top`)
+    others are as similar to it as its own item. `alike` gives the similarity [W, W] of captions with items.
     """
     parts = np.zeros((n_items, 2))
     for start in range(0, n_items - window + 1, window // 2):

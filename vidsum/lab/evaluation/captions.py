@@ -49,13 +49,11 @@ def evaluate_captions(
     rows: Mapping[str, Mapping[str, str]],
     progress: Progress | None = None,
 ) -> Report[CaptionMeasures]:
-    """Compare captions, by name of the item, with the sentences of the same items.
+    """Compare captions, by name of the item, with the sentences of the same items, those that all rows have.
 
-    All rows are measured on the items that each has captions of. Beside them: `others`, the captions of the
-    first row, each of an item half of the data away; `people`, the first sentence of each item against its
-    other sentences, if all have others. Raises UsageError: no item has captions in all rows, or a prediction
-    has the name of a baseline; or no video has N items for R@K/N. WeightsError: R@K/N needs weights
-    that are missing.
+    Adds `others`, captions of the first row half of the data away, and `people`, the first sentence of each
+    item against its others, if all have others. Raises UsageError: no common item, a row with a baseline's
+    name, or no video of N items for R@K/N. WeightsError: R@K/N needs weights that are missing.
     """
     check_rows(rows, BASELINES, 1)
     described = {name: item for name, item in items.items() if all(name in row for row in rows.values())}
@@ -129,10 +127,7 @@ def measure(
 
 
 def _recall(vectors: FloatArray, references: FloatArray, items: Items, top: int, window: int) -> Measure:
-    """R@K/N of captions [N, D], in the order of time of each video; of other items in the data's order.
-
-    The similarity with an item is that with the nearest of its sentences [M, D].
-    """
+    """R@K/N of captions [N, D], in order of time; similarity is that with an item's nearest sentence."""
     videos: dict[str, list[int]] = {}
     starts = np.cumsum([0, *(len(item.sentences) for item in items.values())])
     described = list(items.values())

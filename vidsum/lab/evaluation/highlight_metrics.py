@@ -1,7 +1,7 @@
 """QVHighlights' measures: average precision of moments and of clips, and whether the best is right.
 
-They follow the published evaluation to the letter, down to ties, for all queries at once: a row of an array
-is a query; what a query lacks is filled up with values that never count. Measures are fractions.
+They equal the published evaluation down to ties. A row of an array is a query; what a query lacks is filled
+up with values that never count. Measures are fractions.
 """
 
 from collections.abc import Mapping
@@ -98,12 +98,10 @@ class HighlightMeasures:
 def measure_moments(
     moments: TimeArray, scores: TimeArray, gt_windows: TimeArray
 ) -> dict[str, WindowMeasures | None]:
-    """Return the measures of moments, by the names of `LENGTHS_S`; None where no query has windows of these
-    lengths.
+    """Return the measures of moments, by `LENGTHS_S`; None where no query has windows of these lengths.
 
-    Of moments [Q, K, 2], the first being the answer that R1 takes, their scores [Q, K], by which average
-    precision ranks them (equal ones stay in their order), and ground-truth windows [Q, W, 2]. What a query
-    lacks is empty.
+    Of moments [Q, K, 2], the first for R1, scores [Q, K] that rank them for average precision (ties stay in
+    order), and ground-truth windows [Q, W, 2], empty ones for padding.
     """
     # as published: windows are chosen by one IoU, for R1 too, but whether R1's is met enough by the other
     ious = iou(moments, gt_windows, union="lengths")
@@ -130,11 +128,7 @@ def measure_moments(
 
 
 def measure_clips(saliency: TimeArray, annotators: FloatArray, n_clips: IntArray) -> dict[str, ClipMeasures]:
-    """Return the measures of saliency [Q, C] of n clips [Q], by the names of `LEVELS`.
-
-    A clip without saliency has -inf, which average precision takes for 0. `annotators` [Q, C, U] are their
-    scores.
-    """
+    """Return the measures of saliency [Q, C] of n clips [Q], by `LEVELS`; `annotators` are [Q, C, U]."""
     has_clip = np.arange(saliency.shape[-1]) < n_clips[:, None]
     filled = np.where(has_clip & np.isneginf(saliency), 0.0, saliency)
     right = np.concatenate([np.moveaxis(annotators >= least, -1, 0) for least in LEVELS.values()])
@@ -144,13 +138,10 @@ def measure_clips(saliency: TimeArray, annotators: FloatArray, n_clips: IntArray
 
 
 def moment_precisions(ious: TimeArray, n_windows: IntArray) -> TimeArray:
-    """Return [Q, T] average precision of each query's moments at each IoU of `THRESHOLDS`, as ActivityNet has
-    it.
+    """Return [Q, T] ActivityNet's interpolated average precision of moments at each IoU of `THRESHOLDS`.
 
-    From the best moment on, each takes the window that it meets best, by at least the threshold, among those
-    that no better moment took; it is right if there is one. Precision is interpolated: at a recall it is the
-    best precision at that recall or a higher one. `ious` [Q, K, W] are of K moments, best first, with W
-    windows, 0 where there is none; `n_windows` [Q] are at least 1.
+    A moment is right if it meets a window by the threshold that no better moment took. Of `ious` [Q, K, W] of
+    K moments, best first, with W windows, 0 where there is none; `n_windows` [Q] are at least 1.
     """
     right = _match_windows(ious)
     precision = right.cumsum(axis=-1) / np.arange(1, right.shape[-1] + 1)
@@ -176,11 +167,10 @@ def _match_windows(ious: TimeArray) -> BoolArray:
 
 
 def clip_precisions(scores: TimeArray, right: BoolArray) -> TimeArray:
-    """Return [N, Q] average precision of each query's clips [Q, C], ranked by score, in N opinions [N, Q, C]
-    of which are right.
+    """Return [N, Q] average precision of clips [Q, C] by score, in N opinions [N, Q, C] of which are right.
 
-    The mean of the interpolated precision over the scores at which a right clip is added; each score counts
-    once however many clips have it. 0 where no clip is right; -inf for clips that the video does not have.
+    The mean of the interpolated precision over the distinct scores that add a right clip; 0 where none is
+    right; -inf for clips that the video does not have.
     """
     order = np.argsort(-scores, axis=-1, kind="stable")
     ranked = np.take_along_axis(scores, order, axis=-1)

@@ -1,7 +1,4 @@
-"""Answers of a trained moment model, MRNet or a DETR, on published features: the rows of `--run`.
-
-As published, a video is read as a whole: one of more clips than the model reads is averaged into as many.
-"""
+"""Answers of a trained moment model, MRNet or a DETR, on published features: the rows of `--run`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -52,8 +49,7 @@ def moments_by(
 ) -> MomentPredictions:
     """Return the moments that a model finds for all queries of the data; no two of a query have a larger IoU.
 
-    Raises InputError: the checkpoint or features cannot be read, or there are none for a video or query.
-    UsageError: the features are of another size than those that the model reads.
+    Raises InputError: the checkpoint or features cannot be read, or are missing. UsageError: another size.
     """
     queried = {name: video for name, video in videos.items() if video.queries}
     model = _load(run, list(queried), progress)
@@ -76,9 +72,8 @@ def highlights_by(
 ) -> dict[str, QueryPrediction]:
     """Return the answers of a model to all queries of QVHighlights, by qid; errors are those of `moments_by`.
 
-    As published, edges of moments are those of clips. The ten moments of a DETR may overlap; MRNet's, which
-    are dense proposals, are suppressed as `vidsum ground` does. A DETR's saliency is as the model gives it;
-    MRNet has none.
+    Edges of moments are those of clips, as published. A DETR's ten moments may overlap; MRNet's are
+    suppressed as in `vidsum ground`, and it has no saliency.
     """
     model = _load(run, list(dict.fromkeys(query.video for query in queries.values())), progress)
     embedded = _embed_queries(model, queries)
@@ -148,10 +143,10 @@ class _Model:
 
 
 def _load(run: ModelRun, videos: Sequence[str], progress: Progress | None) -> _Model:
-    """Return the model of a run, once it is known that it can read the features of all videos.
+    """Return the model of a run that can read the features of all videos.
 
-    Raises InputError: the checkpoint is of another kind, or there are no features of a video. UsageError:
-    sources are not in the order of the training, or the model reads a guide.
+    Raises InputError: a checkpoint of another kind, or missing features. UsageError: another order, or a
+    guide.
     """
     trained, name = read_trained(run.checkpoint), str(run.checkpoint)
     grounder = build_moment_model(trained, name, run.device)
@@ -173,10 +168,7 @@ def _load(run: ModelRun, videos: Sequence[str], progress: Progress | None) -> _M
 
 
 def _embed_queries(model: _Model, queries: Mapping[str, Query]) -> list[FloatArray]:
-    """Return the queries as the model reads them: their published words, or by a text encoder.
-
-    For a DETR, the hint of an error says how to do without the encoder.
-    """
+    """Return the queries as the model reads them: their published words, or by a text encoder."""
     folder = model.run.text_features
     if folder and not model.is_detr:
         raise UsageError(
@@ -195,10 +187,7 @@ def _embed_queries(model: _Model, queries: Mapping[str, Query]) -> list[FloatArr
 
 
 def _clip_features(sources: Sequence[Path], query: Query) -> tuple[FloatArray, ...]:
-    """Return the features of a video, those of its whole clips, an [N, D] for each source.
-
-    Raises InputError: there is not about one for each clip, as the evaluation of saliency takes it.
-    """
+    """Return the features of a video's whole clips, [N, D] per source. Raises InputError: another rate."""
     parts = read_parts(sources, query.video)
     n_rows = len(parts[0])
     # networks round the end of a video in their ways; one that differs more was extracted at another rate

@@ -1,7 +1,4 @@
-"""Measures of moment retrieval: recall of the best moments at an IoU, and the mean IoU of the best one.
-
-Beside them the baselines: moments drawn at random, and the whole video. Measures are fractions.
-"""
+"""Measures of moment retrieval, as fractions, and its baselines: random moments and the whole video."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -74,8 +71,7 @@ def count_empty(answers: Iterable[Iterable[Moment]]) -> int:
 def measure(ious: TimeArray, comparison: Comparison) -> MomentMeasures:
     """Return the measures of IoU [Q, K] from `best_ious`, or of draws [draws, Q, K], whose mean it is.
 
-    `comparison`: whether an IoU that equals the threshold counts. Raises UsageError: it is unknown, or there
-    is no query.
+    `comparison`: whether an IoU that equals the threshold counts. Raises UsageError: unknown, or no query.
     """
     if comparison not in get_args(Comparison):
         raise unknown_name_error("comparison", comparison, get_args(Comparison))

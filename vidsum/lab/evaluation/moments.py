@@ -34,11 +34,9 @@ def evaluate_moments(
 ) -> Report[MomentMeasures]:
     """Compare moments with ground-truth windows. Of several windows of a query, the best met counts.
 
-    A row of predictions must have all videos with all their queries, though a query may have no moment.
-    `comparison` is whether an IoU that equals the threshold counts. The rows `random`, the mean of `n_seeds`
-    draws, and `whole video` are added; warnings name repairs of the annotations and of empty moments.
-
-    Raises UsageError: there is no query, or a row has the name of a baseline, or lacks a query.
+    A row of predictions has all queries of all videos, though a query may have no moment. Adds the rows
+    `random`, the mean of `n_seeds` draws, and `whole video`. Raises UsageError: no query, a row with the name
+    of a baseline, or a row that lacks a query.
     """
     check_rows(predictions, BASELINES, n_seeds)
     queries = [query for video in videos.values() for query in video.queries]
@@ -70,10 +68,7 @@ def evaluate_moments(
 
 
 def queries_of(wanted: str, videos: Mapping[str, MomentVideo]) -> list[tuple[Query, int]]:
-    """Return the queries of a text or a number, each with its place among those of its video.
-
-    Raises UsageError: there is none.
-    """
+    """Return the queries of a text or number, with their places in their videos. Raises UsageError: none."""
     matches = [
         (query, position)
         for video in videos.values()
@@ -136,13 +131,10 @@ def evaluate_highlights(
     name: str = "predictions",
     n_seeds: int = 10,
 ) -> Report[HighlightMeasures]:
-    """Measure moments and saliency as QVHighlights' official evaluation does, of answers to all queries by
-    qid.
+    """Measure moments and saliency of answers by qid as QVHighlights' official evaluation does.
 
-    The rows `random` and `whole video` are added; warnings tell what was not measured, or filled in.
-
-    Raises UsageError: the row has the name of a baseline, there is no draw, no query or one without an
-    answer, only some answers have moments or saliency, or data and predictions have neither in common.
+    Adds the rows `random` and `whole video`. Raises UsageError: the row has the name of a baseline, no draw
+    or query, a query without an answer, mixed answers, or nothing to measure.
     """
     check_rows([name], BASELINES, n_seeds)
     if not queries:
@@ -189,11 +181,7 @@ def _moment_rows(
 def _clip_rows(
     name: str, queries: Sequence[Query], answers: Sequence[QueryPrediction], n_seeds: int
 ) -> dict[str, dict[str, ClipMeasures]]:
-    """Return the measures of saliency by the name of the row; none where the predictions or the data have
-    none.
-
-    In the whole video all clips are equally salient.
-    """
+    """Return the measures of saliency by row, if predictions and data have it; all clips of `WHOLE` tie."""
     predicted = [answer.saliency for answer in answers if answer.saliency is not None]
     scored = [query.saliency for query in queries if query.saliency is not None]
     if not predicted or not scored:

@@ -1,10 +1,7 @@
 """Rows of people for the evaluation of moments: how far they agree with each other, and with the annotations.
 
-A model above the second agrees with the annotators better than another person does: it knows their habits.
-
-The answers are CSV files in a folder, a line per answer, as in github.com/mayu-ot/hidden-challenges-MR
-(Otani et al., "Uncovering Hidden Challenges in Query-Based Video Moment Retrieval", BMVC 2020): columns
-video_id, description, start, end; times are per cent of the video.
+The answers are CSV files in a folder, as in github.com/mayu-ot/hidden-challenges-MR (Otani et al., BMVC
+2020): columns video_id, description, start, end; times are per cent of the video.
 """
 
 import csv
@@ -39,16 +36,14 @@ class PeopleAnswers:
     """As in the file: the name of the video, with or without its suffix."""
     text: str
     windows: tuple[Interval, ...]
-    """One per person, two or more: start and end in per cent of the video, none of them empty. They are not
-    divided by 100: most are whole numbers, whose IoU is often a threshold."""
+    """Two or more, one per person, in per cent: most are whole numbers, whose IoU is often a threshold."""
 
 
 def read_people(folder: str | os.PathLike[str]) -> tuple[PeopleAnswers, ...]:
     """Read the answers of all CSV files of a folder: one entry per query, in the order of their first lines.
 
-    Raises InputError: the folder is missing or has no CSV file; a file cannot be read, lacks a column, or
-    holds no answer; an answer is not a start and a later end between 0 and 100; or a query has a single
-    answer.
+    Raises InputError: no CSV file; a file that lacks a column or an answer; times that are no part of the
+    video; or a query with a single answer.
     """
     source = Path(folder)
     if not source.is_dir():
@@ -118,13 +113,10 @@ def with_people(
 ) -> Report[MomentMeasures]:
     """Return a report of `evaluate_moments` with rows of people, as its last.
 
-    `people (pairwise)` compares each two answers to a query, of all queries that people answered; `people
-    (annotations)` each answer with the windows in the data. Each measure is the mean over a query's
-    comparisons, then over queries. A person gives one moment, so that R@5 is R@1. Names of videos in the data
-    may lack the suffix of a file and have ActivityNet's `v_` before them; sentences are compared by their
-    words.
-
-    Raises InputError: no query that people answered is in the data.
+    `people (pairwise)` compares each two answers to a query, `people (annotations)` each answer with the
+    windows in the data: means over a query's comparisons, then over queries. Videos go by name, less a file's
+    suffix and ActivityNet's `v_`; sentences by their words. Raises InputError: the data has none of these
+    queries.
     """
     windows = [_windows_of(answers, videos) for answers in people]
     known = [(answers, of_query) for answers, of_query in zip(people, windows, strict=True) if of_query]

@@ -1,8 +1,4 @@
-"""Plots of evaluations, as the papers have them.
-
-Summaries: scores next to the annotators' (FullTransNet, Fig. 3), segments under theirs (Fig. 4). Of
-moments: R@1 over the IoU, predictions under the truth, where true moments lie (MRNet, Figs. 4, A3-A5).
-"""
+"""Plots of evaluations, as the papers have them: FullTransNet, Figs. 3 and 4; MRNet, Figs. 4, A3-A5."""
 
 from collections.abc import Mapping, Sequence, Sized
 from itertools import cycle
@@ -61,14 +57,10 @@ def plot_scores(
     *,
     label: str | None = None,
 ) -> None:
-    """Plot scores [T] over time as PNG or SVG by the suffix; the same scores give the same bytes.
+    """Plot scores [T] over time as PNG or SVG, each curve scaled to [0, 1] in each video (constant: 0.5).
 
-    The scores of different models have no common unit, so each curve is scaled, in each video by itself, to
-    [0, 1]. A constant curve is drawn at 0.5. `limit` is the maximum number of videos: the first that some row
-    has scores of; `label` see `vidsum.io.provenance`.
-
-    Raises UsageError: another suffix, more than six rows, or scores of no video. OutputError: the file cannot
-    be written.
+    `limit` is the maximum number of videos. Raises UsageError: another suffix, more than six rows, or scores
+    of no video. OutputError: the file cannot be written.
     """
     _check_rows(predictions)
     names = [name for name in videos if any(name in row for row in predictions.values())]
@@ -148,8 +140,7 @@ def plot_segments(
 ) -> None:
     """Plot the key shots of each row under the part of the annotators whose summaries have a frame.
 
-    `selections` are those rows that are finished summaries, by the name of the video; the rest, limit and
-    label are those of `plot_scores`. Raises UsageError too: the data has no shots.
+    `selections` are finished summaries by video; the rest as in `plot_scores`. UsageError too: no shots.
     """
     _check_rows(predictions)
     scored = all(video.user_scores is not None for video in videos.values())
@@ -204,10 +195,7 @@ def plot_queries(
     label: str | None = None,
     limit: int = 6,
 ) -> None:
-    """Plot the best moment of each row under the true ones, and its next two paler.
-
-    `queries` come with their places among those of their videos; the rest is as in `plot_scores`.
-    """
+    """Plot the best moment of each row under the true ones, its next two paler; errors as `plot_scores`."""
     _check_rows(predictions)
     drawn, n_rows = queries[:limit], len(predictions) + 1
     figure = new_figure(8.5, 0.3 + len(drawn) * (0.8 + 0.3 * n_rows))

@@ -1,7 +1,7 @@
 """The reference of one video: its annotators, and the shots of summaries by the two published conventions.
 
-The published numbers depend on how ties are broken and sums are rounded. So this is the dynamic programme of
-the published code and not `vidsum.summary.knapsack`, which may find another of several equally good choices.
+The published numbers depend on ties and rounding, hence this dynamic programme of the published code and not
+`vidsum.summary.knapsack`.
 """
 
 from collections.abc import Callable
@@ -25,9 +25,8 @@ BUDGET: Final = 0.15
 """Maximum fraction of the video in a summary."""
 
 KNAPSACKS: Final = ("dsnet", "pgl-sum")
-"""`dsnet` (li-plus/DSNet, which calls OR-Tools): a shot is worth int(1000 * mean), the budget is
-int(0.15 * n_frames). `pgl-sum` (e-apostolidis/PGL-SUM and CA-SUM): a shot is worth its mean, the budget is
-int(0.15 * (last frame of the last shot + 1))."""
+"""`dsnet` (li-plus/DSNet by OR-Tools): a shot is worth int(1000 * mean), the budget is int(0.15 * n_frames).
+`pgl-sum` (PGL-SUM, CA-SUM): its mean, and int(0.15 * (last frame of the last shot + 1))."""
 
 _CELLS = 2**26
 """Cells of the knapsack's table that are held at a time, a byte each."""
@@ -40,11 +39,9 @@ def at_every_frame(scores: npt.ArrayLike, picks: IntArray, n_frames: int) -> Flo
 
 
 def key_shots(frame_scores: FloatArray, change_points: IntArray, knapsack: str) -> BoolArray:
-    """Return the summary of each row of scores: the shots with the highest sum of means that fit 15 % of the
-    video.
+    """Return [R, n_frames] bool summaries: shots with the highest sum of means that fit 15 % of the video.
 
-    Of float32 scores [R, n_frames], shots [S, 2] (first and last frame), and one of `KNAPSACKS`; returns
-    [R, n_frames] whether each frame is in the summary.
+    Of float32 scores [R, n_frames], shots [S, 2] (first and last frame), and one of `KNAPSACKS`.
     """
     n_frames = frame_scores.shape[1]
     lengths = change_points[:, 1] - change_points[:, 0] + 1
@@ -67,9 +64,8 @@ def key_shots(frame_scores: FloatArray, change_points: IntArray, knapsack: str) 
 def _solve(values: Numbers, lengths: IntArray, budget: int) -> BoolArray:
     """Return which shots each row of values takes; as many rows at a time as `_CELLS` allows.
 
-    As in the published code, the table grows shot by shot, a shot counts only where it makes the sum larger,
-    and the choice is read from the last shot to the first: of several best choices, that which does without
-    the last shot, then without the last but one, and so on.
+    As in the published code, of several best choices it is that which does without the last shot, then
+    without the last but one, and so on.
     """
     n_rows = max(1, _CELLS // (len(lengths) * (budget + 1)))
     blocks = [values[start : start + n_rows] for start in range(0, len(values), n_rows)]
@@ -96,12 +92,10 @@ def _solve_block(values: Numbers, lengths: list[int], budget: int) -> BoolArray:
 
 
 def f_measures(summaries: npt.ArrayLike, references: npt.ArrayLike, lengths: npt.ArrayLike) -> Numbers:
-    """Return [A, B] F-measure of every summary with every reference: Eq. 14 and 15 of FullTransNet, in
-    frames.
+    """Return [A, B] F-measure in frames: Eq. 14 and 15 of FullTransNet; 0 where both are empty.
 
-    With |S & G| the frames that both have, P = |S & G| / |S|, R = |S & G| / |G| and F = 2 P R / (P + R),
-    which is 2 |S & G| / (|S| + |G|); 0 where both are empty. Summaries [A, P] and references [B, P] are 0 or
-    1 for each segment of frames, of which there are `lengths` [P].
+    F = 2 P R / (P + R) = 2 |S & G| / (|S| + |G|), P = |S & G| / |S|, R = |S & G| / |G|. Summaries [A, P] and
+    references [B, P] are 0 or 1 for each segment of frames, of which there are `lengths` [P].
     """
     frames = np.asarray(lengths, np.float64)
     first, second = (np.atleast_2d(summary).astype(np.float64) for summary in (summaries, references))
@@ -114,10 +108,9 @@ def f_measures(summaries: npt.ArrayLike, references: npt.ArrayLike, lengths: npt
 def coverages(summaries: npt.ArrayLike, votes: npt.ArrayLike, lengths: npt.ArrayLike) -> Numbers:
     """Return [A] the votes that each summary holds, divided by the most votes that as many frames could hold.
 
-    A frame has a vote from each annotator whose summary contains it. A summary of the frames that most
-    annotators chose has 1, even where they disagree, unlike for the F-measure; a longer summary has no
-    advantage. 0 where the summary is empty or there are no votes. `votes` are [P], the number of annotators
-    who chose the segment, or [A, P] where they differ by summary.
+    A frame has a vote from each annotator whose summary contains it; `votes` are [P], or [A, P] where they
+    differ by summary. Unlike F, it is 1 for the frames most chosen, even where annotators disagree; 0 without
+    votes.
     """
     chosen, counts, frames = np.atleast_2d(summaries), np.asarray(votes), np.asarray(lengths, np.float64)
     # frames with at least 1, 2 ... votes: at best, the summary has as many of each as fit
@@ -170,11 +163,7 @@ class Reference:
         return self.user_summary if segmentation == CHANGE_POINTS else None
 
     def scores_of_frames(self, segmentation: str) -> FloatArray:
-        """Return [U, n_frames] importance scores of each annotator, to make the summaries that the data
-        lacks.
-
-        Raises UsageError: the data lacks them too.
-        """
+        """Return [U, n_frames] scores of each annotator. Raises UsageError: neither summaries nor scores."""
         if self.frame_scores is None:
             what = "no user_summary" if segmentation == CHANGE_POINTS else "no scores of each annotator"
             raise UsageError(
@@ -185,10 +174,9 @@ class Reference:
 
 
 def reference_of(name: str, video: AnnotatedVideo | Labels, *, scored: bool = True) -> Reference:
-    """Return the annotators of a video of an h5 file, where scores stay the same between the picks, or alone.
+    """Return the annotators of a video of an h5 file, or of annotations alone.
 
-    One that several splits test occurs for each of them, by a name of its own. `scored` is whether to use
-    the annotators' scores, and not their mean alone.
+    `name` differs by split; `scored` is whether to use the annotators' scores, and not their mean alone.
     """
     summary = video.user_summary
     if isinstance(video, Labels):
@@ -239,12 +227,8 @@ SEGMENTATIONS: Final[dict[str, Callable[[int, np.random.Generator], IntArray]]] 
     "two-peak": partial(_poisson, (30, 90)),
     "two-peak-30-300": partial(_poisson, (30, 300)),
 }
-"""By name: segmentation(n_frames, rng) -> [S, 2] first and last frame of each shot, both inside it.
-
-They ignore the video, and show how much of an F-measure comes from the lengths of shots. Otani et al.,
-"Rethinking the Evaluation of Video Summaries", CVPR 2019: with shots of very different lengths the knapsack
-prefers the short ones whatever the scores are, so that random scores come near to annotators.
-"""
+"""By name: segmentation(n_frames, rng) -> [S, 2] first and last frame of each shot. They ignore the video, to
+show how much of an F-measure comes from the lengths of shots (Otani et al., CVPR 2019)."""
 
 DRAWN: Final = frozenset(SEGMENTATIONS) - {"uniform-60"}
 """Segmentations that differ from seed to seed."""

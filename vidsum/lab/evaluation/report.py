@@ -1,7 +1,4 @@
-"""One report for all evaluations: rows of measures, as a JSON document and as a table.
-
-The schemas of the documents are in vidsum/schemas/.
-"""
+"""One report for all evaluations: rows of measures, as a JSON document (vidsum/schemas/) and as a table."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,4 @@
-"""Requests for evaluations, one per task, whose fields are the options of `vidsum evaluate TASK`.
-
-Nothing here loads NumPy or PyTorch: `vidsum --help` reads it.
-"""
+"""Requests for evaluations, one per task, whose fields are the options of `vidsum evaluate TASK`."""
 
 import re
 from dataclasses import dataclass
@@ -35,10 +32,7 @@ Features = Annotated[tuple[Path, ...], Option(_SOURCES, metavar="PATH")]
 
 @dataclass(frozen=True, kw_only=True)
 class SummaryRequest:
-    """Rows of importance scores to compare with the annotators of one file.
-
-    Raises UsageError: there is nothing to evaluate on, or the annotations alone are not enough for a row.
-    """
+    """Rows of importance scores to compare with the annotators of a file. UsageError: nothing to compare."""
 
     PANEL = PANEL
 
@@ -126,10 +120,7 @@ class SummaryRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class MomentsRequest:
-    """Rows of moments to compare with annotated ones.
-
-    Raises UsageError: there are models without features, or features without models.
-    """
+    """Rows of moments to compare with annotated ones. UsageError: models without features, or the reverse."""
 
     PANEL = PANEL
 
@@ -189,10 +180,7 @@ class MomentsRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class HighlightsRequest:
-    """Answers to QVHighlights' queries: a submission, or those of a model.
-
-    Raises UsageError: there is neither or both, or an option of a model without one.
-    """
+    """Answers to QVHighlights' queries: a submission, or those of a model. UsageError: neither or both."""
 
     PANEL = PANEL
 
@@ -274,10 +262,7 @@ _NEED_JAVA = {"meteor": "METEOR", "spice": "SPICE"}
 
 @dataclass(frozen=True, kw_only=True)
 class CaptionsRequest:
-    """Captions to compare with sentences of people.
-
-    Raises UsageError: an unknown measure, or one that needs Java.
-    """
+    """Captions to compare with sentences of people. UsageError: an unknown measure or one that needs Java."""
 
     PANEL = PANEL
 
@@ -327,11 +312,7 @@ Request = SummaryRequest | MomentsRequest | HighlightsRequest | VSERequest | Cap
 
 
 def checkpoint_of(run: Path) -> tuple[str, Path]:
-    """Return the name of a run's row, and its checkpoint: the best of a training's folder, a file, or a named
-    one.
-
-    Raises WeightsError: see `vidsum.checkpoints.named.checkpoint_file`.
-    """
+    """Return the name of a run's row, and its checkpoint: of a folder, file or name. WeightsError: none."""
     from vidsum.checkpoints.named import BEST, checkpoint_file
 
     return (run.resolve().name, run / BEST) if run.is_dir() else (run.stem, checkpoint_file(str(run)))

@@ -1,12 +1,8 @@
-"""Predictions that other code, `vidsum ground` or a model of ours made: read from files, by the data's names.
+"""Predictions of other code, of `vidsum ground` or of our models, read from files by the data's names.
 
-Moments come as JSON lines of two kinds:
-
-- QVHighlights' submissions: {"qid", "query", "vid", "pred_relevant_windows": [[start_s, end_s, score], ...],
-  "pred_saliency_scores": [score of each clip]};
-- the results that `vidsum ground --json` prints, or the document that it writes.
-
-Importance scores come as the JSON of PGL-SUM.
+Moments: JSON lines of QVHighlights' submissions, {"qid", "query", "vid", "pred_relevant_windows": [[start_s,
+end_s, score], ...], "pred_saliency_scores": [score of each clip]}, or results and documents of `vidsum
+ground`. Importance scores: the JSON of PGL-SUM.
 """
 
 import json
@@ -64,10 +60,8 @@ def read_predictions(path: Path, videos: Mapping[str, MomentVideo]) -> MomentPre
     """Read moments for all queries of the data; they are sorted by their scores.
 
     A query is known by its `qid`, or by its video and text (white space aside). Where the data asks the same
-    of a video several times, the file has one answer for all, or one for each in order.
-
-    Raises InputError: the file cannot be read, or has another layout; a query is not in the data, is answered
-    too often, or not at all; a moment ends before its start, or does not consist of finite numbers.
+    of a video several times, there is one answer for all, or one for each in order. Raises InputError:
+    another layout; an unknown query, or too few or many answers; a moment that is inverted or not finite.
     """
     queries = [query for video in videos.values() for query in video.queries]
     numbers: dict[tuple[str, ...], list[int]] = {}  # of the queries that go by a key: qid, or text
@@ -101,12 +95,10 @@ def read_predictions(path: Path, videos: Mapping[str, MomentVideo]) -> MomentPre
 
 
 def read_highlight_predictions(path: Path, queries: Mapping[str, Query]) -> dict[str, QueryPrediction]:
-    """Read a submission for all queries of the data, in the data's order; moments stay in the order of the
-    file.
+    """Read a submission for all queries of the data, in the data's order; moments keep the order of the file.
 
-    Raises InputError: the file cannot be read; a query is not in the data, has another video, is answered
-    twice or not at all; a line has neither moments nor saliency, or not those of the first line; a moment
-    ends before its start; there is not one saliency score for each clip; or a number is NaN or infinite.
+    Raises InputError: a query is unknown, of another video, answered twice or not at all; lines differ in
+    their parts; a moment is inverted, or there is not one finite saliency score for each clip.
     """
     predictions: dict[str, QueryPrediction] = {}
     parts: tuple[str, ...] = ()
@@ -127,23 +119,17 @@ def read_highlight_predictions(path: Path, queries: Mapping[str, Query]) -> dict
 
 
 def write_predictions(path: str | os.PathLike[str], predictions: Iterable[QueryPrediction]) -> None:
-    """Write answers as a submission that this and other tools' evaluations read.
-
-    Raises OutputError: the file cannot be written.
-    """
+    """Write answers as a submission of QVHighlights. Raises OutputError: the file cannot be written."""
     with atomic_write(path) as part:
         part.write_text("".join(map(_format_line, predictions)), encoding="utf-8")
 
 
 def read_scores(path: str | os.PathLike[str], videos: Mapping[str, AnnotatedVideo]) -> dict[str, FloatArray]:
-    """Read importance scores from a JSON file in the layout of PGL-SUM: {video: [T scores at its picks]}.
+    """Read importance scores in the JSON layout of PGL-SUM: {video: [T scores at its picks]}.
 
-    In the file, which may hold some of the videos only, a video of one dataset goes by its name,
-    `tvsum/video_1`, or the part after the slash. Names with another dataset's name before the slash are
-    ignored.
-
-    Raises InputError: the file cannot be read, has another layout, has a video that is not in the dataset or
-    none that is, or not as many scores as the video has features.
+    A video goes by its name, `tvsum/video_1`, or the part after the slash; those of other datasets are
+    ignored. Raises InputError: another layout, an unknown video, none of the data, or another number of
+    scores.
     """
     entry = DataEntry(str(path), {})
     document = read_json(path)

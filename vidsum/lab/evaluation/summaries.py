@@ -47,17 +47,14 @@ def evaluate_summaries(
     """Compare predicted importance scores with the annotators of videos.
 
     Rank correlation is with each annotator, averaged, where every video has `user_scores`; else with
-    `gtscore`, never with summaries of 0 and 1. Key-shot summaries are compared with `user_summary` for the
-    data's own change points, and with summaries made from each annotator's scores for another segmentation.
+    `gtscore`. Key-shot summaries are compared with `user_summary` for the data's own change points, and with
+    summaries made from each annotator's scores for another segmentation. `selections` are finished summaries
+    [n_frames] of some rows. Adds the rows `human`, `mean annotator`, `mean of the others`, `random`,
+    `uniform`. Where several splits test the same video, `n_tests` is larger than `n_videos`; the means are
+    over tests.
 
-    Videos go by names that need not be their own. Annotations alone, which have no features (nor change
-    points in TVSum), show how far annotators agree, and what chance reaches. A row of predictions must have
-    all videos; those in `selections` are finished summaries, [n_frames] whether each frame is in. Added are
-    the rows `human`, `mean annotator`, `mean of the others`, `random`, `uniform`. Where several splits test
-    the same video, `n_tests` is larger than `n_videos`; the means are over tests.
-
-    Raises UsageError: there is no video; a row has the name of a baseline, lacks a video, or has the wrong
-    number of scores or NaN; the data lacks what a segmentation needs; or a name is unknown.
+    Raises UsageError: no video; a row has the name of a baseline, lacks a video, or has wrong scores; the
+    data lacks what a segmentation needs; or a name is unknown.
     """
     if not videos:
         raise UsageError("no video to evaluate on")

@@ -32,8 +32,7 @@ UNIFORM: Final = "uniform"
 class KeyShotMeasures:
     """Key-shot summaries of a row compared with the annotators', for one segmentation and one knapsack.
 
-    None where a single annotator has no other to be compared with; F max and coverage also for `mean of the
-    others`, which is compared with one annotator at a time.
+    None: a single annotator, who has no other; F max and coverage also for `mean of the others`.
     """
 
     segmentation: str
@@ -145,14 +144,11 @@ def measure_video(
     n_seeds: int,
     selections: Mapping[str, BoolArray] = {},
 ) -> dict[str, VideoMeasures]:
-    """Measure predictions [T] on one video, and the rows that go with them, for each (segmentation,
-    knapsack).
+    """Measure predictions [T] on one video, and the baselines, for each (segmentation, knapsack).
 
-    `human` is each annotator compared with the others; `mean annotator` their mean, compared with each of
-    them; `mean of the others` that of all but one annotator (their votes, where the data has their
-    summaries), compared with that one; `random` a score drawn for each frame (Otani et al. 2019), the mean
-    over seeds; `uniform` the same score everywhere. `selections` [n_frames] are the finished summaries of
-    some rows, in place of key shots.
+    `human` is each annotator compared with the others; `mean annotator` their mean; `mean of the others` that
+    of all but one, compared with that one; `random` a score drawn for each frame (Otani et al. 2019), the
+    mean over seeds; `uniform` equal scores. `selections` [n_frames] replace the key shots of some rows.
     """
     seeds = [_generator(reference, "scores", seed) for seed in range(n_seeds)]
     drawn = np.stack([rng.random(reference.n_frames, np.float32) for rng in seeds])
@@ -190,8 +186,7 @@ def _ranks(
 ) -> dict[str, tuple[float | None, float | None]]:
     """Mean tau-b and rho of each row's [R, T] scores with each annotator, and of the pairs of annotators.
 
-    The means of the others are compared with the annotator that they lack. Where the annotators' mean is all
-    there is, it is what rows are compared with.
+    `OTHERS` are compared with the annotator that they lack; rows with the mean where there is nothing else.
     """
     annotators = reference.mean_scores[None] if reference.user_scores is None else reference.user_scores
     parts = {HUMAN: annotators, OTHERS: _means_of_others(annotators), **rows}
@@ -244,8 +239,7 @@ def _key_shot_measures(
 def _measure_key_shots(
     summaries: BoolArray, n_annotators: int, n_others: int
 ) -> tuple[TimeArray, TimeArray, TimeArray]:
-    """Return [3] F max, F avg and coverage among the annotators, [3] of the means of the others, [R, 3] of
-    the rest.
+    """Return F max, F avg, coverage [3] among annotators, [3] of the means of the others, [R, 3] of the rest.
 
     Of summaries [U + V + R, n_frames]: of U annotators, of the mean without each (V is U or 0), of the rest.
     """
@@ -273,10 +267,9 @@ def _measure_annotators(annotators: BoolArray, lengths: IntArray) -> TimeArray:
 
 
 def kendall_tau_b(first: npt.ArrayLike, second: npt.ArrayLike) -> TimeArray:
-    """Return [A, B] Kendall's tau-b of every row of `first` [A, T] with every row of `second` [B, T].
+    """Return [A, B] Kendall's tau-b of rows [A, T] with rows [B, T]; 0 where a row is constant.
 
-    The pairs of samples in the same order in both rows less those in opposite order, divided by the geometric
-    mean of the numbers of pairs that each row does not tie. 0 where a row is constant, as it orders nothing.
+    Concordant less discordant pairs, divided by the geometric mean of the pairs that each row does not tie.
     """
     rows, others = np.atleast_2d(first), np.atleast_2d(second)
     both = np.concatenate([rows, others])
@@ -291,11 +284,7 @@ def kendall_tau_b(first: npt.ArrayLike, second: npt.ArrayLike) -> TimeArray:
 
 
 def spearman_rho(first: npt.ArrayLike, second: npt.ArrayLike) -> TimeArray:
-    """Return [A, B] Spearman's rho of every row of `first` [A, T] with every row of `second` [B, T].
-
-    Pearson's correlation of the ranks, equal scores having the mean of their ranks; 0 where a row is
-    constant.
-    """
+    """Return [A, B] Spearman's rho of rows [A, T] with rows [B, T]; 0 where a row is constant."""
     ranks = [rankdata(np.atleast_2d(scores), axis=1) for scores in (first, second)]
     rows, others = (row - row.mean(axis=1, keepdims=True) for row in ranks)
     return _ratio(rows @ others.T, np.outer(np.linalg.norm(rows, axis=1), np.linalg.norm(others, axis=1)))

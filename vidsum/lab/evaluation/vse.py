@@ -90,10 +90,9 @@ def _recalls(name: str, retrieval: DirectionMeasures) -> Iterator[tuple[str, str
 
 
 def text_ranks(pictures: FloatArray, sentences: FloatArray, picture_of: Ranks) -> Ranks:
-    """Return [M] rank of its own picture for each sentence, from 1.
+    """Return [M] rank from 1 of its own picture, number `picture_of` [M], for each sentence.
 
-    Of pictures [N, D] and sentences [M, D], whose products are the scores; `picture_of` [M] is the number of
-    each sentence's picture.
+    Of pictures [N, D] and sentences [M, D], whose products are the scores.
     """
     ranks = []
     for start in range(0, len(sentences), _ROWS):
@@ -115,8 +114,7 @@ def picture_ranks(pictures: FloatArray, sentences: FloatArray, picture_of: Ranks
 
 
 def measure(text: Ranks, image: Ranks, picture_of: Ranks, words: npt.NDArray[np.int64]) -> RetrievalMeasures:
-    """Return the measures of ranks [..., M] of `text_ranks` and [..., N] of `picture_ranks`; draws count
-    together.
+    """Return the measures of ranks [..., M] of `text_ranks` and [..., N] of `picture_ranks`, draws together.
 
     Each picture has a sentence; `picture_of` [M] is the picture of each, `words` [M] its number of words.
     """
@@ -199,10 +197,7 @@ def embed_sentences(texts: Sequence[str], device: str, progress: Progress | None
 def drop_unreadable(
     pictures: Sequence[CaptionedPicture], features: FloatArray, least: int = 1
 ) -> tuple[list[CaptionedPicture], FloatArray, list[str]]:
-    """Pictures and their features [V, N, D] without those that could not be read, and a warning of these.
-
-    Raises InputError: fewer than `least` could be read.
-    """
+    """Return the readable pictures, features [V, N, D], and a warning. InputError: fewer than `least`."""
     read = [number for number in range(len(pictures)) if not np.isnan(features[:, number]).any()]
     if len(read) == len(pictures):
         return list(pictures), features, []
@@ -225,11 +220,10 @@ def read_map(path: Path) -> tuple[VisualSemanticMap, Trained]:
 
 
 def evaluate_vse(request: VSERequest, progress: Progress | None = None) -> Report[RetrievalMeasures]:
-    """Retrieval between the pictures of a split and their sentences.
+    """Measure retrieval between the pictures of a split and their sentences: the map, `conse` and `random`.
 
-    The rows are the map, `conse` for the extractor that it knows, and `random`. Raises InputError: captions,
-    pictures or the checkpoint cannot be read, or the features do not fit the map. UsageError: the split has
-    no picture. WeightsError: weights are missing.
+    Raises InputError: captions, pictures or the checkpoint cannot be read, or the features do not fit the
+    map. UsageError: the split has no picture. WeightsError: weights are missing.
     """
     name, checkpoint = checkpoint_of(request.checkpoint)
     check_rows([name], BASELINES, request.seeds)

@@ -23,8 +23,7 @@ IMPORTERS: Mapping[str, Callable[[Published], Trained]] = {
 def add_official(file: Path, name: str, format: OfficialFormat | None = None) -> Path:
     """Store a published model, `name` of OFFICIAL, as a checkpoint in the folder of weights; return its path.
 
-    Raises UsageError: no published model of the format has that name. WeightsError: the file does not hold
-    that model. OutputError: it cannot be stored.
+    Raises UsageError: unknown name for the format. WeightsError: not that model. OutputError: not stored.
     """
     known = [other for other, official in OFFICIAL.items() if format in (None, official.format)]
     if name not in known:

@@ -1,7 +1,4 @@
-"""The published Moment-DETR and QD-DETR (jayleicn/moment_detr, wjun0830/QD-DETR) as checkpoints of vidsum.
-
-docs/algorithms/detr.md has the table of names of tensors.
-"""
+"""The published Moment-DETR and QD-DETR (jayleicn/moment_detr, wjun0830/QD-DETR) as checkpoints of vidsum."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any

@@ -1,7 +1,4 @@
-"""The authors' MRNet state dicts (xian-sh/MRNet) as checkpoints of vidsum.
-
-docs/algorithms/mrnet.md has the table of names of tensors.
-"""
+"""The authors' MRNet state dicts (xian-sh/MRNet) as checkpoints of vidsum."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -62,10 +59,7 @@ _UNUSED = r"text_encoder\.fc_out1\.|text_out\.(fc_out2|layernorm)\.|trans_ret\.r
 
 
 def mrnet_checkpoint(published: Published, name: str) -> Trained:
-    """Convert a published state dict of the configuration `name` to a checkpoint of vidsum.
-
-    Raises WeightsError for another configuration, and missing, unknown or misshapen tensors.
-    """
+    """Convert a published state dict of a configuration. Raises WeightsError: another one, or damaged."""
     reader = TensorReader(published.tensors, "MRNet", _UNUSED)
     layers = max(1, reader.count(r"trans_ret\.rets\.(\d+)\."))
     convolutions = max(1, reader.count(r"proposal_conv\.convs\.(\d+)\."))
@@ -172,8 +166,8 @@ def _retention(reader: TensorReader, number: int, is_shared: bool) -> "dict[str,
 def _let_queries_pass(tensors: "dict[str, Tensor]", retention: str, is_shared: bool) -> None:
     """Set the weights so that queries pass unchanged, as in the public code where only clips attend.
 
-    With shared projections, queries stay and the weights of clips are masked logits. With separate ones,
-    queries are their values and the weights of clips are zero, which leaves the next layer's bias.
+    Shared projections: queries stay, and clips have masked logits. Separate ones: queries are their values,
+    and the weights of clips are zero, which leaves the next layer's bias.
     """
     import torch
 

@@ -25,10 +25,9 @@ class Published:
 
 
 def read_published(file: Path, hint: str) -> Published:
-    """Return the tensors and options of a published file, read as data only.
+    """Return the state dict (or `model`) and options (`opt`) of a published file, read as data only.
 
-    The file is as a trainer's `torch.save` wrote it: a state dict, or one under `model`, with options under
-    `opt`. `hint` says what to give instead, in the WeightsError where it has no state dict.
+    Raises WeightsError, with the hint: it has no state dict.
     """
     import torch
 

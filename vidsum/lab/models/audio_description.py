@@ -3,14 +3,10 @@
     AV(V, A) -> E_va                            STAMP Eq. 6: 25 visual and 25 audio tokens of 5 s
     p(w_i | w_1 ... w_{i-1}),  F(H(x), P(x'))   Eq. 7-8: a language model H with an adapter P
 
-The learned mask is in the layers of the AV encoder and nowhere else (LAM Sec. 4.3). The defaults of
-`AudioDescriptionConfig` are the paper's sizes: 6.92 B parameters without masks and 7.07 B with one in each
-layer (Table 3: 6.93 B, 7.07 B), more than ordinary machines train. `SMALL` is trained by
-`git show 67307f50:docs/benchmarks/audio_description.py`.
-docs/algorithms/learned-masks.md says what the papers leave open.
-
-What they name only by reference is that of LLaMA (Touvron et al. 2023) and LLaMA-Adapter V2 (Gao et al.
-2023): RMSNorm, rotary positions, SwiGLU; queries attended beside the words, with a gate that starts at 0.
+The learned mask is in the layers of the AV encoder (LAM Sec. 4.3). The defaults are the paper's sizes: 6.92 B
+parameters without masks, 7.07 B with one in each layer (Table 3: 6.93 B, 7.07 B). RMSNorm, rotary positions
+and SwiGLU are LLaMA's (Touvron et al. 2023), queries with a gate that starts at 0 are LLaMA-Adapter V2's (Gao
+et al. 2023). docs/algorithms/learned-masks.md says what the papers leave open.
 """
 
 import math
@@ -247,9 +243,9 @@ class AudioDescription(nn.Module):
 def train_in(model: AudioDescription, phase: Phase) -> list[nn.Parameter]:
     """Freeze all parameters but those that a phase trains, and return these.
 
-    language: the language model before anything is adapted, in place of LLaMA's weights.
-    align: phase 1 of the paper, 2 epochs: the encoder and the adapter with its gates.
-    tune: phase 2, up to 20 epochs: the encoder, and of the language model gates, biases, norms and LoRA.
+    language: the language model, in place of LLaMA's weights. align: phase 1 of the paper, 2 epochs, the
+    encoder and the adapter with its gates. tune: phase 2, up to 20 epochs, the encoder, gates, biases, norms
+    and LoRA.
     """
     for name, parameter in model.named_parameters():
         part, leaf = name.partition(".")[0], name.rpartition(".")[2]

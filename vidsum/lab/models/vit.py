@@ -5,8 +5,7 @@
     x_l     = x' + MLP(LayerNorm(x'))
     classes = Linear(LayerNorm(mean of the patches))   as MAE is fine-tuned (He et al. 2022)
 
-The papers' mask is a single linear layer from a token's 768 numbers to the 197 tokens, without a ReLU. Each
-of the 12 blocks has its own (STAMP A.2.1, LAM B.1). The defaults are ViT-B/16's sizes.
+Each block has its own mask, a linear layer from 768 to 197 tokens without a ReLU (STAMP A.2.1, LAM B.1).
 """
 
 from dataclasses import dataclass

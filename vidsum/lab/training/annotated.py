@@ -52,12 +52,11 @@ class MomentData(Generic[Example]):
 def annotated_moments(
     source: DataSettings, clips: int, seed: int = 0, device: str = "auto", progress: Progress | None = None
 ) -> MomentData[MomentExample]:
-    """Return examples from annotated videos, one per video, all in memory: T x D x 4 bytes a video.
+    """Return examples from annotated videos, one per video averaged into T `clips`, all in memory.
 
-    Each video is averaged into T `clips`; the seed is of the choice of validation videos. Raises
-    InputError: annotations or features cannot be read, or some videos have none. UsageError: there are no
-    videos to train on, or the text encoder does not go with the space. WeightsError: the text encoder's
-    weights are unavailable.
+    The seed chooses validation videos. Raises InputError: annotations or features cannot be read, or are
+    missing. UsageError: no video to train on, or another text encoder than the space's. WeightsError: no text
+    encoder.
     """
     folder, split = source.query_features, _split(source, seed)
     vectors = read_queries(folder, split.queries) if folder else None
@@ -90,9 +89,9 @@ def annotated_highlights(
 ) -> MomentData[HighlightExample]:
     """Return examples from annotated videos, one per query, all in memory: see `annotated_moments`.
 
-    A video of more than `clips` clips is averaged into that number, and at most `words` words of a query are
-    read. Published words (`read_words`) of another size than CLIP's are taken with a warning, and no text
-    encoder is recorded. Raises UsageError too where words do not go with the encoder.
+    Of at most `clips` clips and `words` words. Published words (`read_words`) of another size than CLIP's
+    give a warning, and no text encoder is recorded. Raises UsageError too where words do not go with the
+    encoder.
     """
     folder = source.text_features
     is_encoder_given = source.text is not None or source.space != "features"
@@ -216,10 +215,7 @@ def clip_s_of(videos: Sequence[MomentVideo], clips: int) -> float:
 
 
 def _highlight(query: Query, clips: FloatArray, words: FloatArray) -> HighlightExample:
-    """Return the example of one query.
-
-    Where annotators gave no scores, a clip has the highest score times the fraction that the windows cover.
-    """
+    """Return the example of one query; without annotators' scores a clip has the share of the windows."""
     windows = (np.array(query.windows) / query.duration_s).astype(np.float32)
     edges_s = np.linspace(0, query.duration_s, len(clips) + 1)
     middles_s = (edges_s[:-1] + edges_s[1:]) / 2

@@ -1,10 +1,8 @@
 """Training a captioner (`vidsum.models.captioner`) on features of pictures and their sentences.
 
-Each sentence is to be likely, word by word:
-
     L = - sum_i log p(w_i | w_1 ... w_{i-1}, x),    labels smoothed
 
-What is written has 8 bits a weight. docs/algorithms/captioner.md has the reasons.
+The result has 8 bits a weight. docs/algorithms/captioner.md has the reasons.
 """
 
 import math
@@ -107,12 +105,11 @@ class TrainedCaptioner(nn.Module):
 def likelihood_loss(
     model: TrainedCaptioner, x: Tensor, words: Tensor, smoothing: float, lost: float
 ) -> Tensor:
-    """Return the mean of - log p(w_i | w_1 ... w_{i-1}, x) over the words [B, L] of sentences, and their
-    ends.
+    """Return the mean of - log p(w_i | w_1 ... w_{i-1}, x) over the words [B, L] and ends of sentences.
 
     Of standardised features x [B, D]; words are `IGNORED` after a sentence's end, which is a word.
-    `smoothing` is the fraction of the probability that is asked for of all words alike, `lost` that of the
-    words that the network does not get to read, so that it relies on x.
+    `smoothing` is the label smoothing, `lost` the fraction of words that the network does not read, so that
+    it relies on x.
     """
     read = words[:, :-1].clamp(min=END)
     read = read.masked_fill(torch.rand(read.shape, device=read.device) < lost, UNKNOWN)
@@ -178,10 +175,9 @@ def train_captioner(
 ) -> CaptionerResult:
     """Train a captioner in the folder `FOLDER` of `out`, and write it in 8 bits to `best.safetensors` there.
 
-    A run that is killed goes on: features are kept on disk, and the network after each epoch. Pictures to
-    test on are not read. Raises InputError: captions or pictures cannot be read, or there are too few of
-    them. UsageError, WeightsError: see `vidsum.features.pictures.encode_views`. OutputError,
-    VidsumError: see `vidsum.lab.training.loop.fit`.
+    An interrupted run is resumed. Raises InputError: captions or pictures cannot be read, or are too few.
+    UsageError, WeightsError: see `vidsum.features.pictures.encode_views`. OutputError, VidsumError: see
+    `fit`.
     """
     make_folder(out)
     refuse_foreign(out)
@@ -269,10 +265,7 @@ def encode_sentence(text: str, numbers: Mapping[str, int], config: CaptionerConf
 def batches(
     sentences: Sequence[Sequence[tuple[int, ...]]], n_views: int, settings: CaptionerSettings, epoch: int
 ) -> dict[str, SentenceBatch]:
-    """Return the steps of an epoch: each sentence once, with a view of its picture drawn for it.
-
-    Sentences of a step are of like length.
-    """
+    """Return the steps of an epoch: each sentence once, with a random view, in steps of like length."""
     rng = np.random.default_rng([settings.loop.seed, epoch])
     pairs = [(picture, sentence) for picture, texts in enumerate(sentences) for sentence in texts]
     order = rng.permutation(len(pairs))

@@ -1,7 +1,4 @@
-"""The DETR models' recipe: their published losses, validated by mean average precision of moments.
-
-docs/algorithms/detr.md has the equations of the losses, and where the codes differ from their papers.
-"""
+"""The DETR models' recipe: their published losses, validated by mean average precision of moments."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -87,10 +84,9 @@ def train_detr(
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> FitResult:
-    """Train moment-detr, qd-detr or mrnet-detr, or go on with the run in a folder: see `fit` of the loop.
+    """Train moment-detr, qd-detr or mrnet-detr: see `vidsum.lab.training.loop.fit`.
 
-    The sizes of a clip and a word are those of the data. Raises UsageError too where there are no examples,
-    they do not go together, or the model is unknown.
+    Sizes of a clip and a word are the data's. UsageError: no or inconsistent examples, or an unknown model.
     """
     config = _config(settings.model, data)
     if name not in MODELS:
@@ -201,12 +197,10 @@ class Matched(NamedTuple):
 def match(
     logits: Tensor, spans: Tensor, gt_windows: Tensor, is_window: Tensor, weights: MatchWeights
 ) -> Matched:
-    """Return the one-to-one assignment of least cost: span * L1 - giou * gIoU - label * P(moment), of each
-    sample.
+    """Return each sample's one-to-one assignment of least cost: span * L1 - giou * gIoU - label * P(moment).
 
-    As many pairs as there are moments or windows, whichever are fewer. Of logits [B, N, 2] of moment and
-    none, spans [B, N, 2] (centre and width), ground-truth windows [B, n, 2] and which of them [B, n] are not
-    padding.
+    Of logits [B, N, 2] of moment and none, spans [B, N, 2] (centre and width), ground-truth windows [B, n, 2]
+    and which of them [B, n] are not padding: min(N, windows) pairs.
     """
     distance = torch.cdist(spans, centre_width(gt_windows), p=1)
     overlap = generalized_iou(start_end(spans), gt_windows)
@@ -225,10 +219,7 @@ def match(
 def detection_loss(
     detections: Detections, gt_windows: Tensor, is_window: Tensor, settings: DETRLossSettings
 ) -> Tensor:
-    """Loss of the labels and spans of each decoder layer: the sum over the layers.
-
-    `gt_windows` [B, n, 2] and `is_window` [B, n] as in `match`; in a batch without any only labels count.
-    """
+    """Return the sum over decoder layers of the loss of labels and spans; windows as in `match`."""
     layers = len(detections.logits)
     # a layer's batch is some more samples
     logits, spans = detections.logits.flatten(0, 1), detections.spans.flatten(0, 1)
@@ -260,11 +251,11 @@ def clips_inside(batch: DETRBatch) -> Tensor:
 
 
 def margin_loss(scores: Tensor, human: Tensor, is_inside: Tensor, is_clip: Tensor, margin: float) -> Tensor:
-    """Hinge loss of two pairs of clips, drawn by PyTorch's generator; the mean over samples of their sum.
+    """Return the hinge loss of two random pairs of clips, the mean over samples of their sum.
 
-    One of the best clips inside the windows must be above one of the worst inside, if that is worse; any clip
-    inside above any outside, if there are both. Of the model's and the annotators' scores [B, T], clips
-    inside the windows, and clips that are not padding.
+    One of the best clips inside the windows must be above one of the worst inside; any clip inside above any
+    outside. Of the model's and the annotators' scores, clips inside, and clips that are not padding, all [B,
+    T].
     """
     best = human.masked_fill(~is_inside, -torch.inf).amax(1, keepdim=True)
     worst = human.masked_fill(~is_inside, torch.inf).amin(1, keepdim=True)
@@ -290,8 +281,7 @@ def rank_loss(scores: Tensor, human: Tensor, is_clip: Tensor, tau: float) -> Ten
     """QD-DETR's rank-contrastive loss: clips of score r and more stand out from all, for each r from 1 to 11.
 
     Of the model's and the annotators' scores [B, T] (0 in a negative pair), clips that are not padding, and a
-    temperature. Returns the mean over samples; a sample has no part in an r that none of its clips has. The
-    sum over r is divided by 12, as published.
+    temperature: the mean over samples of the sum over r, divided by 12 as published.
     """
     log_probabilities = (scores.masked_fill(~is_clip, -torch.inf) / tau).log_softmax(1)
     ranks = torch.arange(1, _RANKS, device=human.device)

@@ -190,11 +190,7 @@ _FOR_FEATURES = ("text", "text_features", "query_features")
 def moment_data(
     source: DataSettings, settings: MRNetSettings, progress: Progress | None = None, *, live: bool = False
 ) -> MomentData[MomentExample]:
-    """Return examples for MRNet, or mrnet-live; the settings give the clips, the seed and the text encoder's
-    device.
-
-    Raises UsageError: options of the source do not go together; or see `annotated_moments`.
-    """
+    """Return examples for MRNet or mrnet-live; errors as `annotated_moments`, and of wrong options."""
     kind, clips, seed = _check_kind(source), settings.model.clips, settings.loop.seed
     if kind == TOY:
         return draw_toy_data(draw_moments, Toy(clips=clips), seed)

@@ -1,9 +1,7 @@
 """The recipe for FullTransNet: Algorithm 1 of the paper, over the splits of a data set.
 
-Training videos are taken whole with their own key frames, as in the paper, or varied by draws of PyTorch's
-global generator, which the loop seeds anew for each epoch. The best epoch is that of the highest rank
-correlation on a validation part of the training videos, decoded with no labels; test videos are not looked
-at.
+Training videos are whole, as in the paper, or varied by PyTorch's generator. The best epoch has the highest
+rank correlation on a validation part of the training videos, decoded with no labels.
 """
 
 import math
@@ -85,10 +83,9 @@ def prepare_run(
     draw: Draw | None = None,
     overwrite: bool = False,
 ) -> TrainingRun[FullTransNetSettings]:
-    """Check data and settings and write `run.json`: see `start_run`.
+    """Check data and settings and write `run.json`: see `start_run`; take validation parts from the splits.
 
-    Validation parts are taken from the training parts of the splits here. Raises UsageError too where videos
-    do not go with the model.
+    Raises UsageError too where videos do not go with the model.
     """
     if settings.validation and not (settings.model.decodes or settings.model.head == "frame"):
         fault = "the epoch is chosen by summaries without labels, which --target same-step cannot write"
@@ -120,10 +117,7 @@ def train_split(
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> SplitResult:
-    """Train the model of one split, or go on with it: see `fit`.
-
-    Raises UsageError too where no training video of the split has a key shot.
-    """
+    """Train the model of one split: see `fit`. Raises UsageError too: no training video has a key shot."""
     split, settings = run.splits[number], run.settings
     examples, warnings = _examples(run, split)
     with first_weights(settings.loop.seed):
@@ -192,10 +186,7 @@ def _examples(run: _Run, split: Split) -> tuple[Examples | Callable[[int], Examp
 
 
 def _example(run: _Run, video: AnnotatedVideo) -> VideoExample | None:
-    """Return a video with what the model reads in place of its features.
-
-    None where no shot fits the budget, unless the head is `frame`, which does without key frames.
-    """
+    """Return a video as the model reads it; None: no shot fits the budget, and the head is not `frame`."""
     read = _with_inputs(run, video)
     make = teaching_example if run.settings.model.head == "frame" else example_of
     whole = make(read, run.settings.model.global_tokens, choose_device(run.settings.device))
@@ -235,8 +226,7 @@ def _validator(run: _Run, split: Split) -> Callable[[FullTransNet], float]:
 def key_frames(video: AnnotatedVideo) -> npt.NDArray[np.int64]:
     """Return [L] indices of the samples in the key shots, in order; none where no shot fits the budget.
 
-    Algorithm 1 of FullTransNet: the shots of the highest sum of mean `gtscore` within 15 % of the frames, and
-    of their frames those that are samples.
+    Algorithm 1 of FullTransNet: the shots of the highest sum of mean `gtscore` within 15 % of the frames.
     """
     first, last = video.change_points.T
     scores = at_every_frame(video.gtscore, video.picks, video.n_frames)
@@ -265,15 +255,11 @@ def teaching_example(video: AnnotatedVideo, per_shot: int, device: torch.device)
 
 
 def loss_of(model: FullTransNet, example: VideoExample, crop: float, noise: float) -> Tensor:
-    """Eq. 13 on one video; with the head `frame`, and `frame_loss` of the scores that the network learns.
+    """Return Eq. 13 on one video; for the head `frame` plus `frame_loss` of the network's part of scores.
 
-    Ridge regression is left out of the latter: it fits the videos that it was fitted to far better than
-    others, and what it leaves there is not what it leaves elsewhere.
-
-    `crop` is the least fraction of the shots in a random part of the video (1: the whole, as in the paper),
-    `noise` the maximum fraction of the decoder's input tokens to replace by frames drawn at random (0: none,
-    as in the paper). A decoder that is always given the right frames learns to go on with what looks like its
-    last frame, and a wrong first choice spoils the summary.
+    `crop` is the least fraction of the shots in a random part of the video, `noise` the maximum fraction of
+    the decoder's input tokens to replace by random frames, so that it does not just go on with its last frame
+    (1, 0: as in the paper).
     """
     part = example.whole
     if crop < 1:
@@ -288,11 +274,7 @@ def loss_of(model: FullTransNet, example: VideoExample, crop: float, noise: floa
 
 
 def random_part(video: AnnotatedVideo, least: float) -> AnnotatedVideo:
-    """Return a run of a video's shots, at least this fraction of them, with `gtscore` but no scores of
-    annotators.
-
-    Its summary is not a part of the whole video's, where other shots may be more important.
-    """
+    """Return a random run of shots, at least this fraction, with `gtscore` but no annotators' scores."""
     n_shots = len(video.change_points)
     n_kept = min(n_shots, int(torch.empty(()).uniform_(least, 1).item() * n_shots) + 1)
     first_shot = int(torch.randint(n_shots - n_kept + 1, ()))

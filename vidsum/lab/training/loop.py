@@ -1,8 +1,7 @@
 """The training loop that all models share.
 
-It can be killed at any moment and goes on from the last epoch that was finished, to the same weights: the
-order of the examples and the dropout of an epoch depend on the seed and the number of the epoch alone, and
-each epoch ends with its state written whole or not at all.
+It can be killed at any moment and resumes after the last finished epoch, to the same weights: the order and
+the dropout of an epoch depend on the seed and its number alone.
 """
 
 import math
@@ -38,8 +37,7 @@ class Recipe(Generic[Model, Example]):
     optimizer: Optimizer
     """With its first settings: only its state is kept between runs."""
     examples: Mapping[str, Example] | Callable[[int], Mapping[str, Example]]
-    """One step each, by the name of the video or the batch; or those of an epoch, made from its number and
-    draws of PyTorch's generator, which is seeded by then."""
+    """One step each, by the name of the video or batch; or those of an epoch, made from its number."""
     loss: Callable[[Model, Example], Tensor]
     """A scalar; called in training mode."""
     validate: Callable[[Model], float] | None
@@ -73,16 +71,12 @@ def fit(
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> FitResult:
-    """Train, or go on with the run in a folder.
+    """Train, or go on with the run in a folder; the model has the last epoch's weights afterwards.
 
-    Writes `best.safetensors`, `last.safetensors` and `log.csv` at the end of each epoch, and `curves.png` at
-    the end of the run. The model has the last epoch's weights afterwards.
-
-    The folder is of this run alone; `overwrite` drops the run in it. The models of `keep_epochs` are written
-    too, as `epoch_5.safetensors`, and not recorded, since they change nothing else. Progress is called as
-    progress(name of the folder, epochs done, epochs). Raises OutputError: the folder holds a run with other
-    settings, or cannot be written to. InputError: the run in the folder is damaged. VidsumError: a loss, the
-    weights or the validation became NaN or infinite.
+    Writes `best.safetensors`, `last.safetensors` and `log.csv` after each epoch, `epoch_5.safetensors` of
+    `keep_epochs`, and `curves.png` at the end. `overwrite` drops the run in the folder. Progress is called as
+    progress(name of the folder, epochs done, epochs). Raises OutputError: the folder holds another run, or
+    cannot be written to. InputError: its run is damaged. VidsumError: NaN or infinity.
     """
     if recipe.validate is None and settings.patience is not None:
         raise UsageError("patience needs a validation part", hint="choose one, or leave patience out")

@@ -131,10 +131,7 @@ def check_sizes(
     sizes: Callable[[Any], tuple[int, ...]],
     sentence: str,
 ) -> tuple[int, ...]:
-    """Return the sizes that all examples share, which `sentence` describes with a `{}` for each.
-
-    Raises UsageError where there is no training example, or two differ.
-    """
+    """Return the sizes that all examples share, as `sentence` has them. UsageError: none, or two differ."""
     if not examples:
         raise UsageError("no video to train on")
     first = sizes(examples[0])

@@ -143,10 +143,7 @@ def mrnet_loss(model: MRNet, batch: MomentBatch, settings: LossSettings) -> Tens
 
 
 def best_ious(model: MRNet, examples: Sequence[MomentExample], batch_size: int = 12) -> TimeArray:
-    """Return [Q, 1] IoU of each query's best proposal with its window, in evaluation mode.
-
-    Each query comes alone, as in the paper whichever way the model was trained.
-    """
+    """Return [Q, 1] IoU of each query's best proposal with its window, each alone, in evaluation mode."""
     batches = _validation_batches(examples, model, batch_size)
     return torch.cat([_best_iou(model, batch) for batch in batches.values()]).cpu().numpy().astype(np.float64)
 
@@ -164,20 +161,16 @@ def _recall(model: MRNet, examples: Sequence[MomentExample], batch_size: int) ->
 
 
 def window_iou(a: Tensor, b: Tensor) -> Tensor:
-    """IoU of windows [..., 2]; leading dimensions broadcast. 0 for those that do not overlap.
-
-    `vidsum.types.iou` in float32 on the device: a batch has millions of pairs in every step.
-    """
+    """Return IoU of windows [..., 2] by broadcasting: `vidsum.types.iou` in float32 on the device."""
     common = (torch.minimum(a[..., 1], b[..., 1]) - torch.maximum(a[..., 0], b[..., 0])).clamp(min=0)
     hull = torch.maximum(a[..., 1], b[..., 1]) - torch.minimum(a[..., 0], b[..., 0])
     return common / hull.clamp(min=1e-9)
 
 
 def proposal_ious(gt_windows: Tensor, n_clips: int) -> Tensor:
-    """Return [B, M, T, T] IoU of proposal (i, j), the segment [i, j + 1) / T, with the best window of each
-    query.
+    """Return [B, M, T, T] IoU of proposal (i, j), segment [i, j + 1) / T, with a query's best window.
 
-    `gt_windows` are [B, M, W, 2] as fractions of the video; `n_clips` is T.
+    Of windows [B, M, W, 2] as fractions of the video.
     """
     edges = torch.arange(n_clips + 1, device=gt_windows.device, dtype=gt_windows.dtype) / n_clips
     segments = torch.stack(torch.meshgrid(edges[:-1], edges[1:], indexing="ij"), dim=-1)
@@ -207,14 +200,10 @@ def contrastive_loss(
 ) -> Tensor:
     """Eq. 11 with the samples of MMN: a query and its moment are a positive pair, in both directions.
 
-    The negatives of a moment are all queries of the batch but those of the same video whose windows overlap
-    its own; the negatives of a query are all proposals of the batch but those of the same video that overlap
-    its window. A no-target query (no proposal meets a window of it) has no moment of its own, and is a
-    negative for the moments of others.
-
-    Of proposals [B, P, D] and queries [B, M, D] of length 1, their IoU [B, M, P], ground-truth windows [B, M,
-    W, 2], and which queries [B, M] are not padding. Returns the sum of the two directions, each the mean over
-    the queries' own moments; 0 where there are none.
+    Negatives of a moment are all queries of the batch, those of a query all proposals, except overlapping
+    ones of the same video. A query that no proposal meets has no moment, and is a negative for others. Of
+    proposals [B, P, D] and queries [B, M, D] of length 1, their IoU [B, M, P], windows [B, M, W, 2], and
+    which queries [B, M] are not padding: the sum of the mean of each direction; 0 where there are no moments.
     """
     owner, _ = is_query.nonzero(as_tuple=True)  # [N] video of each query
     texts = queries.float()[is_query]

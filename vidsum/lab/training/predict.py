@@ -44,10 +44,9 @@ def predict_run(
 ) -> TestedVideos:
     """Score the test videos of every split of the run in a folder.
 
-    The protocol `auto` decodes with no labels. `paper` feeds the decoder with the key frames of the test
-    video's own annotators, as the paper's figures were made; it measures no summarizer. Raises InputError:
-    the folder holds no whole run. UsageError: a test video is not given, or has other features than the
-    run's.
+    `auto` decodes with no labels; `paper` feeds the decoder with the test video's own key frames, as the
+    paper's figures were made. Raises InputError: no whole run. UsageError: a test video is missing, or its
+    features differ.
     """
     splits = read_run(out)["splits"]
     _checkpoints(out, splits)
@@ -71,10 +70,7 @@ def predict_run(
 
 
 def run_files(out: Path) -> list[Path]:
-    """Return the files that a run is scored from: its description, and the checkpoint of each split.
-
-    Raises InputError where the folder holds no run, or a split of it has no checkpoint yet.
-    """
+    """Return the files that a run is scored from. Raises InputError: no run, or a split without any."""
     return [out / RUN, *_checkpoints(out, read_run(out)["splits"])]
 
 

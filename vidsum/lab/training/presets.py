@@ -26,9 +26,8 @@ MRNET: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "toy": {"lr": 2e-3, "epochs": 40, "decay_at": (30,), "warmup": 1.0, "dropout_in": 0.0},
     }
 )
-"""The paper's settings, and where it is silent, those of its code; what is missing is the default, which is
-that of ActivityNet Captions. On QVHighlights the paper has the head of Moment-DETR and no rate; rate and
-epochs are those of Moment-DETR. `captions` and `toy` are ours."""
+"""The paper's settings, or those of its code; the rest is the default, that of ActivityNet Captions. Rate and
+epochs for QVHighlights are those of Moment-DETR. `captions` and `toy` are ours."""
 
 MRNET_PAPER_HEADS: Mapping[str, Mapping[str, int]] = MappingProxyType(
     {"charades": {"kernel": 17, "convolutions": 2}, "tacos": {"kernel": 5, "convolutions": 3}}
@@ -45,8 +44,7 @@ DETR: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "toy": {"clips": 16, "epochs": 30, "lr": 1e-3, "warmup": 1.0, "decay_at": (25,), "dropout_in": 0.0},
     }
 )
-"""`qvhighlights`: as published for Moment-DETR and QD-DETR, and the depth of STAMP's mask on them; what is
-missing is the default. `captions` and `toy` are ours."""
+"""`qvhighlights`: published for Moment-DETR and QD-DETR, with STAMP's mask depth. The others are ours."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,9 +1,7 @@
 """Ridge regression of people's scores on the frames of annotated videos, one model per split.
 
-It minimises the mean over videos of the mean squared error of a frame's score, both less their means over the
-video, plus the penalty times the squared weights: scikit-learn's Ridge on centred rows, each weighted by one
-over the frames of its video, with which tests compare it. Sums over frames are enough, so that many draws of
-simulated features cost no memory.
+scikit-learn's Ridge on rows centred by video, each weighted by one over the frames of its video; from sums
+over frames, so that many draws of simulated features cost no memory.
 """
 
 from collections.abc import Callable, Sequence

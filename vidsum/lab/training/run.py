@@ -1,8 +1,4 @@
-"""A run of a summarizer over the splits of a data set.
-
-It is a folder: `run.json` says what the run is made from and which videos each model may be tested on;
-`split_0`, `split_1` ... hold a trained model each.
-"""
+"""A run of a summarizer over the splits of a data set: `run.json`, and folders `split_0`, `split_1` ..."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -74,11 +70,9 @@ def start_run(
 ) -> TrainingRun[S]:
     """Check that the videos of the splits go together, claim the folder and write `run.json`.
 
-    `model` is its name in the checkpoints, whose `dim_in` comes from the videos; `sources` are their files,
-    whose SHA-256 are recorded; `draw` draws the features of a video anew; `overwrite` drops a run with other
-    settings; `facts` are settings as they are recorded, where these differ from the fields of the same name.
-    Raises UsageError: the videos do not go together. OutputError: the folder holds a run with other settings,
-    or cannot be written to.
+    `model` is its name in the checkpoints; the SHA-256 of `sources` are recorded; `draw` draws features anew;
+    `overwrite` drops a run with other settings; `facts` replace fields of the same name in the record. Raises
+    UsageError: the videos do not go together. OutputError: another run in the folder, or not writable.
     """
     named = {name for split in splits for name in (*split.train, *split.validation, *split.test)}
     _check_together([videos[name] for name in sorted(named)])
@@ -136,10 +130,7 @@ def _describe_features(videos: Sequence[AnnotatedVideo]) -> dict[str, Any]:
 
 
 def claim_run(out: Path, facts: Mapping[str, Any], *, overwrite: bool) -> None:
-    """Make the folder of a run and write the facts to `run.json`, unless it is there and says the same.
-
-    With `overwrite`, all splits of a run with other facts are dropped; else they are an OutputError.
-    """
+    """Write `run.json`, unless it says the same. OutputError: other facts; `overwrite` drops their splits."""
     document = {"schema": SCHEMA, **facts}
     make_folder(out)
     if (out / NAME).exists() and not overwrite:
@@ -156,11 +147,10 @@ def claim_run(out: Path, facts: Mapping[str, Any], *, overwrite: bool) -> None:
 
 
 def read_run(out: Path) -> dict[str, Any]:
-    """Return the `run.json` in a folder: `model`, `data`, `features`, `settings`, `splits`, and `weights` or
-    not.
+    """Return `run.json`: `model`, `data`, `features`, `settings`, `splits`, perhaps `weights`.
 
-    A split has `folder`, `name`, `train`, `validation` and `test`. Raises InputError where the file is
-    missing or of another kind.
+    A split has `folder`, `name`, `train`, `validation` and `test`. Raises InputError: missing or another
+    kind.
     """
     path = out / NAME
     if not path.is_file():

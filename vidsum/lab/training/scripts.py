@@ -1,8 +1,4 @@
-"""Scripts of simulated videos: what is shown when, and what is true when.
-
-Some scripts are as annotated: the sentences themselves are shown, or the captions of the video's clips. The
-others join events of any videos, as edited footage does.
-"""
+"""Scripts of simulated videos: what is shown when, and what is true when; as annotated, or joined events."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -23,8 +19,7 @@ NOTHING = -1
 _SEGMENT_S, _SHORTEST_S = (2.0, 20.0), 12.0
 """Shortest and longest segment of a joined video, and the shortest joined video."""
 _EDITED, _EDITED_S, _EDITED_LENGTH = 0.5, (2.0, 9.0), 2 / 3
-"""Fraction of the joined videos that are long with short segments: theirs, and the least fraction of the
-longest video that they last."""
+"""Fraction of the joined videos that are long with short segments: theirs, and their least length."""
 _AGAIN, _OUTLIERS = 0.1, 0.02
 """Fractions of a joined video's segments that come again, in other shots, and that are outliers."""
 _SHOT_S = (2.0, 20.0)
@@ -122,10 +117,7 @@ def joined_script(captions: Captions, longest_s: float, rng: np.random.Generator
 
 
 def fill_gaps(script: Script, captions: Captions, rng: np.random.Generator) -> Script:
-    """Fill the gaps of a script with segments of any sentences.
-
-    What goes on between the moments of a real video changes as often as they do.
-    """
+    """Fill the gaps of a script with segments of any sentences."""
     others: list[ScriptSegment] = []
     end_s = 0.0
     for start, end in sorted(
@@ -138,10 +130,7 @@ def fill_gaps(script: Script, captions: Captions, rng: np.random.Generator) -> S
 
 
 def draw_query(script: Script, captions: Captions, sentence: int, rng: np.random.Generator) -> ScriptQuery:
-    """Return a query for a sentence: its own with words changed, shortened, or another one of the same event.
-
-    A shortened query is true too where a text with all its words is shown.
-    """
+    """Return a query for a sentence: changed, shortened (true where its words are shown), or a synonym."""
     n_sentences, form = captions.n_sentences, rng.random()
     moments = [(segment.start_s, segment.end_s) for segment in script.true if segment.sentence == sentence]
     query = sentence
@@ -191,10 +180,7 @@ def _join_events(
 def _event(
     captions: Captions, sentence: int, start_s: float, stop_s: float, shot: int, rng: np.random.Generator
 ) -> list[ScriptSegment]:
-    """Return the segments that show a sentence, or a part of its video, for some time or less.
-
-    Shots are numbered from `shot`.
-    """
+    """Return segments that show a sentence or a part of its video until `stop_s`; shots from `shot`."""
     number = int(captions.video_of[sentence])
     video = captions.videos[number]
     clips = captions.clips.get(video.name)

@@ -1,7 +1,4 @@
-"""The sentences of annotated videos, embedded: as they are, shortened, and with words dropped and replaced.
-
-Captions of clips, where a video has them, say what its clips show; its sentences are then queries alone.
-"""
+"""The sentences of annotated videos, embedded: as they are, shortened, and with words changed."""
 
 import re
 from collections import Counter
@@ -106,8 +103,7 @@ def embed_sentences(
 ) -> dict[str, EmbeddedSentences]:
     """Embed the sentences of each annotated video that has any, else it is a UsageError.
 
-    `encoder` identifies the text encoder, by its weights' hash: embeddings are kept on disk, as tens of
-    thousands of sentences take minutes. `seed` is that of the dropped words.
+    `encoder` identifies the text encoder for the cache; `seed` is that of the dropped words.
     """
     used = {name: video for name, video in videos.items() if video.queries}
     texts = [query.text for video in used.values() for query in video.queries]

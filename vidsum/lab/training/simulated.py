@@ -1,8 +1,4 @@
-"""Training videos simulated from captions: the embeddings of clips in a space while a sentence is true.
-
-No video is needed. A `Show` turns captions into what the space shows of them, with noise; here is what lasts
-and what passes of that noise. The equations are in docs/algorithms/captions.md.
-"""
+"""Training videos simulated from captions: see docs/algorithms/captions.md for the equations."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -32,18 +28,15 @@ _NO_TARGET = 0.1
 _SCENE = 0.3
 """Weight of a video's own sentences where none of them is true."""
 _WHOLE, _ELSEWHERE = 0.4, 0.2
-"""Fraction of the long videos that are taken as a whole, in longer clips; and of the windows of the others
-that are taken without regard to the query."""
+"""Fractions of long videos taken whole, in longer clips; and of windows of the others without the query."""
 _SHORTEST_S = 0.5
 """A shorter rest of a moment at the edge of a window does not count."""
 _MAX_COVERED = 0.7
-"""Largest fraction of an example, less outliers, that a query may be true in. What is nearly always true is
-the subject, not a moment, and a model trained on such answers gives them where it is in doubt."""
+"""Largest fraction of an example, less outliers, that a query may be true in; else it is the subject."""
 _MIN_WEIGHT = 0.5
 """Weight of a sentence in a clip that it is true of, though annotators scored the clip 0."""
 _PASSES, _SENTENCE_LASTS, _OUTLIER = 0.2, 0.5, 2.0
-"""Fraction of the noise's variance that is new in each clip; fraction of the lasting rest that all shots of a
-text share; factor of the lasting noise in an outlier."""
+"""New fraction of the noise's variance in a clip; fraction of the rest by text; factor in an outlier."""
 _STRENGTH = (2 / 3, 4 / 3)
 """Range of the factor of a video's noise."""
 _DRAWS, _LONGEST = 1000, 3
@@ -51,10 +44,7 @@ _DRAWS, _LONGEST = 1000, 3
 
 
 Show = Callable[[FloatArray, FloatArray], FloatArray]
-"""Rows that a space shows for captions [T, D], with standard normal noise [T, D]: rows [T, D] of length 1.
-
-Clips that show several captions get their mean.
-"""
+"""Rows of length 1 that a space shows for (means of) captions [T, D] with normal noise [T, D]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,10 +68,7 @@ class SimulationSettings:
 
 
 def simulate_moments(settings: SimulationSettings, n_videos: int, seed: Sequence[int]) -> list[MomentExample]:
-    """Training examples, drawn anew for each seed, such as a seed and an epoch.
-
-    Raises UsageError where hardly a draw has queries that are true in a part of the video only.
-    """
+    """Return examples drawn for a seed. Raises UsageError: queries are true in nearly all of a video."""
     rng = np.random.default_rng(list(seed))
     return [_moment_example(settings, rng) for _ in range(n_videos)]
 
@@ -99,10 +86,7 @@ def _moment_example(settings: SimulationSettings, rng: np.random.Generator) -> M
 def simulate_highlights(
     settings: SimulationSettings, words: Words, n_videos: int, seed: Sequence[int]
 ) -> list[HighlightExample]:
-    """Return the same with saliency; each example has one query and a negative pair.
-
-    A video of fewer clips than `how.clips` is taken as it is. `words` is called once, for all sentences.
-    """
+    """Return the same with saliency and a negative pair; `words` is called once, for all sentences."""
     rng = np.random.default_rng(list(seed))
     drawn = [_highlight_example(settings, rng) for _ in range(n_videos)]
     embedded = iter(words([sentence for sentences, _ in drawn for sentence in sentences]))
@@ -112,11 +96,7 @@ def simulate_highlights(
 def _highlight_example(
     settings: SimulationSettings, rng: np.random.Generator
 ) -> tuple[tuple[int, int], Callable[[FloatArray, FloatArray], HighlightExample]]:
-    """Return the numbers of the query and of the negative pair's, and what makes the example from their
-    words.
-
-    The negative pair has any query: that it is true of this video too is very unlikely.
-    """
+    """Return the numbers of the query and a random negative, and what makes the example from words."""
     draft = _draft(settings, rng)
     video = simulate_video(fill_gaps(draft.script, settings.captions, rng), settings, rng)
     query, negative = draft.queries[0], int(rng.integers(len(settings.captions.queries)))
@@ -205,10 +185,7 @@ def _texts(script: Script, captions: Captions, rng: np.random.Generator) -> Floa
 
 
 def _weights(script: Script, times: TimeArray) -> FloatArray:
-    """Return [T, S + 1] weight of each segment in a clip, and last that of no segment; rows sum to 1.
-
-    Where annotators scored a clip, the weight of the sentence grows with the score.
-    """
+    """Return [T, S + 1] weight of each segment in a clip, and last that of no segment; rows sum to 1."""
     covered = _covered_seconds([(segment.start_s, segment.end_s) for segment in script.segments], times)
     nothing = covered.sum(axis=1, keepdims=True) == 0
     weights = np.concatenate([covered, nothing], axis=1)

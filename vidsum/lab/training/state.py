@@ -1,8 +1,6 @@
 """The folder of a training run: its state after the last epoch, its log, its curves and its facts.
 
-`last.safetensors` holds weights and optimizer after the last epoch that was finished, `log.csv` a line for
-each epoch. The log is written before the state: after a kill between the two it has a line too many, which is
-dropped.
+The log is written before the state: after a kill between the two it has a line too many, which is dropped.
 """
 
 import csv
@@ -54,10 +52,9 @@ def save_state(
 def load_state(
     folder: Path, model: nn.Module, optimizer: Optimizer, facts: Mapping[str, Any]
 ) -> tuple[Epoch, ...]:
-    """Put the state in the folder, if there is one, into model and optimizer; return its epochs.
+    """Load the state in the folder, if any, into model and optimizer; return its epochs.
 
-    Raises OutputError where the folder holds a run with other facts, InputError where a file of the run is
-    damaged or missing.
+    Raises OutputError: a run with other facts. InputError: a file of the run is damaged or missing.
     """
     if not (folder / LAST).exists():
         return ()
@@ -103,10 +100,7 @@ def epoch_file(epoch: int | str) -> str:
 
 
 def refuse_foreign(folder: Path) -> None:
-    """Raise OutputError where files of a folder have the names of a run's, and are not of one.
-
-    A run that was killed in its first epoch may have left its checkpoint or its log, and no state.
-    """
+    """Raise OutputError where files have the names of a run's, and are not of one."""
     if (folder / LAST).exists():  # `load_state` looks at it
         return
     checks: dict[str, Callable[[Path], bool]] = {
@@ -170,10 +164,7 @@ def read_log(path: Path, n_epochs: int) -> tuple[Epoch, ...]:
 
 
 def plot_curves(history: Sequence[Epoch], best: Epoch, target: Path) -> None:
-    """Plot loss and validation over the epochs, the best one marked, as PNG; errors as `save_figure`.
-
-    The same history gives the same bytes.
-    """
+    """Plot loss and validation over the epochs, the best one marked, as PNG; errors as `save_figure`."""
     from matplotlib.ticker import MaxNLocator  # which reading a run can do without
 
     from vidsum.results.figures import BLUE, GREY, OTHERS, new_figure, save_figure

@@ -16,10 +16,7 @@ from vidsum.options import Checked, option
 
 @dataclass(frozen=True, kw_only=True)
 class SplitOptions:
-    """The annotated videos of a summarizer, and how they are split.
-
-    Raises UsageError: there are neither videos with features nor captions, or both.
-    """
+    """The annotated videos of a summarizer, and their split. UsageError: neither features nor captions."""
 
     PANEL = "Data and output"
 

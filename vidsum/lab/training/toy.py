@@ -1,9 +1,7 @@
 """Toy data: the pattern of each query in a segment of feature noise.
 
-It shows without any video whether an architecture can find a moment at all, and its windows are exact. A
-query is a random direction; its pattern is that direction through a linear map, which is the same for all
-videos and has to be learned. The other segments of a video hold patterns of other queries, so that it is not
-enough to find what stands out.
+A query is a random direction; its pattern is that direction through a fixed linear map. The other segments
+hold patterns of other queries, so that it is not enough to find what stands out.
 """
 
 from dataclasses import dataclass

@@ -1,12 +1,10 @@
 """Training a visual-semantic embedding (`vidsum.models.vse`) on features of pictures and their sentences.
 
-Each of several maps, which differ by their seeds, minimises the contrastive loss of CLIP (Radford et al.
-2021) over the pairs of a batch:
+Each of several maps minimises CLIP's contrastive loss (Radford et al. 2021) over the pairs of a batch:
 
     L = (CE(S / t) + CE(S^T / t)) / 2,    S[i, j] = f(x_i) . y_j,    the right answer of row i being i
 
-with one view x of each picture and one of its sentences y, sometimes shortened to a phrase. The mean of the
-maps is one map again, with all hidden layers side by side. docs/algorithms/vse.md has the reasons.
+of a view x of each picture and a sentence y, sometimes shortened. The mean of the maps is one map again.
 """
 
 import hashlib
@@ -119,10 +117,9 @@ def train_vse(
 ) -> VSEResult:
     """Train maps in folders of `out`, and write their mean to `best.safetensors` there.
 
-    A run that is killed goes on: features are kept on disk, and each map after each epoch. Pictures to test
-    on are not read. Raises InputError: captions or pictures cannot be read, or there are too few pictures.
+    An interrupted run is resumed. Raises InputError: captions or pictures cannot be read, or are too few.
     UsageError, WeightsError: see `vidsum.features.pictures.encode_views`. OutputError, VidsumError: see
-    `vidsum.lab.training.loop.fit`.
+    `fit`.
     """
     make_folder(out)
     refuse_foreign(out)
@@ -172,11 +169,10 @@ def train_vse(
 def read_splits(
     data: VSEData, n_views: int, least: Mapping[str, int], device: str, progress: Progress | None
 ) -> tuple[list[tuple[list[CaptionedPicture], FloatArray]], list[str]]:
-    """Return the pictures of splits, with their features [V, N, D], and warnings of those that cannot be
-    read.
+    """Return the pictures of splits, their features [V, N, D], and warnings of those that cannot be read.
 
-    `least` has the minimum number of pictures of each split. `train` has `n_views` views, other splits one.
-    Raises InputError where there are too few.
+    `least` is the minimum number of pictures by split, else InputError. `train` has `n_views` views, others
+    one.
     """
     pictures, warnings = read_captioned_pictures(data.captions, data.pictures)
     parts = []
@@ -202,10 +198,7 @@ def describe_training(
     content: Iterable[bytes | memoryview],
     **facts: Any,
 ) -> Trained:
-    """Return the facts that checkpoints of a model `name` record; a run with other facts is not resumed.
-
-    `n_pictures` are those of training and validation, `content` all that the model is trained on.
-    """
+    """Return the facts that checkpoints of a model `name` record; a run with other facts is not resumed."""
     digest = hashlib.sha256()
     for part in content:
         digest.update(part)
@@ -277,10 +270,7 @@ def _recipe(
 
 
 def batches(picture_of: Ranks, settings: VSESettings, epoch: int) -> dict[str, PairBatch]:
-    """Return the steps of an epoch: each picture once, in a view and with a sentence drawn for it.
-
-    `picture_of` [M] is the number of each sentence's picture; it does not fall.
-    """
+    """Return the steps of an epoch: each picture once, with a random view and sentence."""
     rng = np.random.default_rng([settings.loop.seed, epoch])
     counts = np.bincount(picture_of)
     pictures = rng.permutation(len(counts))
@@ -323,10 +313,9 @@ def standardise(features: FloatArray, standard: Mapping[str, FloatArray]) -> Flo
 
 
 def average_maps(maps: Sequence[Trained], features: FloatArray) -> dict[str, FloatArray]:
-    """Return the layers of one map that is the mean of several: their hidden layers side by side.
+    """Return the layers of the mean of several maps, their hidden layers side by side.
 
-    The outputs of each are scaled to a mean length of 1 on standardised features [N, D], so that all count
-    alike.
+    Outputs are scaled to a mean length of 1 on standardised features [N, D].
     """
     layers: dict[str, list[FloatArray]] = {}
     for trained in maps:

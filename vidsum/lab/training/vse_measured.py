@@ -21,10 +21,8 @@ _COHORT = 256
 def measure_map(pictures: FloatArray, sentences: FloatArray, picture_of: Ranks) -> dict[str, FloatArray]:
     """Return the tensors of `vidsum.models.vse.shapes_of` other than the layers, from held-out pictures.
 
-    `answer` and `noise` are a ridge regression of the pictures' vectors on those of sentences, shrunk towards
-    a multiple of them; the noise has the covariance of the residuals in the folds that choose the penalty.
-    `cohort` is the mean and a factor of the covariance of the pictures' vectors.
-    `pictures` [N, E] are by the map, sentences [M, E] of length 1, `picture_of` [M] their pictures.
+    `answer`: ridge regression of pictures on sentences; `noise`: the covariance of its residuals in folds;
+    `cohort`: mean and covariance of the pictures. Of pictures [N, E], sentences [M, E], `picture_of` [M].
     """
     x, y = sentences.astype(np.float64), pictures[picture_of].astype(np.float64)
     tried = []
@@ -64,11 +62,7 @@ def _factor(rows: TimeArray) -> TimeArray:
 
 
 def _regression(x: TimeArray, y: TimeArray, penalty: float) -> tuple[TimeArray, TimeArray]:
-    """Return [E, E] weights W and [E] biases b that minimise the sum of |y - W x - b|^2, + penalty |W - g
-    I|^2.
-
-    g is the number that fits best by itself.
-    """
+    """Return W [E, E] and b [E] that minimise the sum of |y - W x - b|^2 + penalty |W - g I|^2."""
     mean_x, mean_y = x.mean(axis=0), y.mean(axis=0)
     centred, answers = x - mean_x, y - mean_y
     gain = float((centred * answers).sum() / (centred**2).sum())
