@@ -29,7 +29,10 @@ def write_made_up(path: Path, kind: str) -> None:
     if path.exists():
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    made = KINDS[kind](_names(path), np.random.default_rng(zlib.crc32(path.name.encode())))
+    # annotations are of the videos for training or of the others, arrays of all
+    first, end = (0, _VIDEOS) if "train" in path.name else (_VIDEOS, 2 * _VIDEOS)
+    names = [f"v_{video}" for video in range(first if path.suffix.startswith(".json") else 0, end)]
+    made = KINDS[kind](names, np.random.default_rng(zlib.crc32(path.name.encode())))
     if not path.suffix:
         path.mkdir()
         for name, arrays in made.items():
@@ -44,12 +47,6 @@ def write_made_up(path: Path, kind: str) -> None:
                 for name, arrays in made.items():
                     for key, array in arrays.items():
                         h5[f"{name}/{key}"] = array
-
-
-def _names(path: Path) -> list[str]:
-    """Return the videos of a file of annotations, for training or for others; all where there are arrays."""
-    first, end = (0, _VIDEOS) if "train" in path.name else (_VIDEOS, 2 * _VIDEOS)
-    return [f"v_{video}" for video in range(first if path.suffix.startswith(".json") else 0, end)]
 
 
 def _window(draw: np.random.Generator) -> list[int]:
@@ -86,14 +83,13 @@ def _highlights(names: list[str], draw: np.random.Generator) -> list[Arrays]:
     return lines
 
 
-def _features(names: list[str], draw: np.random.Generator) -> Arrays:
-    return {name: {"features": draw.standard_normal((_CLIPS, _DIM), np.float32)} for name in names}
+def _features(names: list[str], draw: np.random.Generator, n_rows: int = _CLIPS) -> Arrays:
+    return {name: {"features": draw.standard_normal((n_rows, _DIM), np.float32)} for name in names}
 
 
 def _queries(names: list[str], draw: np.random.Generator) -> Arrays:
     """Return a vector per recording."""
-    recordings = [f"{name}_{query}" for name in names for query in range(_QUERIES)]
-    return {name: {"features": draw.standard_normal((1, _DIM), np.float32)} for name in recordings}
+    return _features([f"{name}_{query}" for name in names for query in range(_QUERIES)], draw, 1)
 
 
 def _words(names: list[str], draw: np.random.Generator) -> Arrays:
@@ -102,9 +98,8 @@ def _words(names: list[str], draw: np.random.Generator) -> Arrays:
     return {f"qid{number}": {"last_hidden_state": row} for number, row in enumerate(rows)}
 
 
-def _splits(names: list[str], draw: np.random.Generator) -> Any:
-    """Return a single split in place of five."""
-    return [{"train_keys": [f"video_{n}" for n in range(1, 5)], "test_keys": ["video_5", "video_6"]}]
+_SPLITS = [{"train_keys": [f"video_{n}" for n in range(1, 5)], "test_keys": ["video_5", "video_6"]}]
+"""A single split in place of five."""
 
 
 def _summaries(names: list[str], draw: np.random.Generator) -> Arrays:
@@ -132,7 +127,7 @@ KINDS: Final[Mapping[str, Callable[[list[str], np.random.Generator], Any]]] = {
     "features": _features,
     "queries": _queries,
     "words": _words,
-    "splits": _splits,
+    "splits": lambda names, draw: _SPLITS,
     "summaries": _summaries,
 }
 """Writers of the kinds of data that a table may need."""

@@ -26,7 +26,7 @@ from vidsum.lab.evaluation.settings import (
 from vidsum.results.load import kind_of, read_document, read_result
 from vidsum.results.summary import Summary
 from vidsum.summary.score import checkpoint_sha256
-from vidsum.types import FloatArray, Interval, TimeArray
+from vidsum.types import FloatArray
 from vidsum.version import __version__
 
 
@@ -182,27 +182,30 @@ def read_finished(path: Path, videos: Videos, labels: Mapping[str, Labels]) -> F
         summary = read_result(file)
         if not isinstance(summary, Summary):
             raise InputError(f"{file}: is not a summary", hint="give what vidsum summarize wrote")
-        name = next((names[key] for key in _names_for(file, summary) if key in names), None)
+        of_video = [Path(summary.video.path).stem] if summary.video else []
+        keys = map(plain_name, (*of_video, file.stem.removesuffix("_summary")))
+        name = next((names[key] for key in keys if key in names), None)
         if name is None:
             raise InputError(f"{file}: its video is not in the data", hint=f"such as {next(iter(names))}")
         if name in scores:
             raise InputError(f"{file}: is the second summary of {safe_name(name)}")
-        video, times_s = videos[name], _times_of(videos[name])
-        length_s, own_s = _length_of(video), summary.video_duration_s
+        video, own_s = videos[name], summary.video_duration_s
+        if isinstance(video, Labels):
+            times_s, length_s = video.picks / video.fps, video.n_frames / video.fps
+        else:
+            times_s, length_s = video.features.timestamps, video.features.duration_s
         if abs(own_s - length_s) > max(ODD_S, ODD_FRACTION * length_s):
             raise InputError(
                 f"{file}: is of a video of {own_s:g} s, but {safe_name(name)} has {length_s:g} s"
             )
-        scores[name] = _scores_at(times_s, summary)
-        selections[name] = _selected_frames(summary.segments, video.n_frames, video.n_frames / length_s)
+        # the score of the last sample before each time lasts until the next
+        at = np.searchsorted(summary.timestamps, times_s + 1e-6, side="right") - 1
+        scores[name] = summary.importance[np.maximum(at, 0)]
+        selections[name] = np.zeros(video.n_frames, np.bool_)
+        fps = video.n_frames / length_s
+        for start_s, end_s in summary.segments:
+            selections[name][round(start_s * fps) : round(end_s * fps)] = True
     return Finished(scores, selections)
-
-
-def _names_for(file: Path, summary: Summary) -> list[str]:
-    """Return possible names of a summary's video: its file's, or the summary's."""
-    of_summary = file.stem.removesuffix("_summary")
-    names = [Path(summary.video.path).stem] if summary.video else []
-    return [plain_name(name) for name in (*names, of_summary)]
 
 
 def _names_of(videos: Videos, labels: Mapping[str, Labels]) -> Iterator[tuple[str, str]]:
@@ -214,28 +217,3 @@ def _names_of(videos: Videos, labels: Mapping[str, Labels]) -> Iterator[tuple[st
         for called in (name, number, label and label.file_name, film and Path(film.path).stem):
             if called:
                 yield plain_name(called), name
-
-
-def _length_of(video: AnnotatedVideo | Labels) -> float:
-    return video.n_frames / video.fps if isinstance(video, Labels) else video.features.duration_s
-
-
-def _times_of(video: AnnotatedVideo | Labels) -> TimeArray:
-    """Return [T] seconds of the samples that scores are compared at."""
-    if isinstance(video, Labels):
-        return video.picks / video.fps
-    return video.features.timestamps
-
-
-def _scores_at(times_s: TimeArray, summary: Summary) -> FloatArray:
-    """Importance at other times: the score of the last sample before each, which lasts until the next."""
-    at = np.searchsorted(summary.timestamps, times_s + 1e-6, side="right") - 1
-    return summary.importance[np.maximum(at, 0)]
-
-
-def _selected_frames(segments: Sequence[Interval], n_frames: int, fps: float) -> BoolArray:
-    """Return [n_frames] whether each frame lies in one of the segments."""
-    selected = np.zeros(n_frames, np.bool_)
-    for start_s, end_s in segments:
-        selected[round(start_s * fps) : round(end_s * fps)] = True
-    return selected

@@ -7,7 +7,7 @@ Karpathy's json `images` with `sentences` and `split`: dataset_flickr8k.json, da
 a folder        NAME.txt for the picture NAME.jpg, a sentence per line
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, cast, get_args
@@ -16,7 +16,7 @@ from vidsum.errors import InputError, quote, safe_name
 from vidsum.features.pictures import Still
 from vidsum.io.text import number_lines, read_json, read_packed_text, read_text
 from vidsum.lab.datasets.clip_captions import is_unicode
-from vidsum.lab.datasets.entries import DataEntry, entry_of, number_of, table_of
+from vidsum.lab.datasets.entries import entry_of, number_of, table_of
 
 PictureSplit = Literal["train", "val", "test"]
 
@@ -67,7 +67,10 @@ def read_captioned_pictures(captions: Path, folder: Path) -> tuple[list[Captione
     sentences: dict[tuple[str, float | None], list[str]] = {}
     splits: dict[str, str | None] = {}
     for row in sentence_rows(captions, folder):
-        _check(row)
+        if not row.file.strip():
+            raise InputError(f"{row.where}: has no name of a picture")
+        if not row.sentence.strip() or not is_unicode(row.sentence):
+            raise InputError(f"{row.where}: has no sentence for {safe_name(row.file)}")
         sentences.setdefault((row.file, row.time_s), []).append(row.sentence.strip())
         if splits.setdefault(row.file, row.split) != row.split:
             raise InputError(f"{row.where}: {safe_name(row.file)} is in two splits")
@@ -109,13 +112,6 @@ def split_pictures(named: Mapping[str, str | None]) -> dict[str, PictureSplit]:
         train = [name for name in parts if parts[name] == "train"]
         parts |= dict.fromkeys(train[::VAL_EVERY], "val")
     return parts
-
-
-def _check(row: SentenceRow) -> None:
-    if not row.file.strip():
-        raise InputError(f"{row.where}: has no name of a picture")
-    if not row.sentence.strip() or not is_unicode(row.sentence):
-        raise InputError(f"{row.where}: has no sentence for {safe_name(row.file)}")
 
 
 def sentence_rows(captions: Path, folder: Path) -> Iterator[SentenceRow]:
@@ -184,12 +180,9 @@ def _of_karpathy(path: Path) -> Iterator[SentenceRow]:
         image = replace(image, where=f"{path}: image {number}")
         folder = f"{image.text('filepath')}/" if "filepath" in image.values else ""
         split = _split(image.where, image.values["split"]) if "split" in image.values else None
-        for sentence in _texts(image):
-            yield SentenceRow(image.where, folder + image.text("filename"), sentence, split)
-
-
-def _texts(image: DataEntry) -> Iterable[str]:
-    return (sentence.text("raw") for sentence in image.entries("sentences"))
+        for sentence in image.entries("sentences"):
+            text = sentence.text("raw")
+            yield SentenceRow(image.where, folder + image.text("filename"), text, split)
 
 
 def _of_folder(captions: Path, folder: Path) -> Iterator[SentenceRow]:

@@ -139,14 +139,12 @@ def _of_tvsum(name: str, cells: Mapping[str, Any], source: Path) -> Labels:
         raise InputError(f"{source}: {name}: the scores hold NaN or infinite values")
     if not 0 < length_s < np.inf:
         raise InputError(f"{source}: {name}: length is {length_s:g} seconds")
-    video, title, category = (_matlab_text(cells[field]) for field in ("video", "title", "category"))
+    # MATLAB has one UTF-16 unit an element
+    video, title, category = (
+        np.ravel(cells[field]).astype("<u2").tobytes().decode("utf-16-le")
+        for field in ("video", "title", "category")
+    )
     return Labels(name, video, n_frames, length_s, user_scores=scores, title=title, category=category)
-
-
-def _matlab_text(codes: Any) -> str:
-    """Text of MATLAB: one UTF-16 unit an element."""
-    units: bytes = np.ravel(codes).astype("<u2").tobytes()
-    return units.decode("utf-16-le")
 
 
 def read_summe_protocol(path: str | os.PathLike[str]) -> dict[str, Labels]:

@@ -87,7 +87,12 @@ def read_moments(path: str | os.PathLike[str]) -> dict[str, MomentVideo]:
     for name, of_video in annotations.items():
         if len({annotation.duration_s for annotation in of_video}) > 1:
             raise InputError(f"{path}: {safe_name(name)}: two of its entries give it different durations")
-    return {name: _video(of_video) for name, of_video in annotations.items()}
+    videos = {}
+    for name, of_video in annotations.items():
+        repairs: list[str] = []
+        queries = [query for annotation in of_video if (query := _repair(annotation, repairs))]
+        videos[name] = MomentVideo(name, of_video[0].duration_s, tuple(queries), tuple(repairs))
+    return videos
 
 
 def read_highlights(path: str | os.PathLike[str]) -> dict[str, Query]:
@@ -185,13 +190,6 @@ def _check_strictly(annotation: _Annotation) -> None:
     clip, last = max(scores), int(duration_s / CLIP_S) - 1
     if clip > last:
         raise annotation.fault(f"has clip {clip} in relevant_clip_ids; the last is {last}")
-
-
-def _video(annotations: list[_Annotation]) -> MomentVideo:
-    repairs: list[str] = []
-    queries = [_repair(annotation, repairs) for annotation in annotations]
-    name, duration_s = annotations[0].video, annotations[0].duration_s
-    return MomentVideo(name, duration_s, tuple(query for query in queries if query), tuple(repairs))
 
 
 def _repair(annotation: _Annotation, repairs: list[str]) -> Query | None:

@@ -158,10 +158,8 @@ def _read_stored(source: Path, video: str) -> tuple[str, Any]:
     """Return the name of a video's features in a source, and the features."""
     if source.is_dir():
         return _from_folder(source, video, _VIDEO_KEYS)
-    return _from_captions(source, video) if is_captions(source) else _from_h5(source, video)
-
-
-def _from_captions(source: Path, video: str) -> tuple[str, Any]:
+    if not is_captions(source):
+        return _from_h5(source, video)
     videos = embed_captions(source)
     if video not in videos:
         raise InputError(f"{source}: has no features of {video}")

@@ -11,7 +11,6 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -123,8 +122,11 @@ def with_people(
     if not known:
         example = f"{quote(people[0].text)} of {safe_name(people[0].video)}" if people else "there is none"
         raise InputError(f"no query that people answered is in the data: {example}")
+    ious = [
+        iou(answers.windows, answers.windows)[np.triu_indices(len(answers.windows), 1)] for answers in people
+    ]
     rows = [
-        _measure_people(PAIRWISE, people, [_pairs(answers.windows) for answers in people], comparison),
+        _measure_people(PAIRWISE, people, ious, comparison),
         _measure_people(
             ANNOTATED,
             [answers for answers, _ in known],
@@ -132,6 +134,12 @@ def with_people(
             comparison,
         ),
     ]
+    unknown = [answers for answers, of_query in zip(people, windows, strict=True) if not of_query]
+    warnings = report.warnings
+    if unknown:
+        example = f"{quote(unknown[0].text)} of {safe_name(unknown[0].video)}"
+        fault = "queries that people answered, but the data does not have"
+        warnings = (*warnings, f"{fault}: {len(unknown)}, first {example}")
     errors = "; ".join(
         f"{name} {', '.join(per_cent(error) for error in facts['standard_errors'].values())}"
         for name, (_, facts) in zip((PAIRWISE, ANNOTATED), rows, strict=True)
@@ -140,7 +148,7 @@ def with_people(
         report,
         rows=(*report.rows, *(row for row, _ in rows)),
         facts={**report.facts, "people": [facts for _, facts in rows]},
-        warnings=(*report.warnings, *_unknown_queries(people, windows)),
+        warnings=warnings,
         note=f"{report.note}; standard errors of R@1 .5, R@1 .7, mIoU: {errors}",
     )
 
@@ -181,13 +189,6 @@ def _mean(measures: Sequence[MomentMeasures]) -> MomentMeasures:
     )
 
 
-def _pairs(windows: Sequence[Interval]) -> TimeArray:
-    """Return [n (n - 1) / 2] IoU of each two of n windows."""
-    first, second = zip(*combinations(range(len(windows)), 2), strict=True)
-    pairs: TimeArray = iou(windows, windows)[list(first), list(second)]
-    return pairs
-
-
 def _windows_of(answers: PeopleAnswers, videos: Mapping[str, MomentVideo]) -> list[Interval]:
     """Return the windows of the data for a query, in per cent of the video; none if it has none."""
     stem = answers.video.rpartition(".")[0] or answers.video
@@ -206,11 +207,3 @@ def _windows_of(answers: PeopleAnswers, videos: Mapping[str, MomentVideo]) -> li
 
 def _words(text: str) -> list[str]:
     return re.findall(r"\w+", unicodedata.normalize("NFC", text).casefold())
-
-
-def _unknown_queries(people: Sequence[PeopleAnswers], windows: Sequence[list[Interval]]) -> Iterator[str]:
-    """Yield the queries that only people have."""
-    unknown = [answers for answers, of_query in zip(people, windows, strict=True) if not of_query]
-    if unknown:
-        example = f"{quote(unknown[0].text)} of {safe_name(unknown[0].video)}"
-        yield f"queries that people answered, but the data does not have: {len(unknown)}, first {example}"

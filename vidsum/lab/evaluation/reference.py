@@ -208,11 +208,6 @@ def _change_points(starts: npt.NDArray[np.signedinteger], n_frames: int) -> IntA
     return np.stack([starts, np.append(starts[1:], n_frames) - 1], axis=1).astype(np.int64)
 
 
-def _uniform(length: int, n_frames: int, rng: np.random.Generator) -> IntArray:
-    """Shots of one length; the last has the rest."""
-    return _change_points(np.arange(0, n_frames, length), n_frames)
-
-
 def _poisson(means: tuple[int, ...], n_frames: int, rng: np.random.Generator) -> IntArray:
     """Shots of Poisson(mean) frames, each mean equally likely."""
     starts = [0]
@@ -222,7 +217,7 @@ def _poisson(means: tuple[int, ...], n_frames: int, rng: np.random.Generator) ->
 
 
 SEGMENTATIONS: Final[dict[str, Callable[[int, np.random.Generator], IntArray]]] = {
-    "uniform-60": partial(_uniform, 60),
+    "uniform-60": lambda n_frames, rng: _change_points(np.arange(0, n_frames, 60), n_frames),
     "one-peak": partial(_poisson, (60,)),
     "two-peak": partial(_poisson, (30, 90)),
     "two-peak-30-300": partial(_poisson, (30, 300)),

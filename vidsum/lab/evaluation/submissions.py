@@ -141,19 +141,16 @@ def read_scores(path: str | os.PathLike[str], videos: Mapping[str, AnnotatedVide
     rows: dict[str, FloatArray] = {}
     for name, scores in document.items():
         if name in by_name:
-            rows[by_name[name]] = _scores(DataEntry(f"{path}: {name}", {}), scores, videos[by_name[name]])
+            video, of_row = videos[by_name[name]], DataEntry(f"{path}: {name}", {})
+            row, n_samples = of_row.numbers(scores, "scores"), len(video.picks)
+            if len(row) != n_samples:
+                raise of_row.fault(f"has {len(row)} scores, but the video has {n_samples} features")
+            rows[by_name[name]] = np.array(row, np.float32)
         elif "/" not in name or name.partition("/")[0] in datasets:
             raise InputError(f"{path}: {safe_name(name)} is not in the data", hint=hint)
     if not rows:
         raise InputError(f"{path}: has no scores for any video in the data", hint=hint)
     return {name: rows[name] for name in videos if name in rows}
-
-
-def _scores(entry: DataEntry, scores: Any, video: AnnotatedVideo) -> FloatArray:
-    row, n_samples = entry.numbers(scores, "scores"), len(video.picks)
-    if len(row) != n_samples:
-        raise entry.fault(f"has {len(row)} scores, but the video has {n_samples} features")
-    return np.array(row, np.float32)
 
 
 def _normalise(text: str) -> str:

@@ -82,7 +82,11 @@ class SummaryMeasures:
         cells = columns_of(self.mean.key_shots).cells
         key_shots = {head: getattr(self.mean.key_shots[at], field) for head, (at, field) in cells.items()}
         return {
-            **{head: _format_signed(value) for head, value in ranks.items()},
+            # + 0.0: no -0.000
+            **{
+                head: "     -" if value is None else f"{round(value, 3) + 0.0: .3f}"
+                for head, value in ranks.items()
+            },
             **{head: "-" if value is None else f"{value:.3f}" for head, value in key_shots.items()},
         }
 
@@ -113,10 +117,6 @@ def columns_of(settings: Sequence[KeyShotMeasures]) -> Columns:
         if setting.knapsack == last.knapsack
     }
     return Columns(f"F avg, segmentation as named, knapsack {last.knapsack}", cells)
-
-
-def _format_signed(value: float | None) -> str:
-    return "     -" if value is None else f"{round(value, 3) + 0.0: .3f}"  # + 0.0: no -0.000
 
 
 def _without_negative_zero(values: Mapping[str, Any]) -> dict[str, Any]:

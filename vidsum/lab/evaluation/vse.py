@@ -246,7 +246,8 @@ def evaluate_vse(request: VSERequest, progress: Progress | None = None) -> Repor
     words = np.array([len(text.split()) for text in texts])
     rows = {name: map_of_pictures(features)}
     if extractor == EXTRACTOR:
-        rows[CONSE] = _embed_class_names(features, extractor, request.device)
+        probabilities = class_probabilities(get_extractor(spec, device=request.device).logits(features))
+        rows[CONSE] = conse(ClassMixture(probabilities, name_embeddings(extractor, request.device)))
     measured = {
         row: measure(*_ranks(embedded, vectors, picture_of), picture_of, words)
         for row, embedded in rows.items()
@@ -265,12 +266,6 @@ def evaluate_vse(request: VSERequest, progress: Progress | None = None) -> Repor
 
 def _ranks(pictures: FloatArray, sentences: FloatArray, picture_of: Ranks) -> tuple[Ranks, Ranks]:
     return text_ranks(pictures, sentences, picture_of), picture_ranks(pictures, sentences, picture_of)
-
-
-def _embed_class_names(features: FloatArray, extractor: str, device: str) -> FloatArray:
-    """Return [N, E] as ConSE has it."""
-    logits = get_extractor(describe(extractor), device=device).logits(features)
-    return conse(ClassMixture(class_probabilities(logits), name_embeddings(extractor, device)))
 
 
 def _measure_chance(picture_of: Ranks, words: Ranks, n_seeds: int) -> RetrievalMeasures:

@@ -25,7 +25,7 @@ from vidsum.lab.datasets.published_features import (
     read_words,
 )
 from vidsum.lab.training.settings import DataSettings
-from vidsum.types import FloatArray, Progress, TimeArray, stack_intervals
+from vidsum.types import FloatArray, Progress, stack_intervals
 
 Example = TypeVar("Example", MomentExample, HighlightExample)
 Source = Callable[[int], Sequence[Example]]
@@ -98,7 +98,10 @@ def annotated_highlights(
     split = _split(source if is_encoder_given or not folder else replace(source, text="clip"), seed)
     embed_sources(source.features, device, progress)
     if folder:
-        embedded = iter([read_words(folder, _qid(query, source)) for query in split.queries])
+        if not all(query.qid for query in split.queries):
+            fault = f"{source.data[0]}: its queries have no numbers, by which words are found"
+            raise UsageError(fault, hint="without --text-features they are embedded")
+        embedded = iter([read_words(folder, query.qid) for query in split.queries])
     else:
         encode = load_text_encoder(split.encoder, device).encode_words
         embedded = iter(encode([query.text for query in split.queries]))
@@ -218,25 +221,14 @@ def _highlight(query: Query, clips: FloatArray, words: FloatArray) -> HighlightE
     """Return the example of one query; without annotators' scores a clip has the share of the windows."""
     windows = (np.array(query.windows) / query.duration_s).astype(np.float32)
     edges_s = np.linspace(0, query.duration_s, len(clips) + 1)
-    middles_s = (edges_s[:-1] + edges_s[1:]) / 2
-    saliency = (
-        _covered_share(query, edges_s) if query.saliency is None else scores_at(query.saliency, middles_s)
-    )
+    if query.saliency is not None:
+        saliency = scores_at(query.saliency, (edges_s[:-1] + edges_s[1:]) / 2)
+    else:
+        starts, ends = np.array(query.windows).T
+        common = np.minimum(edges_s[1:, None], ends) - np.maximum(edges_s[:-1, None], starts)
+        fractions = np.maximum(common, 0.0).sum(axis=1) / np.diff(edges_s)
+        saliency = np.asarray(MOST_SALIENT * np.minimum(fractions, 1.0), np.float32)
     return HighlightExample(query.video, clips, words, windows, saliency)
-
-
-def _covered_share(query: Query, edges_s: TimeArray) -> FloatArray:
-    starts, ends = np.array(query.windows).T
-    common = np.minimum(edges_s[1:, None], ends) - np.maximum(edges_s[:-1, None], starts)
-    fractions = np.maximum(common, 0.0).sum(axis=1) / np.diff(edges_s)
-    return np.asarray(MOST_SALIENT * np.minimum(fractions, 1.0), np.float32)
-
-
-def _qid(query: Query, source: DataSettings) -> str:
-    if not query.qid:
-        fault = f"{source.data[0]}: its queries have no numbers, by which words are found"
-        raise UsageError(fault, hint="without --text-features they are embedded")
-    return query.qid
 
 
 def _with_words_from(

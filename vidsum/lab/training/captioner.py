@@ -238,7 +238,8 @@ def _recipe(
         model = TrainedCaptioner(settings.model, settings.input_dropout, settings.dropout).to(device)
     numbers = {word: number for number, word in enumerate(settings.model.words)}
     sentences = [
-        [encode_sentence(text, numbers, settings.model) for text in texts] for texts in train.sentences
+        [(*number_words(text, numbers)[: settings.model.longest], END) for text in texts]
+        for texts in train.sentences
     ]
 
     def loss(model: TrainedCaptioner, batch: SentenceBatch) -> Tensor:
@@ -255,11 +256,6 @@ def _recipe(
         max_norm=_MAX_NORM,
         lr_share=lambda epochs: lr_share(epochs / settings.loop.epochs),
     )
-
-
-def encode_sentence(text: str, numbers: Mapping[str, int], config: CaptionerConfig) -> tuple[int, ...]:
-    """Return the tokens of a sentence, with its end."""
-    return (*number_words(text, numbers)[: config.longest], END)
 
 
 def batches(

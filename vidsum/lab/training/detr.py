@@ -138,8 +138,7 @@ def measure_model(
     batches = Batches(examples, batch_size, collate_pairs, device)
     predictions = [_predictions(model, batch) for batch in batches.values()]
     moments, scores = (np.concatenate(parts).astype(np.float64) for parts in zip(*predictions, strict=True))
-    # R1 counts the first one
-    order = np.argsort(-scores, axis=1, kind="stable")
+    order = np.argsort(-scores, axis=1, kind="stable")  # R1 counts the first one
     moments = np.take_along_axis(moments, order[..., None], axis=1)
     scores = np.take_along_axis(scores, order, axis=1)
     gt_windows = stack_intervals([example.windows.tolist() for example in examples])

@@ -95,7 +95,10 @@ def prepare_run(
     else:
         settings = replace(settings, loop=replace(settings.loop, patience=None))
     if (most := settings.model.max_samples) is not None:
-        _check_lengths([videos[name] for split in splits for name in split.train], most)
+        longest = max((videos[n] for split in splits for n in split.train), key=lambda v: len(v.features))
+        if len(longest.features) > most:
+            fault = f"{longest.name} has {len(longest.features)} samples; the model has positions for {most}"
+            raise UsageError(fault, hint="--head pointer without --mask trains on videos of any length")
     return start_run(
         "fulltransnet",
         videos,
@@ -158,13 +161,6 @@ def _ridge_of(run: _Run, split: Split) -> FloatArray:
 def half_cosine(done: float) -> float:
     """Fraction of the learning rate after a fraction of the training: from 1 to 0."""
     return (1 + math.cos(math.pi * min(1.0, done))) / 2
-
-
-def _check_lengths(videos: Sequence[AnnotatedVideo], most: int) -> None:
-    longest = max(videos, key=lambda video: len(video.features))
-    if len(longest.features) > most:
-        fault = f"{longest.name} has {len(longest.features)} samples; the model has positions for {most}"
-        raise UsageError(fault, hint="--head pointer without --mask trains on videos of any length")
 
 
 def _examples(run: _Run, split: Split) -> tuple[Examples | Callable[[int], Examples], tuple[str, ...]]:

@@ -21,7 +21,7 @@ from vidsum.lab.training.annotated import MomentData
 from vidsum.lab.training.loop import FitResult
 from vidsum.lab.training.moments import Batches, MomentRecipe, check_sizes, shuffle, train_moments
 from vidsum.lab.training.settings import LossSettings, MRNetSettings
-from vidsum.models.configs import CAUSAL, MRNetConfig
+from vidsum.models.configs import CAUSAL
 from vidsum.models.mrnet import MRNet, match_scores
 from vidsum.models.mrnet_live import NAME, LiveMRNet
 from vidsum.types import Progress, TimeArray
@@ -106,7 +106,12 @@ def train_mrnet(
 
     recipe: MomentRecipe[Any, MomentExample, MomentBatch]
     if live:
-        _check_causal(config)
+        # clips must not depend on later ones
+        switches = {**CAUSAL, "regions": ("vv",), "mask": None}
+        if wrong := [name for name, value in switches.items() if getattr(config, name) != value]:
+            flags = " and ".join("--" + name.replace("_", "-").removesuffix("s") for name in wrong)
+            fault = f"with {flags}, clips would depend on later ones"
+            raise UsageError(fault, hint="leave them to --head live")
         score = partial(_minus_loss, batch_size=settings.batch_size)
         recipe = MomentRecipe(
             NAME, config, partial(LiveMRNet, config), batches, live_loss, score, "minus the loss"
@@ -145,14 +150,12 @@ def mrnet_loss(model: MRNet, batch: MomentBatch, settings: LossSettings) -> Tens
 def best_ious(model: MRNet, examples: Sequence[MomentExample], batch_size: int = 12) -> TimeArray:
     """Return [Q, 1] IoU of each query's best proposal with its window, each alone, in evaluation mode."""
     batches = _validation_batches(examples, model, batch_size)
-    return torch.cat([_best_iou(model, batch) for batch in batches.values()]).cpu().numpy().astype(np.float64)
-
-
-def _best_iou(model: MRNet, batch: MomentBatch) -> Tensor:
-    """Return [B, 1] of each video's one query."""
-    scores = match_scores(model(batch.video, batch.queries, batch.is_query))[:, 0, model.valid]
-    ious = proposal_ious(batch.gt_windows, model.config.clips)[:, 0, model.valid]
-    return ious.gather(1, scores.argmax(1, keepdim=True))
+    best = []
+    for batch in batches.values():
+        scores = match_scores(model(batch.video, batch.queries, batch.is_query))[:, 0, model.valid]
+        ious = proposal_ious(batch.gt_windows, model.config.clips)[:, 0, model.valid]
+        best.append(ious.gather(1, scores.argmax(1, keepdim=True)))
+    return torch.cat(best).cpu().numpy().astype(np.float64)
 
 
 def _recall(model: MRNet, examples: Sequence[MomentExample], batch_size: int) -> float:
@@ -214,7 +217,9 @@ def contrastive_loss(
 
     itself = torch.eye(len(texts), dtype=torch.bool, device=texts.device)
     cosines = torch.einsum("nkd,md->nkm", positives, texts) / settings.temperature
-    others = ~itself & ~_overlap_mask(gt_windows[is_query], owner, settings.negative_iou)
+    windows = gt_windows[is_query]
+    overlaps = window_iou(windows[:, None, :, None], windows[None, :, None, :]).amax((2, 3))
+    others = ~itself & ((owner[:, None] != owner) | (overlaps < settings.negative_iou))
     query_of_moment = _log_fraction(positive, cosines, others[:, None])
 
     cosines = torch.einsum("nd,bpd->nbp", texts, proposals.float()) / settings.temperature
@@ -226,24 +231,10 @@ def contrastive_loss(
     return total / (is_somewhere.sum() * settings.positives).clamp(min=1)
 
 
-def _overlap_mask(windows: Tensor, owner: Tensor, negative_iou: float) -> Tensor:
-    """Return [N, N] whether two queries are of the same video and their windows overlap."""
-    ious = window_iou(windows[:, None, :, None], windows[None, :, None, :]).amax((2, 3))
-    return (owner[:, None] == owner) & (ious >= negative_iou)
-
-
 def _log_fraction(positive: Tensor, negatives: Tensor, is_negative: Tensor) -> Tensor:
     """Return [N, K] log of the softmax of a positive [N, K] among its negatives [N, K or 1, S]."""
     rest = negatives.masked_fill(~is_negative, -torch.inf).logsumexp(-1)
     return positive - torch.logaddexp(positive, rest)
-
-
-def _check_causal(config: MRNetConfig) -> None:
-    """Raise UsageError where clips would depend on later ones."""
-    switches = {**CAUSAL, "regions": ("vv",), "mask": None}
-    if wrong := [name for name, value in switches.items() if getattr(config, name) != value]:
-        flags = " and ".join("--" + name.replace("_", "-").removesuffix("s") for name in wrong)
-        raise UsageError(f"with {flags}, clips would depend on later ones", hint="leave them to --head live")
 
 
 def live_loss(model: LiveMRNet, batch: MomentBatch) -> Tensor:
