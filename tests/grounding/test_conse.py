@@ -1,6 +1,8 @@
-"""The bridge by class names, against direct slow sums."""
+"""The bridge by class names against slow sums, and the embeddings of the names."""
 
 import math
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -9,7 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import softmax
 
-from vidsum.grounding.conse import ClassMixture, class_probabilities, conse, log_likelihood
+from vidsum import checkpoints
+from vidsum.errors import UsageError
+from vidsum.grounding import conse as module
+from vidsum.grounding.conse import (
+    ClassMixture,
+    class_probabilities,
+    class_sentences,
+    conse,
+    log_likelihood,
+    name_embeddings,
+)
+from vidsum.grounding.text import TextEncoder
 from vidsum.models.scaling import unit_rows
 from vidsum.types import FloatArray
 
@@ -62,14 +75,6 @@ def test_the_likelihood_is_a_sum_over_the_classes(probabilities: FloatArray, nam
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
-def test_with_little_sharpness_it_is_the_mean_cosine_of_the_classes(
-    probabilities: FloatArray, names: FloatArray
-) -> None:
-    queries = unit_rows(random_rows(2, 3, 12))
-    found = log_likelihood(ClassMixture(probabilities, names), queries, 0.01) / 0.01
-    np.testing.assert_allclose(found, queries @ (probabilities @ names).T, atol=0.01)
-
-
 @given(seed=st.integers(0, 1000), sharpness=st.floats(0.1, 30))
 def test_the_likelihood_lies_between_the_nearest_and_the_farthest_name(seed: int, sharpness: float) -> None:
     mixture = ClassMixture(
@@ -82,10 +87,44 @@ def test_the_likelihood_lies_between_the_nearest_and_the_farthest_name(seed: int
     assert (found >= cosines.min(axis=1, keepdims=True) - 1e-3).all()
 
 
-def test_an_unfitting_class_beside_the_right_one_does_less_harm_than_in_the_mean() -> None:
-    names = np.eye(3, dtype=np.float32)
-    query = unit_rows(np.array([[1.0, 0.3, 0.0]], np.float32))
-    half_right, akin = [0.5, 0.0, 0.5], [0.0, 1.0, 0.0]
-    sure = ClassMixture(np.array([half_right, akin], np.float32), names)
-    gap = np.diff(log_likelihood(sure, query, 10.0) / 10)
-    assert gap < np.diff(query @ (sure.probabilities @ names).T) < 0
+@pytest.fixture
+def batches(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Texts that were embedded, each as its length."""
+    calls: list[list[str]] = []
+
+    def encode(texts: Sequence[str]) -> FloatArray:
+        calls.append(list(texts))
+        return np.array([[len(text), 1.0] for text in texts], np.float32)
+
+    encoder = TextEncoder("minilm", 2, encode, lambda texts: [], list)
+    monkeypatch.setattr(module, "load_text_encoder", lambda _name, _device: encoder)
+    return calls
+
+
+def test_name_embeddings_are_stored_by_extractor_template_and_checkpoint(
+    batches: list[list[str]], own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, again = name_embeddings("i3d"), name_embeddings("i3d")
+    assert first.shape == (400, 2)
+    assert first.dtype == again.dtype == np.float32
+    assert (first == again).all()
+    assert len(batches) == 1
+    assert name_embeddings("efficientnet_lite0").shape == (1000, 2)
+    monkeypatch.setitem(module._TEMPLATES, "i3d", "someone is {}")
+    name_embeddings("i3d")
+    monkeypatch.setattr(checkpoints, "sha256_of", lambda _name: "0" * 64)
+    name_embeddings("i3d")
+    files = list((own_home / "class_names").iterdir())
+    assert len(batches) == len(files) == 4
+    assert {path.suffix for path in files} == {".bin"}
+    assert batches[2][0] == "someone is abseiling"
+
+
+def test_class_sentences_are_the_names_without_remarks() -> None:
+    actions, objects = class_sentences("i3d"), class_sentences("efficientnet_lite0")
+    assert (len(actions), len(objects)) == (400, 1000)
+    assert "tying knot" in actions  # "tying knot (not on a tie)"
+    assert not any("(" in sentence for sentence in actions)
+    assert objects[0] == "there is a tench"
+    with pytest.raises(UsageError, match="c3d has no class names"):
+        name_embeddings("c3d")

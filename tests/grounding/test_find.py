@@ -1,7 +1,8 @@
 """Which model is chosen, and what it answers."""
 
 import statistics
-from dataclasses import asdict, replace
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -41,30 +42,29 @@ def words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(find, "embed_words", words_of)
 
 
-def detr(
-    path: Path, name: str = "qd-detr", kind: MaskKind | None = None, space: str = "vse", guided: bool = False
-) -> str:
-    """A checkpoint, untrained."""
-    mask = None if kind is None else MaskConfig(kind=kind)
-    config = DETRConfig(
-        dim_video=6 + guided, dim_query=4, clips=16, words=3, decoder_layers=1, mask=mask, **SIZES
-    )
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        tensors = build(name, config).state_dict()
-    features = {"space": space, "clip_s": 1.0, "guided": guided}
-    save_trained(path, Trained(name, asdict(config), features, {}, tensors))
-    return str(path)
+def detr(path: Path, name: str = "qd-detr", kind: MaskKind | None = None, guided: bool = False) -> str:
+    """Write an untrained checkpoint."""
+    sizes = {"clips": 16, "words": 3, "decoder_layers": 1, **SIZES}
+    config = DETRConfig(dim_video=6 + guided, dim_query=4, mask=_mask(kind), **sizes)
+    return _save(path, name, config, lambda: build(name, config), guided)
 
 
 def mrnet(path: Path, kind: MaskKind | None = None, guided: bool = False) -> str:
-    mask = None if kind is None else MaskConfig(kind=kind)
-    config = MRNetConfig(dim_video=4 + guided, dim_query=4, clips=16, mask=mask, **SIZES, **HEADS["light"])
-    features = {"space": "vse", "clip_s": 1.0, "guided": guided}
+    sizes = {"clips": 16, **SIZES, **HEADS["light"]}
+    config = MRNetConfig(dim_video=4 + guided, dim_query=4, mask=_mask(kind), **sizes)
+    return _save(path, "mrnet", config, lambda: MRNet(config), guided)
+
+
+def _mask(kind: MaskKind | None) -> MaskConfig | None:
+    return None if kind is None else MaskConfig(kind=kind)
+
+
+def _save(path: Path, name: str, config: Any, make: Callable[[], torch.nn.Module], guided: bool) -> str:
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        tensors = MRNet(config).state_dict()
-    save_trained(path, Trained("mrnet", asdict(config), features, {}, tensors))
+        tensors = make().state_dict()
+    features = {"space": "vse", "clip_s": 1.0, "guided": guided}
+    save_trained(path, Trained(name, asdict(config), features, {}, tensors))
     return str(path)
 
 
@@ -103,54 +103,27 @@ def test_the_saliency_of_other_models_is_the_similarity_curve(tmp_path: Path) ->
         assert one.moments != other.moments
 
 
-def guided(folder: Path, name: str) -> str:
-    path = folder / f"{name}.safetensors"
-    return mrnet(path, guided=True) if name == "mrnet" else detr(path, name, guided=True)
-
-
-BY_NAME = pytest.mark.parametrize("name", ["mrnet", "qd-detr", "moment-detr"])
-
-
-@BY_NAME
-def test_a_guided_model_without_weight_is_similarity(
-    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(find, "FUSION_WEIGHTS", {"mrnet": 0.0, "detr": 0.0})
-    shots = replace(video(), shots_s=np.array([0, 4.2, 11, 17.6, 30]))
-    for clips in (video(), shots):
-        expected = find.locate("similarity", clips, REQUEST, 4, "cpu")
-        found = find.locate(guided(tmp_path, name), clips, REQUEST, 4, "cpu")
-        for one, other in zip(found, expected, strict=True):
-            assert one.moments == other.moments
-            np.testing.assert_array_equal(one.saliency, other.saliency)
-
-
-@BY_NAME
-def test_the_curve_of_a_guided_model_is_added_to_similarity(
+@pytest.mark.parametrize("name", ["mrnet", "qd-detr", "moment-detr"])
+def test_curve_of_a_guided_model_is_added_to_similarity(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(find, "FUSION_WEIGHTS", {"mrnet": 0.7, "detr": 0.7})
-    path = guided(tmp_path, name)
+    path = tmp_path / f"{name}.safetensors"
+    _ = mrnet(path, guided=True) if name == "mrnet" else detr(path, name, guided=True)
     tokens = list(REQUEST.vectors[:, None]) if name == "mrnet" else words_of("vse", TEXTS, "cpu")
-    predictions = ground_video(registry.load_model(path, "cpu"), video(), tokens, REQUEST.vectors, 4)
-    found = find.locate(path, video(), REQUEST, 4, "cpu", "fp32")
-    alone = find.locate(path, video(), REQUEST, 4, "cpu", "fp32", alone=True)
+    predictions = ground_video(registry.load_model(str(path), "cpu"), video(), tokens, REQUEST.vectors, 4)
+    found = find.locate(str(path), video(), REQUEST, 4, "cpu", "fp32")
+    alone = find.locate(str(path), video(), REQUEST, 4, "cpu", "fp32", alone=True)
     for number, prediction in enumerate(predictions):
-        own = [float(value) for value in prediction.curve]
-        mean, spread = statistics.fmean(own), statistics.pstdev(own)
+        values = [float(value) for value in prediction.curve]
+        mean, spread = statistics.fmean(values), statistics.pstdev(values)
         curve = similarity(video(), REQUEST.vectors)[number].tolist()
-        total = [value + 0.7 * (one - mean) / spread for value, one in zip(curve, own, strict=True)]
+        total = [value + 0.7 * (own - mean) / spread for value, own in zip(curve, values, strict=True)]
         expected = [(value - min(total)) / (max(total) - min(total)) for value in total]
         np.testing.assert_allclose(found[number].saliency, expected, atol=1e-4)
         again = find_moments(found[number].saliency, video().timestamps, 1.0, 30.0, 4)
         assert found[number].moments == tuple(again)
         assert alone[number].moments == tuple(prediction.moments) != found[number].moments
-
-
-def test_only_models_of_words_read_so_many(tmp_path: Path) -> None:
-    assert registry.max_words(detr(tmp_path / "d.safetensors"), "cpu") == 3
-    assert registry.max_words(mrnet(tmp_path / "m.safetensors"), "cpu") is None
-    assert registry.max_words("similarity") is None
 
 
 @pytest.mark.parametrize(("model", "mask"), [("moment-detr", None), ("qd-detr", "lam")])
@@ -242,33 +215,28 @@ def test_models_of_what_is_not_made_of_videos_are_refused(
     assert f"vidsum train {command} with --recipe captions" in str(caught.value.hint)
 
 
-def test_what_is_meant_by_a_path_is_told(tmp_path: Path) -> None:
+def test_paths_that_are_no_moment_model_are_refused(tmp_path: Path) -> None:
     run = tmp_path / "my run"
     run.mkdir()
-    with pytest.raises(UsageError, match="unknown model"):
-        registry.resolve_model(str(run), "auto", "cpu")
+
+    def refuse(model: Path | str, message: str, space: str = "auto") -> str:
+        with pytest.raises((InputError, UsageError), match=message) as caught:
+            registry.resolve_model(str(model), space, "cpu")
+        return str(caught.value.hint)
+
+    refuse(run, "unknown model")
     path = detr(run / "best.safetensors")
-    with pytest.raises(UsageError, match="my run is the folder of a run, not a checkpoint") as caught:
-        registry.resolve_model(str(run), "auto", "cpu")
-    assert caught.value.hint == f"--model '{path}'"
-    other = tmp_path / "model.ckpt"
-    other.touch()
-    with pytest.raises(
-        UsageError, match=r"model\.ckpt is not a checkpoint of vidsum \(\.safetensors\)"
-    ) as caught:
-        registry.resolve_model(str(other), "auto", "cpu")
-    assert "--model RUN/best.safetensors" in str(caught.value.hint)
-
-
-def test_what_finds_no_moments_in_videos_is_refused(tmp_path: Path) -> None:
-    other = tmp_path / "other.safetensors"
-    save_trained(other, Trained("fulltransnet", {}, {}, {}, {"weight": torch.ones(1)}))
-    with pytest.raises(InputError, match="a checkpoint of fulltransnet, which finds no moments"):
-        registry.resolve_model(str(other), "auto", "cpu")
-    with pytest.raises(UsageError, match="reads the space vse, not clip"):
-        registry.resolve_model(detr(tmp_path / "m.safetensors"), "clip", "cpu")
-    with pytest.raises(UsageError, match="unknown model 'minilm'"):
-        registry.resolve_model("minilm", "auto", "cpu")
+    hint = refuse(run, "my run is the folder of a run, not a checkpoint")
+    assert hint == f"--model '{path}'"
+    (other := tmp_path / "model.ckpt").touch()
+    hint = refuse(other, r"model\.ckpt is not a checkpoint of vidsum \(\.safetensors\)")
+    assert "--model RUN/best.safetensors" in hint
+    save_trained(
+        other := tmp_path / "other.safetensors", Trained("fulltransnet", {}, {}, {}, {"w": torch.ones(1)})
+    )
+    refuse(other, "a checkpoint of fulltransnet, which finds no moments")
+    refuse(path, "reads the space vse, not clip", "clip")
+    refuse("minilm", "unknown model 'minilm'")
 
 
 def test_mrnet_is_in_bf16_where_that_is_best_or_chosen(

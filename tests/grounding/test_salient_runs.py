@@ -1,6 +1,7 @@
 """Moments from a curve and shots, against slow computations and footage that is odd on purpose."""
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -180,7 +181,9 @@ def test_rounding_makes_no_moment() -> None:
     assert [one for one in found if 0 < one.score < 0.01] == []
 
 
-def test_wrong_limits_are_refused() -> None:
-    for wrong in ({"top_k": 0}, {"top_k": 5, "max_iou": 7.0}):
-        with pytest.raises(UsageError):
-            find_moments(np.arange(9, dtype=np.float32), np.arange(9.0), 1.0, 9.0, **wrong)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    "wrong", [{"top_k": 0}, {"max_iou": -0.1}, {"max_iou": 1.1}, {"max_iou": float("nan")}], ids=str
+)
+def test_wrong_limits_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        find_moments(np.arange(9, dtype=np.float32), np.arange(9.0), 1.0, 9.0, **{"top_k": 5, **wrong})

@@ -96,9 +96,6 @@ def test_exact_words_count_the_more_the_rarer_they_are(no_meaning: None) -> None
     aarhus, night, _, sailors, _ = evidence[0]
     assert aarhus > night > sailors == 1
     assert np.allclose(evidence[1], 1)  # stop words are no evidence
-
-
-def test_passages_of_stop_words_alone(no_meaning: None) -> None:
     assert score_passages([Passage(0, 1, "the of and")], ["the"]).tolist() == [[1.0]]
 
 

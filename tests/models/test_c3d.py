@@ -3,11 +3,11 @@
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 import torch
 from torch import Tensor, nn
 
-from tests.models.plain_layers import Array
 from vidsum.models.i3d import C3D
 
 CONVOLUTIONS = ("conv1a", "conv2a", "conv3a", "conv3b", "conv4a", "conv4b", "conv5a", "conv5b")
@@ -22,6 +22,7 @@ LAYERS = (
 )
 """Figure 3 of the paper."""
 
+Array = npt.NDArray[np.float32]
 Seen = dict[str, tuple[Array, Array]]
 
 

@@ -119,15 +119,12 @@ def padded(texts: list[list[int]]) -> tuple[npt.NDArray[np.int64], npt.NDArray[n
     return tokens, is_token
 
 
-def test_a_batch_with_padding_agrees_with_a_plain_bert_text_by_text(weights: dict[str, Array]) -> None:
-    found = model_of(weights)(*padded(TEXTS))
-    np.testing.assert_allclose(found, [unit_mean(bert(weights, text, SMALL)) for text in TEXTS], atol=1e-5)
-
-
-def test_the_tokens_agree_with_a_plain_bert(weights: dict[str, Array]) -> None:
-    rows = model_of(weights).read(*padded(TEXTS))
-    for row, text in zip(rows, TEXTS, strict=True):
-        np.testing.assert_allclose(row[: len(text)], bert(weights, text, SMALL), atol=1e-4)
+def test_batch_with_padding_agrees_with_a_plain_bert(weights: dict[str, Array]) -> None:
+    expected = [bert(weights, text, SMALL) for text in TEXTS]
+    model = model_of(weights)
+    np.testing.assert_allclose(model(*padded(TEXTS)), list(map(unit_mean, expected)), atol=1e-5)
+    for rows, tokens in zip(model.read(*padded(TEXTS)), expected, strict=True):
+        np.testing.assert_allclose(rows[: len(tokens)], tokens, atol=1e-4)
 
 
 def test_a_checkpoint_that_lacks_a_tensor_is_refused(weights: dict[str, Array]) -> None:

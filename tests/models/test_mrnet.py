@@ -41,12 +41,6 @@ def test_the_papers_numbers_of_parameters() -> None:
     assert f"{sum(one.numel() for part in head for one in part.parameters()) / 1e6:.2f}" == "74.59"
 
 
-def test_the_light_head_is_light() -> None:
-    with torch.device("meta"):
-        model = MRNet(MRNetConfig(dim_video=768, dim_query=384, **HEADS["light"]))
-    assert sum(one.numel() for one in model.parameters()) < 3e6
-
-
 def test_scores_have_their_shapes_and_ranges() -> None:
     model = small()
     with torch.no_grad():
@@ -57,16 +51,10 @@ def test_scores_have_their_shapes_and_ranges() -> None:
     assert torch.allclose(scores.queries.norm(dim=2), torch.ones(2, 3))
     assert torch.allclose(scores.proposals.norm(dim=2), torch.ones(1))
     assert scores.iou.abs().max() <= 10 + 1e-5
-    assert model.valid[0, 0]
-    assert not model.valid[1, 0]
-
-
-def test_the_contrastive_score_is_the_cosine_of_what_is_given_for_the_loss() -> None:
-    model = small()
-    with torch.no_grad():
-        scores = model(*inputs())
     cosines = torch.einsum("bmd,bnd->bmn", scores.queries, scores.proposals)
     assert torch.allclose(cosines, scores.contrastive[..., model.valid], atol=1e-6)
+    assert model.valid[0, 0]
+    assert not model.valid[1, 0]
 
 
 def test_match_scores_are_the_product() -> None:
@@ -77,17 +65,6 @@ def test_match_scores_are_the_product() -> None:
     assert torch.equal(found, iou.sigmoid() * ((cosine + 1) / 2).sqrt())
     cubed = match_scores(Scores(iou, cosine, iou, iou, contrastive_power=3.0))
     assert cubed.tolist() == pytest.approx([0.5, 0.0, iou[2].sigmoid().item() * 0.64**3], abs=1e-6)
-
-
-def test_padded_queries_change_nothing() -> None:
-    model = small()
-    video, queries = inputs()
-    is_query = torch.tensor([[True, True, False], [True, True, True]])
-    with torch.no_grad():
-        padded = model(video, queries, is_query)
-        alone = model(video[:1], queries[:1, :2])
-    assert torch.allclose(padded.iou[:1, :2], alone.iou, atol=1e-5)
-    assert torch.allclose(padded.contrastive[:1, :2], alone.contrastive, atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -143,20 +120,12 @@ def test_the_sparsity_loss_pushes_until_the_mask_is_sparse_enough() -> None:
     assert loss.item() == 0
     loss.backward()
     assert all((mask.grad == 0).all() for mask in masks)
-
-
-def test_without_a_sparse_mask_there_is_no_sparsity_loss() -> None:
     assert small(sparse=False).sparsity_loss().item() == 0
 
 
-def test_without_a_mask_the_weights_have_their_published_names() -> None:
-    named = {name.split(".")[2] for name in small().state_dict() if name.startswith("blocks.")}
-    assert named == {"retention", "feed_forward", "norms"}
-
-
-@pytest.mark.parametrize("options", MASKS)
-def test_every_mask_learns_beside_the_sparse_one_and_knows_no_padded_query(options: MaskConfig) -> None:
-    model = small(mask=options)
+@pytest.mark.parametrize("mask", [None, *MASKS])
+def test_every_mask_learns_and_ignores_padded_queries(mask: MaskConfig | None) -> None:
+    model = small(mask=mask)
     video, queries = inputs()
     is_query = torch.tensor([[True, True, False], [True, True, True]])
     scores = model(video, queries, is_query)
@@ -166,16 +135,8 @@ def test_every_mask_learns_beside_the_sparse_one_and_knows_no_padded_query(optio
         assert parameter.grad.abs().sum() > 0, name
     with torch.no_grad():
         alone = model(video[:1], queries[:1, :2])
-    assert torch.allclose(scores.iou[:1, :2][..., model.valid], alone.iou[..., model.valid], atol=1e-5)
-
-
-def test_bfloat16_gives_about_the_same() -> None:
-    model = small()
-    with torch.no_grad():
-        exact = match_scores(model(*inputs()))
-        with torch.autocast("cpu", torch.bfloat16):
-            rough = match_scores(model(*inputs())).float()
-    assert (exact - rough)[..., model.valid].abs().max() < 0.1
+    for found, expected in zip(scores[:2], alone[:2], strict=True):
+        assert torch.allclose(found[:1, :2][..., model.valid], expected[..., model.valid], atol=1e-5)
 
 
 def test_it_is_made_where_float64_is_the_default() -> None:
@@ -195,10 +156,9 @@ def _model(clips: int) -> LiveMRNet:
     return LiveMRNet(MRNetConfig(dim_video=12, dim_query=10, **sizes)).eval()
 
 
-@pytest.mark.parametrize("n_clips", [300, 600, 1024])
-@pytest.mark.parametrize("clips", [150, 600])
+@pytest.mark.parametrize(("clips", "n_clips"), [(150, 300), (600, 600), (150, 1024)])
 @torch.inference_mode()
-def test_clip_by_clip_is_all_at_once(n_clips: int, clips: int) -> None:
+def test_clip_by_clip_is_all_at_once(clips: int, n_clips: int) -> None:
     model, video, queries = _model(clips), torch.randn(2, n_clips, 12), torch.randn(2, 3, 10)
     together = model(video, queries)
     read, state, found = model.read(queries), [None] * 2, []

@@ -79,36 +79,14 @@ def small_blocks() -> Iterator[pytest.MonkeyPatch]:
 @given(cases())
 def test_equals_dense_masked_softmax(case):
     case = with_mask(case)
-    is_valid = case["is_valid"][:, None, :, None]
-    expected = attend_directly(**case)
-    assert torch.allclose(local_global_attention(**case) * is_valid, expected, atol=1e-5)
-
-
-@settings(deadline=None, max_examples=15)
-@given(cases())
-def test_gradients_equal_those_of_dense_masked_softmax(case):
-    case = with_mask(case)
-    inputs = [one.requires_grad_() for one in (case["q"], case["k"], case["v"], *(case["mask"] or ())[:3])]
-    weights = torch.randn_like(case["v"]) * case["is_valid"][:, None, :, None]
-    expected = torch.autograd.grad((attend_directly(**case) * weights).sum(), inputs)
-    found = torch.autograd.grad((local_global_attention(**case) * weights).sum(), inputs)
-    for ours, theirs in zip(found, expected, strict=True):
-        assert torch.allclose(ours, theirs, atol=1e-5)
-
-
-@settings(deadline=None, max_examples=30)
-@given(cases())
-def test_mask_for_pictures_tells_the_same_pattern(case):
-    case = with_mask(case)
+    found = local_global_attention(**case) * case["is_valid"][:, None, :, None]
+    assert torch.allclose(found, attend_directly(**case), atol=1e-5)
     q, k, v, window, learned = (case[name] for name in ("q", "k", "v", "window", "mask"))
     mask = local_global_mask(case["is_global"], case["is_valid"], window)
     scores = q @ k.transpose(2, 3) / math.sqrt(q.shape[3])
     scores = learned.fuse(scores) if learned else scores
-    scores = scores.masked_fill(~mask[:, None], -math.inf)
-    dense = scores.softmax(3).nan_to_num() @ v
-    assert torch.allclose(
-        local_global_attention(**case) * case["is_valid"][:, None, :, None], dense, atol=1e-5
-    )
+    dense = scores.masked_fill(~mask[:, None], -math.inf).softmax(3).nan_to_num() @ v
+    assert torch.allclose(found, dense, atol=1e-5)
 
 
 @pytest.mark.parametrize("n_tokens", [127, 128, 129, 137, 257, 700])

@@ -8,9 +8,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
-from torch.nn.functional import layer_norm, silu
 
-from vidsum.models.attention.heads import join_heads, sines
+from vidsum.models.attention.heads import sines
 from vidsum.models.attention.learned_mask import SoftMask, sparse_mask
 from vidsum.models.attention.retention import (
     MaskRetention,
@@ -63,11 +62,6 @@ def test_decay_of_every_pair() -> None:
     assert (decay_mask(5, 0.9, "none") == 1).all()
 
 
-def test_the_forward_mask_and_its_transpose_have_a_doubled_diagonal() -> None:
-    forward = decay_mask(7, 0.98, "forward")
-    assert torch.allclose(forward + forward.T, decay_mask(7, 0.98, diagonal=2.0))
-
-
 def parallel_retention(
     q: Tensor, k: Tensor, v: Tensor, gamma: float, decay: Decay = "bidirectional"
 ) -> Tensor:
@@ -113,7 +107,7 @@ def test_three_forms_of_retention_are_one(
             assert torch.allclose(rest, expected[:, first:], atol=1e-6)
 
 
-@pytest.mark.parametrize("length", [63, 64, 65, 300, 511, 512, 513, 600, 1000, 5000])
+@pytest.mark.parametrize("length", [63, 65, 512, 513, 1000, pytest.param(5000, marks=pytest.mark.deep)])
 @pytest.mark.parametrize(("dtype", "near"), [(torch.float64, 1e-10), (torch.float32, 1e-3)])
 def test_forms_of_retention_are_one_at_any_length(length: int, dtype: torch.dtype, near: float) -> None:
     """The base of xPos is one for all forms, on both sides of it and of a chunk; outputs are of size 16."""
@@ -148,37 +142,6 @@ def test_a_block_of_any_size_reads_clip_by_clip_what_it_reads_at_once(clips: int
             out, state = module.recurrent(part, state)
             found.append(out)
         torch.testing.assert_close(torch.cat(found, dim=1), module(x, 0), atol=1e-5, rtol=0)
-
-
-@given(st.integers(1, 25), st.floats(0.05, 1.0), st.integers(0, 1000))
-@settings(max_examples=15, deadline=None)
-def test_two_recurrences_are_the_form_that_looks_ahead_too(length: int, gamma: float, seed: int) -> None:
-    """Eq. A3-A4, whose second sum starts at m = n + 1: the clip itself counts once."""
-    q, k, v = drawn(seed, length)
-    turn = xpos_turn(4)
-    behind, _ = recurrent_retention(q, k, v, gamma, turn)
-    ahead, _ = recurrent_retention(q.flip(-2), k.flip(-2), v.flip(-2), gamma, 1 / turn)
-    itself = (q * k).sum(-1, keepdim=True) * v
-    expected = parallel_retention(q, k, v, gamma)
-    assert torch.allclose(behind + ahead.flip(-2) - itself, expected, atol=1e-6)
-
-
-def test_the_recurrence_is_the_module_that_reads_clips_alone() -> None:
-    """`MaskRetention` with its gate, the forward decay and no sparse mask: what `vidsum watch` runs live."""
-    module = layer(decay="forward", nonlinearity="gate", sparse=False, cross_modal=False)
-    x = torch.randn(2, 9, 8)
-    with torch.no_grad():
-        q, k, v = module._split(module.video_projections, x, x, x)
-        retained, _ = recurrent_retention(q, k, v / 2, 0.7, xpos_turn(4))  # sqrt(d_k) = 2
-        gated = silu(module.gate(x)) * join_heads(layer_norm(retained, retained.shape[3:]))  # type: ignore[misc]
-        assert torch.allclose(module.out(gated), module(torch.cat([x[:, :1], x], dim=1), 1)[:, 1:], atol=1e-5)
-
-
-def test_retention_without_positions_and_without_fading_is_a_running_sum() -> None:
-    one = torch.ones(1, 3, 2)
-    out, state = recurrent_retention(one, one, one, 1.0, torch.ones(1))
-    assert out[0, :, 0].tolist() == [2, 4, 6]
-    assert state.shape == (1, 1, 2)
 
 
 def layer(**options: object) -> MaskRetention:
@@ -288,15 +251,6 @@ def test_without_cross_modal_attention_neither_sees_the_other() -> None:
     assert all_padding.isfinite().all()
 
 
-def test_with_cross_modal_attention_both_do() -> None:
-    module = layer()
-    x = torch.randn(1, 6, 8)
-    changed = x.clone()
-    changed[:, :2] += torch.randn(2, 8)
-    with torch.no_grad():
-        assert not torch.allclose(module(changed, 2)[:, 2:], module(x, 2)[:, 2:], atol=1e-3)
-
-
 @pytest.mark.parametrize("region", ["vv", "qq", "vq", "qv"])
 def test_each_region_can_be_masked(region: Region) -> None:
     with torch.no_grad():
@@ -321,17 +275,6 @@ def test_masks_can_be_left_out() -> None:
         assert torch.equal(module.mask(2, 6)[2:, 2:], sparse_mask(module.sparse_weights))
 
 
-def test_a_forward_gate_sees_no_later_clip() -> None:
-    module = layer(decay="forward", nonlinearity="gate")
-    x = torch.randn(1, 6, 8)
-    later = x.clone()
-    later[:, 4:] += torch.randn(2, 8)
-    with torch.no_grad():
-        before, after = module(x, 2), module(later, 2)
-    assert torch.allclose(before[:, 2:4], after[:, 2:4], atol=1e-6)
-    assert not torch.allclose(before[:, 4:], after[:, 4:], atol=1e-3)
-
-
 def test_the_gate_is_that_of_retentive_networks() -> None:
     module = layer(decay="none", sparse=False, nonlinearity="gate")
     x = torch.randn(1, 5, 8)
@@ -353,36 +296,6 @@ def test_without_a_nonlinearity_it_is_the_retention_of_eq_3() -> None:
         heads = parallel_retention(q / 2, k, v, 0.7)
         expected = module.out(heads.transpose(1, 2).flatten(2))
         assert torch.allclose(module(x, 2)[:, 2:], expected, atol=1e-5)
-
-
-def test_queries_that_do_not_attend_are_their_own_values() -> None:
-    x = torch.randn(1, 6, 8)
-    module = layer(queries_attend=False)
-    attending = layer()
-    attending.load_state_dict(module.state_dict())
-    with torch.no_grad():
-        found = module(x, 2)
-        assert torch.allclose(found[:, :2], x[:, :2] @ module.query_projections.weight[16:].T, atol=1e-6)
-        assert torch.equal(found[:, 2:], attending(x, 2)[:, 2:])
-
-
-def test_positions_before_the_projections() -> None:
-    module = layer(positions="before", bias=True, sparse=False, decay="none")
-    x = torch.randn(1, 6, 8)
-    fractions = torch.tensor([1.0, 2.0]) / (2 + 1e-6)
-    placed = torch.cat([x[:, :2] + sines(fractions, 8), xpos(x[:, 2:])], dim=1)
-    with torch.no_grad():
-        q, _, v = module._project(x, 2)
-        for rows, projections in (
-            (slice(0, 2), module.query_projections),
-            (slice(2, 6), module.video_projections),
-        ):
-            assert torch.allclose(
-                q[0, :, rows].transpose(0, 1).flatten(1), projections(placed[0, rows])[:, :8], atol=1e-6
-            )
-            assert torch.allclose(
-                v[0, :, rows].transpose(0, 1).flatten(1), projections(x[0, rows])[:, 16:], atol=1e-6
-            )
 
 
 def test_the_sinusoid_of_the_public_code() -> None:
