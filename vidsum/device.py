@@ -95,7 +95,6 @@ def prefers_int8(name: str = "auto") -> bool:
 
 
 def _cpu_flags() -> set[str]:
-    """Return the flags of the CPU that Linux reports; none on other systems."""
     try:
         return set(Path("/proc/cpuinfo").read_text().split())
     except OSError:

@@ -4,8 +4,6 @@ Time is in seconds, as float, counted from the first picture of the video. Inter
 [start, end). Frame numbers appear only where a file format of the field asks for them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal

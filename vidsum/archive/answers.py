@@ -104,7 +104,6 @@ def find_video(archive: Archive, number: int) -> VideoFile:
 
 
 def _find_verified(archive: Archive, number: int) -> VideoFile:
-    """Find a video and check its file; errors as `find_video` and `VideoFile.open`."""
     source = find_video(archive, number)
     source.open().close()
     return source

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -43,16 +43,14 @@ from vidsum.grounding.text import DIMS, load_text_encoder
 from vidsum.grounding.vse import EXTRACTOR
 from vidsum.io.provenance import label_of
 from vidsum.options import from_keywords
+from vidsum.pipelines.keywords import ArchiveSearchOptions, ReadingOptions
 from vidsum.pipelines.queries import query_warnings, read_queries, unreadable_queries
 from vidsum.types import Interval, Progress, clip_interval
 from vidsum.version import __version__
 from vidsum.video.clock import file_offset_s
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
     from vidsum.archive.index import IndexedVideo
-    from vidsum.pipelines.keywords import ArchiveSearchOptions, ReadingOptions
 
 
 @dataclass(frozen=True)
@@ -333,7 +331,6 @@ def _to_matches(hit: Hit, files: dict[int, list[str]], options: SearchOptions) -
 
 
 def _select_best(matches: Sequence[Match], options: SearchOptions) -> list[Match]:
-    """Return the best moments of pictures and texts, in order."""
     best, counts = list[Match](), Counter[str]()
     for match in sorted(matches, key=lambda match: -match.score):
         is_short = match.end_s - match.start_s < options.min_length_s

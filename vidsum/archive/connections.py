@@ -23,7 +23,6 @@ class BoundedServer(ThreadingHTTPServer):
         super().__init__(*arguments)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Start a thread for a connection."""
         self.wait(request)
         super().process_request(request, client_address)
 
@@ -35,7 +34,6 @@ class BoundedServer(ThreadingHTTPServer):
         self._hang_up(excess)
 
     def begin(self, connection: socket) -> None:
-        """Mark a connection as being answered."""
         with self._lock:
             self._waiting.pop(connection, None)
 

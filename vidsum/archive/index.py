@@ -138,7 +138,6 @@ def _renew(
     descriptions: bytes,
     progress: Progress | None,
 ) -> IndexedVideo:
-    """Add or update a file that is new, has changed, or lacks texts or tracks."""
     key, space = _key(path), networks_digest()
     digest = identify_file(Path(path))["sha256"]
     tracks = _find_tracks(path, extraction)
@@ -332,7 +331,6 @@ def _compute_axes() -> FloatArray:
 
 
 def _forget_moved(connection: Database, video: int) -> str | None:
-    """Remove a missing file of a video that has moved, and return its path."""
     paths = connection.execute("SELECT path FROM files WHERE video = ? ORDER BY path", (video,)).fetchall()
     for (path,) in paths:
         if not os.path.lexists(path):

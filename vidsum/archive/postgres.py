@@ -41,7 +41,6 @@ class Postgres:
         self._connection, self.where = connection, where
 
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> Any:
-        """Execute a statement, like SQLite."""
         cursor = self._connection.cursor(binary=True)
         return cursor.execute(statement.replace("?", "%s"), values or None)
 
@@ -56,7 +55,6 @@ class Postgres:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Apply all changes or none, as the only writer."""
         with self._connection.transaction():
             self.execute("SELECT pg_advisory_xact_lock(?)", (_LOCK,))
             yield
@@ -69,7 +67,6 @@ class Postgres:
             yield
 
     def find_words(self, table: str, words: Sequence[str]) -> Iterator[tuple[int]]:
-        """Return the videos whose texts contain some words, best first."""
         query = f"SELECT video FROM {table}, to_tsquery('simple', ?) AS asked WHERE words @@ asked "
         text = " | ".join(f"'{word}'" for word in words)
         return iter(self.execute(f"{query} ORDER BY ts_rank(words, asked) DESC", (text,)))
@@ -106,7 +103,6 @@ class Postgres:
         return {video for values in queries for (video,) in self.execute(query, values)}
 
     def close(self) -> None:
-        """End the connection."""
         self._connection.close()
 
     def prepare(self, migrations: Sequence[str], name: str, *, create: bool) -> None:
@@ -217,5 +213,4 @@ def faults(url: str) -> Iterator[None]:
 
 
 def _vector_text(row: FloatArray) -> str:
-    """Return a vector as the extension reads it."""
     return f"[{','.join(np.char.mod('%.5g', row))}]"

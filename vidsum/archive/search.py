@@ -184,7 +184,6 @@ class ArchiveSearch:
         yield from sorted(present.items(), key=lambda item: (-item[1], item[0]))
 
     def present(self, video: int) -> float:
-        """Return probability that the request is true of a video."""
         query = "SELECT first_shot, n_shots FROM videos WHERE id = ?"
         first, count = self.connection.execute(query, (video,)).fetchone()
         ((_, present),) = self._rank_exactly({video: list(range(first, first + count))})
@@ -244,7 +243,6 @@ class ArchiveSearch:
         return [hit for hit in long if hit.present >= options.min_present]
 
     def _merge_duplicates(self, hits: Sequence[Hit]) -> list[Hit]:
-        """Sort by probability, and list near-identical moments of several videos once."""
         merged = list[Hit]()
         for hit in sorted(hits, key=lambda other: -other.present):
             same = (

@@ -92,7 +92,6 @@ class Server(BoundedServer):
         self.server_name, self.server_port = self.host, self.server_address[1]
 
     def server_close(self) -> None:
-        """Close the server and the archive."""
         super().server_close()
         self.archive.close()
 
@@ -100,14 +99,12 @@ class Server(BoundedServer):
         """Ignore errors of connections: a browser may go away."""
 
     def warn_once(self, message: str) -> None:
-        """Warn the user who runs the server."""
         if message not in self._warned:
             self._warned.add(message)
             self._warn(message)
 
     @property
     def url(self) -> str:
-        """The address to open, with the token."""
         host = socket.gethostname() if self.host in ("0.0.0.0", "::") else self.host
         token = f"?token={quote(self.token)}" if self.token else ""
         return f"http://{f'[{host}]' if ':' in host else host}:{self.server_port}/{token}"
@@ -168,7 +165,6 @@ class _Handler(BaseHTTPRequestHandler):
         return True
 
     def do_GET(self) -> None:
-        """Answer a request."""
         self.cookie, self.has_answered = "", False
         try:
             path, parameters = self._check_request()
@@ -188,7 +184,6 @@ class _Handler(BaseHTTPRequestHandler):
         return self._send({"error": " ".join(message.split())}, status=status)
 
     def handle_one_request(self) -> None:
-        """Answer a request; the connection then waits for the next one."""
         super().handle_one_request()
         if not self.close_connection:
             self.server.wait(self.connection)
@@ -223,7 +218,6 @@ class _Handler(BaseHTTPRequestHandler):
         return url.path, parameters
 
     def _is_authorised(self, token: bytes, attempt: str) -> bool:
-        """Return whether a token, or the cookie set after it, is right."""
         name, digest = f"vidsum_{self.server.server_port}", hmac.new(token, b"page", "sha256").hexdigest()
         if hmac.compare_digest(attempt.encode(errors="replace"), token):
             self.cookie = f"{name}={digest}; HttpOnly; SameSite=Lax; Path=/"

@@ -98,7 +98,6 @@ class SQLite(sqlite3.Connection):
     where: Path
 
     def clock(self) -> float:
-        """Return the seconds since 1970, by which leases end."""
         return time.time()
 
     def transaction(self, begin: str = "BEGIN IMMEDIATE") -> AbstractContextManager[object]:
@@ -107,7 +106,6 @@ class SQLite(sqlite3.Connection):
         return self
 
     def snapshot(self) -> AbstractContextManager[object]:
-        """Read from a consistent snapshot."""
         return self.transaction("BEGIN")
 
     def find_words(self, table: str, words: Sequence[str]) -> Iterable[tuple[int]]:
@@ -245,7 +243,6 @@ def _prepare(connection: SQLite, path: Path, *, may_write: bool) -> None:
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the version of the schema; 0 of an empty file."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     require_known(version, len(_MIGRATIONS), str(path))
     return int(version)

@@ -208,14 +208,12 @@ class _Links(HTMLParser):
         self._base, self._href = url, ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note where a link leads."""
         href = dict(attrs).get("href") or ""
         if tag == "base":
             self._base = urljoin(self._base, href)
         self._href = href if tag == "a" else self._href
 
     def handle_data(self, data: str) -> None:
-        """Note the file of a link."""
         if self._href and data.strip():
             url, fragment = urldefrag(urljoin(self._base, self._href))
             sha256 = fragment.removeprefix("sha256=") if fragment.startswith("sha256=") else None
@@ -224,7 +222,6 @@ class _Links(HTMLParser):
 
 
 def _version_of(name: str, kind: Archive) -> str | None:
-    """Return the version in the name of a wheel or sdist; None if it is of another kind."""
     try:
         parts = parse_wheel_filename(name) if kind == "wheel" else parse_sdist_filename(name)
     except (InvalidWheelFilename, InvalidSdistFilename):

@@ -95,7 +95,6 @@ class EntryFile:
         return len(self.sha256) == 64
 
     def has_hash(self, sha256: str) -> bool:
-        """Return whether a file with this SHA-256 is the published one."""
         return sha256.startswith(self.sha256)
 
 
@@ -276,7 +275,6 @@ def _version_of(path: Path) -> _Version:
 
 
 def _file_states(entry: RegistryEntry, *, hashed: bool) -> dict[EntryFile, tuple[State, str | None]]:
-    """Return (state, fault) of each stored file."""
     folder, records = weights_folder() / entry.name, read_records(entry)
     return {file: _state(folder / file.name, file, records.get(file.name), hashed) for file in entry.files}
 

@@ -50,12 +50,10 @@ class _Storage(NamedTuple):
 
     @property
     def item_bytes(self) -> int:
-        """Length of a number."""
         return 2 if self.dtype == "bfloat16" else np.dtype(self.dtype).itemsize
 
     @property
     def n_bytes(self) -> int:
-        """Length in the file."""
         return self.length * self.item_bytes
 
 

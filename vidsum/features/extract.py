@@ -87,7 +87,6 @@ class _Rows:
         self._count = end
 
     def array(self) -> FloatArray:
-        """Return all rows, after the last `add`."""
         self._array.resize((self._count, self._array.shape[1]), refcheck=False)
         return self._array
 
@@ -137,6 +136,5 @@ def _is_same(picture: Picture, other: Picture) -> bool:
 
 
 def _make_clip(frames: list[tuple[float, Picture]], length: int) -> Clip:
-    """Return a clip of these frames, its last one repeated where they are too few."""
     pictures = [picture for _, picture in frames]
     return frames[0][0], pictures + pictures[-1:] * (length - len(pictures))

@@ -112,12 +112,10 @@ class Spec:
 
     @property
     def sampling(self) -> Sampling:
-        """The frames to ask a reader for."""
         return Sampling(self.fps, self.preprocessing.size)
 
     @property
     def step_s(self) -> float:
-        """Seconds from one feature to the next."""
         return self.stride_frames / self.fps
 
     @property
@@ -208,7 +206,6 @@ class CustomExtractor:
 
     @property
     def spec(self) -> "Spec":
-        """The frames it reads, and the features it gives."""
         from vidsum.video.frames import ShortSide
 
         def build(weights: object) -> NoReturn:

@@ -100,7 +100,6 @@ def build_onnx_extractor(
 def _session(
     model: bytes | Path, provider: Provider, output: str = "features"
 ) -> Callable[[Picture], FloatArray]:
-    """Return the function that runs a model."""
     onnxruntime = load_onnxruntime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = n_threads()

@@ -184,7 +184,6 @@ def _coarsen(picture: Picture, rng: np.random.Generator) -> Picture:
 
 
 def _add_bars(picture: Picture, rng: np.random.Generator) -> Picture:
-    """Add black bars above and below, or left and right."""
     picture = picture.copy()
     sides = picture if rng.random() < 0.5 else picture.swapaxes(0, 1)
     bar = round(len(sides) * rng.uniform(*_BAR))

@@ -72,7 +72,6 @@ class MomentModel:
 
     @cached_property
     def predictor(self) -> MRNetPredictor | DETRPredictor:
-        """Runs the model."""
         return (
             MRNetPredictor(self.model, self.in_bf16)
             if isinstance(self.model, MRNet)
@@ -81,7 +80,6 @@ class MomentModel:
 
     @property
     def family(self) -> Literal["mrnet", "detr"]:
-        """The family of the model."""
         return "mrnet" if isinstance(self.model, MRNet) else "detr"
 
     @property
@@ -218,7 +216,6 @@ def _inputs(
     tokens: Sequence[FloatArray],
     vectors: FloatArray | None,
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Yield the clips and the query of every window, query by query."""
     predictor, config = grounder.predictor, grounder.model.config
 
     def resampled(rows: FloatArray) -> list[FloatArray]:

@@ -87,6 +87,5 @@ def _draw_row(axes: Axes, saliency: FloatArray, edges_s: Sequence[float], moment
 
 
 def _label_time_axis(last: Axes, duration_s: float) -> None:
-    """Draw the time axis below the last row."""
     draw_time_axis(last, duration_s)
     last.set_xlabel("time (min:s)")

@@ -65,7 +65,6 @@ class DETRPredictor:
 
     @property
     def max_words(self) -> int:
-        """Maximum number of tokens of a query."""
         return self.model.config.words
 
     def n_clips(self, n_rows: int, step_s: float, clip_s: float) -> int:

@@ -110,5 +110,4 @@ def smooth(curves: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
 
 
 def _positive(deviation: FloatArray) -> FloatArray:
-    """Replace deviations of zero by 1."""
     return np.where(deviation > 1e-6, deviation, np.float32(1))

@@ -45,7 +45,6 @@ class ClipRun(NamedTuple):
 
     @property
     def length(self) -> int:
-        """Number of clips."""
         return self.last + 1 - self.first
 
 
@@ -144,7 +143,6 @@ def _first_run(saliency: FloatArray) -> ClipRun:
 
 
 def _rank_runs(saliency: FloatArray, grouping: Grouping) -> list[tuple[float, ClipRun]]:
-    """Return the runs at all thresholds with their scores, best first."""
     runs = {run for threshold in _THRESHOLDS for run in _find_runs(saliency >= threshold, _APART[grouping])}
     ordered = sorted(runs)
     scores = _contrast(saliency, ordered, grouping)

@@ -66,7 +66,6 @@ def checkpoint_sha256(model: str) -> str | None:
 
 
 def _registry_name(model: str, mask: MaskKind | None) -> str:
-    """Return the name of a DETR model in the registry."""
     name = f"{model}-{mask}" if mask else model
     if name not in _shipped_models():
         fault = f"no checkpoint of {name} comes with vidsum; these do: {', '.join(_shipped_models())}"
@@ -113,7 +112,6 @@ def load_model(model: str, device: str) -> "MomentModel":
 
 
 def _name_error(model: str) -> UsageError:
-    """Return the error for a name that is neither a model nor a checkpoint."""
     best = Path(model) / "best.safetensors"
     if best.is_file():
         fault, hint = f"{model} is the folder of a run, not a checkpoint", f"--model {quote(str(best))}"
@@ -127,7 +125,6 @@ def _name_error(model: str) -> UsageError:
 
 @cached_model(maxsize=2)
 def _load_checkpoint(model: str, device: str, sha256: str) -> "MomentModel":
-    """Load a checkpoint, which stays in memory for the next video unless the file changes."""
     from vidsum.checkpoints.trained import read_trained
     from vidsum.grounding.moment_model import build_moment_model
 

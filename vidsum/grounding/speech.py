@@ -55,7 +55,6 @@ class Passage:
     certain: float = 1.0  # fraction of the text that is not in uncertain segments
 
     def holds(self, other: "Passage") -> bool:
-        """Return whether another passage lies within it."""
         return self.start_s <= other.start_s and other.end_s <= self.end_s
 
 
@@ -195,6 +194,5 @@ def fuse(seen: QueryMoments, said: QueryMoments, top_k: int) -> QueryMoments:
 
 
 def _overlap_by_half(passage: Moment, other: Moment) -> bool:
-    """Return whether two moments share half of the shorter one."""
     shared_s = min(passage.end_s, other.end_s) - max(passage.start_s, other.start_s)
     return shared_s >= min(passage.end_s - passage.start_s, other.end_s - other.start_s) / 2

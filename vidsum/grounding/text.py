@@ -48,7 +48,6 @@ class TextEncoder:
     max_tokens: int | None = None  # maximum number that is read; None for all
 
     def cuts(self, text: str) -> bool:
-        """Return whether a text has more tokens than the encoder reads."""
         return self.max_tokens is not None and len(self.split(text)) > self.max_tokens
 
 

@@ -60,7 +60,6 @@ def digest_of(provenance: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=1024)
 def _hash_unchanged(path: Path, size: int, mtime_ns: int) -> str:
-    """`hash_file`, read again in the same run only if the file changed."""
     return hash_file(path)
 
 

@@ -226,7 +226,6 @@ def _new_yaml_loader(text: str) -> "yaml.SafeLoader":
 
 
 def _check_keys(root: "yaml.Node", where: str) -> None:
-    """Raise InputError where a mapping has a key twice."""
     import yaml
 
     waiting, checked = [root], set[int]()

@@ -49,7 +49,6 @@ class DecoderCache:
     values: list[FloatArray]
 
     def select(self, rows: Tokens) -> "DecoderCache":
-        """Return the cache of some of the rows."""
         return DecoderCache([layer[rows] for layer in self.keys], [layer[rows] for layer in self.values])
 
 

@@ -84,7 +84,6 @@ class FullTransNet(nn.Module):
         return self.taught(self.encode(features, is_global, is_valid), key_frames)
 
     def taught(self, state: DecoderState, key_frames: Tensor) -> Tensor:
-        """`forward` after the encoder."""
         chosen = state.embedded.gather(1, key_frames[:, :, None].expand(-1, -1, self.config.d))
         if self.config.decodes:
             chosen = torch.cat([self.start.expand(len(key_frames), 1, -1), chosen], dim=1)

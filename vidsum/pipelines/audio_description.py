@@ -91,7 +91,6 @@ def write_audio_description(
 def _speak_description(
     descriptions: Descriptions, number: int, speaker: Speaker, rate: int, folder: Path
 ) -> tuple[str, Path]:
-    """Return the spoken text of a description and the file of its sound. Raises InputError."""
     text = descriptions.descriptions[number].text
     texts = [text] if descriptions.writer == "people" else shorten(text)
     text, samples = _speak_fitting(texts, _room_s(descriptions, number), speaker, rate, folder)

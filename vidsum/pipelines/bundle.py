@@ -98,7 +98,6 @@ def _is_zip(target: Path) -> bool:
 def _files_of(
     results: Sequence[tuple[str, PageResult]], title: str
 ) -> tuple[dict[str, File], tuple[str, ...]]:
-    """Return the files of a bundle by their names, the page last, and warnings."""
     files: dict[str, File] = {}
     stems: dict[str, Path] = {}
 
@@ -140,7 +139,6 @@ def _is_bundle_of(files: Mapping[str, File], target: Path) -> bool:
 
 
 def _write(files: Mapping[str, File], target: Path, place: Path) -> None:
-    """Write a bundle, with a folder to work in."""
     if _is_zip(target):
         with atomic_write(target) as part, zipfile.ZipFile(part, "w", strict_timestamps=False) as archive:
             for name, file in files.items():
@@ -173,7 +171,6 @@ def _fill(folder: Path, files: Mapping[str, File]) -> None:
 
 
 def _put(file: File, target: Path) -> Path:
-    """Write a file of a bundle, and return where it is."""
     if isinstance(file, VideoInfo):
         write_segments(file, [(0, file.duration_s)], target)
         return target

@@ -6,7 +6,7 @@ import os
 import re
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 from vidsum.errors import require_type
 from vidsum.features.settings import Extraction
@@ -15,16 +15,12 @@ from vidsum.io.outputs import as_utf8, make_folder, shortened, stems_of
 from vidsum.io.provenance import label_of
 from vidsum.options import from_keywords
 from vidsum.pipelines.export import style_for
+from vidsum.pipelines.keywords import MomentClipOptions
 from vidsum.pipelines.timelines import result_video
 from vidsum.results.moments import Grounding, Highlights, QueryMoments
 from vidsum.results.shots import Shots
 from vidsum.types import Interval, Progress, clip_interval
 from vidsum.video.settings import Clips
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from vidsum.pipelines.keywords import MomentClipOptions
 
 PathLike = str | os.PathLike[str]
 

@@ -208,7 +208,6 @@ def _decode(
     extraction: Extraction,
     progress: Progress | None,
 ) -> dict[int, Features]:
-    """Return the features of the missing jobs, by number, in one decode pass."""
     if not missing:
         return {}
     meter = ChangeMeter() if any(jobs[number].consumer is None for number in missing) else None

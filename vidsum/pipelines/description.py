@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from vidsum.io.provenance import identify_file
 from vidsum.io.text import read_text
 from vidsum.models.scaling import unit_rows
 from vidsum.options import all_from_keywords, without_defaults
+from vidsum.pipelines.keywords import DescribeOptions
 from vidsum.pipelines.plan import Input, Plan, open_video_input
 from vidsum.pipelines.sources import Video, VideoPath, has_pictures
 from vidsum.pipelines.speech import read_blocks
@@ -46,11 +47,6 @@ from vidsum.version import __version__
 from vidsum.video.clock import start_offset_s
 from vidsum.video.damage import DecodeLog
 from vidsum.video.listen import probe_sound
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from vidsum.pipelines.keywords import DescribeOptions
 
 _SHOTS = ShotSettings(max_shot_s=10.0)  # longer shots are split: more happens in them than one sentence says
 
@@ -122,7 +118,6 @@ class _Work:
         return tuple(find_gaps(_speech_spans(self.video_input, progress), duration_s))
 
     def read(self, progress: Progress | None) -> Descriptions:
-        """Read the descriptions from a file."""
         film = self.video_input.video
         assert film is not None
         descriptions = read_corrected(Path(str(self.settings.texts)), film)
@@ -132,7 +127,6 @@ class _Work:
         return Descriptions(*made, video=film, provenance=self.provenance, warnings=warnings)
 
     def write(self, progress: Progress | None) -> Descriptions:
-        """Describe the video."""
         settings = self.settings
         write = _choose_writer(settings, self.facts, progress)  # first: what is missing shows before decoding
         (features,), pictures = self.video_input.read(progress)
@@ -184,7 +178,6 @@ def read_corrected(path: Path, film: VideoInfo) -> tuple[Description, ...]:
 def _overlap_warnings(
     descriptions: Sequence[Description], gaps: Sequence[Interval], offset_s: float
 ) -> tuple[str, ...]:
-    """Return warnings of descriptions that overlap speech."""
     over = [
         format_timestamp(description.start_s + offset_s)
         for description in descriptions
@@ -238,7 +231,6 @@ def _split_evenly(every_s: float, duration_s: float) -> list[Interval]:
 
 
 def _speech_spans(video_input: Input, progress: Progress | None) -> list[Interval]:
-    """Return [start_s, end_s) of each piece of speech; none of a video without sound."""
     assert video_input.video is not None
     if video_input.video.audio_codec is None:
         return []
@@ -289,7 +281,6 @@ class _SentenceFile:
 
 @cached_model(maxsize=1)
 def _bank(file: _SentenceFile) -> Bank:
-    """Return the sentences of a file, kept for the next video of a batch."""
     return read_bank(file.path, file.progress)
 
 

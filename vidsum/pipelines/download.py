@@ -67,7 +67,6 @@ class DownloadLimits:
 
     @property
     def bytes(self) -> int:
-        """10^9 to a gigabyte."""
         return int(self.gigabytes * 1e9)
 
 
@@ -154,7 +153,6 @@ class _Transfer:
 
     @property
     def part(self) -> Path:
-        """File of the bytes received so far."""
         return self.target.with_name(".part")
 
     @property
@@ -221,7 +219,6 @@ class _Transfer:
         return {}
 
     def _received(self, done: int, total: int) -> None:
-        """Raise an InputError where the bytes so far, or in all, are above the bound."""
         if max(done, total) > self.bounds.bytes:
             self.part.unlink(missing_ok=True)
             fault = f"{self.url}: is larger than {self.bounds.gigabytes:g} GB"
@@ -230,7 +227,6 @@ class _Transfer:
             self.progress("downloading", done, total)
 
     def _from_page(self, version: Mapping[str, Any], deadline: float) -> None:
-        """Let yt-dlp get the video of a page, once."""
         if self.target.exists() and version.get("by") == "yt-dlp":
             return
         if (program := _yt_dlp()) is None:
@@ -299,7 +295,6 @@ def _version_in(headers: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _yt_dlp() -> list[str] | None:
-    """Return the command of yt-dlp, if it is installed."""
     if importlib.util.find_spec("yt_dlp"):
         return [sys.executable, "-m", "yt_dlp"]
     program = shutil.which("yt-dlp")

@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 from vidsum.errors import InputError, UsageError, require_type
 from vidsum.features.settings import Extraction
 from vidsum.io.outputs import as_utf8
 from vidsum.io.provenance import encoding_tag_in, label_in, label_of
 from vidsum.options import from_keywords
+from vidsum.pipelines.keywords import ClipOptions
 from vidsum.pipelines.timelines import result_video
 from vidsum.results.clock import to_player_time
 from vidsum.results.cuts import Cut, Cutting, cuts_of, groups_of
@@ -34,11 +35,6 @@ from vidsum.video.open import open_video
 from vidsum.video.read import read_frames_at
 from vidsum.video.settings import Encoding, PreviewFormat, Shorts
 from vidsum.video.style import ClipStyle
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from vidsum.pipelines.keywords import ClipOptions
 
 PathLike = str | os.PathLike[str]
 
@@ -249,7 +245,6 @@ def is_preview(name: str) -> bool:
 
 
 def _named_cuts(result: Cutting) -> list[tuple[str, Cut]]:
-    """Return the cuts of a result with the names of their previews."""
     groups = groups_of(result)
     return [
         (f"{number}_{rank}" if isinstance(result, Grounding) else str(rank), cut)

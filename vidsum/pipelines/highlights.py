@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from vidsum.features.settings import Extraction
 from vidsum.grounding.proposals import find_moments, snap_moments, suppress
 from vidsum.grounding.windows import grid, to_grid
 from vidsum.options import from_keywords
+from vidsum.pipelines.keywords import ExtractionOptions
 from vidsum.pipelines.plan import Plan, open_input
 from vidsum.pipelines.sources import Source, has_pictures
 from vidsum.results.features import Features
@@ -20,11 +21,6 @@ from vidsum.summary.importance import CLIP_S
 from vidsum.summary.score import best_score, candidate_models, weights_sha256
 from vidsum.summary.settings import Selection
 from vidsum.types import FloatArray, Progress, TimeArray
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from vidsum.pipelines.keywords import ExtractionOptions
 
 TOP_K = 5
 _MIN_RANGE = 0.1  # where the saliency of all clips differs by less, nothing stands out

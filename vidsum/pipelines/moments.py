@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ from vidsum.grounding.windows import grid
 from vidsum.models.scaling import unit_rows
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.embedding import EmbeddedVideo, open_in_space, plan_embedding
+from vidsum.pipelines.keywords import GroundOptions
 from vidsum.pipelines.plan import Input, Plan, embed_in_batches, open_input, report_step
 from vidsum.pipelines.queries import Queries, parse_queries, query_warnings, unreadable_queries
 from vidsum.pipelines.sources import Source, has_pictures
@@ -36,11 +37,6 @@ from vidsum.results.features import Features
 from vidsum.results.moments import Grounding, Moment, QueryMoments, quote_queries
 from vidsum.results.transcript import Transcript
 from vidsum.types import FloatArray, Progress
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from vidsum.pipelines.keywords import GroundOptions
 
 EncodeText = Callable[[Sequence[str]], npt.ArrayLike]  # texts to vectors [M, D]
 
@@ -124,7 +120,6 @@ class MomentSearch:
         return self.encode_text is None and checkpoints.find(text_encoder_name(self.space)) is not None
 
     def vectors(self, video_input: Input, progress: Progress | None) -> FloatArray:
-        """Return [M, D] of the queries."""
         texts, device = (*self.queries.texts, *self.retrieval.without), self.extraction.device
         if self.encode_text is None:
             return embed_in_batches(texts, lambda some: embed_queries(self.space, some, device), progress)
@@ -135,7 +130,6 @@ class MomentSearch:
         return unit_rows(vectors)
 
     def answers(self, clips: ClipEmbeddings, vectors: FloatArray) -> list[QueryMoments]:
-        """Return the moments of each query."""
         extraction, retrieval = self.extraction, self.retrieval
         vectors, without = np.split(vectors, [len(self.queries.texts)])
         request, alone = EncodedQueries(self.queries.texts, vectors, without), retrieval.alone
@@ -240,7 +234,6 @@ class _Work:
         return merge_speech(grounding, transcript, self.search.queries, self.evidence, top_k, device)
 
     def search_pictures(self, progress: Progress | None) -> Grounding:
-        """Find the moments that the pictures show."""
         search, video_input = self.search, self.video_input
         # faults of the queries come before decoding, unless weights must be fetched first
         vectors = None if search.has_encoder() else search.vectors(video_input, progress)

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, Unpack
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from vidsum.features.settings import Extraction
 from vidsum.io.provenance import digest_of
 from vidsum.options import from_keywords
 from vidsum.pipelines.decoding import Job, changes_job, extraction_job, resolve_spec, run_jobs
+from vidsum.pipelines.keywords import SamplingOptions
 from vidsum.pipelines.sources import Source, Video, VideoPath, has_pictures, memo_of, probe_video, source_path
 from vidsum.results.feature_files import read_features, write_features
 from vidsum.results.features import Features
@@ -29,13 +30,6 @@ from vidsum.shots.cuts import ShotPictures, changes_to_features
 from vidsum.types import FloatArray, Interval, Progress, VideoInfo
 from vidsum.video.changes import NAME
 from vidsum.video.segments import measure_changes
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from vidsum.pipelines.keywords import SamplingOptions
-    from vidsum.types import Progress
-
 
 Made = TypeVar("Made")
 
@@ -87,7 +81,6 @@ class Input:
 
     @property
     def film_fps(self) -> float:
-        """Frames per second of the video."""
         return self.features.video_fps if self.features else self.video.fps if self.video else math.inf
 
     def read(self, progress: Progress | None = None) -> tuple[list[Features], ShotPictures | None]:

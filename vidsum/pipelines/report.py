@@ -179,7 +179,6 @@ def _duration_s(result: PageResult) -> float:
 
 
 def _find_text(group: Sequence[tuple[str, PageResult]], kind: type[Text]) -> Text | None:
-    """Return the transcript or the descriptions of a video: one of the results, or a file next to one."""
     texts = (result for _, result in group if isinstance(result, kind))
     nearby = (load_text_for(Path(name), result.video, kind) for name, result in group if result.video)
     return next(filter(None, chain(texts, nearby)), None)

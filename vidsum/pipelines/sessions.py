@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 from vidsum.errors import UsageError, VidsumError
 from vidsum.features.settings import Extraction
 from vidsum.grounding.settings import DEFAULT_MODEL
 from vidsum.options import all_from_keywords, from_keywords
+from vidsum.pipelines.keywords import GrounderOptions, SpeechOptions, SummarizerOptions, SummaryOptions
 from vidsum.pipelines.moments import EncodeText, moment_settings, plan_moments
 from vidsum.pipelines.queries import parse_queries
 from vidsum.pipelines.sources import Source
@@ -30,12 +31,6 @@ from vidsum.speech.settings import Transcription
 from vidsum.summary.score import CustomScores
 from vidsum.summary.settings import Selection
 from vidsum.types import Progress, TrackChoice
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from vidsum.pipelines.keywords import GrounderOptions, SpeechOptions, SummarizerOptions, SummaryOptions
-
 
 Given = TypeVar("Given")
 Made = TypeVar("Made")

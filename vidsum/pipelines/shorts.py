@@ -101,7 +101,6 @@ class _ShotEvidence:
     """(time, curve) of what the network sees."""
 
     def shot(self, share: float) -> CropPath:
-        """Return where a crop of this share of the picture goes."""
         times_s = np.array([self.start_s, *(time_s for time_s, _ in self.moved)])
         looked = np.stack([curve for _, curve in self.looked])
         seen_s = np.array([time_s for time_s, _ in self.looked])
@@ -153,7 +152,6 @@ def _scan_shots(
     looker: SaliencyModel,
     progress: Progress | None,
 ) -> Iterator[_ShotEvidence]:
-    """Yield the shots of segments, in time order."""
     wide, high = video.display_width, video.display_height
     along, across = (high, wide) if shape.is_upright else (wide, high)
     length = max(SIDE, round(SIDE * along / across))

@@ -56,7 +56,6 @@ def write_images(shots: Shots, folder: str | os.PathLike[str], n_images: int, st
 
 
 def _times(span: Interval, n_images: int, frame_s: float) -> list[float]:
-    """When the pictures of a shot are shown."""
     start_s, end_s = span
     edges = np.linspace(start_s, end_s, n_images + 1)
     times = (edges[:-1] + edges[1:]) / 2

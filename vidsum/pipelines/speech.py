@@ -10,7 +10,7 @@ from functools import partial
 from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 from vidsum import checkpoints
 from vidsum.device import returning_blocks, trimming
@@ -20,6 +20,7 @@ from vidsum.io import cache, provenance
 from vidsum.io.outputs import atomic_write
 from vidsum.io.text import read_stdin
 from vidsum.options import from_keywords, without_defaults
+from vidsum.pipelines.keywords import SpeechOptions
 from vidsum.pipelines.plan import Plan
 from vidsum.pipelines.sources import source_path
 from vidsum.results.clock import shift_times, to_player_time
@@ -41,11 +42,6 @@ from vidsum.version import __version__
 from vidsum.video.clock import file_offset_s
 from vidsum.video.damage import CANCELLED, DecodeLog
 from vidsum.video.listen import SoundInfo, describe_used, lead_in_s, probe_sound, read_sound
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from vidsum.pipelines.keywords import SpeechOptions
 
 _FOLDER = "transcripts"  # folder in the cache; transcripts are small, and stay until removed
 _BLOCK_S = 30.0  # sound that is in memory at once
@@ -169,7 +165,6 @@ def find_transcript(
 def _recognize(
     sound: SoundInfo, settings: Transcription, device: str, progress: Progress | None
 ) -> tuple[Transcript, int]:
-    """Return the transcript, and the number of damaged packets."""
     model, log = load_recognizer(device, progress), DecodeLog()
     with returning_blocks():
         # before each: what the last one leaves, and the detector, would add to what Whisper needs
@@ -262,7 +257,6 @@ def _find_cached(provenance: Mapping[str, Any]) -> Transcript | None:
 
 
 def _store(transcript: Transcript) -> None:
-    """Keep a transcript under its provenance. A folder that cannot be written to keeps nothing."""
     names = ("language", "language_probability", "duration_s", "translated")
     content = {name: getattr(transcript, name) for name in names}
     content = {"segments": segments_data(transcript.segments), **content, "warnings": transcript.warnings}

@@ -6,12 +6,13 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 from vidsum.errors import UsageError, require_type
 from vidsum.features.settings import Extraction
 from vidsum.options import all_from_keywords, without_defaults
 from vidsum.pipelines.decoding import extraction_job, transitions_job
+from vidsum.pipelines.keywords import ShotOptions, SummaryOptions
 from vidsum.pipelines.plan import Input, Plan, open_input, report_step
 from vidsum.pipelines.queries import read_queries
 from vidsum.pipelines.sources import Source, has_pictures, memo_of, probe_video, source_path
@@ -37,11 +38,6 @@ from vidsum.summary.selection import select
 from vidsum.summary.settings import Selection
 from vidsum.times import format_time, parse_budget
 from vidsum.types import Interval, Progress
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from vidsum.pipelines.keywords import ShotOptions, SummaryOptions
 
 
 def find_shots(
@@ -216,7 +212,6 @@ class _Work:
         )
 
     def score(self, features: Features, shots: Shots, fraction: float) -> ScoredVideo:
-        """Return the importance, guided by the texts if there are any."""
         selection, device = self.selection, self.video_input.extraction.device
         if self.scorer:
             scored = self.scorer.scored(features)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from vidsum.io.urls import is_offline
 from vidsum.models.scaling import logistic, unit_rows
 from vidsum.options import from_keywords
 from vidsum.pipelines.decoding import load_extractor
+from vidsum.pipelines.keywords import WatchOptions
 from vidsum.pipelines.queries import read_queries
 from vidsum.types import FloatArray, TrackChoice
 from vidsum.version import __version__
@@ -32,10 +33,8 @@ from vidsum.video.live import LiveFrame, LiveSource, parse_source, read_live
 from vidsum.video.preroll import LiveClip, PreRoll
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
     from vidsum.features.extractor import Extractor
-    from vidsum.pipelines.keywords import WatchOptions
+
 
 _MAX_NAME_LETTERS = 40  # letters of a query in the name of a clip
 

@@ -38,7 +38,6 @@ class Chart:
 
     @property
     def area(self) -> str:
-        """An SVG path of what is below the curve."""
         return f"{self.line}V{HEIGHT:g}H0Z" if self.line else ""
 
 
@@ -67,7 +66,6 @@ def make_chart(
 
 
 def _extent(segment: Cut | ScoredShot, duration_s: float) -> tuple[float, float]:
-    """Return x and width of a segment."""
     start, end = (WIDTH * edge_s / duration_s for edge_s in (segment.start_s, segment.end_s))
     return round(start, 2), round(max(end - start, 1.0), 2)
 

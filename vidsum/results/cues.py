@@ -77,7 +77,6 @@ class Subtitle:
 
     @property
     def text(self) -> str:
-        """Its lines as text."""
         return "\n".join(map(join_words, self.lines))
 
     def to_vtt(self, *, with_times: bool) -> str:

@@ -108,7 +108,6 @@ def to_kodi(cuts: Sequence[Cut], length_s: float, *_: float) -> str:
 
 
 def _between(cues: Sequence[times.Cue], length_s: float) -> list[Interval]:
-    """Return the gaps between cues in [0, length_s)."""
     edges = [0.0, *(edge for start_s, end_s, _ in cues for edge in (start_s, end_s)), length_s]
     return [
         (end_s, start_s) for end_s, start_s in zip(edges[::2], edges[1::2], strict=True) if end_s < start_s
@@ -116,5 +115,4 @@ def _between(cues: Sequence[times.Cue], length_s: float) -> list[Interval]:
 
 
 def _cues(cuts: Sequence[Cut]) -> list[times.Cue]:
-    """Return the labels in order of time."""
     return sorted((cut.start_s, cut.end_s, cut.label) for cut in cuts)

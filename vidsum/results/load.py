@@ -202,7 +202,6 @@ def _wrong_video(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _is_path(text: str) -> bool:
-    """Return whether a file could have such a path, on any system."""
     try:
         return 0 < len(os.fsencode(text)) <= _LONGEST_PATH and "\0" not in text
     except UnicodeEncodeError:  # a surrogate that stands for no byte

@@ -146,17 +146,14 @@ class Clip:
 
     @cached_property
     def span(self) -> tuple[int, int]:
-        """[first, end) in frames of the file."""
         return self.media.frames(self.cut.start_s, self.cut.end_s)
 
     @property
     def n_frames(self) -> int:
-        """Its length in frames of the timeline."""
         return self.span[1] - self.span[0]
 
     @property
     def name(self) -> str:
-        """Name of the video's file."""
         return one_line(self.media.path.name)
 
     @property
@@ -234,7 +231,6 @@ def _is_whole(ratio: float) -> bool:
 
 
 def _time_codes(container: Any) -> Iterator[str]:
-    """Yield the time codes in a file's metadata, those of the picture first."""
     video = container.streams.video
     for holder in (*video, container, *(stream for stream in container.streams if stream not in video)):
         tags = {name.lower(): value for name, value in holder.metadata.items()}

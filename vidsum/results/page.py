@@ -62,7 +62,6 @@ class PageVideo:
 
     @property
     def panels(self) -> Iterator[Panel]:
-        """Its texts."""
         if self.said and self.said.segments:
             lines = [(segment.start_s, segment.displayed) for segment in self.said.segments]
             text = format_segments(self.said.segments, "vtt")
@@ -92,7 +91,6 @@ class Card:
 
     @property
     def seconds(self) -> float:
-        """Its length."""
         return self.end_s - self.start_s
 
 

@@ -33,7 +33,6 @@ def _text(root: Element, doctype: str = "") -> str:
 
 
 def _starts(clips: Sequence[Clip]) -> list[int]:
-    """Return the frame of the timeline at which each clip begins, and then the end."""
     return list(accumulate((clip.n_frames for clip in clips), initial=0))
 
 
@@ -125,7 +124,6 @@ def to_xmeml(clips: Sequence[Clip], name: str) -> str:
 
 
 def _file(clip: Clip) -> Iterator[Element]:
-    """Yield the facts about a video."""
     media = clip.media
     yield from _leaves({"name": clip.name, "pathurl": url_of(clip.place), "duration": media.n_frames})
     kinds = _node("media", {}, _node("video", {}, _picture(media)))
@@ -231,7 +229,6 @@ def _kdenlive_track(clips: Sequence[Clip], kind: str) -> Iterator[Element]:
 
 
 def _chain(number: int, clip: Clip, prefix: str = "chain", more: Mapping[str, object] = {}) -> Element:
-    """Return a video, as long as all its frames."""
     length = clip.media.n_frames
     about = {"length": length, "resource": Path(clip.place).as_posix(), "mlt_service": "avformat-novalidate"}
     whole = {"id": f"{prefix}{number}", "in": 0, "out": length - 1}

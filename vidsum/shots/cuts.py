@@ -158,7 +158,6 @@ def _make_cut(changes: Features, number: int) -> _Start:
 
 
 def _find_cuts(changes: Features) -> list[_Start]:
-    """Return the clear cuts of a video, wherever they are."""
     times, amounts, apart = changes.timestamps, changes.array[:, 0], changes.array[:, 2]
     cuts = []
     for number in np.flatnonzero(amounts >= _MIN_ADDED_CHANGE).tolist():

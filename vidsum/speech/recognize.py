@@ -39,7 +39,6 @@ class WindowTranscript:
 
     @property
     def length_s(self) -> float:
-        """Seconds of speech."""
         return sum(max(segment.end_s - segment.start_s, 1e-3) for segment in self.segments)
 
 
@@ -227,7 +226,6 @@ def recognize(
 def _decode(
     model: "WhisperModel", window: Window, language: str, translate: bool, no_repeat: int = 0
 ) -> list[Any]:
-    """Return the segments of faster-whisper."""
     segments, _ = model.transcribe(
         window.samples,
         language=language,
@@ -256,7 +254,6 @@ def _is_repetitive(text: str) -> bool:
 
 
 def _segment(window: Window, segment: Any, text: str) -> Segment:
-    """Return a segment of faster-whisper, with times of the source."""
     words = tuple(_word(window, word) for word in segment.words or ())
     if words:
         start_s, end_s = words[0].start_s, words[-1].end_s

@@ -38,7 +38,6 @@ class Speaker:
 
     @property
     def has_pace(self) -> bool:
-        """Whether it can speak slower and quicker."""
         return bool({"{rate}", "{stretch}"} & _placeholders(self.command))
 
 

@@ -24,7 +24,6 @@ class SpeechPiece:
 
     @property
     def length_s(self) -> float:
-        """Its length in seconds."""
         return len(self.samples) / RATE
 
 
@@ -67,7 +66,6 @@ class Window:
 
     @property
     def samples(self) -> FloatArray:
-        """[N] of all pieces."""
         return np.concatenate([piece.samples for piece in self.pieces])
 
     def word_in_source(self, start_s: float, end_s: float) -> tuple[float, float]:

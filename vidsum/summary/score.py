@@ -114,7 +114,6 @@ def best_score(
 
 
 def _decodes(model: str, device: str) -> bool:
-    """Return whether a model's importance comes from the steps of a decoder."""
     if model in SCORERS:
         return False
     config = getattr(load_importance_checkpoint(model, device).model, "config", None)
@@ -220,7 +219,6 @@ def load_importance_checkpoint(model: str, device: str) -> "ImportanceModel":
 
 @cached_model(maxsize=2)
 def _load_checkpoint(model: str, device: str, sha256: str) -> "ImportanceModel":
-    """Load a checkpoint, which stays in memory for the next video unless the file changes."""
     from vidsum.summary.importance_model import load_importance_model
 
     return load_importance_model(model, device)

@@ -210,7 +210,6 @@ def _runs(marked: BoolArray, breaks: Sequence[int] | IntArray = ()) -> list[tupl
 
 
 def _frames(times_s: TimeArray, fps: float) -> IntArray:
-    """Return number of the frame that starts nearest to each time."""
     return np.round(times_s * fps).astype(np.int64)
 
 

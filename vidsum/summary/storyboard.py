@@ -106,7 +106,6 @@ class _Layout:
         return self.strip_top + _STRIP_HEIGHT + _LABEL_HEIGHT + _MARGIN // 2
 
     def corner(self, number: int) -> tuple[int, int]:
-        """Left and top of a cell."""
         row, column = divmod(number, self.columns)
         row_height = self.cell_height + self.caption_height + _GAP
         return _MARGIN + column * (self.cell_width + _GAP), _MARGIN + _HEADER_HEIGHT + row * row_height
@@ -200,7 +199,6 @@ def _draw_caption(draw: ImageDraw.ImageDraw, cut: Cut, box: tuple[int, int, int]
 
 
 def _fit_text(draw: ImageDraw.ImageDraw, text: str, width: int) -> str:
-    """Return a text, cut at a word where it is wider."""
     fitted, words = text, text.split()
     while draw.textlength(fitted, _font(15)) > width and len(words) > 1:
         words.pop()

@@ -110,7 +110,6 @@ class SoundSource:
 
     @property
     def is_over(self) -> bool:
-        """Whether all of the sound has been read."""
         return self._block is None
 
     def read(self, first: int, count: int) -> FloatArray:
@@ -144,7 +143,6 @@ class SoundSource:
         self._next = first
 
     def _decode_on(self) -> None:
-        """Take the blocks from where the file stands."""
         blocks = keep_cancelled(self._unmixed_blocks(), self.rate, self.log)
         self._blocks = _drop_strays(blocks, _STAMP_TOLERANCE_S * self.rate)
         self._block = next(self._blocks, None)

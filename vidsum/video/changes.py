@@ -68,7 +68,6 @@ class ChangeMeter:
         return max((_blend(ticks[-size:]) for size in sizes if size <= len(ticks)), default=(0.0, 0.0))
 
     def reset(self) -> None:
-        """Compare the next picture with none."""
         self._last.clear()
         self._ticks.clear()
 
@@ -80,7 +79,6 @@ class ChangeMeter:
 
 
 def _difference(picture: Picture, other: Picture) -> float:
-    """Return the mean absolute difference of two pictures."""
     # in bytes: half the time that signed numbers take
     return (
         float((np.maximum(picture, other) - np.minimum(picture, other)).sum(dtype=np.uint32)) / picture.size
@@ -115,7 +113,6 @@ def _blend(ticks: Sequence[tuple[float, FloatArray]]) -> tuple[float, float]:
 
 
 def _tick_number(ticks: Sequence[object], quarter: int) -> int:
-    """Return the number of the tick after a number of quarters of the window."""
     return _MARGIN + round(quarter * (len(ticks) - 2 * _MARGIN - 1) / 4)
 
 

@@ -122,13 +122,11 @@ class _PictureCopy:
 
     @property
     def segments(self) -> tuple[Interval, ...]:
-        """[start_s, end_s) in the source of each run."""
         base = self.time_base
         return tuple((float(start * base), float(end * base)) for start, end in self.runs)
 
     @property
     def clip_s(self) -> Fraction:
-        """Length of the clip so far."""
         return (self.runs[-1][1] + self._shift) * self.time_base if self.runs else Fraction(0)
 
     def copy(self, start: int, end: int, tracks: "Sequence[_SoundCopy | SoundTrack]") -> None:
@@ -226,7 +224,6 @@ class _SoundCopy:
                 break
 
     def follow(self, clip_s: Fraction) -> None:
-        """Copy the sound up to `clip_s`."""
         until = round(clip_s / self._stream.time_base) - self._shift
         while self._ahead is not None and _middle(self._ahead) < until:
             middle = _middle(self._ahead)

@@ -40,7 +40,6 @@ class DescribedSound:
         self._source, self._spoken = source, spoken
 
     def read(self, first: int, count: int) -> FloatArray:
-        """Return samples [first, first + count) as [channels, count]."""
         film = np.zeros((self.n_channels, count), np.float32)
         if self._source:
             film = self._source.read(first, count)

@@ -48,7 +48,6 @@ class PictureMaker:
         return np.ascontiguousarray(np.rot90(small.to_ndarray(), -(turn_deg // 90)))
 
     def from_rgb(self, picture: Picture) -> Picture:
-        """Return a picture resized."""
         picture = np.ascontiguousarray(picture)
         if picture.shape[:2] == (self.height, self.width):
             return picture

@@ -80,7 +80,6 @@ class Jumps:
         return bool(self.restarts_s or self.gaps or self.untimed)
 
     def describe(self, path: str) -> tuple[str, ...]:
-        """Return a line for each kind of jump; none for a well-behaved file."""
         lines = []
         if self.untimed:
             lines.append(f"{path}: {self.untimed} pictures have no time stamps: placed at the usual rate")
@@ -131,7 +130,6 @@ def shift_times(times_s: TimeArray, pieces: tuple[TimeShift, ...]) -> TimeArray:
 
 
 def _group_by_part(pieces: Iterable[TimeShift]) -> dict[int, list[TimeShift]]:
-    """Return the pieces of each part, by its first packet."""
     return {packet: list(shifts) for packet, shifts in groupby(pieces, key=lambda piece: piece.packet)}
 
 

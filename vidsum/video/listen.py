@@ -37,7 +37,6 @@ class SoundInfo:
 
     @property
     def ahead_s(self) -> float:
-        """How long speech may precede the first picture."""
         return lead_in_s(start_offset_s(self.video))
 
 

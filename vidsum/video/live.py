@@ -239,7 +239,6 @@ class GrowingFile:
         return data
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
 

@@ -29,7 +29,6 @@ class AmplifiedSound:
         self._source, self._gain = source, 10 ** (gain_db / 20)
 
     def read(self, first: int, count: int) -> FloatArray:
-        """Return samples [first, first + count) as [channels, count]."""
         samples = self._source.read(first, count) * self._gain
         over = np.maximum(np.abs(samples) - _KNEE, 0) / (_PEAK - _KNEE)
         rounded = np.sign(samples) * (_KNEE + (_PEAK - _KNEE) * np.tanh(over))
@@ -89,7 +88,6 @@ def _blocks(segments: Sequence[Interval], rate: int) -> list[tuple[int, int]]:
 
 
 def _pull_loudness(graph: Graph, before: float) -> float:
-    """Return the loudness up to the last frame that a meter gives."""
     while True:
         try:
             frame = graph.pull()

@@ -97,7 +97,6 @@ def check_readable(path: Path) -> None:
 
 
 def _suggest_name(path: Path) -> str | None:
-    """Return the path with the nearest name in the folder of a missing one."""
     with suppress(OSError):
         for name in find_nearest(path.name, os.listdir(path.parent)):  # noqa: PTH208  # names alone
             return str(path.with_name(name))

@@ -40,7 +40,6 @@ def read_samples(
 
 
 def _decode(capture: cv2.VideoCapture, info: VideoInfo, log: DecodeLog) -> Iterator[tuple[float, Picture]]:
-    """Yield (time_s, upright RGB picture) of every frame."""
     last_s = -1.0
     failures_in_a_row = 0
     while failures_in_a_row < _MAX_FAILURES:

@@ -50,7 +50,6 @@ class PreRoll:
             self._bytes -= self._packets.popleft().size
 
     def on_frame(self, time_s: float, stamp_s: float) -> None:
-        """Take the time in the source of the frame with a time stamp."""
         origin_s = time_s - stamp_s
         if not self._is_new and abs(origin_s - self._origin_s) > _JUMP_S:  # what is kept has other stamps
             self.on_connect(self._streams)
@@ -71,7 +70,6 @@ class PreRoll:
         return not path.exists() and all(clip.path != path for clip in self._clips)
 
     def close(self) -> None:
-        """Finish the clips that are being written."""
         while self._clips:
             self._clips.pop().close()
 
@@ -129,5 +127,4 @@ class LiveClip:
         self._output.mux(copy)
 
     def close(self) -> None:
-        """Finish the file."""
         self._stack.close()

@@ -115,7 +115,6 @@ def probe(
 
 
 def _codec_name(sound: av.AudioStream) -> str:
-    """Return the codec, `unknown` without a decoder, for which PyAV gives no context."""
     return sound.codec_context.codec.canonical_name if sound.codec_context is not None else "unknown"
 
 

@@ -104,7 +104,6 @@ def _choose_reader(
     fast: bool = False,
     meter: ChangeMeter | None = None,
 ) -> _ReadSamples:
-    """Return the function of a reader; loads only that reader's library."""
     if reader == "pyav":
         return partial(_read_samples, hardware=hardware, strict=strict, fast=fast, meter=meter)
     if hardware or fast:
@@ -169,7 +168,6 @@ def _read(
     strict: bool,
     outcome: _Outcome,
 ) -> Generator[tuple[int, Frame], None, None]:
-    """Yield all frames; `outcome` is filled in at the end."""
     n_given = [0] * len(samplings)
     log, jumps = DecodeLog(), read_jumps(info)
     try:

@@ -150,7 +150,6 @@ class ClipTimeline:
 
     @property
     def end_s(self) -> Fraction:
-        """Length of the clip so far, in seconds."""
         return self.end_tick * self.clip_base
 
     @property

@@ -103,7 +103,6 @@ class ClipStyle:
 
     @property
     def is_other(self) -> bool:
-        """Whether pictures are changed."""
         return self.framing is not None or bool(self.captions)
 
     @property

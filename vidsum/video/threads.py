@@ -51,7 +51,6 @@ class ReadAhead(Generic[T]):
         raise item.error or StopIteration
 
     def close(self) -> None:
-        """End the thread, and wait until it has let go of its files."""
         self._drop()
         while self._thread.is_alive():
             self._thread.join(timeout=_LOOK_UP_S)

@@ -81,7 +81,6 @@ def _format_tracks(tracks: Sequence[Any], besides: int = 0) -> str:
 
 
 def _label(track: Any) -> str:
-    """Return a track's language and title."""
     title = track.metadata.get("title")
     return f"{track.language or 'und'}{f' {title!r}' if title else ''}"
 

@@ -221,7 +221,6 @@ def write_segments(
 
 
 def _describe_sound(info: VideoInfo, sound: SoundSource | None) -> Iterator[str]:
-    """Yield warnings about a clip's sound."""
     yield from describe_used(info.path, "audio", info.audio_track)
     if sound is not None and sound.log.errors:
         yield f"{info.path}: damaged packets of sound, silent in the clip: {sound.log.errors}"
@@ -239,7 +238,6 @@ def _write_tracks(
     progress: Progress,
     total_s: float,
 ) -> int:
-    """Write every frame and its sound; return the number of frames."""
     n_frames = 0
     for frame in frames:
         n_frames += 1

@@ -205,7 +205,6 @@ def _make_masks(
 
 
 def _n_masks(config: MaskConfig, layers: int) -> int:
-    """Return the number of masks of so many layers."""
     return 1 if config.shared else layers
 
 
