@@ -18,8 +18,8 @@ CLIPS = ("basketball.mp4", "bikes.mp4", "dog_in_snow.mp4", "jesse_dance.mp4", "m
 def sequence(rng: np.random.Generator, n: int, dim: int, shot: int, noise: float) -> Rows:
     """Unit rows that stay alike for about `shot` rows, then become others: what features of a video do."""
     changes = rng.random(n) < 1 / shot
-    seen = rng.gamma(0.5, 1.0, (n, dim))[np.cumsum(changes) % n]
-    rows = seen + noise * rng.standard_normal((n, dim))
+    rows = rng.gamma(0.5, 1.0, (n, dim))[np.cumsum(changes) % n]
+    rows = rows + noise * rng.standard_normal((n, dim))
     return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
 
 

@@ -1,8 +1,4 @@
-"""Kernel temporal segmentation as the paper writes it: the whole Gram matrix, and a layer for each number of
-shots.
-
-Slow, plain, and apart from vidsum: what `vidsum.shots.kts` must agree with.
-"""
+"""Kernel temporal segmentation as the paper writes it: the Gram matrix, and a layer per number of shots."""
 
 import math
 

@@ -25,9 +25,7 @@ from vidsum.shots.find import edges_between, equal_edges
         (60.0, {"min_shot_s": 100.0}, 1),
     ],
 )
-def test_number_of_shots_is_the_nearest_within_the_limits(
-    duration: float, limits: dict[str, float], shots: int
-) -> None:
+def test_equal_edges(duration: float, limits: dict[str, float], shots: int) -> None:
     edges = equal_edges(duration, 5.0, **limits)  # type: ignore[arg-type]
     np.testing.assert_allclose(edges, np.arange(shots + 1) * duration / shots)
 
@@ -39,7 +37,7 @@ def test_number_of_shots_is_the_nearest_within_the_limits(
     min_shot=st.just(0.0) | st.floats(0.01, 50),
     max_shot=st.floats(0.5, 100) | st.just(math.inf),
 )
-def test_shots_are_equal_and_obey_the_limits_or_are_refused(
+def test_equal_edges_limits(
     duration: float, shot: float, max_shots: int | None, min_shot: float, max_shot: float
 ) -> None:
     try:
@@ -57,11 +55,6 @@ def test_shots_are_equal_and_obey_the_limits_or_are_refused(
     assert lengths.max() <= max_shot * (1 + 1e-6)
 
 
-def test_limits_that_no_number_obeys_are_refused_with_the_numbers() -> None:
-    with pytest.raises(UsageError, match=r"at least 6 would be needed, at most 3 are allowed"):
-        equal_edges(60.0, 5.0, max_shots=3, max_shot_s=10.0)
-
-
 seconds = st.floats(-5, 120, allow_nan=False).map(lambda time: round(time, 3))
 cut_lists = st.lists(seconds, max_size=30).map(np.array)
 durations = st.floats(0.04, 100).map(lambda time: round(time, 3))
@@ -74,7 +67,7 @@ durations = st.floats(0.04, 100).map(lambda time: round(time, 3))
     min_shot=st.floats(0, 20),
     max_shot=st.floats(0.5, 50) | st.just(math.inf),
 )
-def test_shots_tile_the_video(
+def test_edges_between_tile_the_video(
     cuts: np.ndarray, duration: float, max_shots: int | None, min_shot: float, max_shot: float
 ) -> None:
     edges = edges_between(
@@ -87,40 +80,33 @@ def test_shots_tile_the_video(
 
 
 @given(cuts=cut_lists, duration=durations, max_shots=st.integers(1, 10), min_shot=st.floats(0, 20))
-def test_without_splitting_all_shots_are_cuts_and_obey_the_limits(
-    cuts: np.ndarray, duration: float, max_shots: int, min_shot: float
-) -> None:
+def test_edges_between_are_cuts(cuts: np.ndarray, duration: float, max_shots: int, min_shot: float) -> None:
     edges = edges_between(cuts, duration, max_shots=max_shots, min_shot_s=min_shot)
     assert set(edges[1:-1]) <= set(cuts)
     assert len(edges) - 1 <= max_shots
     assert len(edges) == 2 or np.diff(edges).min() >= min_shot
 
 
-@given(cuts=cut_lists, duration=durations)
-def test_without_limits_each_cut_inside_the_video_starts_a_shot(cuts: np.ndarray, duration: float) -> None:
-    inside = sorted({cut for cut in cuts.tolist() if 0 < cut < duration})
-    assert edges_between(cuts, duration).tolist() == [0, *inside, duration]
-
-
 @pytest.mark.parametrize(
-    ("cuts", "expected"),
+    ("cuts", "duration_s", "limits", "expected"),
     [
-        ([4, 5, 8], [0, 4, 8, 20]),
-        ([4, 5, 12], [0, 5, 12, 20]),
-        ([4, 5, 9], [0, 5, 9, 20]),
-        ([1, 9], [0, 9, 20]),
-        ([9, 19], [0, 9, 20]),
-        ([2, 3, 4, 5], [0, 5, 20]),
+        ([-1, 0, 9, 4, 20, 21], 20, {}, [0, 4, 9, 20]),
+        ([4, 5, 8], 20, {"min_shot_s": 2.5}, [0, 4, 8, 20]),
+        ([4, 5, 12], 20, {"min_shot_s": 2.5}, [0, 5, 12, 20]),
+        ([4, 5, 9], 20, {"min_shot_s": 2.5}, [0, 5, 9, 20]),
+        ([1, 9], 20, {"min_shot_s": 2.5}, [0, 9, 20]),
+        ([9, 19], 20, {"min_shot_s": 2.5}, [0, 9, 20]),
+        ([2, 3, 4, 5], 20, {"min_shot_s": 2.5}, [0, 5, 20]),
+        ([3], 24, {"max_shot_s": 7.0}, [0, 3, 10, 17, 24]),
+        ([0.1, 0.3], 0.6, {"max_shot_s": 0.3}, [0, 0.1, 0.3, 0.6]),
     ],
-    ids=["shorter after", "shorter before", "equal goes before", "first", "last", "many"],
 )
-def test_a_short_shot_joins_its_shorter_neighbour(cuts: list[float], expected: list[float]) -> None:
-    assert edges_between(np.array(cuts, float), 20.0, min_shot_s=2.5).tolist() == expected
+def test_edges_between(
+    cuts: list[float], duration_s: float, limits: dict[str, float], expected: list[float]
+) -> None:
+    assert edges_between(np.array(cuts, float), duration_s, **limits).tolist() == expected  # type: ignore[arg-type]
 
 
-def test_a_long_shot_is_split_into_the_fewest_equal_ones() -> None:
-    assert edges_between(np.array([3.0]), 24.0, max_shot_s=7.0).tolist() == [0, 3, 10, 17, 24]
-
-
-def test_a_shot_of_exactly_the_longest_length_stays() -> None:
-    assert edges_between(np.array([0.1, 0.3]), 0.6, max_shot_s=0.3).tolist() == [0, 0.1, 0.3, 0.6]
+def test_equal_edges_error() -> None:
+    with pytest.raises(UsageError, match=r"at least 6 would be needed, at most 3 are allowed"):
+        equal_edges(60.0, 5.0, max_shots=3, max_shot_s=10.0)

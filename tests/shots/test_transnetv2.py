@@ -1,4 +1,4 @@
-"""Cuts that TransNetV2 sees: windows as they stream, and real cuts of real clips."""
+"""Cuts by TransNetV2: streamed windows, and real cuts of real clips."""
 
 import json
 import subprocess
@@ -23,7 +23,7 @@ from vidsum.video.probe import probe
 from vidsum.video.read import read_frames
 
 ONE_TAKE = ("baby_reading.mp4", "basketball.mp4", "hitting_baseball.mp4", "jesse_dance.mp4", "yoga.mp4")
-"""Clips without a cut of their own, seen by eye."""
+"""Clips without a cut, by eye."""
 
 VIDEO = video_info(duration_s=6.04, width=48, height=27)
 
@@ -38,15 +38,15 @@ def small_model() -> TransNetV2:
     return model
 
 
-def _pictures(n: int) -> npt.NDArray[np.uint8]:
+def pictures_of(n: int) -> npt.NDArray[np.uint8]:
     return np.random.default_rng(n).integers(0, 256, (n, 27, 48, 3), np.uint8)
 
 
-def _frames(pictures: npt.NDArray[np.uint8]) -> list[Frame]:
+def frames_of(pictures: npt.NDArray[np.uint8]) -> list[Frame]:
     return [Frame(index, index / 25, index / 25, picture) for index, picture in enumerate(pictures)]
 
 
-def _directly(model: TransNetV2, pictures: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+def predict_directly(model: TransNetV2, pictures: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
     """As published: 25 copies of the first frame before, some of the last after; 100 frames every 50."""
     n = len(pictures)
     after = 25 + 50 - (n % 50 or 50)
@@ -59,29 +59,26 @@ def _directly(model: TransNetV2, pictures: npt.NDArray[np.uint8]) -> npt.NDArray
     return np.concatenate(middles)[:n]
 
 
-@pytest.mark.parametrize("n", [1, 25, 49, 50, 51, 75, 100, 101, 151])
-def test_streamed_windows_give_what_all_frames_at_once_give(small_model: TransNetV2, n: int) -> None:
-    pictures = _pictures(n)
-    seen = predict_transitions(iter(_frames(pictures)), small_model, VIDEO)
-    np.testing.assert_allclose(seen.array[:, 0], _directly(small_model, pictures), rtol=1e-6)
-    assert seen.timestamps.tolist() == [index / 25 for index in range(n)]
-    assert n < 3 or np.ptp(seen.array) > 0
+@pytest.mark.parametrize("n", [1, 25, 50, 51, 101])
+def test_predict_transitions(small_model: TransNetV2, n: int) -> None:
+    pictures = pictures_of(n)
+    predictions = predict_transitions(iter(frames_of(pictures)), small_model, VIDEO)
+    np.testing.assert_allclose(predictions.array[:, 0], predict_directly(small_model, pictures), rtol=1e-6)
+    assert predictions.timestamps.tolist() == [index / 25 for index in range(n)]
+    assert n < 3 or np.ptp(predictions.array) > 0
 
 
-def test_a_video_without_frames_cannot_be_read(small_model: TransNetV2) -> None:
+def test_predict_transitions_errors(small_model: TransNetV2) -> None:
     with pytest.raises(InputError, match=r"film\.mp4: no frame could be decoded"):
         predict_transitions([], small_model, VIDEO)
-
-
-def test_frames_of_another_size_are_refused(small_model: TransNetV2) -> None:
     frame = Frame(0, 0.0, 0.0, np.zeros((48, 27, 3), np.uint8))
     with pytest.raises(UsageError, match="takes frames of 48 x 27 pixels, not 27 x 48"):
         predict_transitions([frame], small_model, VIDEO)
 
 
-def test_progress_is_reported_after_each_window(small_model: TransNetV2) -> None:
+def test_predict_transitions_progress(small_model: TransNetV2) -> None:
     steps: list[tuple[str, float, float]] = []
-    predict_transitions(_frames(_pictures(60)), small_model, VIDEO, lambda *step: steps.append(step))
+    predict_transitions(frames_of(pictures_of(60)), small_model, VIDEO, lambda *step: steps.append(step))
     assert steps == [("looking for cuts", 59 / 25, 6.04)] * 2
 
 
@@ -100,21 +97,21 @@ def test_progress_is_reported_after_each_window(small_model: TransNetV2) -> None
         ("#", []),
     ],
 )
-def test_a_shot_starts_after_the_middle_of_a_transition(marks: str, starts: list[int]) -> None:
+def test_first_frames(marks: str, starts: list[int]) -> None:
     assert first_frames(np.array([mark == "#" for mark in marks])).tolist() == starts
 
 
-def test_cuts_are_at_the_times_of_frames_above_the_threshold() -> None:
-    seen = Features.from_array(np.array([[0.1], [0.6], [0.1], [0.4], [0.1]]), fps=10.0)
-    seen = replace(seen, timestamps=np.array([0, 0.11, 0.19, 0.3, 0.42]))
-    assert find_cuts(seen).tolist() == [0.19]
-    assert find_cuts(seen, threshold=0.3).tolist() == [0.19, 0.42]
+def test_find_cuts() -> None:
+    predictions = Features.from_array(np.array([[0.1], [0.6], [0.1], [0.4], [0.1]]), fps=10.0)
+    predictions = replace(predictions, timestamps=np.array([0, 0.11, 0.19, 0.3, 0.42]))
+    assert find_cuts(predictions).tolist() == [0.19]
+    assert find_cuts(predictions, threshold=0.3).tolist() == [0.19, 0.42]
 
 
 @pytest.mark.deep
 @pytest.mark.shared
 @pytest.mark.weights
-def test_published_weights_see_the_cuts_between_joined_clips(shared: Path, tmp_path: Path) -> None:
+def test_published_weights_find_cuts(shared: Path, tmp_path: Path) -> None:
     real_weights("transnetv2")
     clips = json.loads((shared / "videos" / "clips.json").read_text())["clips"]
     one_take = [

@@ -11,13 +11,9 @@ from vidsum.speech.voice import RATE
 
 
 class StubModel:
-    """Hears one word per second of speech: `word0`, `word1` ..., or a text, in German.
+    """Give one word per second of speech: `word0`, `word1` ..., or `text`; `probability` is of each word.
 
-    Args:
-        probability: of each word.
-        text: what it hears.
-        language: of speech, and its probability; or a function from the volume of a window.
-        no_speech: probability that there is none.
+    `language` is that of speech, and its probability, or a function from the volume of a window.
     """
 
     def __init__(
@@ -37,13 +33,13 @@ class StubModel:
 
     def detect_language(self, *, features: np.ndarray) -> tuple[str, float, list[tuple[str, float]]]:
         volume = float(np.abs(features).max())
-        found = self.language(volume) if callable(self.language) else dict([self.language])
-        (best, *_) = ranked = sorted(found.items(), key=lambda one: -one[1])
+        languages = self.language(volume) if callable(self.language) else dict([self.language])
+        (best, *_) = ranked = sorted(languages.items(), key=lambda pair: -pair[1])
         return *best, ranked
 
-    def transcribe(self, samples: np.ndarray, **how: Any) -> tuple[Iterator[Any], None]:
+    def transcribe(self, samples: np.ndarray, **options: Any) -> tuple[Iterator[Any], None]:
         self.windows.append(len(samples))
-        self.tasks.append((how["task"], how["language"]))
+        self.tasks.append((options["task"], options["language"]))
         seconds = max(1, len(samples) // 16_000)
         words = [
             SimpleNamespace(start=float(at), end=at + 0.5, word=f" word{at}", probability=self.probability)
@@ -53,16 +49,16 @@ class StubModel:
             start=0.0,
             end=seconds - 0.5,
             text=self.text or "".join(word.word for word in words),
-            words=words if how["word_timestamps"] else None,
+            words=words if options["word_timestamps"] else None,
             avg_logprob=float(np.log(self.probability)),
             no_speech_prob=self.no_speech,
         )
         return iter([segment]), None
 
 
-def install(monkeypatch: pytest.MonkeyPatch, **how: Any) -> StubModel:
+def install(monkeypatch: pytest.MonkeyPatch, **options: Any) -> StubModel:
     """Put a stub in the place of Whisper, to which all that is loud is speech."""
-    model = StubModel(**how)
+    model = StubModel(**options)
     monkeypatch.setattr("vidsum.pipelines.speech.load_recognizer", lambda device, progress=None: model)
 
     def loud(samples: np.ndarray) -> list[tuple[int, int]]:

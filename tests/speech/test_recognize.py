@@ -1,6 +1,5 @@
 """Whisper itself, on recordings; needs its weights."""
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ import pytest
 from faster_whisper.transcribe import get_ctranslate2_storage
 
 from tests.conftest import real_weights
-from tests.voices import RATE, has_voices, spoken, with_noise, write_wav
+from tests.voices import RATE, has_voices, speak, spoken, with_noise, write_wav
 from vidsum import checkpoints
 from vidsum.pipelines.speech import transcribe
 from vidsum.speech.recognize import LANGUAGES, load_recognizer
@@ -29,7 +28,7 @@ def weights() -> Path:
 
 
 @pytest.mark.weights
-def test_the_languages_are_those_of_the_tokenizer() -> None:
+def test_languages_are_those_of_the_tokenizer() -> None:
     tokens = load_recognizer("cpu").hf_tokenizer.get_vocab()
     known = {token[2:-2] for token in tokens if token.startswith("<|") and 2 <= len(token[2:-2]) <= 3}
     assert known == LANGUAGES
@@ -37,7 +36,7 @@ def test_the_languages_are_those_of_the_tokenizer() -> None:
 
 @pytest.mark.weights
 @pytest.mark.shared
-def test_a_speech_is_understood_with_times_of_words(shared: Path) -> None:
+def test_transcribe_speech(shared: Path) -> None:
     transcript = transcribe(shared / "speech" / "jfk.flac", cache=False)
     assert plain(transcript.text) == KENNEDY
     assert transcript.language == "en"
@@ -48,22 +47,22 @@ def test_a_speech_is_understood_with_times_of_words(shared: Path) -> None:
     times = {plain(word.text): word.start_s for word in transcript.words}
     assert times["country"] == pytest.approx(9.9, abs=0.4)  # the last; the pause before it is at 7.4 s
     assert transcript.words[15].start_s > 7.3
-    again = transcribe(shared / "speech" / "jfk.flac", cache=False)
-    assert again.segments == transcript.segments
+    assert checkpoints.sha256_of("whisper_base").startswith("d01c3014")
 
 
 @pytest.mark.deep
 @pytest.mark.weights
-def test_a_synthetic_voice_in_noise_is_understood(sentence: np.ndarray, tmp_path: Path) -> None:
+def test_transcribe_voice_in_noise(sentence: np.ndarray, tmp_path: Path) -> None:
     write_wav(with_noise(sentence, 20, seed=0), tmp_path / "fox.wav")
     transcript = transcribe(tmp_path / "fox.wav", "en", cache=False)
     assert "fox jumps over the lazy dog" in plain(transcript.text)
     assert transcript.language_probability == 1
+    assert transcribe(tmp_path / "fox.wav", "en", cache=False).segments == transcript.segments
 
 
 @pytest.mark.deep
 @pytest.mark.weights
-def test_a_window_whose_text_repeats_itself_is_heard_again(tmp_path: Path) -> None:
+def test_transcribe_repetitive_text_again(tmp_path: Path) -> None:
     if not has_voices(["espeak-ng:en-us"]):
         pytest.skip("espeak-ng is not installed")
     # the first sentence alone makes Whisper write "emmmmm" to the end of the window
@@ -73,14 +72,14 @@ def test_a_window_whose_text_repeats_itself_is_heard_again(tmp_path: Path) -> No
     pause = np.zeros(RATE, np.float32)
     sound = np.concatenate([part for text in texts for part in (spoken(text, "espeak-ng:en-us"), pause)])
     write_wav(sound, tmp_path / "captions.wav")
-    heard = plain(transcribe(tmp_path / "captions.wav", "en", cache=False).text)
-    assert "a group of people are sailing on a boat" in heard
-    assert "mmm" not in heard
+    text = plain(transcribe(tmp_path / "captions.wav", "en", cache=False).text)
+    assert "a group of people are sailing on a boat" in text
+    assert "mmm" not in text
 
 
 @pytest.mark.deep
 @pytest.mark.weights
-def test_a_window_is_encoded_once(
+def test_transcribe_encodes_a_window_once(
     sentence: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_wav(sentence, tmp_path / "fox.wav")
@@ -97,7 +96,7 @@ def test_a_window_is_encoded_once(
 
 @pytest.mark.deep
 @pytest.mark.weights
-def test_voices_without_words_have_no_text(sentence: np.ndarray, tmp_path: Path) -> None:
+def test_transcribe_without_words(sentence: np.ndarray, tmp_path: Path) -> None:
     backwards = np.tile(sentence[::-1], 4)
     crowd = sum(np.roll(backwards, number * RATE) for number in range(6)) / 3
     write_wav(crowd, tmp_path / "crowd.wav")
@@ -108,7 +107,7 @@ def test_voices_without_words_have_no_text(sentence: np.ndarray, tmp_path: Path)
 
 @pytest.mark.deep
 @pytest.mark.weights
-def test_each_language_is_written_as_it_is_spoken(sentence: np.ndarray, tmp_path: Path) -> None:
+def test_transcribe_two_languages(sentence: np.ndarray, tmp_path: Path) -> None:
     if not has_voices(["espeak-ng:de"]):
         pytest.skip("espeak-ng is not installed")
     german = spoken("Guten Morgen, meine Damen. Der Hund läuft durch den Schnee.", "espeak-ng:de")
@@ -122,20 +121,14 @@ def test_each_language_is_written_as_it_is_spoken(sentence: np.ndarray, tmp_path
 
 @pytest.mark.deep
 @pytest.mark.weights
-def test_other_languages_are_found_and_translated(tmp_path: Path) -> None:
-    if not shutil.which("espeak-ng"):
+def test_transcribe_and_translate(tmp_path: Path) -> None:
+    if not has_voices(["espeak-ng:de"]):
         pytest.skip("espeak-ng is not installed")
-    from tests.voices import speak
-
     speak("Guten Morgen, meine Damen. Der Hund läuft durch den Schnee.", "espeak-ng:de", tmp_path / "de.wav")
-    heard = transcribe(tmp_path / "de.wav", cache=False)
-    assert heard.language == "de"
-    assert "schnee" in heard.text.lower()
+    german = transcribe(tmp_path / "de.wav", cache=False)
+    assert german.language == "de"
+    assert "schnee" in german.text.lower()
     translated = transcribe(tmp_path / "de.wav", "de", translate=True, cache=False)
     assert translated.translated
     assert "morning" in translated.text.lower()
     assert translated.words == []
-
-
-def test_the_recognizer_is_the_registered_one() -> None:
-    assert checkpoints.sha256_of("whisper_base").startswith("d01c3014")

@@ -27,24 +27,19 @@ def script(folder: Path, text: str) -> Speaker:
     return Speaker("script", (sys.executable, str(path), "{text}", "{output}"))
 
 
-def test_the_sound_comes_without_the_silence_at_its_ends(tmp_path: Path) -> None:
-    samples = speak(script(tmp_path, WRITES), "0123456789", RATE, tmp_path)
-    assert len(samples) / RATE == pytest.approx(1.0, abs=0.01)
-    assert np.abs(samples).max() == pytest.approx(0.5, abs=0.1)
-
-
 @pytest.mark.parametrize(
-    "text", ["$(touch spoiled)", "; touch spoiled", "-o {output} {rate}", "a \"b\" 'c'", "é"]
+    "text", ["0123456789", "$(touch spoiled)", "; touch spoiled", "-o {output} {rate}", "a \"b\" 'c'", "é"]
 )
-def test_a_text_is_no_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+def test_speak_text_is_no_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.chdir(tmp_path)
     samples = speak(script(tmp_path, WRITES), text, RATE, tmp_path)
     assert len(samples) / RATE == pytest.approx(len(text) / 10, abs=0.01)  # it arrives as it is
+    assert np.abs(samples).max() == pytest.approx(0.5, abs=0.1)
     assert not (tmp_path / "spoiled").exists()
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "fault"),
     [
         (
             "import sys; print('first', file=sys.stderr); sys.exit('no\\x07voice\\n')",
@@ -58,24 +53,21 @@ def test_a_text_is_no_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, t
     ],
     ids=["fails", "fails-silently", "no-file", "empty", "text", "silence"],
 )
-def test_what_cannot_be_spoken_says_why(tmp_path: Path, text: str, why: str) -> None:
-    with pytest.raises(InputError, match=why):
+def test_speak_input_errors(tmp_path: Path, text: str, fault: str) -> None:
+    with pytest.raises(InputError, match=fault):
         speak(script(tmp_path, text), "hello", RATE, tmp_path)
 
 
-def test_a_program_that_hangs_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_speak_output_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(OutputError, match="started"):
+        speak(script(tmp_path, WRITES), "a\0b", RATE, tmp_path)
     monkeypatch.setattr(speaking, "_TIMEOUT_S", 0.3)
     with pytest.raises(OutputError, match="within"):
         speak(script(tmp_path, "import time; time.sleep(60)"), "hello", RATE, tmp_path)
 
 
-def test_a_text_with_a_null_byte_is_an_error_of_one_line(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="started"):
-        speak(script(tmp_path, WRITES), "a\0b", RATE, tmp_path)
-
-
 @pytest.mark.parametrize(
-    ("asked", "word"),
+    ("command", "word"),
     [
         ("festival", "not known"),
         ("", "not known"),
@@ -84,18 +76,18 @@ def test_a_text_with_a_null_byte_is_an_error_of_one_line(tmp_path: Path) -> None
         ("say 'x {text} {output}", "cannot be read"),
     ],
 )
-def test_a_speaker_that_is_not_there_is_refused(asked: str, word: str) -> None:
+def test_find_speaker_errors(command: str, word: str) -> None:
     with pytest.raises(UsageError, match=word):
-        find_speaker(asked)
+        find_speaker(command)
 
 
-def test_a_command_is_split_as_a_shell_does() -> None:
+def test_find_speaker_splits_commands() -> None:
     speaker = find_speaker(f"'{sys.executable}' -c 'print(1)' {{text}} --to={{output}}")
     assert speaker.command == (sys.executable, "-c", "print(1)", "{text}", "--to={output}")
 
 
 @pytest.mark.parametrize("name", ["espeak-ng", "flite"])
-def test_known_programs_speak_and_speak_quicker(tmp_path: Path, name: str) -> None:
+def test_speak_pace(tmp_path: Path, name: str) -> None:
     if shutil.which(name) is None:
         pytest.skip(f"{name} is not installed")
     speaker = find_speaker(name)

@@ -1,4 +1,4 @@
-"""Where somebody speaks."""
+"""Detection of speech, and windows of it."""
 
 import sys
 from collections.abc import Iterator
@@ -30,9 +30,7 @@ def talk(sentence: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("block_s", [60.0, 20.0, 7.0, 1.0])
-def test_speech_is_found_where_it_is_in_blocks_of_any_length(
-    talk: np.ndarray, sentence: np.ndarray, block_s: float
-) -> None:
+def test_find_speech(talk: np.ndarray, sentence: np.ndarray, block_s: float) -> None:
     pieces = list(find_speech(blocks_of(talk, block_s)))
     assert [piece.start_s for piece in pieces] == pytest.approx([5, 18.5, 41], abs=0.6)
     for piece in pieces:
@@ -42,7 +40,7 @@ def test_speech_is_found_where_it_is_in_blocks_of_any_length(
 
 
 @pytest.mark.parametrize("kind", ["silence", "noise", "tone", "chord"])
-def test_what_is_not_speech_has_no_pieces(kind: str) -> None:
+def test_find_speech_in_other_sounds(kind: str) -> None:
     times = np.arange(20 * RATE) / RATE
     sounds = {
         "silence": seconds(20),
@@ -53,30 +51,27 @@ def test_what_is_not_speech_has_no_pieces(kind: str) -> None:
     assert list(find_speech(blocks_of(np.asarray(sounds[kind], np.float32), 8))) == []
 
 
-def test_hours_of_silence_are_not_listened_to(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_find_speech_in_hours_of_silence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "faster_whisper.vad", None)
     assert list(find_speech(seconds(30) for _ in range(120))) == []
 
 
-def test_speech_without_a_pause_is_cut_into_pieces_that_whisper_can_hear(sentence: np.ndarray) -> None:
+def test_find_speech_without_a_pause(sentence: np.ndarray) -> None:
     endless = np.tile(sentence[RATE // 4 : -RATE // 4], 40)
     pieces = list(find_speech(blocks_of(endless, 60)))
     assert max(piece.length_s for piece in pieces) <= WINDOW_S
     assert sum(piece.length_s for piece in pieces) > 0.9 * len(endless) / RATE
-    assert all(later.start_s >= one.start_s + one.length_s - 1e-6 for one, later in pairwise(pieces))
+    assert all(b.start_s >= a.start_s + a.length_s - 1e-6 for a, b in pairwise(pieces))
 
 
-def test_windows_hold_as_many_pieces_as_fit() -> None:
-    pieces = [
-        SpeechPiece(start_s, seconds(length_s))
-        for start_s, length_s in ((0, 12), (20, 12), (40, 12), (60, 29))
-    ]
-    windows = list(pack_windows(pieces))
+def test_pack_windows() -> None:
+    spans = ((0, 12), (20, 12), (40, 12), (60, 29))
+    windows = list(pack_windows(SpeechPiece(start_s, seconds(length_s)) for start_s, length_s in spans))
     assert [len(window.pieces) for window in windows] == [2, 1, 1]
     assert [len(window.samples) / RATE for window in windows] == [24, 12, 29]
 
 
-def test_a_word_lies_in_the_piece_of_its_middle() -> None:
+def test_window_times_in_source() -> None:
     window = Window((SpeechPiece(10, seconds(4)), SpeechPiece(100, seconds(3))))
     expected = {
         (1, 2): (11, 12),
@@ -87,15 +82,8 @@ def test_a_word_lies_in_the_piece_of_its_middle() -> None:
         (6.5, 9): (102.5, 103),  # Whisper's window goes on with silence
         (8, 9): (103, 103),
     }
-    for heard, spoken in expected.items():
-        assert window.word_in_source(*heard) == pytest.approx(spoken)
-
-
-def test_times_in_a_window_are_those_of_the_source() -> None:
-    window = Window((SpeechPiece(10, seconds(4)), SpeechPiece(100, seconds(3))))
-    assert window.time_in_source(0) == 10
-    assert window.time_in_source(3.5) == 13.5
-    assert window.time_in_source(4.0) == 100
-    assert window.time_in_source(4.0, is_end=True) == 14
-    assert window.time_in_source(6.0) == 102
-    assert window.time_in_source(30.0, is_end=True) == 103  # Whisper may count beyond the sound
+    for in_window, in_source in expected.items():
+        assert window.word_in_source(*in_window) == pytest.approx(in_source)
+    times = {(0, False): 10, (3.5, False): 13.5, (4.0, False): 100, (4.0, True): 14, (6.0, False): 102}
+    times[30.0, True] = 103  # Whisper may count beyond the sound
+    assert {(s, is_end): window.time_in_source(s, is_end=is_end) for s, is_end in times} == times
