@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from vidsum.lab.training.annotated import MomentData
     from vidsum.lab.training.loop import FitResult
     from vidsum.lab.training.run import TrainingRun
+    from vidsum.lab.training.vse import PictureResult
     from vidsum.types import Progress
 
 S = TypeVar("S", bound=FullTransNetSettings | RidgeSettings)
@@ -213,13 +214,12 @@ def vse(
     vidsum train vse --captions dataset_flickr8k.json --pictures images -e mobilenet_v2 --out runs/mobile
     """
 
-    def fit(out: Path, progress: "Progress | None") -> tuple[Any, Any, str]:
+    def fit(out: Path, progress: "Progress | None") -> "tuple[PictureResult, str]":
         from vidsum.lab.training.vse import train_vse
 
         trained = train_vse(data, settings, out, overwrite=run.overwrite, progress=progress)
-        recall = dict(zip(("r1", "r5", "r10"), trained.recall, strict=True))
-        words = ", ".join(f"R@{name[1:]} {100 * share:.1f}" for name, share in recall.items())
-        return trained, recall, f"text to image among {trained.n_validation} validation pictures {words}"
+        words = ", ".join(f"R@{name[1:]} {100 * share:.1f}" for name, share in trained.validation.items())
+        return trained, f"text to image among {trained.n_validation} validation pictures {words}"
 
     _train_on_pictures("train vse", run, view, fit)
 
@@ -236,28 +236,31 @@ def captioner(
     vidsum train captioner --captions captions.csv --pictures images --out runs/captioner
     """
 
-    def fit(out: Path, progress: "Progress | None") -> tuple[Any, Any, str]:
+    def fit(out: Path, progress: "Progress | None") -> "tuple[PictureResult, str]":
         from vidsum.lab.training.captioner import train_captioner
 
         trained = train_captioner(data, settings, out, overwrite=run.overwrite, progress=progress)
-        line = f"CIDEr {trained.cider:.3f} on {trained.n_validation} validation pictures"
-        return trained, {"cider": trained.cider}, line
+        cider = trained.validation["cider"]
+        return trained, f"CIDEr {cider:.3f} on {trained.n_validation} validation pictures"
 
     _train_on_pictures("train captioner", run, view, fit)
 
 
 def _train_on_pictures(
-    command: str, run: RunFolder, view: View, fit: "Callable[[Path, Progress | None], tuple[Any, Any, str]]"
+    command: str,
+    run: RunFolder,
+    view: View,
+    fit: "Callable[[Path, Progress | None], tuple[PictureResult, str]]",
 ) -> None:
-    """Train on pictures; `fit` returns what was trained, its measures of validation, and these in words."""
+    """Train on pictures; `fit` returns what was trained, and its measures of validation in words."""
 
     def step(task: Task, progress: "Progress | None") -> CommandResult:
-        trained, validation, words = fit(Path(task.path), progress)
+        trained, words = fit(Path(task.path), progress)
         facts = {
             "up_to_date": trained.up_to_date,
             "checkpoint": str(trained.checkpoint),
             "n_validation": trained.n_validation,
-            "validation": validation,
+            "validation": dict(trained.validation),
         }
         line = f"{task.path}: {words}{' (up to date)' if trained.up_to_date else ''}"
         return CommandResult(data=facts, lines=(line,), messages=trained.warnings)

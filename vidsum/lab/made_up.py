@@ -130,4 +130,3 @@ KINDS: Final[Mapping[str, Callable[[list[str], np.random.Generator], Any]]] = {
     "splits": lambda names, draw: _SPLITS,
     "summaries": _summaries,
 }
-"""Writers of the kinds of data that a table may need."""

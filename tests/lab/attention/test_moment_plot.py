@@ -49,7 +49,9 @@ def test_words_times_layers_and_queries_can_be_read(tmp_path: Path) -> None:
 
 def test_the_best_moment_is_marked_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     marked: list[tuple[float, float, str]] = []
-    monkeypatch.setattr(plots, "mark_cells", lambda _axes, a, b, _colour, side: marked.append((a, b, side)))
+    monkeypatch.setattr(
+        plots.figures, "mark_cells", lambda _axes, a, b, _colour, side: marked.append((a, b, side))
+    )
     plot_moment_attention(grounding(1), attention(1, n_layers=1), "attention", tmp_path / "plot.png")
     # from 10 to 20 of 60 s, two to a clip; cells begin at -0.5, the token is the first
     assert marked == [(4.5, 9.5, "right"), (5.5, 10.5, "top"), (5.5, 10.5, "right")]

@@ -66,7 +66,10 @@ def test_a_run_writes_a_captioner_in_8_bits(data: VSEData, tmp_path: Path) -> No
         EXTRACTOR,
         48,
     )
-    assert trained.training["best"] == {"epoch": trained.training["best"]["epoch"], "cider": result.cider}
+    assert trained.training["best"] == {
+        "epoch": trained.training["best"]["epoch"],
+        "cider": result.validation["cider"],
+    }
     assert trained.tensors["words.weight"].dtype == np.int8
 
 

@@ -55,12 +55,12 @@ def data(own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> VSE
 def test_it_learns_and_the_mean_of_the_maps_is_one_map(data: VSEData, tmp_path: Path) -> None:
     result = train_vse(data, SETTINGS, tmp_path / "run")
     assert (result.n_validation, result.up_to_date, result.warnings) == (6, False, ())
-    assert result.recall[1] == 1.0  # chance is .83, but there are pictures of one kind
+    assert result.validation["r5"] == 1.0  # chance is .83, but there are pictures of one kind
     whole, trained = read_map(result.checkpoint)
     assert (trained.model, whole.config) == ("vse", VSEConfig(dim_in=48, hidden=64, dim_out=32))
     assert trained.features["extractor"] == EXTRACTOR
     assert trained.training["pictures"] == {"train": 78, "val": 6}
-    assert trained.training["best"]["recall"] == list(result.recall)
+    assert trained.training["best"]["recall"] == list(result.validation.values())
     seen = whole.simulate(embedded(["a red circle"] * 3), np.zeros((3, 32), np.float32))
     assert np.allclose(np.linalg.norm(seen, axis=1), 1)
 

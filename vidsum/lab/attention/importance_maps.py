@@ -86,6 +86,11 @@ def attention_maps(
     some_layers = _numbers("layer", layers, model.config.layers)
     some_heads = _numbers("head", heads, model.config.heads)
     per_cell = -(-len(array) // cells)
+    warnings: tuple[str, ...] = ()
+    if len(array) < len(features):
+        until = format_short_time(float(features.timestamps[len(array)]))
+        of_all = format_short_time(features.duration_s)
+        warnings = (f"attention is shown for 0:00-{until} only, of {of_all}",)
 
     def maps(part: Callable[[int, int], Tensor], per_row: int, per_column: int) -> FloatArray:
         rows = [
@@ -103,7 +108,7 @@ def attention_maps(
         samples_per_cell=per_cell,
         timestamps=features.timestamps[window],
         edges_s=shots.edges_s[: shot_of_sample[-1] + 2],
-        warnings=_warnings(features, len(array)),
+        warnings=warnings,
     )
 
 
@@ -205,10 +210,3 @@ def _weights(
     )
     is_key = None if attends is None else attends[None].to(queries.device)
     return attention_weights(queries, keys, mask, is_key)[0, 0].cpu()
-
-
-def _warnings(features: Features, n_samples: int) -> tuple[str, ...]:
-    if n_samples == len(features):
-        return ()
-    until = format_short_time(float(features.timestamps[n_samples]))
-    return (f"attention is shown for 0:00-{until} only, of {format_short_time(features.duration_s)}",)

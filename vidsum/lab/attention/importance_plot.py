@@ -9,44 +9,30 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
 from vidsum.lab.attention.importance_maps import AttentionMaps
-from vidsum.results.figures import (
-    GREY,
-    OTHERS,
-    PALE_GREY,
-    draw_heading,
-    draw_map,
-    draw_map_image,
-    label_cells,
-    mark_cells,
-    new_figure,
-    quantile_norm,
-    root_norm,
-    round_times,
-    save_figure,
-)
+from vidsum.results import figures
 from vidsum.types import TimeArray
 
 
 def plot_importance_attention(
     maps: AttentionMaps, target: str | os.PathLike[str], *, grids: bool = False, label: str | None = None
 ) -> None:
-    """Draw every layer and head (`grids`, Fig. 5) or their mean (Fig. 6); errors as `save_figure`."""
-    save_figure(_draw_grids(maps) if grids else _draw_panels(maps), target, label)
+    """Draw every layer and head (`grids`, Fig. 5) or their mean (Fig. 6); errors as `figures.save_figure`."""
+    figures.save_figure(_draw_grids(maps) if grids else _draw_panels(maps), target, label)
 
 
 def _draw_panels(maps: AttentionMaps) -> Figure:
     """Encoder top left, decoder top right, cross attention below (Fig. 6); of each the mean of all maps."""
-    figure = new_figure(11, 9.8)
+    figure = figures.new_figure(11, 9.8)
     top, bottom = figure.subfigures(2, 1, height_ratios=(5.2, 4.6), squeeze=False)[:, 0]
     encoder, decoder = top.subplots(1, 2)
     cross = bottom.subplots()
     means = [part.mean(axis=(0, 1)) for part in (maps.encoder, maps.decoder, maps.cross)]
-    draw_map(encoder, means[0], "Encoder", root_norm(means[0]))
-    draw_map(decoder, means[1], "Decoder, masked", root_norm(means[1]))
-    colours = quantile_norm(means[2])
+    figures.draw_map(encoder, means[0], "Encoder", figures.root_norm(means[0]))
+    figures.draw_map(decoder, means[1], "Decoder, masked", figures.root_norm(means[1]))
+    colours = figures.quantile_norm(means[2])
     even = maps.samples_per_cell / len(maps.timestamps)
     name = f"Cross attention, {colours.vmin:.2g} to {colours.vmax:.2g} (even: {even:.2g})"
-    draw_map(cross, means[2], name, colours)
+    figures.draw_map(cross, means[2], name, colours)
     for axis in (encoder.xaxis, encoder.yaxis, cross.xaxis):
         _mark_times(axis, maps)
     _mark_steps(decoder.xaxis, maps, first="start")
@@ -57,15 +43,18 @@ def _draw_panels(maps: AttentionMaps) -> Figure:
     _label(encoder, "sample attended to (min:s)", "sample (min:s)")
     _label(decoder, "step whose token it has read", "step")
     _label(cross, "sample attended to (min:s)", "step")
-    _mark_key_frames(cross, maps)
-    draw_heading(figure, _title(maps))
+    positions = (maps.key_frames + 0.5) / maps.samples_per_cell - 0.5
+    name, steps = "key frame that the step writes", np.arange(len(positions))
+    cross.plot(positions, steps, "o", ms=5, mfc="none", mec=figures.OTHERS[0], mew=0.9, label=name)
+    cross.legend(loc="lower right", bbox_to_anchor=(1.01, 1.015), frameon=False, fontsize=9)
+    figures.draw_heading(figure, _title(maps))
     return figure
 
 
 def _draw_grids(maps: AttentionMaps) -> Figure:
     """Layers from top to bottom, heads from left to right, in three blocks as in Fig. 5."""
     n_layers, n_heads = maps.encoder.shape[:2]
-    figure = new_figure(1.05 * n_heads + 1, 3 * (1.05 * n_layers + 0.8))
+    figure = figures.new_figure(1.05 * n_heads + 1, 3 * (1.05 * n_layers + 0.8))
     parts = {"Encoder": maps.encoder, "Decoder, masked": maps.decoder, "Cross attention": maps.cross}
     blocks = figure.subfigures(3, 1, squeeze=False)[:, 0]
     for block, (name, weights) in zip(blocks, parts.items(), strict=True):
@@ -74,7 +63,7 @@ def _draw_grids(maps: AttentionMaps) -> Figure:
         for row, layer in enumerate(maps.layers):
             grid[row, 0].set_ylabel(str(layer), rotation=0, ha="right", va="center")
             for column, axes in enumerate(grid[row]):
-                draw_map_image(axes, weights[row, column], root_norm(weights[row, column]))
+                figures.draw_map_image(axes, weights[row, column], figures.root_norm(weights[row, column]))
                 axes.set(xticks=[], yticks=[])
         for axes, head in zip(grid[0], maps.heads, strict=True):
             axes.set_title(str(head), fontsize=10)
@@ -84,8 +73,8 @@ def _draw_grids(maps: AttentionMaps) -> Figure:
 def _mark_times(axis: Axis, maps: AttentionMaps) -> None:
     """Ticks at round times, on an axis of cells."""
     end_s = min(float(maps.edges_s[-1]), _end_s(maps))
-    times = np.array([time_s for time_s in round_times(end_s, 8) if time_s >= maps.timestamps[0]])
-    label_cells(axis, _cells(maps, times), times)
+    times = np.array([time_s for time_s in figures.round_times(end_s, 8) if time_s >= maps.timestamps[0]])
+    figures.label_cells(axis, _cells(maps, times), times)
 
 
 def _mark_steps(axis: Axis, maps: AttentionMaps, first: str = "1") -> None:
@@ -101,17 +90,10 @@ def _mark_shots(axes: Axes, maps: AttentionMaps, *, along_y: bool) -> None:
     edges = _cells(maps, maps.edges_s)
     edges[-1] = maps.encoder.shape[2] - 0.5  # a window may end inside a shot
     for number, (start, end) in enumerate(pairwise(edges)):
-        colour = (GREY, PALE_GREY)[number % 2]
-        mark_cells(axes, start, end, colour, "top")
+        colour = (figures.GREY, figures.PALE_GREY)[number % 2]
+        figures.mark_cells(axes, start, end, colour, "top")
         if along_y:
-            mark_cells(axes, start, end, colour, "right")
-
-
-def _mark_key_frames(axes: Axes, maps: AttentionMaps) -> None:
-    positions = (maps.key_frames + 0.5) / maps.samples_per_cell - 0.5
-    name, steps = "key frame that the step writes", np.arange(len(positions))
-    axes.plot(positions, steps, "o", ms=5, mfc="none", mec=OTHERS[0], mew=0.9, label=name)
-    axes.legend(loc="lower right", bbox_to_anchor=(1.01, 1.015), frameon=False, fontsize=9)
+            figures.mark_cells(axes, start, end, colour, "right")
 
 
 def _label(axes: Axes, x: str, y: str) -> None:

@@ -110,6 +110,5 @@ def _tokens(model: Model, layer: nn.Module, words: Sequence[str]) -> tuple[str, 
 
 
 def _array(batch: Tensor) -> FloatArray:
-    """Return the first of a batch."""
     array: FloatArray = batch[0].float().cpu().numpy()
     return array

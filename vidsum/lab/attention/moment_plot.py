@@ -12,28 +12,13 @@ from matplotlib.figure import Figure, SubFigure
 
 from vidsum.io.provenance import label_of
 from vidsum.lab.attention.settings import AttentionKind
-from vidsum.results.figures import (
-    GREY,
-    OTHERS,
-    SHADES,
-    draw_heading,
-    draw_map,
-    label_cells,
-    mark_cells,
-    new_figure,
-    quantile_norm,
-    root_norm,
-    round_times,
-    save_figure,
-    video_title,
-)
+from vidsum.results import figures
 from vidsum.results.moments import Grounding, Moment, shorten
 from vidsum.types import FloatArray, TimeArray
 
 Labels = tuple[str | None, ...]
 """Kinds of tokens: a word, or None for a clip. Clips stand together, and cover the video evenly."""
 Masks = tuple[tuple[str, FloatArray], ...]
-"""Their names and values."""
 SAMPLES = 64
 """Maximum number of queries whose weights are counted, as in STAMP's Fig. S5."""
 _MAX_QUERIES, _MAX_LETTERS = 3, 80
@@ -80,7 +65,7 @@ def plot_moment_attention(
     Raises UsageError for another suffix, OutputError.
     """
     duration_s = len(grounding.timestamps) * grounding.step_s  # of the clips, which may end after the video
-    by = f"{video_title(grounding.video, 'Video')}, by {Path(grounding.model).name}"
+    by = f"{figures.video_title(grounding.video, 'Video')}, by {Path(grounding.model).name}"
     drawn = list(zip(attention, grounding.queries, strict=False))
     if kind == "weights":
         figure = _histograms(attention, by)
@@ -88,13 +73,13 @@ def plot_moment_attention(
         drawn = drawn[:_MAX_QUERIES]
         panels = [list(_panels(query, kind)) for query, _ in drawn]
         heights = [0.45 + 3.3 * -(-len(panels_of) // 2) for panels_of in panels]
-        figure = new_figure(8.5, 0.4 + sum(heights))
+        figure = figures.new_figure(8.5, 0.4 + sum(heights))
         blocks = figure.subfigures(len(drawn), 1, height_ratios=heights, squeeze=False)[:, 0]
         for block, (query, answer), panels_of in zip(blocks, drawn, panels, strict=True):
             _draw_query(block, query.query, panels_of, kind, answer.moments[:1], duration_s)
         what = "Attention weights, mean of the heads" if kind == "attention" else "Masks"
-        draw_heading(figure, f"{what}: rows attend to columns; orange: best moment\n{by}")
-    save_figure(figure, target, label_of(grounding.provenance))
+        figures.draw_heading(figure, f"{what}: rows attend to columns; orange: best moment\n{by}")
+    figures.save_figure(figure, target, label_of(grounding.provenance))
     n_queries = len(grounding.queries)
     is_cut = len(drawn) < n_queries
     return (f"{target}: shows the first {len(drawn)} of {n_queries} queries",) if is_cut else ()
@@ -121,13 +106,15 @@ def _draw_query(
     grid = list(block.subplots(-(-len(panels) // 2), 2, squeeze=False).flat)
     for axes, (name, values, rows, columns) in zip(grid, panels, strict=False):
         is_sparse = kind == "attention" and None in columns
-        draw_map(axes, values, name, root_norm(values) if is_sparse else quantile_norm(values))
+        figures.draw_map(
+            axes, values, name, figures.root_norm(values) if is_sparse else figures.quantile_norm(values)
+        )
         for axis, side, labels in ((axes.xaxis, "top", columns), (axes.yaxis, "right", rows)):
             _mark_tokens(axes, axis, labels, duration_s)
             for moment in best if None in labels else ():
                 ends = np.array([moment.start_s, moment.end_s])
                 start, end = _cells(labels, ends, duration_s)
-                mark_cells(axes, start, end, OTHERS[0], side)
+                figures.mark_cells(axes, start, end, figures.OTHERS[0], side)
     for axes in grid[len(panels) :]:
         axes.set_axis_off()
 
@@ -138,12 +125,14 @@ def _mark_tokens(axes: Axes, axis: Axis, labels: Labels, duration_s: float) -> N
         axis.set_ticks(range(len(labels)), [str(label) for label in labels], fontsize=8)
         axis.set_tick_params(rotation=90)
         return
-    times = np.array(round_times(duration_s, 5))
-    label_cells(axis, _cells(labels, times, duration_s), times)
+    times = np.array(figures.round_times(duration_s, 5))
+    figures.label_cells(axis, _cells(labels, times, duration_s), times)
     first = labels.index(None)
     for edge in (first, first + labels.count(None)):
         if 0 < edge < len(labels):
-            (axes.axvline if axis is axes.xaxis else axes.axhline)(edge - 0.5, color=GREY, linewidth=0.8)
+            (axes.axvline if axis is axes.xaxis else axes.axhline)(
+                edge - 0.5, color=figures.GREY, linewidth=0.8
+            )
 
 
 def _cells(labels: Labels, times_s: TimeArray, duration_s: float) -> TimeArray:
@@ -159,7 +148,7 @@ def _histograms(attention: Sequence[QueryAttention], by: str) -> Figure:
         kinds.setdefault(layer.name.rpartition("layer ")[0], []).append(number)
     is_masked = any(layer.masks for layer in attention[0].layers)
     sides = {"without the mask": "bare", "with the mask": "weights"} if is_masked else {"": "weights"}
-    figure = new_figure(8.5, 0.7 + 2.8 * len(kinds))
+    figure = figures.new_figure(8.5, 0.7 + 2.8 * len(kinds))
     grid = figure.subplots(len(kinds), len(sides), sharex=True, sharey="row", squeeze=False)
     for row, (kind, numbers) in zip(grid, kinds.items(), strict=True):
         last = len(numbers)
@@ -167,10 +156,10 @@ def _histograms(attention: Sequence[QueryAttention], by: str) -> Figure:
         for axes, (side, field) in zip(row, sides.items(), strict=True):
             for place, n in enumerate(chosen):
                 layers = [query.layers[numbers[n - 1]] for query in attention]
-                colour = SHADES(0.35 + 0.6 * place / max(1, len(chosen) - 1))
+                colour = figures.SHADES(0.35 + 0.6 * place / max(1, len(chosen) - 1))
                 counts = share_by_weight([getattr(layer, field) for layer in layers])
                 axes.stairs(100 * counts, BINS, color=colour, linewidth=1.5, label=f"layer {n}")
-            axes.axvline(1 / layers[0].weights.shape[2], color=OTHERS[0], linewidth=1, linestyle="--")
+            axes.axvline(1 / layers[0].weights.shape[2], color=figures.OTHERS[0], linewidth=1, linestyle="--")
             axes.set_xscale("log")
             axes.set_title(", ".join(filter(None, [kind.rstrip(", "), side])), loc="left", fontsize=10)
             axes.spines[["top", "right"]].set_visible(False)
@@ -179,7 +168,7 @@ def _histograms(attention: Sequence[QueryAttention], by: str) -> Figure:
     for axes in grid[-1]:
         axes.set_xlabel("attention weight, all below 1e-6 at the left (dashed: even)", fontsize=9)
     counted = f"{len(attention)} {'query' if len(attention) == 1 else 'queries'}"
-    draw_heading(figure, f"Distribution of attention weights, {counted}\n{by}")
+    figures.draw_heading(figure, f"Distribution of attention weights, {counted}\n{by}")
     return figure
 
 

@@ -49,7 +49,6 @@ class SentenceRow(NamedTuple):
     """A sentence of a file of captions."""
 
     where: str
-    """For messages."""
     file: str
     sentence: str
     split: str | None = None

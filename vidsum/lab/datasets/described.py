@@ -39,7 +39,6 @@ class Described:
     sentences: tuple[str, ...]
     """Sentences of people, at least one."""
     video: str = ""
-    """Start and end of a moment."""
     window: Interval | None = None
     """Seconds of the moment."""
 
@@ -48,7 +47,6 @@ class _Said(NamedTuple):
     """A sentence of a file."""
 
     where: str
-    """For messages."""
     name: str
     """Name of the item, or of its video if there is a window."""
     text: str
@@ -161,7 +159,12 @@ def _captions(path: Path) -> Iterator[_Said]:
     if "descriptions" in values:
         return _of_descriptions(path, entry)
     if "results" in values:
-        return _of_results(entry.entry("results"))
+        results = entry.entry("results")
+        return (
+            _Said(item.where, video, item.text("sentence"), item.window(item.values.get("timestamp")))
+            for video in results.values
+            for item in results.entries(video)
+        )
     hint = "COCO's list of results, CSV, ActivityNet's results, or vidsum's descriptions"
     raise InputError(f"{path}: no layout of captions has such an object", hint=hint)
 
@@ -211,9 +214,3 @@ def _of_descriptions(path: Path, entry: DataEntry) -> Iterator[_Said]:
     for item in entry.entries("descriptions"):
         window = item.window([item.values.get("start_s"), item.values.get("end_s")])
         yield _Said(item.where, named_in or path.stem.removesuffix(_SUFFIX), item.text("text"), window)
-
-
-def _of_results(entry: DataEntry) -> Iterator[_Said]:
-    for video in entry.values:
-        for item in entry.entries(video):
-            yield _Said(item.where, video, item.text("sentence"), item.window(item.values.get("timestamp")))

@@ -60,19 +60,15 @@ class DataEntry:
     values: Mapping[str, Any]
 
     def fault(self, reason: str) -> InputError:
-        """Return the error that says what is wrong with it."""
         return InputError(f"{self.where}: {reason}")
 
     def text(self, key: str) -> str:
-        """Return the text of a key."""
         return self._require(key, str, "text")
 
     def list(self, key: str) -> list[Any]:
-        """Return the list of a key."""
         return self._require(key, list, "list")
 
     def entry(self, key: str) -> "DataEntry":
-        """Return the object of a key."""
         values: Mapping[str, Any] = self._require(key, dict, "object")
         return DataEntry(self.where, values)
 

@@ -47,7 +47,6 @@ class HighlightExample:
     """A video and a query as the DETR models take them, and what they should answer."""
 
     name: str
-    """The video's; errors name it."""
     video: FloatArray
     """[T, Dv] clips, the last two numbers of each its endpoints."""
     words: FloatArray

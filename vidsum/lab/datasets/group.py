@@ -48,7 +48,6 @@ class H5Group:
     """Repairs made while it was read."""
 
     def fault(self, reason: str) -> InputError:
-        """Return the error that says what is wrong with this group."""
         return InputError(f"{self.path}: {self.name}: {reason}")
 
     def numbers(self, key: str) -> npt.NDArray[Any] | None:

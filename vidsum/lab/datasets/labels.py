@@ -56,7 +56,6 @@ class Labels:
 
     @property
     def fps(self) -> float:
-        """Frames per second."""
         return PUBLISHED_FPS if self.length_s is None else self.n_frames / self.length_s
 
     @property

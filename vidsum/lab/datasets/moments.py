@@ -123,7 +123,6 @@ class _Annotation:
     """One sentence and when it is true, as it stands: windows may be inverted or leave the video."""
 
     where: str
-    """File, and line or name in it."""
     video: str
     duration_s: float
     """Positive, at most `LONGEST_S`."""
@@ -136,7 +135,6 @@ class _Annotation:
     """Number of a clip -> what each annotator gave it: QVHighlights."""
 
     def fault(self, reason: str, hint: str | None = None) -> InputError:
-        """Return the error that says what is wrong with it."""
         return InputError(f"{self.where}: {reason}", hint)
 
 

@@ -25,7 +25,6 @@ from vidsum.types import FloatArray, Progress
 Items = Mapping[str, Described]
 OTHERS, PEOPLE = BASELINES = "others", "people"
 _DRAWS: Final = 1000
-"""Number of bootstrap draws."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +34,9 @@ class CaptionMeasures:
     measures: Mapping[str, Measured]
 
     def as_json(self) -> dict[str, Any]:
-        """See `vidsum.lab.evaluation.report.Measures`."""
         return {"measures": {name: measured.as_json() for name, measured in self.measures.items()}}
 
     def figures(self) -> dict[str, str]:
-        """Return all, times 100 as published."""
         return {name: measured.text() for name, measured in self.measures.items()}
 
 
@@ -82,7 +79,6 @@ def evaluate_captions(
 
 
 def _count(count: int, what: str) -> str:
-    """Return a count and what is counted."""
     return f"{count} {what}{'s' * (count != 1)}"
 
 

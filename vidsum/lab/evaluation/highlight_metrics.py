@@ -44,7 +44,6 @@ class WindowMeasures:
         return float(np.mean(list(self.precision.values())))
 
     def as_json(self) -> dict[str, Any]:
-        """See `vidsum.lab.evaluation.report.Measures`."""
         recall, precision = (
             [{"iou": at, "share": fraction} for at, fraction in measures.items()]
             for measures in (self.recall, self.precision)
@@ -72,7 +71,6 @@ class HighlightMeasures:
     """From `measure_clips`; None where there is no saliency to measure."""
 
     def as_json(self) -> dict[str, Any]:
-        """See `vidsum.lab.evaluation.report.Measures`."""
         moments = clips = None
         if self.moments is not None:
             moments = {name: windows and windows.as_json() for name, windows in self.moments.items()}
@@ -81,7 +79,6 @@ class HighlightMeasures:
         return {"moments": moments, "highlights": clips}
 
     def figures(self) -> dict[str, str]:
-        """Return the measures of published tables, in per cent."""
         figures = {}
         if self.moments and (full := self.moments["full"]):
             figures = {f"R1 {at:.1f}".replace("0.", "."): full.recall[at] for at in (0.3, 0.5, 0.7)}

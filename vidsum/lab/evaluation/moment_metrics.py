@@ -34,13 +34,11 @@ class MomentMeasures:
     """R@1 at each IoU of `CURVE`."""
 
     def as_json(self) -> dict[str, Any]:
-        """See `vidsum.lab.evaluation.report.Measures`."""
         recall = [{"top": top, "iou": at, "share": value} for (top, at), value in self.recall.items()]
         curve = [{"iou": at, "share": value} for at, value in zip(CURVE, self.curve, strict=True)]
         return {"recall": recall, "miou": self.miou, "curve": curve}
 
     def figures(self) -> dict[str, str]:
-        """Return the measures of published tables, in per cent."""
         recall = {f"R@{top} {at:.1f}".replace("0.", "."): value for (top, at), value in self.recall.items()}
         return {head: per_cent(fraction) for head, fraction in {**recall, "mIoU": self.miou}.items()}
 

@@ -48,6 +48,10 @@ def evaluate_moments(
     rows = tuple(Row(row, moment_metrics.measure(of_row, comparison)) for row, of_row in ious.items())
     queried = [video for video in videos.values() if video.queries]
     averages = _averages(queried)
+    empty = {
+        row: count_empty(moments for queries in answers.values() for moments in queries)
+        for row, answers in predictions.items()
+    }
     sign = ">=" if comparison == "mmn" else ">"
     return Report(
         "moments",
@@ -59,7 +63,7 @@ def evaluate_moments(
             "comparison": comparison,
             "n_seeds": n_seeds,
         },
-        warnings=(*describe_repairs(videos), *_empty_moments(predictions)),
+        warnings=(*describe_repairs(videos), *(f"{row}: {_EMPTY}: {n}" for row, n in empty.items() if n)),
         title=f"{len(queries)} queries of {len(queried)} videos, per cent",
         note=f"means: {_MEANS.format(**averages)}; "
         f"found: IoU {sign} the threshold ({comparison}); mIoU of the best moment; "
@@ -91,12 +95,6 @@ def _averages(videos: Sequence[MomentVideo]) -> dict[str, float]:
         "query_words": fmean(len(query.text.split()) for query in queries),
         "moment_s": fmean(lengths_s),
     }
-
-
-def _empty_moments(predictions: Mapping[str, MomentPredictions]) -> Iterator[str]:
-    for row, videos in predictions.items():
-        if n_empty := count_empty(moments for queries in videos.values() for moments in queries):
-            yield f"{row}: {_EMPTY}: {n_empty}"
 
 
 def _in_order(

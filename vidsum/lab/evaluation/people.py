@@ -175,7 +175,6 @@ def _measure_people(
 
 
 def _mean(measures: Sequence[MomentMeasures]) -> MomentMeasures:
-    """Over queries."""
     return MomentMeasures(
         recall={
             (top, at): float(np.mean([by_query.recall[top, at] for by_query in measures]))

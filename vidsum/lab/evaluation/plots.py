@@ -28,20 +28,10 @@ from vidsum.lab.evaluation.reference import (
 from vidsum.lab.evaluation.report import Report
 from vidsum.lab.evaluation.submissions import MomentPredictions
 from vidsum.models.scaling import unit_range
-from vidsum.results.figures import (
-    BLUE,
-    GREY,
-    OTHERS,
-    draw_heading,
-    draw_map,
-    draw_time_axis,
-    new_figure,
-    root_norm,
-    save_figure,
-)
+from vidsum.results import figures
 from vidsum.types import FloatArray, TimeArray, iou
 
-_ROWS = (*OTHERS, GREY)
+_ROWS = (*figures.OTHERS, figures.GREY)
 """Colours of rows; annotators are blue."""
 BINS = 32
 """Cells of a map of moments along each side."""
@@ -67,7 +57,7 @@ def plot_scores(
     if not names:
         raise UsageError("no video to plot: no row has scores")
     drawn = {name: videos[name] for name in names[:limit]}
-    save_figure(_draw(drawn, predictions, len(names)), target, label)
+    figures.save_figure(_draw(drawn, predictions, len(names)), target, label)
 
 
 def _draw(
@@ -75,7 +65,7 @@ def _draw(
 ) -> Figure:
     n_columns = min(2, len(videos))
     n_rows = -(-len(videos) // n_columns)
-    figure = new_figure(6.5 * n_columns, 2.2 * n_rows + 0.8)
+    figure = figures.new_figure(6.5 * n_columns, 2.2 * n_rows + 0.8)
     panels = list(figure.subplots(n_rows, n_columns, squeeze=False).flat)
     for axes, (name, video) in zip(panels, videos.items(), strict=False):
         _draw_video(axes, video, {row: scores.get(name) for row, scores in predictions.items()})
@@ -85,8 +75,8 @@ def _draw(
     for axes in panels[len(videos) - n_columns : len(videos)]:
         axes.set_xlabel("time (min:s)")
     some = f", {len(videos)} of {n_videos} videos" if len(videos) < n_videos else ""
-    draw_heading(figure, f"Importance, each curve from its lowest to its highest{some}")
-    lines = [Line2D([], [], color=colour) for colour in (BLUE, *_ROWS[: len(predictions)])]
+    figures.draw_heading(figure, f"Importance, each curve from its lowest to its highest{some}")
+    lines = [Line2D([], [], color=colour) for colour in (figures.BLUE, *_ROWS[: len(predictions)])]
     rows = ["annotators' mean", *map(as_utf8, predictions)]
     figure.legend(lines, rows, loc="outside lower center", ncols=4, frameon=False)
     return figure
@@ -94,26 +84,26 @@ def _draw(
 
 def _draw_video(axes: Axes, video: AnnotatedVideo, rows: Mapping[str, FloatArray | None]) -> None:
     times = video.features.timestamps
-    axes.plot(times, unit_range(video.gtscore, flat=0.5), color=BLUE, linewidth=1.8, alpha=0.85)
+    axes.plot(times, unit_range(video.gtscore, flat=0.5), color=figures.BLUE, linewidth=1.8, alpha=0.85)
     for colour, scores in zip(_ROWS, rows.values(), strict=False):
         if scores is not None:
             axes.plot(times, unit_range(scores, flat=0.5), color=colour, linewidth=1.1)
-    draw_time_axis(axes, video.features.duration_s, 8)
+    figures.draw_time_axis(axes, video.features.duration_s, 8)
     axes.set_ylim(-0.04, 1.04)
     axes.set_yticks([0, 1], ["lowest", "highest"], fontsize=8)
 
 
 def plot_recall(report: Report[MomentMeasures], title: str, target: Path, label: str | None = None) -> None:
     """Plot R@1 over the IoU; target, label and errors are those of `plot_scores`."""
-    figure = new_figure(6.5, 4.0)
+    figure = figures.new_figure(6.5, 4.0)
     axes = figure.subplots()
-    colours = cycle((BLUE, *OTHERS))
+    colours = cycle((figures.BLUE, *figures.OTHERS))
     for row in report.rows:
         is_baseline = row.name in _BASELINES
         axes.plot(
             CURVE,
             [100 * fraction for fraction in row.measures.curve],
-            color=GREY if is_baseline else next(colours),
+            color=figures.GREY if is_baseline else next(colours),
             linestyle=_BASELINES.get(row.name, "-"),
             label=as_utf8(row.name),
         )
@@ -126,7 +116,7 @@ def plot_recall(report: Report[MomentMeasures], title: str, target: Path, label:
     axes.grid(axis="x", alpha=0.4)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)
-    save_figure(figure, target, label)
+    figures.save_figure(figure, target, label)
 
 
 def plot_segments(
@@ -146,14 +136,19 @@ def plot_segments(
     scored = all(video.user_scores is not None for video in videos.values())
     drawn: list[tuple[str, AnnotatedVideo | Labels]] = [*videos.items()][:limit]
     n_rows = len(predictions) + 1
-    figure = new_figure(8.5, 0.5 + len(drawn) * (0.8 + 0.26 * n_rows))
+    figure = figures.new_figure(8.5, 0.5 + len(drawn) * (0.8 + 0.26 * n_rows))
     for axes, (name, video) in zip(figure.subplots(len(drawn), squeeze=False)[:, 0], drawn, strict=True):
         reference = reference_of(name, video, scored=scored)
-        axes.stairs(people_of(reference), np.arange(reference.n_frames + 1), fill=True, color=BLUE, alpha=0.7)
+        axes.stairs(
+            people_of(reference), np.arange(reference.n_frames + 1), fill=True, color=figures.BLUE, alpha=0.7
+        )
         for place, (row, scores) in enumerate(predictions.items(), 1):
             chosen = selections.get(row, {}).get(video.name)
-            frames = _key_shots(reference, scores[name]) if chosen is None else chosen
-            axes.broken_barh(runs_of(frames), (-0.7 * place, 0.5), color=_ROWS[place - 1])
+            if chosen is None:
+                shots = reference.shots(CHANGE_POINTS, np.random.default_rng(0))
+                frame_scores = at_every_frame(scores[name], reference.picks, reference.n_frames)
+                chosen = key_shots(frame_scores[None], shots, KNAPSACKS[-1])[0]
+            axes.broken_barh(runs_of(chosen), (-0.7 * place, 0.5), color=_ROWS[place - 1])
         axes.set_xlim(0, reference.n_frames)
         axes.set_ylim(-0.7 * n_rows + 0.6, 1.05)
         places = [0.5, *(0.25 - 0.7 * place for place in range(1, n_rows))]
@@ -162,8 +157,8 @@ def plot_segments(
         axes.spines[["top", "right"]].set_visible(False)
     axes.set_xlabel("frame")
     some = f", {len(drawn)} of {len(videos)} videos" if len(drawn) < len(videos) else ""
-    draw_heading(figure, f"Key shots of 15 %; annotators: how many chose a frame{some}")
-    save_figure(figure, target, label)
+    figures.draw_heading(figure, f"Key shots of 15 %; annotators: how many chose a frame{some}")
+    figures.save_figure(figure, target, label)
 
 
 def people_of(reference: Reference) -> FloatArray:
@@ -173,13 +168,6 @@ def people_of(reference: Reference) -> FloatArray:
         shots = reference.shots(CHANGE_POINTS, np.random.default_rng(0))
         summaries = key_shots(reference.scores_of_frames(CHANGE_POINTS), shots, KNAPSACKS[-1])
     return np.asarray(summaries.mean(axis=0), np.float32)
-
-
-def _key_shots(reference: Reference, scores: FloatArray) -> BoolArray:
-    shots = reference.shots(CHANGE_POINTS, np.random.default_rng(0))
-    frames = at_every_frame(scores, reference.picks, reference.n_frames)
-    chosen: BoolArray = key_shots(frames[None], shots, KNAPSACKS[-1])[0]
-    return chosen
 
 
 def runs_of(frames: BoolArray) -> list[tuple[int, int]]:
@@ -198,9 +186,11 @@ def plot_queries(
     """Plot the best moment of each row under the true ones, its next two paler; errors as `plot_scores`."""
     _check_rows(predictions)
     drawn, n_rows = queries[:limit], len(predictions) + 1
-    figure = new_figure(8.5, 0.3 + len(drawn) * (0.8 + 0.3 * n_rows))
+    figure = figures.new_figure(8.5, 0.3 + len(drawn) * (0.8 + 0.3 * n_rows))
     for axes, (query, place) in zip(figure.subplots(len(drawn), squeeze=False)[:, 0], drawn, strict=True):
-        axes.broken_barh([(start, end - start) for start, end in query.windows], (-0.35, 0.7), color=BLUE)
+        axes.broken_barh(
+            [(start, end - start) for start, end in query.windows], (-0.35, 0.7), color=figures.BLUE
+        )
         names = ["truth"]
         for number, (row, videos) in enumerate(predictions.items(), 1):
             moments = [(moment.start_s, moment.end_s) for moment in videos[query.video][place]]
@@ -214,11 +204,11 @@ def plot_queries(
                 )
         axes.set_yticks(range(n_rows), names, fontsize=9)
         axes.set_ylim(n_rows - 0.4, -0.6)
-        draw_time_axis(axes, query.duration_s, 10)
+        figures.draw_time_axis(axes, query.duration_s, 10)
         name = fill(shorten(f"{query.video}: {query.text}", 150, placeholder=" …"), 78)
         axes.set_title(as_utf8(name), loc="left", fontsize=10, parse_math=False)
     axes.set_xlabel("time (min:s)")
-    save_figure(figure, target, label)
+    figures.save_figure(figure, target, label)
 
 
 def plot_density(
@@ -227,17 +217,17 @@ def plot_density(
     """Plot where the true moments of a data set lie in their videos; see `plot_scores`."""
     spans = spans_of(videos)
     centres = np.stack([spans.mean(axis=1), spans[:, 1] - spans[:, 0]], axis=1)
-    figure = new_figure(8.5, 4.2)
+    figure = figures.new_figure(8.5, 4.2)
     panels = {("start", "end"): spans, ("centre", "length"): centres}
     for axes, ((x, y), points) in zip(figure.subplots(1, 2), panels.items(), strict=True):
         share = density(points)
-        draw_map(axes, 100 * share.T, "", root_norm(100 * share))
+        figures.draw_map(axes, 100 * share.T, "", figures.root_norm(100 * share))
         axes.invert_yaxis()
         for axis, name in ((axes.xaxis, x), (axes.yaxis, y)):
             axis.set_ticks(np.linspace(-0.5, BINS - 0.5, 5), ["0", "", "0.5", "", "1"])
             axis.set_label_text(f"{name} (fraction of the video)")
-    draw_heading(figure, f"{title}: where {len(spans)} true moments lie, per cent of them")
-    save_figure(figure, target, label)
+    figures.draw_heading(figure, f"{title}: where {len(spans)} true moments lie, per cent of them")
+    figures.save_figure(figure, target, label)
 
 
 def spans_of(videos: Mapping[str, MomentVideo]) -> TimeArray:

@@ -145,7 +145,6 @@ class Reference:
 
     @property
     def n_annotators(self) -> int:
-        """U"""
         rows = self.user_summary if self.user_scores is None else self.user_scores
         return 0 if rows is None else len(rows)
 

@@ -39,7 +39,6 @@ class Measured:
     high: float
 
     def as_json(self) -> dict[str, float]:
-        """See `Measures`."""
         return {"value": self.value, "low": self.low, "high": self.high}
 
     def text(self) -> str:

@@ -174,7 +174,6 @@ class MomentsRequest:
 
     @property
     def source(self) -> Path:
-        """The file that is evaluated on."""
         return self.data
 
 
@@ -218,7 +217,6 @@ class HighlightsRequest:
 
     @property
     def source(self) -> Path:
-        """The file that is evaluated on."""
         return self.annotations
 
 
@@ -250,7 +248,6 @@ class VSERequest(Checked):
 
     @property
     def source(self) -> Path:
-        """The file that is evaluated on."""
         return self.captions
 
 
@@ -304,7 +301,6 @@ class CaptionsRequest:
 
     @property
     def source(self) -> Path:
-        """The file that is evaluated on."""
         return self.data
 
 

@@ -49,7 +49,6 @@ class TestedVideos:
     """The test videos of all splits of a training run, each scored by the model that has not seen it."""
 
     row: str
-    """Name of the row."""
     videos: dict[str, AnnotatedVideo]
     """By name; one that several splits test occurs once for each of them, with the split's name."""
     scores: dict[str, FloatArray]
@@ -182,7 +181,6 @@ def _answers(path: Path) -> Iterator[tuple[DataEntry, QueryPrediction]]:
 
 
 def _read_submission(entry: DataEntry, qid: str, *, saliency: bool = True) -> QueryPrediction:
-    """Return a line of a submission."""
     moments = clips = None
     if _WINDOWS in entry.values:
         moments = tuple(_moment(entry, row) for row in entry.list(_WINDOWS))

@@ -54,7 +54,6 @@ class VideoMeasures:
     key_shots: tuple[KeyShotMeasures, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """See `vidsum.lab.evaluation.report.Measures`."""
         key_shots = [_without_negative_zero(asdict(measures)) for measures in self.key_shots]
         return {**_without_negative_zero({"tau": self.tau, "rho": self.rho}), "key_shots": key_shots}
 
@@ -120,7 +119,6 @@ def columns_of(settings: Sequence[KeyShotMeasures]) -> Columns:
 
 
 def _without_negative_zero(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the same without -0.0."""
     return {key: value + 0.0 if isinstance(value, float) else value for key, value in values.items()}
 
 

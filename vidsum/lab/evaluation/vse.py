@@ -31,7 +31,6 @@ TOP: Final = (1, 5, 10)
 LENGTHS: Final = {"up to 7 words": (0, 7), "8 to 12 words": (8, 12), "over 12 words": (13, 10**9)}
 """Fewest and most words of the sentences of a group."""
 _DRAWS = 1000
-"""Number of bootstrap draws."""
 _ROWS = 1024
 """Queries that are ranked at a time."""
 
@@ -46,7 +45,6 @@ class DirectionMeasures:
     median_rank: Measured
 
     def as_json(self) -> dict[str, Any]:
-        """See `vidsum.lab.evaluation.report.Measures`."""
         recall = [{"top": top, **share.as_json()} for top, share in self.recall.items()]
         return {"n_queries": self.n_queries, "recall": recall, "median_rank": self.median_rank.as_json()}
 
@@ -61,7 +59,6 @@ class RetrievalMeasures:
     """Measures of sentences, by the names of `LENGTHS`; None where there are none."""
 
     def as_json(self) -> dict[str, Any]:
-        """See `vidsum.lab.evaluation.report.Measures`."""
         return {
             "text_to_image": self.text_to_image.as_json(),
             "image_to_text": self.image_to_text.as_json(),
@@ -71,7 +68,6 @@ class RetrievalMeasures:
         }
 
     def figures(self) -> dict[str, str]:
-        """Return all of both directions, and recall by length."""
         return dict(self._figures())
 
     def _figures(self) -> Iterator[tuple[str, str]]:

@@ -30,7 +30,6 @@ class Configuration(NamedTuple):
     dataset: str
     sizes: Sizes
     space: str
-    """The space of features and queries."""
     switches: Mapping[str, Any]
     """Settings of the model that no tensor shows."""
     max_iou: float
@@ -49,7 +48,6 @@ CONFIGURATIONS: Mapping[str, Configuration] = {
     "mrnet-charades": Configuration("Charades-STA", Sizes(1024, 64, 2, 17), _I3D, _CHARADES, 0.5),
     "mrnet-tacos": Configuration("TACoS", Sizes(500, 128, 3, 5), _C3D, _TACOS, 0.4),
 }
-"""The configurations by the names of their checkpoints."""
 
 _CLIP_S = 1e6
 """Every video is one window: the published model reads T clips of a whole video of any length."""
@@ -96,7 +94,6 @@ def _configuration(sizes: Sizes, name: str) -> Configuration:
 
 
 def _tensors(reader: TensorReader, layers: int, convolutions: int, is_shared: bool) -> "dict[str, Tensor]":
-    """Return the published tensors by the names here."""
     import torch
 
     tensors = reader.take_layers(_names(layers, convolutions, is_shared))

@@ -26,7 +26,14 @@ from vidsum.lab.evaluation.caption_metrics import cider, tokenize
 from vidsum.lab.training.loop import Recipe, first_weights, fit
 from vidsum.lab.training.state import BEST, clear, make_folder, refuse_foreign
 from vidsum.lab.training.summary_settings import CaptionerSettings, VSEData
-from vidsum.lab.training.vse import describe_training, feature_standard, lr_share, read_splits, standardise
+from vidsum.lab.training.vse import (
+    PictureResult,
+    describe_training,
+    feature_standard,
+    lr_share,
+    read_splits,
+    standardise,
+)
 from vidsum.models.captioner import END, SPECIAL, UNKNOWN, build_captioner, number_words, split_words
 from vidsum.models.configs import CaptionerConfig
 from vidsum.models.vse import pack
@@ -37,11 +44,8 @@ _SMOOTHING, _LOST_WORDS = 0.1, 0.1
 _POOLED_BATCHES = 16
 """Batches of like length that are made at a time: little padding, and the order is still random."""
 _MIN_PICTURES = 2
-"""Minimum number of pictures of a part."""
 _BEAM_WIDTH = 3
-"""Width of the beam search that validates."""
 _MAX_NORM = 1.0
-"""Gradient clipping norm."""
 FOLDER = "sentences"
 """Subfolder of a run: the network in 32 bits, its state and its log."""
 
@@ -129,19 +133,6 @@ class SentenceBatch(NamedTuple):
     """[B, L] with their end, then `IGNORED`."""
 
 
-@dataclass(frozen=True)
-class CaptionerResult:
-    """A trained captioner."""
-
-    checkpoint: Path
-    cider: float
-    """CIDEr-D of the validation pictures, by beam search of the width that is used."""
-    n_validation: int
-    up_to_date: bool
-    """Whether there was nothing left to train."""
-    warnings: tuple[str, ...]
-
-
 @dataclass(frozen=True, eq=False)
 class _Part:
     """The pictures of training or validation."""
@@ -149,7 +140,6 @@ class _Part:
     features: FloatArray
     """[V, N, D]"""
     sentences: tuple[tuple[str, ...], ...]
-    """Sentences of each picture."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +162,7 @@ def train_captioner(
     *,
     overwrite: bool = False,
     progress: Progress | None = None,
-) -> CaptionerResult:
+) -> PictureResult:
     """Train a captioner in the folder `FOLDER` of `out`, and write it in 8 bits to `best.safetensors` there.
 
     An interrupted run is resumed. Raises InputError: captions or pictures cannot be read, or are too few.
@@ -205,7 +195,8 @@ def train_captioner(
         out / BEST,
         replace(about, tensors=tensors, training={**about.training, **asdict(settings.loop), "best": best}),
     )
-    return CaptionerResult(out / BEST, score, len(validation.sentences), fitted.up_to_date, tuple(warnings))
+    n_validation = len(validation.sentences)
+    return PictureResult(out / BEST, {"cider": score}, n_validation, fitted.up_to_date, tuple(warnings))
 
 
 def vocabulary(sentences: Sequence[str], least: int) -> tuple[str, ...]:

@@ -155,7 +155,6 @@ def _predictions(model: DETRModel, batch: DETRBatch) -> tuple[FloatArray, FloatA
 
 
 def _mean_precision(model: DETRModel, examples: Sequence[HighlightExample], batch_size: int) -> float:
-    """Average mAP, a fraction."""
     measures = measure_model(model, examples, batch_size)
     return 0.0 if measures is None else measures.mean_precision
 

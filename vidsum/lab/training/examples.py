@@ -122,13 +122,11 @@ def _simulate_data(
     encoder = text_encoder_name(space)
     encode, sha256 = load_text_encoder(encoder, device).encode, checkpoints.sha256_of(encoder)
     for path in map(Path, source.data):
-        identify_file = {
-            f"{path.stem}/{name}": replace(video, name=f"{path.stem}/{name}")
-            for name, video in read_moments(path).items()
-            if video.queries
-        }
-        videos |= identify_file
-        sentences |= embed_sentences(identify_file, encode, sha256, seed, progress)
+        queried = [video for video in read_moments(path).values() if video.queries]
+        named = [replace(video, name=f"{path.stem}/{video.name}") for video in queried]
+        of_file = {video.name: video for video in named}
+        videos |= of_file
+        sentences |= embed_sentences(of_file, encode, sha256, seed, progress)
     clips = _captions_of_clips(source, videos, device, progress)
     held_out = held_out_of(videos, fraction, seed)
     train = {name: video for name, video in videos.items() if name not in held_out}
@@ -257,7 +255,6 @@ def _check_kind(source: DataSettings) -> Literal["captions", "toy", "features"]:
 
 
 def _refuse(source: DataSettings, names: tuple[str, ...], where: str) -> None:
-    """Refuse options that would have no effect."""
     options = [leaf for leaf in leaves(DataSettings) if leaf.name in names]
     present = [leaf for leaf in options if getattr(source, leaf.name) != leaf.default]
     if present:

@@ -30,7 +30,7 @@ from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSett
 from vidsum.models.configs import RidgeConfig
 from vidsum.models.frame_scores import frame_loss
 from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss, global_tokens
-from vidsum.summary.importance_model import ImportanceModel, importance
+from vidsum.summary.importance_model import FeatureTransform, ImportanceModel, importance
 from vidsum.summary.knapsack import knapsack, values_of
 from vidsum.types import FloatArray, Progress
 
@@ -165,8 +165,13 @@ def half_cosine(done: float) -> float:
 
 def _examples(run: _Run, split: Split) -> tuple[Examples | Callable[[int], Examples], tuple[str, ...]]:
     """Return the training videos that have key frames, per epoch if drawn; warnings of the others."""
-    whole = {name: _example(run, run.drawn(name, _TRAINING_SEED)) for name in split.train}
-    taught = {name: example for name, example in whole.items() if example}
+    model, device = run.settings.model, choose_device(run.settings.device)
+    make = teaching_example if model.head == "frame" else example_of  # the head does without key frames
+    taught: dict[str, VideoExample] = {}
+    for name in split.train:
+        video = with_inputs(run.drawn(name, _TRAINING_SEED), run.inputs)
+        if whole := make(video, model.global_tokens, device):
+            taught[name] = VideoExample(video, whole)
     fault = "none of its shots makes a summary of 15 %"
     warnings = tuple(f"{name}: not trained on, as {fault}" for name in split.train if name not in taught)
     if not taught:
@@ -175,30 +180,20 @@ def _examples(run: _Run, split: Split) -> tuple[Examples | Callable[[int], Examp
         return taught, warnings
 
     def of_epoch(epoch: int) -> Examples:
-        seed = (_TRAINING_SEED, run.settings.loop.seed, epoch)
-        return {name: _redraw(run, example, run.drawn(name, *seed)) for name, example in taught.items()}
+        examples = {}
+        for name, example in taught.items():
+            drawn = run.drawn(name, _TRAINING_SEED, run.settings.loop.seed, epoch)
+            video = with_inputs(drawn, run.inputs)
+            features = torch.from_numpy(video.features.array)[None].to(device)
+            examples[name] = VideoExample(video, replace(example.whole, features=features))
+        return examples
 
     return of_epoch, warnings
 
 
-def _example(run: _Run, video: AnnotatedVideo) -> VideoExample | None:
-    """Return a video as the model reads it; None: no shot fits the budget, and the head is not `frame`."""
-    read = _with_inputs(run, video)
-    make = teaching_example if run.settings.model.head == "frame" else example_of
-    whole = make(read, run.settings.model.global_tokens, choose_device(run.settings.device))
-    return VideoExample(read, whole) if whole else None
-
-
-def _redraw(run: _Run, example: VideoExample, video: AnnotatedVideo) -> VideoExample:
-    """Return an example whose features were drawn anew; its key frames stay."""
-    read = _with_inputs(run, video)
-    features = torch.from_numpy(read.features.array)[None].to(choose_device(run.settings.device))
-    return VideoExample(read, replace(example.whole, features=features))
-
-
-def _with_inputs(run: _Run, video: AnnotatedVideo) -> AnnotatedVideo:
+def with_inputs(video: AnnotatedVideo, inputs: FeatureTransform) -> AnnotatedVideo:
     """Return a video with what the model reads in place of its features."""
-    return replace(video, features=replace(video.features, array=run.inputs.of(video.features)))
+    return replace(video, features=replace(video.features, array=inputs.of(video.features)))
 
 
 def _validator(run: _Run, split: Split) -> Callable[[FullTransNet], float]:

@@ -157,7 +157,12 @@ def _run_epoch(
     # a gradient may overflow where the loss does not; in the last step no other loss would show it
     total = sum(float(weights.detach().abs().sum()) for weights in recipe.model.parameters())
     _finite(total, "the sum of the weights", f"epoch {number}", folder)
-    validation = _validate(recipe, number, folder)
+    validation = None
+    if recipe.validate is not None:
+        recipe.model.eval()
+        with torch.inference_mode():
+            score = float(recipe.validate(recipe.model))
+        validation = _finite(score, "the validation", f"epoch {number}", folder)
     return Epoch(number, math.fsum(losses) / len(losses), validation, round(time.perf_counter() - started, 3))
 
 
@@ -171,14 +176,6 @@ def _step(recipe: Recipe[Model, Example], loss: Tensor, epochs: float) -> None:
         for group in recipe.optimizer.param_groups:
             group["lr"] = group.setdefault("initial_lr", group["lr"]) * recipe.lr_share(epochs)
     recipe.optimizer.step()
-
-
-def _validate(recipe: Recipe[Model, Example], number: int, folder: Path) -> float | None:
-    if recipe.validate is None:
-        return None
-    recipe.model.eval()
-    with torch.inference_mode():
-        return _finite(float(recipe.validate(recipe.model)), "the validation", f"epoch {number}", folder)
 
 
 def _finite(value: float, what: str, where: str, folder: Path) -> float:

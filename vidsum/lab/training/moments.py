@@ -73,7 +73,6 @@ class MomentRecipe(Generic[Model, Example, Batch]):
     monitor: str
     """Its name in checkpoints."""
     betas: tuple[float, float] = (0.9, 0.999)
-    """AdamW's betas."""
 
 
 def train_moments(

@@ -159,7 +159,6 @@ def best_ious(model: MRNet, examples: Sequence[MomentExample], batch_size: int =
 
 
 def _recall(model: MRNet, examples: Sequence[MomentExample], batch_size: int) -> float:
-    """R@1 IoU 0.5, a fraction."""
     return measure(best_ious(model, examples, batch_size), "mmn").recall[1, 0.5]
 
 

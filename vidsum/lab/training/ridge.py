@@ -39,7 +39,6 @@ class RidgeResult:
     checkpoint: Path
     penalty: float
     validation: float | None
-    """See `Fitted`."""
 
 
 prepare_ridge: Callable[..., TrainingRun[RidgeSettings]] = partial(start_run, "ridge")

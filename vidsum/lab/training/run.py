@@ -16,6 +16,7 @@ from vidsum.io.text import read_json
 from vidsum.lab.datasets.captioned import Draw, FeatureSimulator
 from vidsum.lab.datasets.splits import Split
 from vidsum.lab.datasets.summaries import AnnotatedVideo
+from vidsum.lab.training.settings import plain_fields
 from vidsum.lab.training.state import BEST, CURVES, LAST, clear, make_folder, require_same
 from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings
 from vidsum.summary.importance_model import SENTENCES, FeatureTransform
@@ -78,7 +79,9 @@ def start_run(
     _check_together([videos[name] for name in sorted(named)])
     first, *others = [videos[name] for name in sorted({name for split in splits for name in split.train})]
     used = [draw(first, 0) if draw else first, *others]
-    features = _describe_features(used)
+    step_s = float(np.median([video.features.step_s for video in used]))
+    features: dict[str, Any] = {"extractor": used[0].features.extractor, "dim": used[0].features.dim}
+    features["fps"] = round(1 / step_s, 6)
     is_space = features["extractor"] in SENTENCES
     inputs = FeatureTransform(vse.NAME if is_space else None, settings.ends)
     if is_space:  # pictures are read at a rate that can be asked for, not at every 15th frame's
@@ -88,7 +91,9 @@ def start_run(
     settings = replace(settings, model=sized)
     data = [{"name": path.name, **identify_file(path)} for path in sources]
     weights = {_WEIGHTS: draw.weights} if isinstance(draw, FeatureSimulator) else {}
-    recorded = {"data": data, **weights, **settings.recorded_choices, **facts}
+    # checkpoints have the model's and the loop's in fields of their own, but those of ridge regression
+    choices = settings.flat if isinstance(settings, RidgeSettings) else plain_fields(settings)
+    recorded = {"data": data, **weights, **choices, **facts}
     run = TrainingRun(out, videos, tuple(splits), settings, features, recorded, draw, inputs)
     document = {
         "model": model,
@@ -120,13 +125,6 @@ def _check_together(videos: Sequence[AnnotatedVideo]) -> None:
         if expected != other:
             fault = f"{first.name} has features of {expected}, {video.name} of {other}"
             raise UsageError(fault, hint="give files whose features were extracted in the same way")
-
-
-def _describe_features(videos: Sequence[AnnotatedVideo]) -> dict[str, Any]:
-    """Extractor, size and median rate of the features."""
-    features = videos[0].features
-    step_s = float(np.median([video.features.step_s for video in videos]))
-    return {"extractor": features.extractor, "dim": features.dim, "fps": round(1 / step_s, 6)}
 
 
 def claim_run(out: Path, facts: Mapping[str, Any], *, overwrite: bool) -> None:

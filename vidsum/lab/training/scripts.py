@@ -42,6 +42,10 @@ class ScriptSegment(NamedTuple):
     shot: int | None = None
     """A network errs alike in the segments of one shot; None: a shot of its own."""
 
+    @property
+    def window(self) -> Interval:
+        return self.start_s, self.end_s
+
 
 class Script(NamedTuple):
     """Segments of a video, and the times when sentences are true."""
@@ -56,7 +60,6 @@ class Script(NamedTuple):
 
     @property
     def true(self) -> tuple[ScriptSegment, ...]:
-        """When each sentence is true."""
         return self.segments if self.moments is None else self.moments
 
 
@@ -112,52 +115,6 @@ def joined_script(captions: Captions, longest_s: float, rng: np.random.Generator
     if rng.random() < _EDITED:
         low_s, lengths = _EDITED_LENGTH * longest_s, _EDITED_S
     duration_s = _draw_length(rng, low_s, high_s)
-    segments, moments = _join_events(captions, duration_s, lengths, rng)
-    return Script("joined", duration_s, tuple(segments), moments=tuple(moments))
-
-
-def fill_gaps(script: Script, captions: Captions, rng: np.random.Generator) -> Script:
-    """Fill the gaps of a script with segments of any sentences."""
-    others: list[ScriptSegment] = []
-    end_s = 0.0
-    for start, end in sorted(
-        [*((segment.start_s, segment.end_s) for segment in script.segments), (script.duration_s,) * 2]
-    ):
-        if start - end_s >= _SEGMENT_S[0]:
-            others += _fill(captions, end_s, start, rng)
-        end_s = max(end_s, end)
-    return script._replace(segments=(*script.segments, *others), moments=script.true)
-
-
-def draw_query(script: Script, captions: Captions, sentence: int, rng: np.random.Generator) -> ScriptQuery:
-    """Return a query for a sentence: changed, shortened (true where its words are shown), or a synonym."""
-    n_sentences, form = captions.n_sentences, rng.random()
-    moments = [(segment.start_s, segment.end_s) for segment in script.true if segment.sentence == sentence]
-    query = sentence
-    if form < _SHORT:
-        query = n_sentences + sentence
-        words = set(content_words(captions.query_texts[query]))
-        texts = {segment.sentence for segment in script.segments if segment.sentence != NOTHING}
-        fit = {text for text in texts if words and words.issubset(content_words(captions.texts[text]))}
-        moments += [
-            (segment.start_s, segment.end_s) for segment in script.segments if segment.sentence in fit
-        ]
-    elif form < _SHORT + _REPHRASED and sentence in captions.same_event:
-        query = int(rng.choice(captions.same_event[sentence]))
-    return ScriptQuery(sentence, query, tuple(_merge(moments)))
-
-
-def _draw_sentence(captions: Captions, rng: np.random.Generator) -> int:
-    """Draw a sentence; half of the time from a video that has captions of clips, if any has."""
-    if len(captions.described) and rng.random() < _DESCRIBED:
-        return int(rng.choice(captions.described))
-    return int(rng.integers(captions.n_sentences))
-
-
-def _join_events(
-    captions: Captions, duration_s: float, lengths: tuple[float, float], rng: np.random.Generator
-) -> tuple[list[ScriptSegment], list[ScriptSegment]]:
-    """Draw the segments of a joined video, and the moments when each sentence is true."""
     segments: list[ScriptSegment] = []
     moments: list[ScriptSegment] = []
     start_s, shot = 0.0, 0
@@ -174,7 +131,41 @@ def _join_events(
             moments.append(ScriptSegment(sentence, start_s, event[-1].end_s))
         segments += event
         start_s, shot = event[-1].end_s, 1 + max(segment.shot or 0 for segment in event)
-    return segments, moments
+    return Script("joined", duration_s, tuple(segments), moments=tuple(moments))
+
+
+def fill_gaps(script: Script, captions: Captions, rng: np.random.Generator) -> Script:
+    """Fill the gaps of a script with segments of any sentences."""
+    others: list[ScriptSegment] = []
+    end_s = 0.0
+    for start, end in sorted([*(s.window for s in script.segments), (script.duration_s, script.duration_s)]):
+        if start - end_s >= _SEGMENT_S[0]:
+            others += _fill(captions, end_s, start, rng)
+        end_s = max(end_s, end)
+    return script._replace(segments=(*script.segments, *others), moments=script.true)
+
+
+def draw_query(script: Script, captions: Captions, sentence: int, rng: np.random.Generator) -> ScriptQuery:
+    """Return a query for a sentence: changed, shortened (true where its words are shown), or a synonym."""
+    n_sentences, form = captions.n_sentences, rng.random()
+    moments = [segment.window for segment in script.true if segment.sentence == sentence]
+    query = sentence
+    if form < _SHORT:
+        query = n_sentences + sentence
+        words = set(content_words(captions.query_texts[query]))
+        texts = {segment.sentence for segment in script.segments if segment.sentence != NOTHING}
+        fit = {text for text in texts if words and words.issubset(content_words(captions.texts[text]))}
+        moments += [segment.window for segment in script.segments if segment.sentence in fit]
+    elif form < _SHORT + _REPHRASED and sentence in captions.same_event:
+        query = int(rng.choice(captions.same_event[sentence]))
+    return ScriptQuery(sentence, query, tuple(_merge(moments)))
+
+
+def _draw_sentence(captions: Captions, rng: np.random.Generator) -> int:
+    """Draw a sentence; half of the time from a video that has captions of clips, if any has."""
+    if len(captions.described) and rng.random() < _DESCRIBED:
+        return int(rng.choice(captions.described))
+    return int(rng.integers(captions.n_sentences))
 
 
 def _event(

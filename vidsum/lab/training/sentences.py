@@ -54,13 +54,11 @@ class Captions:
     queries: FloatArray
     """[2N, D] of the sentences with words dropped and replaced, and of those shortened to a few words."""
     query_texts: tuple[str, ...]
-    """The texts of `queries`."""
     same_event: Mapping[int, tuple[int, ...]]
     """Sentence -> other sentences that describe the same event."""
 
     @property
     def n_sentences(self) -> int:
-        """N."""
         return len(self.queries) // 2
 
     @cached_property
@@ -83,7 +81,6 @@ class EmbeddedSentences(NamedTuple):
     queries: FloatArray
     """[2, Q, D] with words dropped and replaced, and shortened to a few words."""
     query_texts: tuple[Sequence[str], Sequence[str]]
-    """The texts of `queries`."""
 
 
 class ClipCaptions(NamedTuple):

@@ -111,7 +111,6 @@ class MomentSettings:
     """The papers have none."""
     decay_at: DecayAt = ()
     max_norm: Annotated[float, Limits(above=0)] = 0.1
-    """Gradient clipping norm."""
     start: str | None = option("Initial weights: a checkpoint by name or file.", None, default_text="random")
     device: Device = "auto"
 
@@ -179,14 +178,12 @@ class DETRSettings(MomentSettings):
     """Sizes of the transformer: the published ones, and some for a CPU."""
 
     model: DETRConfig = field(default_factory=DETRConfig)
-    """Its dimensions come from the data, whatever they are here."""
     loss: DETRLossSettings = field(default_factory=DETRLossSettings)
     loop: LoopSettings = field(default_factory=lambda: LoopSettings(epochs=200))
     max_norm: float = option("Gradient clipping norm.", 0.1, above=0)
 
     @property
     def recorded_choices(self) -> dict[str, Any]:
-        """See `MRNetSettings.recorded_choices`."""
         return {**plain_fields(self), "loss": asdict(self.loss)}
 
 

@@ -156,9 +156,7 @@ def _try_draft(settings: SimulationSettings, rng: np.random.Generator) -> _Draft
     moments = [query.moments for query in queries]
     n_clips = len(grid(script.duration_s, STEP_S))
     window = _window(n_clips, round(window_s / STEP_S), moments[0], rng)
-    outliers = [
-        (segment.start_s, segment.end_s) for segment in script.segments if segment.sentence == NOTHING
-    ]
+    outliers = [segment.window for segment in script.segments if segment.sentence == NOTHING]
     windows, empty = (_windows(intervals, window, script.duration_s) for intervals in (moments, [outliers]))
     covered, nothing = ((spans[..., 1] - spans[..., 0]).sum(axis=1).max() for spans in (windows, empty))
     is_too_much = covered >= _MAX_COVERED * (1 - nothing) - 1e-6  # also of nothing but outliers
@@ -186,7 +184,7 @@ def _texts(script: Script, captions: Captions, rng: np.random.Generator) -> Floa
 
 def _weights(script: Script, times: TimeArray) -> FloatArray:
     """Return [T, S + 1] weight of each segment in a clip, and last that of no segment; rows sum to 1."""
-    covered = _covered_seconds([(segment.start_s, segment.end_s) for segment in script.segments], times)
+    covered = _covered_seconds([segment.window for segment in script.segments], times)
     nothing = covered.sum(axis=1, keepdims=True) == 0
     weights = np.concatenate([covered, nothing], axis=1)
     weights /= weights.sum(axis=1, keepdims=True)
@@ -212,9 +210,7 @@ def saliency_of(script: Script, query: ScriptQuery, times: TimeArray) -> FloatAr
     everywhere = np.asarray(MOST_SALIENT * np.minimum(1.0, covered / STEP_S), np.float32)
     if query.sentence not in script.saliency:
         return everywhere
-    intervals = [
-        (segment.start_s, segment.end_s) for segment in script.true if segment.sentence == query.sentence
-    ]
+    intervals = [segment.window for segment in script.true if segment.sentence == query.sentence]
     is_own = _covered_seconds(intervals, times).sum(axis=1) > 0
     return np.where(is_own, scores_at(script.saliency[query.sentence], times), everywhere)
 

@@ -42,7 +42,10 @@ def save_state(
     folder: Path, model: nn.Module, optimizer: Optimizer, facts: Mapping[str, Any], history: Sequence[Epoch]
 ) -> None:
     """Write the log, then weights and optimizer state after its last epoch."""
-    write_log(folder / LOG, history)
+    with atomic_write(folder / LOG) as part, part.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(field.name for field in fields(Epoch))
+        writer.writerows(astuple(epoch) for epoch in history)
     tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
     for index, state in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{index}.{key}": tensor for key, tensor in state.items()}
@@ -140,14 +143,6 @@ def require_same(before: Mapping[str, Any], now: Mapping[str, Any], place: Path)
         named = [f"{key} was {_shorten(old.get(key))}, is {_shorten(new.get(key))}" for key in changed[:3]]
         more = f"; and {len(changed) - 3} more" if len(changed) > 3 else ""
         raise OutputError(f"{place}: holds a run with other settings ({'; '.join(named)}{more})", hint=_ANEW)
-
-
-def write_log(path: Path, history: Sequence[Epoch]) -> None:
-    """Write one line an epoch, as CSV."""
-    with atomic_write(path) as part, part.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(field.name for field in fields(Epoch))
-        writer.writerows(astuple(epoch) for epoch in history)
 
 
 def read_log(path: Path, n_epochs: int) -> tuple[Epoch, ...]:

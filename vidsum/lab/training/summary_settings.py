@@ -105,14 +105,9 @@ class FullTransNetSettings(Checked):
     device: Device = "auto"
 
     @property
-    def recorded_choices(self) -> dict[str, Any]:
-        """The choices that are neither the model's nor the loop's, JSON-ready."""
-        return plain_fields(self)
-
-    @property
     def flat(self) -> dict[str, Any]:
         """All choices by name, JSON-ready."""
-        return {**asdict(self.model), **asdict(self.loop), **self.recorded_choices}
+        return {**asdict(self.model), **asdict(self.loop), **plain_fields(self)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +117,6 @@ class RidgeSettings(Checked):
     PANEL = "Training"
 
     model: RidgeConfig = field(default_factory=RidgeConfig)
-    """`dim_in` comes from the data, whatever it is here."""
     penalty: float | None = option(
         "Weight of the squared weights in addition to the mean squared error.",
         None,
@@ -136,13 +130,7 @@ class RidgeSettings(Checked):
     seed: int = option("Random seed of the folds and of the simulations.", 0, min=0)
 
     @property
-    def recorded_choices(self) -> dict[str, Any]:
-        """All choices, those of the model included, as checkpoints record them."""
-        return self.flat
-
-    @property
     def flat(self) -> dict[str, Any]:
-        """All choices by name, JSON-ready."""
         return {**asdict(self.model), **plain_fields(self)}
 
 

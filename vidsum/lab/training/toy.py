@@ -26,7 +26,6 @@ class Toy:
 
     n_videos: int = 600
     clips: int = 16
-    """T"""
     segments: int = 4
     """Patterns in a video, each in a segment of its own."""
     queries: int = 2

@@ -68,12 +68,12 @@ class PairBatch(NamedTuple):
 
 
 @dataclass(frozen=True)
-class VSEResult:
-    """A trained map."""
+class PictureResult:
+    """A map or a captioner, trained on pictures."""
 
     checkpoint: Path
-    recall: tuple[float, ...]
-    """R@1, R@5, R@10 from text to image on the validation pictures."""
+    validation: Mapping[str, float]
+    """Measures on the validation pictures by name: R@1, R@5, R@10 from text to image, or CIDEr-D."""
     n_validation: int
     up_to_date: bool
     """Whether there was nothing left to train."""
@@ -114,7 +114,7 @@ def train_vse(
     *,
     overwrite: bool = False,
     progress: Progress | None = None,
-) -> VSEResult:
+) -> PictureResult:
     """Train maps in folders of `out`, and write their mean to `best.safetensors` there.
 
     An interrupted run is resumed. Raises InputError: captions or pictures cannot be read, or are too few.
@@ -124,7 +124,13 @@ def train_vse(
     make_folder(out)
     refuse_foreign(out)
     read, warnings = read_splits(data, settings.views, {"train": 2, "val": FOLDS}, settings.device, progress)
-    train, validation = (_part(*part, settings, progress) for part in read)
+    parts = []
+    for pictures, features in read:
+        sentences, rng = sentences_of(pictures), np.random.default_rng(settings.loop.seed)
+        forms = [sentences.texts, *(shorten(sentences.texts, rng) for _ in range(_PHRASINGS))]
+        vectors = np.stack([embed_sentences(texts, settings.device, progress) for texts in forms])
+        parts.append(_Part(features, sentences, vectors))
+    train, validation = parts
     config = replace(settings.model, dim_in=train.features.shape[2], dim_out=train.vectors.shape[2])
     about = _about(data, replace(settings, model=config), (train, validation))
     standard = feature_standard(train.features)
@@ -163,7 +169,8 @@ def train_vse(
         ),
     )
     up_to_date = all(fitted.up_to_date for fitted in fits)
-    return VSEResult(out / BEST, tuple(recall), len(embedded), up_to_date, tuple(warnings))
+    measures = dict(zip(("r1", "r5", "r10"), recall, strict=True))
+    return PictureResult(out / BEST, measures, len(embedded), up_to_date, tuple(warnings))
 
 
 def read_splits(
@@ -214,19 +221,6 @@ def describe_training(
     spec = describe(data.extractor)
     features = {"extractor": spec.name, "dim": settings.model.dim_in, "weights_sha256": weights_sha256(spec)}
     return Trained(name, asdict(settings.model), features, training, {})
-
-
-def _part(
-    pictures: Sequence[CaptionedPicture],
-    features: FloatArray,
-    settings: VSESettings,
-    progress: Progress | None,
-) -> _Part:
-    sentences = sentences_of(pictures)
-    rng = np.random.default_rng(settings.loop.seed)
-    forms = [sentences.texts, *(shorten(sentences.texts, rng) for _ in range(_PHRASINGS))]
-    vectors = np.stack([embed_sentences(texts, settings.device, progress) for texts in forms])
-    return _Part(features, sentences, vectors)
 
 
 def _about(data: VSEData, settings: VSESettings, parts: Sequence[_Part]) -> Trained:
