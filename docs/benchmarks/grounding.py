@@ -38,7 +38,7 @@ from vidsum.grounding.proposals import Grouping, find_moments
 from vidsum.grounding.registry import resolve_model
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries, embed_words, similarity_curves
 from vidsum.lab.datasets.moments import MomentVideo
-from vidsum.lab.evaluation.moment_metrics import best_ious, random_moments, whole_video
+from vidsum.lab.evaluation.moments import best_ious, random_moments, whole_video
 from vidsum.lab.evaluation.submissions import MomentPredictions
 from vidsum.models.detr_models import MODELS
 from vidsum.results.moments import Moment

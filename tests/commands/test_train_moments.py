@@ -212,7 +212,7 @@ def test_a_mask_is_as_deep_as_published_on_qvhighlights(
 
 @both
 def test_toy_data_need_no_features(run: Run, monkeypatch: pytest.MonkeyPatch, model: str) -> None:
-    monkeypatch.setattr("vidsum.lab.training.toy.Toy.__init__.__defaults__", (16, 16, 4, 2, 1.0))
+    monkeypatch.setattr("vidsum.lab.datasets.examples.Toy.__init__.__defaults__", (16, 16, 4, 2, 1.0))
     assert _train(run, model, "toy").code == 0
     trained = read_trained("run/best.safetensors")
     assert trained.features == {"space": "toy"}

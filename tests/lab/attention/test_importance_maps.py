@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from vidsum.errors import UsageError
-from vidsum.lab.attention import importance_maps as module
-from vidsum.lab.attention.importance_maps import attention_maps, pooled
+from vidsum.lab.attention import importance as module
+from vidsum.lab.attention.importance import attention_maps, pooled
 from vidsum.models.attention.heads import MultiHeadAttention
 from vidsum.models.configs import FullTransNetConfig, MaskConfig, Pattern
 from vidsum.models.fulltransnet import FullTransNet

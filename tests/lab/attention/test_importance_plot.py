@@ -9,8 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from vidsum.errors import OutputError, UsageError
-from vidsum.lab.attention.importance_maps import AttentionMaps
-from vidsum.lab.attention.importance_plot import plot_importance_attention
+from vidsum.lab.attention.importance import AttentionMaps, plot_importance_attention
 
 CELLS, STEPS = 20, 6
 DARKEST_BGR = (64, 20, 11)

@@ -13,8 +13,7 @@ from torch import Tensor
 
 from tests.grounding.test_moment_model import DETR, MRNET, QUERIES, VECTORS, noisy
 from vidsum.grounding.moment_model import MomentModel, ground_video
-from vidsum.lab.attention.moment_maps import capture_attention, has_mask
-from vidsum.lab.attention.moment_plot import BINS, LayerAttention, share_by_weight
+from vidsum.lab.attention.moments import BINS, LayerAttention, capture_attention, has_mask, share_by_weight
 from vidsum.models.attention.learned_mask import LearnedMask
 from vidsum.models.attention.retention import MaskRetention, xpos
 from vidsum.models.configs import MaskConfig

@@ -8,8 +8,8 @@ import pytest
 
 from tests.grounding.test_plot import grounding
 from vidsum.errors import UsageError
-from vidsum.lab.attention import moment_plot as plots
-from vidsum.lab.attention.moment_plot import LayerAttention, QueryAttention, plot_moment_attention
+from vidsum.lab.attention import moments as plots
+from vidsum.lab.attention.moments import LayerAttention, QueryAttention, plot_moment_attention
 
 CLIPS = (None,) * 30
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vidsum.errors import UsageError
-from vidsum.lab.evaluation.moment_metrics import (
+from vidsum.lab.evaluation.moments import (
     CURVE,
     THRESHOLDS,
     TOP,

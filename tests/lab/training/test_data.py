@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 
 from vidsum.errors import InputError, UsageError
-from vidsum.lab.datasets.examples import MomentExample
+from vidsum.lab.datasets.examples import MomentExample, Toy, draw_moments
 from vidsum.lab.datasets.published_features import read_clips, read_moment_features
 from vidsum.lab.training.annotated import MomentData, annotated_moments
 from vidsum.lab.training.examples import draw_toy_data
 from vidsum.lab.training.settings import DataSettings
-from vidsum.lab.training.toy import Toy, draw_moments
 from vidsum.types import FloatArray
 
 N_VIDEOS, CLIPS, DIM = 20, 4, 6

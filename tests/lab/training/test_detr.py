@@ -11,13 +11,12 @@ from torch import Tensor
 
 from vidsum.checkpoints.trained import read_trained
 from vidsum.grounding.windows import with_endpoints
-from vidsum.lab.datasets.examples import HighlightExample, Pair
+from vidsum.lab.datasets.examples import HighlightExample, Pair, Toy, draw_highlights
 from vidsum.lab.evaluation.highlight_metrics import WindowMeasures, measure_moments
 from vidsum.lab.training.annotated import MomentData
 from vidsum.lab.training.detr import collate_pairs, detection_loss, detr_loss, measure_model, train_detr
 from vidsum.lab.training.loop import FitResult
 from vidsum.lab.training.settings import DETRLossSettings, DETRSettings, MatchWeights
-from vidsum.lab.training.toy import Toy, draw_highlights
 from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr import Detections, centre_width
 from vidsum.models.detr_models import MODELS, DETRModel, MRNetDETR

@@ -13,13 +13,13 @@ import torch
 from vidsum.checkpoints.trained import read_trained
 from vidsum.errors import OutputError, UsageError
 from vidsum.io.provenance import identify_file
+from vidsum.lab.datasets.examples import Toy, draw_highlights, draw_moments
 from vidsum.lab.training.annotated import MomentData
 from vidsum.lab.training.detr import train_detr
 from vidsum.lab.training.examples import draw_toy_data
 from vidsum.lab.training.loop import FitResult
 from vidsum.lab.training.mrnet import train_mrnet
 from vidsum.lab.training.settings import DETRSettings, MRNetSettings
-from vidsum.lab.training.toy import Toy, draw_highlights, draw_moments
 from vidsum.models.configs import HEADS
 from vidsum.options import build
 

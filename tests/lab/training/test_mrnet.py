@@ -9,11 +9,10 @@ import pytest
 import torch
 
 from vidsum.checkpoints.trained import read_trained
-from vidsum.lab.datasets.examples import MomentExample
+from vidsum.lab.datasets.examples import MomentExample, Toy, draw_moments
 from vidsum.lab.training.annotated import MomentData
 from vidsum.lab.training.mrnet import best_ious, collate_groups, mrnet_loss, train_mrnet
 from vidsum.lab.training.settings import LossSettings, MRNetSettings
-from vidsum.lab.training.toy import Toy, draw_moments
 from vidsum.models.configs import HEADS, MRNetConfig
 from vidsum.models.mrnet import MRNet
 from vidsum.options import build

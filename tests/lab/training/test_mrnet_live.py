@@ -8,10 +8,10 @@ import torch
 
 from vidsum.checkpoints.trained import read_trained
 from vidsum.errors import UsageError
+from vidsum.lab.datasets.examples import Toy, draw_moments
 from vidsum.lab.training.annotated import MomentData
 from vidsum.lab.training.mrnet import covered_share, train_mrnet
 from vidsum.lab.training.settings import MRNetSettings
-from vidsum.lab.training.toy import Toy, draw_moments
 from vidsum.models.configs import HEADS
 from vidsum.models.mrnet_live import NAME
 from vidsum.options import build

@@ -12,9 +12,14 @@ from vidsum.grounding.settings import SHIPPED_GROUNDER, Retrieval
 from vidsum.grounding.spaces import ClipEmbeddings, embed_queries, text_encoder_name
 from vidsum.grounding.text import load_text_encoder
 from vidsum.io.provenance import label_of
-from vidsum.lab.attention import importance_maps, moment_maps
-from vidsum.lab.attention.importance_plot import plot_importance_attention
-from vidsum.lab.attention.moment_plot import SAMPLES, QueryAttention, plot_moment_attention
+from vidsum.lab.attention.importance import attention_maps, plot_importance_attention, require_part
+from vidsum.lab.attention.moments import (
+    SAMPLES,
+    QueryAttention,
+    capture_attention,
+    has_mask,
+    plot_moment_attention,
+)
 from vidsum.lab.attention.settings import AttentionKind, AttentionRequest, parse_part
 from vidsum.pipelines.embedding import open_in_space, plan_embedding
 from vidsum.pipelines.moments import plan_moments
@@ -58,12 +63,12 @@ def _draw_importance(
     if name in ("auto", SHIPPED_MODEL, *SCORERS):
         raise UsageError(f"{name} has no attention to draw", hint="--model fulltransnet")
     model = load_importance_checkpoint(name, extraction.device)
-    importance_maps.require_part(model, part)
+    require_part(model, part)
     opened = open_for_shots(source, ShotSettings(), extraction)
     (features,), pictures = opened.read(progress)
     shots = find(features, ShotSettings(), pictures)
     layers, heads = ([part[0]], [part[1]]) if isinstance(part, tuple) else (None, None)
-    maps = importance_maps.attention_maps(model, features, shots, _BUDGET, layers=layers, heads=heads)
+    maps = attention_maps(model, features, shots, _BUDGET, layers=layers, heads=heads)
     facts = {"model": name, "part": request.part, **weights_sha256([name])}
     plot_importance_attention(
         shift_times(maps, start_offset_s(features.video)),
@@ -102,7 +107,7 @@ def require_moment_attention(name: str, kinds: Sequence[AttentionKind], device: 
     model, _ = resolve_model(name, "auto", device)
     if model == "similarity":
         raise UsageError(f"{name} has no attention to plot", hint=f"--model {SHIPPED_GROUNDER} or qd-detr")
-    if "mask" in kinds and not moment_maps.has_mask(load_model(model, device).model):
+    if "mask" in kinds and not has_mask(load_model(model, device).model):
         raise UsageError(f"{name} has no mask to plot", hint=f"--model {SHIPPED_GROUNDER} or qd-detr-lam")
 
 
@@ -111,4 +116,4 @@ def _capture(model: str, clips: ClipEmbeddings, queries: EncodedQueries, device:
     split = load_text_encoder(text_encoder_name(grounder.space), device).split
     texts = [(text, split(text)) for text in queries.texts]
     tokens = encode_tokens(grounder, queries, device)
-    return moment_maps.capture_attention(grounder, clips, texts, tokens, queries.vectors)
+    return capture_attention(grounder, clips, texts, tokens, queries.vectors)

@@ -22,7 +22,7 @@ from vidsum.lab.datasets.published_features import (
     read_words,
 )
 from vidsum.lab.evaluation.highlight_metrics import MAX_MOMENTS
-from vidsum.lab.evaluation.moment_metrics import TOP
+from vidsum.lab.evaluation.moments import TOP
 from vidsum.lab.evaluation.submissions import MomentPredictions, QueryPrediction
 from vidsum.results.moments import Moment
 from vidsum.types import FloatArray, Progress

@@ -1,25 +1,101 @@
-"""The evaluations of moments and of QVHighlights: predictions compared with chance and the whole video."""
+"""The evaluations of moments and of QVHighlights, with the baselines random moments and the whole video.
+
+Measures are fractions.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import fmean
+from typing import Any, get_args
 
 import numpy as np
 
-from vidsum.errors import UsageError
+from vidsum.errors import UsageError, unknown_name_error
 from vidsum.lab.datasets.moments import MomentVideo, Query, describe_repairs
-from vidsum.lab.evaluation import highlight_metrics, moment_metrics
+from vidsum.lab.evaluation import highlight_metrics
 from vidsum.lab.evaluation.highlight_metrics import (
     MAX_MOMENTS,
     ClipMeasures,
     HighlightMeasures,
     WindowMeasures,
 )
-from vidsum.lab.evaluation.moment_metrics import BASELINES, RANDOM, TOP, WHOLE, MomentMeasures, count_empty
-from vidsum.lab.evaluation.report import Report, Row, check_rows
+from vidsum.lab.evaluation.report import Report, Row, check_rows, per_cent
 from vidsum.lab.evaluation.settings import Comparison
 from vidsum.lab.evaluation.submissions import MomentPredictions, QueryPrediction
 from vidsum.results.moments import Moment
-from vidsum.types import TimeArray, stack_intervals
+from vidsum.types import TimeArray, iou, stack_intervals
+
+TOP = (1, 5)
+"""The n of R@n: the fraction of queries with a right moment among their n best."""
+THRESHOLDS = (0.1, 0.3, 0.5, 0.7)
+"""The IoU of the published tables."""
+CURVE = tuple(round(0.05 * step, 2) for step in range(1, 20))
+"""The IoU of the curve of R@1."""
+
+RANDOM, WHOLE = BASELINES = "random", "whole video"
+
+
+@dataclass(frozen=True)
+class MomentMeasures:
+    """How well moments meet the ground-truth windows of a set of queries."""
+
+    recall: Mapping[tuple[int, float], float]
+    """(n, IoU) -> R@n."""
+    miou: float
+    """Mean IoU of the best moment."""
+    curve: tuple[float, ...]
+    """R@1 at each IoU of `CURVE`."""
+
+    def as_json(self) -> dict[str, Any]:
+        recall = [{"top": top, "iou": at, "share": value} for (top, at), value in self.recall.items()]
+        curve = [{"iou": at, "share": value} for at, value in zip(CURVE, self.curve, strict=True)]
+        return {"recall": recall, "miou": self.miou, "curve": curve}
+
+    def figures(self) -> dict[str, str]:
+        recall = {f"R@{top} {at:.1f}".replace("0.", "."): value for (top, at), value in self.recall.items()}
+        return {head: per_cent(fraction) for head, fraction in {**recall, "mIoU": self.miou}.items()}
+
+
+def whole_video(durations_s: TimeArray) -> TimeArray:
+    """Return each of Q queries answered by its whole video alone, [Q, 1, 2]."""
+    return np.stack([np.zeros_like(durations_s), durations_s], axis=-1)[:, None]
+
+
+def random_moments(durations_s: TimeArray, n_seeds: int, n_moments: int = max(TOP)) -> TimeArray:
+    """Return [n_seeds, Q, n_moments, 2] moments between two random times of each of Q videos."""
+    shape = (len(durations_s), n_moments, 2)
+    draws = np.stack([np.random.default_rng(seed).random(shape) for seed in range(n_seeds)])
+    return np.sort(draws, axis=-1) * durations_s[:, None, None]
+
+
+def best_ious(moments: TimeArray, gt_windows: TimeArray) -> TimeArray:
+    """Return [..., Q, K] the best IoU of moments [..., Q, K, 2] with windows [Q, W, 2] of their query."""
+    best: TimeArray = iou(moments, gt_windows).max(axis=-1, initial=0.0)
+    return best
+
+
+def count_empty(answers: Iterable[Iterable[Moment]]) -> int:
+    """Return number of moments that end where they start: their IoU with any window is 0."""
+    return sum(moment.end_s <= moment.start_s for moments in answers for moment in moments)
+
+
+def measure(ious: TimeArray, comparison: Comparison) -> MomentMeasures:
+    """Return the measures of IoU [Q, K] from `best_ious`, or of draws [draws, Q, K], whose mean it is.
+
+    `comparison`: whether an IoU that equals the threshold counts. Raises UsageError: unknown, or no query.
+    """
+    if comparison not in get_args(Comparison):
+        raise unknown_name_error("comparison", comparison, get_args(Comparison))
+    if not ious.size:
+        raise UsageError("no query to evaluate on")
+    meets = np.greater_equal if comparison == "mmn" else np.greater
+    best = {top: ious[..., :top].max(axis=-1) for top in TOP}
+    return MomentMeasures(
+        recall={(top, at): float(meets(best[top], at).mean()) for top in TOP for at in THRESHOLDS},
+        miou=float(best[1].mean()),
+        curve=tuple(float(meets(best[1], at).mean()) for at in CURVE),
+    )
+
 
 _MEANS = "{video_s:.1f} s per video, {query_words:.1f} words per query, {moment_s:.1f} s per moment"
 _EMPTY = "moments that are empty and count as wrong"
@@ -42,10 +118,10 @@ def evaluate_moments(
     queries = [query for video in videos.values() for query in video.queries]
     gt_windows, durations_s = _truth(queries)
     moments = {row: _stack(_in_order(row, answers, videos), max(TOP)) for row, answers in predictions.items()}
-    moments[RANDOM] = moment_metrics.random_moments(durations_s, n_seeds)
-    moments[WHOLE] = moment_metrics.whole_video(durations_s)
-    ious = {row: moment_metrics.best_ious(windows, gt_windows) for row, windows in moments.items()}
-    rows = tuple(Row(row, moment_metrics.measure(of_row, comparison)) for row, of_row in ious.items())
+    moments[RANDOM] = random_moments(durations_s, n_seeds)
+    moments[WHOLE] = whole_video(durations_s)
+    ious = {row: best_ious(windows, gt_windows) for row, windows in moments.items()}
+    rows = tuple(Row(row, measure(of_row, comparison)) for row, of_row in ious.items())
     queried = [video for video in videos.values() if video.queries]
     averages = _averages(queried)
     empty = {
@@ -166,8 +242,8 @@ def _moment_rows(
         return {}
     scores = _pad_saliency([[moment.score for moment in answer] for answer in ranked], MAX_MOMENTS)
     gt_windows, durations_s = _truth(queries)
-    drawn = np.concatenate(moment_metrics.random_moments(durations_s, n_seeds, MAX_MOMENTS))
-    whole = moment_metrics.whole_video(durations_s)
+    drawn = np.concatenate(random_moments(durations_s, n_seeds, MAX_MOMENTS))
+    whole = whole_video(durations_s)
     measure = highlight_metrics.measure_moments
     return {
         name: measure(_stack(ranked, MAX_MOMENTS), scores, gt_windows),

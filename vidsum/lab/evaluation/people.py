@@ -19,7 +19,7 @@ import numpy as np
 from vidsum.errors import InputError, quote, safe_name
 from vidsum.io.text import read_text
 from vidsum.lab.datasets.moments import MomentVideo
-from vidsum.lab.evaluation.moment_metrics import CURVE, THRESHOLDS, TOP, MomentMeasures, measure
+from vidsum.lab.evaluation.moments import CURVE, THRESHOLDS, TOP, MomentMeasures, measure
 from vidsum.lab.evaluation.report import Report, Row, per_cent
 from vidsum.lab.evaluation.settings import Comparison
 from vidsum.types import Interval, TimeArray, iou

@@ -15,7 +15,7 @@ from vidsum.io.outputs import as_utf8
 from vidsum.lab.datasets.labels import Labels
 from vidsum.lab.datasets.moments import MomentVideo, Query
 from vidsum.lab.datasets.summaries import AnnotatedVideo
-from vidsum.lab.evaluation.moment_metrics import CURVE, RANDOM, THRESHOLDS, WHOLE, MomentMeasures
+from vidsum.lab.evaluation.moments import CURVE, RANDOM, THRESHOLDS, WHOLE, MomentMeasures
 from vidsum.lab.evaluation.reference import (
     CHANGE_POINTS,
     KNAPSACKS,

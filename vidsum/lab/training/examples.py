@@ -16,7 +16,7 @@ from vidsum.grounding.text import load_text_encoder
 from vidsum.grounding.vse import NAME, load_map
 from vidsum.lab.datasets.clip_captions import ENCODER, is_captions, read_clip_captions
 from vidsum.lab.datasets.clip_captions import embed_captions as embed_clips
-from vidsum.lab.datasets.examples import HighlightExample, MomentExample
+from vidsum.lab.datasets.examples import HighlightExample, MomentExample, Toy, draw_highlights, draw_moments
 from vidsum.lab.datasets.moments import MomentVideo, describe_repairs, read_moments
 from vidsum.lab.training.annotated import (
     N_VALIDATION,
@@ -36,7 +36,6 @@ from vidsum.lab.training.sentences import (
 )
 from vidsum.lab.training.settings import DataSettings, DETRSettings, MRNetSettings
 from vidsum.lab.training.simulated import SimulationSettings, simulate_highlights, simulate_moments
-from vidsum.lab.training.toy import Toy, draw_highlights, draw_moments
 from vidsum.models.scaling import unit_rows
 from vidsum.options import leaves
 from vidsum.types import FloatArray, Progress

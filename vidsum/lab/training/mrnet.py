@@ -16,7 +16,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from vidsum.errors import UsageError
 from vidsum.lab.datasets.examples import MomentExample
-from vidsum.lab.evaluation.moment_metrics import measure
+from vidsum.lab.evaluation.moments import measure
 from vidsum.lab.training.annotated import MomentData
 from vidsum.lab.training.loop import FitResult
 from vidsum.lab.training.moments import Batches, MomentRecipe, check_sizes, shuffle, train_moments

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vidsum.errors import UsageError
-from vidsum.lab.training.toy import DIM_QUERY, DIM_VIDEO, Toy, draw_highlights, draw_moments, patterns_of
+from vidsum.lab.datasets.examples import DIM_QUERY, DIM_VIDEO, Toy, draw_highlights, draw_moments, patterns_of
 
 FEW = Toy(n_videos=3)
 
