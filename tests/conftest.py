@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 # before torch and NumPy are imported: threads of several test processes wait for each other
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -24,6 +25,12 @@ settings.load_profile("vidsum")
 SHARED = Path(os.environ.get("VIDSUM_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 
 MISSING = [extra for extra in EXTRAS if not has_extra(extra)]
+
+
+def deep(*values: object) -> Any:
+    """Return the values of a case that only `pytest -m deep` runs."""
+    return pytest.param(*values, marks=pytest.mark.deep)
+
 
 needs_torch = pytest.mark.skipif("torch" in MISSING, reason="needs vidsum[torch]")
 

@@ -9,6 +9,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 import torch
 
+from tests.conftest import deep
 from tests.lab.importers.published_detr import at_random, moment_detr
 from vidsum.checkpoints.named import OFFICIAL
 from vidsum.checkpoints.obtain import convert
@@ -92,7 +93,7 @@ def test_a_storage_that_is_packed_far_smaller_is_not_unpacked(tmp_path: Path) ->
         convert(tmp_path / "m.pth", "torch", tmp_path / "kept")
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", [0, 1, *(deep(seed) for seed in range(2, 12))])
 def test_a_published_model_of_other_shapes_is_refused(tmp_path: Path, seed: int) -> None:
     """Each tensor in turn is one number, or lies the other way round: some of it is read, none is a crash."""
     whole = at_random(moment_detr(16, 8, 12, 12))

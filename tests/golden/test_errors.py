@@ -37,6 +37,7 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in TEXTS.items():
         (folder / name).write_text(text, "utf-8")
     (folder / "folder").mkdir()
+    unload()  # a model in memory needs no weights
     return folder
 
 
@@ -64,7 +65,6 @@ def test_error(
 ) -> None:
     for path in material.iterdir():
         (here / path.name).symlink_to(path)
-    unload()  # a model in memory needs no weights
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
     for name, value in row.get("variables", {}).items():
         monkeypatch.setenv(name, value)

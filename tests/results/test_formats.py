@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.conftest import deep
 from tests.media import make_video, read_number
 from tests.results.made import media
 from vidsum.errors import InputError
@@ -317,9 +318,10 @@ def written(format: str, cuts: list[Cut], film: Media, folder: Path) -> Path:
     ("format", "rate"),
     [
         ("mlt", NTSC_FILM),
-        ("mlt", Fraction(25)),
-        ("mlt", NTSC_DOUBLE),
-        *(("kdenlive", rate) for rate in RATES[:4]),
+        deep("mlt", Fraction(25)),
+        deep("mlt", NTSC_DOUBLE),
+        ("kdenlive", NTSC),
+        *(deep("kdenlive", rate) for rate in (NTSC_FILM, NTSC_DOUBLE, Fraction(24))),
     ],
 )
 def test_mlt_renders_the_frames_of_our_mp4(format: str, rate: Fraction, tmp_path: Path) -> None:
@@ -331,7 +333,7 @@ def test_mlt_renders_the_frames_of_our_mp4(format: str, rate: Fraction, tmp_path
     assert rendered(timeline, tmp_path / "theirs.mp4") == numbers(tmp_path / "ours.mp4")
 
 
-@pytest.mark.parametrize("format", ["mlt", "kdenlive"])
+@pytest.mark.parametrize("format", ["mlt", deep("kdenlive")])
 def test_mlt_renders_no_frame_beside_those_of_our_mp4_of_a_variable_rate(format: str, tmp_path: Path) -> None:
     """It leaves out frames that are closer than those of the average rate."""
     times = [

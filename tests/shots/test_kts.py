@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.conftest import deep
 from tests.shots.conftest import Rows, sequence
 from tests.shots.direct import direct_change_points, penalty_of, scatters
 from vidsum.shots.kts import change_points, cost_band
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", [*range(40), *(deep(seed) for seed in range(40, 160))])
 def test_change_points_of_random_sequences(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 301)) if seed % 4 == 0 else int(rng.integers(1, 121))

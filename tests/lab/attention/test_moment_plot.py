@@ -31,8 +31,7 @@ def attention(n_queries: int, n_layers: int = 2, seed: int = 0) -> list[QueryAtt
     return [QueryAttention(f"query {n}", layers) for n in range(n_queries)]
 
 
-@pytest.mark.parametrize("kind", ["attention", "mask", "weights"])
-@pytest.mark.parametrize("suffix", [".png", ".svg"])
+@pytest.mark.parametrize(("kind", "suffix"), [("attention", ".png"), ("mask", ".svg"), ("weights", ".svg")])
 def test_the_same_attention_gives_the_same_bytes(tmp_path: Path, kind: Any, suffix: str) -> None:
     for name in ("a", "b"):
         assert plot_moment_attention(grounding(1), attention(1), kind, tmp_path / f"{name}{suffix}") == ()
