@@ -1,7 +1,9 @@
 """Settings of the features, whose fields are the options of the command line; see `vidsum.options`."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from vidsum.device import Backend, Device, PrecisionChoice
 from vidsum.errors import UsageError
@@ -16,6 +18,7 @@ EXTRACTORS = tuple(sorted(_NAMES, key=lambda name: (name != DEFAULT_EXTRACTOR, n
 """The extractors: the names of their files, and variants; the first is the default."""
 
 _EXTRACTOR_DEFAULT = "the extractor's own"
+_ON_EXTRACT: Mapping[str, Any] = {"panel": ADVANCED, "flag_on": ("extract",)}  # flags of `extract` alone
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,49 +35,33 @@ class Extraction:
         names=EXTRACTORS,
     )
     fps: float | None = option(
-        "Frames sampled per second.",
-        None,
-        above=0,
-        default_text=_EXTRACTOR_DEFAULT,
-        panel=ADVANCED,
-        flag_on=("extract",),
+        "Frames sampled per second.", None, above=0, default_text=_EXTRACTOR_DEFAULT, **_ON_EXTRACT
     )
     clip_frames: int | None = option(
-        "Frames per clip (i3d).",
-        None,
-        min=1,
-        default_text=_EXTRACTOR_DEFAULT,
-        panel=ADVANCED,
-        flag_on=("extract",),
+        "Frames per clip (i3d).", None, min=1, default_text=_EXTRACTOR_DEFAULT, **_ON_EXTRACT
     )
     stride_frames: int | None = option(
         "Frames from one clip to the next (i3d, c3d).",
         None,
         min=1,
         default_text=_EXTRACTOR_DEFAULT,
-        panel=ADVANCED,
-        flag_on=("extract",),
+        **_ON_EXTRACT,
     )
     logits: bool = option("Also store the class scores, if the extractor has any.", False)
     precision: PrecisionChoice = option(
         "Numeric precision. auto: the fastest on this CPU or GPU with no measured loss.",
         "auto",
-        panel=ADVANCED,
-        flag_on=("extract",),
+        **_ON_EXTRACT,
     )
     backend: Backend = option(
         "Inference engine. auto: onnxruntime when it can run without PyTorch, else torch.",
         "auto",
-        panel=ADVANCED,
-        flag_on=("extract",),
+        **_ON_EXTRACT,
     )
     device: Device = "auto"
-    reader: Reader = option("Video decoder.", "pyav", panel=ADVANCED, flag_on=("extract",))
+    reader: Reader = option("Video decoder.", "pyav", **_ON_EXTRACT)
     hwaccel: HwAccel = option(
-        "Hardware decoder. auto: use one if available, else the CPU.",
-        "none",
-        panel=ADVANCED,
-        flag_on=("extract",),
+        "Hardware decoder. auto: use one if available, else the CPU.", "none", **_ON_EXTRACT
     )
     video_track: int | str | None = option(
         "Video track, by number from 1 on.",
@@ -91,12 +78,7 @@ class Extraction:
         default_text="FFmpeg's choice",
     )
     fast: bool = option("Decode key frames only: faster, but coarse.", False, panel=ADVANCED)
-    strict: bool = option(
-        "Treat a truncated or damaged video as an error (exit 3).",
-        False,
-        panel=ADVANCED,
-        flag_on=("extract",),
-    )
+    strict: bool = option("Treat a truncated or damaged video as an error (exit 3).", False, **_ON_EXTRACT)
     """Otherwise what decodes is used."""
     cache: bool = option("Do not read or write the feature cache.", True, flags=("--no-cache",))
 

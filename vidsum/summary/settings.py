@@ -1,9 +1,9 @@
 """Settings of a summary, whose fields are the options of the command line; see `vidsum.options`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from vidsum.errors import UsageError
 from vidsum.options import ADVANCED, Option, check, option
@@ -17,9 +17,8 @@ SHIPPED_MODELS = (SHIPPED_MODEL, "fulltransnet")
 SUMMARIZERS = ("auto", *SHIPPED_MODELS, "highlights", "contrastive", "cluster", "uniform", "random")
 """All importance models with a name."""
 
-Beams = Annotated[
-    int, Option("Beam width for trained models; 1 is greedy.", min=1, panel=ADVANCED, flag_on=())
-]
+_WITHOUT_FLAG: Mapping[str, Any] = {"panel": ADVANCED, "flag_on": ()}  # for configuration files
+Beams = Annotated[int, Option("Beam width for trained models; 1 is greedy.", min=1, **_WITHOUT_FLAG)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,9 +38,7 @@ class Selection:
         metavar="MODEL",
         names=SUMMARIZERS,
     )
-    seed: int = option(
-        "Random seed (for the random and cluster models).", 0, min=0, panel=ADVANCED, flag_on=()
-    )
+    seed: int = option("Random seed (for the random and cluster models).", 0, min=0, **_WITHOUT_FLAG)
     beams: Beams = 1
     keep: tuple[tuple[float, float], ...] = option(
         "Always include this time range. Can be repeated.", (), metavar="START-END", parse=parse_interval
@@ -54,11 +51,7 @@ class Selection:
     )
     about: tuple[str, ...] = option("Prefer what TEXT describes. Can be repeated.", (), metavar="TEXT")
     title: str | None = option(
-        "Title of the video: what it names counts slightly more.",
-        None,
-        metavar="TEXT",
-        panel=ADVANCED,
-        flag_on=(),
+        "Title of the video: what it names counts slightly more.", None, metavar="TEXT", **_WITHOUT_FLAG
     )
     snap: Literal["auto", "speech", "sentence", "none"] = option(
         "Where cuts may fall: never inside a word (speech) or a sentence (sentence). auto: speech, "
@@ -76,8 +69,7 @@ class Selection:
         flags=("--min-segment",),
         default_text="1s",
         **TIME,
-        panel=ADVANCED,
-        flag_on=(),
+        **_WITHOUT_FLAG,
     )
     max_segment_s: float | None = option(
         "Maximum length of a segment; none: whole shots.",

@@ -1,8 +1,9 @@
 """Settings of reading and writing videos, whose fields are options; see `vidsum.options`."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from vidsum.errors import UsageError
 from vidsum.options import ADVANCED, Checked, check, option
@@ -14,6 +15,7 @@ HwAccel = Literal["none", "auto", "cuda", "videotoolbox", "d3d11va", "vaapi", "q
 Aspect = Literal["9:16", "1:1", "4:5"]
 """Width to height of pictures."""
 PreviewFormat = Literal["gif", "webp", "mp4"]
+_WITHOUT_FLAG: Mapping[str, Any] = {"panel": ADVANCED, "flag_on": ()}  # for configuration files
 
 
 def parse_track(text: str) -> int | str:
@@ -33,11 +35,7 @@ class Encoding:
     PANEL = "Output"
 
     codec: Literal["h264", "hevc", "av1", "copy"] = option(
-        "Video codec of the MP4; copy is the same as --copy.",
-        "h264",
-        shared=False,
-        panel=ADVANCED,
-        flag_on=(),
+        "Video codec of the MP4; copy is the same as --copy.", "h264", shared=False, **_WITHOUT_FLAG
     )
     encoder: str | None = option(
         "FFmpeg encoder, such as h264_nvenc. auto: the GPU's, if available.",
@@ -45,8 +43,7 @@ class Encoding:
         default_text="of the CPU",
         metavar="auto|NAME",
         shared=False,
-        panel=ADVANCED,
-        flag_on=(),
+        **_WITHOUT_FLAG,
     )
     crf: int | None = option(
         "Quality, 1 is best.",
@@ -55,16 +52,14 @@ class Encoding:
         min=1,
         max=63,
         shared=False,
-        panel=ADVANCED,
-        flag_on=(),
+        **_WITHOUT_FLAG,
     )
     preset: str | None = option(
         "Speed of the encoder, such as ultrafast or slow.",
         None,
         default_text="the encoder's",
         shared=False,
-        panel=ADVANCED,
-        flag_on=(),
+        **_WITHOUT_FLAG,
     )
 
     def __post_init__(self) -> None:
@@ -86,14 +81,10 @@ class Shorts:
     PANEL = "Output"
 
     vertical: bool = option("Crop to 9:16, following what matters.", False, shared=False)
-    aspect: Aspect = option("Shape of --vertical.", "9:16", shared=False, panel=ADVANCED, flag_on=())
+    aspect: Aspect = option("Shape of --vertical.", "9:16", shared=False, **_WITHOUT_FLAG)
     burn: bool = option("Draw the speech into the pictures.", False, shared=False)
     loudness: bool = option(
-        "Bring the sound to -14 LUFS, as players of short videos do.",
-        False,
-        shared=False,
-        panel=ADVANCED,
-        flag_on=(),
+        "Bring the sound to -14 LUFS, as players of short videos do.", False, shared=False, **_WITHOUT_FLAG
     )
 
     def __post_init__(self) -> None:
