@@ -24,8 +24,7 @@ _FORMS = [
         rf"(?:(\d+) ?h ?)?{_NUMBER} ?m(?:in)?()",
         rf"(?:(\d+) ?h ?)?(?:(\d+) ?m(?:in)? ?)?{_SEXAGESIMAL} ?s",
     )
-]
-"""Each with groups for hours, minutes and seconds."""
+]  # each with groups for hours, minutes and seconds
 _DASH = re.compile(r"\s*[-\u2010-\u2015\u2212]\s*")
 
 
@@ -43,8 +42,7 @@ def parse_time(text: str) -> float:
     return seconds
 
 
-TIME: Mapping[str, Any] = {"metavar": "TIME", "parse": parse_time}
-"""Details shared by all options of a time; see `vidsum.options.Option`."""
+TIME: Mapping[str, Any] = {"metavar": "TIME", "parse": parse_time}  # details shared by all options of a time
 
 
 def parse_limit(text: str) -> float | None:

@@ -9,8 +9,7 @@ from typing import Any
 
 _MAX_WAITING = 64  # maximum number of connections without a whole request; the oldest are closed first
 _HEAD_S = 20.0  # time limit for the whole head of the next request
-_REST_S, _REST_BYTES = 1.0, 1 << 20
-"""Limits for reading the rest of a request; unread bytes would make the client lose the answer."""
+_REST_S, _REST_BYTES = 1.0, 1 << 20  # limits for the rest of a request: unread bytes lose the answer
 
 
 class BoundedServer(ThreadingHTTPServer):

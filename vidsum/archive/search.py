@@ -35,10 +35,8 @@ from vidsum.types import FloatArray, Interval
 
 _BLOCK_BYTES = 800_000  # bytes of records per block
 _BLOCKS_AHEAD = 4  # blocks that wait for the thread that computes
-_MAX_LISTED_VIDEOS = 10_000
-"""Largest number of videos listed in a query; for more, all are read and filtered here."""
-_N_CANDIDATES, _N_PIECES = 400, 5
-"""Videos whose clips are scored exactly, and pieces per video and step whose shots are."""
+_MAX_LISTED_VIDEOS = 10_000  # most videos listed in a query; of more, all are read and filtered
+_N_CANDIDATES, _N_PIECES = 400, 5  # videos scored exactly, and pieces per video and step
 _BLOCK_VIDEOS = 50  # candidates scored at once: this bounds the memory
 _STEP_MOMENTS = 10  # moments per step that are tried in chains
 _MIN_COSINE = 0.95  # moments of two videos are near-identical if the cosine of their mean rows is larger, ..

@@ -87,8 +87,7 @@ _MIGRATIONS = (
     "ALTER TABLE videos ADD COLUMN tracks TEXT",
     # from the file's start to its first picture; NULL: added by an earlier version
     "ALTER TABLE videos ADD COLUMN start_offset_s REAL",
-)
-"""From each version of the schema to the next; `PRAGMA user_version` counts them."""
+)  # from each version of the schema to the next; `PRAGMA user_version` counts them
 
 
 class SQLite(sqlite3.Connection):

@@ -37,8 +37,7 @@ TextKind = Literal["said", "described"]
 TABLES: Final[dict[TextKind, tuple[str, str]]] = {
     "said": ("sentences", "spoken"),
     "described": ("descriptions", "described"),
-}
-"""The table of texts, and the column of `videos` with the records of their meanings."""
+}  # the table of texts, and the column of `videos` with the records of their meanings
 _N_CANDIDATES = 100  # videos searched exactly: the likeliest by meaning, and as many by exact words
 
 

@@ -30,8 +30,7 @@ OFFICIAL: Mapping[str, OfficialModel] = {
     "mrnet-tacos": OfficialModel("mrnet-official", _MRNET_HINT.format("TACoS")),
     "moment-detr-qvhighlights": OfficialModel("detr-official", _DETR_HINT.format("jayleicn/moment_detr")),
     "qd-detr-qvhighlights": OfficialModel("detr-official", _DETR_HINT.format("wjun0830/QD-DETR")),
-}
-"""The published models by their names here; `vidsum.lab.importers` reads their files."""
+}  # the published models by their names; `vidsum.lab.importers` reads their files
 
 
 def official_file(name: str) -> Path:

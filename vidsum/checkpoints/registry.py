@@ -84,8 +84,7 @@ class EntryFile:
 
     name: str  # its name in the cache
     format: Format
-    sha256: str
-    """SHA-256 of the published file: all 64 hexadecimal digits, or the first few where no more is known."""
+    sha256: str  # SHA-256 of the published file, or the first digits where no more is known
     sources: tuple[FileSource, ...]
     bytes: int | None = None  # length of the published file, where it is known
 
@@ -123,8 +122,7 @@ def get(name: str) -> RegistryEntry:
     return entry
 
 
-USER_FILE = "own.json"
-"""Marks a folder of the user's weights: their network, and the SHA-256 and length of the file."""
+USER_FILE = "own.json"  # marks the user's weights: their network, SHA-256 and length
 
 
 def user_entries() -> dict[str, RegistryEntry]:

@@ -25,8 +25,7 @@ Array = npt.NDArray[Any]
 
 _DAMAGE = (*UNPICKLING_ERRORS, zipfile.BadZipFile, zlib.error, RuntimeError)
 _MAGIC = 0x1950A86A20F9469CFC6C  # first pickle of a file that PyTorch wrote before version 1.6
-_MAX_SHARED = 16
-"""Tensors may share memory, as tied layers do; a state dict that repeats its file more often is refused."""
+_MAX_SHARED = 16  # tensors may share memory, as tied layers do, but not more often
 _DTYPES = {
     "DoubleStorage": "<f8",
     "FloatStorage": "<f4",

@@ -31,8 +31,7 @@ class Trained:
     config: Mapping[str, Any]  # the fields of the model's own configuration
     features: Mapping[str, Any]  # `extractor`, `dim` and `fps` of the features that it was trained on
     training: Mapping[str, Any]  # settings of the training, its data, and how it went
-    tensors: "Mapping[str, Any]"
-    """The model's state dict, on the CPU; NumPy arrays for the models of `NUMPY_MODELS`."""
+    tensors: "Mapping[str, Any]"  # state dict, on the CPU; arrays for `NUMPY_MODELS`
 
 
 def save_trained(path: str | os.PathLike[str], trained: Trained) -> None:

@@ -14,8 +14,7 @@ from vidsum.errors import WeightsError
 UNPICKLING_ERRORS = (
     *(pickle.UnpicklingError, EOFError, ValueError, TypeError, AttributeError, LookupError, struct.error),
     *(ArithmeticError, AssertionError, MemoryError, RecursionError),
-)
-"""Raised where a pickle is damaged or holds something else."""
+)  # raised where a pickle is damaged or holds something else
 
 # NumPy 2 moved the function, and pickles name it by either place; asking an array for it works with both
 _RECONSTRUCT = np.empty(0).__reduce__()[0]

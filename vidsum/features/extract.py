@@ -12,11 +12,9 @@ from vidsum.results.features import Features
 from vidsum.types import FloatArray, Picture, Progress, VideoInfo
 from vidsum.video.frames import Frame
 
-CPU_FRAMES = 6
-"""Frames per batch: their activations fit the cache, so MobileNetV2 is twice as fast as with 32."""
+CPU_FRAMES = 6  # frames per batch: activations fit the cache, twice as fast as with 32
 GPU_FRAMES = 64
-_MAX_RUN_CLIPS = 120
-"""Identical clips that are encoded once; longer runs are split so that progress is reported."""
+_MAX_RUN_CLIPS = 120  # identical clips that are encoded once, split for progress
 MIN_CLIPS = 2  # clips per batch: PyTorch runs some 3D convolutions of a single clip slowly
 
 Clip = tuple[float, list[Picture]]  # time of its first frame, and its cropped pictures

@@ -28,8 +28,7 @@ IMAGENET = ((0.485 * 255, 0.456 * 255, 0.406 * 255), (0.229 * 255, 0.224 * 255, 
 HALF_RANGE: Triple = (127.5, 127.5, 127.5)  # as mean and as deviation: pixels become [-1, 1]
 
 
-_CLASS_NAMES = Path(__file__).with_name("class_names")
-"""One file per set of classes, a name per line: torchvision's names, without importing it."""
+_CLASS_NAMES = Path(__file__).with_name("class_names")  # a file per set of classes, a name per line
 
 
 def imagenet_classes() -> Sequence[str]:
@@ -57,8 +56,7 @@ class TextTower(NamedTuple):
 
     encode: Callable[[Sequence[str]], FloatArray]
     """Texts to features [N, D] of length 1, comparable with those of images."""
-    encode_words: Callable[[Sequence[str]], list[FloatArray]]
-    """Texts to an [L, D] each, rows of length 1: tokens as the last layer leaves them."""
+    encode_words: Callable[[Sequence[str]], list[FloatArray]]  # texts to an [L, D] each, rows of length 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,11 +87,9 @@ class Spec:
     graph: "Callable[[Arrays, Preprocessing, Precision], bytes] | None" = field(default=None, repr=False)
     """Makes an ONNX file of a checkpoint's arrays without torch: from `clips` uint8, as `Extractor.run` takes
     them, to `features` [N, D + inner]."""
-    classifier: tuple[str, str] | None = None
-    """Names of the weights [K, D] and biases [K] of the last layer in that checkpoint."""
+    classifier: tuple[str, str] | None = None  # names of weights [K, D] and biases [K] of the last layer
     network: str | None = None  # the extractor of vidsum's whose network has weights of the user's own here
-    custom: "CustomExtractor | None" = None
-    """The custom extractor that replaces a built-in network; it has no checkpoint."""
+    custom: "CustomExtractor | None" = None  # replaces a built-in network; it has no checkpoint
 
     def __post_init__(self) -> None:
         if not 0 < self.fps <= MAX_FPS:
@@ -178,8 +174,7 @@ class Extractor:
         return self.text_encoder
 
 
-GROUP = "vidsum.extractors"
-"""RegistryEntry points in which packages name a `CustomExtractor`; `--extractor NAME` finds them."""
+GROUP = "vidsum.extractors"  # entry points in which packages name a `CustomExtractor`
 
 _registered: "dict[str, CustomExtractor]" = {}
 

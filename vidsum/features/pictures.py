@@ -27,13 +27,10 @@ from vidsum.video.frames import PictureMaker, pixel_size
 from vidsum.video.probe import probe
 from vidsum.video.read import read_frames_at
 
-_BLOCK, _BATCH = 256, 32
-"""Pictures whose features are one file of the cache, and pictures in one call of a network."""
-_AREA, _ASPECT = (0.45, 1.0), 1.43
-"""Random crops: fraction of the picture, and largest factor by which the proportions change."""
+_BLOCK, _BATCH = 256, 32  # pictures in a file of the cache, and in one call of a network
+_AREA, _ASPECT = (0.45, 1.0), 1.43  # random crops: fraction of the picture, largest change of aspect
 _MIRRORED, _DEGRADED = 0.5, 0.4  # fractions of the random crops that are mirrored, and degraded
-_QUALITY, _SCALE, _BAR = (15, 60), (0.3, 0.7), (0.06, 0.18)
-"""Ranges of JPEG quality, of the scale before enlarging again, and of a black bar by the height."""
+_QUALITY, _SCALE, _BAR = (15, 60), (0.3, 0.7), (0.06, 0.18)  # ranges of JPEG quality, scale, bars
 
 
 class Still(NamedTuple):

@@ -16,10 +16,8 @@ from vidsum.models.scaling import logistic
 
 NAME: Final = "captioner"  # in the registry
 BEAMS: Final = 5  # width of the beam search
-COSINE_WEIGHT: Final = 4.0
-"""Weight of a sentence's cosine with the picture, relative to its mean log-probability."""
-CONFIDENCE: Final = (3.1, 17.5, -5.4)
-"""Weights of log-probability and cosine, and the offset, in the logit of the confidence."""
+COSINE_WEIGHT: Final = 4.0  # weight of the cosine, relative to the mean log-probability
+CONFIDENCE: Final = (3.1, 17.5, -5.4)  # weights of log-probability and cosine, offset, in the logit
 
 
 def load_captioner() -> Captioner:

@@ -18,8 +18,7 @@ from vidsum.models.scaling import softmax, unit_rows
 from vidsum.types import FloatArray
 
 TEMPERATURE = 2.0  # divides the logits: trained networks are too sure of one class
-SHARPNESS = 10.0
-"""Weight of near class names: with a larger one a text is likelier under them; 0 gives the order of ConSE."""
+SHARPNESS = 10.0  # weight of near class names; 0 gives the order of ConSE
 _TEMPLATES = {"i3d": "{}", "i3d_128": "{}", "efficientnet_lite0": "there is a {}"}
 """A sentence for each class: Kinetics has phrases, ImageNet has nouns."""
 

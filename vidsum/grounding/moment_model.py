@@ -51,8 +51,7 @@ class Prediction(NamedTuple):
     saliency: FloatArray | None
     """[T] of each clip of the video's grid, in no unit: it orders the clips of one video for one query. None
     from models without saliency."""
-    curve: FloatArray
-    """[T] the same from every model: the saliency, or the score of the best proposal that has the clip."""
+    curve: FloatArray  # [T] of every model: the saliency, or the score of the clip's best proposal
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +63,7 @@ class MomentModel:
     clip_s: float  # seconds of a clip: a video of more clips than the model reads goes through it in windows
     name: str  # for messages: the path, or the name in the registry
     guided: bool = False  # whether its clips come with a guide, see `vidsum.grounding.spaces.guided_rows`
-    sampled: bool = False
-    """Whether a clip is a single row of the video, as features were published at a rate, and not a mean."""
+    sampled: bool = False  # whether a clip is a single row, as published features are, not a mean
     moments: MomentSource = "spans"
     max_iou: float = MAX_IOU  # largest overlap of its moments, see `suppress`
     in_bf16: bool = False  # whether MRNet multiplies in bf16

@@ -19,8 +19,7 @@ class WindowOutput(NamedTuple):
     """A model's output for one window and one query: N spans, t clips."""
 
     scores: FloatArray  # [N] in [0, 1], the same in every window and video
-    spans: FloatArray | None = None
-    """[N, 2] start and end as fractions of the window; None for the fixed proposals."""
+    spans: FloatArray | None = None  # [N, 2] fractions of the window; None for the fixed proposals
     saliency: FloatArray | None = None  # [t]
 
 

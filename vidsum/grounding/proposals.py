@@ -28,8 +28,7 @@ Grouping = Literal["shots", "contrast", "hybrid", "excess"]
 MAX_IOU = 0.5  # moments of one query that overlap more count as the same
 REACH_S = 1.0  # edges of moments further than this from any shot's edge stay: clips are about this long
 _THRESHOLDS = np.arange(2, 20) / 20
-_APART = {"contrast": 2, "hybrid": 2, "excess": 1}
-"""Largest step from one clip of a run to the next: 2 lets one be missing."""
+_APART = {"contrast": 2, "hybrid": 2, "excess": 1}  # largest step between clips of a run: 2 lets one miss
 _LENGTH_COUNTS = {"contrast": 0.3, "hybrid": 0.5, "excess": 0.5}  # exponent of a run's length in its score
 
 _PASSING, _FIRST_APART, _OF_CLIPS = 8, 6, 75

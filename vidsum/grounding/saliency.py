@@ -23,12 +23,10 @@ _THINGS = ("an empty room", "a landscape", "a wall", "a table", "things on the g
 class SaliencyParams:
     """Tuned numbers (docs/tasks/make-shorts.md, tests/grounding/test_saliency.py)."""
 
-    part_width: int = 10
-    """Positions whose features are compared with texts about people: about the width of a person."""
+    part_width: int = 10  # positions compared with texts about people: a person's width
     people_weight: float = 3.0  # weight of people, relative to the features of the network
     base_percentile: float = 20  # percentile of a curve that counts as nothing
-    min_people: float = 0.03
-    """Similarity to people, less that to things, of the best part: below this there are none."""
+    min_people: float = 0.03  # similarity to people, less that to things: below, there are none
     people_range: float = 0.04  # range of that similarity over which people become certain
     everywhere: float = 0.1  # mean similarity at which people fill the picture: the curve then says nothing
     pixel_noise: float = 6.0  # levels that a pixel changes by itself

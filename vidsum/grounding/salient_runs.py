@@ -22,18 +22,13 @@ class RunParams:
     shot_weight: float = 0.75  # weight of the shot's mean in a piece's level; the rest is the curve's own
     widest: float = 0.75  # fraction of the pieces that reach the lowest threshold
     narrowing: float = 0.9  # ratio of that fraction from one threshold to the next
-    even_steps: int = 20
-    """Other thresholds divide the way from the lowest to the highest level evenly: they separate plateaus."""
-    usual_quantiles: tuple[float, float] = (0.1, 0.9)
-    """Quantiles to which levels outside a run are clipped before their mean is taken."""
-    correlated_clips: float = 200.0
-    """Clips that a run needs before its mean is as sure as that of one clip with independent noise."""
+    even_steps: int = 20  # other thresholds, evenly between the levels, separate plateaus
+    usual_quantiles: tuple[float, float] = (0.1, 0.9)  # clip the levels outside a run before their mean
+    correlated_clips: float = 200.0  # clips of a run as sure as one clip with independent noise
     min_piece: float = 0.1  # fraction of a clip: a last piece that is shorter belongs to the one before
-    min_run: float = 0.2
-    """Minimum length of a moment, in clips: between two cuts there may be only a frame or two."""
+    min_run: float = 0.2  # minimum length in clips: between cuts may be a frame or two
     min_score: float = 1e-6  # a run that stands out by less does so by rounding alone
-    mad_of_normal: float = 0.6745
-    """Median of the distance from the middle of a normal distribution, in deviations."""
+    mad_of_normal: float = 0.6745  # median distance from the middle of a normal distribution
     range_of_normal: float = 2.073  # distance from its 15th to its 85th percentile, in deviations
 
 

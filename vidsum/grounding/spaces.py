@@ -42,11 +42,9 @@ class ClipEmbeddings:
     timestamps: TimeArray  # [T] seconds at which each clip begins
     step_s: float
     duration_s: float  # length of the whole video
-    mixtures: tuple[ClassMixture, ...] = ()
-    """Classes that networks see in the clips of a video in `vse`: objects, and actions if motion was read."""
+    mixtures: tuple[ClassMixture, ...] = ()  # classes seen in the clips in `vse`: objects, perhaps actions
     shots_s: TimeArray | None = None  # [S + 1] edges of the video's shots, where they are known
-    is_still: npt.NDArray[np.bool_] | None = None
-    """[T] True for clips of a still picture (an end card, black), where that is known."""
+    is_still: npt.NDArray[np.bool_] | None = None  # [T] whether a clip is a still picture, if known
 
     def __len__(self) -> int:
         return len(self.timestamps)

@@ -33,12 +33,10 @@ class SpeechParams:
     max_sentence_s: float = 20.0  # speech without full stops is cut here
     word_weight: float = 0.3  # weight of exact words, relative to the cosine of the embeddings
     uncertainty_cost: float = 0.25  # fraction of its evidence that a passage loses if all of it is uncertain
-    min_neighbour_evidence: float = 0.15
-    """A passage grows by sentences around it that have this evidence each."""
+    min_neighbour_evidence: float = 0.15  # a passage grows by sentences around it that have this
     match_evidence: float = 0.46  # evidence at which a passage is as likely as not what a query means
     slope: float = 7.1  # slope of the logistic curve from evidence to that probability
-    unknown_match: float = 1 / 3
-    """Match probability of pictures where none is known: likely passages then come first."""
+    unknown_match: float = 1 / 3  # match probability of pictures where none is known
 
 
 PARAMS: Final = SpeechParams()

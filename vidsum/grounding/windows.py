@@ -17,8 +17,7 @@ from vidsum.results.features import Features
 from vidsum.types import FloatArray, TimeArray
 
 _BLOCK = 512  # clips of the grid at a time: sums in float64 of a long video and a thousand classes are large
-_GROWTH = 4
-"""From one window length to the next: some window holds all of any moment that fills an eighth of it."""
+_GROWTH = 4  # ratio of window lengths: some window holds all of a moment of an eighth of it
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,8 +25,7 @@ class WindowProposals:
     """The W sliding windows of a video, short ones first, and where the N proposals of each lie."""
 
     intervals_s: TimeArray  # [W, N, 2] start and end of each proposal in the video
-    is_whole: npt.NDArray[np.bool_]
-    """[W, N] False where a moment may go on outside the window, or there is no video."""
+    is_whole: npt.NDArray[np.bool_]  # [W, N] False where a moment may go on outside, or ends the video
 
 
 def grid(duration_s: float, step_s: float) -> TimeArray:

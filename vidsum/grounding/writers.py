@@ -21,8 +21,7 @@ from vidsum.io.text import read_packed_text
 from vidsum.models.scaling import logistic, softmax
 from vidsum.types import FloatArray, Progress
 
-NEAREST, TEMPERATURE = 100, 0.05
-"""Sentences of a bank that vote on which of them is said, and how much less the farther ones count."""
+NEAREST, TEMPERATURE = 100, 0.05  # sentences of a bank that vote, and how farther ones fade
 CONFIDENCE: Final = (5.8, 12.8, -10.5)
 """Weights of cosine and agreement and the offset of `retrieve`'s confidence; docs/algorithms/describe.md."""
 MAX_SHORT_LIST: Final = 500
@@ -39,10 +38,8 @@ class SegmentFeatures:
     """Features of N segments."""
 
     features: FloatArray  # [N, 1280] mean of each segment's EfficientNet-Lite0 features
-    embeddings: FloatArray
-    """[N, 384] mean of the map's vectors (`vidsum.grounding.vse`) of each segment, scaled to length 1."""
-    class_logits: FloatArray | None = None
-    """[N, 1000] mean of the network's class scores; only `tags` needs them."""
+    embeddings: FloatArray  # [N, 384] mean of the map's vectors of each segment, of length 1
+    class_logits: FloatArray | None = None  # [N, 1000] mean class scores; only for `tags`
 
 
 @dataclass(frozen=True)

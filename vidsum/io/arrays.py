@@ -27,8 +27,7 @@ _LAST_CODE_POINT = 0x10FFFF
 _UNREADABLE = (
     *(OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, MemoryError),
     *(RuntimeError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
-)
-"""Errors of NumPy and h5py for damaged or foreign files: NumPy parses its headers as Python."""
+)  # errors of NumPy and h5py for damaged files: NumPy parses its headers as Python
 
 
 def require_file(path: Path) -> Path:

@@ -34,8 +34,7 @@ _REASONS: dict[type[Exception], str] = {
     requests.Timeout: "does not answer in time",
 }
 
-OnBytes = Callable[[int, int], None]
-"""Called as on_bytes(bytes so far, bytes in all); the latter is 0 where the server does not say."""
+OnBytes = Callable[[int, int], None]  # on_bytes(bytes so far, bytes in all, or 0 where unknown)
 
 
 class Session(requests.Session):
@@ -43,10 +42,8 @@ class Session(requests.Session):
 
     def __init__(self) -> None:
         super().__init__()
-        self._thread: Thread | None = None
-        """The only thread that may connect: an abandoned one must not go on."""
-        self._sockets: list[socket.socket] = []
-        """Sockets of all transfers: a later one may use the connection of an earlier one."""
+        self._thread: Thread | None = None  # the only one that may connect: an abandoned one must not
+        self._sockets: list[socket.socket] = []  # of all transfers: connections are used again
         self.headers["User-Agent"] = "vidsum"
         # the length and the hash are those of the file itself, so it must not come compressed
         self.headers["Accept-Encoding"] = "identity"

@@ -13,8 +13,7 @@ from tempfile import TemporaryDirectory
 from vidsum.errors import OutputError
 
 _STEM = 40  # letters of a name that the temporary one keeps: the whole could be as long as names may be
-_NAME_BYTES = 220
-"""Longest name of a source in those of its outputs: file systems take 255 bytes, endings of ours have 35."""
+_NAME_BYTES = 220  # longest name of a source: file systems take 255 bytes, our endings have 35
 
 
 def check_name(path: Path) -> None:

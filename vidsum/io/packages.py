@@ -19,11 +19,9 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "postgres": ("psycopg",),
     "glove": ("pyarrow",),
     "onnx": ("onnxscript",),
-}
-"""Extras that a base installation lacks, and the modules that come with each."""
+}  # extras that a base installation lacks, and the modules that come with each
 _PAIR = ("torch", "torchvision")
-_FAILURES = (ImportError, OSError, RuntimeError, AttributeError)
-"""Errors from importing a package whose libraries are missing or differ from those it was built with."""
+_FAILURES = (ImportError, OSError, RuntimeError, AttributeError)  # from importing what does not fit together
 
 
 def installed_version(package: str) -> str:
@@ -140,8 +138,7 @@ TELEMETRY_VARIABLES = {
     "ORT_DISABLE_TELEMETRY": "1",
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "RAY_USAGE_STATS_ENABLED": "0",
-}
-"""Variables of onnxruntime, huggingface_hub (imported by faster-whisper and open_clip) and Ray."""
+}  # of onnxruntime, huggingface_hub and Ray
 
 
 def turn_off_telemetry() -> None:

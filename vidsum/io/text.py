@@ -21,8 +21,7 @@ from vidsum.errors import InputError, quote
 if TYPE_CHECKING:
     import yaml
 
-MAX_BYTES = 256 * 2**20
-"""No list, annotation or configuration is longer; a device such as /dev/zero has no end."""
+MAX_BYTES = 256 * 2**20  # no list or configuration is longer; devices such as /dev/zero have no end
 STDIN = "-"  # the name of stdin among files
 
 

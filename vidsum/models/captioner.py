@@ -22,8 +22,7 @@ from vidsum.models.scaling import normalise_rows
 from vidsum.models.vse import signed_root, unpack
 from vidsum.types import FloatArray
 
-END, UNKNOWN = 0, 1
-"""Tokens that are not words: the end of a sentence, and a word that is not in the vocabulary."""
+END, UNKNOWN = 0, 1  # tokens: the end of a sentence, and a word that is not in the vocabulary
 SPECIAL: Final = ("", "?")  # their entries in the vocabulary
 _WORD = re.compile(r"'s\b|[a-z0-9]+(?:-[a-z0-9]+)*")
 _IMPOSSIBLE = np.float32(-1e9)  # log-probability of forbidden tokens

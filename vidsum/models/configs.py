@@ -204,16 +204,14 @@ class CaptionerConfig:
 
 CAUSAL: Mapping[str, Any] = MappingProxyType(
     {"decay": "forward", "nonlinearity": "gate", "sparse": False, "cross_modal": False}
-)
-"""The switches of MRNet with which no clip depends on a later one."""
+)  # the switches of MRNet with which no clip depends on a later one
 HEADS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "paper": {"dim_map": 256, "hidden": 512, "kernel": 9, "convolutions": 4, "dim_joint": 256},
         "light": {"dim_map": 64, "hidden": 64, "kernel": 5, "convolutions": 2, "dim_joint": 64},
         "live": {"clips": 150, "d": 64, "d_ff": 256, "dim_joint": 64, **CAUSAL},
     }
-)
-"""MRNet's heads, as in `MRNetConfig(**HEADS["light"])`: the paper's map, one for a CPU; live has no map."""
+)  # MRNet's heads, as in `MRNetConfig(**HEADS["light"])`: the paper's map, one for a CPU, none
 
 
 @dataclass(frozen=True, kw_only=True)

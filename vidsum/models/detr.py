@@ -33,15 +33,13 @@ class Encoded(NamedTuple):
     memory: Tensor  # [B, N, d] tokens, the clips first
     positions: Tensor  # [B, N, d]
     is_token: Tensor  # [B, N] bool, False for padding
-    saliency: Callable[[], Tensor]
-    """Returns [B, T]. Called after the decoder: the last digits of gradients depend on the order."""
+    saliency: Callable[[], Tensor]  # returns [B, T] after the decoder, whose gradients depend on the order
 
 
 class Detections(NamedTuple):
     """The output of a model for a batch; L decoder layers, N moments, T clips."""
 
-    logits: Tensor
-    """[L, B, N, 2] of each decoder layer, the last is the answer; class 0 is a moment, class 1 is none."""
+    logits: Tensor  # [L, B, N, 2] of each decoder layer, last the answer; class 0 is a moment
     spans: Tensor  # [L, B, N, 2] centre and width, as fractions of the clips that are not padding
     saliency: Tensor  # [B, T], in no unit; clips of padding mean nothing
 

@@ -10,8 +10,7 @@ STAGES = (
     (3, 5, 1, 6, 112),
     (4, 5, 2, 6, 192),
     (1, 3, 1, 6, 320),
-)
-"""Blocks, kernel, stride of the first block, expansion, outputs."""
+)  # blocks, kernel, stride of the first block, expansion, outputs
 EPSILON = 1e-3  # epsilon of the batch normalisations
 INNER = ("blocks.14.expand_conv", "blocks.15.depthwise_conv")
 """Inner layers of 1,152 channels, whose means over space are appended to the features for the map

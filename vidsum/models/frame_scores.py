@@ -19,8 +19,7 @@ class FrameScores(nn.Module):
     regression. Without `--ridge`, the network is all. Both are averaged over ridge regression's window.
     """
 
-    ridge: Tensor
-    """[D] weights; in the units of `network`: those of people's scores, of deviation 1 within a video."""
+    ridge: Tensor  # [D] weights, in the units of people's scores, of deviation 1 within a video
 
     def __init__(self, config: FullTransNetConfig) -> None:
         super().__init__()

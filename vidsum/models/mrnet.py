@@ -19,8 +19,7 @@ from vidsum.models.attention.learned_mask import Mask, SoftMask, learned_masks
 from vidsum.models.attention.retention import MaskRetention
 from vidsum.models.configs import MRNetConfig
 
-_DENSE, _STRIDED = 15, 8
-"""Diagonals with every start, and diagonals at each doubled stride after them: [15, 8, 8] for T = 64."""
+_DENSE, _STRIDED = 15, 8  # diagonals with every start, then at each doubled stride
 
 
 def pooling_counts(clips: int) -> tuple[int, ...]:
@@ -143,8 +142,7 @@ class Scores(NamedTuple):
 
     iou: Tensor  # [B, M, T, T] logits of the IoU head
     contrastive: Tensor  # [B, M, T, T] cosines
-    proposals: Tensor
-    """[B, N, d_joint] of length 1, those that are valid, in the space of the contrastive loss."""
+    proposals: Tensor  # [B, N, d_joint] of length 1, those that are valid
     queries: Tensor  # [B, M, d_joint] of length 1
     contrastive_power: float = 0.5  # see `MRNetConfig`
 

@@ -17,8 +17,7 @@ from vidsum.models.configs import MRNetConfig
 from vidsum.models.mrnet import MRTBlock, make_blocks, run_blocks
 
 NAME = "mrnet-live"  # in checkpoints
-State = list[Tensor | None]
-"""Per block, [B, h, d_k / 2, d_k] complex; see `recurrent_retention`. None before the first clip."""
+State = list[Tensor | None]  # per block, [B, h, d_k / 2, d_k] complex; None before the first clip
 
 
 class LiveMRNet(nn.Module):

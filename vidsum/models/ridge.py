@@ -17,8 +17,7 @@ class RidgeScorer:
 
     config: RidgeConfig
     weights: FloatArray  # [D]
-    spread: float = 1.0
-    """Standard deviation of the scores within the training videos, which scores are divided by."""
+    spread: float = 1.0  # deviation of the scores within the training videos, which divides them
 
     def __call__(self, features: FloatArray) -> FloatArray:
         """Scores of a whole video, less their mean."""

@@ -22,8 +22,7 @@ from vidsum.types import FloatArray, Progress
 from vidsum.video.clock import start_offset_s
 from vidsum.video.described import SpokenText, sound_rate, write_described
 
-_WORDS_PER_MINUTE, _PACE_TOLERANCE = 150, 0.02
-"""Pace of speech, just below the limit of `fit_descriptions`, and the deviation that is tolerated."""
+_WORDS_PER_MINUTE, _PACE_TOLERANCE = 150, 0.02  # just below the limit of `fit_descriptions`
 
 
 def write_audio_description(

@@ -25,8 +25,7 @@ _PAGE = "index.html"
 _MARK = '<meta name="generator" content="vidsum">'
 _ENDINGS = {"captions": ".vtt", "subtitles": ".descriptions.vtt"}
 
-File = Path | VideoInfo | str
-"""Source of a file in a bundle: a copy, a video as an MP4 that browsers play, or a text."""
+File = Path | VideoInfo | str  # a copy, a video as an MP4 that browsers play, or a text
 
 
 def write_report(

@@ -34,8 +34,7 @@ _TRANSITIONS = "transnetv2"
 _RECORDED_BY_EFFECT = (
     *("extractor", "fps", "clip_frames", "stride_frames", "logits", "precision", "backend", "device"),
     *("reader", "hwaccel", "fast", "strict", "cache", "video_track", "audio_track"),
-)
-"""Options of which `_job_provenance` records what they do to the features, or which do nothing to them."""
+)  # options of which `_job_provenance` records the effect on the features, if any
 
 
 @dataclass(frozen=True)

@@ -43,8 +43,7 @@ from vidsum.io.urls import Url
 from vidsum.types import Progress
 
 MAX_GB, MAX_TIME_S = 8.0, 7200.0
-_MAX_CACHE_BYTES = 32 * 10**9
-"""Maximum size of all copies; beyond that, those least recently used are removed."""
+_MAX_CACHE_BYTES = 32 * 10**9  # of all copies; beyond it, those least recently used are removed
 _IN_USE_S = 86_400.0  # a copy that was used within this time is not removed
 _LOCK = ".lock"
 _DIGITS = 16  # hexadecimal digits in the name of a copy's folder

@@ -21,11 +21,9 @@ from vidsum.types import Progress, TimeArray
 from vidsum.version import __version__
 
 _STILL = 0.5  # clips that are less surely moving are still pictures
-_EXTRACTION_KEYS = ("extractor", "weights_sha256", "parameters")
-"""Entries of the provenance that differ between extractions."""
+_EXTRACTION_KEYS = ("extractor", "weights_sha256", "parameters")  # entries that differ between extractions
 
-EmbeddedVideo = tuple[ClipEmbeddings, list[Features]]
-"""A video in a space, and the features that it was made from."""
+EmbeddedVideo = tuple[ClipEmbeddings, list[Features]]  # a video in a space, and the features it is of
 
 
 def plan_embedding(video_input: Input, space: str, snap: Snap = Retrieval.snap) -> Plan[EmbeddedVideo]:

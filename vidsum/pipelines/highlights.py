@@ -24,8 +24,7 @@ from vidsum.types import FloatArray, Progress, TimeArray
 
 TOP_K = 5
 _MIN_RANGE = 0.1  # where the saliency of all clips differs by less, nothing stands out
-_SCALED_SCORER = "contrastive"
-"""A scorer whose curve is always scaled to [0, 1]: the noise of a still video would stand out."""
+_SCALED_SCORER = "contrastive"  # always scaled to [0, 1]: a still video's noise would stand out
 
 
 def find_highlights(

@@ -38,8 +38,7 @@ Made = TypeVar("Made")
 class Plan(Generic[Made]):
     """A result to make."""
 
-    provenance: dict[str, Any]
-    """Provenance of the result: the video, the weights, and the settings that are not at their defaults."""
+    provenance: dict[str, Any]  # of the result: video, weights, and settings not at their defaults
     make: Callable[[Progress | None], Made]
 
     def run(self, progress: Progress | None = None) -> Made:

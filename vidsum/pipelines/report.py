@@ -37,8 +37,7 @@ PathLike = str | os.PathLike[str]
 
 _PICTURE_SIDE, _VIEW_SIDE = 320, 160
 _MAX_VIEWS = 120  # pictures of shots: about a megabyte
-_EMBEDDED_BYTES, _MAX_BITS_PER_S = 24_000_000, 600_000
-"""Videos in a page: 32 MB in all as text, the most that every browser reads; bits of a second."""
+_EMBEDDED_BYTES, _MAX_BITS_PER_S = 24_000_000, 600_000  # 32 MB as text, the most that browsers read
 MAX_EMBEDDED_S = 1200.0  # at 150 kbit/s, people can still tell what happens
 _JPEG_QUALITY = 72
 
@@ -46,8 +45,7 @@ _JPEG_QUALITY = 72
 PageResult = Cutting | Texts  # results on a page, and the transcripts and descriptions of their videos
 
 
-MediaLink = Callable[[VideoInfo | Path], str | None]
-"""The URL of a video, or of the clip of a moment, from the page; None to leave it out."""
+MediaLink = Callable[[VideoInfo | Path], str | None]  # URL of a video or clip from the page, or None
 
 
 def report_text(

@@ -31,8 +31,7 @@ from vidsum.video.style import ClipStyle, letters_in_line, missing_letters
 from vidsum.video.timing import read_jumps
 
 _MAX_SHARE = 0.97  # a crop of this share of the picture, or more, stays in the middle
-_MOTION_S, _LOOK_S = 0.25, 1.0
-"""Times between pictures that are compared, and between those that the network sees."""
+_MOTION_S, _LOOK_S = 0.25, 1.0  # between pictures that are compared, and that the network sees
 _EARLY_S = 1e-3
 _NEAR_S = 0.5  # saliency at a time is the mean over this long on either side
 _CUT, _CLEAR, _PREVIOUS = 12.0, 3.0, 8
@@ -40,8 +39,7 @@ _CUT, _CLEAR, _PREVIOUS = 12.0, 3.0, 8
 last `_PREVIOUS` pictures."""
 _MIN_SHOT_FRAMES = 3  # frames of a shot
 _CROP_POSITIONS = 65  # positions of the crop that are compared
-_MIN_GAIN = 0.08
-"""Minimum excess of the share of saliency in a crop over its share of the picture; else all is shown."""
+_MIN_GAIN = 0.08  # least excess of the saliency in a crop over its area; else all is shown
 
 
 class ClipStyler:
@@ -97,8 +95,7 @@ class _ShotEvidence:
     start_s: float
     end_s: float
     moved: list[tuple[float, FloatArray]] = field(default_factory=list)  # (time, curve) of what moves
-    looked: list[tuple[float, FloatArray]] = field(default_factory=list)
-    """(time, curve) of what the network sees."""
+    looked: list[tuple[float, FloatArray]] = field(default_factory=list)  # (time, curve) of the network
 
     def shot(self, share: float) -> CropPath:
         times_s = np.array([self.start_s, *(time_s for time_s, _ in self.moved)])

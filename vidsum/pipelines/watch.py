@@ -201,8 +201,7 @@ class _Alarm:
 
     def __init__(self, query: str, settings: Watching, recorder: PreRoll | None, clips: Path | None) -> None:
         self._query, self._settings, self._recorder, self._clips = query, settings, recorder, clips
-        self._since_s: float | None = None
-        """Since when it has been likely or, while there is an alert, unlikely."""
+        self._since_s: float | None = None  # since when it has been likely or, during an alert, unlikely
         self._alert: Alert | None = None
         self._clip: LiveClip | None = None
 

@@ -21,8 +21,7 @@ _OPENERS = frozenset(
         "until since after before as than in on at by for from with without within of to into onto through "
         "over under between among against during about across along around behind beside near towards upon",
     )
-)
-"""Words that begin a phrase: a break stands before them."""
+)  # words that begin a phrase: a break stands before them
 _BOUND = frozenset(
     re.findall(
         r"[\w.]+",
@@ -30,8 +29,7 @@ _BOUND = frozenset(
         "been am have has had will would shall should can could may might must do does did not very more "
         "most i you he she it we they mr. mrs. ms. dr. st.",
     )
-)
-"""Words that belong to the next one, as openers do: no break stands after them."""
+)  # words that belong to the next one: no break stands after them
 
 
 @dataclass(frozen=True)
@@ -50,8 +48,7 @@ class CueRules:
     cue_cost: float = 3.0
     second_line_cost: float = 1.0
     inner_stop_cost: float = 2.0  # cost of a sentence that ends within a cue
-    overflow_cost: float = 1e6
-    """Cost of each letter too many in a line; a letter that there is no time to read costs 1."""
+    overflow_cost: float = 1e6  # of each letter too many in a line; one too quick to read costs 1
 
 
 RULES = CueRules()

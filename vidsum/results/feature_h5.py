@@ -26,8 +26,7 @@ from vidsum.io.outputs import as_utf8, atomic_write
 from vidsum.results.feature_arrays import extra_arrays, features_from_arrays, features_from_times, to_float32
 from vidsum.results.features import Features
 
-PUBLISHED_FPS = 30.0
-"""Frames per second where a file does not say: "every 15th frame", as published, is 2 a second at 30."""
+PUBLISHED_FPS = 30.0  # assumed of a file: "every 15th frame", as published, is 2 a second
 PUBLISHED_STRIDE = 15  # frames from one feature to the next where a file has no picks
 
 _DEFLATED = 1032  # Deflate, the strongest of HDF5's usual filters, makes a file at most so many times smaller
@@ -40,8 +39,7 @@ class H5Video:
     """One video to write: its features, and the annotations of the field where there are any."""
 
     features: Features
-    change_points: npt.NDArray[np.int64] | None = None
-    """[S, 2] first and last frame of each shot, both inside it."""
+    change_points: npt.NDArray[np.int64] | None = None  # [S, 2] first and last frame of each shot
     gtscore: npt.NDArray[np.float32] | None = None  # [T] annotators' mean importance
     user_summary: npt.NDArray[np.float32] | None = None  # [U, n_frames] a row of 0 and 1 per annotator
 

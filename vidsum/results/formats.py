@@ -136,8 +136,7 @@ class TimelineFormat:
 
     ending: str  # suffix of its files
     write: Callable[[Sequence[Clip], str], str]  # makes its text of clips and a name
-    has_plain_paths: bool = False
-    """Whether it names a video by its path, not by a URL, which can have any name."""
+    has_plain_paths: bool = False  # whether it names a video by its path, not by a URL
     allows_several: bool = True  # whether its clips may be of several videos
 
 
@@ -146,8 +145,7 @@ class ListFormat:
     """A format that needs neither the video nor its frames."""
 
     ending: str
-    write: Callable[[Sequence[Cut], float, float], str]
-    """Makes its text of cuts, and of when their video ends and its first picture is shown."""
+    write: Callable[[Sequence[Cut], float, float], str]  # of cuts, the video's end and its first picture
 
 
 FORMATS: Mapping[str, TimelineFormat | ListFormat] = {
@@ -166,12 +164,10 @@ FORMATS: Mapping[str, TimelineFormat | ListFormat] = {
     "chapters": ListFormat(".chapters.txt", lists.to_chapters),
     "ffmetadata": ListFormat(".ffmetadata", lists.to_ffmetadata),
     "labels": ListFormat(".labels.txt", lists.to_labels),
-}
-"""All formats, in the order of `ExportFormat`, which names them."""
+}  # all formats, in the order of `ExportFormat`, which names them
 PROGRAMS: Mapping[str, str] = {
     "losslesscut": "csv",
     "premiere": "xml",
     "resolve": "fcpxml",
     "finalcut": "fcpxml",
-}
-"""The format that is written for a program that is named in its place."""
+}  # the format that is written for a program that is named in its place

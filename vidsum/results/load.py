@@ -126,8 +126,7 @@ def read_result(path: str | os.PathLike[str]) -> Cutting:
     return result_of(document)
 
 
-RESULTS = ("summary", "shots", "moments", "highlights")
-"""The kinds of documents that describe a video by segments and curves."""
+RESULTS = ("summary", "shots", "moments", "highlights")  # documents with segments and curves
 
 _LONGEST_S = 1e9  # a time or length in seconds: 31 years
 _HIGHEST_RATE = 1e6  # frames per second
@@ -135,8 +134,7 @@ _LARGEST = 2.0**53  # any number: up to here, JSON's numbers are exact to 1
 _LONGEST_PATH = 4096  # in bytes; Linux opens no longer ones
 _FREE = ("provenance.", "budget.asked_s")  # here numbers may be as large as they were typed: a seed, a budget
 _DEEPEST = 64  # lists and objects inside each other
-_LATE_S, _LATE_FRACTION = 2.0, 0.02
-"""A segment may end after its video by this, or by this fraction of it: decoders and headers disagree."""
+_LATE_S, _LATE_FRACTION = 2.0, 0.02  # how far a segment may end after its video, as headers err
 
 
 def find_fault(document: Mapping[str, Any]) -> str | None:

@@ -47,8 +47,7 @@ class Media:
     source_fps: float = 0.0  # frames per second of a conformed video itself, on average
     shown_s: TimeArray | None = None  # [N] when each frame of a conformed video is shown
     begins_s: TimeArray | None = None  # [N] from when on an editor shows each of them, if not from then on
-    offset_s: float = 0.0
-    """When the first picture is shown, as players count: by that clock come the times of cuts."""
+    offset_s: float = 0.0  # of the first picture in players' time, by which cuts are given
     lead: int = 0  # whole frames ahead of the first picture, which editors count, too
 
     @property

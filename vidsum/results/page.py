@@ -56,8 +56,7 @@ class PageVideo:
     """By result file, the URL of the MP4 of each moment in order; None where it does not exist."""
     descriptions: Descriptions | None = None  # sentences about its pictures
     said: Transcript | None = None  # its transcript
-    views: tuple[tuple[float, str], ...] = ()
-    """Pictures of its shots: when each begins, and a JPEG as a `data:` URL."""
+    views: tuple[tuple[float, str], ...] = ()  # when each shot begins, and a JPEG as a `data:` URL
     has_shots: bool = False  # whether they are of shots, and not evenly spaced
 
     @property

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-_CONTROL = re.compile(r"[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-"""Characters of file names that JSON allows but terminals may interpret."""
+_CONTROL = re.compile(r"[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")  # that JSON allows, but terminals interpret
 
 _DECIMALS = 6  # microseconds, and more than float32 scores resolve
 

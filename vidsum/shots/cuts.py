@@ -20,10 +20,8 @@ _MIN_CHANGE, _CUT_RATIO = 1.0, 2.0
 may be large, as a blended frame or another cut makes them; fades and motion have many."""
 _MIN_ADDED_CHANGE, _ADDED_CUT_RATIO, _CUT_CONTEXT_S = 6.0, 2.5, 0.5
 """A cut elsewhere: the same, over this time on either side."""
-_MIN_PICTURES = 5
-"""Pictures around a cut without which nothing is known of it, as where only key frames are decoded."""
-_MIN_LASTING_FRACTION = 0.5
-"""After a cut the picture stays changed by this fraction of the change; after a flash it is as before."""
+_MIN_PICTURES = 5  # around a cut, without which nothing is known, as with key frames only
+_MIN_LASTING_FRACTION = 0.5  # of the change that stays after a cut, but not after a flash
 _MIN_DISSOLVE_GAP_S, _DISSOLVE_CONTEXT_S, _MIN_SCENE_DISTANCE = 2.5, 1.75, 0.35
 """Dissolves: time between two, and the distance of the features over this time before and after."""
 _MIN_SLIDE_CHANGE, _SLIDE_RATIO, _SLIDE_CONTEXT_S, _MIN_SLIDE_DISTANCE = 0.3, 5.0, 2.2, 3e-3
@@ -38,8 +36,7 @@ _MERGE_WITHIN_S = 1.0  # a change point that is no clear cut gives way to a cut 
 class ShotPictures:
     """The known pictures between the samples of a video."""
 
-    changes: Features | None
-    """Changes of the pictures decoded for the samples, see `vidsum.video.changes`; None if not measured."""
+    changes: Features | None  # of the decoded pictures, see `vidsum.video.changes`; None if unknown
     look_closer: Callable[[Sequence[Interval]], Features | None] | None = None
     """Decodes segments [start_s, end_s) and gives the changes of all of their pictures."""
 

@@ -19,8 +19,7 @@ _OPENERS = frozenset(
         "in on at by with near while as from through over under behind beside into onto along across around "
         "during for against between among outside inside before after towards toward who that which and",
     )
-)
-"""Words that begin a phrase without which a sentence still stands."""
+)  # words that begin a phrase without which a sentence still stands
 _HANGING = frozenset(
     re.findall(
         r"\w+",
@@ -28,8 +27,7 @@ _HANGING = frozenset(
         "covered surrounded filled made wearing holding looking going getting trying about next out up "
         "off both all one each some",
     )
-)
-"""Words that leave a sentence hanging where they end it."""
+)  # words that leave a sentence hanging where they end it
 
 
 def find_gaps(speech: Sequence[Interval], duration_s: float) -> list[Interval]:

@@ -82,8 +82,7 @@ def language_changes(transcript: Transcript) -> list[tuple[str, str, float]]:
 
 CHECKPOINT = "whisper_base"
 BEAMS = 5
-NO_REPEAT_TOKENS = 3
-"""Length of token sequences that must not repeat when repetitive text is transcribed again."""
+NO_REPEAT_TOKENS = 3  # tokens in a row that must not repeat when a text is done again
 NO_SPEECH, NO_SPEECH_LOG_PROBABILITY = 0.6, -1.0
 """Whisper's own rule: text is dropped if "no speech" is more likely than the first, and the mean
 log-probability of the text's tokens is below the second."""
@@ -92,8 +91,7 @@ MAX_NO_WORDS_PROBABILITY = 0.2
 likely language: sounds without words are of no language."""
 MIN_CERTAIN_PROBABILITY = 0.6  # a segment whose words have a lower mean probability is uncertain
 CLEAR_PROBABILITY = 0.95  # a window whose language is more likely than this is in one language
-SPLIT_ODDS = 10.0
-"""How many times as likely as the language of its window another one must be in a piece of it."""
+SPLIT_ODDS = 10.0  # how much likelier than its window's another language must be in a piece
 _MAX_COMPRESSION_RATIO = 2.4
 """Text that zlib makes smaller by more than this repeats itself, as Whisper's does now and then, mostly where
 it hears no words."""

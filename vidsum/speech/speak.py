@@ -18,8 +18,7 @@ from vidsum.video.jumps import Jumps
 _SPEAKERS = {
     "espeak-ng": ("espeak-ng", "-s", "{rate}", "-w", "{output}", "--", "{text}"),
     "flite": ("flite", "--setf", "duration_stretch={stretch}", "-o", "{output}", "-t", "{text}"),
-}
-"""Their commands, whose pace can be set: in words a minute, as espeak-ng counts them, or by a factor."""
+}  # their commands, whose pace is in words a minute, as espeak-ng counts, or a factor
 _DEFAULT_RATE, _MIN_RATE = 160, 80
 _EXAMPLE = "--speak espeak-ng, flite, or a command such as 'say -o {output} {text}'"
 _TIMEOUT_S = 30.0  # a program that takes longer for a sentence hangs
@@ -33,8 +32,7 @@ class Speaker:
     """A program that speaks."""
 
     name: str  # as the user wrote it
-    command: tuple[str, ...]
-    """Its arguments, in which {text}, {output}, {rate} and {stretch} stand for values."""
+    command: tuple[str, ...]  # arguments, with {text}, {output}, {rate} and {stretch} for values
 
     @property
     def has_pace(self) -> bool:

@@ -21,8 +21,7 @@ class Decoded:
     """A decoded summary."""
 
     key_frames: tuple[int, ...]  # samples in the order in which they were chosen; none twice
-    steps: FloatArray
-    """[L, T] probability of each sample at each step, given those before; the rest to 1 is the end's."""
+    steps: FloatArray  # [L, T] probability of each sample at each step; the rest is the end's
 
 
 @dataclass(frozen=True)

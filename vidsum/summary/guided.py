@@ -16,9 +16,7 @@ from vidsum.types import FloatArray, TimeArray
 
 READS = (vse.EXTRACTOR, *SENTENCES)  # extractors whose features can be compared with text
 _TITLE = 0.3  # weight of the title, relative to the importance
-_IMPORTANCE = 0.25
-"""Weight of the importance, relative to the texts of `--about` (git show
-67307f50:docs/benchmarks/guided.py)."""
+_IMPORTANCE = 0.25  # weight of the importance, relative to the texts of `--about`
 _SHARP = 3.0  # contrast between frames that match and the rest; it does not change their order
 _SMOOTHED_S = 1.0  # width (sigma) of the smoothing of similarities
 

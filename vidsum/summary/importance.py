@@ -17,18 +17,15 @@ from vidsum.results.features import Features
 from vidsum.types import FloatArray
 
 Curve = npt.NDArray[np.float64]
-Scorer = Callable[[Features, int], FloatArray]
-"""scorer(features, seed) -> [T]; only `random` and `cluster` use the seed."""
+Scorer = Callable[[Features, int], FloatArray]  # scorer(features, seed) -> [T]; two use the seed
 
 CLIP_S = 2.0  # seconds of a clip of highlights, as in QVHighlights
 _NEIGHBOURS = 0.1  # fraction of the video's samples that count as a sample's neighbours
 _SMOOTHING = 1.0  # standard deviation of the Gaussian over time, in samples
 _HIGHLIGHT_SMOOTHING_S = 0.5  # standard deviation for `highlights`, in seconds
-_MIN_EVIDENCE_RANGE, _MIN_CHANGE_RANGE = 0.1, 0.02
-"""Smaller differences of `highlights` are not scaled up: noise of a still video must not fill [0, 1]."""
+_MIN_EVIDENCE_RANGE, _MIN_CHANGE_RANGE = 0.1, 0.02  # below, `highlights` scales no noise up
 _BLOCK = 128  # rows of the similarity matrix that are held at a time
-_ROUNDING = 1e-5
-"""Differences below this are rounding, in quantities of order one that come from float32 products."""
+_ROUNDING = 1e-5  # smaller differences are rounding of float32 products of order one
 
 
 def contrastive(features: Features, seed: int = 0) -> FloatArray:

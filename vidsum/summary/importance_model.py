@@ -29,14 +29,12 @@ if TYPE_CHECKING:
     from vidsum.models.fulltransnet import FullTransNet
 
 
-SENTENCES: Final = ("minilm", vse.NAME)
-"""Extractors whose features are in the space: captions, and what the map might show of what they describe."""
+SENTENCES: Final = ("minilm", vse.NAME)  # extractors of the space: captions, and simulated pictures
 RIDGE_RATES = 0.3
 """How far, as a fraction, the rate of features may be from that of ridge regression's training: it has no
 positions, and was trained on every 15th frame at 24 to 30 frames a second."""
 _END_S = 60.0  # maximum time from the start and to the end, in seconds: beyond, it carries no information
-_EVIDENCE: Final = "efficientnet_lite0-evidence"
-"""Extractor in checkpoints of older versions, before the space of sentences (also `centred`)."""
+_EVIDENCE: Final = "efficientnet_lite0-evidence"  # in checkpoints of older versions (also `centred`)
 
 
 @dataclass(frozen=True)

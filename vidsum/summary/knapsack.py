@@ -11,8 +11,7 @@ import numpy.typing as npt
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
-SCORE_STEPS = 2**32
-"""Scores are compared in steps of 1 / SCORE_STEPS, finer than float32 importance can tell apart."""
+SCORE_STEPS = 2**32  # scores are compared in steps of 1 / SCORE_STEPS, finer than float32
 
 
 def values_of(scores: npt.ArrayLike) -> IntArray:

@@ -22,8 +22,7 @@ DULL_UNITS = (71, 113, 226, 294, 310, 353, 405, 423, 437, 455, 470, 473,
               573, 623, 782, 824, 829, 897, 900, 949, 1105, 1121, 1226)
 # fmt: on
 """Units of its feature that nearly dark, blurred and blank pictures raise most, eight each."""
-_ENTROPY, _DULL, _INTERCEPT = 6.78, -10.23, -32.66
-"""Logistic regression of "live" on the two measures of `_picture_liveness`."""
+_ENTROPY, _DULL, _INTERCEPT = 6.78, -10.23, -32.66  # regression of "live" on `_picture_liveness`
 _FROZEN, _STEEPNESS = 2e-4, 3.0
 """Change at which a sample is as likely frozen as live, and how fast that turns with the logarithm of change.
 On the seven clips frozen pictures changed by up to 6e-5 after H.264, live footage by 6e-4 or more."""

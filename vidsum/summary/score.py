@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
 _SHIPPED_READS = ("efficientnet_lite0", 2.0)  # extractor and features per second of the checkpoint that ships
 
-MODELS = ("auto", *SCORERS, *SHIPPED_MODELS)
-"""Models with a name; a checkpoint of `vidsum train` goes by its path."""
+MODELS = ("auto", *SCORERS, *SHIPPED_MODELS)  # named ones; a checkpoint goes by its path
 
 AUTO_ORDER = (SHIPPED_MODEL, "highlights", "contrastive")
 """Models in the order in which `auto` tries them: first the one that was fitted to people's scores
@@ -45,8 +44,7 @@ _REASONS = {
     "highlights": "the best of the scorers at leaving out dull footage",
     "contrastive": "the best of the scorers that read any features",
 }
-_FLAT_FRACTION, _FLAT_RANGE = 0.05, 0.01
-"""A curve is flat where it spans no more than this fraction of its mean, or no more than this."""
+_FLAT_FRACTION, _FLAT_RANGE = 0.05, 0.01  # a flat curve spans no more of its mean, or no more
 _STILL = "the picture stands still"
 
 
@@ -233,8 +231,7 @@ def _require_known(model: str) -> None:
 
 GROUP = "vidsum.scorers"  # entry points in which packages name their scorers; `--model NAME` finds them
 
-CustomScores = Callable[[Features], npt.ArrayLike] | npt.ArrayLike
-"""A function of features, or its result: [T] finite numbers, of any range."""
+CustomScores = Callable[[Features], npt.ArrayLike] | npt.ArrayLike  # function, or [T] finite numbers
 
 
 @dataclass(frozen=True)

@@ -30,11 +30,9 @@ Floats = npt.NDArray[np.float64]
 class SelectionParams:
     """Tuned numbers (docs/algorithms/selection.md, tests/summary/test_segments.py)."""
 
-    novelty_weight: float = 0.2
-    """Weight of a look that is not covered yet, relative to the importance of the shots that have it."""
+    novelty_weight: float = 0.2  # of a look not covered yet, relative to the importance
     density: float = 3.0  # a summary of B seconds has about the square root of this many times B segments
-    good: float = 0.8
-    """A shot that scores at least this fraction of the highest is in before another shot is in twice."""
+    good: float = 0.8  # shots of this fraction of the highest score come before second pieces
     repeat_weight: float = 0.2  # weight of another segment of a still picture
     rounding: float = 1e-9  # sums per frame that differ by less are equal
     min_direction: float = 1e-4  # a look is that of the whole video where it differs by less

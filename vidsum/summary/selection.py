@@ -38,8 +38,7 @@ class SelectedSegments:
     """Segments to keep, and messages for the user."""
 
     segments: tuple[Interval, ...]  # in order; two that touch are pieces of two shots
-    shots: tuple[ScoredShot, ...]
-    """All shots, cut where `keep` and `drop` begin and end; `selected` if a part of it is in."""
+    shots: tuple[ScoredShot, ...]  # all, cut at `keep` and `drop`; `selected` if a part of it is in
     messages: tuple[str, ...]
 
 

@@ -23,12 +23,10 @@ AAC_RATES = (8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_0
 BITS_PER_CHANNEL = 80_000
 FADE_S = Fraction(5, 1000)  # inaudible as a fade, but it removes the click at each cut
 _PIECES_A_SECOND = 2  # short pieces of sound are stored next to their pictures in the file
-_PREROLL_S = 0.5
-"""AAC, Opus and MP3 decoders need a few packets after a seek before their sound is right again."""
+_PREROLL_S = 0.5  # decoders of AAC, Opus and MP3 need a few packets after a seek
 _SEEK_GAP_S = 3.0  # less sound to skip is decoded and dropped: quicker than a seek and its preroll
 _MAX_LEVEL = 8.0  # damaged sound can be NaN or far beyond 1, full scale, which the encoder refuses
-_STAMP_TOLERANCE_S = 0.01
-"""Time stamps may stray this far from the count of samples (MKV rounds to 1 ms) before a gap is believed."""
+_STAMP_TOLERANCE_S = 0.01  # time stamps may stray so far (MKV rounds to 1 ms) before a gap
 
 
 _Block = tuple[int, FloatArray]  # (number of the first sample, [channels, samples])

@@ -26,8 +26,7 @@ CONTAINERS: Mapping[str, str] = {
     ".mp4": "mp4",
     ".m4v": "mp4",
     ".mov": "mov",
-}
-"""FFmpeg's name of what a file is by its suffix, of those that hold chapters."""
+}  # FFmpeg's name of what a file is by its suffix, of those that hold chapters
 _OF_FILE = ("major_brand", "minor_version", "compatible_brands", "encoder")
 _KINDS = ("video", "audio", "subtitle")
 

@@ -33,8 +33,7 @@ from vidsum.video.write import (
 )
 
 _ENCODE_INSTEAD = "leave --copy out to encode it again"
-_STEPS_BACK_S = (0, 1, 4, 16, 64, 10**6)
-"""Seconds earlier to seek, in turn, when a seek lands after its target."""
+_STEPS_BACK_S = (0, 1, 4, 16, 64, 10**6)  # seconds earlier to seek, in turn, when a seek lands late
 _BEFORE_ALL = -(2**62)
 
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from vidsum.types import VideoInfo
 
-_FRAMES_OFF = 2.5
-"""Fewer frames than this missing in a row, or at the end, may be rounding of the times in the file."""
+_FRAMES_OFF = 2.5  # fewer frames than this missing in a row may be rounding of the times
 
 
 class CannotReadError(Exception):
@@ -21,8 +20,7 @@ class DecodeLog:
     frames: int = 0  # frames decoded, damaged ones too
     damaged: int = 0  # frames that the decoder patched up because a part of their data was missing
     errors: int = 0  # packets that could not be read or decoded
-    cancelled_s: float = 0.0
-    """Seconds of sound whose channels cancel out when mixed: there, one of them is used."""
+    cancelled_s: float = 0.0  # of sound whose channels cancel out when mixed: one of them is used
     end_s: float = 0.0  # when the last frame so far goes off screen
     longest_gap_s: float = 0.0  # longest time from one frame to the next
     last_time_s: float = 0.0  # when the last frame so far goes on screen

@@ -15,8 +15,7 @@ from vidsum.video.frames import TOLERANCE_S
 from vidsum.video.jumps import Jumps, PacketShifter
 from vidsum.video.skipping import FrameSkipper
 
-_STEPS_BACK_S = (0.0, 1.0, 4.0, 16.0, 64.0)
-"""Seconds earlier to seek, in turn, when a seek lands after its target."""
+_STEPS_BACK_S = (0.0, 1.0, 4.0, 16.0, 64.0)  # seconds earlier to seek, in turn, when a seek lands late
 _MAX_FRAME_S = 24 * 3600.0  # a frame that claims to stay on screen for longer is damaged
 _MIN_STEP_S = 0.001
 _MAX_READ_ERRORS = 100  # failed reads in a row after which a file is given up
@@ -28,8 +27,7 @@ class DecodedFrame:
 
     time_s: float  # when it goes on screen, counted from the first picture
     frame: av.VideoFrame
-    is_next: bool = True
-    """False where pictures between it and the frame before were not decoded (see `FrameSkipper`)."""
+    is_next: bool = True  # False where pictures before it were not decoded (see `FrameSkipper`)
 
     @property
     def turn_deg(self) -> int:

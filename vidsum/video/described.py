@@ -17,8 +17,7 @@ from vidsum.video.copy import copy_segments
 from vidsum.video.timing import read_jumps
 from vidsum.video.write import WrittenVideo
 
-DUCKED_DB, RAMP_S = -12.0, 0.2
-"""How far the film's sound is lowered under a description, and how long that takes."""
+DUCKED_DB, RAMP_S = -12.0, 0.2  # how far the film is lowered under a description, and how fast
 RATE = 48_000  # sample rate of the track of a film without sound
 
 

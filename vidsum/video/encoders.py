@@ -57,8 +57,7 @@ ENCODERS = {
         VideoEncoder("hevc_nvenc", "hevc", 26, 51, _NVENC_PRESETS, "p4", "cq", _NVENC),
         VideoEncoder("av1_nvenc", "av1", 32, 63, _NVENC_PRESETS, "p4", "cq", _NVENC),
     )
-}
-"""By name; the first of a codec runs on any machine."""
+}  # by name; the first of a codec runs on any machine
 
 
 @dataclass(frozen=True)

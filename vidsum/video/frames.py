@@ -57,8 +57,7 @@ class PictureMaker:
 T = TypeVar("T")
 
 MAX_FPS = 1000.0  # more samples a second than any video has frames would only repeat them
-TOLERANCE_S = 0.0006
-"""A frame counts as on screen this long before its time stamp: Matroska rounds to milliseconds."""
+TOLERANCE_S = 0.0006  # a frame is on screen this long before its time stamp: Matroska rounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +92,7 @@ class Exact:
     height: int
 
 
-Size = ShortSide | LongSide | Exact | None
-"""Size of the pictures; None is the size that the video is shown at."""
+Size = ShortSide | LongSide | Exact | None  # of the pictures; None is the size that it is shown at
 
 
 @dataclass(frozen=True)

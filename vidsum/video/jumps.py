@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from vidsum.types import TimeArray
 
-MAX_FRAME_S = 3600.0
-"""Maximum time that a frame stays; a longer time with neither a new picture nor sound is a gap."""
+MAX_FRAME_S = 3600.0  # that a frame stays; longer without picture and sound is a gap
 MIN_GAP_S = 600.0  # minimum length of a gap that is much longer than the time between frames
 MIN_CLOCK_GAP_S = 10.0  # minimum where time stamps come from a clock (MPEG-TS, MPEG-PS), as in FFmpeg
 _MIN_GAP_STEPS = 100  # minimum length of a gap, in times between frames
@@ -68,11 +67,9 @@ class Jumps:
 
     restarts_s: tuple[float, ...] = ()  # when each part is shown whose time stamps start again
     gaps: tuple[Gap, ...] = ()
-    pictures: tuple[TimeShift, ...] = ()
-    """The shifts of the video's packets, in order of (`packet`, `from_s`)."""
+    pictures: tuple[TimeShift, ...] = ()  # shifts of the video's packets, by (`packet`, `from_s`)
     sound: tuple[TimeShift, ...] = ()  # the shifts of the packets of the first sound stream
-    untimed: int = 0
-    """Pictures without a time stamp, in a file in which others have one; a step after another."""
+    untimed: int = 0  # pictures without a time stamp among others; a step after another
     lead_s: float = 0.0  # how long those last that come before all others
     step_s: float = 0.0
 

@@ -20,8 +20,7 @@ from vidsum.video.probe import probe
 from vidsum.video.timing import read_jumps
 from vidsum.video.tracks import TrackKind, choose_track, describe_choice, list_tracks, track_number
 
-_MIN_AHEAD_S = 0.2
-"""Files begin with up to .1 s of sound alone, as encoders write them; no word is as short as this."""
+_MIN_AHEAD_S = 0.2  # files begin with up to .1 s of sound alone; no word is this short
 _SILENCE_PEAK = 1e-3  # peaks of silence, -60 dB: a recorder's track without input holds at most dither
 
 
@@ -31,8 +30,7 @@ class SoundInfo:
 
     path: Path
     duration_s: float  # by its header, which may be wrong; 0 where it does not say
-    video: VideoInfo | None
-    """The video that the sound belongs to, if there is one: its first picture is time 0."""
+    video: VideoInfo | None  # that the sound belongs to, if any: its first picture is time 0
     track: int | None = None  # number of the audio track that is read; None where the file has no other
 
     @property

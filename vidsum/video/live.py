@@ -31,16 +31,14 @@ SourceKind = Literal["file", "growing file", "folder", "stream", "pipe", "camera
 
 LOOK_S = 0.2  # time between two looks at a file or folder
 IDLE_S = 10.0  # time without anything new after which a growing file or folder has ended
-_BACK_OFF_S = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
-"""Seconds before each attempt to connect again; the last one from then on."""
+_BACK_OFF_S = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)  # seconds before each attempt to connect again
 _TIMEOUT_S = (10.0, 10.0)  # to connect to a stream, and to get anything of it
 _JUMP_S = 5.0  # a longer step of the time stamps within a connection, or one back, is a fault of the stream
 _OFFLINE = {
     "protocol_whitelist": "http,https,tls,tcp,udp,unix",
     "max_redirects": "0",
     "http_proxy": "",  # not that of the environment
-}
-"""Options by which FFmpeg opens a single URL."""
+}  # options by which FFmpeg opens a single URL
 _AS_IT_COMES = (
     "MPEG-TS, Matroska and fragmented MP4 can be read as they come; any other MP4 cannot, as its index may "
     "be at the end: ffmpeg -i INPUT -c copy -f mpegts - | vidsum watch -"

@@ -13,8 +13,7 @@ from vidsum.video.audio import SampleSource, open_sound
 from vidsum.video.jumps import Jumps
 
 SHORTS_LUFS = -14.0  # loudness to which players of short videos normalise sound
-_PEAK, _KNEE = 10 ** (-1.5 / 20), 10 ** (-6 / 20)
-"""Peaks above the knee are rounded off; none is above -1.5 dBFS, so that true peaks stay below -1."""
+_PEAK, _KNEE = 10 ** (-1.5 / 20), 10 ** (-6 / 20)  # peaks are rounded off up to -1.5 dBFS, true ones to -1
 _SILENT_LUFS, _MAX_GAIN_DB = -60.0, 30.0
 _PASSES, _TOLERANCE_DB = 4, 0.1
 _BLOCK_S = 0.5

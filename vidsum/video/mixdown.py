@@ -11,14 +11,12 @@ from vidsum.types import FloatArray
 from vidsum.video.damage import DecodeLog
 
 _CHUNK_S, _FADE_S = 0.5, 0.01
-_LOST, _BACK = 10 ** (20 / 10), 10 ** (14 / 10)
-"""Power of the loudest channel over that of the mix, from which on the channel is used; or is so no more."""
+_LOST, _BACK = 10 ** (20 / 10), 10 ** (14 / 10)  # power of the loudest channel over the mix's to use it
 _CLEARLY_LOUDER = 10 ** (6 / 10)
 _SILENT = 1e-8  # mean square of silence, which changes no choice
 
 Mixed = tuple[int, FloatArray]  # (number of the first sample, [channels, samples])
-Unmixed = tuple[int, FloatArray, FloatArray | None]
-"""A `Mixed` block and the source's channels [C, samples]; None where nothing was mixed."""
+Unmixed = tuple[int, FloatArray, FloatArray | None]  # `Mixed` and the channels [C, samples] if mixed
 
 
 def keep_cancelled(blocks: Iterable[Unmixed], rate: int, log: DecodeLog) -> Iterator[Mixed]:

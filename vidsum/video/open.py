@@ -17,14 +17,12 @@ _PLAYLIST_STARTS = (b"ffconcat version 1.0", b"#EXTM3U")
 _OPENERS = frozenset(
     {"avisynth", "concat", "dash", "hls", "imf", "lavfi", "mlv", "rtp", "rtsp", "sap", "sdp"}
     | {"vapoursynth", "vobsub", "webm_dash_manifest"}
-)
-"""Demuxers that open other files or addresses than the named one."""
+)  # demuxers that open other files or addresses than the named one
 _ANALYZE_US = "600000000"
 """Microseconds in which FFmpeg looks for the first packet of each track: after 5 s of other tracks, it would
 say that one starts at 0."""
 _HEAD_BYTES = 1024
-_HARDWARE = ("cuda", "videotoolbox", "d3d11va", "vaapi", "qsv")
-"""Kinds that `auto` tries, in order, if this FFmpeg was built with them."""
+_HARDWARE = ("cuda", "videotoolbox", "d3d11va", "vaapi", "qsv")  # kinds that `auto` tries, in order
 
 
 def open_source(info: VideoInfo, hardware: str | None = None) -> av.container.InputContainer:

@@ -14,8 +14,7 @@ from vidsum.video.damage import CannotReadError, DecodeLog
 from vidsum.video.frames import Frame, Sampling, check_plain, sample_stream
 from vidsum.video.jumps import Jumps
 
-_MAX_FAILURES = 100
-"""OpenCV says "no frame" at the end and at each damaged packet alike: the end is where it keeps saying so."""
+_MAX_FAILURES = 100  # OpenCV says "no frame" at the end and at damage: at the end for ever
 
 
 def read_samples(

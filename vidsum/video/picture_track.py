@@ -17,8 +17,7 @@ from vidsum.video.reframe import plane_array
 from vidsum.video.style import ClipStyle
 
 MAX_SIDE = 16_384  # widest and highest pictures that the encoders of the CPU take, in pixels
-_THREADS = 8
-"""x264's bytes depend on its number of threads, so that is not left to the machine's number of cores."""
+_THREADS = 8  # x264's bytes depend on it, so it is not left to the machine's number of cores
 _TAGS = {"hevc": "hvc1"}  # MP4's name of a codec, where Apple's players know another one than FFmpeg writes
 _BT709 = 1  # H.264's number of the BT.709 matrix, primaries and transfer curve
 

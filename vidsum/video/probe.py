@@ -20,11 +20,9 @@ from vidsum.video.tracks import choose_track, track_number
 _ENDINGS = frozenset(
     {".3gp", ".avi", ".flv", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts", ".mxf", ".ogv"}
     | {".ts", ".vob", ".webm", ".wmv"}
-)
-"""Suffixes of names that promise a video."""
+)  # suffixes of names that promise a video
 _TYPESCRIPT = frozenset({".mts", ".ts"})  # endings that programs in TypeScript have too
-_PICTURES = frozenset({"apng", "gif", "ico", "image2"})
-"""FFmpeg's demuxers of pictures, still or moving; other names end in `_pipe`."""
+_PICTURES = frozenset({"apng", "gif", "ico", "image2"})  # demuxers of pictures; others end in `_pipe`
 
 
 def is_video(path: Path) -> bool:

@@ -14,14 +14,12 @@ from av.video.reformatter import VideoReformatter
 
 from vidsum.types import FloatArray, TimeArray, VideoInfo
 
-MIN_SIDE = 540
-"""Minimum shorter side of a reshaped clip: smaller pictures are enlarged, so that captions are legible."""
+MIN_SIDE = 540  # of a reshaped clip: smaller pictures are enlarged for legible captions
 SPEED = 0.5  # fastest that a crop moves, in its own lengths a second
 _MOVING_COST = 0.5  # cost of moving by the length of a crop, in scores times seconds
 _EASE_S = 0.8  # a move is smoothed by a mean over this time on either side
 _OFF_CENTRE_COST = 1e-6
-_BLACK = {True: (0, 128, 128), False: (16, 128, 128)}
-"""Y, U and V of bars, where values run from 0 to 255, and from 16 to 235."""
+_BLACK = {True: (0, 128, 128), False: (16, 128, 128)}  # Y, U and V of bars in full and limited range
 
 
 @dataclass(frozen=True)
@@ -52,8 +50,7 @@ class CropPath:
 
     start_s: float  # when the shot's first frame goes on screen in the video
     times_s: TimeArray  # [T]
-    positions: FloatArray | None
-    """[T] where the crop begins, from 0 to 1 of its way; None where the whole picture is shown."""
+    positions: FloatArray | None  # [T] of the crop's way, from 0 to 1; None: the whole picture
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,14 +16,11 @@ from vidsum.video.jumps import Jumps
 from vidsum.video.open import open_source, video_stream
 from vidsum.video.timing import read_jumps
 
-_SEEK_GAP_S = 3.0
-"""A shorter gap is decoded and dropped: key frames lie seconds apart, so a seek would gain little."""
+_SEEK_GAP_S = 3.0  # a shorter gap is decoded and dropped: a seek would gain little
 
-_STAYS_S = Fraction(1, 3)
-"""A frame that begins before a segment and stays in it for less than this is left out."""
+_STAYS_S = Fraction(1, 3)  # a frame from before a segment that stays in it for less is left out
 _FINE_BASE = Fraction(1, 90_000)
-_RATE_ERROR = 0.1
-"""A declared frame rate may be this far from the average one, which a long last frame lowers."""
+_RATE_ERROR = 0.1  # between declared and average rate, which a long last frame lowers
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,8 +122,7 @@ class ClipTimeline:
         self.source_base, self.clip_base = source_base, clip_base
         self.tick = -1  # clip tick at which the frame placed last goes on screen
         self.end_tick = 0  # clip tick at which it goes off screen
-        self.segments: list[Interval] = []
-        """[start_s, end_s) in the source of each segment, as far as it has been placed."""
+        self.segments: list[Interval] = []  # [start_s, end_s) in the source of each, as far as placed
         self.starts_s: list[float] = []  # when each begins in the clip
         self._segment = -1
         self._source_start = self._clip_start = 0

@@ -18,10 +18,8 @@ from vidsum.video.frames import Sampling, samples_before
 if TYPE_CHECKING:
     from av.stream import Stream
 
-_CODECS = ("h264", "hevc", "mpeg2video", "mpeg4")
-"""Codecs whose decoders follow `skip_frame` from packet to packet."""
-_REORDERED_PACKETS = 20
-"""Packets to look ahead and back for the picture that is shown next: H.264 and HEVC reorder 16 at most."""
+_CODECS = ("h264", "hevc", "mpeg2video", "mpeg4")  # whose decoders follow `skip_frame` packet by packet
+_REORDERED_PACKETS = 20  # to look ahead and back: H.264 and HEVC reorder 16 at most
 _MAX_KEY_FRAME_FPS = 5.0  # most samples a second for which key frames are enough
 _MIN_FRAME_FRACTION = 0.75  # fraction of a usual frame; a shorter one may be one field of an interlaced frame
 
@@ -53,8 +51,7 @@ class FrameSkipper:
             self._decoder.skip_frame = "NONKEY"
         self._usual_s = 1 / float(rate) if rate else 0.0
         self._times: list[float] = []  # times of the pictures of the packets around the current one, in order
-        self._left_out: list[tuple[float, float]] = []
-        """When those go on and off screen that may be left out, in order."""
+        self._left_out: list[tuple[float, float]] = []  # when those go on and off screen, in order
 
     def mark(self, packets: "Iterable[av.Packet[Stream]]") -> "Iterator[av.Packet[Stream]]":
         """Yield the packets, setting before each whether the decoder skips its picture."""

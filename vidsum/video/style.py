@@ -19,8 +19,7 @@ _FONT = "mpl-data/fonts/ttf/DejaVuSans-Bold.ttf"
 _LETTER_WIDTH = 0.66  # width of a letter over the size of the font
 _MAX_LINE_WIDTH = 0.92  # maximum width of a line over the width of a picture
 _MAX_FONT_SIZE = 0.07  # size of the font over the height of a picture
-_BOTTOM = {False: 0.92, True: 0.76}
-"""Where captions end, from the top: in upright pictures above what players of short videos draw there."""
+_BOTTOM = {False: 0.92, True: 0.76}  # of captions, from the top; players draw below in upright pictures
 
 
 def letters_in_line(width: int, height: int) -> int:

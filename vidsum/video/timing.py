@@ -27,19 +27,14 @@ Tracks = tuple[TrackChoice, TrackChoice]  # the choices of a video and an audio 
 _WHOLE_SCAN_BYTES = 512 * 2**20
 _HEAD_SCAN_BYTES = 64 * 2**20
 _TAIL_SCAN_S = 10.0
-_REORDERED_FRAMES = 16
-"""Where a scan breaks off, frames may be missing among these last ones: packets are not in order of time."""
-_STEADY_S = 0.0025
-"""Gaps between frames that differ by no more than this are one rate, rounded (Matroska: to milliseconds)."""
-_STEADY_FRACTION = 0.95
-"""Fraction of steady gaps from which on long gaps count as holes, not as a varying rate."""
+_REORDERED_FRAMES = 16  # at a scan's break, of which some may be missing
+_STEADY_S = 0.0025  # gaps that differ by no more are one rate, rounded (Matroska)
+_STEADY_FRACTION = 0.95  # of steady gaps, from which on long gaps count as holes
 _HOLE_STEPS = 3.5
-_CUT_SHORT_S = 1.0
-"""A file is cut short where every stream ends this long before the end that the header declares."""
+_CUT_SHORT_S = 1.0  # a file is cut where all streams end this long before the declared end
 _DEFAULT_FPS = 25.0
 _MAX_TIMINGS = 64
-_UNLIKELY_RATE = 2.0
-"""Ratio of the bytes per second of a large file's head and the whole that means that time stamps jump."""
+_UNLIKELY_RATE = 2.0  # ratio of bytes a second, head to whole: time stamps jump
 
 
 @dataclass(frozen=True)
@@ -52,8 +47,7 @@ class Timing:
     jumps: Jumps = field(default_factory=Jumps)
 
 
-_timings: dict[tuple[Path, Tracks, int, int], Timing] = {}
-"""Cache of the last timings, by path, tracks, size and time of change."""
+_timings: dict[tuple[Path, Tracks, int, int], Timing] = {}  # by path, tracks, size and time of change
 
 
 def read_timing(

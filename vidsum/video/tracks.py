@@ -13,8 +13,7 @@ from vidsum.types import TrackChoice
 TrackKind = Literal["video", "audio"]
 
 _COVERS = Disposition.attached_pic | Disposition.timed_thumbnails
-_DEFAULT_SCORE = 5_000_000
-"""Score that FFmpeg adds for the flag `default` to pixels or channels (fftools, `map_auto_video`)."""
+_DEFAULT_SCORE = 5_000_000  # that FFmpeg adds for the flag `default` (`map_auto_video`)
 _LANGUAGE_CODES = (
     "aa aar; ab abk; ae ave; af afr; ak aka; am amh; an arg; ar ara; as asm; av ava; ay aym; az aze; "
     "ba bak; be bel; bg bul; bh bih; bi bis; bm bam; bn ben; bo bod tib; br bre; bs bos; ca cat; ce che; "
@@ -32,8 +31,7 @@ _LANGUAGE_CODES = (
     "ss ssw; st sot; su sun; sv swe; sw swa; ta tam; te tel; tg tgk; th tha; ti tir; tk tuk; tl tgl; "
     "tn tsn; to ton; tr tur; ts tso; tt tat; tw twi; ty tah; ug uig; uk ukr; ur urd; uz uzb; ve ven; "
     "vi vie; vo vol; wa wln; wo wol; xh xho; yi yid; yo yor; za zha; zh zho chi; zu zul"
-)
-"""The codes of each language in ISO 639-1, 639-2/T and 639-2/B, where it has several."""
+)  # codes of languages in ISO 639-1, 639-2/T and 639-2/B, where they have several
 
 
 def list_tracks(container: av.container.InputContainer, kind: TrackKind) -> list[Any]:

@@ -27,8 +27,7 @@ from vidsum.video.segments import ClipTimeline, SegmentFrame, clip_time_base, in
 from vidsum.video.style import ClipStyle
 from vidsum.video.timing import read_jumps
 
-_SMALL_CRF, _SMALL_SOUND, _SMALL_RATE = "28", 48_000, 32_000
-"""Quality of small files, and the bits and samples of a second of their sound."""
+_SMALL_CRF, _SMALL_SOUND, _SMALL_RATE = "28", 48_000, 32_000  # quality, bits and samples a second
 _MIN_GAP_S = 1.0  # less can be missing because a segment does not begin with a new frame
 _HDR = {16: "PQ", 18: "HLG"}  # curves of high dynamic range, by FFmpeg's numbers
 
@@ -38,8 +37,7 @@ class WrittenVideo:
     """A clip that was written."""
 
     path: Path
-    segments: tuple[Interval, ...]
-    """[start_s, end_s) in the source, of what the clip shows one after the other."""
+    segments: tuple[Interval, ...]  # [start_s, end_s) in the source, in the order of the clip
     n_frames: int
     duration_s: float
     has_audio: bool

@@ -8,8 +8,7 @@ from vidsum.video.frames import ShortSide
 
 MODEL = "ViT-B-32-quickgelu"  # open_clip's name of it: OpenAI trained with an approximate GELU
 
-_NOT_WEIGHTS = ("input_resolution", "context_length", "vocab_size")
-"""Numbers about the model that OpenAI's archive keeps among the weights."""
+_NOT_WEIGHTS = ("input_resolution", "context_length", "vocab_size")  # among the weights in OpenAI's archive
 
 
 def build(weights: Weights) -> Network:

@@ -15,8 +15,7 @@ from dataclasses import replace
 from vidsum.features.extractor import HALF_RANGE, Network, Preprocessing, Spec, Weights, kinetics_classes
 from vidsum.video.frames import ShortSide
 
-LENGTHS = range(9, 129)
-"""At least nine: the last pool spans two positions in time, of which eight frames give one."""
+LENGTHS = range(9, 129)  # at least nine: the last pool spans two positions in time
 
 
 def build(weights: Weights) -> Network:

@@ -18,8 +18,7 @@ from torch.nn.functional import pad, relu, scaled_dot_product_attention
 from vidsum.models.configs import Bound, Fusion, MaskConfig
 
 _OPEN_LOGIT = 6.0  # logit of a bounded mask that starts neutral: 0.9975, which still has a gradient
-_HIDDEN_LOGIT = 10000.0
-"""Amount that the fusion `hide` subtracts from a logit where M is 0, as in SwinBERT and BERT."""
+_HIDDEN_LOGIT = 10000.0  # subtracted from a logit where `hide` has M = 0, as in SwinBERT and BERT
 
 
 class SoftMask(NamedTuple):
@@ -29,8 +28,7 @@ class SoftMask(NamedTuple):
     """
 
     rows: Tensor  # [B, N, H], the input of the last linear layer; B is 1 where all videos have one mask
-    columns: Tensor
-    """[N_k, H], that layer's weights; or [B, N_k, H] where the keys were picked video by video."""
+    columns: Tensor  # [N_k, H], that layer's weights; or [B, N_k, H] of keys picked by video
     bias: Tensor  # [N_k] or [B, N_k]
     fusion: Fusion
     bound: Bound = "none"

@@ -12,8 +12,7 @@ from torch import Tensor
 
 from vidsum.models.attention.learned_mask import SoftMask, fused_attention
 
-_BLOCK = 128
-"""Queries at a time. Fewer mean more calls, more mean more neighbours too far from most of the block."""
+_BLOCK = 128  # queries at a time: fewer mean more calls, more mean distant neighbours
 
 
 def local_global_attention(
