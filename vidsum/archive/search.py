@@ -14,15 +14,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from vidsum.archive.packed import (
-    CLASSES,
-    Records,
-    clip_type,
-    piece_type,
-    read_records,
-    unpack_clips,
-    unpack_shares,
-)
+from vidsum.archive.packed import CLASSES, clip_type, piece_type, read_records, unpack_clips, unpack_shares
 from vidsum.archive.settings import SearchOptions
 from vidsum.archive.store import Database
 from vidsum.grounding.conse import SHARPNESS, log_likelihood
@@ -173,8 +165,8 @@ class ArchiveSearch:
             shots = [shot for video in block for shot in candidates[video]]
             query = f"SELECT id, clips FROM shots WHERE id IN ({', '.join(map(str, shots))})"
             clips_of = dict(self.connection.execute(query))
-            lengths = [len(clips_of[shot]) // self._clip_bytes for shot in shots]
-            clips = self._read_clips(b"".join(clips_of[shot] for shot in shots))
+            lengths = [len(clips_of[shot]) // self._clip_type.itemsize for shot in shots]
+            clips = read_records(b"".join(clips_of[shot] for shot in shots), self._clip_type)
             log_present = self._smooth(unpack_clips(clips, self.names, 0.0, STEP_S), lengths)
             ends = np.cumsum([0, *lengths])[np.cumsum([0, *(len(candidates[video]) for video in block)])]
             best = np.exp(np.maximum.reduceat(log_present, ends[:-1], axis=1).sum(axis=0))
@@ -193,12 +185,9 @@ class ArchiveSearch:
         seen = {video: self.present(video) for video in {hit.video for hit in likely}}
         return [replace(hit, present=hit.present * (1 - seen[hit.video])) for hit in likely]
 
-    def _read_clips(self, content: bytes) -> Records:
-        return read_records(content, clip_type(self.vectors.shape[1], len(self.names)))
-
     @property
-    def _clip_bytes(self) -> int:
-        return clip_type(self.vectors.shape[1], len(self.names)).itemsize
+    def _clip_type(self) -> np.dtype[np.void]:
+        return clip_type(self.vectors.shape[1], len(self.names))
 
     def _smooth(self, clips: ClipEmbeddings, lengths: Sequence[int]) -> FloatArray:
         """Return [steps, T] log-probability about each clip, by the mean z of three in a run of `lengths`."""
@@ -219,7 +208,8 @@ class ArchiveSearch:
         query = "SELECT clips FROM shots WHERE id >= ? AND id < ? ORDER BY id"
         content = b"".join(row[0] for row in self.connection.execute(query, (first, first + count)))
         shots_s = read_records(edges, np.float64)
-        clips = unpack_clips(self._read_clips(content), self.names, duration_s, STEP_S, shots_s)
+        records = read_records(content, self._clip_type)
+        clips = unpack_clips(records, self.names, duration_s, STEP_S, shots_s)
         log_present = self._smooth(clips, [len(clips)])
         curves, several = similarity(clips, self.vectors), len(self.steps) > 1
         by_step = []

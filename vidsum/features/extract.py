@@ -119,7 +119,10 @@ def _iter_runs(clips: Iterable[Clip]) -> Iterator[tuple[list[float], list[Pictur
     """Group consecutive clips of the same pictures: yield their starts, and the pictures to encode once."""
     times, current = list[float](), list[Picture]()
     for time_s, pictures in clips:
-        is_same = len(pictures) == len(current) and all(map(_is_same, pictures, current))
+        is_same = len(pictures) == len(current) and all(
+            picture is other or np.array_equal(picture, other)
+            for picture, other in zip(pictures, current, strict=True)
+        )
         if times and not (is_same and len(times) < _MAX_RUN_CLIPS):
             yield times, current
             times = []
@@ -127,10 +130,6 @@ def _iter_runs(clips: Iterable[Clip]) -> Iterator[tuple[list[float], list[Pictur
         current = pictures
     if times:
         yield times, current
-
-
-def _is_same(picture: Picture, other: Picture) -> bool:
-    return picture is other or np.array_equal(picture, other)
 
 
 def _make_clip(frames: list[tuple[float, Picture]], length: int) -> Clip:

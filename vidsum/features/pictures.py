@@ -119,15 +119,12 @@ def read_stills(stills: Sequence[Still]) -> list[Picture | None]:
     for (path, is_image), group in groupby(stills, lambda still: (still.path, still.time_s is None)):
         times = [still.time_s or 0.0 for still in group]
         try:
-            images = [_read_image(path)] * len(times) if is_image else _read_frames(path, times)
+            frames = () if is_image else read_frames_at(probe(path), times)
+            images = [frame.image for frame in frames] or [_read_image(path)] * len(times)
         except InputError:
             images = []
         pictures += images or [None] * len(times)
     return pictures
-
-
-def _read_frames(path: Path, times: Sequence[float]) -> list[Picture]:
-    return [frame.image for frame in read_frames_at(probe(path), times)]
 
 
 def _read_image(path: Path) -> Picture:

@@ -29,7 +29,7 @@ from vidsum.pipelines.speech import find_transcript, plan_transcript, to_english
 from vidsum.results.clock import shift_times
 from vidsum.results.moments import Grounding, QueryMoments
 from vidsum.results.summary import Summary
-from vidsum.results.transcript import Segment, Transcript, Word, format_segments
+from vidsum.results.transcript import Segment, Transcript, format_segments
 from vidsum.speech.settings import Transcription
 from vidsum.summary.settings import Selection
 from vidsum.types import Interval, Progress, TimeArray, clip_interval
@@ -152,7 +152,9 @@ def cut_subtitles(transcript: Transcript, segments: Sequence[Interval]) -> tuple
                     cut.append(replace(segment, start_s=low + shift_s, end_s=high + shift_s))
                 continue
             if words := [
-                shift_times(word, shift_s, -inf) for word in segment.words if _is_in(word, start_s, end_s)
+                shift_times(word, shift_s, -inf)
+                for word in segment.words
+                if start_s <= (word.start_s + word.end_s) / 2 < end_s
             ]:
                 text = " ".join(word.text for word in words)
                 start, end = max(words[0].start_s, offset_s), words[-1].end_s
@@ -172,7 +174,3 @@ def export_subtitles(
     with atomic_write(path) as part:
         text = format_segments(cut_subtitles(transcript, summary.segments), "srt")
         part.write_text(text, encoding="utf-8")
-
-
-def _is_in(word: Word, start_s: float, end_s: float) -> bool:
-    return start_s <= (word.start_s + word.end_s) / 2 < end_s

@@ -146,7 +146,8 @@ class _MeasuredText:
         """Return the cost of a cue; infinite if it fits no two lines, lasts too long or holds a pause."""
         rules, start_s, end_s = RULES, self.pieces[first].start_s, self.pieces[end - 1].end_s
         lines, _ = self.lines(first, end)
-        is_bad = lines >= rules.overflow_cost or end_s - start_s > rules.max_s or self._pauses(end - 1)
+        has_pause = self.pieces[end - 1].start_s - self.pieces[end - 2].end_s >= rules.pause_s
+        is_bad = lines >= rules.overflow_cost or end_s - start_s > rules.max_s or has_pause
         if end > first + 1 and is_bad:
             return inf
         until_s = self.pieces[end].start_s - rules.gap_s if end < len(self.pieces) else end_s + rules.max_s
@@ -158,9 +159,6 @@ class _MeasuredText:
         missing = max(0, rules.min_letters - letters) / 5
         stops = rules.inner_stop_cost * sum(cost == 0 for cost in self.breaks[first + 1 : end])
         return rules.cue_cost + unread + missing + self.breaks[end] + lines + stops
-
-    def _pauses(self, word: int) -> bool:
-        return self.pieces[word].start_s - self.pieces[word - 1].end_s >= RULES.pause_s
 
 
 def _best_cuts(text: _MeasuredText) -> list[int]:

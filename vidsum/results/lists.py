@@ -13,7 +13,6 @@ from vidsum import times
 from vidsum.errors import InputError
 from vidsum.results.cuts import Cut
 from vidsum.times import format_short_time
-from vidsum.types import Interval
 
 _TAGS = ("video", "query", "rank", "score", "present", "evidence")
 _MARKUP, _ESCAPED = re.compile(r"[=;#\\]"), r"\\\g<0>"
@@ -101,17 +100,12 @@ def chapters_of(cuts: Sequence[Cut], length_s: float, first_s: float = 0.0) -> l
 def to_kodi(cuts: Sequence[Cut], length_s: float, *_: float) -> str:
     """Kodi's and MPlayer's edit list: what a summary leaves out is skipped, other cuts are markers."""
     if cuts and all(cut.is_kept for cut in cuts):
-        lines = ((start_s, end_s, 0) for start_s, end_s in _between(_cues(cuts), length_s))
+        edges = [0.0, *(edge for start_s, end_s, _ in _cues(cuts) for edge in (start_s, end_s)), length_s]
+        gaps = zip(edges[::2], edges[1::2], strict=True)
+        lines = ((start_s, end_s, 0) for start_s, end_s in gaps if start_s < end_s)
     else:
         lines = ((start_s, start_s, 2) for start_s in sorted({cut.start_s for cut in cuts}))
     return "".join(f"{start_s:.3f}\t{end_s:.3f}\t{action}\n" for start_s, end_s, action in lines)
-
-
-def _between(cues: Sequence[times.Cue], length_s: float) -> list[Interval]:
-    edges = [0.0, *(edge for start_s, end_s, _ in cues for edge in (start_s, end_s)), length_s]
-    return [
-        (end_s, start_s) for end_s, start_s in zip(edges[::2], edges[1::2], strict=True) if end_s < start_s
-    ]
 
 
 def _cues(cuts: Sequence[Cut]) -> list[times.Cue]:

@@ -46,7 +46,8 @@ def describe_damage(info: VideoInfo, log: DecodeLog) -> str | None:
     n_frames = max(info.n_frames, log.packets, log.frames)
     n_missing = n_frames - log.frames
     # a count alone proves nothing: fields, hidden frames and trimmed starts have packets but no picture
-    is_incomplete = n_missing > 0 and (log.errors > 0 or _stops_early(info, log) or _has_hole(info, log))
+    has_hole = not info.is_vfr and log.longest_gap_s > (_FRAMES_OFF + 1) / info.fps
+    is_incomplete = n_missing > 0 and (log.errors > 0 or _stops_early(info, log) or has_hole)
     if is_incomplete:
         damaged = f", {log.damaged} of them damaged" if log.damaged else ""
         decoded = f"{log.frames} of {n_frames} frames decoded ({_percent(log.frames, n_frames)}){damaged}"
@@ -60,11 +61,6 @@ def describe_damage(info: VideoInfo, log: DecodeLog) -> str | None:
 
 def _stops_early(info: VideoInfo, log: DecodeLog) -> bool:
     return log.end_s < info.duration_s - _FRAMES_OFF / info.fps
-
-
-def _has_hole(info: VideoInfo, log: DecodeLog) -> bool:
-    """Return whether frames of a constant rate are missing, though the decoder did not complain."""
-    return not info.is_vfr and log.longest_gap_s > (_FRAMES_OFF + 1) / info.fps
 
 
 def _percent(part: int, whole: int) -> str:

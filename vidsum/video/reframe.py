@@ -4,7 +4,6 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import av
@@ -60,15 +59,11 @@ class Framing:
     shape: Shape
     shots: Sequence[CropPath] = ()  # in time order; without any, the crop is in the middle
 
-    @cached_property
-    def _starts_s(self) -> list[float]:
-        return [shot.start_s for shot in self.shots]
-
     def position_at(self, time_s: float) -> float | None:
         """Return where the crop of a frame begins, from 0 to 1 of its way; None for the whole picture."""
         if not self.shots:
             return 0.5
-        shot = self.shots[max(0, bisect_right(self._starts_s, time_s + 1e-6) - 1)]
+        shot = self.shots[max(0, bisect_right(self.shots, time_s + 1e-6, key=lambda shot: shot.start_s) - 1)]
         return None if shot.positions is None else float(np.interp(time_s, shot.times_s, shot.positions))
 
     def apply(self, frame: av.VideoFrame, time_s: float, scaler: VideoReformatter, full: bool) -> Any:

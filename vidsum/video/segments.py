@@ -76,7 +76,9 @@ def segment_frames(
                 break
             on_screen = decoded
         if not ahead and on_screen is not None:  # the file ends here
-            own_end = reached + max(1, round(_own_duration_s(on_screen, stream) / time_base))
+            average_s = float(1 / stream.average_rate) if stream.average_rate else 0.0
+            length_s = on_screen.end_s - on_screen.time_s or average_s
+            own_end = reached + max(1, round(length_s / time_base))
             yield from _in_segment(number, on_screen, own_end, (start, end), time_base)
 
 
@@ -90,12 +92,6 @@ def _in_segment(
     stays = end_tick == end or end_tick - start >= _STAYS_S / time_base
     if begins_within or (tick < start < end_tick and stays):
         yield SegmentFrame(number, max(tick, start), end_tick, decoded)
-
-
-def _own_duration_s(decoded: DecodedFrame, stream: av.VideoStream) -> float:
-    """Return how long the last frame of a file stays: its own duration, or the average of all."""
-    average_s = float(1 / stream.average_rate) if stream.average_rate else 0.0
-    return decoded.end_s - decoded.time_s or average_s
 
 
 def clip_time_base(info: VideoInfo, stream: av.VideoStream, first: SegmentFrame) -> Fraction:

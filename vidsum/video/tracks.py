@@ -111,13 +111,10 @@ def _score(track: Any) -> tuple[bool, int]:
     if codec is None:
         return False, 0
     size = codec.width * codec.height if track.type == "video" else codec.channels
-    return not _is_empty(track), size + _DEFAULT_SCORE * bool(track.disposition & Disposition.default)
-
-
-def _is_empty(track: Any) -> bool:
-    """Return whether a Matroska file declares a track as empty, as where a recorder had no input."""
+    # a Matroska file declares empty tracks, as where a recorder had no input
     lengths = [text for name, text in track.metadata.items() if name.upper().startswith("DURATION")]
-    return bool(lengths) and not lengths[0].strip("0:.")
+    is_empty = bool(lengths) and not lengths[0].strip("0:.")
+    return not is_empty, size + _DEFAULT_SCORE * bool(track.disposition & Disposition.default)
 
 
 def _is_in(track: Any, language: str) -> bool:
