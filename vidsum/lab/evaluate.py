@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from vidsum.errors import UsageError
 from vidsum.io.provenance import identify_file
@@ -38,9 +38,6 @@ from vidsum.types import Progress
 Videos = Mapping[str, AnnotatedVideo] | Mapping[str, Labels]
 Row = TypeVar("Row")
 
-_KNAPSACKS_WITHOUT_SHOTS: Final = ("pgl-sum",)
-"""Annotations without shots are measured with one knapsack: there are none that either was published with."""
-
 
 def evaluate(request: Request, progress: Progress | None = None) -> Report[Measures]:
     """Evaluate the rows of a request, on those videos of the data that all rows have.
@@ -55,7 +52,9 @@ def evaluate(request: Request, progress: Progress | None = None) -> Report[Measu
     if isinstance(request, VSERequest):
         return evaluate_vse(request, progress)
     if isinstance(request, CaptionsRequest):
-        return _captions(request, progress)
+        items = read_described(request.data)
+        rows = _read_rows(request.predictions, BASELINES, lambda path: read_captions(path, items))
+        return evaluate_captions(request, items, rows, progress)
     return _highlights(request, progress)
 
 
@@ -94,7 +93,8 @@ def _summary(request: SummaryRequest, progress: Progress | None) -> Report[Measu
         videos,
         rows,
         segmentations=request.segmentation or ((CHANGE_POINTS,) if has_shots else tuple(SEGMENTATIONS)),
-        knapsacks=KNAPSACKS if has_shots else _KNAPSACKS_WITHOUT_SHOTS,
+        # without shots there are none that either knapsack was published with
+        knapsacks=KNAPSACKS if has_shots else ("pgl-sum",),
         n_seeds=request.seeds,
         selections={
             row: {test: summaries.selections[video.name] for test, video in videos.items()}
@@ -236,9 +236,3 @@ def _highlights(request: HighlightsRequest, progress: Progress | None) -> Report
         if request.write_predictions:
             submissions.write_predictions(request.write_predictions, predictions.values())
     return evaluate_highlights(queries, predictions, name=name, n_seeds=request.seeds)
-
-
-def _captions(request: CaptionsRequest, progress: Progress | None) -> Report[Measures]:
-    items = read_described(request.data)
-    rows = _read_rows(request.predictions, BASELINES, lambda path: read_captions(path, items))
-    return evaluate_captions(request, items, rows, progress)

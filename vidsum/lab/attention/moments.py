@@ -152,8 +152,7 @@ def _mark_tokens(axes: Axes, axis: Axis, labels: Labels, duration_s: float) -> N
 
 def _cells(labels: Labels, times_s: TimeArray, duration_s: float) -> TimeArray:
     """Positions of times on an axis of tokens, whose first is from -0.5 to 0.5."""
-    cells: TimeArray = labels.index(None) + times_s / duration_s * labels.count(None) - 0.5
-    return cells
+    return np.asarray(labels.index(None) + times_s / duration_s * labels.count(None) - 0.5)
 
 
 def _histograms(attention: Sequence[QueryAttention], by: str) -> Figure:
@@ -284,5 +283,4 @@ def _tokens(model: Model, layer: nn.Module, words: Sequence[str]) -> tuple[str, 
 
 
 def _array(batch: Tensor) -> FloatArray:
-    array: FloatArray = batch[0].float().cpu().numpy()
-    return array
+    return np.asarray(batch[0].float().cpu().numpy())

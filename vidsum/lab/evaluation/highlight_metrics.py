@@ -142,8 +142,7 @@ def moment_precisions(ious: TimeArray, n_windows: IntArray) -> TimeArray:
     """
     right = _match_windows(ious)
     precision = right.cumsum(axis=-1) / np.arange(1, right.shape[-1] + 1)
-    averages: TimeArray = (_interpolate(precision) * right).sum(axis=-1) / n_windows[:, None]
-    return averages
+    return np.asarray((_interpolate(precision) * right).sum(axis=-1) / n_windows[:, None])
 
 
 def _match_windows(ious: TimeArray) -> BoolArray:
@@ -184,17 +183,14 @@ def _clip_precision(right: BoolArray, last: BoolArray) -> TimeArray:
     before[:, 1:] = np.maximum.accumulate(counts, axis=-1)[:, :-1]
     adds = counts > before
     precision = _interpolate(counts / np.arange(1, right.shape[-1] + 1))
-    averages: TimeArray = (precision * adds).sum(axis=-1) / np.maximum(adds.sum(axis=-1), 1)
-    return averages
+    return np.asarray((precision * adds).sum(axis=-1) / np.maximum(adds.sum(axis=-1), 1))
 
 
 def best_clip_hits(scores: TimeArray, right: BoolArray) -> BoolArray:
     """Return [N, Q] whether the clip of the highest score is right; see `clip_precisions`."""
-    hits: BoolArray = right[:, np.arange(len(scores)), scores.argmax(axis=-1)]
-    return hits
+    return np.asarray(right[:, np.arange(len(scores)), scores.argmax(axis=-1)])
 
 
 def _interpolate(precision: TimeArray) -> TimeArray:
     """Return the best precision [..., K] at each rank or a later one."""
-    best: TimeArray = np.maximum.accumulate(precision[..., ::-1], axis=-1)[..., ::-1]
-    return best
+    return np.asarray(np.maximum.accumulate(precision[..., ::-1], axis=-1)[..., ::-1])

@@ -70,8 +70,7 @@ def random_moments(durations_s: TimeArray, n_seeds: int, n_moments: int = max(TO
 
 def best_ious(moments: TimeArray, gt_windows: TimeArray) -> TimeArray:
     """Return [..., Q, K] the best IoU of moments [..., Q, K, 2] with windows [Q, W, 2] of their query."""
-    best: TimeArray = iou(moments, gt_windows).max(axis=-1, initial=0.0)
-    return best
+    return np.asarray(iou(moments, gt_windows).max(axis=-1, initial=0.0))
 
 
 def count_empty(answers: Iterable[Iterable[Moment]]) -> int:

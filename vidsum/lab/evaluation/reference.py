@@ -101,8 +101,7 @@ def f_measures(summaries: npt.ArrayLike, references: npt.ArrayLike, lengths: npt
     first, second = (np.atleast_2d(summary).astype(np.float64) for summary in (summaries, references))
     overlaps = (first * frames) @ second.T
     totals = np.add.outer(first @ frames, second @ frames)
-    scores: Numbers = np.divide(2 * overlaps, totals, out=np.zeros_like(overlaps), where=totals > 0)
-    return scores
+    return np.asarray(np.divide(2 * overlaps, totals, out=np.zeros_like(overlaps), where=totals > 0))
 
 
 def coverages(summaries: npt.ArrayLike, votes: npt.ArrayLike, lengths: npt.ArrayLike) -> Numbers:
@@ -117,8 +116,7 @@ def coverages(summaries: npt.ArrayLike, votes: npt.ArrayLike, lengths: npt.Array
     levels = np.arange(1, counts.max() + 1)
     at_least = (counts[..., None, :] >= levels[:, None]) @ frames
     best = np.minimum((chosen @ frames)[:, None], at_least).sum(axis=1)
-    covered: Numbers = np.divide((chosen * counts) @ frames, best, out=np.zeros(len(chosen)), where=best > 0)
-    return covered
+    return np.asarray(np.divide((chosen * counts) @ frames, best, out=np.zeros(len(chosen)), where=best > 0))
 
 
 CHANGE_POINTS: Final = "change-points"

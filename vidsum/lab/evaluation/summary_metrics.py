@@ -291,5 +291,4 @@ def spearman_rho(first: npt.ArrayLike, second: npt.ArrayLike) -> TimeArray:
 def _ratio(numerators: TimeArray, denominators: TimeArray) -> TimeArray:
     """Return their ratio; 0 where there is nothing to divide by."""
     zeros = np.zeros_like(numerators)
-    ratios: TimeArray = np.divide(numerators, denominators, out=zeros, where=denominators > 0)
-    return ratios
+    return np.asarray(np.divide(numerators, denominators, out=zeros, where=denominators > 0))

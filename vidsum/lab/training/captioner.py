@@ -180,7 +180,9 @@ def train_captioner(
     words = vocabulary([text for texts in train.sentences for text in texts], settings.least)
     config = replace(settings.model, words=words, dim_in=dim)
     settings = replace(settings, model=config)
-    about = _about(data, settings, (train, validation))
+    sizes = [part.features.shape[1] for part in (train, validation)]
+    content = _content_of(train, validation)
+    about = describe_training("captioner", data, settings, sizes, content, validated_by="CIDEr-D")
     standard = feature_standard(train.features)
     train = replace(train, features=standardise(train.features, standard))
     if overwrite:
@@ -205,14 +207,10 @@ def vocabulary(sentences: Sequence[str], least: int) -> tuple[str, ...]:
     return (*SPECIAL, *sorted(word for word, count in counts.items() if count >= least))
 
 
-def _about(data: VSEData, settings: CaptionerSettings, parts: Sequence[_Part]) -> Trained:
-    def content() -> Iterator[bytes | memoryview]:
-        for part in parts:
-            yield np.ascontiguousarray(part.features).data
-            yield repr(part.sentences).encode(errors="surrogateescape")
-
-    n_pictures = [part.features.shape[1] for part in parts]
-    return describe_training("captioner", data, settings, n_pictures, content(), validated_by="CIDEr-D")
+def _content_of(*parts: _Part) -> Iterator[bytes | memoryview]:
+    for part in parts:
+        yield np.ascontiguousarray(part.features).data
+        yield repr(part.sentences).encode(errors="surrogateescape")
 
 
 def _recipe(

@@ -4,7 +4,6 @@ Training videos are whole, as in the paper, or varied by PyTorch's generator. Th
 rank correlation on a validation part of the training videos, decoded with no labels.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -23,7 +22,7 @@ from vidsum.lab.datasets.splits import Split, with_validation
 from vidsum.lab.datasets.summaries import AnnotatedVideo, shot_of_sample, shots_of, target_of
 from vidsum.lab.evaluation.reference import BUDGET, at_every_frame
 from vidsum.lab.evaluation.summary_metrics import kendall_tau_b
-from vidsum.lab.training.loop import FitResult, Recipe, first_weights, fit
+from vidsum.lab.training.loop import FitResult, Recipe, first_weights, fit, half_cosine
 from vidsum.lab.training.ridge import fit_ridge
 from vidsum.lab.training.run import TrainingRun, split_facts, start_run
 from vidsum.lab.training.summary_settings import FullTransNetSettings, RidgeSettings
@@ -156,11 +155,6 @@ def _ridge_of(run: _Run, split: Split) -> FloatArray:
     ridge = RidgeSettings(model=basis, ends=settings.ends, seed=settings.loop.seed)
     ridge_run = TrainingRun[RidgeSettings](**{**vars(run), "settings": ridge})
     return fit_ridge(ridge_run, split.train).model.weights
-
-
-def half_cosine(done: float) -> float:
-    """Fraction of the learning rate after a fraction of the training: from 1 to 0."""
-    return (1 + math.cos(math.pi * min(1.0, done))) / 2
 
 
 def _examples(run: _Run, split: Split) -> tuple[Examples | Callable[[int], Examples], tuple[str, ...]]:

@@ -110,6 +110,11 @@ def best_of(history: Sequence[Epoch]) -> Epoch:
     return max(history, key=lambda epoch: (epoch.validation, -epoch.epoch))
 
 
+def half_cosine(done: float) -> float:
+    """Fraction of the learning rate after a fraction of the training: from 1 to 0."""
+    return (1 + math.cos(math.pi * min(1.0, done))) / 2
+
+
 @contextmanager
 def first_weights(seed: int) -> Iterator[None]:
     """Let a model made in here have the first weights of a seed; what is drawn elsewhere does not change."""

@@ -8,7 +8,6 @@ of a view x of each picture and a sentence y, sometimes shortened. The mean of t
 """
 
 import hashlib
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -37,7 +36,7 @@ from vidsum.lab.evaluation.vse import (
     sentences_of,
     text_ranks,
 )
-from vidsum.lab.training.loop import Recipe, first_weights, fit
+from vidsum.lab.training.loop import Recipe, first_weights, fit, half_cosine
 from vidsum.lab.training.sentences import shorten
 from vidsum.lab.training.settings import plain_fields
 from vidsum.lab.training.state import BEST, clear, make_folder, refuse_foreign
@@ -132,25 +131,29 @@ def train_vse(
         parts.append(_Part(features, sentences, vectors))
     train, validation = parts
     config = replace(settings.model, dim_in=train.features.shape[2], dim_out=train.vectors.shape[2])
-    about = _about(data, replace(settings, model=config), (train, validation))
-    standard = feature_standard(train.features)
-    views, shown_features = (
-        standardise(array, standard) for array in (train.features, validation.features.copy())
+    arrays = [array for part in parts for array in (part.features, part.vectors, part.sentences.picture_of)]
+    about = describe_training(
+        "vse-map",
+        data,
+        replace(settings, model=config),
+        [part.features.shape[1] for part in parts],
+        (np.ascontiguousarray(array).data for array in arrays),
+        encoder={"name": ENCODER, "sha256": checkpoints.sha256_of(ENCODER)},
+        validated_by="mean of R@1, R@5 and R@10 from text to image",
     )
+    standard = feature_standard(train.features)
+    views, shown = (standardise(rows, standard) for rows in (train.features, validation.features.copy()))
+    standardised = replace(train, features=views), replace(validation, features=shown)
     if overwrite:
         for folder in (out, *out.glob("map_*")):
             clear(folder)
     fits = []
     for number in range(settings.maps):
         loop = replace(settings.loop, seed=settings.loop.seed + number)
-        map_settings = replace(settings, model=config, loop=loop)
-        recipe = _recipe(
-            replace(train, features=views), replace(validation, features=shown_features), about, map_settings
-        )
+        recipe = _recipe(*standardised, about, replace(settings, model=config, loop=loop))
         fits.append(fit(recipe, loop, out / f"map_{number}", progress=progress))
-    tensors = pack(
-        {**standard, **average_maps([read_trained(fitted.checkpoint) for fitted in fits], views[0])}
-    )
+    mean_map = average_maps([read_trained(fitted.checkpoint) for fitted in fits], views[0])
+    tensors = pack({**standard, **mean_map})
     config = replace(config, hidden=settings.maps * config.hidden)
     embedded = VisualSemanticMap(config, unpack(tensors))(validation.features[0])
     tensors |= pack(measure_map(embedded, validation.vectors[0], validation.sentences.picture_of))
@@ -158,16 +161,8 @@ def train_vse(
         tensors[CLASSES] = classes
     recall = _recall(embedded, validation)
     best = {"epochs": [fitted.best.epoch for fitted in fits], "recall": recall}
-    save_trained(
-        out / BEST,
-        Trained(
-            model="vse",
-            config=asdict(config),
-            features=about.features,
-            training={**about.training, **asdict(settings.loop), "best": best},
-            tensors=tensors,
-        ),
-    )
+    training = {**about.training, **asdict(settings.loop), "best": best}
+    save_trained(out / BEST, Trained("vse", asdict(config), about.features, training, tensors))
     up_to_date = all(fitted.up_to_date for fitted in fits)
     measures = dict(zip(("r1", "r5", "r10"), recall, strict=True))
     return PictureResult(out / BEST, measures, len(embedded), up_to_date, tuple(warnings))
@@ -223,19 +218,6 @@ def describe_training(
     return Trained(name, asdict(settings.model), features, training, {})
 
 
-def _about(data: VSEData, settings: VSESettings, parts: Sequence[_Part]) -> Trained:
-    arrays = [array for part in parts for array in (part.features, part.vectors, part.sentences.picture_of)]
-    return describe_training(
-        "vse-map",
-        data,
-        settings,
-        [part.features.shape[1] for part in parts],
-        (np.ascontiguousarray(array).data for array in arrays),
-        encoder={"name": ENCODER, "sha256": checkpoints.sha256_of(ENCODER)},
-        validated_by="mean of R@1, R@5 and R@10 from text to image",
-    )
-
-
 def _recipe(
     train: _Part, validation: _Part, about: Trained, settings: VSESettings
 ) -> Recipe[TrainedMap, PairBatch]:
@@ -289,7 +271,7 @@ def lr_share(done: float) -> float:
     """Fraction of the learning rate after a fraction of the training: up in a line, down in half a cosine."""
     if done < _WARM_UP:
         return _FIRST_LR_SHARE + (1 - _FIRST_LR_SHARE) * done / _WARM_UP
-    return (1 + math.cos(math.pi * min(1.0, (done - _WARM_UP) / (1 - _WARM_UP)))) / 2
+    return half_cosine((done - _WARM_UP) / (1 - _WARM_UP))
 
 
 def feature_standard(features: FloatArray) -> dict[str, FloatArray]:
