@@ -38,7 +38,7 @@ def read_captioned(
     device: str = "auto",
     progress: Progress | None = None,
 ) -> dict[str, AnnotatedVideo]:
-    """Return the videos of several data sets by name: see `captioned_videos`. UsageError: not in pairs."""
+    """Return videos of several data sets: see `captioned_videos`. Raises UsageError: files not in pairs."""
     if len(captions) != len(annotations):
         raise UsageError(
             f"{len(captions)} files of captions, but {len(annotations)} of annotations",

@@ -95,7 +95,7 @@ def _h5_file(source: Path) -> Path:
 
 
 def read_words(folder: Path, qid: str) -> FloatArray:
-    """Return [L, D] words of a query, rows of length 1: `folder/qid{N}.npz`. Raises InputError: none."""
+    """Return [L, D] words of a query, rows of length 1, of `folder/qid{N}.npz`; InputError without."""
     file = folder / f"qid{qid}.npz"
     if not file.is_file():
         raise InputError(f"{folder}: has no words of query {qid} ({file.name})")

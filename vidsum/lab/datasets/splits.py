@@ -135,12 +135,7 @@ def k_fold(names: Collection[str], folds: int = 5, seed: int = 0, *, name: str =
 
 
 def settings(
-    setting: Setting,
-    names_by_dataset: Mapping[str, Collection[str]],
-    target: str,
-    *,
-    folds: int = 5,
-    seed: int = 0,
+    setting: Setting, names_by_dataset: Mapping[str, Collection[str]], target: str, seed: int = 0
 ) -> list[Split]:
     """Return the splits of one setting of the field, for a target dataset; names are from `by_dataset`.
 
@@ -158,7 +153,7 @@ def settings(
         )
     if setting == "transfer":
         return [Split("transfer", others, tuple(names_by_dataset[target]))]
-    splits = k_fold(names_by_dataset[target], folds, seed, name=setting)
+    splits = k_fold(names_by_dataset[target], seed=seed, name=setting)
     added = others if setting == "augmented" else ()
     return [replace(split, train=split.train + added) for split in splits]
 

@@ -41,10 +41,7 @@ class CaptionMeasures:
 
 
 def evaluate_captions(
-    request: CaptionsRequest,
-    items: Items,
-    rows: Mapping[str, Mapping[str, str]],
-    progress: Progress | None = None,
+    request: CaptionsRequest, items: Items, rows: Mapping[str, Mapping[str, str]], progress: Progress | None
 ) -> Report[CaptionMeasures]:
     """Compare captions, by name of the item, with the sentences of the same items, those that all rows have.
 
@@ -99,7 +96,7 @@ def _warnings(
 
 
 def measure(
-    request: CaptionsRequest, captions: Sequence[str], items: Items, progress: Progress | None = None
+    request: CaptionsRequest, captions: Sequence[str], items: Items, progress: Progress | None
 ) -> dict[str, Measured]:
     """Return the measures of the captions of all items, in their order."""
     tokens = [tokenize(caption) for caption in captions]

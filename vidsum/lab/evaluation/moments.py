@@ -147,7 +147,7 @@ def evaluate_moments(
 
 
 def queries_of(wanted: str, videos: Mapping[str, MomentVideo]) -> list[tuple[Query, int]]:
-    """Return the queries of a text or number, with their places in their videos. Raises UsageError: none."""
+    """Return the queries of a text or number, with places in their videos. Raises UsageError: no such."""
     matches = [
         (query, position)
         for video in videos.values()

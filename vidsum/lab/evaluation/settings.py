@@ -308,7 +308,7 @@ Request = SummaryRequest | MomentsRequest | HighlightsRequest | VSERequest | Cap
 
 
 def checkpoint_of(run: Path) -> tuple[str, Path]:
-    """Return the name of a run's row, and its checkpoint: of a folder, file or name. WeightsError: none."""
+    """Return a run's row and checkpoint: in a folder, a file or a name. Raises WeightsError: no such."""
     from vidsum.checkpoints.named import BEST, checkpoint_file
 
     return (run.resolve().name, run / BEST) if run.is_dir() else (run.stem, checkpoint_file(str(run)))

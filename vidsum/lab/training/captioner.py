@@ -214,11 +214,7 @@ def _content_of(*parts: _Part) -> Iterator[bytes | memoryview]:
 
 
 def _recipe(
-    train: _Part,
-    standard: Mapping[str, FloatArray],
-    judge: _Judge,
-    about: Trained,
-    settings: CaptionerSettings,
+    train: _Part, standard: dict[str, FloatArray], judge: _Judge, about: Trained, settings: CaptionerSettings
 ) -> Recipe[TrainedCaptioner, SentenceBatch]:
     """Return the training on people's sentences; the features are standardised."""
     device = choose_device(settings.device)

@@ -74,12 +74,7 @@ def simulated_moments(
 
 
 def simulated_highlights(
-    source: DataSettings,
-    clips: int,
-    words: int,
-    seed: int = 0,
-    device: str = "auto",
-    progress: Progress | None = None,
+    source: DataSettings, clips: int, words: int, seed: int, device: str, progress: Progress | None
 ) -> MomentData[HighlightExample]:
     """Return examples of at most T clips, each with one query, its words, and saliency."""
     encode = partial(embed_words, space_of(source), device=device)

@@ -36,7 +36,7 @@ _MAX_COVERED = 0.7
 _MIN_WEIGHT = 0.5
 """Weight of a sentence in a clip that it is true of, though annotators scored the clip 0."""
 _PASSES, _SENTENCE_LASTS, _OUTLIER = 0.2, 0.5, 2.0
-"""New fraction of the noise's variance in a clip; fraction of the rest by text; factor in an outlier."""
+"""Fraction of the noise that is new in a clip; of the rest, that of the text; factor in an outlier."""
 _STRENGTH = (2 / 3, 4 / 3)
 """Range of the factor of a video's noise."""
 _DRAWS, _LONGEST = 1000, 3

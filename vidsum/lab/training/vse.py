@@ -142,8 +142,8 @@ def train_vse(
         validated_by="mean of R@1, R@5 and R@10 from text to image",
     )
     standard = feature_standard(train.features)
-    views, shown = (standardise(rows, standard) for rows in (train.features, validation.features.copy()))
-    standardised = replace(train, features=views), replace(validation, features=shown)
+    views, held_out = (standardise(rows, standard) for rows in (train.features, validation.features.copy()))
+    standardised = replace(train, features=views), replace(validation, features=held_out)
     if overwrite:
         for folder in (out, *out.glob("map_*")):
             clear(folder)
