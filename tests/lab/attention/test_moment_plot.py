@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from tests.grounding.test_plot import grounding
-from vidsum.errors import UsageError
 from vidsum.lab.attention import moments as plots
 from vidsum.lab.attention.moments import LayerAttention, QueryAttention, plot_moment_attention
 
@@ -70,8 +69,3 @@ def test_of_many_layers_the_papers_three_are_counted(tmp_path: Path) -> None:
     text = target.read_text(encoding="utf-8")
     shown = [n for n in range(1, 17) if f"<!-- layer {n} -->" in text]
     assert shown == [1, 8, 16]
-
-
-def test_another_suffix_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"must end in \.png or \.svg"):
-        plot_moment_attention(grounding(1), attention(1), "weights", tmp_path / "plot.pdf")

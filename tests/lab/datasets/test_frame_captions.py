@@ -81,18 +81,6 @@ def test_other_layouts_are_refused(tmp_path: Path, videos: Any, reason: str) -> 
         read_frame_captions(write(tmp_path / "c.json", videos))
 
 
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [('{"x": ', "as JSON"), ('{"x": 1, "x": 2}', "twice"), ("\xff", "UTF-8"), (None, "no such file")],
-)
-def test_files_that_are_not_json_are_refused(tmp_path: Path, content: str | None, reason: str) -> None:
-    path = tmp_path / "c.json"
-    if content is not None:
-        path.write_bytes(content.encode("latin-1"))
-    with pytest.raises(InputError, match=rf"c\.json: .*{reason}"):
-        read_frame_captions(path)
-
-
 @pytest.mark.shared
 def test_the_captions_of_tvsum_fit_its_annotations(shared: Path) -> None:
     captions = read_frame_captions(shared / "data" / "tvsum" / "frame_captions.json")

@@ -35,22 +35,6 @@ def test_variants_of_the_layout_give_the_same_video(
     assert_same(only(changed(tmp_path, *without, **datasets)), plain)
 
 
-def test_annotators_may_be_missing(tmp_path: Path) -> None:
-    assert only(changed(tmp_path, "user_summary")).user_summary is None
-
-
-def test_a_single_annotator_may_have_no_axis(tmp_path: Path) -> None:
-    one = published()["user_summary"][0]
-    summary = only(changed(tmp_path, user_summary=one)).user_summary
-    np.testing.assert_array_equal(summary, one[None])
-
-
-def test_files_that_record_their_frame_rate_are_timed_by_it(tmp_path: Path) -> None:
-    features = only(changed(tmp_path, fps=25.0)).features
-    assert features.timestamps[1] == pytest.approx(15 / 25)
-    assert (features.video_fps, features.duration_s) == (25, pytest.approx(N_FRAMES / 25))
-
-
 @pytest.mark.parametrize("key", ["user_scores", "user_anno", "user_score"])
 def test_scores_of_annotators_are_taken_at_the_picks(tmp_path: Path, key: str) -> None:
     scores = np.random.default_rng(1).integers(1, 6, (20, N_FRAMES))
@@ -90,29 +74,41 @@ def test_repairs_are_warnings(tmp_path: Path, datasets: Datasets, warning: str) 
     assert video.user_summary.shape[1] == N_FRAMES
 
 
-def test_a_short_summary_is_padded_with_frames_that_are_not_in_it(tmp_path: Path) -> None:
-    summary = only(changed(tmp_path, user_summary=np.ones((2, N_FRAMES - 3)))).user_summary
-    assert summary is not None
-    assert summary[:, -4:].tolist() == [[1, 0, 0, 0]] * 2
-
-
-@pytest.mark.parametrize("key", ["features", "change_points", "n_frames"])
-def test_a_missing_dataset_is_named_with_file_and_group(tmp_path: Path, key: str) -> None:
-    path = changed(tmp_path, key)
+@pytest.mark.parametrize(
+    ("without", "reason"),
+    [
+        (["features"], "features is missing"),
+        (["change_points"], "change_points is missing"),
+        (["n_frames"], "n_frames is missing"),
+        (["gtscore", "gtsummary"], "has no gtscore"),
+    ],
+)
+def test_missing_datasets_are_named_with_file_and_group(
+    tmp_path: Path, without: list[str], reason: str
+) -> None:
+    path = changed(tmp_path, *without)
     with pytest.raises(InputError) as refused:
         read_annotated(path)
-    assert refused.value.message == f"{path}: video_3: {key} is missing"
+    assert refused.value.message.startswith(f"{path}: video_3")
+    assert reason in refused.value.message
 
 
-def test_missing_shots_are_found_where_they_are_not_measured(tmp_path: Path) -> None:
+def test_optional_datasets(tmp_path: Path) -> None:
+    assert only(changed(tmp_path, "user_summary")).user_summary is None
+    summary = published()["user_summary"][0]
+    np.testing.assert_array_equal(only(changed(tmp_path, user_summary=summary)).user_summary, summary[None])
+    padded = only(changed(tmp_path, user_summary=np.ones((2, N_FRAMES - 3)))).user_summary
+    assert padded is not None
+    assert padded[:, -4:].tolist() == [[1, 0, 0, 0]] * 2
+    features = only(changed(tmp_path, fps=25.0)).features
+    assert features.timestamps[1] == pytest.approx(15 / 25)
+    assert (features.video_fps, features.duration_s) == (25, pytest.approx(N_FRAMES / 25))
     videos = read_annotated(changed(tmp_path, "change_points"), find_shots=True)
     (warning,) = [text for text in videos["x/video_3"].features.warnings if "KTS" in text]
     assert "no change_points" in warning
-
-
-def test_a_video_with_no_importance_at_all_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="video_3 has no gtscore"):
-        read_annotated(changed(tmp_path, "gtscore", "gtsummary"))
+    path = changed(tmp_path, "picks", "change_points", "user_summary", "n_frame_per_seg", n_frames=90)
+    with pytest.raises(InputError, match="picks is missing: every 15th frame is assumed"):
+        read_annotated(path)
 
 
 def with_nan(key: str) -> Datasets:
@@ -164,9 +160,3 @@ def test_datasets_that_do_not_go_together_are_refused(
     without = [] if "n_steps" in datasets else ["n_steps"]
     with pytest.raises(InputError, match=rf"x\.h5: video_3: {reason}"):
         read_annotated(changed(tmp_path, *without, **datasets))
-
-
-def test_assumed_picks_beyond_the_video_say_that_they_are_assumed(tmp_path: Path) -> None:
-    path = changed(tmp_path, "picks", "change_points", "user_summary", "n_frame_per_seg", n_frames=90)
-    with pytest.raises(InputError, match="picks is missing: every 15th frame is assumed"):
-        read_annotated(path)

@@ -1,6 +1,5 @@
 """Published layouts of features: each is read, and what is wrong is named."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import h5py
@@ -21,102 +20,74 @@ ROWS = np.array([[3.0, 4.0], [0.0, 0.0], [0.0, 2.0]], np.float32)
 UNIT = [[0.6, 0.8], [0.0, 0.0], [0.0, 1.0]]
 
 
-def h5_of_groups(folder: Path, rows: np.ndarray, name: str = "v_a", key: str = "c3d_features") -> Path:
-    """As `sub_activitynet_v1-3.c3d.hdf5`."""
-    with h5py.File(folder / "groups.hdf5", "w") as file:
-        file.create_dataset(f"{name}/{key}", data=rows)
-    return folder / "groups.hdf5"
+LAYOUTS = ("h5 of groups", "h5 of datasets", "npz", "npy", "pt", "pt named")
+"""sub_activitynet_v1-3.c3d.hdf5, tall_c3d_features.hdf5, slowfast_features, Charades I3D, two of tensors."""
 
 
-def h5_of_datasets(folder: Path, rows: np.ndarray, name: str = "v_a") -> Path:
-    """As `tall_c3d_features.hdf5`."""
-    with h5py.File(folder / "datasets.hdf5", "w") as file:
-        file.create_dataset(name, data=rows)
-    return folder / "datasets.hdf5"
+def write(folder: Path, layout: str, rows: np.ndarray, name: str = "v_a", key: str | None = None) -> Path:
+    """Write a video's features in one of the layouts; return the file of all videos, or their folder."""
+    path = folder / layout.replace(" ", "_")
+    if layout.startswith("h5"):
+        path = path.with_suffix(".hdf5")
+        with h5py.File(path, "w") as file:
+            file[f"{name}/{key or 'c3d_features'}" if layout == "h5 of groups" else name] = rows
+        return path
+    path.mkdir()
+    file_name = path / f"{name}.{layout[:3].strip()}"
+    if layout == "npz":
+        np.savez(file_name, **{key or "features": rows})
+    elif layout == "npy":
+        np.save(file_name, rows)
+    else:
+        tensor = torch.from_numpy(rows)
+        torch.save({"features": tensor} if layout == "pt named" else tensor, file_name)
+    return path
 
 
-def own_folder(folder: Path, name: str) -> Path:
-    """A new folder for files of videos."""
-    (folder / name).mkdir()
-    return folder / name
-
-
-def npz(folder: Path, rows: np.ndarray, name: str = "v_a", key: str = "features") -> Path:
-    """As `slowfast_features`."""
-    made = own_folder(folder, "npz_features")
-    np.savez(made / f"{name}.npz", **{key: rows})
-    return made
-
-
-def npy(folder: Path, rows: np.ndarray, name: str = "v_a") -> Path:
-    """As Charades I3D."""
-    made = own_folder(folder, "npy_features")
-    np.save(made / f"{name}.npy", rows)
-    return made
-
-
-def pt(folder: Path, rows: np.ndarray, name: str = "v_a") -> Path:
-    """A tensor a video."""
-    made = own_folder(folder, "pt_features")
-    torch.save(torch.from_numpy(rows), made / f"{name}.pt")
-    return made
-
-
-def pt_named(folder: Path, rows: np.ndarray, name: str = "v_a") -> Path:
-    """A tensor a video, called features."""
-    made = own_folder(folder, "pt_named_features")
-    torch.save({"features": torch.from_numpy(rows)}, made / f"{name}.pt")
-    return made
-
-
-LAYOUTS = [h5_of_groups, h5_of_datasets, npz, npy, pt, pt_named]
-Write = Callable[..., Path]
-
-
-@pytest.mark.parametrize("write", LAYOUTS)
-def test_every_layout_gives_rows_of_length_one(tmp_path: Path, write: Write) -> None:
-    source = write(tmp_path, ROWS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_gives_rows_of_length_one(tmp_path: Path, layout: str) -> None:
+    source = write(tmp_path, layout, ROWS)
     np.testing.assert_allclose(read_moment_features([source], "v_a"), UNIT, rtol=1e-6)
     check_features([source], ["v_a"])
 
 
-@pytest.mark.parametrize("write", LAYOUTS)
-def test_a_video_that_is_not_there_is_named(tmp_path: Path, write: Write) -> None:
-    source = write(tmp_path, ROWS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_video_that_is_not_there_is_named(tmp_path: Path, layout: str) -> None:
+    source = write(tmp_path, layout, ROWS)
     with pytest.raises(InputError, match=f"{source.name}.*v_b"):
         read_moment_features([source], "v_b")
     with pytest.raises(InputError, match="has no features of 2 of 3 videos, such as v_b"):
         check_features([source], ["v_a", "v_b", "v_c"])
 
 
-@pytest.mark.parametrize("write", LAYOUTS)
-def test_nan_is_refused_with_its_place(tmp_path: Path, write: Write) -> None:
-    source = write(tmp_path, np.where(ROWS == 4, np.nan, ROWS).astype(np.float32))
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_nan_is_refused_with_its_place(tmp_path: Path, layout: str) -> None:
+    source = write(tmp_path, layout, np.where(ROWS == 4, np.nan, ROWS).astype(np.float32))
     with pytest.raises(InputError, match=rf"{source.name}.*v_a.*: holds NaN"):
         read_moment_features([source], "v_a")
 
 
 @pytest.mark.parametrize("shape", [(6,), (0, 4), (2, 2, 3), ()])
-@pytest.mark.parametrize("write", [h5_of_datasets, npy, pt])
-def test_arrays_of_another_shape_are_refused(tmp_path: Path, write: Write, shape: tuple[int, ...]) -> None:
-    source = write(tmp_path, np.ones(shape, np.float32))
+@pytest.mark.parametrize("layout", ["h5 of datasets", "npy", "pt"])
+def test_arrays_of_another_shape_are_refused(tmp_path: Path, layout: str, shape: tuple[int, ...]) -> None:
+    source = write(tmp_path, layout, np.ones(shape, np.float32))
     with pytest.raises(InputError, match=r"v_a.*features must be \[N, D\]"):
         read_moment_features([source], "v_a")
 
 
-def test_pooled_features_with_their_empty_axes_are_read(tmp_path: Path) -> None:
-    source = npy(tmp_path, ROWS[:, None, None, :])
-    assert read_moment_features([source], "v_a").shape == (3, 2)
-
-
-def test_names_with_a_dot_are_whole(tmp_path: Path) -> None:
-    source = npy(tmp_path, ROWS, name="s17-d69.avi")
-    assert len(read_moment_features([source], "s17-d69.avi")) == 3
+def test_empty_axes_dots_in_names_and_clips(tmp_path: Path) -> None:
+    source = write(tmp_path, "npy", ROWS[:, None, None, :], name="s17-d69.avi")
     check_features([source], ["s17-d69.avi"])
+    rows = read_moment_features([source], "s17-d69.avi")
+    np.testing.assert_allclose(rows, UNIT, rtol=1e-6)
+    np.testing.assert_allclose(read_clips([source], "s17-d69.avi", 2), resample(rows, 2))
 
 
 def test_several_sources_stand_side_by_side_as_long_as_the_shortest(tmp_path: Path) -> None:
-    sources = [npz(tmp_path, ROWS), npy(tmp_path, np.array([[0.0, 0, 5], [2, 0, 0]], np.float32))]
+    sources = [
+        write(tmp_path, "npz", ROWS),
+        write(tmp_path, "npy", np.array([[0.0, 0, 5], [2, 0, 0]], np.float32)),
+    ]
     expected = [[0.6, 0.8, 0, 0, 1], [0, 0, 1, 0, 0]]
     np.testing.assert_allclose(read_moment_features(sources, "v_a"), expected, rtol=1e-6)
 
@@ -125,7 +96,7 @@ def test_several_sources_stand_side_by_side_as_long_as_the_shortest(tmp_path: Pa
 def test_sources_of_different_rates_are_refused_with_their_lengths(
     tmp_path: Path, longer: int, is_read: bool
 ) -> None:
-    sources = [npz(tmp_path, np.ones((10, 2))), npy(tmp_path, np.ones((10 + longer, 3)))]
+    sources = [write(tmp_path, "npz", np.ones((10, 2))), write(tmp_path, "npy", np.ones((10 + longer, 3)))]
     for order in (sources, sources[::-1]):
         if is_read:
             assert read_moment_features(order, "v_a").shape == (10, 5)
@@ -137,14 +108,6 @@ def test_sources_of_different_rates_are_refused_with_their_lengths(
         assert "features of the same rate" in str(caught.value.hint)
 
 
-def test_clips_are_of_rows_of_length_one(tmp_path: Path) -> None:
-    rows = np.random.default_rng(0).normal(size=(50, 4)).astype(np.float32) * 9
-    source = h5_of_groups(tmp_path, rows)
-    made = read_clips([source], "v_a", 16)
-    np.testing.assert_allclose(made, resample(read_moment_features([source], "v_a"), 16))
-    assert made.shape == (16, 4)
-
-
 @pytest.mark.parametrize("name", ["v_a.npz", "v_a.npy", "v_a.pt"])
 def test_damaged_files_are_named(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"no such thing")
@@ -154,9 +117,9 @@ def test_damaged_files_are_named(tmp_path: Path, name: str) -> None:
 
 def test_files_without_features_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"v_a\.npz: has no array named features"):
-        read_moment_features([npz(tmp_path, ROWS, key="other")], "v_a")
+        read_moment_features([write(tmp_path, "npz", ROWS, key="other")], "v_a")
     with pytest.raises(InputError, match=r"v_a: has no dataset c3d_features or features"):
-        read_moment_features([h5_of_groups(tmp_path, ROWS, key="other")], "v_a")
+        read_moment_features([write(tmp_path, "h5 of groups", ROWS, key="other")], "v_a")
     torch.save({"other": torch.ones(2, 2)}, tmp_path / "v_a.pt")
     with pytest.raises(InputError, match=r"v_a\.pt: holds no tensor"):
         read_moment_features([tmp_path], "v_a")

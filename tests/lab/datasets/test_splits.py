@@ -94,27 +94,20 @@ def test_a_split_that_leaks_or_lacks_a_part_is_refused(
         Split("one", train, test)
 
 
-def test_canonical_folds_stay_within_the_target() -> None:
-    splits = settings("canonical", by_dataset(ALL), "summe", seed=5)
-    assert [split.name for split in splits] == [f"canonical-{number}" for number in range(1, 6)]
-    assert all(sorted(split.train + split.test) == sorted(names("summe", 25)) for split in splits)
-    assert odd_coverage(splits, ALL) is None
-
-
-def test_augmented_folds_add_all_other_videos_to_training() -> None:
-    canonical = settings("canonical", by_dataset(ALL), "summe", seed=5)
-    augmented = settings("augmented", by_dataset(ALL), "summe", seed=5)
+def test_folds_of_the_three_settings() -> None:
+    canonical, augmented = (
+        settings(name, by_dataset(ALL), "summe", seed=5) for name in ("canonical", "augmented")
+    )
+    others = [name for name in ALL if not name.startswith("summe")]
+    assert [split.name for split in canonical] == [f"canonical-{number}" for number in range(1, 6)]
+    assert odd_coverage(canonical, ALL) is None
     for plain, more in zip(canonical, augmented, strict=True):
+        assert sorted(plain.train + plain.test) == sorted(names("summe", 25))
         assert more.test == plain.test
-        assert sorted(more.train) == sorted(
-            [*plain.train, *(name for name in ALL if not name.startswith("summe"))]
-        )
-
-
-def test_transfer_tests_on_the_whole_target() -> None:
+        assert sorted(more.train) == sorted([*plain.train, *others])
     (split,) = settings("transfer", by_dataset(ALL), "summe")
     assert sorted(split.test) == sorted(names("summe", 25))
-    assert sorted(split.train + split.test) == sorted(ALL)
+    assert sorted(split.train) == sorted(others)
 
 
 @pytest.mark.parametrize("setting", ["augmented", "transfer"])
@@ -185,7 +178,7 @@ def test_a_split_that_tests_on_its_training_videos_is_refused_by_number(tmp_path
     ("content", "reason"),
     [
         ("[", "cannot be read as"),
-        ("[" * 9_000, "cannot be read as"),
+        ("[" * 2_000, "cannot be read as"),
         ("", "(cannot be read as JSON|is not a list of splits)"),
         ("[]", "is not a list of splits"),
         ("7", "is not a list of splits"),
@@ -200,16 +193,6 @@ def test_files_without_splits_are_refused(tmp_path: Path, suffix: str, content: 
     path.write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match=rf"x\.{suffix}: {reason}"):
         read_splits(path, ALL)
-
-
-def test_missing_and_binary_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such file"):
-        read_splits(tmp_path / "x.yml", ALL)
-    with pytest.raises(InputError, match="is not a file"):
-        read_splits(tmp_path, ALL)
-    (tmp_path / "x.yml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InputError, match="is not a text file"):
-        read_splits(tmp_path / "x.yml", ALL)
 
 
 @pytest.mark.shared

@@ -9,12 +9,7 @@ from hypothesis import strategies as st
 
 from tests.lab.evaluation.highlight_loop import LENGTHS, LEVELS, clip_figures, moment_figures
 from vidsum.lab.evaluation import highlight_metrics
-from vidsum.lab.evaluation.highlight_metrics import (
-    THRESHOLDS,
-    measure_clips,
-    measure_moments,
-    moment_precisions,
-)
+from vidsum.lab.evaluation.highlight_metrics import measure_clips, measure_moments, moment_precisions
 
 # tenths of seconds, which floats do not hold: IoU that are thresholds are rounded
 interval = st.tuples(st.integers(0, 40), st.integers(1, 40)).map(lambda one: [one[0] / 5, sum(one) / 5])
@@ -101,50 +96,35 @@ def test_the_settings_are_those_of_the_loop() -> None:
     assert list(highlight_metrics.LENGTHS_S) == ["full", "short", "middle", "long"]
 
 
-def full(moments: Any, scores: Any, windows: Any) -> tuple[float, float]:
-    """R1 and mAP at an IoU of .5."""
-    measured = measure_moments(*(np.array(each, float) for each in (moments, scores, windows)))["full"]
+@pytest.mark.parametrize(
+    ("moments", "scores", "windows", "expected"),
+    [
+        # the first moment is that of the file, not the one of the best score
+        ([[[0, 10], [50, 60]]], [[0.1, 0.9]], [[[50, 60]]], (0.0, 1.0)),
+        # an empty moment is wrong, even inside the window and with the best score
+        ([[[4, 4], [0, 10]], [[0, 10], [4, 4]]], [[0.9, 0.1]] * 2, [[[0, 10]]] * 2, (0.5, 0.75)),
+        # 4.95 / 9.9 is a half; 4.95 / (4.95 + 9.9 - 4.95), which average precision goes by, a little less
+        ([[[0, 4.95]]], [[0]], [[[0, 9.9]]], (1.0, 0.0)),
+    ],
+)
+def test_recall_and_precision_at_a_half(moments: Any, scores: Any, windows: Any, expected: Any) -> None:
+    arrays = (np.array(values, float) for values in (moments, scores, windows))
+    measured = measure_moments(*arrays)["full"]
     assert measured is not None
-    return measured.recall[0.5], measured.precision[0.5]
+    assert (measured.recall[0.5], measured.precision[0.5]) == expected
 
 
-def test_a_window_is_taken_once_and_precision_is_interpolated() -> None:
-    ious = np.array([[[0.96, 0.0], [0.96, 0.0], [0.0, 0.72]]])  # the second meets what the first took
-    precision = moment_precisions(ious, np.array([2]))[0]
-    at = dict(zip(THRESHOLDS, precision.tolist(), strict=True))
-    assert at[0.5] == at[0.7] == pytest.approx((1 + 2 / 3) / 2)
-    assert at[0.75] == at[0.95] == pytest.approx(1 / 2)
-
-
-def test_a_moment_takes_the_next_best_window_if_another_took_the_best() -> None:
-    ious = np.array([[[0.9, 0.6], [0.9, 0.6]]])
-    precision = moment_precisions(ious, np.array([2]))[0]
-    assert precision.tolist() == pytest.approx([1, 1, 1, *[0.5] * 6, 0])
-
-
-def test_the_first_moment_is_that_of_the_file_not_of_the_best_score() -> None:
-    assert full([[[0, 10], [50, 60]]], [[0.1, 0.9]], [[[50, 60]]]) == (0.0, 1.0)
-
-
-def test_an_empty_moment_is_a_wrong_one() -> None:
-    window, empty = [0.0, 10.0], [4.0, 4.0]  # inside the window, and better than what is right
-    assert full([[empty, window], [window, empty]], [[0.9, 0.1]] * 2, [[window], [window]]) == (0.5, 0.75)
-
-
-def test_an_iou_that_is_the_threshold_counts_as_published() -> None:
-    # 4.95 / 9.9 is a half; 4.95 / (4.95 + 9.9 - 4.95), which average precision goes by, is a little less
-    assert full([[[0.0, 4.95]]], [[0]], [[[0.0, 9.9]]]) == (1.0, 0.0)
-
-
-def test_lengths_at_the_edge_belong_to_the_shorter() -> None:
-    windows = np.array([[[0.0, 10.0]], [[0.0, 30.0]], [[0.0, 30.5]]])
-    measured = measure_moments(windows, np.zeros((3, 1)), windows)
-    assert [measures and measures.mean_precision for measures in measured.values()] == [1, 1, 1, 1]
-    wrong = windows.copy()
-    wrong[0] += 100
-    measured = measure_moments(wrong, np.zeros((3, 1)), windows)
-    found = [measures and measures.mean_precision for measures in measured.values()]
-    assert found == pytest.approx([2 / 3, 0, 1, 1])
+@pytest.mark.parametrize(
+    ("ious", "precision"),
+    [
+        # the second meets what the first took; precision is interpolated
+        ([[0.96, 0.0], [0.96, 0.0], [0.0, 0.72]], [5 / 6] * 5 + [0.5] * 5),
+        ([[0.9, 0.6], [0.9, 0.6]], [1, 1, 1, *[0.5] * 6, 0]),  # the next best window
+        ([[0.6, 0.6], [0.0, 0.9]], [0.5] * 3 + [0.25] * 5 + [0.25, 0]),  # of equal ones the last
+    ],
+)
+def test_windows_are_taken_once(ious: list[list[float]], precision: list[float]) -> None:
+    assert moment_precisions(np.array([ious]), np.array([2]))[0].tolist() == pytest.approx(precision)
 
 
 def test_clips_of_one_score_count_together() -> None:
@@ -159,9 +139,3 @@ def test_one_annotator_is_enough_for_a_hit_but_not_for_precision() -> None:
     annotators = np.array([[[4, 0, 0], [0, 0, 0]]], np.float32)
     measured = measure_clips(np.array([[1.0, 0.0]]), annotators, np.array([2]))["Good"]
     assert (measured.precision, measured.hit) == (pytest.approx(1 / 3), 1.0)
-
-
-def test_of_windows_met_as_well_the_last_is_taken() -> None:
-    ious = np.array([[[0.6, 0.6], [0.0, 0.9]]])  # so that the second moment finds nothing left
-    precision = moment_precisions(ious, np.array([2]))[0]
-    assert precision.tolist() == pytest.approx([0.5] * 3 + [0.25] * 5 + [0.25, 0])

@@ -1,14 +1,27 @@
-"""Key shots compared with the published procedure, F-measure and coverage with direct computations."""
+"""Key shots, F-measure, coverage and rank correlation against published and direct computations."""
 
+from collections.abc import Callable
 from itertools import combinations, product
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import kendalltau, spearmanr
 
+from vidsum.lab.datasets.labels import read_summe_protocol
 from vidsum.lab.evaluation import reference as module
-from vidsum.lab.evaluation.reference import KNAPSACKS, at_every_frame, coverages, f_measures, key_shots
+from vidsum.lab.evaluation.reference import (
+    DRAWN,
+    KNAPSACKS,
+    SEGMENTATIONS,
+    at_every_frame,
+    coverages,
+    f_measures,
+    key_shots,
+)
+from vidsum.lab.evaluation.summary_metrics import kendall_tau_b, spearman_rho
 
 
 def cut(n_frames: int, n_shots: int, rng: np.random.Generator) -> np.ndarray:
@@ -86,29 +99,23 @@ def test_rows_do_not_depend_on_each_other_nor_on_how_many_fit_in_memory(
     np.testing.assert_array_equal(key_shots(scores[[3]], shots, "pgl-sum"), together[[3]])
 
 
-def test_the_conventions_differ_in_rounding() -> None:
-    shots = np.array([[0, 14], [15, 29], [30, 99]])
-    scores = np.repeat(np.array([0.5001, 0.5009, 0.1], np.float32), [15, 15, 70])[None]
-    assert chosen_shots(key_shots(scores, shots, "pgl-sum")[0], shots) == [False, True, False]
-    assert chosen_shots(key_shots(scores, shots, "dsnet")[0], shots) == [True, False, False]
-
-
-def test_the_conventions_differ_in_the_budget() -> None:
-    shots = np.array([[0, 14], [15, 89]])  # ten frames at the end are in no shot
-    scores = np.ones((1, 100), np.float32)
-    assert key_shots(scores, shots, "dsnet").sum() == 15
-    assert key_shots(scores, shots, "pgl-sum").sum() == 0
-
-
-def test_dsnet_takes_a_first_shot_that_is_worth_nothing_where_it_fits() -> None:
-    shots = np.array([[0, 4], [5, 9], [10, 19], [20, 99]])
-    scores = np.repeat(np.array([0, 0, 1, 0], np.float32), [5, 5, 10, 80])[None]
-    assert chosen_shots(key_shots(scores, shots, "dsnet")[0], shots) == [True, False, True, False]
-    assert chosen_shots(key_shots(scores, shots, "pgl-sum")[0], shots) == [False, False, True, False]
-
-
-def test_a_video_of_one_shot_has_an_empty_summary() -> None:
-    assert not key_shots(np.ones((1, 50), np.float32), np.array([[0, 49]]), "dsnet").any()
+@pytest.mark.parametrize(
+    ("edges", "scores", "pgl_sum", "dsnet"),
+    [
+        ([0, 15, 30, 100], [0.5001, 0.5009, 0.1], [1], [0]),  # values are rounded
+        ([0, 15, 90, 100], [1, 1, -1], [], [0]),  # the last ten frames are in no shot
+        ([0, 5, 10, 20, 100], [0, 0, 1, 0], [2], [0, 2]),  # a first shot that is worth nothing, where it fits
+        ([0, 50], [1], [], []),
+    ],
+)
+def test_conventions_of_key_shots(
+    edges: list[int], scores: list[float], pgl_sum: list[int], dsnet: list[int]
+) -> None:
+    frames = np.repeat(np.array(scores, np.float32), np.diff(edges))[None]
+    shots = np.stack([edges[:-1], np.array(edges[1:]) - 1], axis=1)[np.array(scores) >= 0]
+    for knapsack, expected in (("pgl-sum", pgl_sum), ("dsnet", dsnet)):
+        chosen = chosen_shots(key_shots(abs(frames), shots, knapsack)[0], shots)
+        assert np.flatnonzero(chosen).tolist() == expected
 
 
 def test_a_score_holds_until_the_next_pick() -> None:
@@ -126,19 +133,6 @@ def test_f_measures_are_those_of_scikit_learn() -> None:
     np.testing.assert_allclose(f_measures(summaries, references, np.ones(500)), expected, rtol=1e-12)
 
 
-def test_precision_and_recall_by_hand() -> None:
-    summary, reference = [1, 1, 1, 0, 0, 0], [0, 0, 1, 1, 0, 0]
-    precision, recall = 1 / 3, 1 / 2
-    assert f_measures(summary, reference, [1] * 6).item() == pytest.approx(
-        2 * precision * recall / (precision + recall)
-    )
-
-
-@pytest.mark.parametrize("reference", [[0, 0, 0], [0, 0, 1]])
-def test_without_overlap_the_f_measure_is_zero(reference: list[int]) -> None:
-    assert f_measures([[0, 0, 0], [1, 1, 0]], reference, [1, 1, 1]).tolist() == [[0], [0]]
-
-
 @settings(max_examples=50)
 @given(votes=st.lists(st.integers(0, 5), min_size=1, max_size=7), seed=st.integers(0, 1000))
 def test_coverage_is_the_fraction_of_the_votes_that_as_many_frames_could_hold(
@@ -150,23 +144,6 @@ def test_coverage_is_the_fraction_of_the_votes_that_as_many_frames_could_hold(
     assert coverages(summary, votes, [1] * len(votes)).item() == pytest.approx(held / best if best else 0)
 
 
-def test_frames_of_most_votes_cover_all_and_those_of_none_nothing() -> None:
-    summaries = [[1, 0, 1, 0, 0], [0, 1, 0, 1, 0], [0, 0, 0, 0, 0]]
-    assert coverages(summaries, [3, 0, 2, 0, 1], [1] * 5).tolist() == [1, 0, 0]
-
-
-def test_a_longer_summary_has_no_advantage() -> None:
-    one, all_frames = coverages([[1, 0, 0], [1, 1, 1]], [2, 1, 1], [1, 1, 1])
-    assert one == all_frames == 1
-
-
-def test_summaries_may_have_different_votes() -> None:
-    rng = np.random.default_rng(1)
-    summaries, votes, lengths = rng.random((4, 9)) < 0.5, rng.integers(0, 5, (4, 9)), rng.integers(1, 9, 9)
-    each = [coverages(summaries[row], votes[row], lengths).item() for row in range(4)]
-    assert coverages(summaries, votes, lengths) == pytest.approx(each)
-
-
 def test_a_segment_counts_as_all_its_frames() -> None:
     rng = np.random.default_rng(0)
     summaries, references = rng.random((4, 9)) < 0.5, rng.random((3, 9)) < 0.5
@@ -175,3 +152,88 @@ def test_a_segment_counts_as_all_its_frames() -> None:
     ones = np.ones(lengths.sum())
     assert f_measures(summaries, references, lengths) == pytest.approx(f_measures(rows, others, ones))
     assert coverages(summaries, votes, lengths) == pytest.approx(coverages(rows, counts, ones))
+
+
+# --- shots that know nothing of the video ---
+
+
+@pytest.mark.parametrize("name", SEGMENTATIONS)
+@pytest.mark.parametrize("n_frames", [1, 59, 60, 61, 5000])
+def test_shots_fill_the_video(name: str, n_frames: int) -> None:
+    shots = SEGMENTATIONS[name](n_frames, np.random.default_rng(n_frames))
+    assert shots[0, 0] == 0
+    assert shots[-1, 1] == n_frames - 1
+    assert (shots[1:, 0] == shots[:-1, 1] + 1).all()
+    assert (shots[:, 1] >= shots[:, 0]).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "mean", "deviation"),
+    [
+        ("uniform-60", 60, 0),
+        ("one-peak", 60, 60**0.5),
+        # of a mixture: the mean of the variances, and the square of half the distance of the means
+        ("two-peak", 60, (60 + 30**2) ** 0.5),
+        ("two-peak-30-300", 165, (165 + 135**2) ** 0.5),
+    ],
+)
+def test_lengths_are_distributed_as_named(name: str, mean: float, deviation: float) -> None:
+    shots = SEGMENTATIONS[name](1_000_000, np.random.default_rng(0))[:-1]
+    lengths = shots[:, 1] - shots[:, 0] + 1
+    assert lengths.mean() == pytest.approx(mean, rel=0.02)
+    assert lengths.std() == pytest.approx(deviation, rel=0.02)
+
+
+def test_two_peaks_leave_nothing_between_them() -> None:
+    shots = SEGMENTATIONS["two-peak-30-300"](100_000, np.random.default_rng(0))[:-1]
+    lengths = shots[:, 1] - shots[:, 0] + 1
+    assert ((lengths < 60) | (lengths > 220)).all()
+
+
+@pytest.mark.parametrize("name", SEGMENTATIONS)
+def test_only_the_drawn_ones_depend_on_the_seed(name: str) -> None:
+    one, other = (SEGMENTATIONS[name](5000, np.random.default_rng(seed)) for seed in (0, 1))
+    assert np.array_equal(one, other) == (name not in DRAWN)
+
+
+# --- rank correlation ---
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 10_000), n_samples=st.integers(2, 40), levels=st.sampled_from([2, 5, 1000]))
+def test_every_pair_of_rows_is_as_scipy_has_it(seed: int, n_samples: int, levels: int) -> None:
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, levels, (3, n_samples)).astype(np.float32)
+    second = rng.random((2, n_samples), np.float32)
+    second[:, :2] = 0, 1  # never constant
+    first[:, :2] = 1, 0
+    taus, rhos = kendall_tau_b(first, second), spearman_rho(first, second)
+    for a in range(3):
+        for b in range(2):
+            assert taus[a, b] == pytest.approx(kendalltau(first[a], second[b]).statistic, abs=1e-9)
+            assert rhos[a, b] == pytest.approx(spearmanr(first[a], second[b]).statistic, abs=1e-9)
+
+
+@pytest.mark.parametrize("correlation", [kendall_tau_b, spearman_rho])
+def test_a_constant_row_agrees_with_nothing(correlation: Callable[..., np.ndarray]) -> None:
+    assert correlation(np.ones(5), [np.arange(5.0), np.ones(5)]).tolist() == [[0, 0]]
+
+
+# --- published summaries ---
+
+
+@pytest.mark.shared
+def test_csnet_scores_on_summe_as_published(shared: Path) -> None:
+    """CSNet as run by Kanafani et al., ICMR 2021: each video's F-measure with its nearest annotator."""
+    folder = shared / "data" / "summe"
+    videos = read_summe_protocol(folder / "summe_protocol.npz")
+    with np.load(folder / "csnet_summaries.npz") as published:
+        assert len(videos) == 25 == len(published.files) / 2
+        scores = []
+        for name, video in videos.items():
+            key = name.partition("/")[2]
+            summary = published[f"{key}/machine_summary"]
+            f = f_measures(summary, video.user_summary, np.ones(video.n_frames)).max()
+            assert f"{100 * f:.5g}" == f"{published[f'{key}/f_max_percent'].item():.5g}", name
+            scores.append(f)
+    assert f"{100 * np.mean(scores):.3f}" == "43.744"

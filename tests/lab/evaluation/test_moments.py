@@ -219,18 +219,24 @@ def test_odd_predictions_give_warnings() -> None:
     )
 
 
-def test_highlights_that_make_no_report() -> None:
-    with pytest.raises(UsageError, match="cannot be called 'random'"):
-        evaluate_highlights(QUERIES, answers(), name="random")
-    with pytest.raises(UsageError, match="at least one seed"):
-        evaluate_highlights(QUERIES, answers(), n_seeds=0)
-    with pytest.raises(UsageError, match="no query"):
-        evaluate_highlights({}, {})
-    with pytest.raises(UsageError, match="predictions: 3 of 3 queries lack an answer: 7"):
-        evaluate_highlights(QUERIES, {})
-    mixed = {**answers(), "8": answers(saliency=None)["8"]}
-    with pytest.raises(UsageError, match="some answers have moments or saliency, others have not"):
-        evaluate_highlights(QUERIES, mixed)
+@pytest.mark.parametrize(
+    ("queries", "given", "options", "reason"),
+    [
+        (QUERIES, answers(), {"name": "random"}, "cannot be called 'random'"),
+        (QUERIES, answers(), {"n_seeds": 0}, "at least one seed"),
+        ({}, {}, {}, "no query"),
+        (QUERIES, {}, {}, "predictions: 3 of 3 queries lack an answer: 7"),
+        (
+            QUERIES,
+            {**answers(), "8": answers(saliency=None)["8"]},
+            {},
+            "some answers have moments or saliency, others have not",
+        ),
+    ],
+)
+def test_highlights_that_make_no_report(queries: Any, given: Any, options: Any, reason: str) -> None:
+    with pytest.raises(UsageError, match=reason):
+        evaluate_highlights(queries, given, **options)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -144,11 +145,14 @@ def test_without_scores_of_annotators_ranks_are_against_their_mean() -> None:
     assert means(report)["human"].key_shots[0].f_avg > 0
     assert means(report)["mean of the others"].tau is None
     assert means(report)["mean of the others"].key_shots[0].f_avg > 0
-
-
-def test_where_one_video_has_no_scores_of_annotators_all_are_ranked_alike() -> None:
-    videos = dataset(1) | {"made/other": dataset(scored=False)["made/video_2"]}
-    assert evaluate_summaries(videos, {}).facts["ranked_against"] == "gtscore"
+    mixed = dataset(1) | {"made/other": videos["made/video_2"]}
+    assert evaluate_summaries(mixed, {}).facts["ranked_against"] == "gtscore"
+    single = {"made/video_1": annotated_video("made/video_1", n_annotators=1)}
+    human, mean, others = (row.measures.mean for row in evaluate_summaries(single, {}).rows[:3])
+    assert (human.tau, human.rho, others.tau, others.rho) == (None, None, None, None)
+    assert all(shots.f_max is shots.f_avg is shots.coverage is None for shots in human.key_shots)
+    assert others.key_shots[0].f_avg is None
+    assert mean.tau == mean.key_shots[1].f_avg == pytest.approx(1)
 
 
 def test_a_video_may_be_there_twice_under_names_of_its_own() -> None:
@@ -171,17 +175,6 @@ def test_another_segmentation_makes_the_annotators_summaries_anew() -> None:
     ]
 
 
-def test_a_single_annotator_has_nobody_to_agree_with() -> None:
-    videos = {"made/video_1": annotated_video("made/video_1", n_annotators=1)}
-    report = evaluate_summaries(videos, {})
-    human, mean = report.rows[0].measures.mean, report.rows[1].measures.mean
-    assert (human.tau, human.rho) == (None, None)
-    assert all(one.f_max is one.f_avg is one.coverage is None for one in human.key_shots)
-    assert mean.tau == mean.key_shots[1].f_avg == pytest.approx(1)
-    others = report.rows[2].measures.mean
-    assert (others.tau, others.rho, others.key_shots[0].f_avg) == (None, None, None)
-
-
 def test_scores_and_summaries_may_be_of_different_annotators() -> None:
     videos = dataset()
     fewer = {
@@ -202,44 +195,36 @@ def test_each_repair_is_one_warning() -> None:
     assert evaluate_summaries(videos, {}).warnings == ("made/video_1 and 2 more: the last shot was cut",)
 
 
-class TestBadInput:
-    def fault(self, predictions: dict[str, dict[str, np.ndarray]], **more: object) -> str:
-        with pytest.raises(UsageError) as caught:
-            evaluate_summaries(VIDEOS, predictions, **more)
-        return caught.value.message
+@pytest.mark.parametrize(
+    ("scores", "options", "reason"),
+    [
+        ({"random": GOOD}, {}, "'random'"),
+        ({"ours": dict([*GOOD.items()][:2])}, {}, "ours: has no scores for made/video_3"),
+        (
+            {"ours": GOOD | {"made/video_1": np.ones(7, np.float32)}},
+            {},
+            r"made/video_1: the scores are \[7\], but the video has 40 features",
+        ),
+        ({"ours": GOOD | {"made/video_1": np.full(40, np.nan, np.float32)}}, {}, "NaN"),
+        ({}, {"segmentations": ["three-peak"]}, "segmentation 'three-peak'"),
+        ({}, {"knapsacks": ["greedy"]}, "knapsack 'greedy'"),
+        ({}, {"n_seeds": 0}, "not 0"),
+    ],
+)
+def test_bad_input_is_refused(scores: Any, options: dict[str, Any], reason: str) -> None:
+    with pytest.raises(UsageError, match=reason):
+        evaluate_summaries(VIDEOS, scores, **options)
 
-    def test_a_name_that_is_taken(self) -> None:
-        assert "'random'" in self.fault({"random": GOOD})
 
-    def test_a_missing_video(self) -> None:
-        few = {name: GOOD[name] for name in list(GOOD)[:2]}
-        assert "ours: has no scores for made/video_3" in self.fault({"ours": few})
-
-    def test_a_wrong_number_of_scores(self) -> None:
-        bad = GOOD | {"made/video_1": np.ones(7, np.float32)}
-        assert "made/video_1: the scores are [7], but the video has 40 features" in self.fault({"ours": bad})
-
-    def test_not_a_number(self) -> None:
-        bad = GOOD | {"made/video_1": np.full(40, np.nan, np.float32)}
-        assert "NaN" in self.fault({"ours": bad})
-
-    def test_unknown_names(self) -> None:
-        assert "segmentation 'three-peak'" in self.fault({}, segmentations=["three-peak"])
-        assert "knapsack 'greedy'" in self.fault({}, knapsacks=["greedy"])
-
-    def test_no_seed(self) -> None:
-        assert "not 0" in self.fault({}, n_seeds=0)
-
-    def test_no_video(self) -> None:
-        with pytest.raises(UsageError, match="no video"):
-            evaluate_summaries({}, {})
-
-    def test_nothing_to_compare_with(self) -> None:
-        bare = {name: replace(video, user_summary=None, user_scores=None) for name, video in VIDEOS.items()}
-        with pytest.raises(UsageError, match="no user_summary"):
-            evaluate_summaries(bare, {})
-        with pytest.raises(UsageError, match="no scores of each annotator"):
-            evaluate_summaries(bare, {}, segmentations=["uniform-60"])
+def test_videos_without_annotators_are_refused() -> None:
+    bare = {name: replace(video, user_summary=None, user_scores=None) for name, video in VIDEOS.items()}
+    for videos, options, reason in (
+        ({}, {}, "no video"),
+        (bare, {}, "no user_summary"),
+        (bare, {"segmentations": ["uniform-60"]}, "no scores of each annotator"),
+    ):
+        with pytest.raises(UsageError, match=reason):
+            evaluate_summaries(videos, {}, **options)
 
 
 def test_a_missing_summary_is_made_from_the_annotators_scores() -> None:

@@ -222,11 +222,6 @@ def test_the_published_sizes_are_the_default_ones(name: str, n_parameters: int) 
     assert set(trained.tensors) == set(loaded(trained).state_dict())
 
 
-def test_clip_features_can_be_made_of_a_video() -> None:
-    tensors = published_detr.at_random(published_detr.qd_detr(16, 24, 514, 512))
-    assert qd_detr_checkpoint(Published(tensors, {})).features["space"] == "clip"
-
-
 class EasyDict(dict[str, object]):
     """As the class of the package easydict: a mapping whose keys are attributes too."""
 
@@ -270,21 +265,22 @@ class Harmful:
         return print, ("run",)
 
 
-def test_a_file_that_would_run_something_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (Harmful(), "not a torch file of weights only"),
+        (["nheads", 4], r"its options \(opt\) are not a mapping"),
+    ],
+    ids=["harmful", "list"],
+)
+def test_bad_options_of_a_file_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: object, message: str
 ) -> None:
-    torch.save({"model": given("qd-detr"), "opt": Harmful()}, tmp_path / "model_best.ckpt")
-    with pytest.raises(WeightsError, match="not a torch file of weights only") as refused:
+    torch.save({"model": given("qd-detr"), "opt": options}, tmp_path / "model_best.ckpt")
+    with pytest.raises(WeightsError, match=message) as refused:
         read_published(tmp_path / "model_best.ckpt", "give another")
     assert refused.value.hint == "give another"
     assert capsys.readouterr().out == ""
-
-
-def test_options_that_are_none_are_refused(tmp_path: Path) -> None:
-    torch.save({"model": given("qd-detr"), "opt": ["nheads", 4]}, tmp_path / "model_best.ckpt")
-    with pytest.raises(WeightsError, match=r"its options \(opt\) are not a mapping") as refused:
-        read_published(tmp_path / "model_best.ckpt", "give another")
-    assert refused.value.hint == "give another"
 
 
 @pytest.mark.parametrize("name", CHECKPOINTS)
@@ -295,6 +291,9 @@ def test_a_missing_tensor_is_named(name: str, lacks: str) -> None:
     tensors = {key: one for key, one in given(name).items() if key != lacks}
     with pytest.raises(WeightsError, match=f"has no {lacks}"):
         CHECKPOINTS[name](Published(tensors, {}))
+    tensors = {key: value for key, value in given(name).items() if not key.startswith("transformer.encoder.")}
+    with pytest.raises(WeightsError, match=r"has no transformer\.encoder\.layers\.0"):
+        CHECKPOINTS[name](Published(tensors, OPTIONS))
 
 
 @pytest.mark.parametrize(
@@ -320,13 +319,6 @@ def test_other_variants_are_refused(
     tensors = given(name) | published_detr.at_random(change)
     with pytest.raises(WeightsError, match=message):
         CHECKPOINTS[name](Published(tensors, options))
-
-
-@pytest.mark.parametrize("name", CHECKPOINTS)
-def test_one_without_an_encoder_is_refused(name: str) -> None:
-    tensors = {key: one for key, one in given(name).items() if not key.startswith("transformer.encoder.")}
-    with pytest.raises(WeightsError, match=r"has no transformer\.encoder\.layers\.0"):
-        CHECKPOINTS[name](Published(tensors, OPTIONS))
 
 
 def test_what_only_another_loss_reads_is_left_out() -> None:

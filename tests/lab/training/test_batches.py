@@ -1,10 +1,12 @@
 """Batches: every query once, in groups of the given size, padded and marked; and the negative pairs."""
 
 import numpy as np
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vidsum.errors import UsageError
 from vidsum.lab.datasets.examples import HighlightExample, MomentExample, Pair
 from vidsum.lab.training.detr import collate_pairs
 from vidsum.lab.training.moments import Batches, shuffle
@@ -119,3 +121,26 @@ def test_the_order_is_drawn_by_the_generator() -> None:
         orders.append(shuffle(range(7)))
     assert orders[0] == orders[1] != orders[2]
     assert sorted(orders[0]) == list(range(7))
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong"),
+    [
+        (MomentExample, {"video": (4,)}),
+        (MomentExample, {"video": (0, 3)}),
+        (MomentExample, {"queries": (0, 5), "windows": (0, 2)}),
+        (MomentExample, {"windows": (3, 2)}),
+        (MomentExample, {"windows": (2, 3)}),
+        (MomentExample, {"windows": (2,)}),
+        (HighlightExample, {"video": (4,)}),
+        (HighlightExample, {"words": (0, 5)}),
+        (HighlightExample, {"windows": (1, 3)}),
+        (HighlightExample, {"saliency": (3,)}),
+    ],
+)
+def test_wrong_shapes_are_refused(kind: type, wrong: dict[str, tuple[int, ...]]) -> None:
+    shapes: dict[str, tuple[int, ...]] = {"video": (4, 3), "windows": (2, 2)}
+    shapes |= {"queries": (2, 5)} if kind is MomentExample else {"words": (2, 5), "saliency": (4,)}
+    kind("film", **{name: np.zeros(shape, np.float32) for name, shape in shapes.items()})
+    with pytest.raises(UsageError, match="film:"):
+        kind("film", **{name: np.zeros(shape, np.float32) for name, shape in {**shapes, **wrong}.items()})

@@ -50,12 +50,9 @@ def captions() -> Captions:
     return embed_captions(videos(), one_hot, "words")
 
 
-def test_a_video_without_captions_is_left_out() -> None:
+def test_videos_without_captions_are_left_out() -> None:
     assert [video.name for video in captions().videos] == ["a", "b"]
     assert captions().first.tolist() == [0, 2]
-
-
-def test_no_caption_at_all_is_said() -> None:
     with pytest.raises(UsageError, match="no caption"):
         embed_captions({"c": videos()["c"]}, one_hot, "words")
 

@@ -200,6 +200,8 @@ def test_negative_pairs_are_summed_over_their_clips() -> None:
 def test_constants_that_make_no_loss_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(UsageError, match=next(iter(wrong))):
         DETRLossSettings(**wrong)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="giou"):
+        MatchWeights(giou=-1)
 
 
 def _problem(
@@ -277,8 +279,3 @@ def test_numbers_of_a_model_that_diverged_are_no_fault_of_the_matching() -> None
     logits, spans, windows, is_window = _problem(1, 2, 3, 2)
     spans[0, 1] = torch.nan
     assert len(match(logits, spans, windows, torch.ones_like(is_window), MatchWeights()).sample) == 4
-
-
-def test_negative_weights_are_refused() -> None:
-    with pytest.raises(UsageError, match="giou"):
-        MatchWeights(giou=-1)

@@ -68,7 +68,7 @@ def test_with_crop_or_noise_steps_differ_but_not_those_of_one_seed(
     assert losses[0] == losses[1] != losses[2]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_a_part_is_a_run_of_whole_shots_and_its_numbers_start_at_its_beginning(seed: int) -> None:
     torch.manual_seed(seed)
     part = random_part(VIDEO, 0.4)
@@ -91,12 +91,6 @@ def test_parts_lie_everywhere_and_have_every_length() -> None:
     parts = [random_part(VIDEO, 0.5) for _ in range(200)]
     assert {len(part.change_points) for part in parts} == set(range(7, 13))
     assert len({float(part.features.array[0, 1]) for part in parts}) == 6
-
-
-def test_what_is_wanted_of_a_part_is_its_own_summary() -> None:
-    torch.manual_seed(1)
-    part = random_part(VIDEO, 0.6)
-    assert 0 < len(key_frames(part)) <= 0.15 * len(part.picks)
 
 
 def test_noise_replaces_a_fraction_by_any_sample() -> None:
@@ -159,15 +153,8 @@ def test_the_important_shot_is_the_target() -> None:
     video = toy_video("made/video_1")
     best = int(np.argmax(video.gtscore)) // 4
     assert key_frames(video).tolist() == list(range(4 * best, 4 * best + 4))
-
-
-def test_a_video_whose_shots_are_too_long_has_no_key_frames() -> None:
-    assert key_frames(_video([100, 100], [0.2, 0.9], 15)).size == 0
-
-
-def test_scores_below_zero_are_never_chosen() -> None:
-    video = toy_video("made/video_1")
     assert key_frames(replace(video, gtscore=-video.gtscore)).size == 0
+    assert key_frames(_video([100, 100], [0.2, 0.9], 15)).size == 0  # too long
 
 
 def test_shots_are_cut_where_change_points_begin() -> None:

@@ -28,17 +28,9 @@ from vidsum.models.fulltransnet import FullTransNet
 from vidsum.summary.importance_model import importance, load_importance_model
 
 SMALL = FullTransNetConfig(d=8, layers=1, heads=2, d_ff=16, window=5, t_max=64)
+VIDEOS = toy_videos(8)
+SPLITS = k_fold(VIDEOS, folds=2)
 SETTINGS = FullTransNetSettings(model=SMALL, loop=LoopSettings(epochs=2, seed=1), device="cpu")
-
-
-@pytest.fixture(scope="module")
-def videos() -> dict[str, AnnotatedVideo]:
-    return toy_videos(8)
-
-
-@pytest.fixture(scope="module")
-def splits(videos: dict[str, AnnotatedVideo]) -> list[Split]:
-    return k_fold(videos, folds=2)
 
 
 def _with(changes: dict[str, Any]) -> FullTransNetSettings:
@@ -57,12 +49,10 @@ def train_splits(
     return [train_split(run, number) for number in range(len(splits))]
 
 
-def test_a_run_has_a_folder_a_split_and_says_what_it_was(
-    videos: dict[str, AnnotatedVideo], splits: list[Split], tmp_path: Path
-) -> None:
+def test_a_run_has_a_folder_a_split_and_says_what_it_was(tmp_path: Path) -> None:
     source = tmp_path / "made.h5"
-    write_annotated(videos, source)
-    results = train_splits(videos, splits, SETTINGS, tmp_path / "run", sources=[source])
+    write_annotated(VIDEOS, source)
+    results = train_splits(VIDEOS, SPLITS, SETTINGS, tmp_path / "run", sources=[source])
     run = read_run(tmp_path / "run")
     assert run["model"] == "fulltransnet"
     assert run["data"] == [{"name": "made.h5", "bytes": source.stat().st_size, "sha256": hash_file(source)}]
@@ -70,8 +60,8 @@ def test_a_run_has_a_folder_a_split_and_says_what_it_was(
     assert run["settings"]["lr"] == 1e-3
     assert run["settings"]["seed"] == 1
     assert run["settings"]["d"] == 8
-    assert [entry["name"] for entry in run["splits"]] == [split.name for split in splits]
-    for number, (entry, split, result) in enumerate(zip(run["splits"], splits, results, strict=True)):
+    assert [entry["name"] for entry in run["splits"]] == [split.name for split in SPLITS]
+    for number, (entry, split, result) in enumerate(zip(run["splits"], SPLITS, results, strict=True)):
         assert tuple(entry["test"]) == split.test
         assert set(entry["train"]) | set(entry["validation"]) == set(split.train)
         assert len(entry["validation"]) == 1
@@ -84,10 +74,8 @@ def test_a_run_has_a_folder_a_split_and_says_what_it_was(
         assert trained.training["data"] == run["data"]
 
 
-def test_the_checkpoint_builds_the_model_again(
-    videos: dict[str, AnnotatedVideo], splits: list[Split], tmp_path: Path
-) -> None:
-    run = prepare_run(videos, splits, SETTINGS, tmp_path)
+def test_the_checkpoint_builds_the_model_again(tmp_path: Path) -> None:
+    run = prepare_run(VIDEOS, SPLITS, SETTINGS, tmp_path)
     checkpoint = train_split(run, 1).fitted.checkpoint
     summarizer = load_importance_model(str(checkpoint), "cpu")
     assert (summarizer.dim, summarizer.extractor, summarizer.fps) == (DIM, "custom", 2.0)
@@ -95,8 +83,8 @@ def test_the_checkpoint_builds_the_model_again(
     with (tmp_path / "split_1" / "log.csv").open(newline="") as file:
         logged = [float(row["validation"]) for row in csv.DictReader(file)]
     name = run.splits[1].validation[0]
-    curve = importance(summarizer, videos[name].features, shots_of(videos[name]))
-    assert kendall_tau_b(curve, videos[name].gtscore)[0, 0] == pytest.approx(max(logged))
+    curve = importance(summarizer, VIDEOS[name].features, shots_of(VIDEOS[name]))
+    assert kendall_tau_b(curve, VIDEOS[name].gtscore)[0, 0] == pytest.approx(max(logged))
 
 
 def test_it_learns_the_rule_of_the_videos(tmp_path: Path) -> None:
@@ -122,11 +110,9 @@ def test_it_learns_the_rule_of_the_videos(tmp_path: Path) -> None:
         assert curve[important].mean() > 2 * curve[~important].mean()
 
 
-def test_same_seed_same_bytes_and_splits_do_not_depend_on_each_other(
-    videos: dict[str, AnnotatedVideo], splits: list[Split], tmp_path: Path
-) -> None:
-    train_splits(videos, splits, SETTINGS, tmp_path / "both")
-    train_split(prepare_run(videos, splits, SETTINGS, tmp_path / "one"), 1)
+def test_same_seed_same_bytes_and_splits_do_not_depend_on_each_other(tmp_path: Path) -> None:
+    train_splits(VIDEOS, SPLITS, SETTINGS, tmp_path / "both")
+    train_split(prepare_run(VIDEOS, SPLITS, SETTINGS, tmp_path / "one"), 1)
     for name in ("best.safetensors", "last.safetensors"):
         both, one = (tmp_path / run / "split_1" / name for run in ("both", "one"))
         assert both.read_bytes() == one.read_bytes()
@@ -134,7 +120,7 @@ def test_same_seed_same_bytes_and_splits_do_not_depend_on_each_other(
 
 
 def test_the_first_weights_are_xavier_and_of_the_seed(
-    videos: dict[str, AnnotatedVideo], splits: list[Split], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first: list[FullTransNet] = []
     monkeypatch.setattr(
@@ -142,7 +128,7 @@ def test_the_first_weights_are_xavier_and_of_the_seed(
     )
     for number, seed in enumerate((1, 1, 2)):
         settings = _with({"loop": LoopSettings(seed=seed)})
-        train_split(prepare_run(videos, splits, settings, tmp_path / str(number)), 0)
+        train_split(prepare_run(VIDEOS, SPLITS, settings, tmp_path / str(number)), 0)
     weights = [model.encoder[0].feed_forward.inner.weight for model in first]
     assert torch.equal(weights[0], weights[1])
     assert not torch.equal(weights[0], weights[2])
@@ -150,113 +136,89 @@ def test_the_first_weights_are_xavier_and_of_the_seed(
     assert 0.8 * bound < weights[0].abs().max() <= bound
 
 
-def test_a_finished_run_is_up_to_date_and_another_is_refused(
-    videos: dict[str, AnnotatedVideo], splits: list[Split], tmp_path: Path
-) -> None:
-    train_splits(videos, splits, SETTINGS, tmp_path)
-    assert all(result.fitted.up_to_date for result in train_splits(videos, splits, SETTINGS, tmp_path))
+def test_a_finished_run_is_up_to_date_and_another_is_refused(tmp_path: Path) -> None:
+    train_splits(VIDEOS, SPLITS, SETTINGS, tmp_path)
+    assert all(result.fitted.up_to_date for result in train_splits(VIDEOS, SPLITS, SETTINGS, tmp_path))
     other = _with({"lr": 0.01})
     with pytest.raises(OutputError, match=r"settings\.lr was 0\.001, is 0\.01"):
-        train_splits(videos, splits, other, tmp_path)
+        train_splits(VIDEOS, SPLITS, other, tmp_path)
     # one split alone is trained anew, but those of the old settings may not stay beside it
-    run = prepare_run(videos, splits, other, tmp_path, overwrite=True)
+    run = prepare_run(VIDEOS, SPLITS, other, tmp_path, overwrite=True)
     train_split(run, 0, overwrite=True)
     assert read_run(tmp_path)["settings"]["lr"] == 0.01
     assert not (tmp_path / "split_1" / "best.safetensors").exists()
 
 
-def test_overwriting_one_split_leaves_the_others(
-    videos: dict[str, AnnotatedVideo], splits: list[Split], tmp_path: Path
-) -> None:
-    train_splits(videos, splits, SETTINGS, tmp_path)
-    run = prepare_run(videos, splits, SETTINGS, tmp_path, overwrite=True)
+def test_overwriting_one_split_leaves_the_others(tmp_path: Path) -> None:
+    train_splits(VIDEOS, SPLITS, SETTINGS, tmp_path)
+    run = prepare_run(VIDEOS, SPLITS, SETTINGS, tmp_path, overwrite=True)
     assert not train_split(run, 0, overwrite=True).fitted.up_to_date
     assert train_split(run, 1).fitted.up_to_date
 
 
-def test_changed_data_are_reported(
-    videos: dict[str, AnnotatedVideo], splits: list[Split], tmp_path: Path
-) -> None:
+def test_changed_data_are_reported(tmp_path: Path) -> None:
     source = tmp_path / "made.h5"
     source.write_bytes(b"before")
-    prepare_run(videos, splits, SETTINGS, tmp_path / "run", sources=[source])
+    prepare_run(VIDEOS, SPLITS, SETTINGS, tmp_path / "run", sources=[source])
     source.write_bytes(b"after!")
     with pytest.raises(OutputError, match=r"data\.0\.sha256 was"):
-        prepare_run(videos, splits, SETTINGS, tmp_path / "run", sources=[source])
+        prepare_run(VIDEOS, SPLITS, SETTINGS, tmp_path / "run", sources=[source])
 
 
-def test_without_a_validation_part_all_training_videos_are_used(
-    videos: dict[str, AnnotatedVideo], splits: list[Split], tmp_path: Path
-) -> None:
-    results = train_splits(videos, splits, _with({"validation": 0}), tmp_path)
-    assert [result.split.train for result in results] == [split.train for split in splits]
+def test_without_a_validation_part_all_training_videos_are_used(tmp_path: Path) -> None:
+    results = train_splits(VIDEOS, SPLITS, _with({"validation": 0}), tmp_path)
+    assert [result.split.train for result in results] == [split.train for split in SPLITS]
     assert [result.fitted.best.epoch for result in results] == [2, 2]
     assert read_run(tmp_path)["settings"]["patience"] is None
 
 
-def test_test_videos_are_never_looked_at(
-    videos: dict[str, AnnotatedVideo], splits: list[Split], tmp_path: Path
-) -> None:
-    train_splits(videos, splits[:1], SETTINGS, tmp_path / "one")
+def test_test_videos_are_never_looked_at(tmp_path: Path) -> None:
+    train_splits(VIDEOS, SPLITS[:1], SETTINGS, tmp_path / "one")
     spoilt = {
-        name: replace(video, gtscore=1 - video.gtscore) if name in splits[0].test else video
-        for name, video in videos.items()
+        name: replace(video, gtscore=1 - video.gtscore) if name in SPLITS[0].test else video
+        for name, video in VIDEOS.items()
     }
-    train_splits(spoilt, splits[:1], SETTINGS, tmp_path / "two")
+    train_splits(spoilt, SPLITS[:1], SETTINGS, tmp_path / "two")
     files = [tmp_path / run / "split_0" / "last.safetensors" for run in ("one", "two")]
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
-def test_bf16_trains(videos: dict[str, AnnotatedVideo], splits: list[Split], tmp_path: Path) -> None:
-    settings = _with({"loop": LoopSettings(epochs=2, precision="bf16")})
-    (result,) = train_splits(videos, splits[:1], settings, tmp_path)
-    assert all(np.isfinite(epoch.loss) for epoch in result.fitted.history)
-
-
-def test_a_video_without_a_key_shot_is_left_out_with_a_warning(
-    videos: dict[str, AnnotatedVideo], splits: list[Split], tmp_path: Path
-) -> None:
-    name = splits[0].train[0]
-    one_shot = replace(videos[name], change_points=np.array([[0, videos[name].n_frames - 1]]))
+def test_a_video_without_a_key_shot_is_left_out_with_a_warning(tmp_path: Path) -> None:
+    name = SPLITS[0].train[0]
+    one_shot = replace(VIDEOS[name], change_points=np.array([[0, VIDEOS[name].n_frames - 1]]))
     settings = _with({"validation": 0})
-    (result,) = train_splits({**videos, name: one_shot}, splits[:1], settings, tmp_path / "some")
+    (result,) = train_splits({**VIDEOS, name: one_shot}, SPLITS[:1], settings, tmp_path / "some")
     assert result.warnings == (f"{name}: not trained on, as none of its shots makes a summary of 15 %",)
-    none = {key: replace(one_shot, name=key) for key in videos}
+    none = {key: replace(one_shot, name=key) for key in VIDEOS}
     with pytest.raises(UsageError, match="no training video has a shot"):
-        train_splits(none, splits[:1], settings, tmp_path / "none")
+        train_splits(none, SPLITS[:1], settings, tmp_path / "none")
 
 
-def test_features_of_several_kinds_are_refused(
-    videos: dict[str, AnnotatedVideo], splits: list[Split], tmp_path: Path
-) -> None:
-    name = splits[0].test[0]
-    wide = replace(videos[name].features, array=np.zeros((len(videos[name].features), 9), np.float32))
-    other = replace(videos[name].features, extractor="i3d")
+def test_features_of_several_kinds_are_refused(tmp_path: Path) -> None:
+    name = SPLITS[0].test[0]
+    wide = replace(VIDEOS[name].features, array=np.zeros((len(VIDEOS[name].features), 9), np.float32))
+    other = replace(VIDEOS[name].features, extractor="i3d")
     for features, message in ((wide, "9 numbers of custom"), (other, "6 numbers of i3d")):
-        mixed = {**videos, name: replace(videos[name], features=features)}
+        mixed = {**VIDEOS, name: replace(VIDEOS[name], features=features)}
         with pytest.raises(UsageError, match=message):
-            train_splits(mixed, splits, SETTINGS, tmp_path)
+            train_splits(mixed, SPLITS, SETTINGS, tmp_path)
     assert not list(tmp_path.iterdir())
 
 
-def test_a_video_too_long_for_the_linear_head_is_refused_and_the_pointer_takes_it(
-    videos: dict[str, AnnotatedVideo], splits: list[Split], tmp_path: Path
-) -> None:
-    name = splits[0].train[0]
-    longer = {**videos, name: toy_video(name, n_shots=20)}
+def test_a_video_too_long_for_the_linear_head_is_refused_and_the_pointer_takes_it(tmp_path: Path) -> None:
+    name = SPLITS[0].train[0]
+    longer = {**VIDEOS, name: toy_video(name, n_shots=20)}
     with pytest.raises(UsageError, match="has 80 samples; the model has positions for 64") as refused:
-        train_splits(longer, splits[:1], SETTINGS, tmp_path)
+        train_splits(longer, SPLITS[:1], SETTINGS, tmp_path)
     assert "--head pointer" in str(refused.value.hint)
     pointer = _with({"model": replace(SMALL, head="pointer")})
-    assert train_splits(longer, splits[:1], pointer, tmp_path)
+    assert train_splits(longer, SPLITS[:1], pointer, tmp_path)
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"schema": "x"}'])
-def test_a_damaged_run_json_is_refused(
-    videos: dict[str, AnnotatedVideo], splits: list[Split], tmp_path: Path, content: str
-) -> None:
+def test_a_damaged_run_json_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "run.json").write_text(content)
     with pytest.raises(InputError, match=r"run\.json: "):
-        prepare_run(videos, splits, SETTINGS, tmp_path)
-    prepare_run(videos, splits, SETTINGS, tmp_path, overwrite=True)
+        prepare_run(VIDEOS, SPLITS, SETTINGS, tmp_path)
+    prepare_run(VIDEOS, SPLITS, SETTINGS, tmp_path, overwrite=True)
     assert json.loads((tmp_path / "run.json").read_text())["model"] == "fulltransnet"

@@ -16,9 +16,9 @@ from torch import nn
 from tests.lab.training.small import EPOCHS, SETTINGS, small_recipe
 from vidsum.checkpoints.trained import read_tensors, read_trained
 from vidsum.errors import InputError, OutputError, UsageError, VidsumError
-from vidsum.lab.training.loop import FitResult, best_of, fit, seed_of
+from vidsum.lab.training.loop import FitResult, fit
 from vidsum.lab.training.settings import LoopSettings
-from vidsum.lab.training.state import SCHEMA, Epoch
+from vidsum.lab.training.state import SCHEMA
 
 PROGRAM = (sys.executable, "-m", "tests.lab.training.small")
 
@@ -37,21 +37,12 @@ def _same_files(one: Path, two: Path) -> None:
 def test_the_loss_goes_down_and_all_files_are_written(tmp_path: Path) -> None:
     fitted = _fit(tmp_path, LoopSettings(epochs=40))
     assert fitted.history[-1].loss < fitted.history[0].loss / 10
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "best.safetensors",
-        "last.safetensors",
-        "log.csv",
-        "curves.png",
-    }
-
-
-def test_the_log_has_a_line_an_epoch(tmp_path: Path) -> None:
-    fitted = _fit(tmp_path)
+    files = {"best.safetensors", "last.safetensors", "log.csv", "curves.png"}
+    assert {path.name for path in tmp_path.iterdir()} == files
     with (tmp_path / "log.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [int(row["epoch"]) for row in rows] == list(range(1, EPOCHS + 1))
-    assert [float(row["loss"]) for row in rows] == [epoch.loss for epoch in fitted.history]
-    assert [float(row["validation"]) for row in rows] == [epoch.validation for epoch in fitted.history]
+    logged = [(int(row["epoch"]), float(row["loss"]), float(row["validation"])) for row in rows]
+    assert logged == [(epoch.epoch, epoch.loss, epoch.validation) for epoch in fitted.history]
 
 
 def test_the_best_epoch_is_kept_with_what_it_is(tmp_path: Path) -> None:
@@ -108,12 +99,6 @@ def test_same_seed_same_bytes_another_seed_others(tmp_path: Path) -> None:
     _fit(tmp_path / "other", replace(SETTINGS, seed=4))
     weights = [read_trained(tmp_path / name / "best.safetensors").tensors for name in ("one", "other")]
     assert any(not torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
-
-
-def test_the_order_and_the_dropout_of_an_epoch_depend_on_seed_and_epoch() -> None:
-    seeds = {seed_of(seed, epoch) for seed in range(20) for epoch in range(20)}
-    assert len(seeds) == 400
-    assert seed_of(1, 2) == seed_of(1, 2)
 
 
 def test_the_loop_leaves_the_callers_random_numbers_alone(tmp_path: Path) -> None:
@@ -328,20 +313,6 @@ def test_weights_and_validation_that_are_not_finite_are_refused(tmp_path: Path) 
     assert not (tmp_path / "last.safetensors").exists()
 
 
-def test_bf16_keeps_float32_weights_and_learns(tmp_path: Path) -> None:
-    fitted = _fit(tmp_path, LoopSettings(epochs=40, precision="bf16"))
-    assert fitted.history[-1].loss < fitted.history[0].loss / 5
-    assert {t.dtype for t in read_trained(fitted.checkpoint).tensors.values()} == {torch.float32}
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"epochs": 0}, {"seed": -1}, {"patience": 0}, {"precision": "fp16"}, {"precision": "x"}]
-)
-def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match=next(iter(wrong))):
-        LoopSettings(**wrong)
-
-
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="cannot be made"):
@@ -354,8 +325,3 @@ def test_progress_counts_epochs(tmp_path: Path) -> None:
     assert calls[0] == ("run", 0.25, EPOCHS)
     assert calls[-1] == ("run", EPOCHS, EPOCHS)
     assert [done for _, done, _ in calls] == sorted(done for _, done, _ in calls)
-
-
-def test_the_first_of_equal_epochs_is_the_best() -> None:
-    history = [Epoch(1, 0.1, 0.2, 0), Epoch(2, 0.1, 0.5, 0), Epoch(3, 0.1, 0.5, 0)]
-    assert best_of(history).epoch == 2

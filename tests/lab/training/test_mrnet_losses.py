@@ -43,11 +43,8 @@ def test_ious_are_those_of_the_one_iou() -> None:
             assert float(ious[b, m, i, j]) == pytest.approx(expected, abs=1e-6)
 
 
-def test_an_iou_of_a_half_is_a_half() -> None:
-    assert float(window_iou(torch.tensor([0.0, 4.95]), torch.tensor([0.0, 9.9]))) == 0.5
-
-
 def test_an_empty_window_overlaps_nothing() -> None:
+    assert float(window_iou(torch.tensor([0.0, 4.95]), torch.tensor([0.0, 9.9]))) == 0.5
     empty = torch.zeros(2)
     assert float(window_iou(empty, torch.tensor([0.0, 1.0]))) == 0
     assert float(window_iou(torch.tensor([0.5, 0.5]), torch.tensor([0.0, 1.0]))) == 0
@@ -113,13 +110,16 @@ def _same_segment(one: Tensor, two: Tensor, how: LossSettings) -> bool:
     n_queries=st.integers(1, 3),
     n_windows=st.integers(1, 2),
     positives=st.integers(1, 3),
+    margin=st.sampled_from([0.0, 0.2, 0.4]),
 )
 @settings(max_examples=60, deadline=None)
 def test_contrastive_loss_is_the_rule_written_out(
-    seed: int, batch: int, n_queries: int, n_windows: int, positives: int
+    seed: int, batch: int, n_queries: int, n_windows: int, positives: int, margin: float
 ) -> None:
-    how = replace(LossSettings(), positives=positives)
+    how = replace(LossSettings(), positives=positives, margin=margin)
     windows = _windows(batch, n_queries, n_windows, seed)
+    if n_queries > 1 and seed % 3 == 0:
+        windows[:, 1] = windows[:, 0]  # queries of one segment are no negatives of each other
     draw = torch.Generator().manual_seed(seed)
     ious = torch.rand(batch, n_queries, 14, generator=draw)  # those of real windows may be equal
     ious[torch.rand(batch, n_queries, generator=draw) < 0.2] = 0  # true nowhere
@@ -128,29 +128,6 @@ def test_contrastive_loss_is_the_rule_written_out(
     proposals, queries = _unit(batch, ious.shape[2], 4, seed=seed), _unit(batch, n_queries, 4, seed=seed + 1)
     given_ = (proposals, queries, ious, windows, is_query, how)
     assert float(contrastive_loss(*given_)) == pytest.approx(_slow_contrast(*given_), rel=1e-4, abs=1e-5)
-
-
-def test_queries_of_the_same_segment_are_no_negatives_of_each_other() -> None:
-    windows = torch.tensor([[[[0.2, 0.6]], [[0.2, 0.6]]]])
-    ious = proposal_ious(windows, T)[:, :, VALID]
-    proposals, queries = _unit(1, 14, 4, seed=0), _unit(1, 2, 4, seed=1)
-    both = torch.ones(1, 2, dtype=torch.bool)
-    alone = [torch.tensor([[True, False]]), torch.tensor([[False, True]])]
-    together = contrastive_loss(proposals, queries, ious, windows, both, LossSettings())
-    each = [contrastive_loss(proposals, queries, ious, windows, one, LossSettings()) for one in alone]
-    assert float(together) == pytest.approx(float(sum(each)) / 2, rel=1e-5)
-
-
-def test_padding_changes_nothing() -> None:
-    windows = _windows(2, 2, 1, seed=3)
-    proposals, queries = _unit(2, 14, 4, seed=4), _unit(2, 2, 4, seed=5)
-    padded_windows = torch.cat([windows, _windows(2, 1, 1, seed=6)], dim=1)
-    padded_queries = torch.cat([queries, torch.full((2, 1, 4), 7.0)], dim=1)
-    true, padded = torch.ones(2, 2).bool(), torch.tensor([[True, True, False]] * 2)
-    ious, more = (proposal_ious(one, T)[:, :, VALID] for one in (windows, padded_windows))
-    expected = contrastive_loss(proposals, queries, ious, windows, true, LossSettings())
-    found = contrastive_loss(proposals, padded_queries, more, padded_windows, padded, LossSettings())
-    assert torch.equal(found, expected)
 
 
 def test_a_lone_query_with_no_negatives_costs_nothing_and_has_a_gradient() -> None:
@@ -163,19 +140,3 @@ def test_a_lone_query_with_no_negatives_costs_nothing_and_has_a_gradient() -> No
     assert loss.item() == 0
     assert proposals.grad is not None
     assert proposals.grad.isfinite().all()
-
-
-def test_queries_that_are_true_nowhere_cost_nothing_by_themselves() -> None:
-    windows = torch.zeros(2, 1, 1, 2)
-    ious = proposal_ious(windows, T)[:, :, VALID]
-    given_ = (_unit(2, 14, 4, seed=4), _unit(2, 1, 4, seed=5), ious, windows, torch.ones(2, 1).bool())
-    assert float(contrastive_loss(*given_, LossSettings())) == 0
-
-
-def test_a_margin_asks_for_more() -> None:
-    windows = _windows(2, 2, 1, seed=3)
-    ious = proposal_ious(windows, T)[:, :, VALID]
-    given_ = (_unit(2, 14, 4, seed=4), _unit(2, 2, 4, seed=5), ious, windows, torch.ones(2, 2).bool())
-    losses = [float(contrastive_loss(*given_, LossSettings(margin=margin))) for margin in (0.0, 0.2, 0.4)]
-    assert losses == sorted(losses)
-    assert losses[0] < losses[2]

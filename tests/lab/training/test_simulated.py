@@ -71,25 +71,10 @@ def test_the_guide_is_high_inside_the_windows() -> None:
     assert np.mean(above) > 0.75  # words that were dropped may be all that tells two sentences apart
 
 
-def test_noise_hides_what_is_said() -> None:
-    def passing(examples: list[MomentExample]) -> float:
-        return float(np.mean([np.abs(np.diff(example.video[:, :N], axis=0)).mean() for example in examples]))
-
-    assert passing(simulated(noisy)) > 2 * passing(simulated(clear))
-
-
 def test_the_same_seed_gives_the_same_videos_and_another_seed_others() -> None:
     first, again, other = simulated(noisy), simulated(noisy), simulated(noisy, seed=1)
     assert all(np.array_equal(a.video, b.video) for a, b in zip(first, again, strict=True))
     assert not all(np.array_equal(a.video, b.video) for a, b in zip(first, other, strict=True))
-
-
-def test_annotated_and_joined_videos_are_both_made_and_some_queries_have_no_target() -> None:
-    examples = simulated(n_videos=200)
-    joined_fraction = np.mean([example.name == "joined" for example in examples])
-    no_target = np.mean([not example.windows.any() for example in examples])
-    assert 0.45 < joined_fraction < 0.75
-    assert 0.02 < no_target < 0.4
 
 
 def test_windows_lie_inside_the_example() -> None:
