@@ -1,4 +1,3 @@
-import math
 import re
 
 import pytest
@@ -8,9 +7,9 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn.functional import gelu
 
+from tests.models.attention.test_retention import retain_directly
 from vidsum.errors import UsageError
 from vidsum.models.attention.learned_mask import LearnedMask, fused_attention
-from vidsum.models.attention.retention import xpos
 from vidsum.models.configs import DETRConfig, MaskConfig
 from vidsum.models.detr import (
     DETREncoderLayer,
@@ -173,32 +172,6 @@ def test_mrnet_detr_encodes_by_equations_7_to_9() -> None:
         x = model.norm(x)
         products = model.global_saliency.of_clips(x[4:]) @ model.global_saliency.of_token(x[0])
         assert torch.allclose(model.saliency(video, is_clip, words, is_word)[0], products / 4, atol=1e-5)
-
-
-def retain_directly(retention: nn.Module, x: Tensor, n_words: int) -> Tensor:
-    weights = retention.query_projections.weight, retention.video_projections.weight
-    q, k, v = (
-        torch.cat([x[:n_words] @ one.T, x[n_words:] @ other.T])
-        for one, other in zip(weights[0].split(16), weights[1].split(16), strict=True)
-    )
-    clips = len(x) - n_words
-    away = (torch.arange(clips)[:, None] - torch.arange(clips)).abs()
-    learned = retention.sparse_weights[:clips, :clips].sigmoid().fill_diagonal_(1)
-    mask = torch.ones(len(x), len(x))
-    mask[n_words:, n_words:] = 0.98**away * learned
-    heads = []
-    for head in range(2):
-        columns = slice(8 * head, 8 * head + 8)
-        turned = [
-            torch.cat(
-                [xpos(one[:n_words, columns], inverse=back), xpos(one[n_words:, columns], inverse=back)]
-            )
-            for one, back in ((q, False), (k, True))
-        ]
-        logits = turned[0] @ turned[1].T / math.sqrt(8) * mask
-        heads.append(logits.softmax(1) @ v[:, columns])
-    out: Tensor = retention.out(torch.cat(heads, dim=1))
-    return out
 
 
 def test_the_sparsity_loss_is_of_mrnet_detr_alone() -> None:

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vidsum.models.mrnet import ProposalMap, cell_weights, pool_proposals, pooling_counts, proposals
+from vidsum.models.mrnet import ProposalMap, pool_proposals, pooling_counts, proposals
 
 
 @pytest.mark.parametrize(
@@ -38,23 +38,6 @@ def test_a_proposal_is_the_most_of_its_clips(clips: int, seed: int) -> None:
     assert pooled.shape[2] == len(pairs)
     for number, (first, last) in enumerate(pairs.tolist()):
         assert torch.equal(pooled[0, :, number], x[0, :, first : last + 1].amax(dim=1))
-
-
-def test_cells_are_weighed_by_those_that_exist() -> None:
-    valid = ProposalMap(20, pooling_counts(20), 1, 1, 3, 1).valid
-    (weights,) = cell_weights(valid, 3, [1])
-    for i in range(20):
-        for j in range(20):
-            count = valid[max(0, i - 1) : i + 2, max(0, j - 1) : j + 2].sum().item()
-            assert weights[i, j].item() == pytest.approx(1 / count if count else 0)
-
-
-def test_first_convolution_pads_for_all() -> None:
-    first, second = cell_weights(torch.ones(6, 6, dtype=torch.bool), 5, [4, 0])
-    assert first.shape == (10, 10)
-    assert second.shape == (6, 6)
-    assert first[0, 0].item() == 1  # only the corner cell of the map is under the kernel
-    assert second[3, 3].item() == pytest.approx(1 / 25)
 
 
 def test_one_masked_convolution_directly() -> None:

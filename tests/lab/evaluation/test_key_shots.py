@@ -1,7 +1,7 @@
 """Key shots, F-measure, coverage and rank correlation against published and direct computations."""
 
 from collections.abc import Callable
-from itertools import combinations, product
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -42,23 +42,6 @@ def chosen_shots(summary: np.ndarray, shots: np.ndarray) -> list[bool]:
     parts = [summary[first : last + 1] for first, last in shots]
     assert all(part.all() or not part.any() for part in parts)
     return [bool(part.all()) for part in parts]
-
-
-@pytest.mark.parametrize("knapsack", KNAPSACKS)
-@settings(max_examples=40)
-@given(seed=st.integers(0, 10_000), n_shots=st.integers(2, 9), levels=st.sampled_from([3, 1000]))
-def test_no_choice_within_the_budget_is_better(knapsack: str, seed: int, n_shots: int, levels: int) -> None:
-    rng = np.random.default_rng(seed)
-    shots, scores = cut(100, n_shots, rng), (rng.integers(0, levels, 100) / levels).astype(np.float32)
-    chosen = chosen_shots(key_shots(scores[None], shots, knapsack)[0], shots)
-    values, lengths = worth(scores, shots, knapsack), (shots[:, 1] - shots[:, 0] + 1).tolist()
-
-    def total(numbers: list[float], choice: tuple[bool, ...] | list[bool]) -> float:
-        return sum(number for number, taken in zip(numbers, choice, strict=True) if taken)
-
-    fitting = [choice for choice in product((False, True), repeat=n_shots) if total(lengths, choice) <= 15]
-    assert total(lengths, chosen) <= 15
-    assert total(values, chosen) == pytest.approx(max(total(values, choice) for choice in fitting), abs=1e-12)
 
 
 def published_choice(values: list[float], lengths: list[int], budget: int) -> list[bool]:

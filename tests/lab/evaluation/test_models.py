@@ -193,22 +193,6 @@ def test_answers_to_qvhighlights_are_the_models_own(
     assert read_highlight_predictions(tmp_path / "mine.jsonl", QUERIES) == found
 
 
-@pytest.mark.parametrize("family", ["qd-detr"], indirect=True)
-def test_spans_and_saliency_of_a_detr_are_all_given(run: ModelRun) -> None:
-    found = highlights_by(run, QUERIES)
-    for qid, length in (("7", 10), ("8", 10), ("9", 6), ("10", 31)):
-        query, answer = QUERIES[qid], found[qid]
-        by_hand = detected(clips_of(run, query.video, length), words_of(query.text)[:3])
-        scores = by_hand.logits[-1, 0].softmax(-1)[:, 0].sort(descending=True).values
-        assert answer.moments is not None
-        assert [moment.score for moment in answer.moments] == pytest.approx(scores.tolist(), abs=1e-5)
-        by_clip = by_hand.saliency[0].numpy()
-        borders = np.rint(np.arange(len(by_clip)) * length / len(by_clip))  # as features are averaged
-        at = np.searchsorted(borders, np.arange(length), side="right") - 1
-        ties = (np.arange(length) + 0.5) * len(by_clip) % length == 0  # a middle between two clips
-        np.testing.assert_allclose(np.array(answer.saliency)[~ties], by_clip[at[~ties]], atol=1e-4)
-
-
 def test_published_words_are_for_detr_alone(
     run: ModelRun, family: str, tmp_path: Path, encoders: list[str]
 ) -> None:

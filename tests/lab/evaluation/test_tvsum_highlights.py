@@ -9,14 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docs.benchmarks.top_clips import (
-    TEST_VIDEOS,
-    clip_annotations,
-    clips_of,
-    measure_top_clips,
-    top_precisions,
-)
-from vidsum.errors import UsageError
+from docs.benchmarks.top_clips import TEST_VIDEOS, clip_annotations, measure_top_clips, top_precisions
 from vidsum.lab.datasets.labels import Labels, read_tvsum_mat
 
 
@@ -85,28 +78,6 @@ def test_the_mean_is_over_annotators_then_videos_then_categories() -> None:
     assert found.videos == pytest.approx({"a": (1 + last) / 2, "b": 0, "c": (1 + (0 + 1 / 2) / 2) / 2})
     assert found.categories == pytest.approx({"VT": (1 + last) / 4, "BK": 0.625})
     assert found.mean == pytest.approx(((1 + last) / 4 + 0.625) / 2)
-
-
-@pytest.mark.parametrize(
-    ("scores", "reason"),
-    [
-        ({}, "a: has no scores"),
-        ({"a": [1, 2]}, r"\[2\] .* 3 clips"),
-        ({"a": [1, np.nan, 2]}, "NaN"),
-        ({"a": np.zeros((1, 1, 3))}, r"\[1, 1, 3\]"),
-    ],
-)
-def test_scores_that_do_not_fit_are_refused(scores: dict[str, list[float]], reason: str) -> None:
-    with pytest.raises(UsageError, match=reason):
-        measure_top_clips({"a": annotated("VT", [5, 1, 1])}, scores)
-    with pytest.raises(UsageError, match="no video"):
-        measure_top_clips({}, {})
-
-
-def test_samples_are_averaged_in_their_clips() -> None:
-    video = annotated("VT", [5, 1, 1])  # clips begin at the frames 0, 20 and 40
-    assert clips_of([1, 2, 4, 5, 9], [0, 15, 20, 39, 65], video).tolist() == [1.5, 4.5, 5.0]
-    assert clips_of([7], [50], video).tolist() == [7, 7, 7]
 
 
 @pytest.mark.shared

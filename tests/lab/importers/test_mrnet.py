@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -39,10 +38,9 @@ def asked(name: str) -> tuple[Tensor, Tensor]:
     return video, torch.randn(3, 9, generator=generator)
 
 
-def scores(trained: Trained, video: Tensor, queries: Tensor, **changes: Any) -> tuple[Tensor, Tensor]:
-    """[M, T, T] of ours, and where there is a proposal; `changes` are of the configuration."""
-    changed = Trained("mrnet", {**trained.config, **changes}, trained.features, {}, trained.tensors)
-    model = build_moment_model(changed, "official", "cpu").model
+def scores(trained: Trained, video: Tensor, queries: Tensor) -> tuple[Tensor, Tensor]:
+    """[M, T, T] of ours, and where there is a proposal."""
+    model = build_moment_model(trained, "official", "cpu").model
     with torch.no_grad():
         return match_scores(model(video[None], queries[None]))[0], model.valid
 
@@ -57,28 +55,6 @@ def test_scores_are_those_of_the_public_code(name: str, is_shared: bool) -> None
     assert torch.equal(expected > 0, valid.expand_as(expected))
     assert (found - expected)[:, valid].abs().max() < 1e-5
     assert expected[:, valid].std() > 0.02
-
-
-@pytest.mark.parametrize(
-    ("name", "change"),
-    [
-        ("mrnet-activitynet", {"gamma": 0.999}),
-        ("mrnet-activitynet", {"contrastive_power": 0.3}),
-        ("mrnet-activitynet", {"diagonal": 1.0}),
-        ("mrnet-activitynet", {"positions": "after"}),
-        ("mrnet-charades", {"gamma": 0.999}),
-        ("mrnet-charades", {"nonlinearity": "softmax"}),
-        ("mrnet-charades", {"queries_attend": True}),
-        ("mrnet-tacos", {"gamma": 0.98}),
-        ("mrnet-tacos", {"contrastive_power": 0.5}),
-    ],
-)
-def test_every_switch_tells(name: str, change: dict[str, Any]) -> None:
-    """Were one of them read wrongly, the comparison above would see it."""
-    trained = mrnet_checkpoint(Published(given(name, is_shared=True), {}), name)
-    right, valid = scores(trained, *asked(name))
-    wrong, _ = scores(trained, *asked(name), **change)
-    assert (right - wrong)[:, valid].abs().max() > 1e-2
 
 
 @NAMES

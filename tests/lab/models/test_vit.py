@@ -1,4 +1,4 @@
-"""The vision transformer: equal to timm's and torchvision's without masks; the papers' masks in it."""
+"""The vision transformer: equal to timm's without masks; the papers' masks in it."""
 
 from dataclasses import replace
 
@@ -63,32 +63,6 @@ def test_without_masks_it_is_timms() -> None:
     config = ViTConfig(image=32, patch=8, d=24, layers=3, heads=4, classes=7)
     pictures = torch.randn(2, 3, 32, 32)
     torch.testing.assert_close(with_weights_of(theirs, names, config)(pictures), theirs(pictures))
-
-
-def test_without_masks_its_tokens_are_torchvisions() -> None:
-    from torchvision.models import VisionTransformer
-
-    sizes = {"image_size": 32, "patch_size": 8, "num_layers": 3, "num_heads": 4, "hidden_dim": 24}
-    torch.manual_seed(0)
-    theirs = VisionTransformer(**sizes, mlp_dim=96, num_classes=7).eval()
-    for each in theirs.parameters():
-        nn.init.normal_(each, std=0.2)
-    names = {
-        "encoder.layers.encoder_layer_": "blocks.",
-        "encoder.pos_embedding": "positions",
-        "encoder.ln": "norm",
-        "heads.head": "head",
-        "conv_proj": "patches",
-        "self_attention.in_proj_": "attention.QKV.",
-        "self_attention.out_proj": "attention.out",
-        "ln_1": "norms.0",
-        "ln_2": "norms.1",
-        "mlp.3": "mlp.2",
-    }
-    ours = with_weights_of(theirs, names, ViTConfig(image=32, patch=8, d=24, layers=3, heads=4, classes=7))
-    pictures = torch.randn(2, 3, 32, 32)
-    of_class = ours.head(ours.norm(ours.encode(pictures)[:, 0]))  # torchvision reads the class's token
-    torch.testing.assert_close(of_class, theirs(pictures))
 
 
 @pytest.mark.parametrize("kind", ["lam", "static"])

@@ -10,7 +10,6 @@ import pytest
 import torch
 from torch.nn import functional
 
-from docs.benchmarks.mean_of_maps import one_of, standardised_as
 from tests.pictures import EXTRACTOR, embedded, make_pictures, use_stand_ins, write_csv
 from vidsum.checkpoints.trained import Trained, read_trained
 from vidsum.errors import InputError, OutputError
@@ -29,7 +28,6 @@ from vidsum.lab.training.vse import (
 )
 from vidsum.lab.training.vse_measured import PENALTIES, measure_map
 from vidsum.models.configs import VSEConfig
-from vidsum.models.vse import tensor_shapes
 
 SETTINGS = VSESettings(
     model=VSEConfig(hidden=32),
@@ -86,28 +84,6 @@ def test_the_mean_of_maps_weighs_them_equally() -> None:
     whole = average_maps(trained, x)
     assert whole["hidden.weight"].shape == (27, 6)
     assert np.allclose(outputs(whole), np.mean(scaled, axis=0), atol=5e-3)
-
-
-def test_a_map_of_another_standardisation_gives_the_same() -> None:
-    rng = np.random.default_rng(0)
-    drawn = {
-        name: rng.standard_normal(shape).astype(np.float32)
-        for name, shape in tensor_shapes(VSEConfig(dim_in=6, hidden=9, dim_out=4)).items()
-    }
-    drawn["scale"] = np.exp(drawn["scale"])
-    trained = Trained(
-        "vse", {}, {}, {"maps": 3}, {name: torch.from_numpy(each) for name, each in drawn.items()}
-    )
-    other = {"mean": rng.standard_normal(6).astype(np.float32), "scale": np.float32([1, 2, 3, 4, 5, 6])}
-    x = rng.standard_normal((50, 6)).astype(np.float32)
-
-    def outputs(own: dict[str, np.ndarray], mean: np.ndarray, scale: np.ndarray) -> np.ndarray:
-        hidden = np.maximum((x - mean) / scale @ own["hidden.weight"].T + own["hidden.bias"], 0)
-        return np.asarray(hidden @ own["output.weight"].T + own["output.bias"])
-
-    parts = [standardised_as(one_of(trained, number), other) for number in range(3)]
-    found = np.sum([outputs(part, **other) for part in parts], axis=0)
-    assert np.allclose(found, outputs(drawn, drawn["mean"], drawn["scale"]), atol=1e-4)
 
 
 def test_it_can_be_stopped_anywhere_and_gives_the_same_bytes(data: VSEData, tmp_path: Path) -> None:
