@@ -165,21 +165,6 @@ def test_random_clips_come_to_what_is_expected() -> None:
     assert random.clips["Good"].precision == pytest.approx(0.75, abs=0.03)  # of two clips, one right
 
 
-@pytest.mark.parametrize(
-    ("changes", "warning"),
-    [
-        ({"moments": None}, "the predictions have no pred_relevant_windows: only saliency is measured"),
-        ({"saliency": None}, "the predictions have no pred_saliency_scores: only moments are measured"),
-    ],
-)
-def test_measures_without_predictions_are_in_no_row(changes: dict[str, None], warning: str) -> None:
-    report = evaluate_highlights(QUERIES, answers(**changes), n_seeds=1)
-    assert report.warnings == (warning,)
-    lacks_moments = "moments" in changes
-    assert [row.measures.moments is None for row in report.rows] == [lacks_moments] * 3
-    assert [row.measures.clips is None for row in report.rows] == [not lacks_moments] * 3
-
-
 def test_data_without_annotators_has_moments_alone() -> None:
     bare = {qid: Query(qid, one.text, one.video, 8.0, one.windows) for qid, one in QUERIES.items()}
     report = evaluate_highlights(bare, answers(), n_seeds=1)

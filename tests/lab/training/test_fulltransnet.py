@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.lab.training.videos import DIM, toy_video, toy_videos
+from tests.lab.training.videos import DIM, toy_videos
 from tests.synthetic import write_annotated
 from vidsum.checkpoints.trained import read_trained
 from vidsum.errors import InputError, OutputError, UsageError
@@ -136,19 +136,6 @@ def test_the_first_weights_are_xavier_and_of_the_seed(
     assert 0.8 * bound < weights[0].abs().max() <= bound
 
 
-def test_a_finished_run_is_up_to_date_and_another_is_refused(tmp_path: Path) -> None:
-    train_splits(VIDEOS, SPLITS, SETTINGS, tmp_path)
-    assert all(result.fitted.up_to_date for result in train_splits(VIDEOS, SPLITS, SETTINGS, tmp_path))
-    other = _with({"lr": 0.01})
-    with pytest.raises(OutputError, match=r"settings\.lr was 0\.001, is 0\.01"):
-        train_splits(VIDEOS, SPLITS, other, tmp_path)
-    # one split alone is trained anew, but those of the old settings may not stay beside it
-    run = prepare_run(VIDEOS, SPLITS, other, tmp_path, overwrite=True)
-    train_split(run, 0, overwrite=True)
-    assert read_run(tmp_path)["settings"]["lr"] == 0.01
-    assert not (tmp_path / "split_1" / "best.safetensors").exists()
-
-
 def test_overwriting_one_split_leaves_the_others(tmp_path: Path) -> None:
     train_splits(VIDEOS, SPLITS, SETTINGS, tmp_path)
     run = prepare_run(VIDEOS, SPLITS, SETTINGS, tmp_path, overwrite=True)
@@ -192,27 +179,6 @@ def test_a_video_without_a_key_shot_is_left_out_with_a_warning(tmp_path: Path) -
     none = {key: replace(one_shot, name=key) for key in VIDEOS}
     with pytest.raises(UsageError, match="no training video has a shot"):
         train_splits(none, SPLITS[:1], settings, tmp_path / "none")
-
-
-def test_features_of_several_kinds_are_refused(tmp_path: Path) -> None:
-    name = SPLITS[0].test[0]
-    wide = replace(VIDEOS[name].features, array=np.zeros((len(VIDEOS[name].features), 9), np.float32))
-    other = replace(VIDEOS[name].features, extractor="i3d")
-    for features, message in ((wide, "9 numbers of custom"), (other, "6 numbers of i3d")):
-        mixed = {**VIDEOS, name: replace(VIDEOS[name], features=features)}
-        with pytest.raises(UsageError, match=message):
-            train_splits(mixed, SPLITS, SETTINGS, tmp_path)
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_video_too_long_for_the_linear_head_is_refused_and_the_pointer_takes_it(tmp_path: Path) -> None:
-    name = SPLITS[0].train[0]
-    longer = {**VIDEOS, name: toy_video(name, n_shots=20)}
-    with pytest.raises(UsageError, match="has 80 samples; the model has positions for 64") as refused:
-        train_splits(longer, SPLITS[:1], SETTINGS, tmp_path)
-    assert "--head pointer" in str(refused.value.hint)
-    pointer = _with({"model": replace(SMALL, head="pointer")})
-    assert train_splits(longer, SPLITS[:1], pointer, tmp_path)
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"schema": "x"}'])

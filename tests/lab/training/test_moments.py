@@ -116,15 +116,6 @@ def test_a_broken_off_run_ends_as_one_never_broken(
         assert (tmp_path / "broken" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
 
 
-def test_other_data_and_settings_are_another_run(family: Family, tmp_path: Path) -> None:
-    data = _fixed(family.toy(TOY, 1))
-    family.run(data, tmp_path)
-    with pytest.raises(OutputError, match=r"training\.seed was 0, is 1"):
-        family.run(data, tmp_path, seed=1)
-    with pytest.raises(OutputError, match=r"training\.data\.from"):
-        family.run(replace(data, about={"from": "there"}), tmp_path)
-
-
 def test_another_model_is_another_run(tmp_path: Path) -> None:
     data = _fixed(draw_highlights(TOY, 1))
     _detr("qd-detr").run(data, tmp_path)

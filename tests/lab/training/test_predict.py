@@ -1,6 +1,5 @@
 """Scoring the test videos of a run: each by its own split's model, with no labels unless chosen."""
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 from tests.lab.training.test_fulltransnet import train_splits
 from tests.lab.training.videos import toy_video, toy_videos
 from vidsum.errors import InputError, UsageError
-from vidsum.lab.datasets.splits import Split, k_fold
+from vidsum.lab.datasets.splits import k_fold
 from vidsum.lab.datasets.summaries import AnnotatedVideo, shots_of
 from vidsum.lab.training.predict import predict_run
 from vidsum.lab.training.settings import LoopSettings
@@ -70,13 +69,6 @@ def test_a_decoder_of_the_same_step_is_measured_with_labels_only(tmp_path: Path)
         predict_run(tmp_path, VIDEOS, device="cpu")
 
 
-def test_a_video_that_two_splits_test_is_scored_by_both(tmp_path: Path) -> None:
-    first, second, *others = VIDEOS
-    splits = [Split("a", tuple(others), (first,)), Split("b", tuple(others[1:]), (first, second))]
-    train_splits(VIDEOS, splits, SETTINGS, tmp_path)
-    assert set(predict_run(tmp_path, VIDEOS).scores) == {f"{first} (a)", f"{first} (b)", second}
-
-
 def test_the_protocol_of_the_paper_refuses_what_the_model_cannot_read(run: Path) -> None:
     name = SPLITS[0].test[0]
     longer = {**VIDEOS, name: toy_video(name, n_shots=20)}
@@ -86,14 +78,6 @@ def test_the_protocol_of_the_paper_refuses_what_the_model_cannot_read(run: Path)
     wide = replace(VIDEOS[name].features, array=np.zeros((len(VIDEOS[name].features), 9), np.float32))
     with pytest.raises(UsageError, match=r"reads features of \d numbers, not of 9"):
         predict_run(run, {**VIDEOS, name: replace(VIDEOS[name], features=wide)}, "paper", device="cpu")
-
-
-def test_a_run_that_is_not_over_is_refused(run: Path, tmp_path: Path) -> None:
-    half = tmp_path / "half"
-    shutil.copytree(run, half)
-    (half / "split_1" / "best.safetensors").unlink()
-    with pytest.raises(InputError, match="this split is not trained yet"):
-        predict_run(half, VIDEOS)
 
 
 def test_a_test_video_that_is_not_given_is_named(run: Path) -> None:
