@@ -183,6 +183,15 @@ def segments(draw: st.DrawFn, duration_s: float) -> list[tuple[float, float]]:
 Limits = tuple[float, float | None]
 
 
+def test_keep_is_whole_where_a_shot_begins_inside_its_first_frame() -> None:
+    features = replace(video(4), video=video_info(duration_s=4))
+    shots = cut(0, 0.215, 1.005, 4)  # inside the frames that begin at .20 and end at 1.00 s
+    selected = select(features, shots, np.ones(8, np.float32), 2.0, keep=[(0.203, 1.0)])
+    start, end = selected.segments[0]
+    assert start <= 0.203
+    assert end >= 1.0
+
+
 @settings(max_examples=300, deadline=None)
 @given(
     data=st.data(),

@@ -239,8 +239,10 @@ def _edges(shot_edges: IntArray, required: BoolArray, dropped: BoolArray) -> Int
     return np.unique(np.concatenate([[0], inside[(inside > 0) & (inside < n_frames)], [n_frames]]))
 
 
-def _times(edges: IntArray, shots: Shots, features: Features) -> TimeArray:
-    """Return seconds of edges that are given in frames; those of a video's shots are where they were."""
+def _times(edges: IntArray, shots: Shots, features: Features, required: BoolArray) -> TimeArray:
+    """Return seconds of edges that are given in frames; those of a video's shots are where they were, unless
+    a required segment would be shorter.
+    """
     times: TimeArray = np.minimum(edges / features.video_fps, features.duration_s)
     if features.video is None:
         return times
@@ -248,6 +250,8 @@ def _times(edges: IntArray, shots: Shots, features: Features) -> TimeArray:
     place = np.searchsorted(edges, _frames(video_edges, features.video_fps)).clip(0, len(edges) - 1)
     off_s = np.abs(times[place] - video_edges)
     moved = (place > 0) & (off_s > _SAME_S) & (off_s * features.video_fps <= 0.5)
+    begins, ends = np.diff(required.astype(int), prepend=0, append=0)[edges[place]] == [[1], [-1]]
+    moved &= ~np.where(video_edges > times[place], begins, ends)
     times[place[moved]] = video_edges[moved]
     return times
 
@@ -274,7 +278,7 @@ def _build_selection(
     inside_kept = np.flatnonzero(video.required[1:] & video.required[:-1]) + 1
     runs = _runs(chosen, np.setdiff1d(breaks, inside_kept))
     edges = np.union1d(video.edges, np.array(runs, np.int64))
-    times = _times(edges, shots, features)
+    times = _times(edges, shots, features, video.required)
     if chosen.all():
         times[-1] = features.duration_s
     at_s = dict(zip(edges.tolist(), times.tolist(), strict=True))
