@@ -63,9 +63,7 @@ def test_the_page_has_examples() -> None:
 @pytest.mark.deep
 @pytest.mark.weights
 @pytest.mark.parametrize("precision", [None, "fp32"])
-def test_console_examples_in_one_folder(
-    precision: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_console_examples(precision: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The defaults depend on the processor: int8 where it has such instructions."""
     for name in WEIGHTS:
         real_weights(name)
@@ -74,9 +72,7 @@ def test_console_examples_in_one_folder(
 
 @pytest.mark.deep
 @pytest.mark.shared
-def test_console_examples_on_annotations(
-    shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_console_examples_of_data(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _compare(console.DATA_PAGES, tmp_path, shared, monkeypatch)
 
 

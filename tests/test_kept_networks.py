@@ -123,9 +123,7 @@ def test_a_rate_is_no_other_network_but_a_precision_is(loads: Counter[str]) -> N
     assert loads["mobilenet_v2"] == 2
 
 
-def test_other_weights_of_the_same_name_are_loaded(
-    loads: Counter[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_weights_of_one_name(loads: Counter[str], monkeypatch: pytest.MonkeyPatch) -> None:
     get_extractor(describe("mobilenet_v2"), device="cpu")
     monkeypatch.setattr(checkpoints, "sha256_of", lambda name: "1234")
     get_extractor(describe("mobilenet_v2"), device="cpu")

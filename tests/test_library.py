@@ -4,7 +4,8 @@ import gc
 import inspect
 import pickle
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ import pytest
 
 import vidsum
 from tests import media
+from tests.media import make_video
 from tests.results.made import results
 from vidsum import device
 from vidsum.errors import InputError, OutputError, UsageError
+from vidsum.features.extractor import _registered
 from vidsum.results.features import Features
 
 CALLS = {
@@ -169,9 +172,7 @@ def test_frames_of_features_or_without_a_side_are_refused() -> None:
             vidsum.read_frames(source, [0.0], max_side=max_side)
 
 
-def test_clips_are_named_after_their_query_video_and_time(
-    made: dict[str, Any], film: Path, tmp_path: Path
-) -> None:
+def test_names_of_clips(made: dict[str, Any], film: Path, tmp_path: Path) -> None:
     assert vidsum.write_clips(made["moments"], tmp_path / "a" / "b") == ()
     names = sorted(path.name for path in (tmp_path / "a" / "b").iterdir())
     assert len(names) == 4
@@ -198,3 +199,63 @@ def test_unloading_frees_networks_at_once() -> None:
     finally:
         gc.enable()
         device._loaders.remove(load)
+
+
+def mean_colour(frames: np.ndarray) -> np.ndarray:
+    return frames.mean(axis=(1, 2)) / 255
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path]]:
+    """Two films, and a file between them that is none; `colour` is an extractor that needs no weights."""
+    folder = tmp_path_factory.mktemp("films")
+    for name, n_frames in (("a.mp4", 250), ("c.mp4", 150)):
+        make_video(folder / name, n_frames=n_frames, sound=True)
+    (folder / "b.mp4").write_text("no video")
+    vidsum.register_extractor(
+        vidsum.CustomExtractor("colour", mean_colour, dim=3, fps=2.0, size=64, version="1")
+    )
+    yield sorted(folder.glob("*.mp4"))
+    del _registered["colour"]
+
+
+def test_summaries_of_a_folder_as_they_come(films: list[Path], tmp_path: Path) -> None:
+    summarizer = vidsum.Summarizer(budget="30%", extractor="colour", device="cpu")
+    kept = {}
+    for path, summary in vidsum.iter_results(summarizer, films):
+        if isinstance(summary, vidsum.VidsumError):
+            kept[path.stem] = summary.message
+            continue
+        vidsum.write_video(summary, tmp_path / f"{path.stem}_summary.mp4")
+        kept[path.stem] = summary
+    assert list(kept) == ["a", "b", "c"]
+    assert str(films[1]) in str(kept["b"])
+    assert vidsum.probe(tmp_path / "c_summary.mp4").duration_s == pytest.approx(
+        kept["c"].duration_s, abs=0.05
+    )
+    begun = vidsum.iter_results(summarizer, iter(films))
+    assert next(begun)[0] == films[0]  # before the others are looked at
+
+
+def test_a_fault_that_all_would_meet_ends_a_batch() -> None:
+    def full(source: int) -> int:
+        fault = vidsum.VidsumError("the disk is full")
+        fault.ends_batch = True
+        raise fault
+
+    with pytest.raises(vidsum.VidsumError, match="full"):
+        list(vidsum.iter_results(full, [1, 2]))
+    with pytest.raises(vidsum.VidsumError, match="the step cannot be called"):
+        list(vidsum.iter_results([1, 2], full))  # type: ignore[arg-type, var-annotated]
+
+
+def test_own_features_and_scores_make_a_video(films: list[Path], tmp_path: Path) -> None:
+    film = films[0]
+    array = np.random.default_rng(0).normal(size=(20, 64))
+    features = vidsum.Features.from_array(array, fps=2.0, video=film)
+    summary = vidsum.summarize(features, "3s", model=lambda given: given.timestamps)
+    vidsum.write_video(summary, tmp_path / "own.mp4")
+    summary.save(tmp_path / "own.json")
+    assert vidsum.load(tmp_path / "own.json").to_dict() == summary.to_dict()
+    if find_spec("pandas"):
+        assert summary.to_pandas()["end_s"].max() == pytest.approx(10)

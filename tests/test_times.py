@@ -97,9 +97,7 @@ def test_a_time_range_that_is_none_is_refused_as_a_whole(text: str) -> None:
     st.sampled_from(["{0}h{1}m{2}s", "{0}h {1}min {2} s", "{0}:{1:02}:{3:06.3f}", "{0:02}:{1:02}:{3:06.3f}"]),
     st.sampled_from(".,"),
 )
-def test_any_way_to_write_a_time_is_read(
-    hours: int, minutes: int, seconds: Decimal, form: str, point: str
-) -> None:
+def test_parse_time_forms(hours: int, minutes: int, seconds: Decimal, form: str, point: str) -> None:
     text = form.format(hours, minutes, seconds, float(seconds)).replace(".", point)
     expected = hours * 3600 + minutes * 60 + float(seconds)
     assert parse_time(text) == pytest.approx(expected, abs=1e-9)

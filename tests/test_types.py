@@ -36,9 +36,7 @@ def test_an_iou_of_a_half_is_a_half() -> None:
 
 
 @given(a=st.lists(ends, max_size=4), b=st.lists(ends, max_size=4))
-def test_both_unions_are_the_same_but_for_rounding(
-    a: list[tuple[int, int]], b: list[tuple[int, int]]
-) -> None:
+def test_union_of_lengths(a: list[tuple[int, int]], b: list[tuple[int, int]]) -> None:
     assert iou(a, b).tolist() == iou(a, b, union="lengths").tolist()
 
 

@@ -72,9 +72,7 @@ def test_a_claim_holds_while_its_owner_may_be_alive(
 
 
 @pytest.mark.parametrize(("left_s", "state"), [(0.6, "added"), (20, "claimed")])
-def test_a_claim_of_elsewhere_is_watched_in_the_end(
-    place: str, tmp_path: Path, left_s: float, state: str
-) -> None:
+def test_claim_of_another_machine(place: str, tmp_path: Path, left_s: float, state: str) -> None:
     videos = [film(tmp_path / f"{name}.mp4", seed=seed) for seed, name in enumerate("ab")]
     with Archive(place) as archive, Archive(place) as other:
         claim(archive, videos[0], FAR, left_s)

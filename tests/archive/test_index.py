@@ -39,9 +39,7 @@ def count(archive: Archive, table: str) -> int:
     return int(rows)
 
 
-def test_what_is_new_is_added_and_what_is_there_is_not_made_again(
-    archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_add_new_videos_once(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = archive.add(videos)
     assert [one.state for one in first] == ["added", "added"]
     assert [one.shots for one in first] == [count(archive, "shots") - first[1].shots, first[1].shots]
@@ -69,9 +67,7 @@ def test_a_file_that_changed_is_made_anew_and_nothing_of_it_stays(archive: Archi
     assert found.end_s <= 2.2
 
 
-def test_a_file_that_moved_and_a_copy_are_not_decoded(
-    archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_add_moved_and_copied_files(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     archive.add(videos)
     (videos / "below").mkdir()
     (videos / "a.mp4").rename(videos / "below" / "new.mp4")
@@ -118,9 +114,7 @@ def test_what_is_removed_leaves_nothing(archive: Archive, videos: Path) -> None:
     assert archive.search("red") == []
 
 
-def test_a_run_that_ends_in_the_middle_keeps_whole_videos_and_goes_on(
-    archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_add_after_interruption(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     insert = index._insert
 
     def stop_at_b(*arguments: object) -> object:
@@ -178,9 +172,7 @@ def test_a_bad_file_is_told_and_leaves_nothing(archive: Archive, tmp_path: Path)
     assert archive.videos() == []
 
 
-def test_other_networks_see_the_videos_again(
-    archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_add_with_other_networks(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     archive.add(videos)
     for module in ("archive", "index"):
         monkeypatch.setattr(f"vidsum.archive.{module}.networks_digest", lambda: "newer")
@@ -221,18 +213,14 @@ def test_a_file_that_was_spoiled_is_not_found_any_more(archive: Archive, videos:
     assert len(archive.videos()) == 2
 
 
-def test_relative_paths_are_those_of_the_same_files(
-    archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_add_relative_paths(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(videos)
     (added,) = archive.add("../videos/a.mp4")
     assert added.video == str(videos / "a.mp4")
     assert archive.remove("../videos/a.mp4", "b.mp4") == 1
 
 
-def test_transcripts_that_came_to_the_cache_are_taken(
-    archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_add_cached_transcripts(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     transcripts = list[str]()
 
     def hear(video: str, extraction: Extraction, progress: object, *, transcribe: bool) -> object:
@@ -253,9 +241,7 @@ def test_transcripts_that_came_to_the_cache_are_taken(
     assert count(archive, "sentences") == 1
 
 
-def test_transcripts_are_added_when_they_are_asked_for(
-    archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_add_with_transcribe(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def hear(video: str, extraction: Extraction, progress: object, *, transcribe: bool) -> object:
         return spoken("we paint it green.", "then red.") if transcribe else None
 
@@ -269,9 +255,7 @@ def test_transcripts_are_added_when_they_are_asked_for(
     assert count(archive, "sentences") == 0
 
 
-def test_two_processes_that_index_one_folder_decode_no_file_twice(
-    archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_add_in_two_processes(archive: Archive, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen, see = get_context("fork").Value("i", 0), index._embed_video
 
     def counted(*how: Any) -> object:
@@ -343,9 +327,7 @@ def test_descriptions_of_another_video_are_not_taken(archive: Archive, videos: P
     assert count(archive, "descriptions") == 0
 
 
-def test_other_tracks_make_another_row(
-    archive: Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_add_other_tracks(archive: Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = make_tracks(
         tmp_path / "a.mkv", Track((64, 48)), Track((128, 96)), Track(1, value=0.3), Track(2, value=0.3)
     )

@@ -202,9 +202,7 @@ def test_a_video_that_vanished_is_told(browser: Any, server: Server, folder: Pat
 
 @pytest.mark.parametrize("width", [400, 1400])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_overflows_and_axe_finds_no_fault(
-    browser: Any, server: Server, width: int, scheme: str
-) -> None:
+def test_page_layout_and_accessibility(browser: Any, server: Server, width: int, scheme: str) -> None:
     tab = opened(browser, server, width=width, color_scheme=scheme)
     assert faults_of_looks(tab, width) == []
     tab.goto(f"{server.url}#q=blue&duplicates=1")

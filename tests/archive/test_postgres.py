@@ -129,9 +129,7 @@ def test_what_is_interrupted_leaves_nothing(url: str, videos: Path, monkeypatch:
         assert archive.add(videos)
 
 
-def test_an_index_of_the_server_finds_the_same(
-    url: str, videos: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_search_with_pgvector(url: str, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Archive(url) as archive:
         archive.add(videos)
         if not archive._connection.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").fetchall():
@@ -224,9 +222,7 @@ def test_its_page_is_that_of_a_file(url: str, videos: Path, tmp_path: Path) -> N
         ("postgresql:///x?host=/nowhere", True),
     ],
 )
-def test_offline_no_other_machine_is_asked(
-    url: str, is_local: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_offline_hosts(url: str, is_local: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("psycopg")
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
     with pytest.raises((InputError, OutputError), match="cannot be used" if is_local else "VIDSUM_OFFLINE"):

@@ -275,9 +275,7 @@ def test_other_machines_need_a_token(server: Server, folder: Path) -> None:
         assert len(token) >= 16
 
 
-def test_a_file_that_vanished_changed_or_leads_elsewhere(
-    folder: Path, tmp_path: Path, server: Server
-) -> None:
+def test_file_vanished_changed_or_linked(folder: Path, tmp_path: Path, server: Server) -> None:
     path, away = film(tmp_path / "odd.mp4", ("red", "red"), seed=3), tmp_path / "away.mp4"
     with Archive(tmp_path / "b.vidsum") as archive:
         archive.add(path)
@@ -318,7 +316,7 @@ def test_fifty_clients_at_once(server: Server) -> None:
         return found and part == content[number : number + 1000] and ask(server, "/api/video/2").status == 200
 
     with ThreadPoolExecutor(50) as clients:
-        assert all(clients.map(look, range(100)))
+        assert all(clients.map(look, range(50)))
 
 
 def test_a_client_that_goes_away_harms_nobody(server: Server, capfd: pytest.CaptureFixture[str]) -> None:

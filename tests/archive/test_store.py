@@ -174,9 +174,7 @@ def _die_in_the_middle(file: Path) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_an_archive_that_may_only_be_read_can_be_searched(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_read_only_archive(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     assert spaces(file) == 0
     connection = connect(file, create=False)
@@ -185,9 +183,7 @@ def test_an_archive_that_may_only_be_read_can_be_searched(
     connection.close()
 
 
-def test_what_a_medium_that_may_only_be_read_lacks_is_named(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_read_only_archive_with_log(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     log = file.with_name("a.vidsum-wal")
     log.touch()

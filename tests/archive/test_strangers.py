@@ -168,9 +168,7 @@ def test_an_answer_is_one_packet_and_waits_for_none(server: Server, monkeypatch:
         assert all(packets)
 
 
-def test_half_a_request_ends_in_time_and_the_oldest_go_first(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_half_requests_time_out(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     def half() -> socket.socket:
         client = socket.create_connection(("127.0.0.1", server.server_port), 20)
         client.sendall(b"GET / HTTP/1.1\r\n")

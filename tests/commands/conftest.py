@@ -1,52 +1,18 @@
 """Running the program in this process, with an extractor that needs no weights."""
 
-import json
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-import jsonschema
 import numpy as np
 import pytest
 
 from tests import media
-from tests.flags import as_variables
-from vidsum.commands.app import main
+from tests.program import Ran as Ran
+from tests.program import Run as Run
 from vidsum.features import describe
 from vidsum.features.extractor import Extractor
 from vidsum.features.settings import Extraction
 from vidsum.pipelines import decoding as jobs
-
-
-@dataclass(frozen=True)
-class Ran:
-    """What a run of the program left behind."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        """The single JSON value on stdout."""
-        return json.loads(self.out)
-
-    @property
-    def json_lines(self) -> list[Any]:
-        """The JSON values on stdout, one a line."""
-        return [json.loads(line) for line in self.out.splitlines()]
-
-
-Run = Callable[..., Ran]
-SCHEMAS = Path(__file__).parents[2] / "vidsum" / "schemas"
-
-
-def check_schema(document: Any, name: str) -> None:
-    """Validate a document against one of the published schemas."""
-    jsonschema.validate(document, json.loads((SCHEMAS / f"{name}.schema.json").read_text()))
 
 
 def files_here() -> list[str]:
@@ -57,20 +23,7 @@ def files_here() -> list[str]:
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run `vidsum ARGUMENTS`."""
-
-    def run_program(*arguments: object) -> Ran:
-        words, variables = as_variables(arguments)
-        monkeypatch.setattr(sys, "argv", ["vidsum", *words])
-        capsys.readouterr()
-        with pytest.MonkeyPatch.context() as patch:
-            for name, text in variables.items():
-                patch.setenv(name, text)
-            with pytest.raises(SystemExit) as left:
-                main()
-        printed = capsys.readouterr()
-        return Ran(int(left.value.code or 0), printed.out, printed.err)
-
-    return run_program
+    return Run(capsys, monkeypatch)
 
 
 @pytest.fixture(autouse=True)

@@ -9,11 +9,10 @@ import pytest
 
 from tests.archive.made import film, use_archive
 from tests.archive.serving import started
-from tests.commands.conftest import Run, check_schema
+from tests.program import Run, check_schema
 from vidsum.archive import claims
 from vidsum.archive.archive import Archive
 from vidsum.commands import index as index_command
-from vidsum.io.provenance import hash_file
 
 
 @pytest.fixture(autouse=True)
@@ -34,17 +33,15 @@ def videos(tmp_path: Path) -> Path:
 @pytest.fixture
 def indexed(run: Run, videos: Path) -> Path:
     """The videos, which are in the archive."""
-    assert run("index", videos, "-r", "--device", "cpu").code == 0
+    run("index", videos, "-r", "--device", "cpu")
     return videos
 
 
 def test_videos_are_indexed_and_found(run: Run, videos: Path) -> None:
     ran = run("index", videos, "--recursive", "--device", "cpu")
-    assert ran.code == 0, ran.err
     assert "film.mp4: added" in ran.out
     assert "2 inputs: 2 done" in ran.out
     ran = run("search", "red", "-k", "1")
-    assert ran.code == 0, ran.err
     head, first, *_ = ran.out.splitlines()
     assert head.split() == ["rank", "match", "start", "end", "video"]
     assert first.split()[3:] == ["0:00.00", "0:02.00", str(videos / "film.mp4")]
@@ -65,37 +62,22 @@ def test_json_is_one_object(run: Run, videos: Path) -> None:
     assert run("search", "blue", "-o", "-").json == found["data"]
 
 
-def test_a_bad_file_is_reported_and_the_rest_go_on(run: Run, videos: Path) -> None:
-    (videos / "bad.mp4").write_bytes(b"no video")
-    ran = run("index", videos, "--device", "cpu")
-    assert (ran.code, "1 done, 1 failed" in ran.out, "bad.mp4" in ran.err) == (1, True, True)
-    assert run("search", "red", "-k", "1").code == 0
-
-
-@pytest.mark.parametrize("option", ["--summary-json", "--table"])
-def test_another_output_with_the_name_of_the_archive_is_refused_before_any_work(
-    run: Run, videos: Path, option: str
-) -> None:
-    ran = run("index", videos, "--archive", "new.vidsum", option, "new.vidsum")
-    assert (ran.code, "new.vidsum" in ran.err) == (2, True)
-    assert not Path("new.vidsum").exists()
-
-
 @pytest.mark.skipif(os.name != "posix", reason="names are Unicode")
 def test_a_result_that_an_editor_cannot_name_keeps_no_other_output_back(run: Run, tmp_path: Path) -> None:
     film(tmp_path / "videos" / "film.mp4")
     film(tmp_path / "videos" / os.fsdecode(b"fil\xe9.mp4"), ("red", "blue", "red"), seed=3)
-    assert run("index", tmp_path / "videos", "--device", "cpu").code == 0
+    run("index", tmp_path / "videos", "--device", "cpu")
     outputs = ("-o", "found.csv", "--report", "found.html", "--export", "cut.kdenlive")
-    ran = run("search", "red", "-k", "9", *outputs)
-    assert (ran.code, Path("found.csv").exists(), Path("found.html").exists()) == (1, True, True)
+    run("search", "red", "-k", "9", *outputs, code=1)
+    assert (Path("found.csv").exists(), Path("found.html").exists()) == (True, True)
 
 
 def test_workers_fill_one_archive(run: Run, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (videos / "bad.mp4").write_bytes(b"no video")  # real workers have no colours: they read, and fail alike
     (videos / "worse.mp4").write_bytes(b"no video")
-    ran = run("index", videos / "bad.mp4", videos / "worse.mp4", "--jobs", "2", "--device", "cpu")
-    assert (ran.code, "2 failed" in ran.out, "bad.mp4" in ran.err) == (1, True, True)
+    ran = run("index", videos / "bad.mp4", videos / "worse.mp4", "--jobs", "2", "--device", "cpu", code=1)
+    assert "2 failed" in ran.out
+    assert "bad.mp4" in ran.err
 
 
 def test_what_is_gone_is_told_and_pruned(run: Run, indexed: Path) -> None:
@@ -117,8 +99,7 @@ def test_pruning_keeps_what_has_moved(run: Run, indexed: Path) -> None:
 
 def test_a_list_and_files_are_written(run: Run, indexed: Path) -> None:
     options = ("--pictures", "pictures", "--clips", "clips", "-k", "2", "--duplicates")
-    ran = run("search", "blue", *options, "-o", "found.csv")
-    assert ran.code == 0, ran.err
+    run("search", "blue", *options, "-o", "found.csv")
     rows = list(csv.DictReader(Path("found.csv").read_text().splitlines()))
     assert [row["rank"] for row in rows] == ["1", "2"]
     assert float(rows[0]["end_s"]) > float(rows[0]["start_s"])
@@ -126,43 +107,40 @@ def test_a_list_and_files_are_written(run: Run, indexed: Path) -> None:
     run("search", "blue", "-o", "found.json")
     assert json.loads(Path("found.json").read_text())["schema"] == "vidsum.search/1"
     Path("found.csv").write_text("my own")
-    assert run("search", "blue", "-o", "found.csv").code == 1
+    run("search", "blue", "-o", "found.csv", code=1)
     assert Path("found.csv").read_text() == "my own"
 
 
 def test_files_of_others_are_not_replaced(run: Run, indexed: Path) -> None:
     Path("clips").mkdir()
     Path("clips/01_film.mp4").write_bytes(b"mine")
-    ran = run("search", "red", "-k", "1", "--clips", "clips")
-    assert (ran.code, "already exists" in ran.err) == (1, True)
+    run("search", "red", "-k", "1", "--clips", "clips", code=1, error="already exists")
     assert Path("clips/01_film.mp4").read_bytes() == b"mine"
     Path("found.json").write_text("my own")
-    ran = run("search", "blue", "-o", "found.json", "--clips", "none", "--pictures", "pictures")
-    assert (ran.code, "already exists" in ran.err) == (1, True)
+    ran = run("search", "blue", "-o", "found.json", "--clips", "none", "--pictures", "pictures", code=1)
+    assert "already exists" in ran.err
     assert not Path("none").exists()  # nothing is written before the list is refused
     assert not Path("pictures").exists()
 
 
 @pytest.mark.parametrize("kind", ["clips", "pictures"])
 @pytest.mark.parametrize("link", ["symlink_to", "hardlink_to"])
-def test_a_clip_is_never_written_over_a_video_of_the_search(
-    run: Run, indexed: Path, kind: str, link: str
-) -> None:
+def test_search_clips_spare_videos(run: Run, indexed: Path, kind: str, link: str) -> None:
     video = next(indexed.rglob("*.mp4")).resolve() if indexed.is_dir() else indexed.resolve()
     before = video.read_bytes()
-    assert run("search", "red", "-k", "2", f"--{kind}", "found", "--duplicates").code == 0
+    run("search", "red", "-k", "2", f"--{kind}", "found", "--duplicates")
     for path in Path("found").iterdir():
         path.unlink()
         getattr(path, link)(video)
-    ran = run("search", "red", "-k", "2", f"--{kind}", "found", "--duplicates", "--overwrite")
-    assert (ran.code, "over the input" in ran.err, video.read_bytes() == before) == (1, True, True)
+    ran = run("search", "red", "-k", "2", f"--{kind}", "found", "--duplicates", "--overwrite", code=1)
+    assert "over the input" in ran.err
+    assert video.read_bytes() == before
 
 
 def test_clips_of_a_video_that_vanished_are_left_out(run: Run, indexed: Path) -> None:
     (indexed / "film.mp4").unlink()
     options = ("--clips", "clips", "--pictures", "pictures", "--duplicates", "-o", "found.json")
-    ran = run("search", "blue", *options)
-    assert ran.code == 1
+    ran = run("search", "blue", *options, code=1)
     assert [line for line in ran.err.splitlines() if "error" in line] == [
         f"error: {indexed / 'film.mp4'}: no such file"
     ]
@@ -173,93 +151,24 @@ def test_clips_of_a_video_that_vanished_are_left_out(run: Run, indexed: Path) ->
     assert len([*Path("pictures").glob("*.jpg")]) == len(moments)
 
 
-def test_the_list_tells_what_was_asked_for(run: Run, indexed: Path) -> None:
-    asked = ("--and", "blue", "--not", "red", "--then", "green")
-    found = run("search", "blue", *asked, "--like", f"{indexed / 'film.mp4'}@4-6", "--json").json["data"]
-    texts = {"query": "blue", "and": ["blue"], "not": ["red"], "then": ["green"]}
-    assert found == found | texts | {"like": [f"{indexed / 'film.mp4'}@4-6"]}
-
-
 @pytest.mark.parametrize("jobs", [(), ("--jobs", "2")])
 def test_a_damaged_archive_is_told_once(run: Run, indexed: Path, jobs: tuple[str, ...]) -> None:
     size = 4096 * 3
     content = Path("a.vidsum").read_bytes()
     Path("a.vidsum").write_bytes(content[:size] + b"\xa5" * (len(content) - size))
-    ran = run("index", indexed, "-r", "--device", "cpu", *jobs)
-    assert ran.code == 3
+    ran = run("index", indexed, "-r", "--device", "cpu", *jobs, code=3, error="a.vidsum: is damaged")
     assert [line for line in ran.err.splitlines() if "error" in line] == [ran.err.splitlines()[0]]
-    assert "a.vidsum: is damaged" in ran.err
-
-
-def test_a_missing_folder_is_named_once_beside_what_is_there(run: Run, videos: Path) -> None:
-    ran = run("index", videos.with_name("video"), videos / "film.mp4", "--device", "cpu")
-    assert ran.code == 1
-    message = f"error: {videos.with_name('video')}: no such file"
-    assert ran.err.splitlines() == [message, f"  try: {videos}"]
-
-
-def test_without_an_archive_a_line_tells_how_to_make_one(run: Run) -> None:
-    ran = run("search", "red")
-    assert (ran.code, "no such archive" in ran.err, "vidsum index FOLDER" in ran.err) == (3, True, True)
-    assert not Path("a.vidsum").exists()
-
-
-def test_videos_are_not_written_over_by_the_archive(run: Run, videos: Path) -> None:
-    before = hash_file(videos / "film.mp4")
-    ran = run("index", videos, "--archive", videos / "film.mp4", "--device", "cpu")
-    assert (ran.code, "not an archive" in ran.err) == (3, True)
-    assert hash_file(videos / "film.mp4") == before
-
-
-@pytest.mark.parametrize(
-    ("arguments", "word"),
-    [
-        ((), "nothing to search"),
-        (("red", "-k", "0"), "top-k"),
-        (("red", "--in", "heard"), "heard"),
-        (("red", "--after", "May"), "date"),
-        (("red", "--min-present", "7"), "min-present"),
-        (("red", "--min-length", "x"), "time"),
-        (("red", "--per-video", "0"), "per-video"),
-        (("red", "--in", "said", "--not", "blue"), "the picture"),
-        (("--like", "a.jpg", "--min-present", "0.5"), "min-present"),
-        (("red", "-o", "a.txt"), "output must end"),
-        (("red", "-o", "-", "--clips", "x"), "JSON only"),
-        (("red", "-o", "a.vidsum.csv/x.csv"), "no folder"),
-    ],
-)
-def test_bad_options_are_one_line(run: Run, videos: Path, arguments: tuple[str, ...], word: str) -> None:
-    run("index", videos / "film.mp4", "--device", "cpu")
-    ran = run("search", *arguments)
-    assert ran.code in (1, 2), ran.out
-    assert word in ran.err
-    assert sum(line.startswith("error: ") for line in ran.err.splitlines()) == 1
-
-
-def test_a_text_that_is_not_english_is_warned_of(run: Run, videos: Path) -> None:
-    run("index", videos / "film.mp4", "--device", "cpu")
-    ran = run("search", "der rote Hund und die Katze")
-    assert (ran.code, "English" in ran.err) == (0, True)
-
-
-def test_an_archive_is_not_spread_over_machines(run: Run, videos: Path) -> None:
-    ran = run("index", videos, "--ray", "10.0.0.1:6379")
-    assert (ran.code, "one machine" in ran.err) == (2, True)
 
 
 def test_an_archive_may_be_on_a_server(run: Run, videos: Path) -> None:
     with started() as server:
-        ran = run("index", videos, "--archive", server, "--device", "cpu")
-        assert ran.code == 0, ran.err
+        run("index", videos, "--archive", server, "--device", "cpu")
         ran = run("search", "red", "-k", "1", "--archive", server, "--json")
-        assert ran.code == 0, ran.err
         assert ran.json["data"]["archive"] == "postgresql:///postgres"
         assert Path(ran.json["data"]["moments"][0]["video"]).name == "film.mp4"
 
 
-def test_watching_takes_files_whose_size_has_stopped_changing(
-    run: Run, videos: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_watch_waits_for_recordings(run: Run, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = (videos / "below" / "sea.mp4").read_bytes()
     recorded = videos / "recorded.mp4"
     looks = list[int]()
@@ -273,8 +182,7 @@ def test_watching_takes_files_whose_size_has_stopped_changing(
             raise KeyboardInterrupt
 
     monkeypatch.setattr(index_command.time, "sleep", sleep)
-    ran = run("index", videos, "--watch", "--device", "cpu")
-    assert ran.code == 130
+    ran = run("index", videos, "--watch", "--device", "cpu", code=130)
     assert [line.split(":")[0] for line in ran.out.splitlines()] == [str(videos / "film.mp4"), str(recorded)]
     assert "recorded.mp4" not in ran.err
     assert run("search", "blue", "--path", "*recorded*").out.count("recorded.mp4") >= 1
@@ -286,20 +194,17 @@ def test_one_timeline_of_all_moments(run: Run, videos: Path) -> None:
     ran = run(
         "search", "blue", "--duplicates", "--per-video", "1", "--export", "blue.otio", "-o", "blue.json"
     )
-    assert ran.code == 0, ran.err
     assert {"blue.otio", "blue.json"} <= set(ran.out.split())
     clips = list(otio.adapters.read_from_file("blue.otio").tracks[0])
     rows = json.loads(Path("blue.json").read_text())["moments"]
     urls = [clip.media_reference.target_url for clip in clips]
     assert [Path(url).name for url in urls] == [Path(row["video"]).name for row in rows]
     assert [clip.markers[0].name.split(")")[0] for clip in clips] == ["blue (1", "blue (2"]
-    assert run("search", "blue", "--export", "blue.srt").code == 2
-    assert run("search", "blue", "--export", "blue.otio", "-o", "-").code == 2
     replaced = run("search", "red", "--export", "blue.otio")
-    assert (replaced.code, "unchanged" in replaced.out) == (0, False)
+    assert "unchanged" not in replaced.out
     Path("blue.otio").write_text(Path("blue.otio").read_text().replace("red (1", "sunset (1"))
-    assert run("search", "red", "--export", "blue.otio").code == 1  # edited since
-    assert run("search", "red", "--export", "blue.otio", "--overwrite").code == 0
+    run("search", "red", "--export", "blue.otio", code=1)  # edited since
+    run("search", "red", "--export", "blue.otio", "--overwrite")
 
 
 def test_a_page_of_all_moments(run: Run, indexed: Path) -> None:
@@ -314,24 +219,21 @@ def test_a_page_of_all_moments(run: Run, indexed: Path) -> None:
     assert all(str(moment["shot"]) in stored["thumbs"] for moment in stored["moments"])
     sources = {Path(each["video"]).name: each["source"] for each in stored["videos"].values()}
     assert sources == {"film.mp4": os.path.relpath(indexed / "film.mp4"), "sea.mp4": None}
-    assert run("search", "red", "--report", "found.html").code == 0
+    run("search", "red", "--report", "found.html")
     assert "<title>red" in Path("found.html").read_text()
     Path("found.html").write_text("edited")
-    assert run("search", "blue", "--report", "found.html").code == 1
-    assert run("search", "red", "--report", "found.txt").code == 2
+    run("search", "blue", "--report", "found.html", code=1)
 
 
 @pytest.mark.parametrize("source", ["none.mp4", "empty"])
 def test_a_run_that_adds_nothing_leaves_no_archive(run: Run, tmp_path: Path, source: str) -> None:
     (tmp_path / "empty").mkdir()
-    ran = run("index", tmp_path / source, "--archive", tmp_path / "new.vidsum")
+    ran = run("index", tmp_path / source, "--archive", tmp_path / "new.vidsum", code=None)
     assert ran.code != 0
     assert not list(tmp_path.glob("new.vidsum*"))
 
 
-def test_what_another_process_is_adding_is_a_state_of_its_own(
-    run: Run, videos: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_index_left_to_another_process(run: Run, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Archive("a.vidsum") as archive:
         until_s = archive._connection.clock() + 20
         for name in ("film.mp4", "other.mp4", "third.mp4"):
@@ -346,7 +248,6 @@ def test_what_another_process_is_adding_is_a_state_of_its_own(
 
         monkeypatch.setattr(claims.time, "sleep", wait)
         ran = run("index", videos, "-r", "--device", "cpu", "--summary-json", "s.json", "--table", "t.csv")
-    assert ran.code == 0
     assert "4 inputs: 3 done, 1 left" in ran.out
     assert f"warning: {videos / 'film.mp4'}: left to another process" in ran.err
     summary = json.loads(Path("s.json").read_text())
@@ -355,9 +256,7 @@ def test_what_another_process_is_adding_is_a_state_of_its_own(
     assert [row["state"] for row in csv.DictReader(Path("t.csv").read_text().splitlines())].count("left") == 1
 
 
-def test_watching_looks_again_at_what_was_left_to_a_process_that_was_killed(
-    run: Run, videos: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_watch_retries_left_videos(run: Run, videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = list[int]()
     with Archive("a.vidsum") as archive:
         values = (os.fsencode(videos / "film.mp4"), "0f/pid:[1]/7@7", archive._connection.clock() + 20)
@@ -376,4 +275,4 @@ def test_watching_looks_again_at_what_was_left_to_a_process_that_was_killed(
                 raise KeyboardInterrupt
 
         monkeypatch.setattr(claims.time, "sleep", sleep)
-        assert "film.mp4: added" in run("index", videos, "--watch", "--device", "cpu").out
+        assert "film.mp4: added" in run("index", videos, "--watch", "--device", "cpu", code=130).out

@@ -1,10 +1,14 @@
-"""`vidsum info`."""
+"""`vidsum info`, and the tracks that `--audio-track` chooses."""
 
+import json
 from pathlib import Path
 
 import pytest
 
-from tests.commands.conftest import Run
+from tests.media import Track, make_tracks
+from tests.program import Run
+from tests.speech import stub
+from vidsum.io.provenance import identify_file
 from vidsum.version import __version__
 
 
@@ -40,3 +44,41 @@ def test_a_video(run: Run, film: Path) -> None:
     assert "h264" in ran.out
     facts = run("info", film, "--json").json["data"]
     assert (facts["duration_s"], facts["fps"], facts["audio_codec"]) == (10, 25, "aac")
+
+
+@pytest.fixture
+def obs(tmp_path: Path) -> Path:
+    """A recording whose microphone is on the second track."""
+    tracks = Track((64, 48)), Track(2, 1), Track(1, language="eng", value=0.4)
+    return make_tracks(tmp_path / "obs.mkv", *tracks, n_frames=60)
+
+
+def test_info_lists_the_tracks(run: Run, obs: Path) -> None:
+    tracks = run("info", obs, "--audio-track", "en", "--json").json["data"]["tracks"]
+    assert [(one["kind"], one["number"], one["chosen"]) for one in tracks] == [
+        *(("video", 1, True), ("audio", 1, False), ("audio", 2, True))
+    ]
+    assert (tracks[2]["language"], tracks[2]["channels"], tracks[1]["flags"]) == ("eng", 1, ["default"])
+    assert "audio track 1 *" in run("info", obs).out
+    run("info", obs, "--audio-track", "3", code=3, error="has no audio track 3; it has 1 und, 2 eng")
+
+
+def test_a_transcript_is_of_its_track(run: Run, obs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stub.install(monkeypatch)
+    run("transcribe", obs, error="audio track 1 is silent, 2 is not")
+    other = run("transcribe", obs, "--audio-track", "2")
+    assert "unchanged" not in other.out
+    document = json.loads(Path("obs_transcript.json").read_text())
+    assert document["segments"]
+    assert document["provenance"]["video"] == {**identify_file(obs), "audio_track": 2}
+    assert "unchanged" in run("transcribe", obs, "--audio-track", "eng").out
+
+
+@pytest.mark.usefixtures("loads")
+def test_a_summary_has_the_sound_of_its_track(run: Run, obs: Path, film: Path) -> None:
+    assert "track" not in json.dumps(run("shots", film, "-o", "-").json["provenance"])
+    run("summarize", obs, "--budget", "3s", error="choose it with --audio-track 2")
+    assert "unchanged" not in run("summarize", obs, "--budget", "3s", "--audio-track", "2").out
+    assert run("info", "obs_summary.mp4", "--json").json["data"]["tracks"][1]["channels"] == 1
+    run("extract", obs, "--audio-track", "1", "-o", "a.npz")
+    assert "unchanged" in run("extract", obs, "--audio-track", "2", "-o", "a.npz").out

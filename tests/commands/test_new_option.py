@@ -131,9 +131,7 @@ PLANS: dict[type[Any], Callable[[Any, Path], Any]] = {
 
 
 @pytest.mark.parametrize("kind", PLANS)
-def test_a_new_option_leaves_what_was_made_before_up_to_date(
-    kind: type[Any], film: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_new_option_in_provenance(kind: type[Any], film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_colours(monkeypatch)
     monkeypatch.setattr("vidsum.checkpoints.sha256_of", lambda name: name)
     plan, own = PLANS[kind], with_option(kind)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.conftest import Run
+from tests.program import Run
 from vidsum.commands import progress
 from vidsum.commands.log import start_log
 from vidsum.errors import InputError
@@ -25,9 +25,7 @@ def without_weights(loads: list[str]) -> list[str]:
 @pytest.mark.parametrize(
     "taken", ["film.mp4", "out.json", "list.txt", "own.yaml", "notes.txt", "link.mp4", "hard.mp4"]
 )
-def test_no_option_writes_over_an_input_an_output_or_a_foreign_file(
-    run: Run, film: Path, option: str, taken: str, loads: list[str]
-) -> None:
+def test_side_outputs_spare_files(run: Run, film: Path, option: str, taken: str, loads: list[str]) -> None:
     Path("film.mp4").write_bytes(film.read_bytes())
     Path("link.mp4").symlink_to("film.mp4")
     os.link("film.mp4", "hard.mp4")
@@ -35,9 +33,8 @@ def test_no_option_writes_over_an_input_an_output_or_a_foreign_file(
         Path(name).write_text(text)
     before = {path: path.read_bytes() for path in Path().iterdir()}
     words = ["shots", "--from-file", "list.txt", "-o", "out.json", "--config", "own.yaml"]
-    ran = run(*words, option, taken)
+    ran = run(*words, option, taken, code=None, error=taken)
     assert ran.code in (1, 2)
-    assert taken in ran.err
     assert "Traceback" not in ran.err
     assert loads == []
     assert {path: path.read_bytes() for path in before} == before
@@ -46,24 +43,22 @@ def test_no_option_writes_over_an_input_an_output_or_a_foreign_file(
 @pytest.mark.parametrize("name", ["queries.txt", "film_moments.json", "film_moments.csv"])
 def test_a_batch_summary_of_ground_replaces_nothing(run: Run, film: Path, name: str) -> None:
     Path("queries.txt").write_text("a dog\n")
-    ran = run("ground", film, "--queries", "queries.txt", "--export", "csv", "--summary-json", name)
-    assert (ran.code, name in ran.err) == (2, True)
+    ran = run("ground", film, "--queries", "queries.txt", "--export", "csv", "--summary-json", name, code=2)
+    assert name in ran.err
     assert Path("queries.txt").read_text() == "a dog\n"
 
 
 def test_a_batch_summary_replaces_its_own_kind_and_with_overwrite_any(run: Run, film: Path) -> None:
     for _ in range(2):
-        assert run("shots", film, "--summary-json", "all.json").code == 0
+        run("shots", film, "--summary-json", "all.json")
     Path("all.json").write_text("mine")
-    assert run("shots", film, "--summary-json", "all.json").code == 1
+    run("shots", film, "--summary-json", "all.json", code=1)
     assert Path("all.json").read_text() == "mine"
-    assert run("shots", film, "--summary-json", "all.json", "--overwrite").code == 0
+    run("shots", film, "--summary-json", "all.json", "--overwrite")
     assert read_document("all.json")["schema"] == progress.BATCH_SCHEMA
 
 
-def test_a_file_that_comes_while_the_batch_runs_is_not_replaced(
-    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_created_during_batch(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from vidsum.pipelines import summary
 
     plan = summary.plan_shots
@@ -73,7 +68,7 @@ def test_a_file_that_comes_while_the_batch_runs_is_not_replaced(
         return plan(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(summary, "plan_shots", interfering)
-    assert run("shots", film, "--summary-json", "all.json").code == 1
+    run("shots", film, "--summary-json", "all.json", code=1)
     assert Path("all.json").read_text() == "mine"
 
 
@@ -83,7 +78,7 @@ def test_what_is_no_regular_file_is_written_into(run: Run, film: Path) -> None:
     reader = threading.Thread(target=lambda: heard.append(Path("pipe.json").read_text()), daemon=True)
     reader.start()
     Path("null.json").symlink_to("/dev/null")
-    assert run("shots", film, "-o", "null.json", "--overwrite", "--summary-json", "pipe.json").code == 0
+    run("shots", film, "-o", "null.json", "--overwrite", "--summary-json", "pipe.json")
     reader.join(10)
     assert json.loads(heard[0])["counts"]["done"] == 1
     assert is_special(Path("pipe.json"))
@@ -93,19 +88,17 @@ def test_what_is_no_regular_file_is_written_into(run: Run, film: Path) -> None:
 @pytest.mark.parametrize("option", ["--summary-json", "--log-file"])
 def test_a_pipe_that_nobody_reads_is_an_error(run: Run, film: Path, option: str) -> None:
     os.mkfifo("pipe")
-    ran = run("shots", film, option, "pipe")
-    assert (ran.code, "no process reads this pipe" in ran.err, "Traceback" in ran.err) == (1, True, False)
+    ran = run("shots", film, option, "pipe", code=1, error="no process reads this pipe")
+    assert "Traceback" not in ran.err
 
 
 def test_a_log_on_a_full_disk_is_one_line(run: Run, film: Path) -> None:
-    ran = run("shots", film, "--log-file", "/dev/full")
-    assert (ran.code, ran.err.count("\n")) == (1, 1)
+    ran = run("shots", film, "--log-file", "/dev/full", code=1)
+    assert ran.err.count("\n") == 1
     assert "/dev/full: cannot be written (No space left on device)" in ran.err
 
 
-def test_a_log_that_fails_later_ends_and_the_command_goes_on(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_log_failure_is_reported_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from vidsum.commands import paths
     from vidsum.commands.log import LOG
 
@@ -117,37 +110,21 @@ def test_a_log_that_fails_later_ends_and_the_command_goes_on(
     assert capsys.readouterr().err.count("the log ends here") == 1
 
 
-def test_two_outputs_of_one_input_are_told_apart(run: Run, film: Path, loads: list[str]) -> None:
-    ran = run("summarize", film, "--subtitles", "--export", "srt")
-    assert (ran.code, "two outputs" in ran.err, loads) == (2, True, [])
-
-
-@pytest.mark.parametrize(
-    "template", ["{n:1000000000}.json", "{stem!r}.json", "{n:{n}}.json", "{stem:>999}.json"]
-)
-def test_a_template_pads_with_a_few_places_only(run: Run, film: Path, template: str) -> None:
-    ran = run("shots", film, "-o", template)
-    assert (ran.code, "{parent}" in ran.err) == (2, True)
-
-
 def test_queries_without_end_are_refused(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidsum.io.text.MAX_BYTES", 2**20)
     for words in (["ground", film, "--queries", "/dev/zero"], ["shots", "--from-file", "/dev/zero"]):
-        ran = run(*words)
-        assert (ran.code, "longer than 1 MiB" in ran.err) == (3, True)
+        run(*words, code=3, error="longer than 1 MiB")
 
 
 def test_a_record_does_not_make_playlists_readable(run: Run, film: Path) -> None:
-    assert run("shots", film).code == 0
+    run("shots", film)
     document, playlist = read_document("film_shots.json"), film.with_name("list.txt")
     playlist.write_text(f"ffconcat version 1.0\nfile '{film}'\n")
     document["video"] |= {"container": "concat", "path": str(playlist)}
     Path("evil.json").write_text(json.dumps(document))
     for code, words in ((3, ["export", "evil.json", "-o", "x.edl"]), (0, ["report", "evil.json"])):
-        ran = run(*words)
-        assert (ran.code, "is a playlist" in ran.err) == (code, True)
+        run(*words, code=code, error="is a playlist")
     Path("evil.json").rename("film_shots.json")
-    ran = run("shots", film, "--report")
-    assert ran.code == 1
+    run("shots", film, "--report", code=1)
     with pytest.raises(InputError, match="edited after"):
         load("film_shots.json")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.commands.conftest import Run, check_schema
+from tests.program import Run, check_schema
 from vidsum.pipelines.shot_files import write_stats
 from vidsum.results.feature_files import write_features
 from vidsum.results.feature_h5 import H5Video, write_h5
@@ -35,7 +35,6 @@ def three_parts() -> Features:
 
 def test_the_shots_of_a_video_are_found_and_written(run: Run, film: Path) -> None:
     ran = run("shots", film)
-    assert ran.code == 0, ran.err
     document = json.loads(Path("film_shots.json").read_text())
     check_schema(document, "shots")
     assert [shot["start_s"] for shot in document["shots"]] == [0, 2, 4, 6]
@@ -47,8 +46,7 @@ def test_the_shots_of_a_video_are_found_and_written(run: Run, film: Path) -> Non
 def test_an_animated_webp_is_told_to_be_converted(run: Run) -> None:
     first, second = (Image.new("RGB", (64, 48), colour) for colour in ("red", "blue"))
     first.save("a.webp", save_all=True, append_images=[second])
-    ran = run("shots", "a.webp")
-    assert (ran.code, "animated WebP" in ran.err, "GIF or MP4" in ran.err) == (3, True, True)
+    run("shots", "a.webp", code=3, error=("animated WebP", "GIF or MP4"))
 
 
 def test_features_made_elsewhere_are_cut_too(run: Run, three_parts: Features, tmp_path: Path) -> None:
@@ -57,15 +55,15 @@ def test_features_made_elsewhere_are_cut_too(run: Run, three_parts: Features, tm
     check_schema(document, "shots")
     assert [shot["end_s"] for shot in document["shots"]] == [10, 20, 30]
     assert document["video"] is None
+    run("shots", tmp_path / "f.npz", "-o", "shots.csv")
+    assert Path("shots.csv").read_text().splitlines()[1] == "0.0,10.0,shot 1,,,,,,"
 
 
 def test_one_video_of_an_h5_file(run: Run, three_parts: Features, tmp_path: Path) -> None:
     write_h5({"video_1": H5Video(three_parts), "video_2": H5Video(three_parts)}, tmp_path / "f.h5")
-    assert run("shots", f"{tmp_path / 'f.h5'}#video_2").code == 0
+    run("shots", f"{tmp_path / 'f.h5'}#video_2")
     assert Path("video_2_shots.json").exists()
-    unnamed = run("shots", tmp_path / "f.h5")
-    assert unnamed.code == 2
-    assert "f.h5#video_1" in unnamed.err
+    run("shots", tmp_path / "f.h5", code=2, error="f.h5#video_1")
 
 
 def test_limits_are_kept(run: Run, three_parts: Features, tmp_path: Path) -> None:
@@ -76,29 +74,9 @@ def test_limits_are_kept(run: Run, three_parts: Features, tmp_path: Path) -> Non
     assert max(shot["end_s"] - shot["start_s"] for shot in short) <= 4
 
 
-def test_transnetv2_needs_the_video(run: Run, three_parts: Features, tmp_path: Path) -> None:
-    write_features(three_parts, tmp_path / "f.npz")
-    ran = run("shots", tmp_path / "f.npz", "--shots", "transnetv2")
-    assert ran.code == 2
-    assert "give the video" in ran.err
-
-
-@pytest.mark.parametrize(
-    "arguments", [["--max-shots", "0"], ["--min-shot", "x"], ["--min-shot", "9", "--max-shot", "3"]]
-)
-def test_limits_that_make_no_sense_are_2(run: Run, film: Path, arguments: list[str]) -> None:
-    assert run("shots", film, *arguments).code == 2
-
-
-def test_a_limit_out_of_range_is_named_as_it_was_typed(run: Run, film: Path) -> None:
-    ran = run("shots", film, "--max-shot", "0s")
-    assert (ran.code, ran.err.splitlines()[0]) == (2, "error: --max-shot must be above 0, not 0s")
-
-
 def test_shots_are_written_as_pyscenedetect_names_them(run: Run, film: Path) -> None:
     ask = ("shots", film, "--clips-dir", "cuts", "--images", "3", "--stats", "--sheet")
     ran = run(*ask, "--json")
-    assert ran.code == 0, ran.err
     clips = [f"cuts/film-Scene-00{number}.mp4" for number in (1, 2, 3, 4)]
     named = {"output": "", "images": "_images_3", "stats": ".stats.csv", "sheet": "_sheet.png"}
     paths = {kind: f"film_shots{ending or '.json'}" for kind, ending in named.items()}
@@ -115,16 +93,16 @@ def test_shots_are_written_as_pyscenedetect_names_them(run: Run, film: Path) -> 
     ]
     np.testing.assert_allclose(colours, [colours[1]] * 3, atol=2)  # none is of the shot before or after
     assert "unchanged" in run(*ask).out
-    assert run("shots", film, "--images", "1", "--overwrite").code == 0
+    run("shots", film, "--images", "1", "--overwrite")
     assert len(list(Path("film_shots_images_1").iterdir())) == 4
     Path("film_shots_images_1/mine.jpg").touch()
-    assert run("shots", film, "--images", "1", "--max-shots", "1", "--overwrite").code == 0
+    run("shots", film, "--images", "1", "--max-shots", "1", "--overwrite")
     left = sorted(path.name for path in Path("film_shots_images_1").iterdir())
     assert left == ["film-Scene-001-01.jpg", "mine.jpg"]
 
 
 def test_statistics_have_a_row_for_each_frame(run: Run, film: Path) -> None:
-    assert run("shots", film, "--stats").code == 0
+    run("shots", film, "--stats")
     with Path("film_shots.stats.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == ["Frame Number", "Timecode", "change", "shot"]
@@ -134,9 +112,7 @@ def test_statistics_have_a_row_for_each_frame(run: Run, film: Path) -> None:
     assert sorted(largest) == [50, 100, 150]
 
 
-def test_statistics_of_transnetv2_have_its_probabilities(
-    run: Run, film: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_transnetv2_statistics(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shots = Shots(np.array([0.0, 4.0, 10.0]), "transnetv2", video=probe(film))
     seen = Features(
         np.linspace(0, 1, 250, dtype=np.float32)[:, None], np.arange(250) / 25, 0.04, 0.04, 10.0, 25.0
@@ -150,20 +126,10 @@ def test_statistics_of_transnetv2_have_its_probabilities(
 
 
 def test_the_list_of_scenes_is_that_of_pyscenedetect(run: Run, film: Path) -> None:
-    assert run("shots", film, "--export", "scenes").code == 0
+    run("shots", film, "--export", "scenes")
     lines = Path("film_shots.scenes.csv").read_text().splitlines()
     assert lines[0] == (
         "Scene Number,Start Frame,Start Timecode,Start Time (seconds),"
         "End Frame,End Timecode,End Time (seconds),Length (frames),Length (timecode),Length (seconds)"
     )
     assert lines[2] == "2,51,00:00:02.000,2.000,100,00:00:04.000,4.000,50,00:00:02.000,2.000"
-
-
-def test_features_have_no_clips_or_images(run: Run, three_parts: Features, tmp_path: Path) -> None:
-    write_features(three_parts, tmp_path / "f.npz")
-    for more in (["--clips"], ["--images", "2"], ["--stats"], ["--sheet"]):
-        ran = run("shots", tmp_path / "f.npz", *more)
-        assert (ran.code, "no pictures" in ran.err, len(ran.err.splitlines())) == (2, True, 2)
-    assert run("shots", tmp_path / "f.npz", "--images", "0").code == 2
-    assert run("shots", tmp_path / "f.npz", "-o", "shots.csv").code == 0
-    assert Path("shots.csv").read_text().splitlines()[1] == "0.0,10.0,shot 1,,,,,,"

@@ -2,17 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import av
-import cv2
 import numpy as np
 import pytest
 
 from tests import media
-from tests.commands.conftest import Run, check_schema, files_here
-from vidsum.io import provenance
-from vidsum.pipelines import sources
+from tests.commands.conftest import files_here
+from tests.program import Run, check_schema
 from vidsum.results.feature_files import write_features
 from vidsum.results.features import Features
 
@@ -28,8 +25,7 @@ def seconds_of(path: Path) -> float:
 
 
 def test_a_film_becomes_an_mp4_and_a_json(run: Run, film: Path) -> None:
-    ran = run("summarize", film, "--budget", "30%")
-    assert ran.code == 0, ran.err
+    run("summarize", film, "--budget", "30%")
     assert files_here() == ["film_summary.json", "film_summary.mp4"]
     document = json.loads(Path("film_summary.json").read_text())
     check_schema(document, "summary")
@@ -39,33 +35,13 @@ def test_a_film_becomes_an_mp4_and_a_json(run: Run, film: Path) -> None:
     assert seconds_of(Path("film_summary.mp4")) == pytest.approx(used, abs=0.08)
 
 
-def test_the_mp4_records_what_it_was_made_from(run: Run, film: Path) -> None:
-    run("summarize", film)
-    with av.open("film_summary.mp4") as container:
-        assert container.metadata["comment"].startswith("vidsum ")
-
-
 def test_two_runs_give_the_same_bytes(run: Run, film: Path) -> None:
     for folder, options in (("one", []), ("two", []), ("three", ["--no-cache"])):
         Path(folder).mkdir()
-        assert run("summarize", film, "--output-dir", folder, "--storyboard", "--plot", *options).code == 0
+        run("summarize", film, "--output-dir", folder, "--storyboard", "--plot", *options)
     for name in ("film_summary.json", "film_summary.mp4", "film_storyboard.png", "film_importance.png"):
         first, second, third = (Path(folder, name).read_bytes() for folder in ("one", "two", "three"))
         assert first == second == third, name
-
-
-def test_storyboard_key_frames_and_plot(run: Run, film: Path) -> None:
-    assert run("summarize", film, "--storyboard", "--plot", "--plot-format", "svg").code == 0
-    assert files_here() == [
-        "film_importance.svg",
-        "film_key_frames",
-        "film_storyboard.png",
-        "film_summary.json",
-        "film_summary.mp4",
-    ]
-    assert cv2.imread("film_storyboard.png").shape[2] == 3
-    segments = json.loads(Path("film_summary.json").read_text())["segments"]
-    assert len(list(Path("film_key_frames").glob("*.jpg"))) == len(segments)
 
 
 @pytest.mark.parametrize(
@@ -73,21 +49,13 @@ def test_storyboard_key_frames_and_plot(run: Run, film: Path) -> None:
 )
 def test_output_names_the_files(run: Run, film: Path, output: str, files: list[str]) -> None:
     ran = run("summarize", film, "-o", output)
-    assert ran.code == 0, ran.err
     assert files_here() == files
     if output == "-":
         check_schema(ran.json, "summary")
 
 
-def test_other_suffixes_are_refused(run: Run, film: Path) -> None:
-    ran = run("summarize", film, "-o", "s.avi")
-    assert ran.code == 2
-    assert "-o s.mp4" in ran.err
-
-
 def test_a_dry_run_prints_the_segments_and_writes_nothing(run: Run, film: Path) -> None:
     ran = run("summarize", film, "--dry-run")
-    assert ran.code == 0
     assert ran.out.splitlines()[0].split() == ["segment", "start", "end", "seconds"]
     assert files_here() == []
 
@@ -95,8 +63,8 @@ def test_a_dry_run_prints_the_segments_and_writes_nothing(run: Run, film: Path) 
 @pytest.mark.parametrize("option", ["--keep", "--drop"])
 def test_what_ends_before_the_first_picture_cannot_be_chosen(run: Run, tmp_path: Path, option: str) -> None:
     late = media.make_video(tmp_path / "late.mkv", n_frames=75, sound=True, late_s=3.0).path
-    ran = run("summarize", late, "-b", "1s", option, "0-2", "-o", "-")
-    assert (ran.code, f"{option} ends before the first picture, at 0:03." in ran.err) == (2, True)
+    ran = run("summarize", late, "-b", "1s", option, "0-2", "-o", "-", code=2)
+    assert f"{option} ends before the first picture, at 0:03." in ran.err
 
 
 def test_keep_and_drop(run: Run, film: Path) -> None:
@@ -109,22 +77,14 @@ def test_keep_and_drop(run: Run, film: Path) -> None:
 
 
 def test_copy_says_that_it_cuts_at_key_frames(run: Run, film: Path) -> None:
-    ran = run("summarize", film, "--copy")
-    assert ran.code == 0, ran.err
-    assert "key frame" in ran.err
+    run("summarize", film, "--copy", error="key frame")
     assert seconds_of(Path("film_summary.mp4")) > 0
-
-
-def test_up_to_date_and_overwrite(run: Run, film: Path) -> None:
-    assert run("summarize", film).code == 0
-    assert "unchanged" in run("summarize", film).out
-    assert run("summarize", film, "--budget", "40%").code == 0
 
 
 def test_a_missing_output_is_made_again(run: Run, film: Path) -> None:
     run("summarize", film)
     Path("film_summary.mp4").unlink()
-    assert run("summarize", film).code == 0
+    run("summarize", film)
     assert Path("film_summary.mp4").exists()
 
 
@@ -132,7 +92,6 @@ def test_a_missing_output_is_made_again(run: Run, film: Path) -> None:
 @pytest.mark.parametrize("shots", ["kts", "uniform"])
 def test_every_scorer_with_every_cut(run: Run, film: Path, model: str, shots: str) -> None:
     ran = run("summarize", film, "--model", model, "--shots", shots, "-o", "-")
-    assert ran.code == 0, ran.err
     check_schema(ran.json, "summary")
     assert (ran.json["model"], ran.json["shot_method"]) == (model, shots)
 
@@ -140,10 +99,10 @@ def test_every_scorer_with_every_cut(run: Run, film: Path, model: str, shots: st
 def test_features_give_a_summary_without_an_mp4(run: Run, tmp_path: Path) -> None:
     features = Features.from_array(np.random.default_rng(0).normal(size=(60, 8)))
     write_features(features, tmp_path / "f.npz")
-    assert run("summarize", tmp_path / "f.npz").code == 0
+    run("summarize", tmp_path / "f.npz")
     assert files_here() == ["f_summary.json"]
     check_schema(json.loads(Path("f_summary.json").read_text()), "summary")
-    assert run("summarize", tmp_path / "f.npz", "-o", "f.mp4").code == 2
+    run("summarize", tmp_path / "f.npz", "-o", "f.mp4", code=2)
 
 
 def test_a_short_video_is_kept_whole_with_a_message(run: Run, film: Path) -> None:
@@ -160,7 +119,7 @@ def pictures_in(path: Path) -> list[bytes]:
 
 def test_a_video_that_is_kept_whole_is_copied_not_encoded(run: Run, film: Path) -> None:
     whole, written = ("summarize", film, "--budget", "1:00"), Path("film_summary.mp4")
-    assert run(*whole).code == 0
+    run(*whole)
     assert pictures_in(written) == pictures_in(film)
     with av.open("film_summary.mp4") as container:
         assert container.metadata["comment"].count(" ") == 1  # of the default form
@@ -168,21 +127,19 @@ def test_a_video_that_is_kept_whole_is_copied_not_encoded(run: Run, film: Path) 
     before = written.read_bytes()
     assert "unchanged" in run(*whole).out
     assert (run(*whole, "--overwrite").code, written.read_bytes() == before) == (0, True)
-    assert run(*whole, "--chapters", "--overwrite").code == 0
+    run(*whole, "--chapters", "--overwrite")
     assert pictures_in(written) == pictures_in(film)
     assert "unchanged" in run(*whole, "--chapters").out
     for chosen in (["--crf", "30"], ["--codec", "hevc"], ["--drop", "0-0.1"]):
-        assert run(*whole, *chosen, "--overwrite").code == 0
+        run(*whole, *chosen, "--overwrite")
         assert pictures_in(written) != pictures_in(film)
         assert "unchanged" in run(*whole, *chosen).out
 
 
 @pytest.mark.parametrize("kind", ["hevc", "vp9", "mpeg4_avi", "odd_size", "ten_bit"])
-def test_what_browsers_may_not_play_is_encoded_though_it_is_kept_whole(
-    run: Run, tmp_path: Path, kind: str
-) -> None:
+def test_whole_video_of_other_codec(run: Run, tmp_path: Path, kind: str) -> None:
     film = media.GOOD_VIDEOS[kind](tmp_path).path
-    assert run("summarize", film, "--budget", "1:00", "-o", "whole.mp4").code == 0
+    run("summarize", film, "--budget", "1:00", "-o", "whole.mp4")
     with av.open("whole.mp4") as container:
         pictures = container.streams.video[0].codec_context
         assert (pictures.name, pictures.pix_fmt) == ("h264", "yuv420p")
@@ -191,38 +148,9 @@ def test_what_browsers_may_not_play_is_encoded_though_it_is_kept_whole(
 
 def test_what_cannot_be_copied_is_encoded_though_it_is_kept_whole(run: Run, tmp_path: Path) -> None:
     media.make_video(tmp_path / "film.avi", n_frames=50, b_frames=2)  # does not say when pictures are shown
-    assert run("summarize", tmp_path / "film.avi", "--copy").code == 2
-    assert run("summarize", tmp_path / "film.avi", "--budget", "1:00", "-o", "whole.mp4").code == 0
+    run("summarize", tmp_path / "film.avi", "--copy", code=2)
+    run("summarize", tmp_path / "film.avi", "--budget", "1:00", "-o", "whole.mp4")
     assert seconds_of(Path("whole.mp4")) == pytest.approx(2, abs=0.1)
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--budget", "0"],
-        ["--budget", "many"],
-        ["--keep", "5-1"],
-        ["--keep", "50-60"],
-        ["--keep", "1-3", "--drop", "2-4"],
-        ["--drop", "0-10"],
-        ["--model", "nonsense"],
-        ["--seed", "-1"],
-        ["--fps", "0"],
-    ],
-)
-def test_wrong_values_are_2_and_leave_nothing(run: Run, film: Path, arguments: list[str]) -> None:
-    ran = run("summarize", film, *arguments)
-    assert ran.code == 2, ran.err
-    assert files_here() == []
-
-
-def test_a_batch_of_two(run: Run, film: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other.mp4"
-    other.write_bytes(film.read_bytes())
-    ran = run("summarize", film, other, "no.mp4", "--json")
-    assert ran.code == 1
-    assert [line["ok"] for line in ran.json_lines] == [True, True, False]
-    assert len(files_here()) == 4
 
 
 def test_what_two_parts_of_a_run_notice_is_told_once(run: Run, tmp_path: Path) -> None:
@@ -230,28 +158,5 @@ def test_what_two_parts_of_a_run_notice_is_told_once(run: Run, tmp_path: Path) -
     joined = tmp_path / "joined.ts"
     joined.write_bytes(part.read_bytes() * 2)
     ran = run("summarize", joined, "--json")
-    assert ran.code == 0, ran.err
     assert ran.json["data"]["duration_s"] == pytest.approx(4.0)
     assert sum("start again" in message for message in ran.json["messages"]) == 1
-
-
-def test_a_video_is_probed_and_hashed_once(
-    run: Run, film: Path, loads: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls: list[str] = []
-
-    def counted(name: str, function: Any) -> Any:
-        return lambda *given, **options: (calls.append(name), function(*given, **options))[1]
-
-    sources._probe_unchanged.cache_clear()
-    monkeypatch.setattr("vidsum.pipelines.sources.probe", counted("probe", sources.probe))
-    hash_file = provenance.hash_file
-
-    def hash_counted(path: Path) -> str:
-        calls.extend(["hash"] if Path(path) == film else [])
-        return hash_file(path)
-
-    monkeypatch.setattr("vidsum.io.provenance.hash_file", hash_counted)
-    assert run("summarize", film, "--storyboard").code == 0
-    assert calls.count("probe") == 1
-    assert calls.count("hash") == 1

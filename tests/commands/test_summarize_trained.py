@@ -1,29 +1,21 @@
 """`vidsum summarize --model`: trained models, what they are refused for, and what they looked at."""
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from tests import media
-from tests.commands.conftest import Run
-from vidsum.checkpoints.trained import Trained, save_trained
-from vidsum.models.configs import FullTransNetConfig
-from vidsum.models.fulltransnet import FullTransNet
-
-SMALL = FullTransNetConfig(dim_in=1280, d=16, layers=2, heads=2, d_ff=16, window=3)
+from tests.program import Run
+from tests.untrained import save_untrained
 
 pytestmark = pytest.mark.usefixtures("loads")
 
 
 def save(path: Path, seed: int = 0, **features: object) -> Path:
-    torch.manual_seed(seed)
     reads = {"extractor": "efficientnet_lite0", "dim": 1280, "fps": 2.0, **features}
-    save_trained(path, Trained("fulltransnet", asdict(SMALL), reads, {}, FullTransNet(SMALL).state_dict()))
-    return path
+    return save_untrained(path, "fulltransnet", reads, seed, dim_in=1280, layers=2, window=3)
 
 
 @pytest.fixture
@@ -34,7 +26,6 @@ def model() -> Path:
 
 def test_a_checkpoint_summarizes(run: Run, film: Path, model: Path) -> None:
     ran = run("summarize", film, "--model", model, "-o", "-")
-    assert ran.code == 0, ran.err
     assert ran.json["model"] == "best.safetensors"
     assert len(ran.json["provenance"]["summary"]["model_sha256"]) == 64
     plain = run("summarize", film, "--model", "contrastive", "-o", "-").json
@@ -43,8 +34,7 @@ def test_a_checkpoint_summarizes(run: Run, film: Path, model: Path) -> None:
 
 
 def test_fulltransnet_needs_no_file(run: Run, film: Path) -> None:
-    ran = run("summarize", film, "--model", "fulltransnet")
-    assert ran.code == 0, ran.err
+    run("summarize", film, "--model", "fulltransnet")
     document = json.loads(Path("film_summary.json").read_text(encoding="utf-8"))
     assert (document["model"], document["model_reason"]) == ("fulltransnet", "it was asked for")
     assert {"model_sha256", "map_sha256"} <= document["provenance"]["summary"].keys()
@@ -52,7 +42,6 @@ def test_fulltransnet_needs_no_file(run: Run, film: Path) -> None:
 
 def test_beams_may_write_another_summary(run: Run, film: Path, model: Path) -> None:
     ran = run("summarize", film, "--model", model, "--beams", 3, "-o", "-")
-    assert ran.code == 0, ran.err
     assert ran.json["provenance"]["summary"]["beams"] == 3
     assert "beams has no effect" not in ran.err
 
@@ -60,63 +49,29 @@ def test_beams_may_write_another_summary(run: Run, film: Path, model: Path) -> N
 def test_beams_without_effect_are_warned_of(run: Run, film: Path) -> None:
     for model in ("fulltransnet", "contrastive"):
         ran = run("summarize", film, "--model", model, "--beams", 3, "-o", "-")
-        assert ran.code == 0, ran.err
         assert f"beams has no effect on {model}" in ran.err
 
 
 def test_the_checkpoint_counts_for_being_up_to_date(run: Run, film: Path, model: Path) -> None:
     arguments = ("summarize", film, "--model", model)
-    assert run(*arguments).code == 0
+    run(*arguments)
     assert "unchanged" in run(*arguments).out
     save(model, seed=1)
     ran = run(*arguments)
-    assert (ran.code, "unchanged" in ran.out) == (0, False)
+    assert "unchanged" not in ran.out
 
 
-def test_a_feature_file_is_summarized_as_the_video_is(run: Run, film: Path, model: Path) -> None:
-    assert run("extract", film, "-o", "film.npz").code == 0
-    of_video = run("summarize", film, "--model", model, "-o", "-").json
-    ran = run("summarize", "film.npz", "--model", model, "-o", "-")
-    assert ran.code == 0, ran.err
-    of_features = ran.json
-    assert of_features["importance"] == of_video["importance"]
-
-
-def test_features_of_another_extractor_are_refused_before_the_video_is_read(
-    run: Run, film: Path, loads: list[str]
-) -> None:
-    ran = run("summarize", film, "--model", save(Path("other.safetensors"), extractor="clip"), "-o", "-")
-    assert ran.code == 2
+def test_model_of_another_extractor(run: Run, film: Path, loads: list[str]) -> None:
+    ran = run(
+        "summarize", film, "--model", save(Path("other.safetensors"), extractor="clip"), "-o", "-", code=2
+    )
     assert "other.safetensors reads features of clip, not of efficientnet_lite0" in ran.err
     assert "--extractor clip" in ran.err
     assert loads == []
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (["--model", "nonsense"], 2, "unknown model 'nonsense'"),
-        (["--model", "none.safetensors"], 3, "none.safetensors: no such file"),
-        (["--model", "text.safetensors"], 3, "text.safetensors: cannot be read as safetensors"),
-        (["--model", "best.safetensors", "--fps", "4"], 2, "reads 2 features a second, not 4"),
-        (["--model", "best.safetensors", "--beams", "0"], 2, "beams"),
-        (["--plot", "attention"], 2, "vidsum evaluate attention VIDEO --kind attention"),
-    ],
-)
-def test_what_will_not_do_is_one_line(
-    run: Run, film: Path, model: Path, arguments: list[str], code: int, message: str
-) -> None:
-    Path("text.safetensors").write_text("not tensors")
-    ran = run("summarize", film, *arguments)
-    assert ran.code == code
-    assert message in ran.err
-    assert "Traceback" not in ran.err
-    assert not Path("film_summary.json").exists()
-
-
 def test_the_default_says_which_scorer_it_took_and_why(run: Run, film: Path) -> None:
     ran = run("summarize", film, "-v")
-    assert ran.code == 0, ran.err
     document = json.loads(Path("film_summary.json").read_text())
     assert document["model"] == "ridge"  # four still pictures, each another
     assert document["model_reason"].startswith("auto: it was fitted")
@@ -127,11 +82,8 @@ def test_the_default_says_which_scorer_it_took_and_why(run: Run, film: Path) -> 
 
 
 @pytest.mark.parametrize("options", [["--fps", "1"], ["--extractor", "i3d"]])
-def test_the_default_leaves_out_what_cannot_read_the_features(
-    run: Run, film: Path, options: list[str]
-) -> None:
+def test_auto_model_candidates(run: Run, film: Path, options: list[str]) -> None:
     ran = run("summarize", film, *options, "-o", "-")
-    assert ran.code == 0, ran.err
     asked = ran.json["provenance"]["summary"]
     assert asked["candidates"] == ["highlights", "contrastive"]
     assert "model_sha256" not in asked
@@ -144,11 +96,10 @@ def _grey(number: int, width: int, height: int) -> media.Picture:
 def test_a_still_video_gets_no_made_up_choice(run: Run, tmp_path: Path) -> None:
     still = media.make_video(tmp_path / "still.mp4", n_frames=200, paint=_grey).path
     ran = run("summarize", still, "-o", "-", "--json")
-    assert ran.code == 0, ran.err
     assert ran.json["data"]["model"] == "uniform"
     assert any("stands still" in message for message in ran.json["messages"])
 
 
 def test_what_ships_needs_no_network(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
-    assert run("summarize", film, "--model", "ridge", "-o", "-").code == 0
+    run("summarize", film, "--model", "ridge", "-o", "-")

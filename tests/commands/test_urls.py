@@ -1,13 +1,18 @@
-"""Inputs at web addresses: copied into the cache, one by one, and then read like files."""
+"""Web addresses as inputs; passwords and tokens in them are never printed or written."""
 
 import csv
+import os
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import vidsum
+from tests.archive.made import film, use_live
 from tests.checkpoints.server import Server, running_server, send
-from tests.commands.conftest import Run
+from tests.program import Run
+from vidsum.errors import InputError
 
 
 @pytest.fixture
@@ -23,10 +28,10 @@ def server(film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_url_is_an_input_like_a_file(run: Run, server: Server, film: Path, jobs: str) -> None:
     url = f"{server.url}/a/film.mp4"
-    assert run("shots", url, "--output-dir", "out").code == 0
+    run("shots", url, "--output-dir", "out")
     (record,) = Path("out").glob("film_*_shots.json")
     bad = [f"{server.url}/b/text.mp4", f"{server.url}/gone.mp4"]
-    ran = run("shots", *bad, url, "--json", "--table", "rows.csv", "-j", jobs)
+    ran = run("shots", *bad, url, "--json", "--table", "rows.csv", "-j", jobs, code=1)
     assert [(line["input"], line["exit_code"]) for line in ran.json_lines] == [
         (bad[0], 3),
         (bad[1], 3),
@@ -40,18 +45,91 @@ def test_a_url_is_an_input_like_a_file(run: Run, server: Server, film: Path, job
 
 def test_an_unchanged_url_is_up_to_date(run: Run, server: Server) -> None:
     url = f"{server.url}/a/film.mp4"
-    assert run("shots", url).code == 0
+    run("shots", url)
     again = run("shots", url)
-    assert (again.code, "unchanged" in again.out) == (0, True)
+    assert "unchanged" in again.out
     asked = len(server.asked)
-    assert run("shots", url, "--skip-existing").code == 0
+    run("shots", url, "--skip-existing")
     assert len(server.asked) == asked
 
 
 def test_bounds_and_other_protocols(run: Run, server: Server) -> None:
-    too_large = run("info", f"{server.url}/a/film.mp4", "--max-download", "0.000001")
-    assert (too_large.code, "VIDSUM_MAX_DOWNLOAD=GB" in too_large.err) == (3, True)
-    stream = run("info", "rtsp://127.0.0.1/live")
-    assert (stream.code, "download it first" in stream.err) == (3, True)
-    watched = run("index", f"{server.url}/a/film.mp4", "--watch")
-    assert (watched.code, "files and folders" in watched.err) == (2, True)
+    too_large = run("info", f"{server.url}/a/film.mp4", "--max-download", "0.000001", code=3)
+    assert "VIDSUM_MAX_DOWNLOAD=GB" in too_large.err
+
+
+CANARY = "hunter2"
+QUERY = ("--query", "red", "--min-present", "0.3")
+
+
+def test_no_secret_of_a_url_is_shown_or_written(
+    run: Run, tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_live(monkeypatch)
+    content = film(tmp_path / "made" / "film.mp4").read_bytes()
+    with running_server() as server:
+        user = server.url.replace("//", f"//me:{CANARY}@")
+        urls = [f"{user}/{name}?token={CANARY}#{CANARY}" for name in ("get", "a/film.mp4", "gone", "page")]
+        for path in ("/get", "/a/film.mp4"):
+            full = f"{path}?token={CANARY}"
+            server.serve(full, lambda handler: send(handler, content, "video/mp4"))
+        server.serve(f"/page?token={CANARY}", f"<html>{CANARY}".encode())
+        server.serve(f"/gone?token={CANARY}", lambda handler: handler.send_error(404, f"no {CANARY} here"))
+        url, closed, camera = (
+            urls[0],
+            f"http://me:{CANARY}@127.0.0.1:9/x",
+            f"rtsp://cam:{CANARY}@127.0.0.1:9/x",
+        )
+        odd = [
+            f"ftp://a:{CANARY}@h/x",
+            f"http://me:{CANARY}@[/",
+            f" {url}",
+            f"rtsp://me:{CANARY}/?@h/x",
+            camera,
+        ]
+        Path("list.txt").write_text("\n".join(odd))
+        tables = ("--table", "t.csv", "--summary-json", "s.json", "--log-file", "l.log")
+        commands = [
+            ("info", *urls, closed, "--from-file", "list.txt", *tables),
+            ("info", *urls, *odd, "--json", "-v", "-j", "2"),
+            ("index", *urls, "--archive", "a.vidsum", *tables[4:]),
+            ("search", "red", "--archive", "a.vidsum", "-o", "rows.csv"),
+            ("search", "--like", url, "--archive", "a.vidsum"),
+            ("watch", camera, *QUERY, "-v"),
+            ("watch", urls[2], *QUERY),
+            ("watch", url, *QUERY, "--json", "--clips-dir", "alerts", "--idle", "0.5s", *tables[4:]),
+            ("watch", url, url, *QUERY),
+            ("shots", url, "-o", f"{url}.json"),
+            ("search", "red", "--archive", f"postgresql://me:{CANARY}@127.0.0.1:9/x?password={CANARY}"),
+            *((command, url) for command in ("export", "report", "serve")),
+        ]
+        for command in commands:
+            ran = run(*command, code=None)
+            assert CANARY not in ran.out + ran.err, command
+        for call in (vidsum.download, vidsum.probe):
+            for name in (urls[2], closed, camera):
+                with pytest.raises(InputError) as fault:
+                    call(name)
+                assert CANARY not in "".join(traceback.format_exception(fault.value))
+    written = [path for path in tmp_path.rglob("*") if path.name != "list.txt"]
+    assert [path for path in written if CANARY in os.fsdecode(path)] == []
+    files = [path for path in written if path.is_file()]
+    assert {"a.vidsum", "rows.csv", "t.csv", "s.json", "l.log"} <= {path.name for path in files}
+    assert [path for path in files if CANARY.encode() in path.read_bytes()] == []
+    assert len([path for path in own_home.rglob("*.mp4") if path.stem.startswith(("get_", "film_"))]) == 2
+
+
+def test_secrets_that_an_older_version_stored_are_reported(
+    run: Run, tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_live(monkeypatch)
+    older = film(own_home / "videos/0123456789abcdef/get_token_SECRET99.mp4")
+    newer = film(own_home / "videos/fedcba9876543210/a_film_fedcba98.mp4")
+    assert "may hold passwords" not in run("index", newer, "--archive", "a.vidsum").err
+    assert "may hold passwords" not in run("info", "a.vidsum").err
+    assert "1 videos may hold passwords" in run("index", older, "--archive", "a.vidsum").err
+    for path, count in ((newer, 0), (older, 1)):
+        run("shots", path, "--shots", "uniform", "-o", "record.json", "--overwrite")
+        assert run("info", "record.json").err.count("may hold passwords") == count
+    assert "may hold passwords" in run("info", "a.vidsum").err
+    assert "names of 1 copies" in run("info").err

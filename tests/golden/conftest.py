@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden.stored import Program
 from tests.lab.training.conftest import one_thread as one_thread
+from tests.program import Run
 from vidsum.io.cache import home
 
 
 @pytest.fixture
-def vidsum(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Program:
+def vidsum(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run `vidsum ARGUMENTS`."""
-    return Program(capsys, monkeypatch)
+    return Run(capsys, monkeypatch)
 
 
 @pytest.fixture(autouse=True)

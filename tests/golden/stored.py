@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import re
-import sys
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,8 +22,6 @@ import numpy.typing as npt
 import pytest
 
 import vidsum
-from tests.flags import as_variables
-from vidsum.__main__ import main
 
 REGENERATE = os.environ.get("VIDSUM_REGENERATE") == "1"
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,40 +47,6 @@ def numbers(name: str, *shape: int) -> npt.NDArray[np.float64]:
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         z ^= z >> np.uint64(31)
     return ((z >> np.uint64(43)).astype(np.float64) / 2**20 - 1).reshape(shape)
-
-
-# --- the program ---
-
-
-@dataclass(frozen=True)
-class Ran:
-    """What a run of the program left behind."""
-
-    code: int
-    out: str
-    err: str
-
-
-class Program:
-    """`vidsum ARGUMENTS` in this process."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-        self._capsys, self._monkeypatch = capsys, monkeypatch
-
-    def __call__(self, *arguments: object, code: int = 0) -> Ran:
-        """Run it; it must end with this exit code."""
-        words, variables = as_variables(arguments)
-        self._monkeypatch.setattr(sys, "argv", ["vidsum", *words])
-        self._capsys.readouterr()
-        with pytest.MonkeyPatch.context() as patch:
-            for name, value in variables.items():
-                patch.setenv(name, value)
-            with pytest.raises(SystemExit) as left:
-                main()
-        printed = self._capsys.readouterr()
-        ran = Ran(int(left.value.code or 0), printed.out, printed.err)
-        assert ran.code == code, ran.err or ran.out
-        return ran
 
 
 # --- comparing ---

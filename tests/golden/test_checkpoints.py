@@ -18,8 +18,9 @@ import torch
 from torch import Tensor, nn
 
 import vidsum as library
-from tests.golden.stored import REGENERATE, ExactDraws, Program, assert_close, numbers
+from tests.golden.stored import REGENERATE, ExactDraws, assert_close, numbers
 from tests.lab.importers import published_detr, published_mrnet
+from tests.program import Run
 
 STORED = Path(__file__).with_name("checkpoints.json")
 SUMMARIZERS = ("ridge", "fulltransnet")
@@ -121,14 +122,14 @@ def exact_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "rand", draws.rand)
 
 
-def add(vidsum: Program, tensors: dict[str, Tensor], name: str, form: str, **more: Any) -> str:
+def add(vidsum: Run, tensors: dict[str, Tensor], name: str, form: str, **more: Any) -> str:
     """`vidsum weights add` of a file like the authors'; the path of the checkpoint."""
     torch.save({"model": tensors, **more}, "theirs.pth")
     ran = vidsum("weights", "add", "theirs.pth", "--as", name, "--format", form, "--json")
     return str(json.loads(ran.out)["data"]["path"])
 
 
-def shipped(vidsum: Program, name: str) -> str:
+def shipped(vidsum: Run, name: str) -> str:
     """The path of a checkpoint that ships."""
     return str(json.loads(vidsum("weights", "pull", name, "--json").out)["data"]["path"])
 
@@ -137,7 +138,7 @@ def shipped(vidsum: Program, name: str) -> str:
 
 
 @pytest.mark.parametrize("name", SUMMARIZERS)
-def test_summarizers(vidsum: Program, name: str) -> None:
+def test_summarizers(vidsum: Run, name: str) -> None:
     tensors = tensors_of(load(shipped(vidsum, name))[0])
     scenes = exact("scenes", 4, 1664)[np.repeat([0, 1, 2, 0, 3], [12, 8, 10, 6, 14])]
     rows = scenes + exact("noise", 50, 1664) / 4
@@ -152,7 +153,7 @@ def test_summarizers(vidsum: Program, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MOMENT_MODELS)
-def test_moment_models(vidsum: Program, name: str) -> None:
+def test_moment_models(vidsum: Run, name: str) -> None:
     model, grounder = load(shipped(vidsum, name))
     queries = unit(exact("queries", 2, 384))
     clips = unit(exact("clips", 100, 384) / 2)
@@ -166,7 +167,7 @@ def test_moment_models(vidsum: Program, name: str) -> None:
 @pytest.mark.usefixtures("exact_draws")
 @pytest.mark.parametrize("kind", ["shared", "one each"])
 @pytest.mark.parametrize("name", published_mrnet.CONFIGS)
-def test_published_mrnet(vidsum: Program, name: str, kind: str) -> None:
+def test_published_mrnet(vidsum: Run, name: str, kind: str) -> None:
     how = published_mrnet.CONFIGS[name]
     tensors = published_mrnet.state_dict(how, is_shared=kind == "shared")
     model, grounder = load(add(vidsum, tensors, name, "mrnet-official"))
@@ -178,7 +179,7 @@ def test_published_mrnet(vidsum: Program, name: str, kind: str) -> None:
 
 @pytest.mark.usefixtures("exact_draws")
 @pytest.mark.parametrize("name", ["moment-detr", "qd-detr"])
-def test_published_detr(vidsum: Program, name: str) -> None:
+def test_published_detr(vidsum: Run, name: str) -> None:
     shapes = {"moment-detr": published_detr.moment_detr, "qd-detr": published_detr.qd_detr}[name]
     tensors = published_detr.at_random(shapes(*DETR_SIZES) | published_detr.unused(DETR_SIZES[0]))
     path = add(vidsum, tensors, f"{name}-qvhighlights", "detr-official", opt=DETR_OPTIONS)
@@ -188,7 +189,7 @@ def test_published_detr(vidsum: Program, name: str) -> None:
     check(f"{name}-qvhighlights", tensors_of(model), answers)
 
 
-def test_every_model_is_here(vidsum: Program) -> None:
+def test_every_model_is_here(vidsum: Run) -> None:
     """A model that is added to the registry, or to those that can be added, is stored too."""
     files = {path.stem for path in (Path(__file__).parents[2] / "weights").glob("*.safetensors")}
     stored = json.loads(STORED.read_text(encoding="utf-8"))

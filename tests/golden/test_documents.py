@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from tests.conftest import real_weights
-from tests.golden.stored import SAMPLE, Program, check_close, check_text, numbers
+from tests.golden.stored import SAMPLE, check_close, check_text, numbers
+from tests.program import Run
 
 Arguments = tuple[object, ...]
 CPU = ("--device", "cpu")
@@ -108,7 +109,7 @@ def read(path: str) -> str:
 # --- shots and summaries of features ---
 
 
-def test_shots(vidsum: Program) -> None:
+def test_shots(vidsum: Run) -> None:
     save_features(Path("f.npz"))
     result = vidsum("shots", "f.npz", "--json").out
     check_text("shots.json", read("f_shots.json"))
@@ -116,14 +117,14 @@ def test_shots(vidsum: Program) -> None:
     assert vidsum("shots", "f.npz", "-o", "-").out == read("f_shots.json")
 
 
-def test_uniform_shots_of_an_annotated_video(vidsum: Program) -> None:
+def test_uniform_shots_of_an_annotated_video(vidsum: Run) -> None:
     save_annotated(Path("made.h5"), 1)
     how = ("--shots", "uniform", "--max-shot", "3s")
     check_text("shots_uniform.json", vidsum("shots", "made.h5#video_1", *how, "-o", "-").out)
 
 
 @pytest.mark.parametrize("model", ["contrastive", "cluster", "random", "uniform"])
-def test_summary(vidsum: Program, model: str) -> None:
+def test_summary(vidsum: Run, model: str) -> None:
     save_features(Path("f.npz"))
     how = ("--model", model, "--budget", "30%")
     result = vidsum("summarize", "f.npz", *how, "-o", "s.json", "--json").out
@@ -131,7 +132,7 @@ def test_summary(vidsum: Program, model: str) -> None:
     check_text(f"summary_{model}.result.json", result)
 
 
-def test_summary_with_what_is_kept_and_dropped(vidsum: Program) -> None:
+def test_summary_with_what_is_kept_and_dropped(vidsum: Run) -> None:
     save_features(Path("f.npz"))
     how = (
         "--model",
@@ -148,7 +149,7 @@ def test_summary_with_what_is_kept_and_dropped(vidsum: Program) -> None:
     check_text("summary_keep_drop.json", vidsum("summarize", "f.npz", *how, "-o", "-").out)
 
 
-def test_the_default_summary_of_features(vidsum: Program) -> None:
+def test_the_default_summary_of_features(vidsum: Run) -> None:
     save_features(Path("f.npz"))
     check_text("summary_auto.json", vidsum("summarize", "f.npz", "-o", "-").out)
 
@@ -156,7 +157,7 @@ def test_the_default_summary_of_features(vidsum: Program) -> None:
 # --- evaluations ---
 
 
-def test_evaluation_of_summaries(vidsum: Program) -> None:
+def test_evaluation_of_summaries(vidsum: Run) -> None:
     save_annotated(Path("made.h5"), 3)
     own = {f"video_{number}": numbers(f"own {number}", 40).tolist() for number in (1, 2)}
     Path("mine.json").write_text(json.dumps(own))
@@ -167,7 +168,7 @@ def test_evaluation_of_summaries(vidsum: Program) -> None:
     check_text("evaluation.result.json", result)
 
 
-def test_evaluation_of_moments(vidsum: Program) -> None:
+def test_evaluation_of_moments(vidsum: Run) -> None:
     save_highlights()
     save_answers()
     how = ("mine.jsonl", "--data", "val.jsonl", "--seeds", 2)
@@ -176,7 +177,7 @@ def test_evaluation_of_moments(vidsum: Program) -> None:
     check_text("moment_evaluation.result.json", result)
 
 
-def test_evaluation_of_moments_of_a_file_in_seconds(vidsum: Program) -> None:
+def test_evaluation_of_moments_of_a_file_in_seconds(vidsum: Run) -> None:
     video = {
         "duration": 20,
         "timestamps": [[0, 5], [8, 25], [4, 4]],
@@ -187,7 +188,7 @@ def test_evaluation_of_moments_of_a_file_in_seconds(vidsum: Program) -> None:
     check_text("moment_evaluation_seconds.json", vidsum("evaluate", "moments", *how, "-o", "-").out)
 
 
-def test_evaluation_of_highlights(vidsum: Program) -> None:
+def test_evaluation_of_highlights(vidsum: Run) -> None:
     save_highlights()
     save_answers()
     how = ("mine.jsonl", "val.jsonl", "--seeds", 2)
@@ -208,7 +209,7 @@ NO_DROPOUT_IN = (*NO_DROPOUT, "--dropout-in", 0)
 MRNET = ("--head", "light", "--clips", 8, "--d", 16, "--d-ff", 16, "--layers", 1, "--heads", 2)
 
 
-def test_training_run_of_summaries(vidsum: Program) -> None:
+def test_training_run_of_summaries(vidsum: Run) -> None:
     save_annotated(Path("made.h5"), varied=True)
     sizes = ("--d", 8, "--d-ff", 16, "--layers", 1, "--heads", 2, "--epochs", 1)
     train = ("train", "fulltransnet", "--data", "made.h5", "--out", "run", *sizes, *NO_DROPOUT, *CPU)
@@ -219,7 +220,7 @@ def test_training_run_of_summaries(vidsum: Program) -> None:
     check_close("evaluation_run.json", vidsum(*ask, "-o", "-").out)
 
 
-def test_training_of_detr(vidsum: Program) -> None:
+def test_training_of_detr(vidsum: Run) -> None:
     save_highlights()
     sizes: Arguments = (
         "--size",
@@ -244,7 +245,7 @@ def test_training_of_detr(vidsum: Program) -> None:
     check_close("highlight_predictions.jsonl", read("p.jsonl"))
 
 
-def test_training_of_mrnet(vidsum: Program) -> None:
+def test_training_of_mrnet(vidsum: Run) -> None:
     five_steps = ("--batch-size", 120, "--epochs", 1)
     train = ("train", "mrnet", "--data", "toy", "--out", "run", *MRNET, *five_steps, *NO_DROPOUT_IN, *CPU)
     eight_of_400 = {"validation": 8 / 400}  # processors differed by one, simulated rounding errors by two
@@ -253,7 +254,7 @@ def test_training_of_mrnet(vidsum: Program) -> None:
 
 @pytest.mark.deep
 @pytest.mark.weights
-def test_training_of_mrnet_on_features(vidsum: Program) -> None:
+def test_training_of_mrnet_on_features(vidsum: Run) -> None:
     real_weights("minilm")
     save_highlights()
     train = ("train", "mrnet", "--data", "val.jsonl", "--features", "clip", "--out", "run", *MRNET)
@@ -265,18 +266,18 @@ def test_training_of_mrnet_on_features(vidsum: Program) -> None:
 # --- results that are no documents ---
 
 
-def test_what_fails_is_told_as_json_too(vidsum: Program) -> None:
+def test_what_fails_is_told_as_json_too(vidsum: Run) -> None:
     save_features(Path("f.npz"))
     Path("bad.npz").write_bytes(b"no features")
     check_text("failed.result.json", vidsum("shots", "f.npz", "bad.npz", "none.npz", "--json", code=1).out)
 
 
-def test_info_of_a_video(vidsum: Program) -> None:
+def test_info_of_a_video(vidsum: Run) -> None:
     shutil.copy(SAMPLE, "bunny.mp4")
     check_text("info.result.json", vidsum("info", "bunny.mp4", "--json").out)
 
 
-def test_weights(vidsum: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights(vidsum: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIDSUM_OFFLINE", "1")
     check_text("weights_list.result.json", vidsum("weights", "list", "--json").out)
     check_text("weights_pull.result.json", vidsum("weights", "pull", "mrnet", "--json").out)
@@ -299,7 +300,7 @@ def bunny() -> str:
 
 @pytest.mark.deep
 @pytest.mark.weights
-def test_features_of_a_video(vidsum: Program, bunny: str) -> None:
+def test_features_of_a_video(vidsum: Run, bunny: str) -> None:
     check_text(
         "features.result.json", vidsum("extract", bunny, "-o", "f.npz", "--no-cache", *FP32, "--json").out
     )
@@ -315,7 +316,7 @@ def test_features_of_a_video(vidsum: Program, bunny: str) -> None:
 
 
 @pytest.mark.weights
-def test_shots_and_summary_of_a_video(vidsum: Program, bunny: str) -> None:
+def test_shots_and_summary_of_a_video(vidsum: Run, bunny: str) -> None:
     check_close("video_shots.json", vidsum("shots", bunny, *FP32, "-o", "-").out)
     check_close("video_summary.json", vidsum("summarize", bunny, *FP32, "-o", "-").out)
     result = vidsum("summarize", bunny, "--budget", "5s", *FP32, "--storyboard", "--plot", "--json").out
@@ -323,7 +324,7 @@ def test_shots_and_summary_of_a_video(vidsum: Program, bunny: str) -> None:
 
 
 @pytest.mark.weights
-def test_moments_of_a_video(vidsum: Program, bunny: str) -> None:
+def test_moments_of_a_video(vidsum: Run, bunny: str) -> None:
     ask = ("ground", bunny, "--query", "a rabbit", "--query", "a butterfly", "-k", 3, "--space", "vse", *FP32)
     check_close("moments.json", vidsum(*ask, "--saliency", "-o", "-").out)
     check_close("moments.result.json", vidsum(*ask, "--model", "similarity", "--json").out)
@@ -333,7 +334,7 @@ def test_moments_of_a_video(vidsum: Program, bunny: str) -> None:
 
 @pytest.mark.deep
 @pytest.mark.weights
-def test_highlights_of_a_video(vidsum: Program, bunny: str) -> None:
+def test_highlights_of_a_video(vidsum: Run, bunny: str) -> None:
     result = vidsum("highlights", bunny, "-k", 3, *FP32, "-o", "h.json", "--json").out
     check_close("highlights.json", read("h.json"))
     check_close("highlights.result.json", result)

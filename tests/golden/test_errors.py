@@ -5,6 +5,7 @@ VIDSUM_REGENERATE=1 python -m pytest tests/golden/test_errors.py
 
 import json
 import re
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,14 @@ import pytest
 
 from tests import media
 from tests.golden.stored import REGENERATE
-from tests.golden.test_documents import save_annotated, save_features
+from tests.golden.test_documents import save_annotated, save_answers, save_features, save_highlights
+from tests.pictures import make_pictures
 from vidsum.__main__ import main
 from vidsum.device import unload
 
 _STORED = Path(__file__).with_name("errors.json")
 ROWS: list[dict[str, Any]] = json.loads(_STORED.read_text("utf-8"))
-"""`arguments`, `variables` (none by default), exit `code`, and the `error`."""
+"""`arguments`, `variables` (none by default), exit `code`, the `error`, and the line after it, the `hint`."""
 
 
 @pytest.fixture(scope="module")
@@ -33,10 +35,16 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> Path:
     media.make_sound(folder / "sound.wav")
     save_features(folder / "f.npz")
     save_annotated(folder / "made.h5", 1)
+    with chdir(folder):
+        save_highlights("qv.jsonl")
+        save_answers("mine.jsonl")
+    make_pictures(folder, 24)
     (folder / "bad.npz").write_bytes(b"no features")
     for name, text in TEXTS.items():
         (folder / name).write_text(text, "utf-8")
     (folder / "folder").mkdir()
+    (folder / "folder2").mkdir()
+    (folder / "folder2" / "notes.txt").write_text("my notes")
     unload()  # a model in memory needs no weights
     return folder
 
@@ -51,6 +59,12 @@ TEXTS = {
     "unknown.yaml": "shots: {no_such: 1}\n",
     "broken.yaml": "shots: [",
     "notes.srt": "no cues",
+    "prose.vtt": "00:01 --> 00:02\nNo milliseconds.",
+    "late.vtt": "WEBVTT\n\n0:11.0 --> 0:12.0\nLate.",
+    "backwards.vtt": "WEBVTT\n\n0:02.0 --> 0:01.0\nBackwards.",
+    "wrong.csv": "name,words\n001.png,a dog\n",
+    "run.json": '{"schema": "vidsum.evaluation/1"}',
+    "good_shots.json": (_STORED.parent / "documents" / "shots.json").read_text("utf-8"),
     "val.jsonl": "{}\n",
 }
 
@@ -73,8 +87,11 @@ def test_error(
         main()
     stderr = re.sub("`[^`]*?vidsum", "`vidsum", capsys.readouterr().err)  # however Python was started
     lines = stderr.replace(str(here), "<here>").splitlines()
-    got = {"code": left.value.code, "error": next(iter(lines), "")}
+    error, hint, *_ = *lines, "", ""
+    got = {"code": left.value.code, "error": error, "hint": hint}
     if REGENERATE:
-        row.update(got)
+        row.update({key: value for key, value in got.items() if key in row or value})
         _STORED.write_text("[\n" + ",\n".join(map(json.dumps, ROWS)) + "\n]\n", "utf-8")
-    assert got == {"code": row["code"], "error": row["error"]}
+    assert {key: value for key, value in got.items() if key in row} == {
+        key: row[key] for key in got if key in row
+    }

@@ -1,10 +1,8 @@
 """The space `clip`, from the video to moments, with random weights beside open_clip's own model."""
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 
-import jsonschema
 import numpy as np
 import pytest
 import torch
@@ -13,14 +11,11 @@ from torch import nn
 import vidsum
 from tests import media
 from tests.features import networks
-from tests.pipelines.test_moments import SCHEMA
+from tests.program import check_schema
+from tests.untrained import save_untrained
 from vidsum import checkpoints, features
-from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import UsageError
 from vidsum.grounding import text
-from vidsum.models.configs import DETRConfig, MRNetConfig
-from vidsum.models.detr_models import build
-from vidsum.models.mrnet import MRNet
 from vidsum.results.moments import Grounding
 from vidsum.types import FloatArray
 
@@ -90,7 +85,7 @@ def test_the_first_answer_is_whole_shots_about_the_nearest_picture(clip: nn.Modu
         best_s = SHOT_S * int(expected.argmax())
         assert moment.start_s <= best_s < moment.end_s
         assert {moment.start_s % SHOT_S, moment.end_s % SHOT_S} == {0}
-    jsonschema.validate(found.to_dict(with_saliency=True), SCHEMA)
+    check_schema(found.to_dict(with_saliency=True), "moments")
 
 
 def test_presence_is_not_known(clip: nn.Module, film: Path) -> None:
@@ -103,18 +98,10 @@ def test_presence_is_not_known(clip: nn.Module, film: Path) -> None:
 
 def guided(path: Path, name: str) -> Path:
     """A checkpoint of the space with a guide, untrained."""
-    sizes = {"dim_video": 513, "dim_query": 512, "clips": 16, "d": 16, "heads": 2, "d_ff": 16}
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        if name == "mrnet":
-            config = MRNetConfig(**sizes, dim_joint=8, hidden=8, kernel=3, convolutions=2)
-            tensors = MRNet(config).state_dict()
-        else:
-            config = DETRConfig(**{**sizes, "dim_video": 515}, words=77)
-            tensors = build(name, config).state_dict()
-    facts = {"space": "clip", "clip_s": 1.0, "guided": True}
-    save_trained(path, Trained(name, asdict(config), facts, {}, tensors))
-    return path
+    mrnet = {"dim_video": 513, "dim_joint": 8, "hidden": 8, "kernel": 3, "convolutions": 2}
+    sizes = mrnet if name == "mrnet" else {"dim_video": 515, "words": 77}
+    reads = {"space": "clip", "clip_s": 1.0, "guided": True}
+    return save_untrained(path, name, reads, dim_query=512, clips=16, **sizes)
 
 
 @pytest.mark.parametrize("name", ["mrnet", "qd-detr"])

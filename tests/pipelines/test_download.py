@@ -231,9 +231,7 @@ def test_a_part_of_anything_else_is_not_appended(server: Server, rest: Responder
         (answer(404, {}), "127.0.0.1 answers 404"),
     ],
 )
-def test_an_answer_that_is_not_the_file_is_one_clear_line(
-    server: Server, respond: Responder, fault: str
-) -> None:
+def test_unexpected_answers(server: Server, respond: Responder, fault: str) -> None:
     url = server.serve("/film.mp4", respond)
     with pytest.raises(InputError, match=fault) as error:
         download(url)

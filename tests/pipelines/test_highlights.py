@@ -1,32 +1,24 @@
 """The public function that finds what stands out with no query: clips, segments, cache, provenance."""
 
-import json
 from itertools import pairwise
 from pathlib import Path
 
-import jsonschema
 import numpy as np
 import pytest
 
 from tests import media
 from tests.conftest import real_weights
 from tests.grounding.colours import use_colours
-from vidsum.errors import InputError, UsageError
+from tests.program import check_schema
 from vidsum.features.settings import Extraction
-from vidsum.pipelines import export
-from vidsum.pipelines.clips import clip_paths, write_clips
 from vidsum.pipelines.highlights import find_highlights, plan_highlights
 from vidsum.pipelines.plan import extract
 from vidsum.pipelines.summary import summarize
 from vidsum.results.feature_files import read_features, write_features
 from vidsum.results.features import Features
-from vidsum.results.load import read_document
 from vidsum.results.moments import Moment
-from vidsum.results.result import write_json
-from vidsum.video.probe import probe
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = json.loads((ROOT / "vidsum" / "schemas" / "highlights.schema.json").read_text())
 HOW = Extraction(device="cpu")
 
 
@@ -105,13 +97,11 @@ def test_no_two_segments_overlap_and_each_exceeds_the_mean() -> None:
     ("seconds", "clips", "end_s"),
     [(0.5, 1, 0.5), (1.0, 1, 1.0), (2.0, 1, 2.0), (2.8, 1, 2.8), (3.2, 2, 3.2), (5.0, 3, 5.0)],
 )
-def test_the_rest_of_a_video_is_a_clip_if_it_is_half_of_one(
-    seconds: float, clips: int, end_s: float, tmp_path: Path
-) -> None:
+def test_last_clip_of_a_video(seconds: float, clips: int, end_s: float, tmp_path: Path) -> None:
     found = find_highlights(of_length(tmp_path, seconds), device="cpu")
     assert len(found.saliency) == len(found.timestamps) == clips
     assert max(moment.end_s for moment in found.moments) <= end_s + 1e-3
-    jsonschema.validate(found.to_dict(), SCHEMA)
+    check_schema(found.to_dict(), "highlights")
 
 
 def test_of_a_still_video_nothing_stands_out(tmp_path: Path) -> None:
@@ -143,44 +133,6 @@ def test_provenance_is_told_before_and_tells_all_that_matters(film: Path) -> Non
     assert found.provenance["highlights"] == facts
     assert found.provenance != plan_highlights(film, 4, HOW).provenance
     assert found.provenance != plan_highlights(film, 3, Extraction(device="cpu", precision="bf16")).provenance
-
-
-@pytest.mark.parametrize("made_from", ["video", "array"])
-def test_the_document_is_by_its_schema_and_the_same_each_time(
-    made_from: str, film: Path, tmp_path: Path
-) -> None:
-    source = film if made_from == "video" else Features.from_array(np.eye(9))
-    for name in ("one.json", "two.json"):
-        write_json(find_highlights(source), tmp_path / name)
-    document = read_document(tmp_path / "one.json")
-    jsonschema.validate(document, SCHEMA)
-    assert document == read_document(tmp_path / "two.json")
-    assert (document["video"] is None) == (made_from == "array")
-
-
-def test_each_segment_is_written_as_mp4(film: Path, tmp_path: Path) -> None:
-    found = find_highlights(film, 2, device="cpu")
-    assert write_clips(found, tmp_path / "clips", "film") == ()
-    clips = clip_paths(found, tmp_path / "clips", "film")
-    assert [clip.name for clip, _ in clips] == ["highlight_film_0m04s.mp4"]
-    for (clip, _), moment in zip(clips, found.moments, strict=True):
-        assert probe(clip).duration_s == pytest.approx(moment.end_s - moment.start_s, abs=0.05)
-        assert export.read_encoding_tag(clip, found.provenance) == ""
-    assert len(list((tmp_path / "clips").iterdir())) == len(found.moments)
-
-
-def test_what_makes_no_sense_is_refused(film: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="top_k"):
-        find_highlights(film, 0)
-    with pytest.raises(UsageError, match="top_k"):
-        plan_highlights(film, 0, HOW)
-    with pytest.raises(UsageError, match=r"film\.npz: highlights are found in a video"):
-        find_highlights(tmp_path / "film.npz")
-    with pytest.raises(InputError, match="no such file"):
-        find_highlights(tmp_path / "none.mp4")
-    (tmp_path / "broken.mp4").write_bytes(film.read_bytes()[:300])
-    with pytest.raises(InputError, match=r"broken\.mp4"):
-        find_highlights(tmp_path / "broken.mp4")
 
 
 @pytest.mark.deep

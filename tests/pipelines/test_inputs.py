@@ -107,9 +107,7 @@ def test_folders_that_lead_to_each_other_are_no_endless_walk(folder: Path) -> No
 @pytest.mark.parametrize(
     "content", [b"a.mp4\n\nb c.mp4\r\n", b"a.mp4\0b c.mp4\0", b"\xef\xbb\xbfa.mp4\nb c.mp4"]
 )
-def test_a_list_has_a_path_per_line_or_between_nuls(
-    tmp_path: Path, content: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_read_list_separators(tmp_path: Path, content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "list").write_bytes(content)
     assert read_list(str(tmp_path / "list")) == ["a.mp4", "b c.mp4"]
     (tmp_path / "list").write_text("# comment\r\na.mp4\r\n\r\n#b.mp4\r\n./#\xe9.mp4", encoding="utf-16")

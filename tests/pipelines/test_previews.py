@@ -58,9 +58,7 @@ def test_each_picture_is_the_one_on_screen_at_its_time(format: PreviewFormat, tm
 
 
 @pytest.mark.parametrize(("turn_deg", "shape"), [(0, (180, 320, 3)), (90, (320, 180, 3))])
-def test_large_pictures_are_made_small_and_stay_upright(
-    turn_deg: int, shape: tuple[int, int, int], tmp_path: Path
-) -> None:
+def test_previews_of_large_pictures(turn_deg: int, shape: tuple[int, int, int], tmp_path: Path) -> None:
     path = tmp_path / "large.mp4"
     make_video(path, n_frames=10, width=1280, height=722, rotation_deg=turn_deg)
     ((_, content),) = iter_previews(summary_of(probe(path), (0.0, 0.25)), "mp4")

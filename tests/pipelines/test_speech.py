@@ -1,21 +1,18 @@
 """Transcripts of files, by a recognizer that needs no weights."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 import pytest
 
 import vidsum
 from tests import media
+from tests.program import check_schema
 from tests.speech import stub
 from tests.voices import write_wav
 from vidsum.errors import InputError, UsageError
-
-SCHEMA = json.loads(Path(__file__).parents[2].joinpath("vidsum/schemas/transcript.schema.json").read_text())
 
 
 @pytest.fixture(autouse=True)
@@ -86,9 +83,7 @@ def test_a_damaged_entry_of_the_cache_is_made_anew(talk: Path, model: stub.StubM
     assert len(model.tasks) == 4
 
 
-def test_a_transcript_by_other_rules_is_another(
-    talk: Path, model: stub.StubModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_transcript_rules(talk: Path, model: stub.StubModel, monkeypatch: pytest.MonkeyPatch) -> None:
     before = vidsum.transcribe(talk).provenance
     monkeypatch.setattr("vidsum.speech.recognize.MIN_CERTAIN_PROBABILITY", 0.1)
     now = vidsum.transcribe(talk).provenance
@@ -96,9 +91,7 @@ def test_a_transcript_by_other_rules_is_another(
     assert now != before
 
 
-def test_segments_of_improbable_words_are_uncertain(
-    talk: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_uncertain_segments(talk: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     stub.install(monkeypatch, probability=0.4)
     transcript = vidsum.transcribe(talk)
     assert [segment.uncertain for segment in transcript.segments] == [True]
@@ -135,9 +128,7 @@ def of_volume(volume: float) -> dict[str, float]:
     return {"de": 0.05, "en": 0.9} if volume > 0.4 else {"de": 0.8, "en": 0.1}
 
 
-def test_each_window_is_transcribed_in_its_own_language(
-    two_languages: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_language_of_each_window(two_languages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = stub.install(monkeypatch, language=of_volume)
     transcript = vidsum.transcribe(two_languages)
     assert model.tasks == [("transcribe", "de"), ("transcribe", "en")]
@@ -146,24 +137,20 @@ def test_each_window_is_transcribed_in_its_own_language(
     assert transcript.languages == ["de", "en"]
     assert transcript.warnings == ("the language changes: de to en at 0:40.00",)
     data = transcript.to_dict()
-    jsonschema.validate(data, SCHEMA)
+    check_schema(data, "transcript")
     assert [segment.get("language") for segment in data["segments"]] == ["de", None]
     translated = vidsum.transcribe(two_languages, translate=True)
     assert model.tasks[2:] == [("translate", "de"), ("transcribe", "en")]
     assert [bool(segment.words) for segment in translated.segments] == [False, True]
 
 
-def test_a_named_language_holds_for_the_whole_file(
-    two_languages: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_named_language(two_languages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = stub.install(monkeypatch, language=of_volume)
     assert vidsum.transcribe(two_languages, "fr").warnings == ()
     assert {language for _, language in model.tasks} == {"fr"}
 
 
-def test_a_language_that_is_hardly_more_likely_changes_nothing(
-    two_languages: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_similar_languages(two_languages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def similar(volume: float) -> dict[str, float]:
         return {"it": 0.5, "es": 0.3} if volume > 0.4 else {"it": 0.1, "es": 0.8}
 

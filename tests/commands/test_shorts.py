@@ -8,26 +8,17 @@ import av
 import numpy as np
 import pytest
 
-import vidsum
-from tests.commands.conftest import Run
-from tests.commands.conftest import film as film
-from tests.commands.conftest import loads as loads
-from tests.commands.conftest import made_film as made_film
-from tests.commands.conftest import own_home as own_home
-from tests.commands.conftest import run as run
 from tests.grounding.colours import use_colours
 from tests.media import make_video
+from tests.program import Run
 from tests.speech import stub
-from vidsum.errors import UsageError
 from vidsum.grounding.saliency import STEP, normalise
 from vidsum.pipelines import shorts
-from vidsum.pipelines.export import write_video
 from vidsum.pipelines.speech_evidence import protected_words
 from vidsum.results.transcript import Segment, Transcript, Word
 from vidsum.summary.settings import Selection
 from vidsum.types import Picture
 from vidsum.video.probe import probe
-from vidsum.video.settings import Encoding
 
 
 class Bright:
@@ -56,9 +47,7 @@ def spot(width: int, height: int, at: float, grey: int = 20) -> Picture:
 
 
 @pytest.mark.parametrize(("size", "aspect"), [((192, 108), "9:16"), ((108, 192), "1:1")])
-def test_the_crop_follows_and_is_placed_anew_at_a_cut(
-    tmp_path: Path, size: tuple[int, int], aspect: str
-) -> None:
+def test_crop_follows_and_restarts_at_cuts(tmp_path: Path, size: tuple[int, int], aspect: str) -> None:
     """A bright bar on the left; from 2 s on, in another shot, on the right, and moving to the middle."""
 
     def paint(number: int, width: int, height: int) -> Picture:
@@ -94,7 +83,7 @@ def test_what_is_everywhere_is_shown_whole(tmp_path: Path) -> None:
 
 def test_a_shot_of_hours_takes_little_memory() -> None:
     """What matters moves from the left to the right, once."""
-    n_times, places = 2 * 3600 * 4, np.arange(50)
+    n_times, places = 3600 * 4, np.arange(50)
 
     def curve(number: int) -> np.ndarray:
         return normalise(np.exp(-((places - 49 * number / n_times) ** 2) / 20))
@@ -107,7 +96,7 @@ def test_a_shot_of_hours_takes_little_memory() -> None:
     shot = seen.shot(0.3)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 500e6
+    assert peak < 250e6
     assert shot.positions is not None
     assert np.abs(shot.positions - np.clip(np.linspace(0, 1, n_times) * 1.4 - 0.2, 0, 1)).max() < 0.1
 
@@ -125,66 +114,33 @@ def size_of(path: str) -> tuple[int, int]:
 def test_the_options_of_summarize(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stub.install(monkeypatch, language=("en", 0.99))
     how = ("summarize", film, "--model", "uniform", "--budget", "40%")
-    assert run(*how).code == 0
-    ran = run(*how, "--vertical", "--aspect", "4:5", "--burn", "--loudness", "--json")
-    assert ran.code == 0, ran.err
+    run(*how)
+    run(*how, "--vertical", "--aspect", "4:5", "--burn", "--loudness", "--json")
     assert size_of("film_summary.mp4") == (540, 676)
     with av.open("film_summary.mp4") as container:
         assert "vertical-4:5-burn-loudness" in container.metadata["comment"]
     again = run(*how, "--vertical", "--aspect", "4:5", "--burn", "--loudness")
-    assert (again.code, "(unchanged)" in again.out) == (0, True)
+    assert "(unchanged)" in again.out
     ran = run(*how, "--vertical", "--burn", "--loudness")
-    assert (ran.code, "(unchanged)" in ran.out) == (0, False)
+    assert "(unchanged)" not in ran.out
     assert size_of("film_summary.mp4") == (540, 960)
 
 
 def test_the_options_of_ground(run: Run, film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_colours(monkeypatch)
     how = ("ground", film, "--query", "green", "-k", "1", "--clips")
-    ran = run(*how, "--vertical", "--aspect", "1:1")
-    assert ran.code == 0, ran.err
+    run(*how, "--vertical", "--aspect", "1:1")
     assert [size_of(str(path)) for path in Path().glob("green_film_*.mp4")] == [(540, 540)]
     assert "(unchanged)" in run(*how, "--vertical", "--aspect", "1:1").out
-    assert run(*how, "--vertical").code == 0
+    run(*how, "--vertical")
     assert [size_of(str(path)) for path in Path().glob("green_film_*.mp4")] == [(540, 960)]
-
-
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        (("--aspect", "1:1"), "--aspect needs --vertical"),
-        (("--vertical", "--aspect", "16:10"), "9:16"),
-        (("--vertical", "--copy"), "--copy changes nothing"),
-        (("--burn", "--codec", "copy"), "--copy changes nothing"),
-    ],
-)
-def test_options_that_do_not_fit_are_refused(
-    run: Run, film: Path, options: tuple[str, ...], told: str
-) -> None:
-    ran = run("summarize", film, *options)
-    assert (ran.code, told in ran.err, ran.err.count("\n") <= 2) == (2, True, True)
-
-
-@pytest.mark.parametrize("option", ["--vertical", "--burn", "--loudness"])
-def test_moments_without_clips_have_no_look(run: Run, film: Path, option: str) -> None:
-    ran = run("ground", film, "--query", "green", option)
-    assert (ran.code, f"{option} needs --clips" in ran.err) == (2, True)
 
 
 def test_a_video_without_sound_is_written_and_told(tmp_path: Path, run: Run) -> None:
     make_video(tmp_path / "mute.mp4", n_frames=50)
     ran = run("summarize", tmp_path / "mute.mp4", "--model", "uniform", "--burn", "--loudness")
-    assert ran.code == 0, ran.err
     assert "has no sound: --burn draws no captions" in ran.err
     assert "has no sound: loudness changes nothing" in ran.err
-
-
-def test_the_python_functions_take_the_same(film: Path, tmp_path: Path) -> None:
-    summary = vidsum.summarize(film, "40%", model="uniform")
-    write_video(summary, tmp_path / "short.mp4", vertical=True)
-    assert size_of(str(tmp_path / "short.mp4")) == (540, 960)
-    with pytest.raises(UsageError, match="changes nothing"):
-        write_video(summary, tmp_path / "x.mp4", burn=True, encoding=Encoding(codec="copy"))
 
 
 def test_sentences_that_fit_are_not_cut() -> None:

@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 
 import vidsum
-from tests.commands.conftest import Run
-from tests.commands.conftest import film as film
-from tests.commands.conftest import loads as loads
-from tests.commands.conftest import made_film as made_film
-from tests.commands.conftest import own_home as own_home
-from tests.commands.conftest import run as run
+from tests.program import Run
 from tests.speech import stub
 from vidsum.errors import UsageError
 from vidsum.grounding import speech
@@ -89,12 +84,10 @@ def test_subtitles_have_the_times_of_the_summary() -> None:
 
 
 def test_the_command_writes_subtitles(run: Run, film: Path) -> None:
-    ran = run("summarize", film, "--model", "uniform", "--budget", "30%", "--subtitles")
-    assert ran.code == 0, ran.err
+    run("summarize", film, "--model", "uniform", "--budget", "30%", "--subtitles")
     text = Path("film_summary.srt").read_text()
     assert text.startswith("1\n00:00:00,")
     assert "word" in text
     assert Path("film_summary.mp4").exists()
     assert "(unchanged)" in run("summarize", film, "--model", "uniform", "--budget", "30%", "--subtitles").out
-    features = run("summarize", "no.npz", "--keep-said", "x", "-o", "-")
-    assert features.code == 3
+    run("summarize", "no.npz", "--keep-said", "x", "-o", "-", code=3)
