@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
+from tests.conftest import deep
 from tests.lab.training.conftest import one_thread, quick_curves  # noqa: F401 (fixtures)
 from tests.program import Run
 from vidsum.lab.reproduction import read_tables
@@ -54,6 +55,7 @@ def test_without_data_a_line_says_what_to_bring(run: Run, tmp_path: Path) -> Non
     assert not Path("runs").exists()
 
 
+@pytest.mark.deep
 def test_costs_need_no_data(run: Run) -> None:
     ran = run("reproduce", "stamp", "--table", "4", "--toy", "--out", "runs")
     assert re.search(r"baseline +ours +3\.393 +1\.697 +-", ran.out)
@@ -129,7 +131,7 @@ def test_figures_of_other_data_are_not_taken_for_those_of_a_folder(run: Run, tmp
     assert row["ours"] != made
 
 
-@pytest.mark.parametrize(("paper", "number"), [("mrnet", "5"), ("lam", "1b"), ("fulltransnet", "III")])
+@pytest.mark.parametrize(("paper", "number"), [("mrnet", "5"), ("lam", "1b"), deep("fulltransnet", "III")])
 def test_tables_run_to_their_end_on_made_up_data(run: Run, paper: str, number: str) -> None:
     assert all(toy(run, paper, number).values())
 
