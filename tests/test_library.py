@@ -221,7 +221,7 @@ def films(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path]]:
 
 def test_summaries_of_a_folder_as_they_come(films: list[Path], tmp_path: Path) -> None:
     summarizer = vidsum.Summarizer(budget="30%", extractor="colour", device="cpu")
-    kept = {}
+    kept: dict[str, Any] = {}
     for path, summary in vidsum.iter_results(summarizer, films):
         if isinstance(summary, vidsum.VidsumError):
             kept[path.stem] = summary.message
