@@ -38,7 +38,7 @@ def test_the_place_of_what_is_seen_is_told() -> None:
     looker._cells = lambda squares: np.stack(  # type: ignore[method-assign]
         [square[0].reshape(7, 32, 7, 32, 3).mean(axis=(1, 3)).transpose(2, 0, 1) for square in squares]
     ).astype(np.float32)
-    looker._map = lambda rows: np.full((len(rows), 2), -1.0, np.float32)  # type: ignore[assignment]
+    looker._map = lambda rows: np.full((len(rows), 2), -1.0, np.float32)
     looker._people, looker._dim = np.ones(2, np.float32), 3
     for length in (SIDE, 300, 398, 799):
         picture = np.zeros((SIDE, length, 3), np.uint8)

@@ -63,8 +63,6 @@ def test_each_layer_feeds_the_next(seen: Seen) -> None:
 def test_convolutions_agree_with_the_sum_over_their_window(model: C3D, seen: Seen, name: str) -> None:
     x, y = seen[name]
     conv = model.get_submodule(name).get_submodule("conv")
-    assert isinstance(conv, nn.Conv3d)
-    assert conv.bias is not None
     weight, bias = conv.weight.detach().numpy().astype(np.float64), conv.bias.detach().numpy()
     padded = np.pad(x, [(0, 0), (1, 1), (1, 1), (1, 1)]).astype(np.float64)
     rng = np.random.default_rng(0)
@@ -93,7 +91,6 @@ def test_pools_agree_with_the_maximum_of_their_window(seen: Seen, name: str) -> 
 def test_fully_connected_layers_agree_with_a_matrix_product(model: C3D, seen: Seen, name: str) -> None:
     x, y = seen[name]
     layer = model.get_submodule(name)
-    assert isinstance(layer, nn.Linear)
     np.testing.assert_allclose(
         y, layer.weight.detach().numpy() @ x + layer.bias.detach().numpy(), rtol=1e-4, atol=1e-5
     )

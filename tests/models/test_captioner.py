@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vidsum.lab.training.captioner import TrainedCaptioner
@@ -120,6 +120,7 @@ def test_features_are_read_as_the_map_reads_them() -> None:
     assert np.allclose(captioner.standardise(seen), want, atol=1e-6)
 
 
+@settings(max_examples=25)
 @given(st.lists(st.from_regex(r"[a-z0-9]{1,5}(-[a-z]{1,4})?", fullmatch=True), min_size=1, max_size=8))
 def test_words_there_and_back(words: list[str]) -> None:
     vocabulary = (*SPECIAL, *sorted({*words, "'s"}))

@@ -45,7 +45,6 @@ def test_a_static_mask_hides_unless_its_run_was_stored_with_another_fusion(fusio
     assert MaskConfig(kind="lam").fusion == "product"
     stored = {"kind": "static", "depth": 2, "fusion": fusion, "shared": False, "identity": False}
     mask = DETRConfig(**{**asdict(DETRConfig()), "mask": stored}).mask
-    assert mask is not None
     assert mask.fusion == fusion
 
 

@@ -64,7 +64,6 @@ def test_scores_are_a_linear_layer_on_the_memory_of_the_pointer_head(model: Full
 def test_it_starts_as_ridge_regression() -> None:
     """Exactly so: the network's part is zero, not small."""
     model = FullTransNet(replace(SMALL, ridge=True)).eval()
-    assert model.scores is not None
     weights = np.random.default_rng(0).normal(size=6).astype(np.float32)
     model.scores.ridge.copy_(torch.from_numpy(weights))
     features, is_global = inputs()
@@ -85,7 +84,6 @@ def test_averages_are_those_of_ridge_regression(seed: int, n_samples: int) -> No
 def test_all_weights_learn_but_ridge_regression(model: FullTransNet) -> None:
     """But for the bias of the score, which is a constant, and for those that the softmax cancels."""
     model = FullTransNet(replace(model.config, ridge=True))
-    assert model.scores is not None
     torch.nn.init.normal_(model.scores.network.weight)  # at zero, nothing below would learn of the scores
     features, is_global = inputs()
     state = model.encode(features, is_global)

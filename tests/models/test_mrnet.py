@@ -19,7 +19,7 @@ SMALL_HEAD = {"dim_map": 8, "hidden": 8, "kernel": 3, "convolutions": 2, "dim_jo
 
 def small(**options: object) -> MRNet:
     torch.manual_seed(0)
-    return MRNet(MRNetConfig(**{**SMALL, **SMALL_HEAD, **options})).eval()  # type: ignore[arg-type]
+    return MRNet(MRNetConfig(**{**SMALL, **SMALL_HEAD, **options})).eval()
 
 
 def inputs(n_videos: int = 2, n_queries: int = 3) -> tuple[torch.Tensor, torch.Tensor]:
@@ -90,7 +90,6 @@ def test_every_parameter_of_every_variant_learns(options: dict[str, object]) -> 
     loss = match_scores(scores)[..., model.valid].mean() + model.sparsity_loss()
     loss.backward()
     for name, parameter in model.named_parameters():
-        assert parameter.grad is not None, name
         assert parameter.grad.isfinite().all(), name
         assert parameter.grad.abs().sum() > 0, name
 
@@ -131,7 +130,6 @@ def test_every_mask_learns_and_ignores_padded_queries(mask: MaskConfig | None) -
     scores = model(video, queries, is_query)
     (match_scores(scores)[..., model.valid].sum() + model.sparsity_loss()).backward()
     for name, parameter in model.blocks.named_parameters():
-        assert parameter.grad is not None, name
         assert parameter.grad.abs().sum() > 0, name
     with torch.no_grad():
         alone = model(video[:1], queries[:1, :2])

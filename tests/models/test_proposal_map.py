@@ -45,8 +45,6 @@ def test_one_masked_convolution_directly() -> None:
     model = ProposalMap(5, pooling_counts(5), 2, 3, 3, 1).eval()
     x = torch.randn(1, 2, 5)
     convolution = model.convolutions[0]
-    assert isinstance(convolution, torch.nn.Conv2d)
-    assert convolution.bias is not None
     with torch.no_grad():
         found = model.place(model(x))
         for i in range(5):

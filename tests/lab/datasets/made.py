@@ -12,10 +12,8 @@ import numpy as np
 import pytest
 
 from vidsum.grounding.text import TextEncoder
-from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.models.configs import VSEConfig
 from vidsum.models.vse import VisualSemanticMap, build_map, tensor_shapes
-from vidsum.results.features import Features
 from vidsum.types import FloatArray
 
 DIM = 384
@@ -130,19 +128,3 @@ def write_tvsum(folder: Path, n_videos: int = 6, n_samples: int = 40) -> tuple[P
         liked = np.array([4 if text == "a dog" else 2 for text in captions[name]])
         scores[name] = np.repeat(liked + rng.integers(-1, 2, (5, n_samples)), STRIDE, axis=1)
     return write_captions(folder / "captions.json", captions), write_mat(folder / "ydata.mat", scores)
-
-
-def video(name: str, array: FloatArray, user_scores: np.ndarray | None = None) -> AnnotatedVideo:
-    """A video of one shot for every four samples; its scores are random where there are none."""
-    n_samples = len(array)
-    edges = np.arange(0, n_samples + 1, 4) * STRIDE
-    edges[-1] = n_samples * STRIDE
-    return AnnotatedVideo(
-        name=name,
-        features=Features.from_array(array, fps=2, video_fps=30, extractor="minilm"),
-        picks=np.arange(n_samples) * STRIDE,
-        n_frames=n_samples * STRIDE,
-        change_points=np.stack([edges[:-1], edges[1:] - 1], axis=1),
-        gtscore=np.random.default_rng([3, n_samples]).random(n_samples, np.float32),
-        user_scores=user_scores,
-    )

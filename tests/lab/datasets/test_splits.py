@@ -113,14 +113,14 @@ def test_folds_of_the_three_settings() -> None:
 @pytest.mark.parametrize("setting", ["augmented", "transfer"])
 def test_settings_that_need_other_data_say_so(setting: str) -> None:
     with pytest.raises(UsageError) as refused:
-        settings(setting, {"summe": names("summe", 25)}, "summe")  # type: ignore[arg-type]
+        settings(setting, {"summe": names("summe", 25)}, "summe")
     assert refused.value.hint is not None
     assert "--data" in refused.value.hint
 
 
 def test_an_unknown_setting_or_target_is_refused() -> None:
     with pytest.raises(UsageError, match="unknown setting 'other'"):
-        settings("other", by_dataset(ALL), "summe")  # type: ignore[arg-type]
+        settings("other", by_dataset(ALL), "summe")
     with pytest.raises(UsageError, match="cosum is not among tvsum, summe"):
         settings("canonical", by_dataset(ALL), "cosum")
 
@@ -168,7 +168,7 @@ def test_missing_data_of_a_split_is_named(tmp_path: Path) -> None:
 
 def test_a_split_that_tests_on_its_training_videos_is_refused_by_number(tmp_path: Path) -> None:
     good = {"train_keys": ["video_1"], "test_keys": ["video_2"]}
-    path = write(tmp_path / "x.json", good, {**good, "test_keys": ["video_1"]})  # type: ignore[dict-item]
+    path = write(tmp_path / "x.json", good, {**good, "test_keys": ["video_1"]})
     with pytest.raises(InputError, match=r"x\.json: split x-2: names mine/video_1 twice"):
         read_splits(path, names("mine", 2))
 

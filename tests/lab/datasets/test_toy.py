@@ -53,7 +53,7 @@ def test_seeds_decide_the_draw(draw: Any) -> None:
 @pytest.mark.parametrize("wrong", [{"n_videos": 0}, {"noise": -1.0}])
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(UsageError, match="must be positive"):
-        replace(FEW, **wrong)  # type: ignore[arg-type]
+        replace(FEW, **wrong)
 
 
 def test_words_add_up_to_the_query_whose_clips_are_salient() -> None:

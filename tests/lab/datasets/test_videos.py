@@ -22,7 +22,7 @@ from tests.lab.datasets.made import (
     write_protocol,
     write_tvsum,
 )
-from tests.lab.datasets.made import video as made_video
+from tests.lab.training.videos import sampled_video
 from vidsum.errors import InputError, UsageError
 from vidsum.lab.datasets.captioned import (
     FeatureSimulator,
@@ -204,7 +204,7 @@ def test_noise_has_deviation_1_and_lasts_in_part_as_long_as_a_shot() -> None:
 
 def test_a_draw_is_what_the_map_might_show_and_depends_on_seed_and_name() -> None:
     texts = ["a dog", "a dog", "the sea", "a cat"]
-    one, other = (made_video(name, encode(texts)) for name in ("x/1", "x/2"))
+    one, other = (sampled_video(name, encode(texts), np.linspace(0, 1, 4)) for name in ("x/1", "x/2"))
     visual = visual_map()
     draw = FeatureSimulator(visual)
     drawn = draw(one, 0, 1)
@@ -220,7 +220,7 @@ def test_a_draw_is_what_the_map_might_show_and_depends_on_seed_and_name() -> Non
 
 
 def test_videos_in_a_space_are_captions_or_one_draw() -> None:
-    videos = {name: made_video(name, encode(["a dog", "the sea"])) for name in ("x/1", "x/2")}
+    videos = {name: sampled_video(name, encode(["a dog", "the sea"]), [0, 1]) for name in ("x/1", "x/2")}
     assert draw_of("text") is None
     assert in_space(videos, "text") == videos
     one, again = in_space(videos, "vse"), in_space(videos, "vse")

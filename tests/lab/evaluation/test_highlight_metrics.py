@@ -48,7 +48,6 @@ def test_moments_are_measured_as_by_a_direct_loop(
             assert measures is None
             continue
         figures = moment_figures(*lines(cases), [name])[name]
-        assert measures is not None
         assert list(measures.recall.values()) == list(figures["MR-R1"].values())
         assert measures.miou == pytest.approx(figures["MR-mIoU"])
         found_ap = [*measures.precision.values(), measures.mean_precision]
@@ -110,7 +109,6 @@ def test_the_settings_are_those_of_the_loop() -> None:
 def test_recall_and_precision_at_a_half(moments: Any, scores: Any, windows: Any, expected: Any) -> None:
     arrays = (np.array(values, float) for values in (moments, scores, windows))
     measured = measure_moments(*arrays)["full"]
-    assert measured is not None
     assert (measured.recall[0.5], measured.precision[0.5]) == expected
 
 

@@ -80,7 +80,7 @@ def test_the_comparisons_differ_at_the_threshold_itself(comparison: Comparison, 
 
 def test_what_cannot_be_measured() -> None:
     with pytest.raises(UsageError, match="comparison 'ge'"):
-        measure(np.ones((2, 5)), "ge")  # type: ignore[arg-type]
+        measure(np.ones((2, 5)), "ge")
     with pytest.raises(UsageError, match="no query"):
         measure(np.ones((0, 5)), "mmn")
 

@@ -52,7 +52,6 @@ def figures(row: HighlightMeasures) -> dict[str, Any]:
     """A row by the names of the published metrics file, in per cent."""
     found: dict[str, Any] = {}
     for name, measures in (row.moments or {}).items():
-        assert measures is not None
         precision = {str(at): share for at, share in measures.precision.items()}
         found[name] = {
             "MR-mAP": {**precision, "average": measures.mean_precision},
@@ -137,10 +136,7 @@ def test_right_answers_are_wholly_right() -> None:
     assert (dict(report.facts), report.warnings) == ({"n_videos": 2, "n_queries": 3, "n_seeds": 2}, ())
     assert [row.name for row in report.rows] == ["mine", "random", "whole video"]
     own = report.rows[0].measures
-    assert own.moments is not None
-    assert own.clips is not None
     assert own.moments["full"] == own.moments["short"]
-    assert own.moments["full"] is not None
     assert set(own.moments["full"].recall.values()) == set(own.moments["full"].precision.values()) == {1.0}
     assert own.moments["middle"] is own.moments["long"] is None
     assert own.clips["Fair"].precision == own.clips["Fair"].hit == 1.0
@@ -149,9 +145,6 @@ def test_right_answers_are_wholly_right() -> None:
 
 def test_the_whole_video_is_one_moment_and_no_clip_stands_out() -> None:
     whole = evaluate_highlights(QUERIES, answers(), n_seeds=1).rows[2].measures
-    assert whole.moments is not None
-    assert whole.clips is not None
-    assert whole.moments["full"] is not None
     assert whole.moments["full"].recall[0.5] == 1.0  # 4 of 8 s, all, 2 of 4 s
     assert whole.moments["full"].recall[0.55] == pytest.approx(1 / 3)
     assert whole.clips["Fair"].precision == pytest.approx((2 / 4 + 1 + 1 / 2) / 3)
@@ -160,7 +153,6 @@ def test_the_whole_video_is_one_moment_and_no_clip_stands_out() -> None:
 
 def test_random_clips_come_to_what_is_expected() -> None:
     random = evaluate_highlights({"9": QUERIES["9"]}, answers(), n_seeds=2000).rows[1].measures
-    assert random.clips is not None
     assert random.clips["Good"].hit == pytest.approx(0.5, abs=0.05)
     assert random.clips["Good"].precision == pytest.approx(0.75, abs=0.03)  # of two clips, one right
 
@@ -178,8 +170,6 @@ def test_a_query_without_moments_counts_as_missed() -> None:
     given = answers()
     given["8"] = QueryPrediction("8", "A dog", "x", (), (1, 1, 1, 1))
     own = evaluate_highlights(QUERIES, given, n_seeds=1).rows[0].measures
-    assert own.moments is not None
-    assert own.moments["full"] is not None
     assert own.moments["full"].recall[0.5] == own.moments["full"].precision[0.5] == pytest.approx(2 / 3)
 
 
@@ -189,8 +179,6 @@ def test_empty_moments_are_wrong_ones_and_counted() -> None:
     report = evaluate_highlights(QUERIES, given, n_seeds=1)
     assert report.warnings == ("moments that are empty and count as wrong: 1",)
     own = report.rows[0].measures.moments
-    assert own is not None
-    assert own["full"] is not None
     assert own["full"].recall[0.5] == pytest.approx(2 / 3)
     assert own["full"].precision[0.5] == pytest.approx((1 / 2 + 1 + 1) / 3)
 

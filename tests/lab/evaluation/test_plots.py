@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.lab.training.videos import sampled_video
 from vidsum.errors import UsageError
 from vidsum.lab.datasets.moments import MomentVideo, Query
 from vidsum.lab.datasets.summaries import AnnotatedVideo
@@ -25,7 +26,6 @@ from vidsum.lab.evaluation.plots import (
     spans_of,
 )
 from vidsum.lab.evaluation.reference import reference_of
-from vidsum.results.features import Features
 from vidsum.results.moments import Moment
 from vidsum.types import FloatArray
 
@@ -33,14 +33,7 @@ N_SAMPLES = 240
 
 
 def simulated_video(name: str) -> AnnotatedVideo:
-    return AnnotatedVideo(
-        name=name,
-        features=Features.from_array(np.ones((N_SAMPLES, 4), np.float32)),
-        picks=np.arange(N_SAMPLES, dtype=np.int64) * 15,
-        n_frames=N_SAMPLES * 15,
-        change_points=np.array([[0, N_SAMPLES * 15 - 1]]),
-        gtscore=np.linspace(0, 1, N_SAMPLES, dtype=np.float32),
-    )
+    return sampled_video(name, np.ones((N_SAMPLES, 4)), np.linspace(0, 1, N_SAMPLES), samples=None)
 
 
 VIDEOS = {name: simulated_video(name) for name in ("tvsum/video_1", "tvsum/video_2", "tvsum/video_10")}
@@ -105,13 +98,9 @@ def test_names_in_any_script_can_be_drawn(tmp_path: Path) -> None:
 
 def with_annotators(name: str, seed: int = 0) -> AnnotatedVideo:
     """Three annotators, eight shots."""
-    rng = np.random.default_rng(seed)
-    edges = np.linspace(0, N_SAMPLES * 15, 9).astype(np.int64)
-    return replace(
-        simulated_video(name),
-        change_points=np.stack([edges[:-1], edges[1:] - 1], axis=1),
-        user_scores=rng.random((3, N_SAMPLES)).astype(np.float32),
-    )
+    scores = np.random.default_rng(seed).random((3, N_SAMPLES)).astype(np.float32)
+    ones, curve = np.ones((N_SAMPLES, 4)), np.linspace(0, 1, N_SAMPLES)
+    return sampled_video(name, ones, curve, N_SAMPLES // 8, user_scores=scores)
 
 
 def test_the_annotators_curve_is_how_many_chose_each_frame() -> None:

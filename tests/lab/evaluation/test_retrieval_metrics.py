@@ -65,7 +65,7 @@ def test_measures_and_their_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.image_to_text.median_rank.value == np.median(image)
     assert found.image_to_text.n_queries == 60
     short = [rank for rank, count in zip(text, words, strict=True) if count <= 7]
-    assert found.by_length["up to 7 words"].recall[1].value == np.mean([rank == 1 for rank in short])  # type: ignore[union-attr]
+    assert found.by_length["up to 7 words"].recall[1].value == np.mean([rank == 1 for rank in short])
     drawn = []
     for seed in range(300):
         pictures = np.random.default_rng(seed).integers(60, size=60)

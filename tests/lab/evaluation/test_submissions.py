@@ -241,49 +241,54 @@ ALL = (
 )
 
 
-def test_a_submission_is_laid_beside_the_queries(tmp_path: Path) -> None:
-    found = read_predictions(write_lines(tmp_path / "mine.jsonl", *reversed(ALL)), VIDEOS)
-    cut, wash, bird = (Moment(*one) for one in (CUT, WASH, BIRD))
-    assert found == {"s1.avi": [(cut,), (wash,), (cut,)], "v_b": [(bird,)]}  # one answer for both "She cuts."
+DOCUMENTS = (
+    grounded("films/s1.avi", {"She cuts.": [CUT], "She washes.": [WASH]}),
+    grounded("films/v_b.mp4", {"a bird": [BIRD]}),
+)
+RANKED = submitted("v_b", "a bird", (1, 2, 0.1), (3, 4, 0.9), (5, 6, 0.9))
 
 
-def test_as_many_answers_as_queries_of_one_text_stand_for_them_in_order(tmp_path: Path) -> None:
-    found = read_predictions(
-        write_lines(tmp_path / "mine.jsonl", *ALL, submitted("s1.avi", " She cuts.", (9, 10, 1))), VIDEOS
-    )
-    assert [moments[0].start_s for moments in found["s1.avi"]] == [1, 3, 9]
+@pytest.mark.parametrize(
+    ("lines", "videos", "starts"),
+    [
+        (ALL[::-1], VIDEOS, {"s1.avi": [[1], [3], [1]], "v_b": [[5]]}),  # one answer for both "She cuts."
+        # as many answers as queries of one text, in order
+        (
+            [*ALL, submitted("s1.avi", " She cuts.", (9, 10, 1))],
+            VIDEOS,
+            {"s1.avi": [[1], [3], [9]], "v_b": [[5]]},
+        ),
+        ([*ALL[:2], RANKED], VIDEOS, {"s1.avi": [[1], [3], [1]], "v_b": [[3, 5, 1]]}),  # by their scores
+        (
+            [submitted("x", "A dog", (1, 2, 1), qid=2), submitted("x", "A dog", (3, 4, 1), qid="1")],
+            NUMBERED,
+            {"x": [[3], [1]]},
+        ),
+        (DOCUMENTS, VIDEOS, {"s1.avi": [[1], [3], [1]], "v_b": [[5]]}),
+        (
+            [{"schema": "vidsum.result/1", "ok": True, "data": document} for document in DOCUMENTS],
+            VIDEOS,
+            {"s1.avi": [[1], [3], [1]], "v_b": [[5]]},
+        ),
+    ],
+)
+def test_answers_by_text_number_and_document(
+    tmp_path: Path, lines: Sequence[Any], videos: dict[str, MomentVideo], starts: dict[str, list[list[float]]]
+) -> None:
+    found = read_predictions(write_lines(tmp_path / "mine.jsonl", *lines), videos)
+    assert {
+        name: [[moment.start_s for moment in moments] for moments in answers]
+        for name, answers in found.items()
+    } == starts
 
 
-def test_moments_are_put_in_order_of_their_scores(tmp_path: Path) -> None:
-    line = submitted("v_b", "a bird", (1, 2, 0.1), (3, 4, 0.9), (5, 6, 0.9))
-    found = read_predictions(write_lines(tmp_path / "mine.jsonl", *ALL[:2], line), VIDEOS)
-    assert [moment.start_s for moment in found["v_b"][0]] == [3, 5, 1]
-
-
-def test_queries_with_numbers_go_by_them(tmp_path: Path) -> None:
-    lines = submitted("x", "A dog", (1, 2, 1), qid=2), submitted("x", "A dog", (3, 4, 1), qid="1")
-    found = read_predictions(write_lines(tmp_path / "mine.jsonl", *lines), NUMBERED)
-    assert [moments[0].start_s for moments in found["x"]] == [3, 1]
-
-
-@pytest.mark.parametrize("as_results", [True, False])
-def test_results_and_documents_of_vidsum_ground_are_read(tmp_path: Path, as_results: bool) -> None:
-    documents = [
-        grounded("films/s1.avi", {"She cuts.": [CUT], "She washes.": [WASH]}),
-        grounded("films/v_b.mp4", {"a bird": [BIRD]}),
-    ]
-    results = [{"schema": "vidsum.result/1", "ok": True, "data": document} for document in documents]
-    found = read_predictions(
-        write_lines(tmp_path / "mine.jsonl", *(results if as_results else documents)), VIDEOS
-    )
-    assert [moments[0].start_s for moments in found["s1.avi"]] == [1, 3, 1]
-    assert found["v_b"] == [(Moment(*BIRD),)]
-
-
-def test_one_document_over_several_lines_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "v_b_moments.json"
-    path.write_text(json.dumps(grounded("v_b.mp4", {"a bird": [BIRD]}), indent=1))
+def test_a_document_over_several_lines(tmp_path: Path) -> None:
+    path, text = tmp_path / "v_b_moments.json", json.dumps(DOCUMENTS[1], indent=1)
+    path.write_text(text)
     assert read_predictions(path, {"v_b": VIDEOS["v_b"]}) == {"v_b": [(Moment(*BIRD),)]}
+    path.write_text(text[:-20])
+    with pytest.raises(InputError, match=r"v_b_moments\.json: cannot be read as JSON .*line \d\d"):
+        read_predictions(path, {"v_b": VIDEOS["v_b"]})
 
 
 NO_MOMENT = {"video": {"path": "v_b"}, "queries": [{"query": "a bird", "moments": [{}]}]}
@@ -307,13 +312,6 @@ NO_MOMENT = {"video": {"path": "v_b"}, "queries": [{"query": "a bird", "moments"
 )
 def test_faults_of_answers_by_text(tmp_path: Path, lines: Sequence[Any], reason: str) -> None:
     assert reason in fault(tmp_path, lambda path: read_predictions(path, VIDEOS), lines)
-
-
-def test_a_document_over_several_lines_that_is_damaged_is_named_as_a_whole(tmp_path: Path) -> None:
-    path = tmp_path / "v_b_moments.json"
-    path.write_text(json.dumps(grounded("v_b.mp4", {"a bird": [BIRD]}), indent=1)[:-20])
-    with pytest.raises(InputError, match=r"v_b_moments\.json: cannot be read as JSON .*line \d\d"):
-        read_predictions(path, {"v_b": VIDEOS["v_b"]})
 
 
 @pytest.mark.parametrize(("video", "qid"), [("x", 7), ("y", 1)])

@@ -96,7 +96,7 @@ def test_the_gate_starts_closed_and_then_lets_evidence_in() -> None:
     assert evidence.shape == (TINY.adapted, 4, TINY.n_queries, TINY.d_lm)
     assert torch.allclose(model(tokens, evidence), model(tokens))
     with torch.no_grad():
-        model.language[-1].gate.fill_(1.0)  # type: ignore[operator, union-attr]
+        model.language[-1].gate.fill_(1.0)
     assert not torch.allclose(model(tokens, evidence), model(tokens), atol=1e-4)
 
 
@@ -147,7 +147,7 @@ def test_a_small_model_learns_what_it_sees_and_ends() -> None:
     given = torch.cat([torch.full((3, 1), 8), sentences[:, :-1]], dim=1)
     model = AudioDescription(replace(TINY, mask=MaskConfig(kind="stamp")))
     for phase, steps in (("language", 80), ("align", 150)):
-        optimizer = torch.optim.Adam(train_in(model, phase), 0.02)  # type: ignore[arg-type]
+        optimizer = torch.optim.Adam(train_in(model, phase), 0.02)
         for _ in range(steps):
             evidence = None if phase == "language" else model.evidence(visual, audio)
             logits = model(given, evidence)

@@ -43,7 +43,7 @@ def _fixed(
 def _model(name: str = "qd-detr", **choices: object) -> DETRModel:
     torch.manual_seed(0)
     sizes = {**SIZES, "dim_video": 66, "dim_query": 32, **choices}
-    return build_model(name, DETRConfig(**sizes))  # type: ignore[arg-type]
+    return build_model(name, DETRConfig(**sizes))
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,6 @@ def test_a_handful_of_videos_is_learned_by_heart(tmp_path: Path, name: str) -> N
     before = measure_model(_model(name).eval(), examples)
     fitted = train_detr(_fixed(30 * examples, examples), name, settings, tmp_path)
     found = _measured_of(fitted, examples)
-    assert before is not None
     assert before.mean_precision < 0.4
     assert found.recall[0.5] >= 0.75
     assert found.mean_precision > before.mean_precision + 0.3
@@ -172,7 +171,7 @@ def test_examples_of_all_kinds_have_finite_losses_and_gradients(name: str) -> No
     for examples in ([plain, short, silent, equal, false], [false, false], [false], [equal], [short]):
         model = _model(name)
         loss = detr_loss(model, collate_pairs(examples, CPU), DETRLossSettings(), with_negatives=True)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         assert loss.detach().isfinite()
         assert all(one.grad.isfinite().all() for one in model.parameters() if one.grad is not None)
 
@@ -206,10 +205,8 @@ def test_validation_is_that_of_the_benchmark() -> None:
     nowhere = [*examples[:5], *(replace(one, windows=np.zeros((0, 2), np.float32)) for one in examples[5:])]
     first = np.take_along_axis(moments.numpy(), (-scores.numpy()).argsort(1)[..., None], 1).clip(0, 1)
     expected = measure_moments(first[:5], -np.sort(-scores.numpy(), 1)[:5], right[:5])["full"]
-    found = measure_model(_Fixed(moments, scores), nowhere, 3)  # type: ignore[arg-type]
-    assert found is not None
-    assert expected is not None
+    found = measure_model(_Fixed(moments, scores), nowhere, 3)
     assert found.recall == expected.recall
     assert found.mean_precision == pytest.approx(expected.mean_precision)
     assert 0 < found.mean_precision < 1
-    assert measure_model(_Fixed(moments, scores), nowhere[5:], 3) is None  # type: ignore[arg-type]
+    assert measure_model(_Fixed(moments, scores), nowhere[5:], 3) is None

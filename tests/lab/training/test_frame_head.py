@@ -57,12 +57,10 @@ def test_an_annotator_without_an_opinion_has_no_say() -> None:
 def test_the_loss_of_an_example_is_that_of_the_decoder_and_of_the_scores_that_are_learned() -> None:
     torch.manual_seed(0)
     model = FullTransNet(replace(SMALL, ridge=True)).eval()
-    assert model.scores is not None
     model.scores.ridge.fill_(9.0)
     torch.nn.init.normal_(model.scores.network.weight)
     video = scored(np.random.default_rng(0).integers(1, 6, (3, 40)))
     whole = example_of(video, 3, torch.device("cpu"))
-    assert whole is not None
     found = loss_of(model, VideoExample(video, whole), crop=1, noise=0)
     steps = model(whole.features, whole.is_global, whole.key_frames)
     learned = model.scores.network_part(model.encode(whole.features, whole.is_global).memory)
@@ -77,7 +75,6 @@ def test_importance_of_a_long_video_joins_windows_of_scores(ridge: bool) -> None
     torch.manual_seed(0)
     model = FullTransNet(replace(SMALL, t_max=24, ridge=ridge)).eval()
     summarizer = ImportanceModel(model, "custom", 6, 2.0, "made up")
-    assert model.scores is not None
     if ridge:
         model.scores.ridge.normal_()
     curve = importance(summarizer, VIDEO.features, shots_of(VIDEO))
@@ -128,7 +125,6 @@ def test_a_run_learns_what_people_score(tmp_path: Path, ends: bool) -> None:
     trained = train_split(prepare_run(videos, [split], settings, tmp_path), 0)
     assert trained.fitted.history[-1].loss < trained.fitted.history[0].loss / 2
     summarizer = load_importance_model(str(trained.fitted.checkpoint), "cpu")
-    assert isinstance(summarizer.model, FullTransNet)
     assert summarizer.model.config.dim_in == 6 + 2 * ends
     assert (summarizer.dim, summarizer.inputs) == (6, FeatureTransform(ends=ends))
     for name in split.test:

@@ -192,7 +192,7 @@ def test_examples_may_be_those_of_an_epoch_and_drawn_after_the_seed(tmp_path: Pa
 
     def examples(epoch: int) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
         asked.append((epoch, torch.rand(()).item()))
-        return dict(small_recipe().examples)  # type: ignore[arg-type]
+        return dict(small_recipe().examples)
 
     whole = fit(replace(small_recipe(), examples=examples), SETTINGS, tmp_path / "whole")
     assert [epoch for epoch, _ in asked] == list(range(1, EPOCHS + 1))

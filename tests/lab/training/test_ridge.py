@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+from tests.lab.training.videos import sampled_video
 from tests.models.test_ridge import slow_average
 from vidsum.checkpoints.trained import read_trained
 from vidsum.errors import OutputError, UsageError
@@ -32,15 +33,7 @@ def noisy_video(number: int) -> AnnotatedVideo:
     array = rng.normal(1, 1, (n_samples, DIM)).astype(np.float32)
     signal = array @ np.linspace(-1, 1, DIM) + np.linspace(0, 2, n_samples)
     scores = (signal + rng.normal(0, 6, (3, n_samples))).astype(np.float32)
-    return AnnotatedVideo(
-        name=f"made/video_{number}",
-        features=Features.from_array(array, fps=2, video_fps=30),
-        picks=np.arange(n_samples) * 15,
-        n_frames=n_samples * 15,
-        change_points=np.array([[0, n_samples * 15 - 1]]),
-        gtscore=scores.mean(axis=0),
-        user_scores=scores,
-    )
+    return sampled_video(f"made/video_{number}", array, scores.mean(axis=0), None, user_scores=scores)
 
 
 VIDEOS = {video.name: video for video in map(noisy_video, range(1, N_VIDEOS + 1))}

@@ -177,7 +177,6 @@ def test_clips_end_with_their_endpoints_and_short_videos_have_fewer() -> None:
 def test_a_negative_pair_has_the_same_video_with_a_guide_of_its_own() -> None:
     differ = []
     for example in highlights_of():
-        assert example.negative is not None
         np.testing.assert_array_equal(example.video[:, :N], example.negative.video[:, :N])
         differ.append(not np.array_equal(example.video, example.negative.video))
     assert np.mean(differ) > 0.5  # of three sentences the other one is now and then the same

@@ -135,7 +135,7 @@ def test_forms_of_retention_are_one_at_any_length(length: int, dtype: torch.dtyp
 def test_a_block_of_any_size_reads_clip_by_clip_what_it_reads_at_once(clips: int) -> None:
     torch.manual_seed(0)
     causal = {"decay": "forward", "nonlinearity": "gate", "sparse": False, "cross_modal": False}
-    module = MaskRetention(MRNetConfig(d=16, heads=2, clips=clips, **causal)).double()  # type: ignore[arg-type]
+    module = MaskRetention(MRNetConfig(d=16, heads=2, clips=clips, **causal)).double()
     x, state, found = torch.randn(1, 700, 16, dtype=torch.float64), None, []
     with torch.no_grad():
         for part in x.split([1, 299, 400], dim=1):
@@ -146,7 +146,7 @@ def test_a_block_of_any_size_reads_clip_by_clip_what_it_reads_at_once(clips: int
 
 def layer(**options: object) -> MaskRetention:
     torch.manual_seed(0)
-    return MaskRetention(MRNetConfig(d=8, heads=2, clips=4, gamma=0.7, **options)).eval()  # type: ignore[arg-type]
+    return MaskRetention(MRNetConfig(d=8, heads=2, clips=4, gamma=0.7, **options)).eval()
 
 
 def retain_directly(
@@ -170,7 +170,6 @@ def retain_directly(
     ):
         parts.append([(x[start:stop] @ weight.T) for weight in projections.weight.split(d)])
     q, k, v = (torch.cat(pair) for pair in zip(*parts, strict=True))
-    assert module.sparse_weights is not None
     out = torch.zeros(length, d)
     for head in range(heads):
         columns = slice(head * d_k, (head + 1) * d_k)
@@ -280,7 +279,6 @@ def test_the_gate_is_that_of_retentive_networks() -> None:
     x = torch.randn(1, 5, 8)
     with torch.no_grad():
         q, k, v = module._project(x, 1)
-        assert module.gate is not None
         heads = (q @ k.transpose(2, 3) / 2) @ v
         normed = torch.nn.functional.group_norm(heads.transpose(1, 2).reshape(5, 8), 2)
         gate = x @ module.gate.weight.T

@@ -1,7 +1,8 @@
-"""What is plotted of a model's attention, against the papers' equations written out pair by pair."""
+"""Attention of moment models against the papers' equations, and its pictures."""
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,20 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tests.grounding.test_moment_model import DETR, MRNET, QUERIES, VECTORS, noisy
+from tests.grounding.test_plot import grounding
 from vidsum.grounding.moment_model import MomentModel, ground_video
-from vidsum.lab.attention.moments import BINS, LayerAttention, capture_attention, has_mask, share_by_weight
+from vidsum.lab.attention import moments as plots
+from vidsum.lab.attention.moments import (
+    BINS,
+    LayerAttention,
+    QueryAttention,
+    capture_attention,
+    has_mask,
+    plot_moment_attention,
+    share_by_weight,
+)
 from vidsum.models.attention.learned_mask import LearnedMask
-from vidsum.models.attention.retention import MaskRetention, xpos
+from vidsum.models.attention.retention import xpos
 from vidsum.models.configs import MaskConfig
 from vidsum.models.detr_models import build
 from vidsum.models.mrnet import MRNet
@@ -61,8 +72,7 @@ def seen_by(module: torch.nn.Module, reader: MomentModel) -> list[Any]:
 def test_the_retention_map_is_that_of_the_equations() -> None:
     reader = grounder("mrnet")
     found = looked_at(reader)[1]
-    module = reader.model.blocks[1].retention  # type: ignore[union-attr,index]
-    assert isinstance(module, MaskRetention)
+    module = reader.model.blocks[1].retention
     x = seen_by(module, reader)[0][0].detach()
     clips, heads, d_k = len(x) - 1, module.config.heads, x.shape[1] // module.config.heads
     for head in range(heads):
@@ -93,7 +103,7 @@ def through(learned: LearnedMask, row: Tensor) -> list[float]:
     """STAMP Eq. 1-4, LAM Eq. 1-5: linear layers with a ReLU between them."""
     values = row.tolist()
     for number, layer in enumerate(learned.layers):
-        weights, biases = layer.weight.tolist(), layer.bias.tolist()  # type: ignore[union-attr,operator]
+        weights, biases = layer.weight.tolist(), layer.bias.tolist()
         values = [
             sum(w * v for w, v in zip(line, values, strict=True)) + b
             for line, b in zip(weights, biases, strict=True)
@@ -114,7 +124,7 @@ def test_masks_and_weights_of_qd_detr_are_those_of_the_equations(kind: Any, fusi
         "token and clips, layer 1",
         "token and clips, layer 2",
     ]
-    stacks = (*reader.model.cross, *reader.model.encoder)  # type: ignore[union-attr,misc]
+    stacks = (*reader.model.cross, *reader.model.encoder)
     for found, layer in zip(layers, stacks, strict=True):
         given = seen_by(layer, reader)
         is_cross = found.name.startswith("clips to")
@@ -151,7 +161,7 @@ def test_a_static_mask_is_the_sigmoid_of_its_weights_and_padding_is_left_out() -
     first, _ = looked_at(reader)
     # a video shorter than the model's clips is padded before the words, which keep their places
     places = [*range(N_CLIPS), *range(DETR.clips, DETR.clips + 3)]
-    weights = reader.model.encoder[0].mask.weights  # type: ignore[union-attr,index]
+    weights = reader.model.encoder[0].mask.weights
     ((_, mask),) = first.masks
     for n, row in enumerate(places):
         for m, column in enumerate(places):
@@ -192,7 +202,7 @@ def test_without_a_mask_weights_are_the_bare_ones(name: str) -> None:
 
 def test_which_models_have_a_mask() -> None:
     for kind in ("lam", "stamp", "static"):
-        assert has_mask(grounder("qd-detr", MaskConfig(kind=kind)).model)  # type: ignore[arg-type]
+        assert has_mask(grounder("qd-detr", MaskConfig(kind=kind)).model)
     assert has_mask(grounder("mrnet").model)
     assert has_mask(grounder("mrnet-detr", sparse=False).model)
     assert not has_mask(grounder("mrnet", sparse=False, decay="none").model)
@@ -208,3 +218,66 @@ def test_weights_are_counted_by_their_size(rows: list[list[float]]) -> None:
         is_last = number == len(counts) - 1
         inside = sum(low <= weight < high or (is_last and weight == high) for weight in flat)
         assert share == pytest.approx(inside / len(flat), abs=1e-6)
+
+
+# --- the pictures ---
+
+CLIPS = (None,) * 30
+
+
+def attention(n_queries: int, n_layers: int = 2, seed: int = 0) -> list[QueryAttention]:
+    rng = np.random.default_rng(seed)
+    words = ("[CLS]", "dog", "[SEP]")
+
+    def layer(kind: str, number: int, rows: Any, columns: Any) -> LayerAttention:
+        weights = rng.dirichlet(np.ones(len(columns)), (2, len(rows))).astype(np.float32)
+        masks = (("learned mask M", weights[0] - 0.5),)
+        return LayerAttention(f"{kind}, layer {number}", weights, weights[::-1], rows, columns, masks)
+
+    numbers = range(1, n_layers + 1)
+    layers = (
+        *(layer("clips to words", n, CLIPS, words) for n in numbers),
+        *(layer("token and clips", n, ("token", *CLIPS), ("token", *CLIPS)) for n in numbers),
+    )
+    return [QueryAttention(f"query {n}", layers) for n in range(n_queries)]
+
+
+@pytest.mark.parametrize(("kind", "suffix"), [("attention", ".png"), ("mask", ".svg"), ("weights", ".svg")])
+def test_the_same_attention_gives_the_same_bytes(tmp_path: Path, kind: Any, suffix: str) -> None:
+    for name in ("a", "b"):
+        assert plot_moment_attention(grounding(1), attention(1), kind, tmp_path / f"{name}{suffix}") == ()
+    assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
+
+
+def test_words_times_layers_and_queries_can_be_read(tmp_path: Path) -> None:
+    target = tmp_path / "plot.svg"
+    plot_moment_attention(grounding(1), attention(1), "mask", target)
+    text = target.read_text(encoding="utf-8")
+    for shown in ("query 0", "dog", "0:30", "clips to words, layer 2: learned mask M"):
+        assert f"<!-- {shown} -->" in text
+
+
+def test_the_best_moment_is_marked_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    marked: list[tuple[float, float, str]] = []
+    monkeypatch.setattr(
+        plots.figures, "mark_cells", lambda _axes, a, b, _colour, side: marked.append((a, b, side))
+    )
+    plot_moment_attention(grounding(1), attention(1, n_layers=1), "attention", tmp_path / "plot.png")
+    # from 10 to 20 of 60 s, two to a clip; cells begin at -0.5, the token is the first
+    assert marked == [(4.5, 9.5, "right"), (5.5, 10.5, "top"), (5.5, 10.5, "right")]
+
+
+def test_a_few_queries_are_drawn_and_all_are_counted(tmp_path: Path) -> None:
+    target = tmp_path / "plot.svg"
+    (warning,) = plot_moment_attention(grounding(5), attention(5), "attention", target)
+    assert warning == f"{target}: shows the first 3 of 5 queries"
+    assert plot_moment_attention(grounding(5), attention(5), "weights", target) == ()
+    assert "5 queries" in target.read_text(encoding="utf-8")
+
+
+def test_of_many_layers_the_papers_three_are_counted(tmp_path: Path) -> None:
+    target = tmp_path / "plot.svg"
+    plot_moment_attention(grounding(1), attention(1, n_layers=16), "weights", target)
+    text = target.read_text(encoding="utf-8")
+    shown = [n for n in range(1, 17) if f"<!-- layer {n} -->" in text]
+    assert shown == [1, 8, 16]
