@@ -39,10 +39,7 @@ BACKENDS: tuple[Backend, ...] = get_args(Backend)
 
 
 def device_type(name: str = "auto") -> str:
-    """`cpu`, `cuda` or `mps`: the type of `choose_device`, without importing torch where that is the CPU.
-
-    Without torch, `auto` is the CPU. Errors are those of `choose_device`.
-    """
+    """`cpu`, `cuda` or `mps`: the type of `choose_device`, without importing torch for the CPU."""
     if name == "auto" and may_have_gpu() and not has_extra("torch"):
         warnings.warn(
             f"the GPU is not used: {install_extra_command('torch')} adds what it needs", stacklevel=2
@@ -53,9 +50,7 @@ def device_type(name: str = "auto") -> str:
 
 @lru_cache(maxsize=1)
 def may_have_gpu() -> bool:
-    """Return whether torch may find a GPU: NVIDIA's or AMD's driver is here, or this is a Mac with Apple's
-    chip.
-    """
+    """Return whether torch may find a GPU: a driver of NVIDIA's or AMD's, or Apple's chip."""
     if platform.system() == "Darwin":
         return platform.machine() == "arm64"
     if Path("/dev/kfd").exists():  # AMD's, which torch calls cuda too
@@ -78,19 +73,13 @@ def prefers_bf16(name: str = "auto") -> bool:
 
 
 def takes_bf16(choice: PrecisionChoice, device: str = "auto") -> bool:
-    """Return whether networks that lose nothing by it run in bf16 where they have no int8 version.
-
-    Errors are those of `choose_device`.
-    """
+    """Return whether networks that lose nothing by it run in bf16 instead of int8."""
     return choice == "bf16" or (choice in ("auto", "int8") and prefers_bf16(device))
 
 
 @lru_cache(maxsize=8)
 def prefers_int8(name: str = "auto") -> bool:
-    """Return whether a device is a CPU with instructions for sums of products of whole numbers (VNNI, AMX).
-
-    Errors are those of `choose_device`.
-    """
+    """Return whether a device is a CPU with VNNI or AMX. Errors are those of `choose_device`."""
     return device_type(name) == "cpu" and not _cpu_flags().isdisjoint(("avx512_vnni", "avx_vnni", "amx_int8"))
 
 
@@ -127,10 +116,7 @@ def require_precision(device: str, precision: Precision) -> None:
 
 
 def choose_device(name: str = "auto") -> "torch.device":
-    """Return the torch device of a name: `auto` (CUDA, then MPS, then CPU), `cpu`, `cuda`, `cuda:1` or `mps`.
-
-    Raises UsageError: the name is unknown, or that device is not on this machine.
-    """
+    """Return the torch device of a name, `auto` being CUDA, then MPS, then CPU. Raises UsageError."""
     if not re.fullmatch(r"auto|cpu|mps|cuda(:\d{1,4})?", name):
         raise UsageError(f"unknown device {name!r}", "use auto, cpu, cuda, cuda:0 or mps", option="device")
     import torch

@@ -129,9 +129,7 @@ def quote(value: Any) -> str:
 
 
 def safe_name(text: str) -> str:
-    """Return a name from a file as messages have it: as it is, or quoted where it does not fit into a
-    line.
-    """
+    """Return a name from a file as messages have it: quoted where it does not fit into a line."""
     return text if text.isprintable() and len(text) <= _MAX_NAME_LETTERS else quote(text)
 
 

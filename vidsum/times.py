@@ -151,9 +151,7 @@ _SPAN = re.compile(r"(?:(\d+):)?(\d+):(\d+[.,]\d+) +--> +(?:(\d+):)?(\d+):(\d+[.
 
 
 def parse_subtitles(text: str) -> list[Cue]:
-    """Return the cues of SubRip or WebVTT in order of time, each as plain text in one line, without empty
-    ones.
-    """
+    """Return the cues of SubRip or WebVTT in order of time, each as plain text in one line."""
     cues = list[Cue]()
     for block in re.split(r"\n\s*\n", text.replace("\r\n", "\n").replace("\r", "\n")):
         if span := _SPAN.search(block):

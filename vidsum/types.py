@@ -83,8 +83,7 @@ def iou(a: npt.ArrayLike, b: npt.ArrayLike, union: UnionRule = "hull") -> TimeAr
         union: how it is computed. The two ways differ by rounding alone, which decides where an IoU is a
             threshold: [0, 4.95] in [0, 9.9] has 0.5 by the hull and less by the lengths.
 
-    Returns:
-        [N, M] in [0, 1], or [..., N, M]; 0 for what does not overlap, as an empty or inverted interval.
+    Returns [N, M] in [0, 1], or [..., N, M]; 0 for what does not overlap, as an empty or inverted interval.
     """
     left, right = _sets(a)[..., :, None, :], _sets(b)[..., None, :, :]
     common = np.minimum(left[..., 1], right[..., 1]) - np.maximum(left[..., 0], right[..., 0])

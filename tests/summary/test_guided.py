@@ -8,7 +8,7 @@ from vidsum.errors import UsageError
 from vidsum.models.scaling import logistic
 from vidsum.results.features import Features
 from vidsum.summary import guided as module
-from vidsum.summary.guided import guide_importance, require_readable
+from vidsum.summary.guided import guide_importance, guide_texts
 from vidsum.summary.settings import Selection
 from vidsum.types import FloatArray
 
@@ -88,7 +88,7 @@ def test_a_summary_shows_what_it_is_asked_for() -> None:
 
 def test_other_features_and_blank_texts_are_refused() -> None:
     with pytest.raises(UsageError, match="features of i3d cannot be compared with text"):
-        require_readable("i3d")
+        guide_texts(Selection(about=("a dog",)), "i3d")
     with pytest.raises(UsageError, match="need a text"):
         vidsum.summarize(shown([0, 1]), 1, about=" ")
     with pytest.raises(UsageError, match="about must be"):

@@ -44,7 +44,9 @@ def test_other_scores_make_another_provenance() -> None:
 
 @given(arrays(np.float64, 60, elements=st.floats(-1e6, 1e6)))
 def test_scores_of_any_range_keep_their_order(scores: np.ndarray) -> None:
-    curve = own_scorers.wrap_scorer(scores).scored(FEATURES).importance
+    _, scorer = own_scorers.resolve_scorer(scores)
+    assert scorer is not None
+    curve = scorer.scored(FEATURES).importance
     assert curve.min() >= 0
     assert curve.max() <= 1
     assert (np.diff(curve[np.argsort(scores)]) >= 0).all()

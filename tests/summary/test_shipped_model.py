@@ -160,11 +160,11 @@ def test_its_curve_alone_is_multiplied_by_liveness(tmp_path: Path) -> None:
 
 def test_features_that_it_does_not_read_are_refused_by_name() -> None:
     with pytest.raises(UsageError, match="reads features of efficientnet_lite0, not of clip"):
-        candidate_models("ridge", "clip", 2.0, True, "cpu")
+        candidate_models("ridge", "clip", 2.0, True, device="cpu")
     with pytest.raises(UsageError, match="reads 2 features a second, not 4"):
-        candidate_models("ridge", DEFAULT_EXTRACTOR, 4.0, True, "cpu")
+        candidate_models("ridge", DEFAULT_EXTRACTOR, 4.0, True, device="cpu")
     with pytest.raises(UsageError, match="reads features of efficientnet_lite0, not of clip"):
-        candidate_models("fulltransnet", "clip", 2.0, True, "cpu")
+        candidate_models("fulltransnet", "clip", 2.0, True, device="cpu")
 
 
 def test_a_frozen_video_stands_still() -> None:

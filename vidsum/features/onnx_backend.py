@@ -67,10 +67,7 @@ def _graph(spec: Spec, arrays: Arrays, weights_sha256: str, precision: Precision
 def build_cell_runner(
     spec: Spec, arrays: Arrays, weights_sha256: str, device: str = "auto"
 ) -> Callable[[Picture], FloatArray]:
-    """Return a function from clips to the last feature maps [N, D + inner, rows, columns] of `Spec.graph`.
-
-    Raises UsageError, see `choose_provider`.
-    """
+    """Return a function from clips to the last feature maps [N, D + inner, rows, columns]."""
     import onnx
 
     model = onnx.load_from_string(_graph(spec, arrays, weights_sha256, "fp32"))

@@ -48,10 +48,7 @@ def build_encoder(spec: Spec, network: Network, dtype: torch.dtype = torch.float
 def build_torch_extractor(
     spec: Spec, network: Network, *, device: str = "auto", precision: Precision = "fp32"
 ) -> Extractor:
-    """Return an extractor that runs in PyTorch; the network's weights are converted in place.
-
-    Raises UsageError where the device or precision is unknown or missing, or fp16 is chosen on a CPU.
-    """
+    """Return an extractor in PyTorch, its weights converted in place. Raises UsageError: see `device`."""
     require_precision(device, precision)
     chosen = choose_device(device)
     encoder = build_encoder(spec, network, dtype_of(precision)).to(chosen)

@@ -68,12 +68,11 @@ def find_moments(
         grouping: the rule; `shots` is that of `vidsum ground`.
         shots_s: [S + 1] edges of the video's shots for `shots`; None for one shot.
 
-    Returns:
-        At least one moment. A score is how far its clips stand out: with `shots` in deviations of the curve;
-        else (mean inside - mean outside) * (length / T)^0.3 of the curve scaled to [0, 1], where the exponent
-        is 0.5 with `hybrid` and `excess`. With `hybrid` the first moment's score is at least the second's,
-        with `excess` the mean of all clips takes the place of the mean outside. Errors are those of
-        `suppress`.
+    Returns at least one moment. A score is how far its clips stand out: with `shots` in deviations of the
+    curve; else (mean inside - mean outside) * (length / T)^0.3 of the curve scaled to [0, 1], where the
+    exponent is 0.5 with `hybrid` and `excess`. With `hybrid` the first moment's score is at least the
+    second's, with `excess` the mean of all clips takes the place of the mean outside. Errors are those of
+    `suppress`.
     """
     _check(max_iou, top_k)
     saliency = unit_range(curve)

@@ -17,10 +17,7 @@ _NAME_BYTES = 220  # longest name of a source: file systems take 255 bytes, our 
 
 
 def check_name(path: Path) -> None:
-    """See that a file may have such a name, whether it is there or not.
-
-    Raises OutputError: the name is too long, or the path cannot be followed.
-    """
+    """See that a file may have such a name. Raises OutputError: too long, or cannot be followed."""
     try:
         path.exists()
     except OSError as error:

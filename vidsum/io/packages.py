@@ -66,10 +66,7 @@ def pytorch_repair_command() -> str:
 
 
 def find_pytorch_mismatch() -> str | None:
-    """Return why PyTorch and torchvision cannot work together, by what their metadata says.
-
-    None if they seem to, or if neither is installed.
-    """
+    """Return why PyTorch and torchvision cannot work together, by their metadata; else None."""
     from importlib import metadata
 
     from packaging.requirements import Requirement
@@ -90,10 +87,7 @@ def find_pytorch_mismatch() -> str | None:
 
 
 def explain_import_error(error: Exception) -> VidsumError | None:
-    """Return the error to show in place of one that importing a package raised; None for all others.
-
-    The package belongs to an extra that is not installed, or is a PyTorch or torchvision that does not work.
-    """
+    """Return the error to show for a missing extra, or a PyTorch that does not work; else None."""
     if missing := _missing_extra(error):
         return missing
     package = _broken_package(error)
@@ -128,8 +122,7 @@ def _broken_package(error: Exception) -> str | None:
 
 
 def _build(version: str) -> str | None:
-    """Return the label of PyTorch's own wheels: `cpu`, `cu128`, `rocm6.3`; None for those of the package
-    index, and for labels of other builders, which say nothing."""
+    """Return the label of PyTorch's own wheels: `cpu`, `cu128`, `rocm6.3`; None for all others."""
     label = re.search(r"\+(cpu|cu\d+|rocm[\d.]+|xpu)$", version)
     return label[1] if label else None
 
@@ -152,10 +145,7 @@ def turn_off_telemetry() -> None:
 
 
 def load_onnxruntime() -> Any:
-    """Return the module onnxruntime. On Windows the system takes its events, and only a call stops these.
-
-    Raises ImportError where it is not installed.
-    """
+    """Return onnxruntime, without its events. Raises ImportError where it is not installed."""
     import onnxruntime
 
     onnxruntime.disable_telemetry_events()

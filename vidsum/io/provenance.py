@@ -76,9 +76,7 @@ def flat(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str,
 
 
 def labelled(data: bytes, suffix: str, label: str | None) -> bytes:
-    """Return the bytes of a PNG or SVG with a label; those of another picture, or without one, as they
-    are.
-    """
+    """Return the bytes of a PNG or SVG with a label; those of another picture as they are."""
     if label is None or suffix not in (".png", ".svg"):
         return data
     if suffix == ".svg":

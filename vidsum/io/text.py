@@ -26,17 +26,12 @@ STDIN = "-"  # the name of stdin among files
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """Return the text of a file, without a byte order mark.
-
-    Raises InputError: it cannot be read, or is not text; see `decode`.
-    """
+    """Return the text of a file, without a byte order mark. Raises InputError: see `decode`."""
     return _decoded(read_bytes(path), str(path))
 
 
 def read_packed_text(path: Path) -> str:
-    """Return the text of a file, which gzip has compressed if its name ends in `.gz`; errors as
-    `read_text`.
-    """
+    """Return the text of a file, packed by gzip if it ends in `.gz`; errors as `read_text`."""
     if path.suffix != ".gz":
         return read_text(path)
     try:
@@ -72,10 +67,7 @@ def _decoded(content: bytes, name: str) -> str:
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Return the content of a file, or of a pipe such as `<(command)`; `MAX_BYTES` at most.
-
-    Raises InputError: it cannot be read or is too large.
-    """
+    """Return the content of a file or pipe, `MAX_BYTES` at most. Raises InputError: it cannot be read."""
     source = Path(path)
     try:
         with source.open("rb") as file:
@@ -106,10 +98,7 @@ def read_stdin() -> bytes:
 
 
 def read_json(path: str | os.PathLike[str]) -> Any:
-    """Return the value in a JSON file, or in stdin for the name `-`.
-
-    Raises InputError: it cannot be read, or is not JSON.
-    """
+    """Return the value in a JSON file, or stdin (`-`). Raises InputError: see `parse_json`."""
     name, content = ("stdin", read_stdin()) if path == STDIN else (str(path), read_bytes(path))
     return parse_json(_decoded(content, name), name)
 
@@ -151,9 +140,7 @@ def number_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def is_json_lines(text: str) -> bool:
-    """Return whether a text of JSON is one of several lines with an object each, rather than a single
-    object.
-    """
+    """Return whether a text is several lines with a JSON object each, not one object."""
     first, _, rest = text.strip().partition("\n")
     return bool(rest) and first.rstrip().endswith("}")
 

@@ -77,9 +77,8 @@ class FullTransNet(nn.Module):
             key_frames: [B, L] int64, indices of the summary's frames in order.
             is_valid: [B, T] bool, False for padding; all valid if not given.
 
-        Returns:
-            [B, L + 1, T + 1] log-probabilities: row l of key frame l, the last row of the end; column t of
-            sample t, the last column of the end. With the target `same-step` there is no row of the end.
+        Returns [B, L + 1, T + 1] log-probabilities: row l of key frame l, the last row of the end; column t
+        of sample t, the last column of the end. With the target `same-step` there is no row of the end.
         """
         return self.taught(self.encode(features, is_global, is_valid), key_frames)
 
@@ -108,8 +107,7 @@ class FullTransNet(nn.Module):
             state: from `encode` or the step before.
             frame: [B] int64, the frame that the step before chose; None at the first step.
 
-        Returns:
-            [B, T + 1] log-probabilities of the next key frame, and the state to continue from.
+        Returns [B, T + 1] log-probabilities of the next key frame, and the state to continue from.
         """
         if frame is None:
             token = self.start.expand(len(state.memory), 1, -1)
@@ -239,8 +237,7 @@ def fulltransnet_loss(log_probabilities: Tensor, key_frames: Tensor) -> Tensor:
         log_probabilities: [B, L + 1, T + 1] from the model; no padding, which would count in T.
         key_frames: [B, L] int64, the right ones; after the last comes the end, if there is a row for it.
 
-    Returns:
-        The mean over the batch, a scalar.
+    Returns the mean over the batch, a scalar.
     """
     n_samples = log_probabilities.shape[2] - 1
     end = key_frames.new_full((len(key_frames), 1), n_samples)

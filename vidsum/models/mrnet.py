@@ -259,8 +259,7 @@ def run_blocks(blocks: nn.ModuleList, x: Tensor, n_queries: int, is_key: Tensor 
         n_queries: M.
         is_key: [B, M + T] bool, False for padding.
 
-    Returns:
-        [B, M + T, d]
+    Returns [B, M + T, d]
     """
     shared = cast(MRTBlock, blocks[0]).shared_mask(x, n_queries) if len(blocks) else None
     for block in blocks:

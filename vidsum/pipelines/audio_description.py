@@ -43,15 +43,11 @@ def write_audio_description(
         speaker: `espeak-ng`, `flite`, or a command with the places {text} and {output}.
         progress: called while it runs.
 
-    Returns:
-        The descriptions as they are spoken: each ends with its sound, the long ones shortened unless people
-        wrote them. Those that do not fit, or that the program cannot speak, are left out, with a warning.
-
-    Raises:
-        UsageError: the program is not installed; the descriptions are not those of pauses; the film cannot
-            be copied into an MP4.
-        InputError: the film is not there any more.
-        OutputError: the program hangs or speaks no text at all, or the file cannot be written.
+    Returns the descriptions as they are spoken: each ends with its sound, the long ones shortened unless
+    people wrote them. Those that do not fit, or that the program cannot speak, are left out, with a warning.
+    Raises UsageError: the program is not installed; the descriptions are not those of pauses; the film cannot
+    be copied into an MP4. InputError: the film is not there any more. OutputError: the program hangs or
+    speaks no text at all, or the file cannot be written.
     """
     require_type(descriptions, Descriptions)
     if descriptions.gaps is None or descriptions.video is None:
@@ -110,10 +106,7 @@ def _room_s(descriptions: Descriptions, number: int) -> float:
 def _speak_fitting(
     texts: Iterable[str], room_s: float, speaker: Speaker, rate: int, folder: Path
 ) -> tuple[str, FloatArray]:
-    """Return the first text that fits into the room, and its sound at a pace that people follow.
-
-    Raises InputError: none fits, or the program cannot speak the last one.
-    """
+    """Return the first text that fits into the room, and its sound at a pace of people, else InputError."""
     why = InputError("")
     for text in texts:
         try:

@@ -47,10 +47,8 @@ def write_clips(
         progress: called while it runs.
         **options: fields of `vidsum.video.settings.Clips`, such as `pad_s=1` or `vertical=True`.
 
-    Raises:
-        UsageError: the moments are of features made elsewhere, or a length is negative or not a number.
-        InputError: the video is not there any more.
-        OutputError: a file cannot be written.
+    Raises UsageError: the moments are of features made elsewhere, or a length is negative or not a number.
+    InputError: the video is not there any more. OutputError: a file cannot be written.
     """
     from vidsum.video.write import write_segments
 

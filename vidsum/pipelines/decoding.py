@@ -113,10 +113,7 @@ def transitions_job(video: VideoInfo, extraction: Extraction) -> Job:
 
 
 def changes_job(video: VideoInfo, extraction: Extraction, jobs: Sequence[Job]) -> Job | None:
-    """Return the job that measures changes between the pictures decoded for other jobs, as they sample.
-
-    None with other readers than PyAV, and where TransNetV2 finds the cuts.
-    """
+    """Return the job that measures changes of the pictures for other jobs; None if that is not possible."""
     if extraction.reader != "pyav" or any(job.provenance["extractor"] == _TRANSITIONS for job in jobs):
         return None
     samplings = [job.sampling for job in jobs if job.sampling]

@@ -63,13 +63,9 @@ def describe(
             with `sentences="captions.csv"`, `in_gaps=True` or `texts="corrected.srt"`, and of
             `vidsum.features.settings.Extraction`.
 
-    Returns:
-        Sentences with their times and confidence; none where nothing is sure enough.
-
-    Raises:
-        InputError: the video or the file of sentences cannot be read.
-        WeightsError: weights are missing and cannot be fetched.
-        UsageError: a setting is out of range, or the writer lacks what it needs.
+    Returns sentences with their times and confidence; none where nothing is sure enough. Raises InputError:
+    the video or the file of sentences cannot be read. WeightsError: weights are missing and cannot be
+    fetched. UsageError: a setting is out of range, or the writer lacks what it needs.
     """
     settings, extraction = all_from_keywords(describe, (Describing, Extraction), options)
     return plan_descriptions(path, settings, extraction).run(progress)
@@ -87,9 +83,7 @@ def plan_descriptions(
     if settings.in_gaps:
         facts["in_gaps"] = [MIN_PAUSE_S, MARGIN_S, WORDS_A_MINUTE]
     if settings.in_gaps and settings.texts is None:
-        models = candidate_models(
-            Selection().model, *video_input.kind, extraction.device, video_input.film_fps
-        )
+        models = candidate_models(Selection().model, *video_input.kind, extraction.device)
         facts |= {"candidates": list(models), **weights_sha256(models)}
     if speaker is not None:
         facts["speak"] = speaker

@@ -101,9 +101,8 @@ def download(
         max_time_s: maximum time that the transfer takes, in seconds.
         progress: called as progress(step, bytes so far, bytes in all).
 
-    Raises:
-        InputError: it cannot be downloaded, is larger or takes longer than allowed, or VIDSUM_OFFLINE forbids
-            it and there is no copy.
+    Raises InputError: it cannot be downloaded, is larger or takes longer than allowed, or VIDSUM_OFFLINE
+    forbids it and there is no copy.
     """
     target = copy_path(url)
     update_copy(Url(url), target, DownloadLimits(max_gigabytes, max_time_s), progress)

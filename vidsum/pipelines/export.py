@@ -65,11 +65,9 @@ def write_video(
         progress: called while it runs.
         **options: fields of `vidsum.video.settings.Shorts`, such as `vertical=True`.
 
-    Raises:
-        UsageError: the file is not named as an MP4, the summary is of features alone, the codec cannot be
-            copied into MP4, a copy is to be changed, or the encoder does not know the quality or preset.
-        InputError: the video is not there any more.
-        OutputError: the file cannot be written.
+    Raises UsageError: the file is not named as an MP4, the summary is of features alone, the codec cannot be
+    copied into MP4, a copy is to be changed, or the encoder does not know the quality or preset. InputError:
+    the video is not there any more. OutputError: the file cannot be written.
     """
     require_type(summary, Summary)
     from vidsum.video.copy import copy_segments, has_default_streams
@@ -151,10 +149,8 @@ def write_storyboard(summary: Summary, path: PathLike, folder: PathLike) -> None
 
     Descriptions of the video next to the PNG (`vidsum describe`) appear under the pictures.
 
-    Raises:
-        UsageError: the summary is of features made elsewhere.
-        InputError: the video is not there any more.
-        OutputError: a file cannot be written.
+    Raises UsageError: the summary is of features made elsewhere. InputError: the video is not there any more.
+    OutputError: a file cannot be written.
     """
     require_type(summary, Summary)
     from vidsum.summary.storyboard import key_frame_times, save_key_frames, save_picture, storyboard
@@ -174,10 +170,8 @@ _MAX_PICTURES = 120
 def write_sheet(result: Grounding | Highlights | Shots, path: PathLike) -> None:
     """Write a contact sheet of moments or shots as PNG: a picture from the middle of each, the first 120.
 
-    Raises:
-        UsageError: the result is of features.
-        InputError: the video is not there any more.
-        OutputError: the file cannot be written.
+    Raises UsageError: the result is of features. InputError: the video is not there any more. OutputError:
+    the file cannot be written.
     """
     from vidsum.summary.storyboard import contact_sheet, save_picture
 
@@ -196,10 +190,7 @@ def write_sheet(result: Grounding | Highlights | Shots, path: PathLike) -> None:
 
 
 def write_plot(result: Summary | Grounding | Highlights, path: PathLike) -> tuple[str, ...]:
-    """Plot a result's curves, shots and segments, as PNG or SVG by the suffix. Returns warnings.
-
-    Raises OutputError: the file cannot be written.
-    """
+    """Plot a result as PNG or SVG by the suffix, and return warnings. Raises OutputError: cannot write."""
     require_type(result, Summary, Grounding, Highlights)
     result = to_player_time(result)
     if isinstance(result, Grounding):

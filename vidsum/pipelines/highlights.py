@@ -43,13 +43,9 @@ def find_highlights(
         **options: fields of `vidsum.features.settings.Extraction`, for a video; the saliency was measured
             with the default extractor.
 
-    Returns:
-        The saliency of each clip, and the segments of salient ones; docs/highlights.md explains them.
-
-    Raises:
-        InputError: the file cannot be read or holds no video.
-        WeightsError: the extractor's weights are missing and cannot be fetched.
-        UsageError: a setting is out of range.
+    Returns the saliency of each clip, and the segments of salient ones; docs/highlights.md explains them.
+    Raises InputError: the file cannot be read or holds no video. WeightsError: the extractor's weights are
+    missing and cannot be fetched. UsageError: a setting is out of range.
     """
     extraction = from_keywords(find_highlights, Extraction, options)
     return plan_highlights(source, top_k, extraction).run(progress)
@@ -66,7 +62,7 @@ def plan_highlights(source: Source, top_k: int, extraction: Extraction) -> Plan[
             hint="give the video, or in Python vidsum.find_highlights(vidsum.read_features(FILE))",
         )
     video_input = open_input(source, extraction)
-    models = candidate_models(Selection().model, *video_input.kind, extraction.device, video_input.film_fps)
+    models = candidate_models(Selection().model, *video_input.kind, extraction.device)
     models = tuple(name for name in models if name != _SCALED_SCORER)
     facts = {"top_k": top_k, "clip_s": CLIP_S, "candidates": list(models), **weights_sha256(models)}
     provenance = {**video_input.provenance, "highlights": facts}

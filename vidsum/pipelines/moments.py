@@ -65,13 +65,9 @@ def ground(
         **options: other fields of `vidsum.grounding.settings.Retrieval`, such as `space="vse"`, and of
             `vidsum.features.settings.Extraction`, except those that the space sets.
 
-    Returns:
-        The moments of each query, best first, and its saliency curve.
-
-    Raises:
-        InputError: the file cannot be read or holds no video.
-        WeightsError: weights are missing and cannot be fetched.
-        UsageError: a query holds no text, or a setting is out of range.
+    Returns the moments of each query, best first, and its saliency curve. Raises InputError: the file cannot
+    be read or holds no video. WeightsError: weights are missing and cannot be fetched. UsageError: a query
+    holds no text, or a setting is out of range.
     """
     retrieval, extraction = moment_settings(ground, {"top_k": top_k, "model": model, **options})
     return plan_moments(source, parse_queries(queries), retrieval, extraction, encode_text).run(progress)
@@ -179,10 +175,7 @@ def plan_moments(
     extraction: Extraction,
     encode_text: EncodeText | None = None,
 ) -> Plan[Grounding]:
-    """Plan `ground`: the video is probed and hashed, not decoded. Errors are the same.
-
-    `queries` are from `read_queries`; the space chooses the extractor and its clips.
-    """
+    """Plan `ground`, by queries of `read_queries`: the video is probed and hashed, not decoded."""
     retrieval = _check_texts(retrieval)
     if isinstance(source, Features) or not has_pictures(source):
         video_input = open_input(source, extraction)
@@ -286,7 +279,7 @@ def _search_in_features(
     video_input: Input, queries: Queries, retrieval: Retrieval, encode_text: EncodeText | None
 ) -> MomentSearch:
     """Plan a search in existing features: those of CLIP, or any with their own text encoder."""
-    extractor, _, _ = video_input.kind
+    extractor, *_ = video_input.kind
     if encode_text is None and extractor != "clip":
         raise UsageError(
             f"{extractor}: no text encoder is known for these features",

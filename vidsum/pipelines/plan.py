@@ -70,17 +70,13 @@ class Input:
         return {key: value for key, value in self.provenance["video"].items() if key != "video_track"}
 
     @property
-    def kind(self) -> tuple[str, float, bool]:
-        """Extractor, rate, in features a second, and whether the features have embeddings."""
+    def kind(self) -> tuple[str, float, bool, float]:
+        """Extractor, features a second, whether they have embeddings, and the video's frames a second."""
         if self.features is not None:
             has = self.features.embeddings is not None
-            return self.features.extractor, 1 / self.features.step_s, has
-        spec = resolve_spec(self.extraction, self.video)
-        return self.extraction.extractor, 1 / spec.step_s, spec.inner > 0
-
-    @property
-    def film_fps(self) -> float:
-        return self.features.video_fps if self.features else self.video.fps if self.video else math.inf
+            return self.features.extractor, 1 / self.features.step_s, has, self.features.video_fps
+        spec, fps = resolve_spec(self.extraction, self.video), self.video.fps if self.video else math.inf
+        return self.extraction.extractor, 1 / spec.step_s, spec.inner > 0, fps
 
     def read(self, progress: Progress | None = None) -> tuple[list[Features], ShotPictures | None]:
         """Return the features of each job, and what is known of the pictures in between, where shots begin.
@@ -183,13 +179,8 @@ def extract(
         progress: called while it runs.
         **options: the other fields of `vidsum.features.settings.Extraction`, as `fps=1.0`, `device="cpu"`.
 
-    Returns:
-        Features [T, D] with their times.
-
-    Raises:
-        InputError: the file cannot be read or holds no video.
-        WeightsError: the extractor's weights are unavailable.
-        UsageError: a setting is invalid.
+    Returns features [T, D] with their times. Raises InputError: the file cannot be read or holds no video.
+    WeightsError: the extractor's weights are unavailable. UsageError: a setting is invalid.
     """
     plan = plan_extraction(path, from_keywords(extract, Extraction, {"extractor": extractor, **options}))
     return plan.run(progress)
@@ -202,10 +193,7 @@ def plan_extraction(source: VideoPath | Video, extraction: Extraction) -> Plan[F
 
 
 def save_features(features: Features, path: Path) -> None:
-    """Write features to a file; h5 files get shots by KTS, which their readers expect.
-
-    Raises UsageError: the suffix is not that of a feature file. OutputError: it cannot be written.
-    """
+    """Write features to a file, h5 with shots by KTS. Raises UsageError: the suffix; OutputError."""
     from vidsum.shots.find import find
 
     change_points = None if path.suffix == ".npz" else find(features).change_points

@@ -22,13 +22,13 @@ from vidsum.pipelines.moments import EncodeText, moment_settings, plan_moments
 from vidsum.pipelines.queries import parse_queries
 from vidsum.pipelines.sources import Source
 from vidsum.pipelines.speech import plan_transcript
-from vidsum.pipelines.summary import open_for_shots, plan_summary, resolve_scorer
+from vidsum.pipelines.summary import open_for_shots, plan_summary
 from vidsum.results.moments import Grounding
 from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
 from vidsum.shots.settings import ShotMethod, ShotSettings
 from vidsum.speech.settings import Transcription
-from vidsum.summary.score import CustomScores
+from vidsum.summary.score import CustomScores, resolve_scorer
 from vidsum.summary.settings import Selection
 from vidsum.types import Progress, TrackChoice
 

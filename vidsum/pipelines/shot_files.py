@@ -29,10 +29,8 @@ def write_images(shots: Shots, folder: str | os.PathLike[str], n_images: int, st
     One is from the middle. Of more, the first and the last are a frame from the edges, and each of the others
     from the middle of its part. Images of an earlier run with another name are removed.
 
-    Raises:
-        UsageError: the shots are of features.
-        InputError: the video is not there any more.
-        OutputError: a file cannot be written.
+    Raises UsageError: the shots are of features. InputError: the video is not there any more. OutputError: a
+    file cannot be written.
     """
     from vidsum.summary.storyboard import save_picture
 
@@ -77,10 +75,8 @@ def write_stats(
 
     With `transnetv2`, also the probability that it is part of a transition.
 
-    Raises:
-        UsageError: the shots are of features.
-        InputError: the video is not there any more.
-        OutputError: the file cannot be written.
+    Raises UsageError: the shots are of features. InputError: the video is not there any more. OutputError:
+    the file cannot be written.
     """
     video = result_video(shots)
     changes = measure_changes(video, [(0.0, video.duration_s)])

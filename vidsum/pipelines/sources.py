@@ -153,12 +153,9 @@ def read_frames(
         max_side: maximum length of the longer side in pixels; the size that the video is shown at if not
             given.
 
-    Returns:
-        One [H, W, 3] array of RGB for each time: upright, with square pixels.
-
-    Raises:
-        InputError: the video cannot be read.
-        UsageError: the source is features, a time is not a finite number, or `max_side` is not positive.
+    Returns one [H, W, 3] array of RGB for each time: upright, with square pixels. Raises InputError: the
+    video cannot be read. UsageError: the source is features, a time is not a finite number, or `max_side` is
+    not positive.
     """
     if not has_pictures(source):
         raise UsageError(f"{source_path(source)}: features have no frames", hint="give the video")

@@ -75,13 +75,9 @@ def transcribe(
         progress: called while it runs.
         **options: other fields of `vidsum.speech.settings.Transcription`: `translate=True`.
 
-    Returns:
-        Segments of speech with their words and times; none if nothing is said.
-
-    Raises:
-        InputError: the file cannot be read, or has no sound.
-        WeightsError: the weights are missing and cannot be fetched.
-        UsageError: the language is unknown.
+    Returns segments of speech with their words and times; none if nothing is said. Raises InputError: the
+    file cannot be read, or has no sound. WeightsError: the weights are missing and cannot be fetched.
+    UsageError: the language is unknown.
     """
     settings = from_keywords(transcribe, Transcription, {"language": language, **options})
     extraction = Extraction(device=device, cache=cache, audio_track=audio_track)

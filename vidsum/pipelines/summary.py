@@ -23,7 +23,7 @@ from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
 from vidsum.shots.find import find
 from vidsum.shots.settings import ShotMethod, ShotSettings
-from vidsum.summary.guided import guide_importance, guide_texts, require_readable
+from vidsum.summary.guided import guide_importance, guide_texts
 from vidsum.summary.score import (
     CustomScorer,
     CustomScores,
@@ -31,8 +31,8 @@ from vidsum.summary.score import (
     best_score,
     candidate_models,
     installed_scorer,
+    resolve_scorer,
     weights_sha256,
-    wrap_scorer,
 )
 from vidsum.summary.selection import select
 from vidsum.summary.settings import Selection
@@ -96,14 +96,6 @@ def summarize(
     )
 
 
-def resolve_scorer(model: str | os.PathLike[str] | CustomScores) -> tuple[str, CustomScorer | None]:
-    """Return the name of a model, and what gives the scores where that is not found by its name."""
-    if isinstance(model, str | os.PathLike):
-        return os.fspath(model), None
-    scorer = wrap_scorer(model)
-    return scorer.name, scorer
-
-
 def plan_shots(source: Source, settings: ShotSettings, extraction: Extraction) -> Plan[Shots]:
     """Plan the shots of a video or of features. Raises InputError, UsageError: see `find_shots`."""
     video_input = open_for_shots(source, settings, extraction, with_features=False)
@@ -135,23 +127,15 @@ def open_for_shots(
 def plan_summary(
     video_input: Input, selection: Selection, settings: ShotSettings, scorer: CustomScorer | None = None
 ) -> Plan[Summary]:
-    """Plan the summary of an input of `open_for_shots`, by a `scorer` or the selection's model.
-
-    Raises InputError, WeightsError, UsageError: see `summarize`.
-    """
+    """Plan the summary of an input of `open_for_shots`; errors are those of `summarize`."""
     require_type(selection.budget, str, int, float)
     selection = _resolve_ends(selection, video_input)
-    texts = guide_texts(selection)
-    if texts:
-        require_readable(video_input.kind[0])
+    if texts := guide_texts(selection, video_input.kind[0]):
         read_queries(texts)
     speech = plan_summary_speech(selection, video_input)
     scorer = scorer or installed_scorer(selection.model)
-    if scorer:
-        models: tuple[str, ...] = (scorer.name,)
-    else:
-        device = video_input.extraction.device
-        models = candidate_models(selection.model, *video_input.kind, device, video_input.film_fps)
+    device = video_input.extraction.device
+    models = (scorer.name,) if scorer else candidate_models(selection.model, *video_input.kind, device)
     facts = _facts(selection, models, scorer, speech)
     provenance = {**video_input.provenance, "shots": without_defaults(settings), "summary": facts}
     work = _Work(video_input, selection, settings, texts, models, scorer, speech, provenance)

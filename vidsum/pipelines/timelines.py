@@ -33,13 +33,8 @@ def write_timeline(result: Cutting, path: PathLike, *, media: MediaPaths = "abso
         path: ends as a format does, see docs/export.md.
         media: how the file names the video.
 
-    Returns:
-        Warnings.
-
-    Raises:
-        UsageError: the suffix is none of these, or see `timeline_text`.
-        InputError: the video is not there any more.
-        OutputError: the file cannot be written.
+    Returns warnings. Raises UsageError: the suffix is none of these, or see `timeline_text`. InputError: the
+    video is not there any more. OutputError: the file cannot be written.
     """
     require_type(result, Cutting)
     text, warnings = timeline_text(result, format_of(path), Path(path), media)

@@ -86,10 +86,8 @@ def watch(
     Yields:
         A `Second` for each second of pictures, and an `Alert` when one begins and when it ends.
 
-    Raises:
-        InputError: there is no such source or model, or it cannot be read.
-        UsageError: there is no query, or a setting is out of range.
-        WeightsError: weights are missing and cannot be fetched.
+    Raises InputError: there is no such source or model, or it cannot be read. UsageError: there is no query,
+    or a setting is out of range. WeightsError: weights are missing and cannot be fetched.
     """
     settings = from_keywords(watch, Watching, options)
     warn, texts = warn or _ignore, tuple[str, ...]()

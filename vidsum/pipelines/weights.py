@@ -10,10 +10,7 @@ from vidsum.features.settings import EXTRACTORS
 
 
 def add_weights(file: Path, name: str, network: str) -> EntryStatus:
-    """Take a file of weights of an extractor's network as the extractor `name`.
-
-    Raises UsageError: no such network, or the name is not free. WeightsError: the file does not fit.
-    """
+    """Add a file of weights as the extractor `name`. Raises UsageError: names; WeightsError: no fit."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 

@@ -115,10 +115,7 @@ def read_group(path: str | os.PathLike[str], name: str) -> dict[str, Any]:
 
 
 def group_features(arrays: Mapping[str, Any], video_fps: float = PUBLISHED_FPS) -> Features:
-    """Return features of one group of `read_groups`. Raises UsageError where it has no usable ones.
-
-    In a published file, times come from `picks` and `video_fps`, the duration from `n_frames`.
-    """
+    """Return features of a group; published ones by `picks` and `n_frames`. Raises UsageError."""
     if "metadata" in arrays:
         return features_from_arrays(arrays)
     if "features" not in arrays:

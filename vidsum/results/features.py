@@ -89,10 +89,8 @@ class Features(Result):
             extractor: a name for where they came from.
             video: the video that they are of, or its path; with it a summary can be written as MP4.
 
-        Raises:
-            UsageError: the array is not [T, D] with T, D >= 1, or holds NaN or infinite values; or it is much
-                longer or shorter than the video.
-            InputError: the video cannot be read.
+        Raises UsageError: the array is not [T, D] with T, D >= 1, or holds NaN or infinite values; or it is
+        much longer or shorter than the video. InputError: the video cannot be read.
         """
         if isinstance(video, str | os.PathLike):
             video = probe(video)

@@ -16,10 +16,7 @@ _MARKERS_BEGIN = "01:00:00:00"  # where Resolve begins a timeline unless told ot
 
 
 def format_timeline(format: str, clips: Sequence[Clip], name: str) -> str:
-    """Return the text of a timeline of clips, one at least; the first decides the size of the picture.
-
-    Raises InputError: the format cannot name a video. ValueError: the time code of a video is none.
-    """
+    """Return the text of a timeline of one clip at least. Raises InputError: path; ValueError: time code."""
     timeline = FORMATS[format]
     assert isinstance(timeline, TimelineFormat)
     if timeline.has_plain_paths:

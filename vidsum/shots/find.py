@@ -39,9 +39,8 @@ def find(
         pictures: for `kts`: the known pictures between samples.
         cuts: for `kts` without limits: see `add_cuts`.
 
-    Returns:
-        Shots from 0 to the video's end; a video shorter than the shortest shot is one. Default limits of
-        `kts` count samples, limits that are given hold in seconds.
+    Returns shots from 0 to the video's end; a video shorter than the shortest shot is one. Default limits of
+    `kts` count samples, limits that are given hold in seconds.
 
     Raises UsageError where the limits contradict each other for this video.
     """

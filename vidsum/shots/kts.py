@@ -59,8 +59,7 @@ def change_points(
         weights: [n] how often a row counts, 1 or more; as if it were repeated, and no shot began inside.
         lengths: [n] what a row adds to a shot's length for `shortest`; `longest` counts rows.
 
-    Returns:
-        [m] ascending, each in 1 ... n - 1.
+    Returns [m] ascending, each in 1 ... n - 1.
 
     Raises ValueError where no segmentation obeys the limits.
     """
@@ -209,9 +208,8 @@ def cost_band(
         shortest: minimum number of rows in a segment, or of their `lengths` [n].
         weights: [n] how often each row counts.
 
-    Returns:
-        [n + 1, L]; at [j, q] the scatter of rows[j - L + q : j], infinite where that segment starts before
-        row 0 or is too short. It takes 8 n L bytes.
+    Returns [n + 1, L]; at [j, q] the scatter of rows[j - L + q : j], infinite where that segment starts
+    before row 0 or is too short. It takes 8 n L bytes.
     """
     n = len(rows)
     band = np.full((n + 1, longest), np.inf)

@@ -31,10 +31,7 @@ _HANGING = frozenset(
 
 
 def find_gaps(speech: Sequence[Interval], duration_s: float) -> list[Interval]:
-    """Find the pauses for descriptions, in time order: at least `MIN_PAUSE_S`, less `MARGIN_S` at speech.
-
-    A film without speech is one gap, whatever its length.
-    """
+    """Find the pauses for descriptions of at least `MIN_PAUSE_S`, less `MARGIN_S` at speech, in order."""
     gaps, at = list[Interval](), 0.0
     for start_s, end_s in [*sorted(speech), (duration_s, duration_s)]:
         before = MARGIN_S if at > 0 else 0.0

@@ -21,19 +21,15 @@ _SHARP = 3.0  # contrast between frames that match and the rest; it does not cha
 _SMOOTHED_S = 1.0  # width (sigma) of the smoothing of similarities
 
 
-def guide_texts(selection: Selection) -> list[str]:
-    """Return the texts that guide a summary. Raises UsageError for a blank one."""
+def guide_texts(selection: Selection, extractor: str) -> list[str]:
+    """Return the texts that guide a summary. Raises UsageError: a blank one, or other features."""
     texts = [*selection.about, *([] if selection.title is None else [selection.title])]
     if any(not text.strip() for text in texts):
         raise UsageError("--about and --title need a text", hint='--about "children at play"')
-    return texts
-
-
-def require_readable(extractor: str) -> None:
-    """Raise UsageError, before a video is decoded, for features that cannot be compared with text."""
-    if extractor not in READS:
+    if texts and extractor not in READS:
         fault = f"features of {extractor} cannot be compared with text"
         raise UsageError(fault, hint=f"--extractor {vse.EXTRACTOR}, or leave out --about and --title")
+    return texts
 
 
 def guide_importance(

@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
@@ -65,16 +66,13 @@ def is_flat(importance: FloatArray) -> bool:
 
 
 def candidate_models(
-    model: str, extractor: str, rate: float, embedded: bool, device: str = "auto", film_fps: float = math.inf
+    model: str, extractor: str, rate: float, embedded: bool, film_fps: float = math.inf, device: str = "auto"
 ) -> tuple[str, ...]:
-    """Return the models that may give the scores, best first; one where it was named, as in MODELS or by a
-    path.
+    """Return the models that may give the scores, best first; one where it was named, as in MODELS or a path.
 
-    They are checked, before a video is decoded, against the features that they would read: their extractor,
-    rate per second, and whether they are `embedded` (without, `auto` goes on to the next model). `device` is
-    the one that a model will run on, so that it is loaded once. Of a video of less than the models' rate,
-    `film_fps`, they read every frame. Raises UsageError: unknown model, or it reads other features.
-    InputError: the file is missing or not a checkpoint.
+    They are checked, before a video is decoded, against the features that they would read, at a `rate` per
+    second of a video of `film_fps`; without `embedded`, `auto` goes on to the next model. Raises UsageError:
+    unknown model, or it reads other features. InputError: the file is missing or not a checkpoint.
     """
     if model == "auto":
         shipped_extractor, shipped_rate = _SHIPPED_READS
@@ -97,12 +95,10 @@ def best_score(
     fraction: float,
     device: str = "auto",
 ) -> ScoredVideo:
-    """Return the curve of the first of the models (from `candidate_models`) that is not flat where this video
-    moves.
+    """Return the curve of the first of the models that is not flat where this video moves; see `score`.
 
     If all are flat, or the picture stands still, `auto` gives `uniform` and a warning. A named model gives
-    its flat curve and a warning, except `uniform`, which is meant to be flat. The other arguments are those
-    of `score`.
+    its flat curve and a warning, except `uniform`, which is meant to be flat.
     """
     scored = _first_that_varies(models, features, shots, selection, fraction, device)
     if selection.beams == 1 or _decodes(scored.model, device):
@@ -150,9 +146,7 @@ def _first_that_varies(
 
 
 def check_flatness(model: str, importance: FloatArray) -> ScoredVideo:
-    """Return the curve of a model that was named, with a warning if it is flat and not `uniform`, which shall
-    be.
-    """
+    """Return the curve of a named model, with a warning if it is flat and not `uniform`."""
     if model == "uniform" or not is_flat(importance):
         return ScoredVideo(importance, model, _REQUESTED)
     others = " or ".join(f"--model {name}" for name in AUTO_ORDER if name not in (model, SHIPPED_MODEL))
@@ -197,9 +191,7 @@ def checkpoint_sha256(model: str) -> str | None:
 
 
 def weights_sha256(models: Sequence[str]) -> dict[str, str]:
-    """Return `model_sha256` of the trained model among these, and `map_sha256` where it reads the space of
-    sentences.
-    """
+    """Return `model_sha256` of the trained model among these, and the map's if it reads sentences."""
     trained = next((model for model in models if model not in SCORERS), None)
     if trained is None:
         return {}
@@ -247,18 +239,20 @@ class CustomScorer:
         return check_flatness(self.name, _curve(self.score(features), features, self.name))
 
 
-def wrap_scorer(model: CustomScores) -> CustomScorer:
-    """Return the scorer of a function or of numbers."""
+def resolve_scorer(model: str | os.PathLike[str] | CustomScores) -> tuple[str, CustomScorer | None]:
+    """Return the name of a model, and the scorer of a function or of numbers in its place."""
+    if isinstance(model, str | os.PathLike):
+        return os.fspath(model), None
     if callable(model):
-        return CustomScorer(getattr(model, "__qualname__", type(model).__qualname__), model)
-    scores = np.asarray(model)
-    return CustomScorer("scores", lambda _: scores, hashlib.sha256(scores.tobytes()).hexdigest())
+        scorer = CustomScorer(getattr(model, "__qualname__", type(model).__qualname__), model)
+    else:
+        scores = np.asarray(model)
+        scorer = CustomScorer("scores", lambda _: scores, hashlib.sha256(scores.tobytes()).hexdigest())
+    return scorer.name, scorer
 
 
 def installed_scorer(name: str) -> CustomScorer | None:
-    """Return the scorer that an installed package registers under a name, which is not one of vidsum's
-    own.
-    """
+    """Return the scorer that an installed package registers under a name, none of vidsum's."""
     if name in MODELS or name.endswith(".safetensors"):
         return None
     entry = next(iter(entry_points(group=GROUP, name=name)), None)

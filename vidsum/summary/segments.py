@@ -67,9 +67,7 @@ class CandidateFinder:
     min_score: float = 0.0  # candidates below this are not returned
 
     def best(self, shot: int, cell: tuple[int, int], size: int, *, is_first: bool = True) -> Candidate | None:
-        """Return the window of at most `size` frames with the highest sum; of several, that in their
-        middle.
-        """
+        """Return the window of at most `size` frames with the highest sum, the middle one of several."""
         first, stop = np.searchsorted(self.places, (cell[0], cell[1] - self.shortest + 1))
         starts = self.places[first:stop]
         ends = np.minimum(starts + size, cell[1])
@@ -102,9 +100,7 @@ def frame_importance(importance: FloatArray, sampled: IntArray, edges: IntArray)
 
 
 def allowed_cuts(words: Sequence[Interval], fps: float, n_frames: int) -> IntArray:
-    """Return the frames before which a cut falls inside none of the words, (start_s, end_s); `n_frames` is
-    one.
-    """
+    """Return the frames, up to `n_frames`, before which a cut falls inside none of the words."""
     is_inside = np.zeros(n_frames + 1, np.bool_)
     for start_s, end_s in words:
         first, last = int(start_s * fps) + 1, int(np.ceil(end_s * fps)) - 1

@@ -171,9 +171,7 @@ def _sizes(size: int, longest: int) -> list[int]:
 def _best_candidates(
     video: _Video, sums: TimeArray, places: IntArray, shortest: int, size: int
 ) -> tuple[list[Candidate], CandidateFinder, TimeArray]:
-    """Return the best candidate of each shot that may be in, a finder of others, and the scores of all
-    shots.
-    """
+    """Return the best candidate of each free shot, a finder of others, and the scores of all shots."""
     cells = dict(enumerate(pairwise(video.edges.tolist())))
     anywhere = np.arange(len(sums))
     ideal = CandidateFinder(sums, anywhere, 1)
@@ -191,9 +189,7 @@ def _best_candidates(
 
 
 def _knapsack(pieces: Sequence[Candidate], room: int) -> list[Candidate]:
-    """Return the pieces with the most importance in total; if it is the same in every frame, as many as
-    fit.
-    """
+    """Return the pieces with the most importance in total; where it is flat, as many as fit."""
     scores = np.array([piece.score for piece in pieces])
     sizes = np.array([piece.size for piece in pieces], np.int64)
     is_flat = len(scores) == 0 or np.ptp(scores) < 1e-9  # any pieces would do, for instance the opening

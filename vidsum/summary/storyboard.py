@@ -45,10 +45,7 @@ def key_frame_times(summary: Summary) -> list[float]:
 def save_key_frames(
     images: Sequence[Picture], times_s: Sequence[float], folder: str | os.PathLike[str]
 ) -> list[Path]:
-    """Write pictures as `NN_SECONDSs.jpg` into a folder, made if needed; return their paths.
-
-    Key frames of an earlier run with another name are removed. Raises OutputError.
-    """
+    """Write `NN_SECONDSs.jpg` into a folder, remove earlier ones; return paths. Raises OutputError."""
     folder = Path(folder)
     make_folder(folder)
     digits = max(2, len(str(len(images))))
@@ -62,10 +59,7 @@ def save_key_frames(
 
 
 def save_picture(image: Picture, target: str | os.PathLike[str], label: str | None = None) -> None:
-    """Write a picture as PNG or JPEG by the suffix; see `vidsum.io.provenance` for the label.
-
-    Raises UsageError for another suffix, and OutputError where the file cannot be written.
-    """
+    """Write a labelled picture as PNG or JPEG. Raises UsageError: another suffix; OutputError."""
     suffix = Path(target).suffix.lower()
     if suffix not in (".png", ".jpg", ".jpeg"):
         raise UsageError(f"{target}: picture must end in .png or .jpg")
@@ -247,10 +241,7 @@ def _font(size: int, *, bold: bool = False) -> ImageFont.FreeTypeFont:
 
 
 def importance_plot(summary: Summary, target: str | os.PathLike[str]) -> None:
-    """Plot the importance curve with the shots, their scores and the segments, as PNG or SVG by the suffix.
-
-    The same summary gives the same bytes. Errors are those of `save_figure`.
-    """
+    """Plot the importance curve with shots, scores and segments; errors are those of `save_figure`."""
     save_figure(_draw_plot(summary), target, label_of(summary.provenance))
 
 

@@ -81,10 +81,7 @@ def write_described(
     comment: str | None = None,
     progress: Progress | None = None,
 ) -> WrittenVideo:
-    """Copy a film with a second sound track: its sound, lowered where texts are spoken, with these texts.
-
-    Raises UsageError, InputError, OutputError: see `copy_segments`.
-    """
+    """Copy a film with a second sound track, lowered where texts are spoken; errors: `copy_segments`."""
     with open_sound(info, read_jumps(info)) if info.audio_codec else nullcontext() as source:
         sound = DescribedSound(source, spoken)
         try:

@@ -46,10 +46,7 @@ def lead_in_s(offset_s: float) -> float:
 def probe_sound(
     path: str | os.PathLike[str], video: VideoInfo | None = None, track: TrackChoice = None
 ) -> SoundInfo:
-    """Probe a file with sound, or take the video that was probed.
-
-    Raises InputError: the file cannot be read, or has no sound or no such track that FFmpeg can decode.
-    """
+    """Probe a file with sound, or take a probed video. Raises InputError: no sound that can be decoded."""
     with open_media(path, "audio or video") as container:
         if container.format.name == "tty":
             raise InputError(f"{path}: is text, not audio or video")

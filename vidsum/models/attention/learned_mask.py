@@ -228,8 +228,7 @@ def fused_attention(
             have a key.
         dropout: fraction of the attention's weights that is dropped; 0 outside of training.
 
-    Returns:
-        [B, h, N, d_k]
+    Returns [B, h, N, d_k]
     """
     if mask is not None and mask.fusion == "product":
         return drop(attention_weights(q, k, mask, is_key), dropout) @ v

@@ -33,8 +33,7 @@ def local_global_attention(
         window: w, an odd number of tokens; 1 leaves a token itself and the global ones.
         mask: a learned one of T tokens and T keys; only the attended part of it is made.
 
-    Returns:
-        [B, h, T, d_k]; rows of padding mean nothing.
+    Returns [B, h, T, d_k]; rows of padding mean nothing.
     """
     tokens = _global_tokens(k, v, is_global & is_valid)
     # global tokens are left out of the neighbourhood: they count once, among the gathered ones

@@ -90,8 +90,7 @@ def recurrent_retention(
         turn: see `turn_of`; ones for no positions.
         state: [..., d / 2, d_v] complex, of the clips before; None for none.
 
-    Returns:
-        [..., T, d_v] and the state after the last clip.
+    Returns [..., T, d_v] and the state after the last clip.
     """
     queries, keys, factor = _pairs(q), _pairs(k).conj(), _factor(q, gamma, turn)
     if state is None:
@@ -195,8 +194,7 @@ class MaskRetention(nn.Module):
             mask: [B, M + T, T] a learned one on top of Eq. 7, of the clips alone: the number of queries is
                 not fixed.
 
-        Returns:
-            [B, M + T, d]; rows of padding mean nothing.
+        Returns [B, M + T, d]; rows of padding mean nothing.
         """
         queries, keys, values = self._project(x, n_queries)
         retention = self.mask(n_queries, x.shape[1], x.device)
