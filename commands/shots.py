@@ -143,7 +143,7 @@ def _refuse_features(targets: dict[str, Files], extra: ShotOutputs) -> None:
 
 def _write(shots: "Shots", files: Files, *, job: ShotJob, progress: "Progress | None") -> Iterator[str]:
     """Write the requested clips, images and statistics; yield warnings."""
-    from vidsum.pipelines.shot_files import write_images, write_stats
+    from vidsum.pipelines.clips import write_images, write_stats
 
     yield from write_moments(shots, files, progress)
     if job.n_images and "images" in files.named:

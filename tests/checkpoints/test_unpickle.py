@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from vidsum.checkpoints.unpickle import flatten, read_numpy_pickle
+from vidsum.checkpoints.torch_files import flatten, read_numpy_pickle
 from vidsum.errors import WeightsError
 
 TREE = {

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from tests.program import Run, check_schema
-from vidsum.pipelines.shot_files import write_stats
+from vidsum.pipelines.clips import write_stats
 from vidsum.results.feature_files import write_features
 from vidsum.results.feature_h5 import H5Video, write_h5
 from vidsum.results.features import Features
@@ -118,7 +118,7 @@ def test_transnetv2_statistics(run: Run, film: Path, monkeypatch: pytest.MonkeyP
         np.linspace(0, 1, 250, dtype=np.float32)[:, None], np.arange(250) / 25, 0.04, 0.04, 10.0, 25.0
     )
     given = SimpleNamespace(read=lambda progress: ([seen], None))
-    monkeypatch.setattr("vidsum.pipelines.shot_files.open_for_shots", lambda *about, **how: given)
+    monkeypatch.setattr("vidsum.pipelines.clips.open_for_shots", lambda *about, **how: given)
     write_stats(shots, "stats.csv", ShotSettings(shots="transnetv2"))
     rows = list(csv.DictReader(Path("stats.csv").read_text().splitlines()))
     assert [float(row["transition"]) for row in rows] == pytest.approx(seen.array[:, 0], abs=1e-4)

@@ -10,7 +10,7 @@ import pytest
 from tests.models.test_captioner import CONFIG, pair
 from vidsum.checkpoints.trained import Trained, save_trained
 from vidsum.errors import WeightsError
-from vidsum.grounding import captioner
+from vidsum.grounding import writers as captioner
 from vidsum.grounding.writers import SegmentFeatures
 from vidsum.models.captioner import ScoredSentence
 from vidsum.models.vse import pack
@@ -36,7 +36,10 @@ def test_the_map_chooses_among_likely_sentences(monkeypatch: pytest.MonkeyPatch)
     pictures = np.array([[1, 0], [0, 1], [0.6, 0.8]], np.float32)
     said = captioner.write(SegmentFeatures(np.zeros((3, 4), np.float32), pictures))
     assert [one.text for one in said] == ["A dog.", "A cat.", "A dog."]
-    odds = [captioner.CONFIDENCE @ np.array(each) for each in ((-1, 1, 1), (-1 - near, 1, 1), (-1, 0.6, 1))]
+    odds = [
+        captioner.CAPTION_CONFIDENCE @ np.array(each)
+        for each in ((-1, 1, 1), (-1 - near, 1, 1), (-1, 0.6, 1))
+    ]
     assert np.allclose([one.confidence for one in said], 1 / (1 + np.exp(-np.array(odds))), atol=1e-6)
 
 

@@ -26,8 +26,7 @@ from tests.media import (
 from tests.video.conftest import Made
 from vidsum.errors import InputError
 from vidsum.video import timing as timing_module
-from vidsum.video.clock import start_offset_s
-from vidsum.video.probe import probe
+from vidsum.video.probe import probe, start_offset_s
 from vidsum.video.read import read_frames_at
 from vidsum.video.timing import _rhythm, read_frame_times, read_jumps
 

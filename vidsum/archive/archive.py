@@ -47,7 +47,7 @@ from vidsum.pipelines.keywords import ArchiveSearchOptions, ReadingOptions
 from vidsum.pipelines.queries import query_warnings, read_queries, unreadable_queries
 from vidsum.types import Interval, Progress, clip_interval
 from vidsum.version import __version__
-from vidsum.video.clock import file_offset_s
+from vidsum.video.probe import file_offset_s
 
 if TYPE_CHECKING:
     from vidsum.archive.index import IndexedVideo

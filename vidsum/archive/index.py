@@ -27,9 +27,9 @@ from vidsum.pipelines.plan import Plan
 from vidsum.pipelines.sources import probe_video
 from vidsum.pipelines.speech import cached_transcript
 from vidsum.types import FloatArray, Progress, VideoInfo
-from vidsum.video.clock import file_offset_s, start_offset_s
 from vidsum.video.frames import LongSide
 from vidsum.video.listen import describe_used
+from vidsum.video.probe import file_offset_s, start_offset_s
 from vidsum.video.read import read_frames_at
 
 State = Literal["added", "changed", "moved", "unchanged", "claimed"]  # claimed: another process is adding it

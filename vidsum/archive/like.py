@@ -17,7 +17,7 @@ from vidsum.models.scaling import unit_rows
 from vidsum.results.clock import shift_times
 from vidsum.times import parse_interval
 from vidsum.types import FloatArray
-from vidsum.video.clock import file_offset_s
+from vidsum.video.probe import file_offset_s
 
 _PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 

@@ -36,8 +36,7 @@ from vidsum.checkpoints.registry import (
     weights_folder,
     write_records,
 )
-from vidsum.checkpoints.torch_files import read_torch, read_torchscript
-from vidsum.checkpoints.unpickle import read_numpy_pickle
+from vidsum.checkpoints.torch_files import read_numpy_pickle, read_torch, read_torchscript
 from vidsum.errors import UsageError, WeightsError, is_full, unknown_name_error
 from vidsum.io.network import OnBytes, Session, is_offline
 from vidsum.io.provenance import hash_file

@@ -14,13 +14,21 @@ from vidsum import checkpoints
 from vidsum.device import cached_model
 from vidsum.errors import InputError, UsageError
 from vidsum.features.settings import Extraction
-from vidsum.grounding.captioner import NAME as CAPTIONER
-from vidsum.grounding.captioner import write as written
 from vidsum.grounding.settings import Describing
 from vidsum.grounding.spaces import extractions_for
 from vidsum.grounding.vse import NAME as MAP
 from vidsum.grounding.vse import mapped_rows
-from vidsum.grounding.writers import Bank, SegmentFeatures, Sentence, Writer, bank_writer, read_bank, tags
+from vidsum.grounding.writers import (
+    CAPTIONER,
+    Bank,
+    SegmentFeatures,
+    Sentence,
+    Writer,
+    bank_writer,
+    read_bank,
+    tags,
+)
+from vidsum.grounding.writers import write as written
 from vidsum.io.cache import cached_rows
 from vidsum.io.outputs import atomic_write
 from vidsum.io.provenance import identify_file
@@ -44,9 +52,9 @@ from vidsum.summary.settings import Selection
 from vidsum.times import format_timestamp, parse_subtitles
 from vidsum.types import FloatArray, Interval, Progress, VideoInfo
 from vidsum.version import __version__
-from vidsum.video.clock import start_offset_s
 from vidsum.video.damage import DecodeLog
 from vidsum.video.listen import probe_sound
+from vidsum.video.probe import start_offset_s
 
 _SHOTS = ShotSettings(max_shot_s=10.0)  # longer shots are split: more happens in them than one sentence says
 

@@ -28,10 +28,10 @@ from vidsum.results.shots import Shots
 from vidsum.results.summary import Summary
 from vidsum.times import format_time
 from vidsum.types import Interval, Progress, VideoInfo
-from vidsum.video.clock import start_offset_s
 from vidsum.video.encoders import encode_preview
 from vidsum.video.frames import Exact
 from vidsum.video.open import open_video
+from vidsum.video.probe import start_offset_s
 from vidsum.video.read import read_frames_at
 from vidsum.video.settings import Encoding, PreviewFormat, Shorts
 from vidsum.video.style import ClipStyle

@@ -27,9 +27,9 @@ from vidsum.results.summary import Summary
 from vidsum.results.transcript import Transcript
 from vidsum.times import format_short_time
 from vidsum.types import Picture, VideoInfo
-from vidsum.video.clock import start_offset_s
 from vidsum.video.frames import LongSide
 from vidsum.video.open import open_source, video_stream
+from vidsum.video.probe import start_offset_s
 from vidsum.video.read import read_frames_at
 from vidsum.video.write import write_segments
 

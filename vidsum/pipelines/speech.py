@@ -39,9 +39,9 @@ from vidsum.speech.voice import RATE, find_speech, pack_windows
 from vidsum.times import format_time
 from vidsum.types import FloatArray, Progress, TrackChoice, VideoInfo
 from vidsum.version import __version__
-from vidsum.video.clock import file_offset_s
 from vidsum.video.damage import CANCELLED, DecodeLog
 from vidsum.video.listen import SoundInfo, describe_used, lead_in_s, probe_sound, read_sound
+from vidsum.video.probe import file_offset_s
 
 _FOLDER = "transcripts"  # folder in the cache; transcripts are small, and stay until removed
 _BLOCK_S = 30.0  # sound that is in memory at once

@@ -20,7 +20,7 @@ from vidsum.results.result import Result
 from vidsum.results.settings import MediaPaths
 from vidsum.times import Cue
 from vidsum.types import VideoInfo
-from vidsum.video.clock import start_offset_s
+from vidsum.video.probe import start_offset_s
 
 PathLike = str | os.PathLike[str]
 

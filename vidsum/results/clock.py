@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from vidsum.types import VideoInfo
-from vidsum.video.clock import start_offset_s
+from vidsum.video.probe import start_offset_s
 
 _TIMES = {"start_s", "end_s", "edges_s", "timestamps", "video_duration_s", "gaps", "parts", "segments"}
 _TIMES |= {"words", "shots", "queries", "moments", "descriptions"}  # fields of times, or objects with times

@@ -17,8 +17,8 @@ from vidsum.errors import InputError, safe_name
 from vidsum.io.outputs import as_utf8
 from vidsum.results.cuts import Cut
 from vidsum.types import TimeArray, VideoInfo
-from vidsum.video.clock import start_offset_s
 from vidsum.video.open import open_source
+from vidsum.video.probe import start_offset_s
 from vidsum.video.timing import read_frame_times
 from vidsum.video.tracks import choose_track
 

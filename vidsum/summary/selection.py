@@ -23,7 +23,7 @@ from vidsum.summary.segments import (
 )
 from vidsum.times import format_time
 from vidsum.types import FloatArray, Interval, TimeArray
-from vidsum.video.clock import start_offset_s
+from vidsum.video.probe import start_offset_s
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]

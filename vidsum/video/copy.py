@@ -15,11 +15,11 @@ from vidsum.errors import InputError, UsageError
 from vidsum.io.outputs import atomic_write
 from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.audio import SoundTrack
-from vidsum.video.clock import start_offset_s
 from vidsum.video.damage import DecodeLog
 from vidsum.video.decode import first_pts_s, read_packets, seek
 from vidsum.video.listen import describe_used
 from vidsum.video.open import open_source, open_video, video_stream
+from vidsum.video.probe import start_offset_s
 from vidsum.video.segments import in_ticks
 from vidsum.video.timing import read_jumps
 from vidsum.video.tracks import choose_track

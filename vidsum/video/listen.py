@@ -12,11 +12,10 @@ import numpy as np
 from vidsum.errors import InputError
 from vidsum.types import FloatArray, TrackChoice, VideoInfo
 from vidsum.video.audio import decode_sound, open_sound
-from vidsum.video.clock import start_offset_s
 from vidsum.video.damage import DecodeLog
 from vidsum.video.jumps import Jumps
 from vidsum.video.open import open_media
-from vidsum.video.probe import probe
+from vidsum.video.probe import probe, start_offset_s
 from vidsum.video.timing import read_jumps
 from vidsum.video.tracks import TrackKind, choose_track, describe_choice, list_tracks, track_number
 

@@ -16,13 +16,13 @@ from vidsum.io.outputs import atomic_write
 from vidsum.times import format_time
 from vidsum.types import Interval, Progress, VideoInfo
 from vidsum.video.audio import BITS_PER_CHANNEL, SoundSource, SoundTrack, open_sound
-from vidsum.video.clock import start_offset_s
 from vidsum.video.damage import CANCELLED, DecodeLog
 from vidsum.video.encoders import choose_encoder
 from vidsum.video.listen import describe_used
 from vidsum.video.loudness import AmplifiedSound, find_gain
 from vidsum.video.open import open_source, video_stream
 from vidsum.video.picture_track import MAX_SIDE, PictureTrack
+from vidsum.video.probe import start_offset_s
 from vidsum.video.segments import ClipTimeline, SegmentFrame, clip_time_base, in_ticks, segment_frames
 from vidsum.video.style import ClipStyle
 from vidsum.video.timing import read_jumps

@@ -33,7 +33,7 @@ from vidsum.summary.importance import SCORERS
 from vidsum.summary.score import load_importance_checkpoint, weights_sha256
 from vidsum.summary.settings import SHIPPED_MODEL
 from vidsum.types import Progress
-from vidsum.video.clock import start_offset_s
+from vidsum.video.probe import start_offset_s
 
 _BUDGET = 0.15
 """Fraction of the video in the summary whose steps the decoder writes."""
