@@ -28,7 +28,7 @@ from vidsum.results.transcript import Transcript
 from vidsum.times import format_short_time
 from vidsum.types import Picture, VideoInfo
 from vidsum.video.frames import LongSide
-from vidsum.video.open import open_source, video_stream
+from vidsum.video.open import open_video, video_stream
 from vidsum.video.probe import start_offset_s
 from vidsum.video.read import read_frames_at
 from vidsum.video.write import write_segments
@@ -84,7 +84,7 @@ def is_playable(info: VideoInfo) -> bool:
     has_sound = (info.audio_codec or "aac").removesuffix("float") in ("aac", "mp3", "opus", "flac")
     if "mp4" not in info.container or info.codec not in ("h264", "vp9", "av1") or not has_sound:
         return False
-    with open_source(info) as container:
+    with open_video(info.path) as container:
         return video_stream(container, info).codec_context.pix_fmt in ("yuv420p", "yuvj420p")
 
 

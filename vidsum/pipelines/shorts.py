@@ -23,7 +23,7 @@ from vidsum.video.damage import DecodeLog
 from vidsum.video.decode import DecodedFrame
 from vidsum.video.frames import PictureMaker
 from vidsum.video.loudness import SHORTS_LUFS
-from vidsum.video.open import open_source, video_stream
+from vidsum.video.open import open_video, video_stream
 from vidsum.video.reframe import CropPath, Framing, Shape, plan_path
 from vidsum.video.segments import in_ticks, segment_frames
 from vidsum.video.settings import Shorts
@@ -155,7 +155,7 @@ def _scan_shots(
     small, large = _picture_maker(length // 2, SIDE // 2, shape), _picture_maker(length, SIDE, shape)
     segment, seen, meter, changes = -1, _ShotEvidence(0, 0), ChangeMeter(), list[float]()
     before = np.zeros((0, 0), np.float32)
-    with open_source(video) as container:
+    with open_video(video.path) as container:
         stream = video_stream(container, video)
         ticks = in_ticks(segments, stream.time_base or Fraction(1))
         for frame in segment_frames(container, stream, ticks, read_jumps(video), DecodeLog()):

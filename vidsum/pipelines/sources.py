@@ -20,7 +20,7 @@ from vidsum.results.feature_files import is_feature_file
 from vidsum.results.features import Features
 from vidsum.types import Picture, TimeArray, VideoInfo
 from vidsum.video.frames import LongSide
-from vidsum.video.open import open_source, video_stream
+from vidsum.video.open import open_video, video_stream
 from vidsum.video.probe import is_video, probe
 from vidsum.video.read import read_frames_at
 from vidsum.video.timing import read_jumps
@@ -52,7 +52,7 @@ def describe_jumps(video: VideoInfo) -> tuple[str, ...]:
 
 def list_tracks(video: VideoInfo) -> list[dict[str, Any]]:
     """List the tracks of a video with sound and pictures, those that are used marked; see docs/info.md."""
-    with open_source(video) as container:
+    with open_video(video.path) as container:
         sound = choose_track(container, video.path, "audio", video.audio_track)
         return describe_tracks(container, [video_stream(container, video), sound])
 

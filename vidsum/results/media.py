@@ -17,7 +17,7 @@ from vidsum.errors import InputError, safe_name
 from vidsum.io.outputs import as_utf8
 from vidsum.results.cuts import Cut
 from vidsum.types import TimeArray, VideoInfo
-from vidsum.video.open import open_source
+from vidsum.video.open import open_video
 from vidsum.video.probe import start_offset_s
 from vidsum.video.timing import read_frame_times
 from vidsum.video.tracks import choose_track
@@ -172,7 +172,7 @@ def read_media(video: VideoInfo) -> Media:
     rate, is_own = timeline_rate(video.fps)
     is_conformed = video.is_vfr or not is_own
     fps = float(rate) if is_conformed else video.fps
-    with open_source(video) as container:
+    with open_video(video.path) as container:
         code = next(_time_codes(container), None)
         sound = choose_track(container, video.path, "audio", video.audio_track)
     offset_s = start_offset_s(video)

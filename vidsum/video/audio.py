@@ -14,7 +14,7 @@ from vidsum.types import FloatArray, TrackChoice, VideoInfo
 from vidsum.video.damage import DecodeLog
 from vidsum.video.decode import can_seek, decode_packet, first_pts_s, read_packets, seek
 from vidsum.video.jumps import Jumps, PacketShifter
-from vidsum.video.open import open_media, open_source
+from vidsum.video.open import open_media, open_video
 from vidsum.video.tracks import choose_track
 
 AAC_RATES = (8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000)
@@ -42,7 +42,7 @@ def open_sound(
     """
 
     def opened() -> av.container.InputContainer:
-        return open_media(source, "audio or video") if isinstance(source, Path) else open_source(source)
+        return open_media(source, "audio or video") if isinstance(source, Path) else open_video(source.path)
 
     with ExitStack() as files:
         container = files.enter_context(opened())

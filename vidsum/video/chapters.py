@@ -16,7 +16,7 @@ from vidsum.times import Cue
 from vidsum.types import VideoInfo
 from vidsum.video.damage import DecodeLog
 from vidsum.video.decode import read_packets
-from vidsum.video.open import open_source
+from vidsum.video.open import open_video
 from vidsum.video.timing import read_jumps
 from vidsum.video.write import set_chapters
 
@@ -46,7 +46,7 @@ def copy_with_chapters(
         raise UsageError(f"{info.path}: has time stamps that jump or are missing, and cannot be copied")
     is_mp4 = CONTAINERS[suffix] in ("mp4", "mov")
     options = {"fflags": "+bitexact", **({"movflags": "+faststart"} if is_mp4 else {})}
-    with open_source(info) as source, atomic_write(target) as part:
+    with open_video(info.path) as source, atomic_write(target) as part:
         begin_s = Fraction(source.start_time or 0, av.time_base)
         try:
             with av.open(f"file:{part}", "w", format=CONTAINERS[suffix], options=options) as output:

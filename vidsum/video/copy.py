@@ -18,7 +18,7 @@ from vidsum.video.audio import SoundTrack
 from vidsum.video.damage import DecodeLog
 from vidsum.video.decode import first_pts_s, read_packets, seek
 from vidsum.video.listen import describe_used
-from vidsum.video.open import open_source, open_video, video_stream
+from vidsum.video.open import open_video, video_stream
 from vidsum.video.probe import start_offset_s
 from vidsum.video.segments import in_ticks
 from vidsum.video.timing import read_jumps
@@ -94,7 +94,7 @@ def has_default_streams(info: VideoInfo) -> bool:
     """Return whether a video is H.264 in yuv420p with AAC or no sound, as `write_segments` makes it."""
     if info.codec != "h264" or info.audio_codec not in (None, "aac"):
         return False
-    with open_source(info) as container:
+    with open_video(info.path) as container:
         return video_stream(container, info).codec_context.pix_fmt == "yuv420p"
 
 

@@ -25,11 +25,6 @@ _HEAD_BYTES = 1024
 _HARDWARE = ("cuda", "videotoolbox", "d3d11va", "vaapi", "qsv")  # kinds that `auto` tries, in order
 
 
-def open_source(info: VideoInfo, hardware: str | None = None) -> av.container.InputContainer:
-    """Open a video that has been probed; see `open_video`."""
-    return open_video(info.path, hardware=hardware)
-
-
 def open_video(path: str | os.PathLike[str], *, hardware: str | None = None) -> av.container.InputContainer:
     """Open a video file. Raises InputError: it cannot be read, is a playlist, or has no video stream."""
     container = open_media(path, hardware=hardware)
@@ -162,7 +157,7 @@ def choose_hardware(video: VideoInfo, wanted: str) -> str | None:
 def _can_decode(video: VideoInfo, kind: str) -> bool:
     """Return whether it decodes the first picture of a video; drivers raise errors of many kinds."""
     try:
-        with open_source(video, kind) as container:
+        with open_video(video.path, hardware=kind) as container:
             return next(container.decode(video_stream(container, video)), None) is not None
     except (av.FFmpegError, InputError, NotImplementedError, RuntimeError, ValueError):
         return False

@@ -25,7 +25,7 @@ from vidsum.video.frames import (
     sample_stream,
 )
 from vidsum.video.jumps import Jumps
-from vidsum.video.open import open_source, video_stream
+from vidsum.video.open import open_video, video_stream
 from vidsum.video.skipping import FrameSkipper
 from vidsum.video.threads import ReadAhead
 from vidsum.video.timing import read_jumps
@@ -134,7 +134,7 @@ def _read_samples(
     meter: ChangeMeter | None = None,
 ) -> Iterator[tuple[int, Frame]]:
     """Read samples with PyAV; unless `strict`, frames that no sample shows need not be decoded."""
-    with open_source(info, hardware) as container:
+    with open_video(info.path, hardware=hardware) as container:
         stream = video_stream(container, info)
         # AVI is read by its decoding times, which are another order
         is_whole = strict or hardware or jumps or container.format.name == "avi"
@@ -202,7 +202,7 @@ def read_frames_at(info: VideoInfo, times_s: Sequence[float], size: Size = None)
     """
     maker = PictureMaker(*pixel_size(size, info.display_width, info.display_height))
     jumps = read_jumps(info)
-    with open_source(info) as container:
+    with open_video(info.path) as container:
         stream = video_stream(container, info)
         key_gap_s = _key_frame_gap_s(container, stream, jumps)
         frames = decode_frames(container, stream, jumps=jumps)

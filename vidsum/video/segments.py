@@ -13,7 +13,7 @@ from vidsum.video.changes import ChangeMeter, Changes
 from vidsum.video.damage import DecodeLog
 from vidsum.video.decode import DecodedFrame, can_seek, decode_frames
 from vidsum.video.jumps import Jumps
-from vidsum.video.open import open_source, video_stream
+from vidsum.video.open import open_video, video_stream
 from vidsum.video.timing import read_jumps
 
 _SEEK_GAP_S = 3.0  # a shorter gap is decoded and dropped: a seek would gain little
@@ -153,7 +153,7 @@ class ClipTimeline:
 def measure_changes(video: VideoInfo, segments: Sequence[Interval]) -> Changes:
     """Measure the changes of pictures in segments; the first of each has 0. Raises InputError."""
     meter, segment, last_s = ChangeMeter(), -1, float("-inf")
-    with open_source(video) as container:
+    with open_video(video.path) as container:
         stream = video_stream(container, video)
         ticks = in_ticks(_merge(segments), stream.time_base or Fraction(1))
         for frame in segment_frames(container, stream, ticks, read_jumps(video), DecodeLog()):

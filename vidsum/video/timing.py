@@ -20,7 +20,7 @@ from vidsum.types import TimeArray, TrackChoice, VideoInfo
 from vidsum.video.damage import DecodeLog
 from vidsum.video.decode import first_pts_s, read_packets
 from vidsum.video.jumps import MAX_FRAME_S, MIN_CLOCK_GAP_S, MIN_GAP_S, Jumps, Stamps, find_jumps, shift_times
-from vidsum.video.open import check_readable, open_source, open_video, video_stream
+from vidsum.video.open import check_readable, open_video, video_stream
 from vidsum.video.tracks import choose_track, list_tracks
 
 Tracks = tuple[TrackChoice, TrackChoice]  # the choices of a video and an audio track
@@ -73,7 +73,7 @@ def read_jumps(info: VideoInfo) -> Jumps:
 
 def read_frame_times(info: VideoInfo) -> TimeArray:
     """Return [N] seconds at which each frame of a video is shown. Errors as `open_video`."""
-    with open_source(info) as container:
+    with open_video(info.path) as container:
         stream = video_stream(container, info)
         scan = _scan(_packets(container, stream, None), stream, None, 1 / info.fps)
         return scan.frames_s - first_pts_s(stream) + scan.jumps.lead_s

@@ -20,7 +20,7 @@ from vidsum.video.damage import CANCELLED, DecodeLog
 from vidsum.video.encoders import choose_encoder
 from vidsum.video.listen import describe_used
 from vidsum.video.loudness import AmplifiedSound, find_gain
-from vidsum.video.open import open_source, video_stream
+from vidsum.video.open import open_video, video_stream
 from vidsum.video.picture_track import MAX_SIDE, PictureTrack
 from vidsum.video.probe import start_offset_s
 from vidsum.video.segments import ClipTimeline, SegmentFrame, clip_time_base, in_ticks, segment_frames
@@ -180,7 +180,7 @@ def write_segments(
     )
     with (
         translate_ffmpeg_errors(f"{source}: cannot be encoded by {choice.encoder.name} and AAC"),
-        open_source(info) as container,
+        open_video(info.path) as container,
         atomic_write(target) as part,
     ):
         stream = video_stream(container, info)
