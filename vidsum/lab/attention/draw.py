@@ -9,17 +9,11 @@ from vidsum.features.settings import Extraction
 from vidsum.grounding.find import EncodedQueries, encode_tokens
 from vidsum.grounding.registry import load_model, resolve_model
 from vidsum.grounding.settings import SHIPPED_GROUNDER, Retrieval
-from vidsum.grounding.spaces import ClipEmbeddings, embed_queries, text_encoder_name
+from vidsum.grounding.spaces import embed_queries, text_encoder_name
 from vidsum.grounding.text import load_text_encoder
 from vidsum.io.provenance import label_of
 from vidsum.lab.attention.importance import attention_maps, plot_importance_attention, require_part
-from vidsum.lab.attention.moments import (
-    SAMPLES,
-    QueryAttention,
-    capture_attention,
-    has_mask,
-    plot_moment_attention,
-)
+from vidsum.lab.attention.moments import SAMPLES, capture_attention, has_mask, plot_moment_attention
 from vidsum.lab.attention.settings import AttentionKind, AttentionRequest, parse_part
 from vidsum.pipelines.embedding import open_in_space, plan_embedding
 from vidsum.pipelines.moments import plan_moments
@@ -95,7 +89,11 @@ def _draw_moments(
     clips, _ = plan_embedding(opened, grounding.space).run(progress)
     texts = queries.texts[:SAMPLES]
     vectors = embed_queries(grounding.space, texts, extraction.device)
-    attention = _capture(grounding.model, clips, EncodedQueries(texts, vectors), extraction.device)
+    grounder = load_model(grounding.model, extraction.device)
+    split = load_text_encoder(text_encoder_name(grounder.space), extraction.device).split
+    tokens = encode_tokens(grounder, EncodedQueries(texts, vectors), extraction.device)
+    words = [(text, split(text)) for text in texts]
+    attention = capture_attention(grounder, clips, words, tokens, vectors)
     warnings = list(grounding.warnings)
     for kind in request.kind:
         warnings += plot_moment_attention(grounding, attention, kind, files[kind])
@@ -109,11 +107,3 @@ def require_moment_attention(name: str, kinds: Sequence[AttentionKind], device: 
         raise UsageError(f"{name} has no attention to plot", hint=f"--model {SHIPPED_GROUNDER} or qd-detr")
     if "mask" in kinds and not has_mask(load_model(model, device).model):
         raise UsageError(f"{name} has no mask to plot", hint=f"--model {SHIPPED_GROUNDER} or qd-detr-lam")
-
-
-def _capture(model: str, clips: ClipEmbeddings, queries: EncodedQueries, device: str) -> list[QueryAttention]:
-    grounder = load_model(model, device)
-    split = load_text_encoder(text_encoder_name(grounder.space), device).split
-    texts = [(text, split(text)) for text in queries.texts]
-    tokens = encode_tokens(grounder, queries, device)
-    return capture_attention(grounder, clips, texts, tokens, queries.vectors)

@@ -238,8 +238,10 @@ def _draw_panels(maps: AttentionMaps) -> Figure:
     even = maps.samples_per_cell / len(maps.timestamps)
     name = f"Cross attention, {colours.vmin:.2g} to {colours.vmax:.2g} (even: {even:.2g})"
     figures.draw_map(cross, means[2], name, colours)
+    end_s = min(float(maps.edges_s[-1]), _end_s(maps))
     for axis in (encoder.xaxis, encoder.yaxis, cross.xaxis):
-        _mark_times(axis, maps)
+        times = np.array([time_s for time_s in figures.round_times(end_s, 8) if time_s >= maps.timestamps[0]])
+        figures.label_cells(axis, _cells(maps, times), times)
     _mark_steps(decoder.xaxis, maps, first="start")
     for axis in (decoder.yaxis, cross.yaxis):
         _mark_steps(axis, maps)
@@ -273,13 +275,6 @@ def _draw_grids(maps: AttentionMaps) -> Figure:
         for axes, head in zip(grid[0], maps.heads, strict=True):
             axes.set_title(str(head), fontsize=10)
     return figure
-
-
-def _mark_times(axis: Axis, maps: AttentionMaps) -> None:
-    """Ticks at round times, on an axis of cells."""
-    end_s = min(float(maps.edges_s[-1]), _end_s(maps))
-    times = np.array([time_s for time_s in figures.round_times(end_s, 8) if time_s >= maps.timestamps[0]])
-    figures.label_cells(axis, _cells(maps, times), times)
 
 
 def _mark_steps(axis: Axis, maps: AttentionMaps, first: str = "1") -> None:

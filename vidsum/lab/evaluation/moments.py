@@ -116,7 +116,13 @@ def evaluate_moments(
     check_rows(predictions, BASELINES, n_seeds)
     queries = [query for video in videos.values() for query in video.queries]
     gt_windows, durations_s = _truth(queries)
-    moments = {row: _stack(_in_order(row, answers, videos), max(TOP)) for row, answers in predictions.items()}
+    moments = {}
+    for row, answers in predictions.items():
+        for name, video in videos.items():
+            if (n_answers := len(answers.get(name, ()))) != len(video.queries):
+                raise UsageError(f"{row}: {name}: {n_answers} of {len(video.queries)} queries are answered")
+        in_order = [of_query for name in videos for of_query in answers.get(name, ())]
+        moments[row] = _stack(in_order, max(TOP))
     moments[RANDOM] = random_moments(durations_s, n_seeds)
     moments[WHOLE] = whole_video(durations_s)
     ious = {row: best_ious(windows, gt_windows) for row, windows in moments.items()}
@@ -170,17 +176,6 @@ def _averages(videos: Sequence[MomentVideo]) -> dict[str, float]:
         "query_words": fmean(len(query.text.split()) for query in queries),
         "moment_s": fmean(lengths_s),
     }
-
-
-def _in_order(
-    row: str, moments: MomentPredictions, videos: Mapping[str, MomentVideo]
-) -> Iterator[Sequence[Moment]]:
-    """Yield the moments of a row in the order of the queries."""
-    for name, video in videos.items():
-        answers = moments.get(name, ())
-        if len(answers) != len(video.queries):
-            raise UsageError(f"{row}: {name}: {len(answers)} of {len(video.queries)} queries are answered")
-        yield from answers
 
 
 def _stack(answers: Iterable[Sequence[Moment]], length: int) -> TimeArray:

@@ -7,7 +7,6 @@ from textwrap import fill, shorten
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from vidsum.errors import UsageError
@@ -56,30 +55,24 @@ def plot_scores(
     names = [name for name in videos if any(name in row for row in predictions.values())]
     if not names:
         raise UsageError("no video to plot: no row has scores")
-    drawn = {name: videos[name] for name in names[:limit]}
-    figures.save_figure(_draw(drawn, predictions, len(names)), target, label)
-
-
-def _draw(
-    videos: Mapping[str, AnnotatedVideo], predictions: Mapping[str, Mapping[str, FloatArray]], n_videos: int
-) -> Figure:
-    n_columns = min(2, len(videos))
-    n_rows = -(-len(videos) // n_columns)
+    drawn = names[:limit]
+    n_columns = min(2, len(drawn))
+    n_rows = -(-len(drawn) // n_columns)
     figure = figures.new_figure(6.5 * n_columns, 2.2 * n_rows + 0.8)
     panels = list(figure.subplots(n_rows, n_columns, squeeze=False).flat)
-    for axes, (name, video) in zip(panels, videos.items(), strict=False):
-        _draw_video(axes, video, {row: scores.get(name) for row, scores in predictions.items()})
+    for axes, name in zip(panels, drawn, strict=False):
+        _draw_video(axes, videos[name], {row: scores.get(name) for row, scores in predictions.items()})
         axes.set_title(as_utf8(name), loc="left", fontsize=10, parse_math=False)
-    for axes in panels[len(videos) :]:
+    for axes in panels[len(drawn) :]:
         axes.set_axis_off()
-    for axes in panels[len(videos) - n_columns : len(videos)]:
+    for axes in panels[len(drawn) - n_columns : len(drawn)]:
         axes.set_xlabel("time (min:s)")
-    some = f", {len(videos)} of {n_videos} videos" if len(videos) < n_videos else ""
+    some = f", {len(drawn)} of {len(names)} videos" if len(drawn) < len(names) else ""
     figures.draw_heading(figure, f"Importance, each curve from its lowest to its highest{some}")
     lines = [Line2D([], [], color=colour) for colour in (figures.BLUE, *_ROWS[: len(predictions)])]
     rows = ["annotators' mean", *map(as_utf8, predictions)]
     figure.legend(lines, rows, loc="outside lower center", ncols=4, frameon=False)
-    return figure
+    figures.save_figure(figure, target, label)
 
 
 def _draw_video(axes: Axes, video: AnnotatedVideo, rows: Mapping[str, FloatArray | None]) -> None:

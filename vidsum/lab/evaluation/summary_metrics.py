@@ -159,9 +159,18 @@ def measure_video(
     frames = {name: at_every_frame(rows[name], reference.picks, reference.n_frames) for name in rows}
     frames[RANDOM] = drawn
     key_shots = [_key_shot_measures(reference, frames, *setting, n_seeds, selections) for setting in settings]
+    annotators = reference.mean_scores[None] if reference.user_scores is None else reference.user_scores
+    parts = {HUMAN: annotators, OTHERS: _means_of_others(annotators), **rows}
+    scores, pairs = np.concatenate(list(parts.values())), np.triu_indices(len(annotators), 1)
+    means = []
+    for correlate in (kendall_tau_b, spearman_rho):
+        among, without, *values = _split(correlate(scores, annotators), parts.values())
+        # the means of the others are compared with the annotator that they lack
+        correlations = (among[pairs], without.diagonal(), *values)
+        means.append([float(values.mean()) if values.size else None for values in correlations])
     return {
         name: VideoMeasures(tau, rho, tuple(measures[name] for measures in key_shots))
-        for name, (tau, rho) in _ranks(reference, rows).items()
+        for name, tau, rho in zip(parts, *means, strict=True)
     }
 
 
@@ -177,25 +186,6 @@ def _means_of_others(annotators: FloatArray | BoolArray) -> FloatArray:
 def _generator(reference: Reference, what: str, seed: int) -> np.random.Generator:
     """Return a generator that depends on this video, the kind of draw and the seed alone."""
     return np.random.default_rng([seed, *what.encode(), *reference.name.encode()])
-
-
-def _ranks(
-    reference: Reference, rows: Mapping[str, FloatArray]
-) -> dict[str, tuple[float | None, float | None]]:
-    """Mean tau-b and rho of each row's [R, T] scores with each annotator, and of the pairs of annotators.
-
-    `OTHERS` are compared with the annotator that they lack; rows with the mean where there is nothing else.
-    """
-    annotators = reference.mean_scores[None] if reference.user_scores is None else reference.user_scores
-    parts = {HUMAN: annotators, OTHERS: _means_of_others(annotators), **rows}
-    scores = np.concatenate(list(parts.values()))
-    pairs = np.triu_indices(len(annotators), 1)
-    means = []
-    for correlate in (kendall_tau_b, spearman_rho):
-        among, without, *values = _split(correlate(scores, annotators), parts.values())
-        correlations = (among[pairs], without.diagonal(), *values)
-        means.append([float(values.mean()) if values.size else None for values in correlations])
-    return dict(zip(parts, zip(*means, strict=True), strict=True))
 
 
 def _split(stacked: TimeArray, parts: Iterable[FloatArray]) -> list[TimeArray]:

@@ -249,12 +249,16 @@ def evaluate_vse(request: VSERequest, progress: Progress | None = None) -> Repor
         for row, embedded in rows.items()
     }
     measured[RANDOM] = _measure_chance(picture_of, words, request.seeds)
+    trained_on = {data.get("sha256") for data in trained.training.get("data", ())}
+    is_known = request.captions.is_file() and identify_file(request.captions)["sha256"] in trained_on
+    if request.split != "test" and is_known:
+        unread.append(f"{request.checkpoint}: was trained with the {request.split} part of these pictures")
     facts = {"split": request.split, "n_pictures": len(pictures), "n_sentences": len(texts)}
     return Report(
         "vse",
         tuple(Row(row, measures) for row, measures in measured.items()),
         {**facts, "extractor": extractor, "n_seeds": request.seeds},
-        warnings=(*warnings, *unread, *_training_warnings(request, trained)),
+        warnings=(*warnings, *unread),
         title=f"{len(texts)} sentences of {len(pictures)} pictures ({request.split}), per cent",
         note=f"in brackets 95 % of a bootstrap over pictures; random: {request.seeds} draws",
     )
@@ -276,12 +280,3 @@ def _measure_chance(picture_of: Ranks, words: Ranks, n_seeds: int) -> RetrievalM
         draws.append(_ranks(pictures, sentences, picture_of))
     text, image = (np.stack(ranks) for ranks in zip(*draws, strict=True))
     return measure(text, image, picture_of, words)
-
-
-def _training_warnings(request: VSERequest, trained: Trained) -> list[str]:
-    """Return whether the map was trained on, or chosen by, these pictures."""
-    trained_on = {data.get("sha256") for data in trained.training.get("data", ())}
-    is_known = request.captions.is_file() and identify_file(request.captions)["sha256"] in trained_on
-    if request.split == "test" or not is_known:
-        return []
-    return [f"{request.checkpoint}: was trained with the {request.split} part of these pictures"]

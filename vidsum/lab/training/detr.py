@@ -32,7 +32,7 @@ from vidsum.models.detr import (
     start_end,
 )
 from vidsum.models.detr_models import MODELS, WITHOUT_NEGATIVES, DETRModel, MRNetDETR, build
-from vidsum.types import FloatArray, Progress, stack_intervals
+from vidsum.types import Progress, stack_intervals
 
 
 class DETRBatch(NamedTuple):
@@ -117,17 +117,13 @@ def detr_loss(
         is_clip, human = batch.inputs.is_clip, batch.saliency
         saliency = margin_loss(detections.saliency, human, clips_inside(batch), is_clip, settings.margin)
         if negative is not None:
-            saliency = saliency + _negatives_loss(detections.saliency, negative.float(), batch, settings)
+            negative, counts = negative.float(), batch.negative.is_clip & batch.has_negative[:, None]
+            every = torch.cat([detections.saliency, negative], dim=1)
+            human = torch.cat([human, torch.zeros_like(negative)], dim=1)
+            ranked = rank_loss(every, human, torch.cat([is_clip, counts], dim=1), settings.tau)
+            saliency = saliency + (ranked + negative_pair_loss(negative, counts))
         loss = loss + settings.saliency * saliency + settings.static_sparsity * static_sparsity(model)
         return loss + settings.lambda_s * model.sparsity_loss() if isinstance(model, MRNetDETR) else loss
-
-
-def _negatives_loss(scores: Tensor, negative: Tensor, batch: DETRBatch, settings: DETRLossSettings) -> Tensor:
-    counts = batch.negative.is_clip & batch.has_negative[:, None]
-    every = torch.cat([scores, negative], dim=1)
-    human = torch.cat([batch.saliency, torch.zeros_like(negative)], dim=1)
-    ranked = rank_loss(every, human, torch.cat([batch.inputs.is_clip, counts], dim=1), settings.tau)
-    return ranked + negative_pair_loss(negative, counts)
 
 
 def measure_model(
@@ -136,22 +132,19 @@ def measure_model(
     """QVHighlights' measures of the moments of a model in evaluation mode; None where no example has any."""
     device = next(model.parameters()).device
     batches = Batches(examples, batch_size, collate_pairs, device)
-    predictions = [_predictions(model, batch) for batch in batches.values()]
-    moments, scores = (np.concatenate(parts).astype(np.float64) for parts in zip(*predictions, strict=True))
+    parts = []
+    with torch.inference_mode():
+        for batch in batches.values():
+            detections = model(*batch.inputs)
+            spans = start_end(detections.spans[-1]).clamp(0, 1)  # as fractions of the video
+            probability = detections.logits[-1].softmax(-1)[..., 0]
+            parts.append((spans.float().cpu().numpy(), probability.float().cpu().numpy()))
+    moments, scores = (np.concatenate(rows).astype(np.float64) for rows in zip(*parts, strict=True))
     order = np.argsort(-scores, axis=1, kind="stable")  # R1 counts the first one
     moments = np.take_along_axis(moments, order[..., None], axis=1)
     scores = np.take_along_axis(scores, order, axis=1)
     gt_windows = stack_intervals([example.windows.tolist() for example in examples])
     return measure_moments(moments, scores, gt_windows)["full"]
-
-
-@torch.inference_mode()
-def _predictions(model: DETRModel, batch: DETRBatch) -> tuple[FloatArray, FloatArray]:
-    """Return [B, N, 2] moments as fractions of the video, and [B, N] the probability of each."""
-    detections = model(*batch.inputs)
-    moments = start_end(detections.spans[-1]).clamp(0, 1)
-    scores = detections.logits[-1].softmax(-1)[..., 0]
-    return moments.float().cpu().numpy(), scores.float().cpu().numpy()
 
 
 def _mean_precision(model: DETRModel, examples: Sequence[HighlightExample], batch_size: int) -> float:

@@ -31,7 +31,7 @@ from vidsum.models.frame_scores import frame_loss
 from vidsum.models.fulltransnet import FullTransNet, fulltransnet_loss, global_tokens
 from vidsum.summary.importance_model import FeatureTransform, ImportanceModel, importance
 from vidsum.summary.knapsack import knapsack, values_of
-from vidsum.types import FloatArray, Progress
+from vidsum.types import Progress
 
 _VALIDATION_SEED, _TRAINING_SEED = 0, 1
 
@@ -125,7 +125,11 @@ def train_split(
     with first_weights(settings.loop.seed):
         model = FullTransNet(settings.model).to(choose_device(run.settings.device))
     if model.scores and settings.model.ridge:
-        model.scores.ridge.copy_(torch.from_numpy(_ridge_of(run, split)))
+        # as `vidsum train ridge` fits the weights to the training videos
+        basis = RidgeConfig(dim_in=settings.model.dim_in)
+        ridge = RidgeSettings(model=basis, ends=settings.ends, seed=settings.loop.seed)
+        fitted_ridge = fit_ridge(TrainingRun(**{**vars(run), "settings": ridge}), split.train)
+        model.scores.ridge.copy_(torch.from_numpy(fitted_ridge.model.weights))
     facts = {**run.facts, "split": split_facts(split), "validated_by": "kendall tau-b with gtscore"}
     recipe = Recipe(
         model=model,
@@ -146,15 +150,6 @@ def train_split(
         progress=progress,
     )
     return SplitResult(split, fitted, warnings)
-
-
-def _ridge_of(run: _Run, split: Split) -> FloatArray:
-    """Return [D] weights of ridge regression on the training videos, as `vidsum train ridge` fits them."""
-    settings = run.settings
-    basis = RidgeConfig(dim_in=settings.model.dim_in)
-    ridge = RidgeSettings(model=basis, ends=settings.ends, seed=settings.loop.seed)
-    ridge_run = TrainingRun[RidgeSettings](**{**vars(run), "settings": ridge})
-    return fit_ridge(ridge_run, split.train).model.weights
 
 
 def _examples(run: _Run, split: Split) -> tuple[Examples | Callable[[int], Examples], tuple[str, ...]]:

@@ -156,9 +156,17 @@ def _run_epoch(
             with torch.autocast(device.type, torch.bfloat16, enabled=settings.precision == "bf16"):
                 loss = recipe.loss(recipe.model, examples[names[place]])
             losses.append(_finite(loss.item(), "the loss", f"epoch {number}, {names[place]}", folder))
-            _step(recipe, loss, number - 1 + len(losses) / len(names))
+            done = number - 1 + len(losses) / len(names)
+            recipe.optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            if recipe.max_norm is not None:
+                nn.utils.clip_grad_norm_(recipe.model.parameters(), recipe.max_norm)
+            if recipe.lr_share is not None:
+                for group in recipe.optimizer.param_groups:
+                    group["lr"] = group.setdefault("initial_lr", group["lr"]) * recipe.lr_share(done)
+            recipe.optimizer.step()
             if progress:
-                progress(folder.name, number - 1 + len(losses) / len(names), settings.epochs)
+                progress(folder.name, done, settings.epochs)
     # a gradient may overflow where the loss does not; in the last step no other loss would show it
     total = sum(float(weights.detach().abs().sum()) for weights in recipe.model.parameters())
     _finite(total, "the sum of the weights", f"epoch {number}", folder)
@@ -169,18 +177,6 @@ def _run_epoch(
             score = float(recipe.validate(recipe.model))
         validation = _finite(score, "the validation", f"epoch {number}", folder)
     return Epoch(number, math.fsum(losses) / len(losses), validation, round(time.perf_counter() - started, 3))
-
-
-def _step(recipe: Recipe[Model, Example], loss: Tensor, epochs: float) -> None:
-    """Update the weights by one loss; `epochs` are those done, in fractions."""
-    recipe.optimizer.zero_grad()
-    loss.backward()  # type: ignore[no-untyped-call]
-    if recipe.max_norm is not None:
-        nn.utils.clip_grad_norm_(recipe.model.parameters(), recipe.max_norm)
-    if recipe.lr_share is not None:
-        for group in recipe.optimizer.param_groups:
-            group["lr"] = group.setdefault("initial_lr", group["lr"]) * recipe.lr_share(epochs)
-    recipe.optimizer.step()
 
 
 def _finite(value: float, what: str, where: str, folder: Path) -> float:

@@ -166,20 +166,16 @@ def _try_draft(settings: SimulationSettings, rng: np.random.Generator) -> _Draft
 def simulate_video(script: Script, settings: SimulationSettings, rng: np.random.Generator) -> ClipEmbeddings:
     """Return the embeddings of a video of the script."""
     times = grid(script.duration_s, STEP_S)
-    texts, weights = _texts(script, settings.captions, rng), _weights(script, times)
+    vectors = settings.captions.vectors[[segment.sentence for segment in script.segments]]
+    vectors[[segment.sentence == NOTHING for segment in script.segments]] = 0
+    other = settings.captions.vectors[rng.integers(settings.captions.n_sentences)]
+    scene = unit_rows((other + _SCENE * vectors.mean(axis=0))[None])  # where no text is shown
+    texts, weights = np.concatenate([vectors, scene]), _weights(script, times)
     lasting = weights @ _lasting_noise(script, texts.shape[1], rng)
     passing = rng.standard_normal(lasting.shape, np.float32)
     noise = np.sqrt(1 - _PASSES) * lasting + np.sqrt(_PASSES) * passing
     rows = settings.show(weights @ texts, np.asarray(rng.uniform(*_STRENGTH) * noise, np.float32))
     return ClipEmbeddings(rows, times, STEP_S, script.duration_s)
-
-
-def _texts(script: Script, captions: Captions, rng: np.random.Generator) -> FloatArray:
-    """Return [S + 1, D] the text of each segment; last, where none is shown, another one in a like scene."""
-    vectors = captions.vectors[[segment.sentence for segment in script.segments]]
-    vectors[[segment.sentence == NOTHING for segment in script.segments]] = 0
-    background = captions.vectors[rng.integers(captions.n_sentences)] + _SCENE * vectors.mean(axis=0)
-    return np.concatenate([vectors, unit_rows(background[None])])
 
 
 def _weights(script: Script, times: TimeArray) -> FloatArray:
