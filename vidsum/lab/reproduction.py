@@ -82,7 +82,14 @@ class PaperTable:
 
 def read_tables() -> tuple[PaperTable, ...]:
     """Return all tables, in the order of their files."""
-    return tuple(_table(read_yaml(path)) for path in sorted(FOLDER.glob("*.yaml")))
+    tables = []
+    for path in sorted(FOLDER.glob("*.yaml")):
+        read: Mapping[str, Any] = read_yaml(path)
+        groups = read.get("groups", {"": {}})
+        rows = tuple(row for group in groups for row in _rows(read, group, groups[group]))
+        facts = read.get("data", {}), read.get("layout", ""), tuple(read.get("notes", ()))
+        tables.append(PaperTable(read["tables"], read["title"], read["state"], rows, *facts))
+    return tuple(tables)
 
 
 def find_tables(papers: Sequence[str], number: str | None = None) -> list[tuple[str, PaperTable]]:
@@ -102,13 +109,6 @@ def find_tables(papers: Sequence[str], number: str | None = None) -> list[tuple[
         some = f"{papers[0]} has no table" if len(papers) == 1 else "no paper has a table"
         raise UsageError(f"{some} {number}", hint=f"--table: {numbers}")
     return matches
-
-
-def _table(read: Mapping[str, Any]) -> PaperTable:
-    groups = read.get("groups", {"": {}})
-    rows = [row for group in groups for row in _rows(read, group, groups[group])]
-    facts = read.get("data", {}), read.get("layout", ""), tuple(read.get("notes", ()))
-    return PaperTable(read["tables"], read["title"], read["state"], tuple(rows), *facts)
 
 
 def _rows(read: Mapping[str, Any], group: str, of_group: Mapping[str, str]) -> Iterator[PaperRow]:

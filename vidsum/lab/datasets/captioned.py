@@ -12,8 +12,8 @@ from vidsum import checkpoints
 from vidsum.errors import InputError, UsageError, safe_name
 from vidsum.grounding import vse
 from vidsum.grounding.settings import CaptionSpace
-from vidsum.lab.datasets.clip_captions import ENCODER, FrameCaptions, embed_texts, read_frame_captions
-from vidsum.lab.datasets.labels import Labels, read_labels
+from vidsum.lab.datasets.clip_captions import ENCODER, embed_texts, read_frame_captions
+from vidsum.lab.datasets.labels import read_labels
 from vidsum.lab.datasets.summaries import AnnotatedVideo
 from vidsum.models.scaling import unit_rows
 from vidsum.models.vse import VisualSemanticMap
@@ -68,25 +68,20 @@ def captioned_videos(
     used = {name: of_frames[label.file_name] for name, label in labels.items()}
     texts = sorted({text for video in used.values() for text in video.captions})
     vectors = dict(zip(texts, embed_texts(texts, device, progress), strict=True))
-    return {name: _video(label, used[name], vectors, captions) for name, label in labels.items()}
-
-
-def _video(
-    label: Labels, captions: FrameCaptions, vectors: Mapping[str, FloatArray], source: Path
-) -> AnnotatedVideo:
-    picks = captions.picks[captions.picks < label.n_frames]
-    if not len(picks):
-        raise InputError(f"{source}: {captions.name} has {label.n_frames} frames, and captions of none")
-    array = np.stack([vectors[text] for text in captions.captions[: len(picks)]])
-    step_s = float(np.median(np.diff(picks, append=label.n_frames))) / label.fps
-    features = Features(
-        array, picks / label.fps, step_s, step_s, label.n_frames / label.fps, label.fps, extractor=ENCODER
-    )
-    points = find(features).change_points if label.change_points is None else label.change_points
-    gtscore, scores = label.scores_at(picks)
-    return AnnotatedVideo(
-        label.name, features, picks, label.n_frames, points, gtscore, label.user_summary, scores
-    )
+    videos = {}
+    for name, label in labels.items():
+        n_frames, fps, all_picks = label.n_frames, label.fps, used[name].picks
+        picks = all_picks[all_picks < n_frames]
+        if not len(picks):
+            raise InputError(f"{captions}: {used[name].name} has {n_frames} frames, and captions of none")
+        array = np.stack([vectors[text] for text in used[name].captions[: len(picks)]])
+        step_s = float(np.median(np.diff(picks, append=n_frames))) / fps
+        features = Features(array, picks / fps, step_s, step_s, n_frames / fps, fps, extractor=ENCODER)
+        points = find(features).change_points if label.change_points is None else label.change_points
+        people = label.scores_at(picks)
+        of_people = (points, people[0], label.user_summary, people[1])
+        videos[name] = AnnotatedVideo(label.name, features, picks, n_frames, *of_people)
+    return videos
 
 
 def shots_of_captions(captions: FloatArray) -> npt.NDArray[np.int64]:

@@ -78,8 +78,7 @@ ENCODER = "minilm"
 _SUFFIXES = (".jsonl", ".jsonl.gz")
 
 Captions = Mapping[str, tuple[str, ...]]
-_Stamp = tuple[str, int, int]
-_last: dict[_Stamp, Mapping[str, FloatArray]] = {}
+_last: dict[tuple[str, int, int], Mapping[str, FloatArray]] = {}
 """The embeddings of the file that was read last, for the next video."""
 
 
@@ -106,7 +105,11 @@ def embed_captions(
     path: Path, device: str = "auto", progress: Progress | None = None
 ) -> Mapping[str, FloatArray]:
     """Return [N, 384] of length 1 for each video's clips; the last file stays in memory."""
-    stamp = _stamp(path)
+    try:
+        facts = path.stat()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({(error.strerror or str(error)).lower()})") from error
+    stamp = str(path.resolve()), facts.st_mtime_ns, facts.st_size  # changes when the file does
     if stamp not in _last:
         videos = read_clip_captions(path)
         rows = embed_texts(
@@ -126,15 +129,6 @@ def embed_texts(texts: Sequence[str], device: str = "auto", progress: Progress |
         checkpoints.sha256_of(ENCODER),
         progress,
     )
-
-
-def _stamp(path: Path) -> _Stamp:
-    """Return facts that change when a file does."""
-    try:
-        facts = path.stat()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({(error.strerror or str(error)).lower()})") from error
-    return str(path.resolve()), facts.st_mtime_ns, facts.st_size
 
 
 def _captions_of_line(entry: DataEntry) -> tuple[str, ...]:

@@ -50,7 +50,12 @@ def read_splits(path: str | os.PathLike[str], available: Collection[str]) -> lis
         train, test = (
             tuple(_name(key, source, datasets) for key in entry[f"{part}_keys"]) for part in ("train", "test")
         )
-        _check_available(source, [*train, *test], available)
+        if (absent := next((name for name in (*train, *test) if name not in available), None)) is not None:
+            dataset, name = safe_name(_dataset_of(absent)), safe_name(absent)
+            if _dataset_of(absent) in datasets:
+                raise InputError(f"{source}: names {name}, which the file of {dataset} does not hold")
+            hint = f"add --data eccv16_dataset_{dataset}_google_pool5.h5"
+            raise InputError(f"{source}: names {name}, but the videos of {dataset} are not given", hint)
         try:
             splits.append(Split(f"{source.stem}-{number}", train, test))
         except UsageError as error:
@@ -100,19 +105,6 @@ def _name(key: str, source: Path, datasets: Sequence[str]) -> str:
             hint=f"give one dataset by --data, or name the file after it: {datasets[0]}_splits.json",
         )
     return f"{fitting[0]}/{video}"
-
-
-def _check_available(source: Path, names: Iterable[str], available: Collection[str]) -> None:
-    absent = next((name for name in names if name not in available), None)
-    if absent is None:
-        return
-    dataset, name = _dataset_of(absent), safe_name(absent)
-    if dataset in by_dataset(available):
-        raise InputError(f"{source}: names {name}, which the file of {dataset} does not hold")
-    raise InputError(
-        f"{source}: names {name}, but the videos of {safe_name(dataset)} are not given",
-        hint=f"add --data eccv16_dataset_{safe_name(dataset)}_google_pool5.h5",
-    )
 
 
 def k_fold(names: Collection[str], folds: int = 5, seed: int = 0, *, name: str = "fold") -> list[Split]:

@@ -54,7 +54,12 @@ def read_annotated(
     groups = sorted(_groups_in(Path(path)), key=lambda group: by_number(group.name))
     videos: dict[str, AnnotatedVideo] = {}
     for group in groups:
-        label = None if labels is None else _label_of(group, labels)
+        label = None if labels is None else labels_of(labels, group.name)
+        if labels is not None and label is None:
+            first = next(iter(labels.values())).file_name
+            hint = f"name it as its file, such as {first}, or as the published files do: video_1"
+            fault = f"{group.path}: the annotations have no video {safe_name(group.name)}"
+            raise InputError(fault, hint=hint)
         is_joined = label is not None and not fields.has_importance(group)
         name = f"{dataset}/{label.name.partition('/')[2] if label and is_joined else group.name}"
         if name in videos:
@@ -105,15 +110,6 @@ def annotated_files(path: Path) -> list[Path]:
 def _groups_in(path: Path) -> Iterator[H5Group]:
     for file in annotated_files(path):
         yield from (H5Group(file, name, arrays) for name, arrays in read_groups(file).items())
-
-
-def _label_of(group: H5Group, labels: Mapping[str, Labels]) -> Labels:
-    label = labels_of(labels, group.name)
-    if label is None:
-        first = next(iter(labels.values()))
-        hint = f"name it as its file, such as {first.file_name}, or as the published files do: video_1"
-        raise InputError(f"{group.path}: the annotations have no video {safe_name(group.name)}", hint=hint)
-    return label
 
 
 def _join_labels(group: H5Group, name: str, label: Labels) -> AnnotatedVideo:

@@ -81,24 +81,21 @@ def _answers(file: Path) -> Iterator[tuple[str, str, Interval]]:
             raise InputError(f"{file}: has no column {missing[0]}")
         for row in rows:
             has_rows = True
-            yield _answer(f"{file}: line {rows.line_num}", row)
+            where = f"{file}: line {rows.line_num}"
+            video, text, *times = (row[column] or "" for column in _COLUMNS)
+            if not video.strip() or not text.strip():
+                raise InputError(f"{where}: has no video_id or no description")
+            try:
+                start, end = map(float, times)
+            except ValueError as error:
+                raise InputError(f"{where}: start and end are not numbers: {quote(times)}") from error
+            if not 0 <= start < end <= 100:
+                raise InputError(f"{where}: {start:g} to {end:g} is not a part of the video in per cent")
+            yield video.strip(), text, (start, end)
     except csv.Error as error:
         raise InputError(f"{file}: cannot be read as CSV after line {rows.line_num} ({error})") from error
     if not has_rows:
         raise InputError(f"{file}: holds no answer")
-
-
-def _answer(where: str, row: dict[str, str | None]) -> tuple[str, str, Interval]:
-    video, text, *times = (row[column] or "" for column in _COLUMNS)
-    if not video.strip() or not text.strip():
-        raise InputError(f"{where}: has no video_id or no description")
-    try:
-        start, end = map(float, times)
-    except ValueError as error:
-        raise InputError(f"{where}: start and end are not numbers: {quote(times)}") from error
-    if not 0 <= start < end <= 100:
-        raise InputError(f"{where}: {start:g} to {end:g} is not a part of the video in per cent")
-    return video.strip(), text, (start, end)
 
 
 PAIRWISE, ANNOTATED = "people (pairwise)", "people (annotations)"

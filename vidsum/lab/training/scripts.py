@@ -124,9 +124,12 @@ def joined_script(captions: Captions, longest_s: float, rng: np.random.Generator
             event = [ScriptSegment(NOTHING, start_s, end_s, shot)]
         else:
             again = bool(moments) and rng.random() < _AGAIN
-            sentence = (
-                moments[int(rng.integers(len(moments)))].sentence if again else _draw_sentence(captions, rng)
-            )
+            if again:
+                sentence = moments[int(rng.integers(len(moments)))].sentence
+            elif len(captions.described) and rng.random() < _DESCRIBED:
+                sentence = int(rng.choice(captions.described))
+            else:
+                sentence = int(rng.integers(captions.n_sentences))
             event = _event(captions, sentence, start_s, end_s, shot, rng)
             moments.append(ScriptSegment(sentence, start_s, event[-1].end_s))
         segments += event
@@ -159,13 +162,6 @@ def draw_query(script: Script, captions: Captions, sentence: int, rng: np.random
     elif form < _SHORT + _REPHRASED and sentence in captions.same_event:
         query = int(rng.choice(captions.same_event[sentence]))
     return ScriptQuery(sentence, query, tuple(_merge(moments)))
-
-
-def _draw_sentence(captions: Captions, rng: np.random.Generator) -> int:
-    """Draw a sentence; half of the time from a video that has captions of clips, if any has."""
-    if len(captions.described) and rng.random() < _DESCRIBED:
-        return int(rng.choice(captions.described))
-    return int(rng.integers(captions.n_sentences))
 
 
 def _event(

@@ -70,17 +70,15 @@ class SimulationSettings:
 def simulate_moments(settings: SimulationSettings, n_videos: int, seed: Sequence[int]) -> list[MomentExample]:
     """Return examples drawn for a seed. Raises UsageError: queries are true in nearly all of a video."""
     rng = np.random.default_rng(list(seed))
-    return [_moment_example(settings, rng) for _ in range(n_videos)]
-
-
-def _moment_example(settings: SimulationSettings, rng: np.random.Generator) -> MomentExample:
-    draft = _draft(settings, rng)
-    video = simulate_video(draft.script, settings, rng)
-    queries = settings.captions.queries[[query.query for query in draft.queries]]
-    rows = settings.rows(video, queries[0]) if settings.guided else video.rows
-    return MomentExample(
-        draft.script.name, resample(rows[draft.window], settings.clips), queries, draft.windows
-    )
+    examples = []
+    for _ in range(n_videos):
+        draft = _draft(settings, rng)
+        video = simulate_video(draft.script, settings, rng)
+        queries = settings.captions.queries[[query.query for query in draft.queries]]
+        rows = settings.rows(video, queries[0]) if settings.guided else video.rows
+        clips = resample(rows[draft.window], settings.clips)
+        examples.append(MomentExample(draft.script.name, clips, queries, draft.windows))
+    return examples
 
 
 def simulate_highlights(
