@@ -47,8 +47,7 @@ def refuse_equal_names(runs: Sequence[str]) -> None:
 def provenance(request: Request) -> dict[str, Any]:
     """Return the sources and settings of a report, known before it is made.
 
-    Raises InputError: a file cannot be read. UsageError: two runs of one name. WeightsError: no such
-    checkpoint.
+    Raises InputError: an unreadable file. UsageError: two runs of one name. WeightsError: no checkpoint.
     """
     if isinstance(request, SummaryRequest):
         facts = _summary_provenance(request)

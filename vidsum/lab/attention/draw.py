@@ -42,8 +42,7 @@ def draw_attention(
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Draw the figures of a request; return facts about them and warnings.
 
-    Raises UsageError before decoding: the model has no such attention; else as `vidsum.summarize` and
-    `ground`.
+    Raises UsageError before decoding: the model has no such attention; else as `summarize` and `ground`.
     """
     if request.query:
         return _draw_moments(request, source, files, extraction, progress)

@@ -78,8 +78,7 @@ def read_described(path: Path) -> dict[str, Described]:
 def read_captions(path: Path, items: Mapping[str, Described]) -> dict[str, str]:
     """Return the caption of each item that has one; an empty text is one, too.
 
-    Raises InputError: an unreadable file, an unknown item or time, a second caption of an item, or no
-    caption.
+    Raises InputError: an unreadable file, an unknown item or time, or not one caption of an item.
     """
     files = caption_files(path)
     said = [sentence for file in files for sentence in _captions(file)]

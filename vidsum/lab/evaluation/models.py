@@ -145,8 +145,7 @@ class _Model:
 def _load(run: ModelRun, videos: Sequence[str], progress: Progress | None) -> _Model:
     """Return the model of a run that can read the features of all videos.
 
-    Raises InputError: a checkpoint of another kind, or missing features. UsageError: another order, or a
-    guide.
+    Raises InputError: another kind of checkpoint, or missing features. UsageError: another order, a guide.
     """
     trained, name = read_trained(run.checkpoint), str(run.checkpoint)
     grounder = build_moment_model(trained, name, run.device)

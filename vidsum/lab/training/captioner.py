@@ -166,8 +166,7 @@ def train_captioner(
     """Train a captioner in the folder `FOLDER` of `out`, and write it in 8 bits to `best.safetensors` there.
 
     An interrupted run is resumed. Raises InputError: captions or pictures cannot be read, or are too few.
-    UsageError, WeightsError: see `vidsum.features.pictures.encode_views`. OutputError, VidsumError: see
-    `fit`.
+    UsageError, WeightsError: see `encode_views`. OutputError, VidsumError: see `fit`.
     """
     make_folder(out)
     refuse_foreign(out)

@@ -147,8 +147,7 @@ def claim_run(out: Path, facts: Mapping[str, Any], *, overwrite: bool) -> None:
 def read_run(out: Path) -> dict[str, Any]:
     """Return `run.json`: `model`, `data`, `features`, `settings`, `splits`, perhaps `weights`.
 
-    A split has `folder`, `name`, `train`, `validation` and `test`. Raises InputError: missing or another
-    kind.
+    A split has `folder`, `name`, `train`, `validation` and `test`. Raises InputError: no such file.
     """
     path = out / NAME
     if not path.is_file():

@@ -117,8 +117,7 @@ def train_vse(
     """Train maps in folders of `out`, and write their mean to `best.safetensors` there.
 
     An interrupted run is resumed. Raises InputError: captions or pictures cannot be read, or are too few.
-    UsageError, WeightsError: see `vidsum.features.pictures.encode_views`. OutputError, VidsumError: see
-    `fit`.
+    UsageError, WeightsError: see `encode_views`. OutputError, VidsumError: see `fit`.
     """
     make_folder(out)
     refuse_foreign(out)
@@ -173,8 +172,7 @@ def read_splits(
 ) -> tuple[list[tuple[list[CaptionedPicture], FloatArray]], list[str]]:
     """Return the pictures of splits, their features [V, N, D], and warnings of those that cannot be read.
 
-    `least` is the minimum number of pictures by split, else InputError. `train` has `n_views` views, others
-    one.
+    `least` is the minimum number by split, else InputError. `train` has `n_views` views, others one.
     """
     pictures, warnings = read_captioned_pictures(data.captions, data.pictures)
     parts = []
